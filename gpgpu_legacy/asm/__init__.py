@@ -1,0 +1,1 @@
+"""ARB_fragment_program text to Program and back."""

@@ -1,0 +1,113 @@
+"""A Program back to canonical text, which assembles to the same Program."""
+
+from __future__ import annotations
+
+from gpgpu_legacy.asm.parser import HEADER
+from gpgpu_legacy.isa.ir import (
+    COMPONENTS,
+    IDENTITY,
+    Attribute,
+    AttributeKind,
+    Dst,
+    Instruction,
+    Parameter,
+    ParameterDeclaration,
+    ParameterSpace,
+    Program,
+    ResultRegister,
+    Selector,
+    Src,
+    Temporary,
+)
+from gpgpu_legacy.isa.opcodes import OPCODES, Operand
+
+_LETTERS = dict(zip(Selector, COMPONENTS + "01", strict=True))
+
+
+def disassemble(program: Program) -> str:
+    """The program's text: declarations first, xyzw letters, one instruction a line."""
+    lines = [HEADER]
+    lines += [_declaration(d) for d in program.parameters]
+    if program.temporaries:
+        lines.append(f"TEMP {', '.join(program.temporaries)};")
+    lines += [_instruction(i) for i in program.instructions]
+    return "\n".join([*lines, "END", ""])
+
+
+def _declaration(declaration: ParameterDeclaration) -> str:
+    bindings = [_binding(parameter) for parameter in declaration.parameters]
+    if not declaration.is_array:
+        return f"PARAM {declaration.name} = {bindings[0]};"
+    return f"PARAM {declaration.name}[{len(bindings)}] = {{ {', '.join(bindings)} }};"
+
+
+def _binding(parameter: Parameter) -> str:
+    if parameter.space is ParameterSpace.CONSTANT:
+        return "{" + ", ".join(_number(v) for v in parameter.value) + "}"
+    return f"{parameter.space.value}[{parameter.index}]"
+
+
+def _number(value: float) -> str:
+    return repr(int(value)) if value == int(value) and abs(value) < 1e9 else repr(value)
+
+
+def _instruction(instruction: Instruction) -> str:
+    row = OPCODES[instruction.mnemonic]
+    sources = iter(instruction.srcs)
+    operands: list[str] = []
+    for kind in row.shape.value:
+        match kind:
+            case Operand.DESTINATION:
+                assert instruction.dst is not None
+                operands.append(_destination(instruction.dst))
+            case Operand.VECTOR | Operand.SCALAR:
+                operands.append(_source(next(sources)))
+            case Operand.REGISTER:
+                operands.append(_register(instruction.srcs[0]))
+            case Operand.EXTENDED_SWIZZLE:
+                operands += _extended(instruction.srcs[0])
+            case Operand.TEXTURE_UNIT:
+                assert instruction.texture is not None
+                operands.append(f"texture[{instruction.texture.unit}]")
+            case Operand.TEXTURE_TARGET:
+                assert instruction.texture is not None
+                operands.append(instruction.texture.target.value)
+    suffix = "_SAT" if instruction.saturate else ""
+    return f"{instruction.mnemonic}{suffix} {', '.join(operands)};"
+
+
+def _destination(dst: Dst) -> str:
+    register = dst.register
+    name = (
+        f"result.{register.kind.value}" if isinstance(register, ResultRegister) else register.name
+    )
+    if all(dst.mask):
+        return name
+    return f"{name}.{''.join(COMPONENTS[c] for c in dst.components)}"
+
+
+def _register(src: Src) -> str:
+    register = src.register
+    if isinstance(register, Temporary):
+        return register.name
+    if isinstance(register, Attribute):
+        index = f"[{register.index}]" if register.kind is AttributeKind.TEXCOORD else ""
+        return f"fragment.{register.kind.value}{index}"
+    return register.name or _binding(register)
+
+
+def _source(src: Src) -> str:
+    sign = "-" if src.negate[0] else ""
+    letters = "".join(_LETTERS[s] for s in src.swizzle)
+    if src.swizzle == IDENTITY:
+        suffix = ""
+    else:
+        suffix = "." + (letters[0] if len(set(letters)) == 1 else letters)
+    return f"{sign}{_register(src)}{suffix}"
+
+
+def _extended(src: Src) -> list[str]:
+    return [
+        ("-" if negative else "") + _LETTERS[selector]
+        for selector, negative in zip(src.swizzle, src.negate, strict=True)
+    ]

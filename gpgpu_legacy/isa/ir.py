@@ -1,0 +1,208 @@
+"""A fragment program as frozen data: what assembling its text gives.
+
+The names are the extension's own (GL_ARB_fragment_program, revision 28, section 3.11). A program
+is straight-line: a tuple of instructions, each reading up to three sources and writing one
+destination under a mask.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+COMPONENTS = "xyzw"
+
+Vec4 = tuple[float, float, float, float]
+
+
+class Selector(Enum):
+    """What one component of a source operand reads: a component, or SWZ's constants 0 and 1."""
+
+    X = 0
+    Y = 1
+    Z = 2
+    W = 3
+    ZERO = 4
+    ONE = 5
+
+
+IDENTITY = (Selector.X, Selector.Y, Selector.Z, Selector.W)
+
+
+@dataclass(frozen=True, slots=True)
+class Temporary:
+    """A register declared by TEMP; undefined until it is written."""
+
+    name: str
+
+
+class AttributeKind(Enum):
+    """The fragment's interpolated attributes, by the name that the text gives them."""
+
+    COLOR = "color"
+    SECONDARY_COLOR = "color.secondary"
+    TEXCOORD = "texcoord"
+    FOGCOORD = "fogcoord"
+    POSITION = "position"
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute of the fragment; `index` is the texture coordinate set, else 0."""
+
+    kind: AttributeKind
+    index: int = 0
+
+
+class ParameterSpace(Enum):
+    """Where the value of a program parameter comes from."""
+
+    CONSTANT = "constant"
+    LOCAL = "program.local"
+    ENV = "program.env"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A program parameter: a constant of the text, or an element of program.local / program.env.
+
+    `name` is what the text calls it (`step`, or `table[2]`), empty where it is written in place.
+    """
+
+    space: ParameterSpace
+    index: int = 0
+    value: Vec4 = (0.0, 0.0, 0.0, 0.0)
+    name: str = ""
+
+
+class ResultKind(Enum):
+    """What a fragment program may write besides its temporaries."""
+
+    COLOR = "color"
+    DEPTH = "depth"
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRegister:
+    """result.color or result.depth."""
+
+    kind: ResultKind
+    index: int = 0
+
+
+SourceRegister = Temporary | Attribute | Parameter
+DestinationRegister = Temporary | ResultRegister
+
+
+@dataclass(frozen=True, slots=True)
+class Src:
+    """A source operand: a register, four selectors and four signs.
+
+    An ordinary operand has one sign for all four components and no constant selector; SWZ's
+    extended swizzle may mix them. A scalar operand selects one component four times.
+    """
+
+    register: SourceRegister
+    swizzle: tuple[Selector, Selector, Selector, Selector] = IDENTITY
+    negate: tuple[bool, bool, bool, bool] = (False, False, False, False)
+
+
+@dataclass(frozen=True, slots=True)
+class Dst:
+    """A destination: a register and the components that the write mask lets through."""
+
+    register: DestinationRegister
+    mask: tuple[bool, bool, bool, bool] = (True, True, True, True)
+
+    @property
+    def components(self) -> tuple[int, ...]:
+        """The indices of the components written, in order."""
+        return tuple(c for c in range(4) if self.mask[c])
+
+
+class TextureTarget(Enum):
+    """The texture targets of the extension, spelled as the text spells them."""
+
+    T1D = "1D"
+    T2D = "2D"
+    T3D = "3D"
+    CUBE = "CUBE"
+    RECT = "RECT"
+
+
+@dataclass(frozen=True, slots=True)
+class TextureSource:
+    """The last two operands of a texture instruction: `texture[unit], target`."""
+
+    unit: int
+    target: TextureTarget
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where an instruction stands in its source text; both numbers count from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction. `mnemonic` is without `_SAT`; `dst` is None for KIL alone."""
+
+    mnemonic: str
+    dst: Dst | None
+    srcs: tuple[Src, ...]
+    texture: TextureSource | None = None
+    saturate: bool = False
+    span: Span = field(default=Span(0, 0), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterDeclaration:
+    """A PARAM statement: a name and the parameters it binds (several where it is an array)."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    is_array: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """An assembled fragment program.
+
+    `name` says where the text came from and takes no part in equality, nor do the spans: two
+    programs are equal when they declare the same and do the same.
+    """
+
+    instructions: tuple[Instruction, ...]
+    temporaries: tuple[str, ...]
+    parameters: tuple[ParameterDeclaration, ...] = ()
+    name: str = field(default="", compare=False)
+
+    @property
+    def texture_units(self) -> dict[int, TextureTarget]:
+        """The target that the program uses each texture image unit with, by unit."""
+        sources = (i.texture for i in self.instructions if i.texture is not None)
+        return {source.unit: source.target for source in sources}
+
+    @property
+    def texcoord_sets(self) -> tuple[int, ...]:
+        """The texture coordinate sets that the program reads, in ascending order."""
+        registers = (src.register for i in self.instructions for src in i.srcs)
+        return tuple(
+            sorted(
+                {
+                    r.index
+                    for r in registers
+                    if isinstance(r, Attribute) and r.kind is AttributeKind.TEXCOORD
+                }
+            )
+        )
+
+    def parameter_indices(self, space: ParameterSpace) -> tuple[int, ...]:
+        """The elements of program.local or program.env that instructions read, ascending."""
+        registers = (src.register for i in self.instructions for src in i.srcs)
+        return tuple(
+            sorted({r.index for r in registers if isinstance(r, Parameter) and r.space is space})
+        )
