@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.isa.ir import Program
 
 
@@ -34,4 +33,6 @@ def shader_text(path: str, **parameters: int | str | bool) -> str:
 @cache
 def load_program(path: str, **parameters: int | str | bool) -> Program:
     """Assemble a shader under shaders/; the same path and parameters give the same object."""
+    from gpgpu_legacy.asm.parser import assemble
+
     return assemble(shader_text(path, **parameters), name=f"shaders/{path}")

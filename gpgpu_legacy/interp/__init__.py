@@ -1,0 +1,1 @@
+"""The reference semantics, in NumPy: what a program means is what this room computes."""

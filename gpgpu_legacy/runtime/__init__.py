@@ -1,0 +1,1 @@
+"""The executors: each carries out plans on one kind of machine."""

@@ -1,0 +1,175 @@
+"""Hall, Carr & Hart 2003: b steps of the sum a pass, one element a texel or four quadrants.
+
+Listing (5) is the single-channel method, listing (11) the multichannel one. They differ in how
+many elements a texel holds and in the fragment program; the passes are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpgpu_legacy.algorithms.method import (
+    Accumulate,
+    Options,
+    Shape,
+    operand_matrices,
+    result_matrix,
+)
+from gpgpu_legacy.algorithms.tiles import (
+    Cut,
+    Layout,
+    Tile,
+    coordinates_of_a,
+    coordinates_of_b,
+    coordinates_of_c,
+    cut,
+    operands,
+    whole,
+)
+from gpgpu_legacy.isa.ir import Program, Vec4
+from gpgpu_legacy.plan.plan import (
+    Affine,
+    Binding,
+    Blend,
+    ClearPass,
+    CopyPass,
+    FragmentPass,
+    Number,
+    ParameterValue,
+    Plan,
+    Repeat,
+    Step,
+    Texture,
+)
+
+DEFAULT_BLOCK = 32  # "For our tests we have chosen b = 32" (Section 3)
+
+
+def build(
+    name: str, program: Program, layout: Layout, shape: Shape, options: Options
+) -> Plan:
+    """The plan of either method; `program` is its fragment program for the options given."""
+    assert options.accumulate is not None
+    cuts = cut(shape, layout)
+    textures, inputs = operands(cuts, layout)
+    steps: list[Step] = []
+    outputs = []
+    for tile in cuts.tiles():
+        draw = _Draw(program, cuts, tile, layout)
+        made, passes, result = _ACCUMULATE[options.accumulate](draw)
+        textures += made
+        steps += passes
+        outputs.append(layout.output(result, tile.rows, tile.columns))
+    return Plan(
+        name,
+        operand_matrices(shape, options),
+        (result_matrix(shape),),
+        tuple(textures),
+        tuple(inputs),
+        tuple(steps),
+        tuple(outputs),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Draw:
+    """The drawing of one tile of C."""
+
+    program: Program
+    cuts: Cut
+    tile: Tile
+    layout: Layout
+
+    def texture(self, name: str, *, zero: bool = False) -> Texture:
+        rows, columns = self.tile.rows.texels, self.tile.columns.texels
+        return self.layout.texture(name + self.tile.suffix, rows, columns, zero=zero)
+
+    def passes_of_stretch(self, k: int) -> int:
+        return self.cuts.sums[k].texels // self.layout.block
+
+    def one(
+        self, k: int, m: Number, target: Texture, partial: Texture | None, blend: Blend = Blend.NONE
+    ) -> FragmentPass:
+        """The pass that adds b steps from `m` on, of stretch k, to `partial` (the paper's F)."""
+        options, tile = self.layout.options, self.tile
+        texcoords = [
+            coordinates_of_a(0, float(tile.rows.texels), m, transposed=options.transpose_a),
+            coordinates_of_b(1, float(tile.columns.texels), m, transposed=options.transpose_b),
+        ]
+        bindings = [
+            Binding(0, self.cuts.name("A", tile.row, k)),
+            Binding(1, self.cuts.name("B", k, tile.column)),
+        ]
+        if partial is not None:
+            texcoords.append(coordinates_of_c(2, tile))
+            bindings.append(Binding(2, partial.name))
+        return FragmentPass(
+            self.program,
+            tuple(bindings),
+            target.name,
+            whole(target),
+            tuple(texcoords),
+            locals=(ParameterValue(0, self.step()),),
+            blend=blend,
+        )
+
+    def step(self) -> Vec4:
+        """What one step of the sum adds to both coordinate pairs: A's (s, t), then B's.
+
+        It moves along A's row and along B's column; across, where the operand is transposed.
+        """
+        options = self.layout.options
+        a = (0.0, 1.0) if options.transpose_a else (1.0, 0.0)
+        b = (1.0, 0.0) if options.transpose_b else (0.0, 1.0)
+        return (*a, *b)
+
+
+_Drawn = tuple[list[Texture], list[Step], Texture]
+
+
+def _copy(draw: _Draw) -> _Drawn:
+    """Listing (5): draw to the framebuffer, copy the framebuffer into texture F."""
+    framebuffer, f = draw.texture("C"), draw.texture("F", zero=True)
+    m = Affine(0.5, draw.layout.block)
+    copy = CopyPass(framebuffer.name, whole(framebuffer), f.name, whole(f))
+    steps: list[Step] = [
+        Repeat(draw.passes_of_stretch(k), (draw.one(k, m, framebuffer, f), copy))
+        for k in range(len(draw.cuts.sums))
+    ]
+    return [framebuffer, f], steps, framebuffer
+
+
+def _ping_pong(draw: _Draw) -> _Drawn:
+    """Two textures, each the framebuffer of every other pass: nothing is copied."""
+    source, target = draw.texture("F", zero=True), draw.texture("C")
+    textures, steps, block = [target, source], list[Step](), draw.layout.block
+    for k in range(len(draw.cuts.sums)):
+        pairs, odd = divmod(draw.passes_of_stretch(k), 2)
+        if pairs:
+            there = draw.one(k, Affine(0.5, 2 * block), target, source)
+            back = draw.one(k, Affine(0.5 + block, 2 * block), source, target)
+            steps.append(Repeat(pairs, (there, back)))
+        if odd:
+            steps.append(draw.one(k, 0.5 + 2 * block * pairs, target, source))
+            source, target = target, source
+    return textures, steps, source
+
+
+def _blend(draw: _Draw) -> _Drawn:
+    """The framebuffer adds up, "eliminating the need for the temporary texture F" (Section 3)."""
+    framebuffer = draw.texture("C")
+    m = Affine(0.5, draw.layout.block)
+    steps: list[Step] = [ClearPass(framebuffer.name)]
+    steps += [
+        Repeat(draw.passes_of_stretch(k), (draw.one(k, m, framebuffer, None, Blend.ADD),))
+        for k in range(len(draw.cuts.sums))
+    ]
+    return [framebuffer], steps, framebuffer
+
+
+_ACCUMULATE: dict[Accumulate, Callable[[_Draw], _Drawn]] = {
+    Accumulate.COPY: _copy,
+    Accumulate.PING_PONG: _ping_pong,
+    Accumulate.BLEND: _blend,
+}

@@ -1,0 +1,142 @@
+"""What a method is: a name, where it comes from, and how to plan a product of a given shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.formats import FORMATS, R32F
+from gpgpu_legacy.plan.plan import LARGEST_TEXTURE, Matrix, Plan
+from gpgpu_legacy.plan.validate import validate
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The product of an m×l matrix with an l×n matrix. Any of them may be 0."""
+
+    m: int
+    l: int  # noqa: E741 - the papers' own letter
+    n: int
+
+    @property
+    def multiply_adds(self) -> int:
+        """Multiplications of one element of A with one of B that the product needs."""
+        return self.m * self.l * self.n
+
+
+class Accumulate(Enum):
+    """How the partial sum gets from one pass to the next (Hall, Carr & Hart, Section 3).
+
+    COPY: the framebuffer is copied to the texture F after each pass, as the listings have it.
+    PING_PONG: two textures take turns as framebuffer and as F.
+    BLEND: the framebuffer adds, and there is no F.
+    """
+
+    COPY = "copy"
+    PING_PONG = "ping-pong"
+    BLEND = "blend"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a caller may choose; None leaves the choice to the method.
+
+    block: the paper's b, iterations of the inner loop in one pass.
+    texture_format: the name of a format that textures and framebuffer are kept in.
+    transpose_a, transpose_b: the operand is given transposed, and read so by its coordinates.
+    as_printed: the paper's literal texture coordinates, in place of the ones it meant.
+    largest_texture: width and height, in texels, of the largest texture; larger matrices are cut.
+    """
+
+    block: int | None = None
+    accumulate: Accumulate | None = None
+    texture_format: str | None = None
+    transpose_a: bool = False
+    transpose_b: bool = False
+    as_printed: bool = False
+    largest_texture: int = LARGEST_TEXTURE
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way to multiply matrices, as one of the papers describes it.
+
+    defaults: the options' values where the caller gives none; an option that is None here and is
+    in `refuses` does not exist for this method.
+    build: makes the plan of a non-empty product; shape and options have been checked.
+    """
+
+    name: str
+    year: int
+    paper: str
+    summary: str
+    defaults: Options
+    build: Callable[[Shape, Options], Plan]
+    aliases: tuple[str, ...] = ()
+    refuses: frozenset[str] = frozenset()
+    formats: tuple[str, ...] = (R32F.name,)
+
+    def options(self, given: Options) -> Options:
+        """The given options with this method's defaults filled in; InputError where one is bad."""
+        for name in sorted(self.refuses):
+            if getattr(given, name) not in (None, False):
+                raise InputError(
+                    f"{self.name} takes no --{name.replace('_', '-')}; leave it out"
+                )
+        missing = {
+            field.name: getattr(self.defaults, field.name)
+            for field in fields(given)
+            if getattr(given, field.name) is None
+        }
+        options = replace(given, **missing)
+        self._check(options)
+        return options
+
+    def _check(self, options: Options) -> None:
+        if options.block is not None and options.block < 1:
+            raise InputError(f"the block is {options.block}; it must be at least 1")
+        if options.largest_texture < 1:
+            raise InputError(
+                f"the largest texture is {options.largest_texture}; it must be at least 1"
+            )
+        if options.texture_format not in self.formats:
+            known = FORMATS.keys() & set(self.formats)
+            raise InputError(
+                f"{self.name} has no texture format {options.texture_format}; "
+                f"choose from {', '.join(sorted(known))}"
+            )
+        if options.block is not None and options.block > options.largest_texture:
+            raise InputError(
+                f"a block of {options.block} does not fit a texture of "
+                f"{options.largest_texture} texels; choose a smaller block"
+            )
+
+    def plan(self, shape: Shape, options: Options | None = None) -> Plan:
+        """The validated plan of a product of that shape.
+
+        A product with a zero dimension has a plan of no passes: its result is empty or zero.
+        Raises InputError for an option that the method does not have or that is out of range.
+        """
+        chosen = self.options(options or Options())
+        if min(shape.m, shape.l, shape.n) < 0:
+            raise InputError(f"a matrix has no negative size: {shape}")
+        if min(shape.m, shape.l, shape.n) == 0:
+            operands = operand_matrices(shape, chosen)
+            return Plan(self.name, operands, (result_matrix(shape),), (), (), (), ())
+        plan = self.build(shape, chosen)
+        validate(plan)
+        return plan
+
+
+def operand_matrices(shape: Shape, options: Options) -> tuple[Matrix, Matrix]:
+    """A and B as they are given: a transposed operand has its rows and columns exchanged."""
+    rows_a, columns_a = (shape.l, shape.m) if options.transpose_a else (shape.m, shape.l)
+    rows_b, columns_b = (shape.n, shape.l) if options.transpose_b else (shape.l, shape.n)
+    return Matrix("A", rows_a, columns_a), Matrix("B", rows_b, columns_b)
+
+
+def result_matrix(shape: Shape) -> Matrix:
+    """C, the product."""
+    return Matrix("C", shape.m, shape.n)

@@ -1,0 +1,33 @@
+"""Finds the methods: every module of this folder that has a METHOD."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+import gpgpu_legacy.algorithms
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.errors import InputError
+
+
+@cache
+def methods() -> tuple[Method, ...]:
+    """All methods, in the order of history."""
+    modules = (
+        import_module(f"{gpgpu_legacy.algorithms.__name__}.{module.name}")
+        for module in iter_modules(gpgpu_legacy.algorithms.__path__)
+    )
+    found = [module.METHOD for module in modules if hasattr(module, "METHOD")]
+    return tuple(sorted(found, key=lambda m: (m.year, m.paper)))
+
+
+def find_method(name: str) -> Method:
+    """The method of that name or alias; InputError, with the nearest names, where there is none."""
+    names = {known: method for method in methods() for known in (method.name, *method.aliases)}
+    if name in names:
+        return names[name]
+    close = get_close_matches(name, names, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(names)}"
+    raise InputError(f"there is no method {name}; {hint}")

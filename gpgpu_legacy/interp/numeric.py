@@ -1,0 +1,128 @@
+"""How formats store numbers: channels as float32 in, stored, and as float32 out again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.plan.formats import Format, Numeric
+from gpgpu_legacy.plan.plan import Packing, Rect, Region, Texture
+
+F32 = NDArray[np.float32]
+Stored = NDArray[np.float32] | NDArray[np.uint8]
+
+_UNORM8_MAX = 255
+
+
+@dataclass(frozen=True, slots=True)
+class _Codec:
+    dtype: type[np.float32] | type[np.uint8]
+    encode: Callable[[F32], Stored]
+    decode: Callable[[Stored], F32]
+    add: Callable[[Stored, Stored], Stored]
+
+
+def _identity(values: F32) -> F32:
+    return values
+
+
+def _encode_unorm8(values: F32) -> Stored:
+    """Clamp to [0, 1] and round to the nearest of 256 values (GL 2.1, section 2.14.9); NaN is 0."""
+    clamped = np.clip(np.nan_to_num(values, nan=0.0), 0.0, 1.0)
+    return np.floor(clamped * np.float32(_UNORM8_MAX) + np.float32(0.5)).astype(np.uint8)
+
+
+def _decode_unorm8(stored: Stored) -> F32:
+    return stored.astype(np.float32) / np.float32(_UNORM8_MAX)
+
+
+def _add_unorm8(destination: Stored, source: Stored) -> Stored:
+    """Blending saturates: the sum ends at 255."""
+    total = destination.astype(np.uint16) + source.astype(np.uint16)
+    return np.minimum(total, _UNORM8_MAX).astype(np.uint8)
+
+
+def _add_float(destination: Stored, source: Stored) -> Stored:
+    return (source + destination).astype(np.float32, copy=False)
+
+
+_CODECS = {
+    Numeric.FLOAT: _Codec(np.float32, _identity, _identity, _add_float),  # type: ignore[arg-type]
+    Numeric.UNORM: _Codec(np.uint8, _encode_unorm8, _decode_unorm8, _add_unorm8),
+}
+
+
+class Storage:
+    """The texels of one texture: a plane (H, W) a channel, as its format stores them."""
+
+    def __init__(self, texture: Texture) -> None:
+        """Texels with the texture's initial value; zeros where that is undefined."""
+        self.texture = texture
+        self._codec = _CODECS[texture.format.numeric]
+        shape = (texture.extent.height, texture.extent.width)
+        self.planes: list[Stored] = [
+            np.zeros(shape, self._codec.dtype) for _ in range(texture.format.channels)
+        ]
+        self.clear(texture.initial or (0.0, 0.0, 0.0, 0.0))
+
+    def clear(self, value: Sequence[float]) -> None:
+        """Set every texel to one value."""
+        for plane, component in zip(self.planes, value, strict=False):
+            plane[...] = self._codec.encode(np.asarray(component, np.float32))
+
+    def decoded(self, channel: int) -> F32:
+        """A channel as lookups see it: (H, W) float32."""
+        return self._codec.decode(self.planes[channel])
+
+    def write(self, channel: int, where: tuple[slice, slice], values: F32) -> None:
+        """Store values in a rectangle of a channel."""
+        self.planes[channel][where] = self._codec.encode(values)
+
+    def blend_add(self, channel: int, where: tuple[slice, slice], values: F32) -> None:
+        """Add values to a rectangle of a channel as glBlendFunc(GL_ONE, GL_ONE) does."""
+        plane = self.planes[channel]
+        plane[where] = self._codec.add(plane[where], self._codec.encode(values))
+
+    def copy(self, where: tuple[slice, slice], source: Storage, there: tuple[slice, slice]) -> None:
+        """Copy a rectangle of another texture of the same format, bit for bit."""
+        for mine, theirs in zip(self.planes, source.planes, strict=True):
+            mine[where] = theirs[there]
+
+
+def slices(rect: Rect) -> tuple[slice, slice]:
+    """The rows and columns of a rectangle of texels."""
+    return slice(rect.y, rect.y + rect.height), slice(rect.x, rect.x + rect.width)
+
+
+def quantise(values: F32, format: Format) -> F32:
+    """What a texture of that format gives back of values written to it."""
+    codec = _CODECS[format.numeric]
+    return codec.decode(codec.encode(values))
+
+
+def pack(matrix: F32, region: Region, rect: Rect, packing: Packing) -> F32:
+    """The texels of a rectangle that holds a region of a matrix: (height, width, channels)."""
+    rows, columns = slice(region.row, region.row + region.rows), slice(
+        region.column, region.column + region.columns
+    )
+    part = matrix[rows, columns]
+    texels = np.zeros((rect.height, rect.width, len(packing.offsets)), np.float32)
+    for channel, (row, column) in enumerate(packing.offsets):
+        values = part[row :: packing.row_step, column :: packing.column_step]
+        values = values[: rect.height, : rect.width]
+        texels[: values.shape[0], : values.shape[1], channel] = values
+    return texels
+
+
+def unpack(texels: F32, matrix: F32, region: Region, packing: Packing) -> None:
+    """Put texels (height, width, channels) into their region of a matrix; the padding is dropped."""
+    part = matrix[
+        region.row : region.row + region.rows, region.column : region.column + region.columns
+    ]
+    height, width, _ = texels.shape
+    for channel, (row, column) in enumerate(packing.offsets):
+        view = part[row :: packing.row_step, column :: packing.column_step][:height, :width]
+        view[...] = texels[: view.shape[0], : view.shape[1], channel]

@@ -1,0 +1,73 @@
+"""What a Repeat means: its body, written out once an iteration.
+
+`expand` is the definition. Every reader of plans gives on a plan what it gives on its expansion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpgpu_legacy.plan.plan import (
+    Affine,
+    FragmentPass,
+    Number,
+    NumberVec4,
+    ParameterValue,
+    Pass,
+    Plan,
+    Repeat,
+    Texcoords,
+)
+
+
+def expand(plan: Plan) -> Plan:
+    """The same plan with no Repeat and no Affine in it."""
+    return replace(plan, steps=tuple(passes(plan)))
+
+
+def passes(plan: Plan) -> Iterator[Pass]:
+    """The passes of the expanded plan, one after another, without keeping them all."""
+    for step in plan.steps:
+        if isinstance(step, Repeat):
+            for iteration in range(step.count):
+                for each in step.body:
+                    yield at_iteration(each, iteration)
+        else:
+            yield step
+
+
+def at_iteration(each: Pass, iteration: int) -> Pass:
+    """A pass of a Repeat's body as it is in one iteration; the same object where none differs."""
+    if not isinstance(each, FragmentPass) or not _varies(each):
+        return each
+    return replace(
+        each,
+        texcoords=tuple(_texcoords(t, iteration) for t in each.texcoords),
+        locals=tuple(_parameter(p, iteration) for p in each.locals),
+        env=tuple(_parameter(p, iteration) for p in each.env),
+    )
+
+
+def _varies(each: FragmentPass) -> bool:
+    corners = (corner for t in each.texcoords for corner in t.corners)
+    values = (p.value for p in each.locals + each.env)
+    return any(isinstance(n, Affine) for vector in (*corners, *values) for n in vector)
+
+
+def _texcoords(texcoords: Texcoords, iteration: int) -> Texcoords:
+    a, b, c, d = (_vector(corner, iteration) for corner in texcoords.corners)
+    return Texcoords(texcoords.set, (a, b, c, d))
+
+
+def _parameter(parameter: ParameterValue, iteration: int) -> ParameterValue:
+    return ParameterValue(parameter.index, _vector(parameter.value, iteration))
+
+
+def _vector(values: NumberVec4, iteration: int) -> NumberVec4:
+    x, y, z, w = (_number(value, iteration) for value in values)
+    return (x, y, z, w)
+
+
+def _number(value: Number, iteration: int) -> float:
+    return value.at(iteration) if isinstance(value, Affine) else value

@@ -1,0 +1,329 @@
+"""The plan: what an algorithm does to which textures, pass by pass.
+
+Everything else in the package reads plans: executors run them, the counter counts them, figures
+are drawn from them. A plan names no executor and no machine.
+
+Conventions. Matrices are row first: element (i, j) is row i, column j. Textures are x first:
+texel (i, j) lies at x = j, y = i, its centre at (j + 0.5, i + 0.5), and row 0 of a texture is the
+bottom row of GL's window. Rectangles are in texels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from gpgpu_legacy.isa.ir import Program, Vec4
+from gpgpu_legacy.plan.formats import Format
+
+LARGEST_TEXTURE = 8192
+"""Default width and height, in texels, of the largest texture a plan uses: what the drivers of the
+last ten years all allow. The GeForce4 of Hall, Carr & Hart's Section 4 allowed 2048."""
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """A number that changes from one iteration of a Repeat to the next: base + step·iteration."""
+
+    base: float
+    step: float
+
+    def at(self, iteration: int) -> float:
+        """The value in the given iteration, counted from 0."""
+        return self.base + self.step * iteration
+
+
+Number = float | Affine
+NumberVec4 = tuple[Number, Number, Number, Number]
+
+
+# Textures and the matrices in them -----------------------------------------------------------
+
+
+class TextureKind(Enum):
+    """How a texture is addressed; RECT: unnormalised coordinates, one level, no repeat."""
+
+    RECT = "RECT"
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Width and height of a texture, in texels."""
+
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Texture:
+    """A texture, and a framebuffer too where a pass targets it.
+
+    initial: the value of every texel when a run begins; None leaves them undefined.
+    """
+
+    name: str
+    kind: TextureKind
+    extent: Extent
+    format: Format
+    initial: Vec4 | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rect:
+    """A rectangle of texels or fragments: its lower left corner, its width and its height."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+    @property
+    def area(self) -> int:
+        """The number of texels in it."""
+        return self.width * self.height
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A rectangle of matrix elements: its first row and column, and how many of each."""
+
+    row: int
+    column: int
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """Which element of a region each channel of a texel holds.
+
+    Channel c of texel (i, j) holds element (offsets[c][0] + row_step·i, offsets[c][1] +
+    column_step·j) of the region. Where that lies outside the region, an input reads 0 and an
+    output drops the value: that is the padding.
+    """
+
+    offsets: tuple[tuple[int, int], ...]
+    row_step: int = 1
+    column_step: int = 1
+
+
+ONE_A_TEXEL = Packing(((0, 0),))
+
+
+def quadrants(rows: int, columns: int) -> Packing:
+    """The four quadrants of a matrix in r, g, b, a: Hall, Carr & Hart's equation (8).
+
+    rows, columns: the size of one quadrant, which is the size of the texture.
+    """
+    return Packing(((0, 0), (0, columns), (rows, 0), (rows, columns)))
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A matrix that a plan reads or makes, by name."""
+
+    name: str
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A region of an input matrix, sent to a rectangle of a texture before the first pass."""
+
+    matrix: str
+    region: Region
+    texture: str
+    rect: Rect
+    packing: Packing
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A rectangle of a texture, read back after the last pass into a region of a matrix."""
+
+    matrix: str
+    region: Region
+    texture: str
+    rect: Rect
+    packing: Packing
+
+
+# Passes --------------------------------------------------------------------------------------
+
+
+class Filter(Enum):
+    """Texture filters."""
+
+    NEAREST = "nearest"
+
+
+class Wrap(Enum):
+    """What a coordinate outside the texture reads."""
+
+    CLAMP_TO_EDGE = "clamp-to-edge"
+
+
+@dataclass(frozen=True, slots=True)
+class Sampler:
+    """How a lookup reads its texture."""
+
+    filter: Filter = Filter.NEAREST
+    wrap: Wrap = Wrap.CLAMP_TO_EDGE
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A texture bound to a texture image unit."""
+
+    unit: int
+    texture: str
+    sampler: Sampler = Sampler()
+
+
+@dataclass(frozen=True, slots=True)
+class Texcoords:
+    """A texture coordinate set, by its values at the corners of the target rectangle.
+
+    The corners stand in the order (0, 0), (W, 0), (W, H), (0, H). The values must lie in a plane,
+    so that each coordinate is affine in the fragment's position.
+    """
+
+    set: int
+    corners: tuple[NumberVec4, NumberVec4, NumberVec4, NumberVec4]
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterValue:
+    """The value of program.local[index] or program.env[index] in a pass."""
+
+    index: int
+    value: NumberVec4
+
+
+class Blend(Enum):
+    """What becomes of a fragment's colour. ADD is glBlendFunc(GL_ONE, GL_ONE)."""
+
+    NONE = "none"
+    ADD = "add"
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentPass:
+    """One rectangle drawn: the program runs once for every fragment of `rect` in the target.
+
+    texcoords, locals, env: sets and parameters that are not given are (0, 0, 0, 1) and 0.
+    """
+
+    program: Program
+    bindings: tuple[Binding, ...]
+    target: str
+    rect: Rect
+    texcoords: tuple[Texcoords, ...] = ()
+    locals: tuple[ParameterValue, ...] = ()
+    env: tuple[ParameterValue, ...] = ()
+    blend: Blend = Blend.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class CopyPass:
+    """A rectangle of one texture copied to a rectangle of the same size in another."""
+
+    source: str
+    source_rect: Rect
+    target: str
+    target_rect: Rect
+
+
+@dataclass(frozen=True, slots=True)
+class ClearPass:
+    """Every texel of a texture set to one value."""
+
+    target: str
+    value: Vec4 = (0.0, 0.0, 0.0, 0.0)
+
+
+Pass = FragmentPass | CopyPass | ClearPass
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A body of passes carried out `count` times; Affine numbers in it count the iterations."""
+
+    count: int
+    body: tuple[Pass, ...]
+
+
+Step = Pass | Repeat
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An algorithm at a size: matrices in, textures, steps in order, matrices out.
+
+    A matrix in `results` that no output covers is zero there.
+    """
+
+    name: str
+    operands: tuple[Matrix, ...]
+    results: tuple[Matrix, ...]
+    textures: tuple[Texture, ...]
+    inputs: tuple[Input, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[Output, ...]
+
+    def texture(self, name: str) -> Texture:
+        """The texture of that name; KeyError where there is none."""
+        for texture in self.textures:
+            if texture.name == name:
+                return texture
+        raise KeyError(name)
+
+    def weighted_passes(self) -> Iterator[tuple[int, Pass]]:
+        """Each pass as it is written, with the number of times it is carried out."""
+        for step in self.steps:
+            if isinstance(step, Repeat):
+                for each in step.body:
+                    yield step.count, each
+            else:
+                yield 1, step
+
+    def programs(self) -> tuple[Program, ...]:
+        """The different programs of the plan, in the order of their first use."""
+        programs = [p.program for _, p in self.weighted_passes() if isinstance(p, FragmentPass)]
+        return tuple(dict.fromkeys(programs))
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """A texture coordinate set over a rectangle: base + dx·x + dy·y, a vector each.
+
+    x and y are the fragment's centre relative to the rectangle: 0.5, 1.5, …
+    """
+
+    base: Vec4
+    dx: Vec4
+    dy: Vec4
+
+
+def plane(texcoords: Texcoords, rect: Rect) -> Plane:
+    """The plane through a set's corner values (an expanded one: no Affine left in it)."""
+    origin, right, _, top = texcoords.corners
+    return Plane(
+        _vec4(origin),
+        _slope(origin, right, rect.width),
+        _slope(origin, top, rect.height),
+    )
+
+
+def _slope(start: NumberVec4, end: NumberVec4, length: int) -> Vec4:
+    x, y, z, w = ((b - a) / length for a, b in zip(_vec4(start), _vec4(end), strict=True))
+    return (x, y, z, w)
+
+
+def _vec4(values: NumberVec4) -> Vec4:
+    x, y, z, w = values
+    assert not isinstance(x, Affine) and not isinstance(y, Affine)
+    assert not isinstance(z, Affine) and not isinstance(w, Affine)
+    return (x, y, z, w)

@@ -1,0 +1,125 @@
+"""What an executor is, and where the executors are found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+import gpgpu_legacy.runtime
+from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
+from gpgpu_legacy.plan.plan import Pass, Plan
+
+F32 = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """How the arithmetic of a run is done.
+
+    exact: multiply and add are rounded apart and nothing is reordered, as the numpy executor
+    always does; otherwise a device may contract a multiply-add.
+    """
+
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Seconds of one run: matrices to textures, the passes, textures to matrices."""
+
+    upload_s: float
+    compute_s: float
+    readback_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run gives: the matrices that the plan makes, by name, and how long it took."""
+
+    outputs: Mapping[str, F32]
+    timings: Timings
+
+
+Observer = Callable[[int, Pass, Callable[[str], F32]], None]
+"""Called after each pass with its number from 0, the pass, and a function that reads a texture
+by name: (H, W, channels) float32, row 0 first. Reading leaves the run as it was."""
+
+
+class Executor(Protocol):
+    """Carries out plans. A file of this folder that has an EXECUTOR is found by the registry."""
+
+    @property
+    def name(self) -> str:
+        """What the command line calls it."""
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a line."""
+
+    def device(self) -> str:
+        """The device it runs on, in words; ExecutorUnavailableError where it cannot run here."""
+
+    def is_hardware(self) -> bool:
+        """Whether that device is a GPU; ExecutorUnavailableError where it cannot run here."""
+
+    def run(
+        self,
+        plan: Plan,
+        operands: Mapping[str, F32],
+        machine: Machine = Machine(),  # noqa: B008 - frozen
+        observer: Observer | None = None,
+    ) -> Result:
+        """Carry out a validated plan on float32 operands of the shapes that the plan names."""
+
+
+@cache
+def executors() -> tuple[Executor, ...]:
+    """All executors, those that need the least first."""
+    modules = (
+        import_module(f"{gpgpu_legacy.runtime.__name__}.{module.name}")
+        for module in iter_modules(gpgpu_legacy.runtime.__path__)
+    )
+    found = [module.EXECUTOR for module in modules if hasattr(module, "EXECUTOR")]
+    return tuple(sorted(found, key=lambda e: (e.name != "numpy", e.name)))
+
+
+def available() -> list[Executor]:
+    """The executors that can run here."""
+    found = []
+    for executor in executors():
+        try:
+            executor.device()
+        except ExecutorUnavailableError:
+            continue
+        found.append(executor)
+    return found
+
+
+_AUTO = "auto"
+
+
+def executor_names() -> tuple[str, ...]:
+    """What may be asked for by name: `auto`, then every executor."""
+    return (_AUTO, *(executor.name for executor in executors()))
+
+
+def find_executor(name: str) -> Executor:
+    """The executor of that name, ready to run; `auto` is gl-raster where there is GL, else numpy.
+
+    Raises InputError for an unknown name, ExecutorUnavailableError where it cannot run here.
+    """
+    if name == _AUTO:
+        names = [e.name for e in available()]
+        name = "gl-raster" if "gl-raster" in names else "numpy"
+    for executor in executors():
+        if executor.name == name:
+            executor.device()
+            return executor
+    raise InputError(f"there is no executor {name}; choose from {', '.join(executor_names())}")
