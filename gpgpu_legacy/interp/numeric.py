@@ -97,10 +97,14 @@ def slices(rect: Rect) -> tuple[slice, slice]:
     return slice(rect.y, rect.y + rect.height), slice(rect.x, rect.x + rect.width)
 
 
-def quantise(values: F32, format: Format) -> F32:
-    """What a texture of that format gives back of values written to it."""
-    codec = _CODECS[format.numeric]
-    return codec.decode(codec.encode(values))
+def encode(values: F32, texel_format: Format) -> Stored:
+    """Values as a texture of that format stores them."""
+    return _CODECS[texel_format.numeric].encode(values)
+
+
+def decode(stored: Stored, texel_format: Format) -> F32:
+    """What lookups find where a texture of that format stores these."""
+    return _CODECS[texel_format.numeric].decode(stored)
 
 
 def pack(matrix: F32, region: Region, rect: Rect, packing: Packing) -> F32:

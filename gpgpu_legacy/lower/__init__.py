@@ -1,0 +1,1 @@
+"""From programs and plans to code for a device: analysis, then printing."""

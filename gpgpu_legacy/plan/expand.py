@@ -28,13 +28,21 @@ def expand(plan: Plan) -> Plan:
 
 def passes(plan: Plan) -> Iterator[Pass]:
     """The passes of the expanded plan, one after another, without keeping them all."""
+    return (each for _, each in carried_out(plan))
+
+
+def carried_out(plan: Plan) -> Iterator[tuple[Pass, Pass]]:
+    """Each pass as the plan writes it, and as it is when its turn comes.
+
+    What holds of every iteration (a compiled shader, say) can so be kept with the former.
+    """
     for step in plan.steps:
         if isinstance(step, Repeat):
             for iteration in range(step.count):
                 for each in step.body:
-                    yield at_iteration(each, iteration)
+                    yield each, at_iteration(each, iteration)
         else:
-            yield step
+            yield step, step
 
 
 def at_iteration(each: Pass, iteration: int) -> Pass:

@@ -1,0 +1,228 @@
+"""Which lookup coordinates are affine in the fragment's position and the pass's iteration.
+
+A program is run once on forms in place of numbers: the opcodes' own meanings (isa/opcodes.py) are
+written with operators, and a Form has the operators that keep it affine. Whatever else is done to
+a form makes it UNKNOWN. So the analysis knows no opcode by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gpgpu_legacy.isa.ir import (
+    Attribute,
+    AttributeKind,
+    Instruction,
+    Parameter,
+    ParameterSpace,
+    ResultRegister,
+    Selector,
+    SourceRegister,
+    Src,
+    Temporary,
+)
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.plan.plan import Affine, FragmentPass, Number, NumberVec4
+
+_HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """constant + x·(fragment x) + y·(fragment y) + iteration·(iteration of the Repeat), exactly.
+
+    Fragment x and y count from 0.5 at the lower left of the target rectangle.
+    """
+
+    constant: Fraction
+    x: Fraction = Fraction(0)
+    y: Fraction = Fraction(0)
+    iteration: Fraction = Fraction(0)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is the same in every fragment of every iteration."""
+        return not (self.x or self.y or self.iteration)
+
+    def __add__(self, other: Value) -> Value:
+        if not isinstance(other, Linear):
+            return UNKNOWN
+        return Linear(
+            self.constant + other.constant,
+            self.x + other.x,
+            self.y + other.y,
+            self.iteration + other.iteration,
+        )
+
+    def __neg__(self) -> Linear:
+        return self.scaled(Fraction(-1))
+
+    def __sub__(self, other: Value) -> Value:
+        return self + (-other)
+
+    def __mul__(self, other: Value) -> Value:
+        if isinstance(other, Linear):
+            if other.is_constant:
+                return self.scaled(other.constant)
+            if self.is_constant:
+                return other.scaled(self.constant)
+        return UNKNOWN
+
+    def scaled(self, factor: Fraction) -> Linear:
+        """The form times a number."""
+        return Linear(
+            self.constant * factor, self.x * factor, self.y * factor, self.iteration * factor
+        )
+
+
+class Unknown:
+    """A value of which nothing is known; operations on it give it back."""
+
+    def __add__(self, _: Value) -> Unknown:
+        return self
+
+    def __sub__(self, _: Value) -> Unknown:
+        return self
+
+    def __mul__(self, _: Value) -> Unknown:
+        return self
+
+    def __neg__(self) -> Unknown:
+        return self
+
+
+Value = Linear | Unknown
+UNKNOWN = Unknown()
+
+
+def lookup_coordinates(each: FragmentPass) -> tuple[tuple[Value, Value], ...]:
+    """The coordinates (s, t) of each lookup of a pass, in program order.
+
+    each: a pass as its plan writes it; Affine numbers become the `iteration` part of the forms.
+    """
+    run = _Run(each)
+    return tuple(
+        coordinates
+        for instruction in each.program.instructions
+        if (coordinates := run.execute(instruction)) is not None
+    )
+
+
+def texel_centred(value: Value) -> bool:
+    """Whether a coordinate lies on a texel's centre in every fragment of every iteration.
+
+    A centre is half a texel away from where the lookup would change, so the coordinate can be
+    scaled and rounded on the way without reading another texel.
+    """
+    if not isinstance(value, Linear):
+        return False
+    at_first_fragment = value.constant + _HALF * (value.x + value.y)
+    steps = (value.x, value.y, value.iteration)
+    return at_first_fragment % 1 == _HALF and all(step.denominator == 1 for step in steps)
+
+
+class _Run:
+    """One program on forms."""
+
+    def __init__(self, each: FragmentPass) -> None:
+        self.temporaries = {name: _zeros() for name in each.program.temporaries}
+        self.local = {p.index: p.value for p in each.locals}
+        self.env = {p.index: p.value for p in each.env}
+        self.texcoords = {
+            t.set: _planes(t.corners, each.rect.width, each.rect.height) for t in each.texcoords
+        }
+        self.origin = (each.rect.x, each.rect.y)
+
+    def execute(self, instruction: Instruction) -> tuple[Value, Value] | None:
+        """Carry out one instruction; the coordinates where it is a lookup."""
+        row = OPCODES[instruction.mnemonic]
+        dst = instruction.dst
+        coordinates = None
+        if row.form is Form.SAMPLE:
+            src = instruction.srcs[0]
+            coordinates = (self.fetch(src, 0), self.fetch(src, 1))
+        if dst is None or isinstance(dst.register, ResultRegister):
+            return coordinates
+        result: dict[int, Value] = dict.fromkeys(dst.components, UNKNOWN)
+        if row.form is Form.COMPONENTWISE and row.evaluate is not None:
+            if not instruction.saturate:
+                result = {c: self.evaluate(instruction, c) for c in dst.components}
+        register = self.temporaries[dst.register.name]
+        for component, value in result.items():
+            register[component] = value
+        return coordinates
+
+    def evaluate(self, instruction: Instruction, component: int) -> Value:
+        """The opcode's meaning on forms; what it cannot do to a form makes it unknown."""
+        evaluate = OPCODES[instruction.mnemonic].evaluate
+        assert evaluate is not None
+        sources = [self.fetch(src, component) for src in instruction.srcs]
+        try:
+            value = evaluate(*sources)
+        except TypeError:
+            return UNKNOWN
+        return value if isinstance(value, Linear) else UNKNOWN
+
+    def fetch(self, src: Src, component: int) -> Value:
+        selector = src.swizzle[component]
+        value: Value
+        if selector in (Selector.ZERO, Selector.ONE):
+            value = Linear(Fraction(selector is Selector.ONE))
+        else:
+            value = self.read(src.register, selector.value)
+        return -value if src.negate[component] else value
+
+    def read(self, register: SourceRegister, component: int) -> Value:
+        if isinstance(register, Temporary):
+            return self.temporaries[register.name][component]
+        if isinstance(register, Attribute):
+            return self.attribute(register, component)
+        return self.parameter(register, component)
+
+    def attribute(self, attribute: Attribute, component: int) -> Value:
+        if attribute.kind is AttributeKind.TEXCOORD:
+            default = (0.0, 0.0, 0.0, 1.0)[component]
+            planes = self.texcoords.get(attribute.index)
+            return _form(default) if planes is None else planes[component]
+        if attribute.kind is AttributeKind.POSITION and component < 2:
+            along = Fraction(1)
+            start = Fraction(self.origin[component])
+            return Linear(start, x=along) if component == 0 else Linear(start, y=along)
+        return UNKNOWN
+
+    def parameter(self, parameter: Parameter, component: int) -> Value:
+        if parameter.space is ParameterSpace.CONSTANT:
+            return _form(parameter.value[component])
+        values = self.local if parameter.space is ParameterSpace.LOCAL else self.env
+        vector: NumberVec4 = values.get(parameter.index, (0.0, 0.0, 0.0, 0.0))
+        return _form(vector[component])
+
+
+def _zeros() -> list[Value]:
+    return [Linear(Fraction(0)) for _ in range(4)]
+
+
+def _form(number: Number) -> Value:
+    """A number as a form; one that is not finite is unknown."""
+    base, step = (number.base, number.step) if isinstance(number, Affine) else (number, 0.0)
+    try:
+        return Linear(Fraction(base), iteration=Fraction(step))
+    except (ValueError, OverflowError):
+        return UNKNOWN
+
+
+def _planes(corners: tuple[NumberVec4, ...], width: int, height: int) -> list[Value]:
+    """A texture coordinate set as forms, from its values at the corners."""
+    origin, right, _, top = ([_form(n) for n in corner] for corner in corners)
+    planes: list[Value] = []
+    for a, b, c in zip(origin, right, top, strict=True):
+        along, up = b - a, c - a
+        if not (isinstance(a, Linear) and isinstance(along, Linear) and isinstance(up, Linear)):
+            planes.append(UNKNOWN)
+        elif along.iteration or up.iteration:
+            planes.append(UNKNOWN)  # a slope that changes from pass to pass is not affine
+        else:
+            x, y = along.constant / width, up.constant / height
+            planes.append(Linear(a.constant, x, y, a.iteration))
+    return planes

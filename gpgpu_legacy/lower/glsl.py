@@ -1,0 +1,184 @@
+"""A fragment program printed as a GLSL fragment shader, instruction for instruction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpgpu_legacy.isa.ir import (
+    COMPONENTS,
+    Attribute,
+    AttributeKind,
+    Instruction,
+    Parameter,
+    ParameterSpace,
+    Program,
+    ResultRegister,
+    Selector,
+    SourceRegister,
+    Src,
+    Temporary,
+)
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.lower.affine import lookup_coordinates, texel_centred
+from gpgpu_legacy.plan.plan import FragmentPass
+
+VERSION = "#version 400 core"
+
+RECTANGLE_VERTEX_SHADER = f"""{VERSION}
+// One triangle that covers the viewport, which is the pass's rectangle.
+void main() {{
+    gl_Position = vec4((gl_VertexID & 1) * 4 - 1, (gl_VertexID & 2) * 2 - 1, 0.0, 1.0);
+}}
+"""
+
+COPY_FRAGMENT_SHADER = f"""{VERSION}
+// Texel for texel, offset from the target's rectangle to the source's.
+uniform sampler2D source;
+uniform ivec2 offset;
+out vec4 color;
+void main() {{
+    color = texelFetch(source, ivec2(gl_FragCoord.xy) + offset, 0);
+}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ShaderKey:
+    """What a pass's shader depends on; passes with equal keys share one.
+
+    centred: for each lookup in program order, whether its coordinates are proved to lie on
+    texel centres. Such a lookup is one `texture` with a normalised coordinate, the fast way on
+    every driver; the others clamp and fetch by integer, the exact way.
+    exact: multiply and add are kept apart.
+    """
+
+    program: Program
+    centred: tuple[bool, ...]
+    exact: bool
+
+
+def shader_key(each: FragmentPass, *, exact: bool) -> ShaderKey:
+    """The key of a pass as its plan writes it."""
+    coordinates = lookup_coordinates(each)
+    centred = tuple(texel_centred(s) and texel_centred(t) for s, t in coordinates)
+    return ShaderKey(each.program, centred, exact)
+
+
+def fragment_shader(key: ShaderKey) -> str:
+    """The GLSL text.
+
+    Uniforms: `texcoordN_base`, `_dx`, `_dy` (the set's plane over the rectangle), `origin` (the
+    rectangle's corner), `localN`, `envN`, `textureN` and `textureN_scale` (1 / its size).
+    """
+    return _Printer(key).text()
+
+
+class _Printer:
+    def __init__(self, key: ShaderKey) -> None:
+        self.program, self.key = key.program, key
+        self.lookups = iter(key.centred)
+
+    def text(self) -> str:
+        precise = "precise " if self.key.exact else ""
+        lines = [VERSION, f"// {self.program.name}", *self._uniforms(), "out vec4 color;", ""]
+        lines += ["void main() {", "    vec2 fragment = gl_FragCoord.xy - origin;"]
+        lines += [
+            f"    precise vec4 texcoord{n} = "
+            f"texcoord{n}_base + texcoord{n}_dx * fragment.x + texcoord{n}_dy * fragment.y;"
+            for n in self.program.texcoord_sets
+        ]
+        lines += [
+            f"    {precise}vec4 {_temporary(name)} = vec4(0.0);"
+            for name in self.program.temporaries
+        ]
+        lines.append(f"    {precise}vec4 result_color = vec4(0.0);")
+        lines += [f"    {self._instruction(i)}" for i in self.program.instructions]
+        return "\n".join([*lines, "    color = result_color;", "}", ""])
+
+    def _uniforms(self) -> list[str]:
+        lines = ["uniform vec2 origin;"]
+        for n in self.program.texcoord_sets:
+            lines.append(f"uniform vec4 texcoord{n}_base, texcoord{n}_dx, texcoord{n}_dy;")
+        for space, name in _PARAMETERS.items():
+            lines += [
+                f"uniform vec4 {name}{n};" for n in self.program.parameter_indices(space)
+            ]
+        for unit in self.program.texture_units:
+            lines += [f"uniform sampler2D texture{unit};", f"uniform vec2 texture{unit}_scale;"]
+        return lines
+
+    def _instruction(self, instruction: Instruction) -> str:
+        row = OPCODES[instruction.mnemonic]
+        dst = instruction.dst
+        assert dst is not None
+        letters = "".join(COMPONENTS[c] for c in dst.components)
+        if row.form is Form.COMPONENTWISE:
+            sources = [_source(src, dst.components) for src in instruction.srcs]
+            expression = row.glsl.format(*sources)
+        else:
+            sources = [_source(src, (0, 1, 2, 3)) for src in instruction.srcs]
+            inner = row.glsl.format(*sources)
+            vector = self._lookup(instruction, inner) if row.form is Form.SAMPLE else f"({inner})"
+            expression = vector if len(letters) == 4 else f"{vector}.{letters}"
+        if instruction.saturate:
+            expression = f"clamp({expression}, 0.0, 1.0)"
+        register = dst.register
+        name = (
+            "result_color" if isinstance(register, ResultRegister) else _temporary(register.name)
+        )
+        suffix = "" if len(letters) == 4 else f".{letters}"
+        return f"{name}{suffix} = {expression};"
+
+    def _lookup(self, instruction: Instruction, coordinate: str) -> str:
+        assert instruction.texture is not None
+        sampler = f"texture{instruction.texture.unit}"
+        place = f"({coordinate}).xy" if not coordinate.isidentifier() else f"{coordinate}.xy"
+        if next(self.lookups):
+            return f"texture({sampler}, {place} * {sampler}_scale)"
+        last = f"textureSize({sampler}, 0) - 1"
+        return f"texelFetch({sampler}, clamp(ivec2(floor({place})), ivec2(0), {last}), 0)"
+
+
+_PARAMETERS = {ParameterSpace.LOCAL: "local", ParameterSpace.ENV: "env"}
+
+
+def _temporary(name: str) -> str:
+    """A GLSL identifier for a temporary: `$` and double underscores are not allowed in one."""
+    return "t_" + name.replace("_", "_u").replace("$", "_d")
+
+
+def _register(register: SourceRegister) -> str:
+    if isinstance(register, Temporary):
+        return _temporary(register.name)
+    if isinstance(register, Attribute):
+        if register.kind is AttributeKind.TEXCOORD:
+            return f"texcoord{register.index}"
+        return "gl_FragCoord"
+    return _parameter(register)
+
+
+def _parameter(parameter: Parameter) -> str:
+    if parameter.space is ParameterSpace.CONSTANT:
+        return f"vec4({', '.join(repr(value) for value in parameter.value)})"
+    return f"{_PARAMETERS[parameter.space]}{parameter.index}"
+
+
+def _source(src: Src, components: tuple[int, ...]) -> str:
+    """The components of an operand that an instruction needs, as a GLSL expression."""
+    selectors = [src.swizzle[c] for c in components]
+    signs = [src.negate[c] for c in components]
+    constant = Selector.ZERO in selectors or Selector.ONE in selectors
+    if constant or len(set(signs)) > 1:
+        parts = [_component(src, c) for c in components]
+        return parts[0] if len(parts) == 1 else f"vec{len(parts)}({', '.join(parts)})"
+    letters = "".join(COMPONENTS[s.value] for s in selectors)
+    name = _register(src.register)
+    text = name if letters == COMPONENTS else f"{name}.{letters}"
+    return f"(-{text})" if signs[0] else text
+
+
+def _component(src: Src, component: int) -> str:
+    selector = src.swizzle[component]
+    constants = {Selector.ZERO: "0.0", Selector.ONE: "1.0"}
+    text = constants.get(selector) or f"{_register(src.register)}.{COMPONENTS[selector.value]}"
+    return f"-{text}" if src.negate[component] else text

@@ -1,0 +1,258 @@
+"""The `gl-raster` executor: plans as they were meant, rectangles drawn into framebuffers.
+
+Every fragment program becomes a GLSL fragment shader (lower/glsl.py). A pass is a draw into the
+viewport of its rectangle; texture coordinates come as the plane through their corner values, and
+are evaluated at the fragment's centre with the arithmetic that interp/machine.py defines, so that
+no rasteriser's own interpolation stands between two executors.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.interp.numeric import decode, encode, pack, slices, unpack
+from gpgpu_legacy.lower.glsl import (
+    COPY_FRAGMENT_SHADER,
+    RECTANGLE_VERTEX_SHADER,
+    fragment_shader,
+    shader_key,
+)
+from gpgpu_legacy.plan.expand import at_iteration, carried_out
+from gpgpu_legacy.plan.formats import Numeric
+from gpgpu_legacy.plan.plan import (
+    Blend,
+    ClearPass,
+    CopyPass,
+    FragmentPass,
+    NumberVec4,
+    Pass,
+    Plan,
+    Rect,
+    Texture,
+    plane,
+)
+from gpgpu_legacy.runtime import gl
+from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Result, Timings
+
+_DTYPES = {Numeric.FLOAT: "f4", Numeric.UNORM: "f1"}
+
+
+class GlRasterExecutor:
+    """Runs on any OpenGL 4.0 driver, GPU or software, with no window."""
+
+    name = "gl-raster"
+    summary = "framebuffers and fragment shaders, through OpenGL"
+
+    def device(self) -> str:
+        """The GL renderer and version; ExecutorUnavailableError where there is none."""
+        return gl.device_name(gl.context())
+
+    def is_hardware(self) -> bool:
+        """Whether the renderer is a GPU."""
+        return gl.is_hardware(gl.context())
+
+    def run(
+        self,
+        plan: Plan,
+        operands: Mapping[str, F32],
+        machine: Machine = Machine(),  # noqa: B008 - frozen
+        observer: Observer | None = None,
+    ) -> Result:
+        """Carry out a plan; see Executor. Raises PlanError where a texture is too large here."""
+        ctx = gl.context()
+        with ctx:
+            session = _Session(ctx, plan, exact=machine.exact)
+            try:
+                return session.run(operands, observer)
+            finally:
+                session.release()
+
+
+class _Session:
+    """The GL objects of one run."""
+
+    def __init__(self, ctx: Any, plan: Plan, *, exact: bool) -> None:
+        self.ctx, self.plan, self.exact = ctx, plan, exact
+        self.objects: list[Any] = []
+        self.textures: dict[str, Any] = {}
+        self.framebuffers: dict[str, Any] = {}
+
+    def keep(self, made: Any) -> Any:
+        """Remember an object, to be released when the run ends."""
+        self.objects.append(made)
+        return made
+
+    def release(self) -> None:
+        for made in reversed(self.objects):
+            made.release()
+
+    def run(self, operands: Mapping[str, F32], observer: Observer | None) -> Result:
+        for texture in self.plan.textures:
+            self.make_texture(texture)
+        shaders = {id(each): self.shader(each) for _, each in self.plan.weighted_passes()}
+        self.warm_up(shaders)
+        started = perf_counter()
+        self.upload(operands)
+        self.ctx.finish()
+        uploaded = perf_counter()
+        for number, (written, each) in enumerate(carried_out(self.plan)):
+            self.carry_out(each, shaders[id(written)])
+            if observer is not None:
+                observer(number, each, self.read)
+        self.ctx.finish()
+        computed = perf_counter()
+        outputs = self.read_back()
+        finished = perf_counter()
+        timings = Timings(uploaded - started, computed - uploaded, finished - computed)
+        return Result(outputs, timings)
+
+    # Textures -----------------------------------------------------------------------------
+
+    def make_texture(self, texture: Texture) -> None:
+        extent, dtype = texture.extent, _DTYPES[texture.format.numeric]
+        size = (extent.width, extent.height)
+        largest = self.ctx.info["GL_MAX_TEXTURE_SIZE"]
+        if max(size) > largest:
+            raise PlanError(
+                f"texture {texture.name} is {size[0]} by {size[1]} and this driver's largest is "
+                f"{largest}; plan with --largest-texture {largest}"
+            )
+        made = self.keep(self.ctx.texture(size, texture.format.channels, dtype=dtype, alignment=1))
+        made.filter = (self.ctx.NEAREST, self.ctx.NEAREST)
+        made.repeat_x = made.repeat_y = False
+        self.textures[texture.name] = made
+        self.framebuffers[texture.name] = self.keep(self.ctx.framebuffer([made]))
+
+    def upload(self, operands: Mapping[str, F32]) -> None:
+        """Fill the textures: initial values, then the operands."""
+        for texture in self.plan.textures:
+            if texture.initial is not None:
+                self.framebuffers[texture.name].clear(*texture.initial)
+        for each in self.plan.inputs:
+            texels = pack(operands[each.matrix], each.region, each.rect, each.packing)
+            stored = encode(texels, self.plan.texture(each.texture).format)
+            rect = each.rect
+            viewport = (rect.x, rect.y, rect.width, rect.height)
+            self.textures[each.texture].write(np.ascontiguousarray(stored), viewport=viewport)
+
+    def read(self, name: str) -> F32:
+        """A whole texture: (H, W, channels) float32."""
+        texture = self.plan.texture(name)
+        dtype = np.dtype(_DTYPES[texture.format.numeric].replace("f1", "u1"))
+        shape = (texture.extent.height, texture.extent.width, texture.format.channels)
+        stored = np.frombuffer(self.textures[name].read(alignment=1), dtype).reshape(shape)
+        return decode(stored, texture.format)
+
+    def read_back(self) -> dict[str, F32]:
+        outputs = {m.name: np.zeros((m.rows, m.columns), np.float32) for m in self.plan.results}
+        for output in self.plan.outputs:
+            rows, columns = slices(output.rect)
+            texels = self.read(output.texture)[rows, columns]
+            unpack(texels, outputs[output.matrix], output.region, output.packing)
+        return outputs
+
+    # Passes -------------------------------------------------------------------------------
+
+    def shader(self, each: Pass) -> _Shader | None:
+        """The compiled shader of a pass as the plan writes it; a clear has none."""
+        if isinstance(each, ClearPass):
+            return None
+        if isinstance(each, CopyPass):
+            return _compiled(self.ctx, COPY_FRAGMENT_SHADER)
+        return _compiled(self.ctx, fragment_shader(shader_key(each, exact=self.exact)))
+
+    def warm_up(self, shaders: Mapping[int, _Shader | None]) -> None:
+        """Draw one fragment with every shader.
+
+        Drivers finish compiling at a shader's first draw, and that is no part of a run's time.
+        Nothing has been uploaded yet, so what is drawn here is overwritten or undefined anyway.
+        """
+        for _, written in self.plan.weighted_passes():
+            each = at_iteration(written, 0)
+            if isinstance(each, FragmentPass):
+                rect = replace(each.rect, width=1, height=1)
+                self.carry_out(replace(each, rect=rect), shaders[id(written)])
+        self.ctx.finish()
+
+    def carry_out(self, each: Pass, shader: _Shader | None) -> None:
+        if isinstance(each, ClearPass):
+            self.framebuffers[each.target].clear(*each.value)
+            return
+        assert shader is not None
+        if isinstance(each, CopyPass):
+            self.copy(each, shader)
+        else:
+            self.draw(each, shader)
+
+    def copy(self, each: CopyPass, shader: _Shader) -> None:
+        """A copy is drawn: it is exact for floats, and takes any two rectangles."""
+        there, here = each.source_rect, each.target_rect
+        self.textures[each.source].use(0)
+        shader.set("source", "i", 0)
+        shader.set("offset", "2i", there.x - here.x, there.y - here.y)
+        self.draw_rectangle(each.target, here, Blend.NONE, shader)
+
+    def draw(self, each: FragmentPass, shader: _Shader) -> None:
+        for binding in each.bindings:
+            texture = self.textures[binding.texture]
+            texture.use(binding.unit)
+            shader.set(f"texture{binding.unit}", "i", binding.unit)
+            width, height = texture.size
+            shader.set(f"texture{binding.unit}_scale", "2f", 1.0 / width, 1.0 / height)
+        for texcoords in each.texcoords:
+            coefficients = plane(texcoords, each.rect)
+            shader.set_vector(f"texcoord{texcoords.set}_base", coefficients.base)
+            shader.set_vector(f"texcoord{texcoords.set}_dx", coefficients.dx)
+            shader.set_vector(f"texcoord{texcoords.set}_dy", coefficients.dy)
+        for name, values in (("local", each.locals), ("env", each.env)):
+            for parameter in values:
+                shader.set_vector(f"{name}{parameter.index}", parameter.value)
+        shader.set("origin", "2f", each.rect.x, each.rect.y)
+        self.draw_rectangle(each.target, each.rect, each.blend, shader)
+
+    def draw_rectangle(self, target: str, rect: Rect, blend: Blend, shader: _Shader) -> None:
+        framebuffer = self.framebuffers[target]
+        framebuffer.use()
+        framebuffer.viewport = (rect.x, rect.y, rect.width, rect.height)
+        if blend is Blend.ADD:
+            self.ctx.blend_func = self.ctx.ONE, self.ctx.ONE
+            self.ctx.enable_only(self.ctx.BLEND)
+        else:
+            self.ctx.enable_only(self.ctx.NOTHING)
+        shader.vertices.render(self.ctx.TRIANGLES, vertices=3)
+
+
+class _Shader:
+    """A compiled program with its uniforms, as far as the driver has kept them."""
+
+    def __init__(self, program: Any, vertices: Any) -> None:
+        self.vertices = vertices
+        self._uniforms = {name: program[name] for name in program}
+
+    def set(self, name: str, layout: str, *values: float) -> None:
+        """Set a uniform; `layout` is struct's. One that the driver dropped is passed over."""
+        uniform = self._uniforms.get(name)
+        if uniform is not None:
+            uniform.write(struct.pack(layout, *values))
+
+    def set_vector(self, name: str, vector: NumberVec4) -> None:
+        """Set a vec4 uniform."""
+        self.set(name, "4f", *vector)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=256)
+def _compiled(ctx: Any, fragment_text: str) -> _Shader:
+    """A shader of the context, compiled once a process."""
+    program = ctx.program(vertex_shader=RECTANGLE_VERTEX_SHADER, fragment_shader=fragment_text)
+    return _Shader(program, ctx.vertex_array(program, []))
+
+
+EXECUTOR = GlRasterExecutor()
