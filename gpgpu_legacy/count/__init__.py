@@ -1,0 +1,1 @@
+"""The counter: instructions and bytes of a plan, exactly, without running it."""

@@ -1,0 +1,86 @@
+"""Closed forms recovered from counts: a formula in n and b that real plans obey.
+
+The quantity is counted at as many (n, b) as the formula has coefficients, the coefficients are
+solved for exactly in rationals, and the formula then has to give the counts at further (n, b) that
+took no part. Nothing is typed in, and nothing is fitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+Quantity = Callable[[int, int], int | None]
+"""A count at a matrix size n and a block size b; None where it has no single value."""
+
+POWERS_OF_N = (0, 1, 2, 3)
+POWERS_OF_B = (-1, 0, 1)
+
+# Sizes are multiples of 2b, so that nothing is padded: the papers' formulas are for such sizes.
+_SAMPLES = tuple(product((12, 24, 36, 48), (1, 2, 3)))
+_HELD_OUT = ((40, 5), (80, 4), (64, 8), (56, 7), (20, 10), (96, 1))
+
+
+def recover(quantity: Quantity) -> Any:
+    """The sum of c·nⁱ·bʲ (i from 0 to 3, j from -1 to 1) that gives `quantity`, as a sympy expression.
+
+    Returns None where no such formula gives the counts, those held out included.
+    """
+    counts = [quantity(n, b) for n, b in _SAMPLES]
+    known = [count for count in counts if count is not None]
+    if len(known) < len(counts):
+        return None
+    terms = list(product(POWERS_OF_N, POWERS_OF_B))
+    coefficients = _solve(terms, known)
+    for n, b in _HELD_OUT:
+        value = sum(c * _term(n, b, t) for c, t in zip(coefficients, terms, strict=True))
+        if value != quantity(n, b):
+            return None
+    return _expression(terms, coefficients)
+
+
+def _term(n: int, b: int, powers: tuple[int, int]) -> Fraction:
+    i, j = powers
+    return Fraction(n) ** i * Fraction(b) ** j
+
+
+def _solve(terms: list[tuple[int, int]], counts: list[int]) -> list[Fraction]:
+    from sympy import Matrix, Rational
+
+    rows = [
+        [Rational(v.numerator, v.denominator) for v in (_term(n, b, t) for t in terms)]
+        for n, b in _SAMPLES
+    ]
+    solution = Matrix(rows).LUsolve(Matrix(counts))
+    return [Fraction(int(value.p), int(value.q)) for value in solution]
+
+
+def _expression(terms: list[tuple[int, int]], coefficients: list[Fraction]) -> Any:
+    from sympy import Rational, factor, symbols
+
+    n, b = symbols("n b", positive=True)
+    total = sum(
+        Rational(c.numerator, c.denominator) * n**i * b**j
+        for (i, j), c in zip(terms, coefficients, strict=True)
+    )
+    return factor(total)
+
+
+def same_formula(counted: Any, published: str) -> bool:
+    """Whether a recovered expression and a published formula are equal for all n and b."""
+    from sympy import simplify, symbols, sympify
+
+    if counted is None:
+        return False
+    n, b = symbols("n b", positive=True)
+    return bool(simplify(counted - sympify(published, locals={"n": n, "b": b})) == 0)
+
+
+def evaluate(formula: str, n: int, b: int) -> Fraction:
+    """A published formula's value at (n, b), exactly."""
+    from sympy import Rational, sympify
+
+    value = Rational(sympify(formula, locals={"n": n, "b": b}))
+    return Fraction(int(value.p), int(value.q))
