@@ -1,0 +1,1 @@
+"""Products run, checked, counted and timed."""

@@ -1,0 +1,1 @@
+"""The papers as data: what they printed, and where."""

@@ -1,0 +1,1 @@
+"""What people read: tables, figures and one page with all of it."""

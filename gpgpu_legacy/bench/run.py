@@ -1,0 +1,271 @@
+"""One product by one method on one executor: run, counted, timed and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.count.traffic import Counts, count_plan
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.formats import FORMATS, Numeric
+from gpgpu_legacy.plan.plan import LARGEST_TEXTURE, Plan
+from gpgpu_legacy.runtime.executor import Machine, Observer, Timings, find_executor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F32 = NDArray[np.float32]
+
+DEFAULT_METHOD = "hall-carr-hart-multi"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run gave.
+
+    product: the m×n matrix, float32. counts: of the plan, exact, whatever the executor.
+    seconds: medians over the repeats. device: what it ran on, in words. options: all of them, with
+    the method's defaults filled in.
+    """
+
+    method: str
+    shape: Shape
+    options: Options
+    executor: str
+    device: str
+    product: F32
+    seconds: Timings
+    counts: Counts
+    plan: Plan = field(repr=False)
+    operands: tuple[F32, F32] = field(repr=False)
+
+    @property
+    def gflops(self) -> float | None:
+        """2·m·l·n floating-point operations over the compute time; None where that is zero."""
+        if self.seconds.compute_s <= 0.0 or not self.shape.multiply_adds:
+            return None
+        return 2e-9 * self.shape.multiply_adds / self.seconds.compute_s
+
+    @property
+    def gigabytes_per_s(self) -> float | None:
+        """Bytes requested (GB, 10⁹) over the compute time: the bandwidth the run achieved."""
+        if self.seconds.compute_s <= 0.0 or not self.counts.bytes_requested:
+            return None
+        return 1e-9 * self.counts.bytes_requested / self.seconds.compute_s
+
+    @cached_property
+    def max_relative_error(self) -> float:
+        """The largest |C - C64| over the largest |C64|, C64 being the product in float64.
+
+        NaN where a NaN or an infinity took part; 0 for an empty product.
+        """
+        a, b = self.operands
+        if self.product.size == 0:
+            return 0.0
+        with np.errstate(all="ignore"):
+            reference = a.astype(np.float64) @ b.astype(np.float64)
+            error = float(np.max(np.abs(self.product - reference)))
+            scale = float(np.max(np.abs(reference)))
+            return error / scale if scale else error
+
+    def as_json(self, *, check: bool = True) -> dict[str, Any]:
+        """The run for other programs to read; NaN is None. See the README for the keys."""
+        seconds = self.seconds
+        error = self.max_relative_error if check else float("nan")
+        counts = self.counts
+        return {
+            "method": self.method,
+            "shape": [self.shape.m, self.shape.l, self.shape.n],
+            "block": self.options.block,
+            "accumulate": self.options.accumulate.value if self.options.accumulate else None,
+            "texture_format": self.options.texture_format,
+            "executor": self.executor,
+            "device": self.device,
+            "max_relative_error": error if np.isfinite(error) else None,
+            "seconds": {
+                "compute": seconds.compute_s,
+                "upload": seconds.upload_s,
+                "readback": seconds.readback_s,
+            },
+            "gflops": self.gflops,
+            "counts": {name: getattr(counts, name) for name in Counts.__dataclass_fields__},
+        }
+
+
+def matmul(
+    a: ArrayLike,
+    b: ArrayLike,
+    method: str = DEFAULT_METHOD,
+    *,
+    executor: str = "auto",
+    **choices: Any,
+) -> F32:
+    """The product of two matrices by a method of the time.
+
+    a, b: (m, l) and (l, n), real; computed on as float32. With `transpose_a` or `transpose_b` the
+    operand is given transposed, and the product is of its transpose.
+    choices: `block`, `accumulate`, `texture_format`, `transpose_a`, `transpose_b`, `as_printed`,
+    `largest_texture`; see Options.
+    Returns (m, n) float32. Raises InputError for what does not fit.
+    """
+    return run(a, b, method, executor=executor, **choices).product
+
+
+def run(
+    a: ArrayLike,
+    b: ArrayLike,
+    method: str = DEFAULT_METHOD,
+    *,
+    block: int | None = None,
+    accumulate: Accumulate | str | None = None,
+    texture_format: str | None = None,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    as_printed: bool = False,
+    largest_texture: int = LARGEST_TEXTURE,
+    executor: str = "auto",
+    repeat: int = 1,
+    exact: bool = False,
+    observer: Observer | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Run:
+    """Run a product and keep everything that is known of it.
+
+    a, b, and the options up to `largest_texture`: as for matmul.
+    repeat: how often it is run for the medians of its times (after one unmeasured run where it is
+    more than once). exact: no multiply-add is contracted. observer: called after each pass of the
+    last run. progress: called with the number of runs done.
+    """
+    options = Options(
+        block=block,
+        accumulate=None if accumulate is None else _accumulate(accumulate),
+        texture_format=texture_format,
+        transpose_a=transpose_a,
+        transpose_b=transpose_b,
+        as_printed=as_printed,
+        largest_texture=largest_texture,
+    )
+    return run_method(
+        method, options, (a, b), executor, repeat, exact=exact, observer=observer, progress=progress
+    )
+
+
+def run_method(
+    name: str,
+    options: Options,
+    operands: tuple[ArrayLike, ArrayLike],
+    executor: str = "auto",
+    repeat: int = 1,
+    *,
+    exact: bool = False,
+    observer: Observer | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Run:
+    """The same as `run`, for a caller who has the options in one piece."""
+    if repeat < 1:
+        raise InputError(f"--repeat is {repeat}; it must be at least 1")
+    method = find_method(name)
+    chosen = method.options(options)
+    a, b = check_operands(*operands, chosen)
+    rows = a.T if chosen.transpose_a else a
+    columns = b.T if chosen.transpose_b else b
+    shape = Shape(rows.shape[0], rows.shape[1], columns.shape[1])
+    plan = method.plan(shape, chosen)
+    machine = find_executor(executor)
+    results = []
+    warm_up = 1 if repeat > 1 else 0
+    given: Mapping[str, F32] = {"A": a, "B": b}
+    for number in range(repeat + warm_up):
+        last = number == repeat + warm_up - 1
+        results.append(machine.run(plan, given, Machine(exact), observer if last else None))
+        if progress is not None:
+            progress(number + 1)
+    timings = [result.timings for result in results[warm_up:]]
+    return Run(
+        method=method.name,
+        shape=shape,
+        options=chosen,
+        executor=machine.name,
+        device=machine.device(),
+        product=results[-1].outputs["C"],
+        seconds=Timings(
+            median(t.upload_s for t in timings),
+            median(t.compute_s for t in timings),
+            median(t.readback_s for t in timings),
+        ),
+        counts=count_plan(plan),
+        plan=plan,
+        operands=(rows, columns),
+    )
+
+
+def _accumulate(value: Accumulate | str) -> Accumulate:
+    try:
+        return Accumulate(value)
+    except ValueError:
+        known = ", ".join(mode.value for mode in Accumulate)
+        raise InputError(f"there is no way to accumulate {value!r}; choose from {known}") from None
+
+
+def check_operands(a: ArrayLike, b: ArrayLike, options: Options) -> tuple[F32, F32]:
+    """Both operands as float32 arrays that multiply; InputError where they cannot be.
+
+    options: with the defaults filled in.
+    """
+    first, second = _matrix("A", a), _matrix("B", b)
+    inner_a = first.shape[0 if options.transpose_a else 1]
+    inner_b = second.shape[1 if options.transpose_b else 0]
+    if inner_a != inner_b:
+        raise InputError(
+            f"A{' transposed' * options.transpose_a} has {inner_a} columns and "
+            f"B{' transposed' * options.transpose_b} has {inner_b} rows; they must be equal "
+            f"(A is {first.shape[0]}×{first.shape[1]}, B is {second.shape[0]}×{second.shape[1]})"
+        )
+    assert options.texture_format is not None
+    if FORMATS[options.texture_format].numeric is Numeric.UNORM:
+        _in_unit_range("A", first)
+        _in_unit_range("B", second)
+    return first, second
+
+
+def _matrix(name: str, values: ArrayLike) -> F32:
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{name} holds {array.dtype} values; it must hold real numbers")
+    if array.ndim != 2:
+        raise InputError(f"{name} has {array.ndim} dimensions; a matrix has 2")
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(array, np.float32)
+
+
+def _in_unit_range(name: str, matrix: F32) -> None:
+    bad = np.argwhere(~((matrix >= 0.0) & (matrix <= 1.0)))
+    if len(bad):
+        i, j = bad[0]
+        raise InputError(
+            f"{name}[{i}, {j}] is {matrix[i, j]}; unorm8 textures hold 0 to 1, scale the matrix "
+            "or use --texture-format r32f"
+        )
+
+
+def random_operands(shape: Shape, options: Options, seed: int) -> tuple[F32, F32]:
+    """Uniform random matrices: in [-0.5, 0.5), or in [0, 1) for textures that hold no more.
+
+    They are laid out as the options say that operands are given.
+    """
+    generator = np.random.default_rng(seed)
+    unit = options.texture_format is not None and (
+        FORMATS[options.texture_format].numeric is Numeric.UNORM
+    )
+    offset = np.float32(0.0 if unit else 0.5)
+    a = generator.random((shape.m, shape.l), np.float32) - offset
+    b = generator.random((shape.l, shape.n), np.float32) - offset
+    return (a.T if options.transpose_a else a), (b.T if options.transpose_b else b)

@@ -1,0 +1,265 @@
+"""Tables as text for a terminal, markdown, CSV and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gpgpu_legacy.papers.schema import papers
+from gpgpu_legacy.report.tables import Cell, Measured, Row, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A formula to be set: sympy's notation, with * and **."""
+
+    text: str
+
+
+Entry = str | int | float | bool | Formula | None
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table ready to be set: a caption, heads, rows of the same length, notes under it."""
+
+    id: str
+    caption: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+# What stands in the tables -------------------------------------------------------------------
+
+
+def grids(tables: list[Table]) -> list[Grid]:
+    """One grid a table, and one for what was measured where anything was."""
+    made = [_analysis(table) for table in tables]
+    measured = {m: table for table in tables for row in table.rows for m in row.measured}
+    if measured:
+        made.append(_measured(list(measured), tables[0]))
+    return made
+
+
+_OWN_COLUMNS: dict[str, tuple[tuple[str, Callable[[Row], Entry]], ...]] = {
+    "bytes_requested": (
+        ("copied, bytes", lambda row: row.counts.copy_bytes),
+        ("geometry, bytes", lambda row: row.counts.geometry_bytes),
+    ),
+    "arithmetic": (
+        ("lookups / fragment", lambda row: row.lookups_per_fragment),
+        ("program with END", lambda row: row.program_length + 1),
+    ),
+}
+
+
+def _analysis(table: Table) -> Grid:
+    published = table.published
+    own = _OWN_COLUMNS[published.quantity]
+    heads = (
+        "method",
+        "passes",
+        "fragments / pass",
+        f"{published.unit} / fragment",
+        f"total {published.unit}",
+        "published total",
+        "recovered total",
+        "agrees",
+        *(head for head, _ in own),
+    )
+    rows = tuple(
+        (
+            row.method,
+            row.passes.value,
+            row.fragments_per_pass.value,
+            row.per_fragment.value,
+            row.total.value,
+            Formula(row.total.published),
+            Formula(str(row.total.counted)) if row.total.counted is not None else "none found",
+            row.agrees,
+            *(value(row) for _, value in own),
+        )
+        for row in table.rows
+    )
+    paper = next(p for p in papers() if published.id.startswith(p.id))
+    number = published.id.rsplit("-", 1)[-1]
+    caption = (
+        f"{paper.authors}, Table {number} ({published.where}): {published.caption} "
+        f"Values at n = {table.size}, b = {table.block}."
+    )
+    return Grid(published.id, caption, heads, rows, (published.note, *_differences(table)))
+
+
+def _differences(table: Table) -> list[str]:
+    """A line for every column that does not agree, with both formulas."""
+    columns: tuple[tuple[str, Callable[[Row], Cell]], ...] = (
+        ("passes", lambda row: row.passes),
+        ("fragments / pass", lambda row: row.fragments_per_pass),
+        (f"{table.published.unit} / fragment", lambda row: row.per_fragment),
+        ("total", lambda row: row.total),
+    )
+    return [
+        f"{row.method}, {name}: published {column(row).published}, counted {column(row).counted}."
+        for row in table.rows
+        for name, column in columns
+        if not column(row).agrees
+    ]
+
+
+def _measured(measured: list[Measured], table: Table) -> Grid:
+    heads = ("method", "executor", "seconds", "GFLOPS", "GB/s requested", "device")
+    rows = tuple(
+        (m.method, m.executor, m.seconds, m.gflops, m.gigabytes_per_s, m.device) for m in measured
+    )
+    caption = f"Measured here at n = {table.size}, b = {table.block}, the framebuffer copied to F."
+    notes = (
+        "Seconds are of the passes alone; GFLOPS are 2n³ over them, GB/s are Table 1's bytes "
+        "(10⁹) over them.",
+    )
+    return Grid("measured", caption, heads, rows, notes)
+
+
+# How entries are written ---------------------------------------------------------------------
+
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
+def pretty(formula: str) -> str:
+    """A formula for people: 8*n**3*(b + 1)/b as 8n³(b + 1)/b."""
+    text = re.sub(r"\*\*(\d+)", lambda power: power.group(1).translate(_SUPERSCRIPTS), formula)
+    return re.sub(r"(?<=\d)\*(?=\d)", "·", text).replace("*", "")
+
+
+def _plain(entry: Entry) -> str:
+    if entry is None:
+        return "–"
+    if isinstance(entry, bool):
+        return "yes" if entry else "NO"
+    if isinstance(entry, int):
+        return f"{entry:,}".replace(",", "\u2009")
+    if isinstance(entry, float):
+        return f"{entry:.4g}"
+    if isinstance(entry, Formula):
+        return pretty(entry.text)
+    return entry
+
+
+def _is_number(entry: Entry) -> bool:
+    return isinstance(entry, int | float) and not isinstance(entry, bool)
+
+
+def as_markdown(made: list[Grid]) -> str:
+    """GitHub's pipe tables, captions in bold above, notes below."""
+    return "\n".join(_markdown(grid) for grid in made)
+
+
+def _markdown(grid: Grid) -> str:
+    columns = list(zip(*grid.rows, strict=True))
+    rules = ["---:" if all(map(_is_number, column)) else "---" for column in columns]
+    lines = [f"**{grid.caption}**", "", _pipes(list(grid.heads)), _pipes(rules)]
+    lines += [_pipes([_plain(entry) for entry in row]) for row in grid.rows]
+    lines += [f"\n{note}" for note in grid.notes]
+    return "\n".join([*lines, ""])
+
+
+def _pipes(cells: list[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def as_csv(made: list[Grid]) -> str:
+    """One CSV: a first column that names the table, and a head line for each table."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for grid in made:
+        writer.writerow(["table", *grid.heads])
+        for row in grid.rows:
+            writer.writerow([grid.id, *(_csv_value(entry) for entry in row)])
+    return out.getvalue()
+
+
+def _csv_value(entry: Entry) -> str:
+    if isinstance(entry, bool):
+        return str(entry).lower()
+    if isinstance(entry, Formula):
+        return entry.text
+    return "" if entry is None else str(entry)
+
+
+def as_latex(made: list[Grid]) -> str:
+    """A `table` environment each, with booktabs rules."""
+    return "\n".join(_latex(grid) for grid in made)
+
+
+def _latex(grid: Grid) -> str:
+    columns = list(zip(*grid.rows, strict=True))
+    layout = "".join("r" if all(map(_is_number, column)) else "l" for column in columns)
+    lines = [
+        r"\begin{table}",
+        rf"\caption{{{_escape(grid.caption)}}}",
+        rf"\begin{{tabular}}{{{layout}}}",
+        r"\toprule",
+        " & ".join(_escape(head) for head in grid.heads) + r" \\",
+        r"\midrule",
+        *(" & ".join(_latex_entry(entry) for entry in row) + r" \\" for row in grid.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        *(rf"\par\small {_escape(note)}" for note in grid.notes),
+        r"\end{table}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _latex_entry(entry: Entry) -> str:
+    if isinstance(entry, Formula):
+        from sympy import latex, symbols, sympify
+
+        names = {name: symbols(name, positive=True) for name in ("n", "b")}
+        return f"${latex(sympify(entry.text, locals=names))}$"
+    return _escape(_plain(entry))
+
+
+_LATEX_SPECIALS = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\u2009": r"\,",
+    "–": "--",
+    "³": "$^3$",
+    "⁹": "$^9$",
+    "×": r"$\times$",
+}
+
+
+def _escape(text: str) -> str:
+    return "".join(_LATEX_SPECIALS.get(character, character) for character in text)
+
+
+def print_text(made: list[Grid], console: Any) -> None:
+    """Print to a rich console, wrapped to its width."""
+    from rich.table import Table as RichTable
+
+    for grid in made:
+        table = RichTable(title=grid.caption, title_justify="left", title_style="bold")
+        columns = zip(grid.heads, zip(*grid.rows, strict=True), strict=True)
+        for head, column in columns:
+            numeric = all(_is_number(entry) for entry in column)
+            table.add_column(head, justify="right" if numeric else "left", overflow="fold")
+        for row in grid.rows:
+            table.add_row(*(_plain(entry) for entry in row))
+        console.print(table)
+        for note in grid.notes:
+            console.print(note, style="dim", highlight=False)
+        console.print()
