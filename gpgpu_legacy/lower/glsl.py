@@ -19,17 +19,14 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.lower.affine import lookup_coordinates, texel_centred
+from gpgpu_legacy.lower.affine import (
+    lookup_coordinates,
+    sets_that_only_choose_texels,
+    texel_centred,
+)
 from gpgpu_legacy.plan.plan import FragmentPass
 
 VERSION = "#version 400 core"
-
-RECTANGLE_VERTEX_SHADER = f"""{VERSION}
-// One triangle that covers the viewport, which is the pass's rectangle.
-void main() {{
-    gl_Position = vec4((gl_VertexID & 1) * 4 - 1, (gl_VertexID & 2) * 2 - 1, 0.0, 1.0);
-}}
-"""
 
 COPY_FRAGMENT_SHADER = f"""{VERSION}
 // Texel for texel, offset from the target's rectangle to the source's.
@@ -49,11 +46,14 @@ class ShaderKey:
     centred: for each lookup in program order, whether its coordinates are proved to lie on
     texel centres. Such a lookup is one `texture` with a normalised coordinate, the fast way on
     every driver; the others clamp and fetch by integer, the exact way.
+    interpolated: the texture coordinate sets that the rasteriser may interpolate its own way,
+    since they only choose texels; the others are evaluated as interp/machine.py defines.
     exact: multiply and add are kept apart.
     """
 
     program: Program
     centred: tuple[bool, ...]
+    interpolated: frozenset[int]
     exact: bool
 
 
@@ -61,14 +61,33 @@ def shader_key(each: FragmentPass, *, exact: bool) -> ShaderKey:
     """The key of a pass as its plan writes it."""
     coordinates = lookup_coordinates(each)
     centred = tuple(texel_centred(s) and texel_centred(t) for s, t in coordinates)
-    return ShaderKey(each.program, centred, exact)
+    interpolated = sets_that_only_choose_texels(each.program, centred)
+    return ShaderKey(each.program, centred, interpolated, exact)
+
+
+def vertex_shader(interpolated: frozenset[int] = frozenset()) -> str:
+    """The GLSL text that draws a pass's rectangle as a strip of 4 vertices.
+
+    Uniforms: `texcoordN_corners` for each interpolated set, in the plan's order of corners.
+    """
+    sets = sorted(interpolated)
+    lines = [VERSION, "// The rectangle is the viewport: (0, 0), (W, 0), (0, H), (W, H) in turn."]
+    for n in sets:
+        lines += [f"uniform vec4 texcoord{n}_corners[4];", f"out vec4 texcoord{n};"]
+    lines += ["void main() {", "    int right = gl_VertexID & 1, top = gl_VertexID >> 1;"]
+    if sets:
+        lines.append("    int corner = top == 0 ? right : 3 - right;")
+    lines += [f"    texcoord{n} = texcoord{n}_corners[corner];" for n in sets]
+    lines += ["    gl_Position = vec4(2 * right - 1, 2 * top - 1, 0.0, 1.0);", "}", ""]
+    return "\n".join(lines)
 
 
 def fragment_shader(key: ShaderKey) -> str:
     """The GLSL text.
 
-    Uniforms: `texcoordN_base`, `_dx`, `_dy` (the set's plane over the rectangle), `origin` (the
-    rectangle's corner), `localN`, `envN`, `textureN` and `textureN_scale` (1 / its size).
+    Uniforms: `texcoordN_base`, `_dx`, `_dy` (the set's plane over the rectangle) for each set that
+    is not interpolated, `origin` (the rectangle's corner), `localN`, `envN`, `textureN` and
+    `textureN_scale` (1 / its size).
     """
     return _Printer(key).text()
 
@@ -77,15 +96,18 @@ class _Printer:
     def __init__(self, key: ShaderKey) -> None:
         self.program, self.key = key.program, key
         self.lookups = iter(key.centred)
+        self.evaluated = [n for n in key.program.texcoord_sets if n not in key.interpolated]
 
     def text(self) -> str:
         precise = "precise " if self.key.exact else ""
         lines = [VERSION, f"// {self.program.name}", *self._uniforms(), "out vec4 color;", ""]
-        lines += ["void main() {", "    vec2 fragment = gl_FragCoord.xy - origin;"]
+        lines.append("void main() {")
+        if self.evaluated:
+            lines.append("    vec2 fragment = gl_FragCoord.xy - origin;")
         lines += [
             f"    precise vec4 texcoord{n} = "
             f"texcoord{n}_base + texcoord{n}_dx * fragment.x + texcoord{n}_dy * fragment.y;"
-            for n in self.program.texcoord_sets
+            for n in self.evaluated
         ]
         lines += [
             f"    {precise}vec4 {_temporary(name)} = vec4(0.0);"
@@ -96,8 +118,10 @@ class _Printer:
         return "\n".join([*lines, "    color = result_color;", "}", ""])
 
     def _uniforms(self) -> list[str]:
-        lines = ["uniform vec2 origin;"]
-        for n in self.program.texcoord_sets:
+        lines = [f"in vec4 texcoord{n};" for n in sorted(self.key.interpolated)]
+        if self.evaluated:
+            lines.append("uniform vec2 origin;")
+        for n in self.evaluated:
             lines.append(f"uniform vec4 texcoord{n}_base, texcoord{n}_dx, texcoord{n}_dy;")
         for space, name in _PARAMETERS.items():
             lines += [

@@ -1,9 +1,10 @@
 """The `gl-raster` executor: plans as they were meant, rectangles drawn into framebuffers.
 
 Every fragment program becomes a GLSL fragment shader (lower/glsl.py). A pass is a draw into the
-viewport of its rectangle; texture coordinates come as the plane through their corner values, and
-are evaluated at the fragment's centre with the arithmetic that interp/machine.py defines, so that
-no rasteriser's own interpolation stands between two executors.
+viewport of its rectangle. Texture coordinates that only choose texels are interpolated by the
+rasteriser from their corner values, as they always were; the others are evaluated at the fragment's
+centre with the arithmetic that interp/machine.py defines, so that no rasteriser's own interpolation
+stands between two executors.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import decode, encode, pack, slices, unpack
 from gpgpu_legacy.lower.glsl import (
     COPY_FRAGMENT_SHADER,
-    RECTANGLE_VERTEX_SHADER,
     fragment_shader,
     shader_key,
+    vertex_shader,
 )
 from gpgpu_legacy.plan.expand import at_iteration, carried_out
 from gpgpu_legacy.plan.formats import Numeric
@@ -36,6 +37,7 @@ from gpgpu_legacy.plan.plan import (
     Pass,
     Plan,
     Rect,
+    Texcoords,
     Texture,
     plane,
 )
@@ -166,8 +168,9 @@ class _Session:
         if isinstance(each, ClearPass):
             return None
         if isinstance(each, CopyPass):
-            return _compiled(self.ctx, COPY_FRAGMENT_SHADER)
-        return _compiled(self.ctx, fragment_shader(shader_key(each, exact=self.exact)))
+            return _compiled(self.ctx, vertex_shader(), COPY_FRAGMENT_SHADER)
+        key = shader_key(each, exact=self.exact)
+        return _compiled(self.ctx, vertex_shader(key.interpolated), fragment_shader(key))
 
     def warm_up(self, shaders: Mapping[int, _Shader | None]) -> None:
         """Draw one fragment with every shader.
@@ -208,15 +211,23 @@ class _Session:
             width, height = texture.size
             shader.set(f"texture{binding.unit}_scale", "2f", 1.0 / width, 1.0 / height)
         for texcoords in each.texcoords:
-            coefficients = plane(texcoords, each.rect)
-            shader.set_vector(f"texcoord{texcoords.set}_base", coefficients.base)
-            shader.set_vector(f"texcoord{texcoords.set}_dx", coefficients.dx)
-            shader.set_vector(f"texcoord{texcoords.set}_dy", coefficients.dy)
+            self.set_texcoords(texcoords, each.rect, shader)
         for name, values in (("local", each.locals), ("env", each.env)):
             for parameter in values:
                 shader.set_vector(f"{name}{parameter.index}", parameter.value)
         shader.set("origin", "2f", each.rect.x, each.rect.y)
         self.draw_rectangle(each.target, each.rect, each.blend, shader)
+
+    def set_texcoords(self, texcoords: Texcoords, rect: Rect, shader: _Shader) -> None:
+        name = f"texcoord{texcoords.set}"
+        if shader.has(f"{name}_corners"):
+            values = [value for corner in texcoords.corners for value in corner]
+            shader.set(f"{name}_corners", "16f", *values)  # type: ignore[arg-type]
+        else:
+            coefficients = plane(texcoords, rect)
+            shader.set_vector(f"{name}_base", coefficients.base)
+            shader.set_vector(f"{name}_dx", coefficients.dx)
+            shader.set_vector(f"{name}_dy", coefficients.dy)
 
     def draw_rectangle(self, target: str, rect: Rect, blend: Blend, shader: _Shader) -> None:
         framebuffer = self.framebuffers[target]
@@ -227,7 +238,7 @@ class _Session:
             self.ctx.enable_only(self.ctx.BLEND)
         else:
             self.ctx.enable_only(self.ctx.NOTHING)
-        shader.vertices.render(self.ctx.TRIANGLES, vertices=3)
+        shader.vertices.render(self.ctx.TRIANGLE_STRIP, vertices=4)
 
 
 class _Shader:
@@ -236,6 +247,10 @@ class _Shader:
     def __init__(self, program: Any, vertices: Any) -> None:
         self.vertices = vertices
         self._uniforms = {name: program[name] for name in program}
+
+    def has(self, name: str) -> bool:
+        """Whether the program has a uniform of that name in use."""
+        return name in self._uniforms
 
     def set(self, name: str, layout: str, *values: float) -> None:
         """Set a uniform; `layout` is struct's. One that the driver dropped is passed over."""
@@ -249,9 +264,9 @@ class _Shader:
 
 
 @lru_cache(maxsize=256)
-def _compiled(ctx: Any, fragment_text: str) -> _Shader:
+def _compiled(ctx: Any, vertex_text: str, fragment_text: str) -> _Shader:
     """A shader of the context, compiled once a process."""
-    program = ctx.program(vertex_shader=RECTANGLE_VERTEX_SHADER, fragment_shader=fragment_text)
+    program = ctx.program(vertex_shader=vertex_text, fragment_shader=fragment_text)
     return _Shader(program, ctx.vertex_array(program, []))
 
 

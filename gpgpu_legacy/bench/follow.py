@@ -1,0 +1,118 @@
+"""One element of the product, followed through every pass of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Output, Pass, Plan, Rect
+from gpgpu_legacy.runtime.executor import F32
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an element of the product ends up: a channel of a texel."""
+
+    texture: str
+    x: int
+    y: int
+    channel: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """The element's value after a pass that wrote it. number: of the pass, from 0."""
+
+    number: int
+    kind: str
+    texture: str
+    value: float
+
+
+def place_of(plan: Plan, row: int, column: int) -> Place:
+    """The texel and channel that element (row, column) of the product is read from.
+
+    Raises InputError where the product has no such element.
+    """
+    product = plan.results[0]
+    if not (0 <= row < product.rows and 0 <= column < product.columns):
+        raise InputError(
+            f"the product is {product.rows}×{product.columns}, so it has no element {row},{column}; "
+            "rows and columns count from 0"
+        )
+    for output in plan.outputs:
+        place = _place_in(output, row, column)
+        if place is not None:
+            return place
+    raise InputError("the product takes no pass; there is nothing to follow")
+
+
+def _place_in(output: Output, row: int, column: int) -> Place | None:
+    region, packing, rect = output.region, output.packing, output.rect
+    i, j = row - region.row, column - region.column
+    if not (0 <= i < region.rows and 0 <= j < region.columns):
+        return None
+    for channel, (first_row, first_column) in enumerate(packing.offsets):
+        y, row_rest = divmod(i - first_row, packing.row_step)
+        x, column_rest = divmod(j - first_column, packing.column_step)
+        inside = 0 <= y < rect.height and 0 <= x < rect.width
+        if inside and row_rest == column_rest == 0:
+            return Place(output.texture, rect.x + x, rect.y + y, channel)
+    return None
+
+
+def textures_of_element(plan: Plan, place: Place) -> frozenset[str]:
+    """The textures that hold the element, or its partial sum, at some time.
+
+    Found backwards from where it is read: what a pass that writes it copies or looks up, if that
+    was itself drawn. Operands are never drawn, so they are not among them.
+    """
+    drawn = {each.target for _, each in plan.weighted_passes()}
+    textures = {place.texture}
+    while True:
+        sources = {
+            name
+            for _, each in plan.weighted_passes()
+            if each.target in textures
+            for name in _read_by(each)
+        }
+        grown = textures | (sources & drawn)
+        if grown == textures:
+            return frozenset(textures)
+        textures = grown
+
+
+def _read_by(each: Pass) -> set[str]:
+    if isinstance(each, FragmentPass):
+        return {binding.texture for binding in each.bindings}
+    return {each.source} if isinstance(each, CopyPass) else set()
+
+
+_KINDS = {FragmentPass: "draw", CopyPass: "copy", ClearPass: "clear"}
+
+
+class Follower:
+    """An observer of a run that keeps the element's value after each pass that writes it."""
+
+    def __init__(self, plan: Plan, row: int, column: int) -> None:
+        """Raises InputError where the product has no such element."""
+        self.place = place_of(plan, row, column)
+        self.sightings: list[Sighting] = []
+        self._textures = textures_of_element(plan, self.place)
+
+    def __call__(self, number: int, each: Pass, read: Callable[[str], F32]) -> None:
+        """Look at the texel after a pass; see Observer."""
+        place = self.place
+        if each.target not in self._textures or not _covers(each, place):
+            return
+        value = float(read(each.target)[place.y, place.x, place.channel])
+        self.sightings.append(Sighting(number, _KINDS[type(each)], each.target, value))
+
+
+def _covers(each: Pass, place: Place) -> bool:
+    if isinstance(each, ClearPass):
+        return True
+    rect: Rect = each.target_rect if isinstance(each, CopyPass) else each.rect
+    inside_x = rect.x <= place.x < rect.x + rect.width
+    return inside_x and rect.y <= place.y < rect.y + rect.height

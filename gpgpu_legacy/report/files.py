@@ -1,0 +1,159 @@
+"""Matrices in files, and files written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.errors import InputError
+
+Array = NDArray[np.generic]
+
+_IMAGES = (".png", ".bmp", ".gif", ".jpg", ".jpeg", ".pgm", ".tif", ".tiff")
+_GREY_MODES = {"1": 1.0, "L": 255.0, "I;16": 65535.0, "F": 1.0}
+
+
+def read_matrix(path: Path) -> Array:
+    """A matrix from a .npy, .csv or .mtx file, or a greyscale image (0 black, 1 white).
+
+    Raises InputError, in one line, where the file is missing, damaged or of another kind.
+    """
+    readers: dict[str, Callable[[Path], Array]] = {
+        ".npy": _read_npy,
+        ".csv": _read_csv,
+        ".mtx": _read_mtx,
+        **dict.fromkeys(_IMAGES, _read_image),
+    }
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(f"{path} is no matrix file known here; give {', '.join(readers)}")
+    try:
+        return reader(path)
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}") from None
+    except MemoryError:
+        raise InputError(f"{path} describes a matrix too large for this machine's memory") from None
+    except Exception as error:  # the readers raise whatever a damaged file leads them to
+        reason = str(error).strip().splitlines()
+        why = reason[0] if reason else type(error).__name__
+        raise InputError(f"{path} cannot be read as a matrix: {why}") from None
+
+
+def _read_npy(path: Path) -> Array:
+    array: Array = np.load(path, allow_pickle=False)
+    return array
+
+
+def _read_csv(path: Path) -> Array:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an empty file is an empty matrix, and is said to be one
+        return np.loadtxt(path, delimiter=",", ndmin=2)
+
+
+def _read_mtx(path: Path) -> Array:
+    from scipy.io import mmread
+
+    matrix = mmread(path)
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+
+
+def _read_image(path: Path) -> Array:
+    from PIL import Image
+
+    with Image.open(path) as image:
+        white = _GREY_MODES.get(image.mode)
+        if white is None:
+            raise InputError(
+                f"{path} is an image of mode {image.mode}; convert it to greyscale first"
+            )
+        return np.asarray(image, np.float32) / np.float32(white)
+
+
+def matrix_writer(path: Path) -> Callable[[NDArray[np.float32]], None]:
+    """What writes a matrix to that path; found, and the path checked, before anything is computed.
+
+    The suffix says how: .npy, .csv, .mtx, or .png (0 black, 1 white, clamped).
+    Raises InputError for another suffix or a missing folder.
+    """
+    writers: dict[str, Callable[[Path, NDArray[np.float32]], None]] = {
+        ".npy": lambda to, matrix: np.save(to, matrix),
+        ".csv": lambda to, matrix: np.savetxt(to, matrix, delimiter=",", fmt="%.9g"),
+        ".mtx": _write_mtx,
+        ".png": _write_png,
+    }
+    writer = writers.get(path.suffix.lower())
+    if writer is None:
+        raise InputError(f"{path} has no suffix to write a matrix by; give {', '.join(writers)}")
+    check_folder(path)
+    return lambda matrix: write_whole(path, lambda to: writer(to, matrix))
+
+
+def _write_mtx(path: Path, matrix: NDArray[np.float32]) -> None:
+    from scipy.io import mmwrite
+
+    mmwrite(path, matrix)
+
+
+def _write_png(path: Path, matrix: NDArray[np.float32]) -> None:
+    from PIL import Image
+
+    if not matrix.size:
+        raise InputError(f"a {matrix.shape[0]}×{matrix.shape[1]} product makes no picture")
+    grey = np.clip(np.nan_to_num(matrix, nan=0.0), 0.0, 1.0) * 255.0
+    Image.fromarray(np.round(grey).astype(np.uint8)).save(path)
+
+
+def check_folder(path: Path) -> None:
+    """InputError where the folder that `path` would stand in is missing, or `path` is a folder."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}; make it first")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; give the name of a file")
+
+
+def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+    """Call `write` with a temporary file beside `path`, which then takes the place of `path`.
+
+    Whatever interrupts it, `path` holds what it held before or all of what was written.
+    Raises InputError where the folder is missing or cannot be written to.
+    """
+    check_folder(path)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        write(temporary)
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """The process's mask, which temporary files do not follow by themselves."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole, in UTF-8."""
+    write_whole(path, lambda to: _write(to, text))
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

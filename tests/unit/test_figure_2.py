@@ -1,0 +1,294 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from gpgpu_legacy.algorithms.method import Options
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.plan import ClearPass
+from gpgpu_legacy.report.figures import (
+    DEMONSTRATION_A,
+    DEMONSTRATION_B,
+    animate_figure_2,
+    demonstrate,
+    draw_figure_2,
+    save_png,
+)
+from gpgpu_legacy.report.text import BEYOND_LATIN_1, Font, wrap
+from gpgpu_legacy.runtime.executor import Result, Timings, find_executor
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "figure-2.png"
+SIZES = [(1, 1, 1), (3, 2, 5), (2, 16, 5), (16, 3, 1), (1, 2, 16), (16, 16, 16)]
+RED = (204, 52, 64)
+MARK = (226, 92, 12)
+
+
+def numpy_executor():
+    return find_executor("numpy")
+
+
+def operands(m, l, n):  # noqa: E741 - the papers' own letter
+    rng = np.random.default_rng(2003)
+    return rng.random((m, l), np.float32), rng.random((l, n), np.float32)
+
+
+def check_frames(demonstration, a, b):
+    total = np.zeros((a.shape[0], b.shape[1]), np.float32)
+    assert len(demonstration.frames) == a.shape[1]
+    for i, frame in enumerate(demonstration.frames):
+        product = np.outer(a[:, i], b[i])
+        total = total + product
+        assert np.array_equal(frame.column, np.outer(a[:, i], np.ones(b.shape[1], np.float32)))
+        assert np.array_equal(frame.row, np.outer(np.ones(a.shape[0], np.float32), b[i]))
+        assert np.array_equal(frame.product, product)
+        assert np.array_equal(frame.framebuffer, total)
+        assert frame.framebuffer.dtype == np.float32
+    assert np.allclose(total, a.astype(float) @ b.astype(float), rtol=1e-6)
+
+
+# The demonstration ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_frames_are_outer_products_and_their_sums(size):
+    a, b = operands(*size)
+    check_frames(demonstrate(numpy_executor(), a, b), a, b)
+
+
+@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("transpose_b", [False, True])
+def test_operands_may_be_given_transposed(transpose_a, transpose_b):
+    a, b = operands(3, 2, 5)
+    demonstration = demonstrate(
+        numpy_executor(),
+        a.T if transpose_a else a,
+        b.T if transpose_b else b,
+        Options(transpose_a=transpose_a, transpose_b=transpose_b),
+    )
+    assert np.array_equal(demonstration.a, a)
+    assert np.array_equal(demonstration.b, b)
+    check_frames(demonstration, a, b)
+
+
+def test_the_operands_in_the_code_are_exact_and_saturate_in_part():
+    demonstration = demonstrate(numpy_executor())
+    a, b = np.array(DEMONSTRATION_A), np.array(DEMONSTRATION_B)
+    assert a.shape == b.shape == (4, 4)
+    assert np.array_equal(demonstration.frames[-1].framebuffer, a @ b)
+    assert 4 <= int((a @ b > 1).sum()) <= 12
+
+
+def test_eight_bits_saturate_in_the_framebuffer():
+    demonstration = demonstrate(numpy_executor(), options=Options(texture_format="unorm8"))
+    last = demonstration.frames[-1].framebuffer
+    assert last.min() >= 0.0
+    assert last.max() == 1.0
+    steps = last.astype(float) * 255
+    assert np.allclose(steps, np.rint(steps), atol=1e-4)
+    product = np.array(DEMONSTRATION_A) @ np.array(DEMONSTRATION_B)
+    # Each operand is off by half a step at most, and so is each of the four products.
+    assert np.abs(last - np.minimum(product, 1)).max() < 4 * 1.5 / 255
+
+
+def test_coordinates_as_printed_read_a_row_twice():
+    """0 to m - 1 = 3 over four fragments: 0.375, 1.125, 1.875, 2.625."""
+    demonstration = demonstrate(numpy_executor(), options=Options(as_printed=True))
+    a, b = np.array(DEMONSTRATION_A), np.array(DEMONSTRATION_B)
+    for i, frame in enumerate(demonstration.frames):
+        assert np.array_equal(frame.column[:, 0], a[[0, 1, 1, 2], i])
+        assert np.array_equal(frame.row[0], b[i, [0, 1, 1, 2]])
+
+
+class Forger:
+    """Claims 0.25 for every output and 0.5 for every framebuffer."""
+
+    name = summary = "forger"
+
+    def __init__(self):
+        self.runs = 0
+
+    def device(self):
+        return "none"
+
+    def is_hardware(self):
+        return False
+
+    def run(self, plan, operands, machine=None, observer=None):
+        self.runs += 1
+        shape = (plan.results[0].rows, plan.results[0].columns)
+        if observer is not None:
+            clear, loop = plan.steps
+            assert isinstance(clear, ClearPass)
+            for number, each in enumerate([clear, *(loop.body * loop.count)]):
+                observer(number, each, lambda _: np.full((*shape, 1), 0.5, np.float32))
+        return Result({"C": np.full(shape, 0.25, np.float32)}, Timings(0, 0, 0))
+
+
+def test_every_panel_comes_from_the_executor():
+    forger = Forger()
+    demonstration = demonstrate(forger)
+    assert forger.runs == 1 + 3 * 4
+    for frame in demonstration.frames:
+        assert np.all(frame.framebuffer == 0.5)
+        for panel in (frame.column, frame.row, frame.product):
+            assert np.all(panel == 0.25)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "options", "words"),
+    [
+        (np.ones((17, 1)), np.ones((1, 1)), None, "A is 17×1"),
+        (np.ones((1, 1)), np.ones((1, 17)), None, "B is 1×17"),
+        (np.ones((0, 4)), np.ones((4, 4)), None, "A is 0×4"),
+        (np.ones(4), np.ones((4, 4)), None, "A is 4;"),
+        (np.ones((2, 3)), np.ones((4, 2)), None, "A has 3 columns and B has 4 rows"),
+        (np.ones((2, 3)), np.ones((3, 2)), Options(largest_texture=2), "one framebuffer"),
+        (np.ones((2, 3)), np.ones((3, 2)), Options(block=2), "takes no --block"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_in_one_line(a, b, options, words):
+    with pytest.raises(InputError, match=words) as caught:
+        demonstrate(numpy_executor(), a, b, options)
+    assert "\n" not in str(caught.value)
+
+
+# The drawing ----------------------------------------------------------------------------------
+
+
+def drawn_with(framebuffer):
+    """The pixels of a 1×1 demonstration with that value in its framebuffer."""
+    demonstration = demonstrate(numpy_executor(), [[0.5]], [[0.5]])
+    (frame,) = demonstration.frames
+    forged = replace(frame, framebuffer=np.full((1, 1), framebuffer, np.float32))
+    return np.asarray(draw_figure_2(replace(demonstration, frames=(forged,))))
+
+
+def test_one_and_more_is_white_zero_and_less_is_black():
+    white, black = drawn_with(1.0), drawn_with(0.0)
+    cell = (white != black).any(axis=-1)
+    assert cell.sum() > 1000
+    assert np.all(white[cell] == 255)
+    assert np.all(black[cell] == 0)
+    assert np.array_equal(drawn_with(1.5), white)
+    assert np.array_equal(drawn_with(np.inf), white)
+    assert np.array_equal(drawn_with(-2.0), black)
+    assert np.all(drawn_with(0.25)[cell] == 64)
+
+
+def test_nan_is_red_and_explained():
+    red = (drawn_with(np.nan) == RED).all(axis=-1)
+    cell = (drawn_with(1.0) != drawn_with(0.0)).any(axis=-1)
+    assert np.all(red[cell])
+    assert red[~cell].any(), "the legend shows no NaN"
+    assert not (drawn_with(1.0) == RED).all(axis=-1).any()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_nothing_reaches_into_the_margin(size):
+    a, b = operands(*size)
+    a[0, 0] = np.nan  # the widest legend
+    pixels = np.asarray(draw_figure_2(demonstrate(numpy_executor(), a, b)))
+    inside = np.zeros(pixels.shape[:2], bool)
+    inside[30:-30, 30:-30] = True
+    assert np.all(pixels[~inside] == pixels[0, 0])
+
+
+def test_every_shape_has_the_width_of_the_others():
+    widths = {draw_figure_2(demonstrate(numpy_executor(), *operands(*s))).width for s in SIZES}
+    assert len(widths) == 1
+
+
+def test_the_saved_png_is_the_drawing(tmp_path):
+    image = draw_figure_2(demonstrate(numpy_executor()))
+    save_png(image, tmp_path / "figure.png")
+    with Image.open(tmp_path / "figure.png") as saved:
+        assert np.array_equal(np.asarray(saved), np.asarray(image))
+    assert [path.name for path in tmp_path.iterdir()] == ["figure.png"]
+
+
+@pytest.mark.parametrize("size", [(1, 1, 1), (3, 2, 5), (4, 4, 4)])
+def test_the_animation_has_a_frame_for_each_pass(size, tmp_path):
+    demonstration = demonstrate(numpy_executor(), *operands(*size))
+    animate_figure_2(demonstration, tmp_path / "figure.gif")
+    with Image.open(tmp_path / "figure.gif") as animation:
+        assert animation.n_frames == size[1]
+        frames, durations_ms = [], []
+        for number in range(animation.n_frames):
+            animation.seek(number)
+            durations_ms.append(animation.info["duration"])
+            frames.append(np.asarray(animation.convert("RGB")).astype(int))
+    assert durations_ms == [1000] * (size[1] - 1) + [3000]
+    assert all((f != g).any() for f, g in pairwise(frames))
+    assert all((f[0, 0] == f[-1, -1]).all() for f in frames)
+
+
+def test_the_palette_of_the_animation_keeps_the_colours(tmp_path):
+    """A 1×1 animation is the drawing with two marks: elsewhere no level moves by more than one."""
+    demonstration = demonstrate(numpy_executor(), [[1.0]], [[0.5]])
+    drawing = np.asarray(draw_figure_2(demonstration)).astype(int)
+    animate_figure_2(demonstration, tmp_path / "figure.gif")
+    with Image.open(tmp_path / "figure.gif") as animation:
+        frame = np.asarray(animation.convert("RGB")).astype(int)
+    mark = (frame == MARK).all(axis=-1)
+    assert mark.any()
+    assert np.abs(frame - drawing)[~mark].max() <= 1
+    white = (drawing == 255).all(axis=-1) & ~mark
+    assert np.all(frame[white] == 255)
+
+
+@pytest.mark.parametrize("name", ["missing/figure", "folder"])
+def test_a_file_that_cannot_be_written_is_an_input_error(name, tmp_path):
+    (tmp_path / "folder").mkdir()
+    demonstration = demonstrate(numpy_executor(), [[0.5]], [[0.5]])
+    with pytest.raises(InputError):
+        save_png(draw_figure_2(demonstration), tmp_path / name)
+    with pytest.raises(InputError):
+        animate_figure_2(demonstration, tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+# The text -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("font", Font)
+def test_every_character_has_a_glyph(font):
+    ascii_characters = [chr(code) for code in range(32, 127)]
+    for character in [*ascii_characters, *BEYOND_LATIN_1, *"×·"]:
+        assert font.width(character) > 0, character
+    assert font.width("ab") == font.width("a") + font.width("b")
+
+
+def test_text_is_wrapped_at_spaces():
+    text = "one two three four five six"
+    lines = wrap(text, Font.BODY, 100)
+    assert " ".join(lines) == text
+    assert len(lines) > 1
+    assert all(Font.BODY.width(line) <= 100 for line in lines)
+    assert wrap("incomprehensibilities of it", Font.BODY, 20) == [
+        "incomprehensibilities",
+        "of",
+        "it",
+    ]
+
+
+# The golden -----------------------------------------------------------------------------------
+
+
+def test_golden_figure(update_golden, tmp_path):
+    image = draw_figure_2(demonstrate(numpy_executor()))
+    if update_golden:
+        save_png(image, GOLDEN)
+        return
+    assert GOLDEN.is_file(), f"{GOLDEN} is missing; --update-golden writes it"
+    save_png(image, tmp_path / GOLDEN.name)
+    with Image.open(GOLDEN) as golden:
+        expected, found = np.asarray(golden), np.asarray(image)
+    advice = f"compare {GOLDEN} with {tmp_path / GOLDEN.name}; --update-golden takes the new one"
+    assert found.shape == expected.shape, f"{found.shape} pixels, not {expected.shape}; {advice}"
+    changed = int((found != expected).any(axis=-1).sum())
+    assert changed == 0, f"{changed} of {found[..., 0].size} pixels changed; {advice}"
