@@ -19,6 +19,7 @@ from PIL import Image, ImageDraw
 from gpgpu_legacy.algorithms.larson_mcallister import METHOD
 from gpgpu_legacy.algorithms.method import Options, Shape
 from gpgpu_legacy.asm.parser import assemble
+from gpgpu_legacy.bench.run import random_operands
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.plan.expand import passes
@@ -111,6 +112,11 @@ def demonstrate(
         )
     plan = METHOD.plan(shape, chosen)
     return Demonstration(used_a, used_b, chosen, _frames(executor, plan, given))
+
+
+def random_demonstration(shape: Shape, options: Options, seed: int) -> tuple[F32, F32]:
+    """Random operands of that shape to demonstrate with: uniform in [0, 1), laid out as given."""
+    return random_operands(shape, replace(options, texture_format=UNORM8.name), seed)
 
 
 def _shape(a: F32, b: F32) -> Shape:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,7 +135,8 @@ def pretty(formula: str) -> str:
     return re.sub(r"(?<=\d)\*(?=\d)", "·", text).replace("*", "")
 
 
-def _plain(entry: Entry) -> str:
+def plain(entry: Entry) -> str:
+    """An entry as people read it."""
     if entry is None:
         return "–"
     if isinstance(entry, bool):
@@ -149,8 +150,9 @@ def _plain(entry: Entry) -> str:
     return entry
 
 
-def _is_number(entry: Entry) -> bool:
-    return isinstance(entry, int | float) and not isinstance(entry, bool)
+def is_numeric(column: Iterable[Entry]) -> bool:
+    """Whether a column holds nothing but numbers, and is set flush right."""
+    return all(isinstance(e, int | float) and not isinstance(e, bool) for e in column)
 
 
 def as_markdown(made: list[Grid]) -> str:
@@ -160,9 +162,9 @@ def as_markdown(made: list[Grid]) -> str:
 
 def _markdown(grid: Grid) -> str:
     columns = list(zip(*grid.rows, strict=True))
-    rules = ["---:" if all(map(_is_number, column)) else "---" for column in columns]
+    rules = ["---:" if is_numeric(column) else "---" for column in columns]
     lines = [f"**{grid.caption}**", "", _pipes(list(grid.heads)), _pipes(rules)]
-    lines += [_pipes([_plain(entry) for entry in row]) for row in grid.rows]
+    lines += [_pipes([plain(entry) for entry in row]) for row in grid.rows]
     lines += [f"\n{note}" for note in grid.notes]
     return "\n".join([*lines, ""])
 
@@ -197,7 +199,7 @@ def as_latex(made: list[Grid]) -> str:
 
 def _latex(grid: Grid) -> str:
     columns = list(zip(*grid.rows, strict=True))
-    layout = "".join("r" if all(map(_is_number, column)) else "l" for column in columns)
+    layout = "".join("r" if is_numeric(column) else "l" for column in columns)
     lines = [
         r"\begin{table}",
         rf"\caption{{{_escape(grid.caption)}}}",
@@ -221,7 +223,7 @@ def _latex_entry(entry: Entry) -> str:
 
         names = {name: symbols(name, positive=True) for name in ("n", "b")}
         return f"${latex(sympify(entry.text, locals=names))}$"
-    return _escape(_plain(entry))
+    return _escape(plain(entry))
 
 
 _LATEX_SPECIALS = {
@@ -255,11 +257,20 @@ def print_text(made: list[Grid], console: Any) -> None:
         table = RichTable(title=grid.caption, title_justify="left", title_style="bold")
         columns = zip(grid.heads, zip(*grid.rows, strict=True), strict=True)
         for head, column in columns:
-            numeric = all(_is_number(entry) for entry in column)
+            numeric = is_numeric(column)
             table.add_column(head, justify="right" if numeric else "left", overflow="fold")
         for row in grid.rows:
-            table.add_row(*(_plain(entry) for entry in row))
+            table.add_row(*(plain(entry) for entry in row))
         console.print(table)
         for note in grid.notes:
             console.print(note, style="dim", highlight=False)
         console.print()
+
+
+def as_text(made: list[Grid]) -> str:
+    """What `print_text` prints, 160 columns wide."""
+    from rich.console import Console
+
+    out = io.StringIO()
+    print_text(made, Console(file=out, width=160, highlight=False))
+    return out.getvalue()

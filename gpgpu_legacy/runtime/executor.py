@@ -92,17 +92,11 @@ def executors() -> tuple[Executor, ...]:
 
 def available() -> list[Executor]:
     """The executors that can run here."""
-    found = []
-    for executor in executors():
-        try:
-            executor.device()
-        except ExecutorUnavailableError:
-            continue
-        found.append(executor)
-    return found
+    return [executor for executor in executors() if _works(executor)]
 
 
 _AUTO = "auto"
+_PREFERENCE = ("gl-raster", "numpy")  # the last one runs anywhere
 
 
 def executor_names() -> tuple[str, ...]:
@@ -115,11 +109,18 @@ def find_executor(name: str) -> Executor:
 
     Raises InputError for an unknown name, ExecutorUnavailableError where it cannot run here.
     """
+    by_name = {executor.name: executor for executor in executors()}
     if name == _AUTO:
-        names = [e.name for e in available()]
-        name = "gl-raster" if "gl-raster" in names else "numpy"
-    for executor in executors():
-        if executor.name == name:
-            executor.device()
-            return executor
-    raise InputError(f"there is no executor {name}; choose from {', '.join(executor_names())}")
+        return next(filter(_works, (by_name[preferred] for preferred in _PREFERENCE)))
+    if name not in by_name:
+        raise InputError(f"there is no executor {name}; choose from {', '.join(executor_names())}")
+    by_name[name].device()
+    return by_name[name]
+
+
+def _works(executor: Executor) -> bool:
+    try:
+        executor.device()
+    except ExecutorUnavailableError:
+        return False
+    return True

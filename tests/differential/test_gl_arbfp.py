@@ -13,6 +13,7 @@ from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
+from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.ir import (
     Dst,
     Instruction,
@@ -155,13 +156,26 @@ def test_the_papers_block(
 
 @pytest.mark.parametrize("high", [1.0, 0.1], ids=["saturating", "within"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_eight_bits_are_the_same_on_every_driver(
-    arbfp: gl_arbfp.GlArbfpExecutor, shape: Shape, high: float
-) -> None:
+def test_eight_bits(arbfp: gl_arbfp.GlArbfpExecutor, shape: Shape, high: float) -> None:
+    """Products and saturating sums, against integer arithmetic.
+
+    llvmpipe rounds every product to the nearest of 256 values, and so agrees bit for bit. An H100
+    cuts a colour to 12 bits before it rounds it to 8 (measured: every value less than 1/16 of a
+    step above the middle of two goes down), so each product may come out that much lower.
+    """
     plan = find_method("larson-mcallister").plan(shape, Options(texture_format=UNORM8.name))
     operands = random_operands(plan, low=-0.05, high=high)
-    expected = NUMPY.run(plan, operands).outputs["C"]
-    np.testing.assert_array_equal(arbfp.run(plan, operands).outputs["C"], expected)
+    a, b = (encode(operands[name], UNORM8).astype(np.int64) for name in "AB")
+    products = a[:, :, None] * b[None, :, :]  # in units of 1 / 255²
+    nearest = np.minimum(((2 * products + 255) // (2 * 255)).sum(axis=1), 255)
+    lowest = np.minimum(((16 * products + 7 * 255) // (16 * 255)).sum(axis=1), 255)
+    expected = decode(nearest.astype(np.uint8), UNORM8)
+    np.testing.assert_array_equal(NUMPY.run(plan, operands).outputs["C"], expected)
+    found = arbfp.run(plan, operands).outputs["C"]
+    if "llvmpipe" in arbfp.device():
+        np.testing.assert_array_equal(found, expected)
+    assert np.all(found <= expected)
+    assert np.all(found >= decode(lowest.astype(np.uint8), UNORM8))
 
 
 def test_an_empty_sum_is_zero_and_needs_no_gl(monkeypatch: pytest.MonkeyPatch) -> None:

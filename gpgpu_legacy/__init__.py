@@ -1,0 +1,70 @@
+"""A historical GPGPU shader emulator: matrix products as GPUs did them from 2001 on.
+
+>>> from gpgpu_legacy import matmul
+>>> matmul([[1.0, 2.0]], [[3.0], [4.0]], method="hall-carr-hart-multi", executor="numpy")
+array([[11.]], dtype=float32)
+
+Everything is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.algorithms.method import Accumulate as Accumulate
+    from gpgpu_legacy.algorithms.method import Method as Method
+    from gpgpu_legacy.algorithms.method import Options as Options
+    from gpgpu_legacy.algorithms.method import Shape as Shape
+    from gpgpu_legacy.algorithms.registry import find_method as find_method
+    from gpgpu_legacy.algorithms.registry import methods as methods
+    from gpgpu_legacy.asm.parser import assemble as assemble
+    from gpgpu_legacy.asm.printer import disassemble as disassemble
+    from gpgpu_legacy.bench.run import Run as Run
+    from gpgpu_legacy.bench.run import matmul as matmul
+    from gpgpu_legacy.bench.run import run as run
+    from gpgpu_legacy.count.traffic import Counts as Counts
+    from gpgpu_legacy.count.traffic import count_plan as count_plan
+    from gpgpu_legacy.errors import GpgpuLegacyError as GpgpuLegacyError
+    from gpgpu_legacy.isa.ir import Program as Program
+    from gpgpu_legacy.plan.expand import expand as expand
+    from gpgpu_legacy.plan.plan import Plan as Plan
+    from gpgpu_legacy.plan.validate import validate as validate
+    from gpgpu_legacy.runtime.executor import executors as executors
+    from gpgpu_legacy.runtime.executor import find_executor as find_executor
+
+_HOMES = {
+    "Accumulate": "algorithms.method",
+    "Counts": "count.traffic",
+    "GpgpuLegacyError": "errors",
+    "Method": "algorithms.method",
+    "Options": "algorithms.method",
+    "Plan": "plan.plan",
+    "Program": "isa.ir",
+    "Run": "bench.run",
+    "Shape": "algorithms.method",
+    "assemble": "asm.parser",
+    "count_plan": "count.traffic",
+    "disassemble": "asm.printer",
+    "executors": "runtime.executor",
+    "expand": "plan.expand",
+    "find_executor": "runtime.executor",
+    "find_method": "algorithms.registry",
+    "matmul": "bench.run",
+    "methods": "algorithms.registry",
+    "run": "bench.run",
+    "validate": "plan.validate",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - a list of strings, all the same
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,488 @@
+"""The command line, `gpgpu-legacy`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.errors import GpgpuLegacyError, InputError
+from gpgpu_legacy.plan.formats import FORMATS
+from gpgpu_legacy.plan.plan import LARGEST_TEXTURE
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from gpgpu_legacy.bench.run import Run
+
+app = typer.Typer(
+    name="gpgpu-legacy",
+    help="A historical GPGPU shader emulator: matrix products as GPUs did them from 2001 on.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+DEFAULT_SIZE = 256
+TABLE_SIZE, TABLE_BLOCK = 1024, 32  # what the paper's Section 5.3 works out
+
+
+def main() -> None:
+    """Run the command line; a user's error is one line and exit code 2."""
+    command = typer.main.get_command(app)
+    try:
+        sys.exit(command.main(standalone_mode=False))
+    except GpgpuLegacyError as error:
+        _fail(str(error))
+    except MemoryError as error:
+        _fail(f"this machine has too little memory for that ({error}); try a smaller --size")
+    except (KeyboardInterrupt, typer.Abort):
+        print("gpgpu-legacy: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+    except Exception as error:
+        message = getattr(error, "format_message", None)  # what the option parser raises
+        if message is None:
+            raise
+        _fail(" ".join(message().split()) or command.get_usage(command.make_context("", [])))
+
+
+def _fail(message: str) -> None:
+    print(f"gpgpu-legacy: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    terminal = sys.stdout.isatty()
+    return Console(highlight=False, width=None if terminal else 160, soft_wrap=not terminal)
+
+
+def _print_json(data: dict[str, Any]) -> None:
+    print(json.dumps(data, indent=2, allow_nan=False))
+
+
+@contextmanager
+def _progress(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A progress bar on a terminal, nothing elsewhere; what it yields is called once a step."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=total)
+
+        def step(description: str) -> None:
+            progress.update(task, advance=1, description=description or what)
+
+        yield step
+
+
+# Options that several commands take -----------------------------------------------------------
+
+_METHOD_HELP = f"One of {', '.join(method.name for method in methods())}."
+MethodName = Annotated[str, typer.Argument(metavar="METHOD", help=_METHOD_HELP)]
+Block = Annotated[int | None, typer.Option(help="The paper's b: steps of the sum in one pass.")]
+AccumulateBy = Annotated[
+    Accumulate | None,
+    typer.Option(help="How the partial sum gets from pass to pass (default: copy, as printed)."),
+]
+TextureFormat = Annotated[
+    str | None, typer.Option(help=f"Of textures and framebuffer: {', '.join(FORMATS)}.")
+]
+TransposeA = Annotated[bool, typer.Option(help="A is given transposed; no texel is moved.")]
+TransposeB = Annotated[bool, typer.Option(help="B is given transposed; no texel is moved.")]
+AsPrinted = Annotated[bool, typer.Option(help="The paper's literal texture coordinates.")]
+Largest = Annotated[int, typer.Option(help="Width and height of the largest texture, in texels.")]
+ExecutorName = Annotated[str, typer.Option("--executor", help="See `gpgpu-legacy doctor`.")]
+Json = Annotated[bool, typer.Option("--json", help="JSON for other programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
+Size = Annotated[int | None, typer.Option(help="n, for n×n matrices.")]
+ShapeOption = Annotated[
+    tuple[int, int, int] | None, typer.Option("--shape", metavar="M L N", help="M×L by L×N.")
+]
+Seed = Annotated[int, typer.Option(help="Of the random matrices.")]
+
+
+def _shape(size: int | None, shape: tuple[int, int, int] | None, default: int) -> Shape:
+    if size is not None and shape is not None:
+        raise InputError("give --size or --shape, not both")
+    m, l, n = shape or (default if size is None else size,) * 3  # noqa: E741
+    if min(m, l, n) < 0:
+        raise InputError(f"the sizes are {m}, {l}, {n}; a matrix has no negative size")
+    return Shape(m, l, n)
+
+
+# Commands -------------------------------------------------------------------------------------
+
+
+@app.command("methods")
+def methods_command(as_json: Json = False) -> None:
+    """List the methods, in the order of history."""
+    if as_json:
+        _print_json(
+            {
+                "methods": [
+                    {
+                        "name": method.name,
+                        "aliases": list(method.aliases),
+                        "year": method.year,
+                        "paper": method.paper,
+                        "summary": method.summary,
+                    }
+                    for method in methods()
+                ]
+            }
+        )
+        return
+    from rich.table import Table
+
+    table = Table("method", "year", "paper", "what it does", box=None, pad_edge=False)
+    for method in methods():
+        names = "\n".join((method.name, *(f"  alias {alias}" for alias in method.aliases)))
+        table.add_row(names, str(method.year), method.paper, method.summary)
+    _console().print(table)
+
+
+@app.command()
+def run(
+    method: MethodName,
+    a: Annotated[
+        Path | None, typer.Argument(help="A: .npy, .csv, .mtx or a greyscale image.")
+    ] = None,
+    b: Annotated[Path | None, typer.Argument(help="B, likewise; random without them.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write C: .npy, .csv, .mtx or .png.")
+    ] = None,
+    size: Size = None,
+    shape: ShapeOption = None,
+    seed: Seed = 0,
+    block: Block = None,
+    accumulate: AccumulateBy = None,
+    texture_format: TextureFormat = None,
+    transpose_a: TransposeA = False,
+    transpose_b: TransposeB = False,
+    as_printed: AsPrinted = False,
+    largest_texture: Largest = LARGEST_TEXTURE,
+    executor: ExecutorName = "auto",
+    repeat: Annotated[int, typer.Option(help="Runs to take the median times of.")] = 1,
+    exact: Annotated[bool, typer.Option(help="Contract no multiply-add.")] = False,
+    check: Annotated[bool, typer.Option(help="Compare with float64.")] = True,
+    dump: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the plan, the programs, the GLSL.")
+    ] = None,
+    follow: Annotated[
+        str | None, typer.Option(metavar="I,J", help="Print element I,J of C through every pass.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Multiply two matrices by a method, and say what it cost."""
+    from gpgpu_legacy.bench.follow import Follower
+    from gpgpu_legacy.bench.run import check_operands, random_operands, run_method
+    from gpgpu_legacy.report.dump import dump as dump_plan
+    from gpgpu_legacy.report.files import matrix_writer, read_matrix
+
+    options = Options(
+        block, accumulate, texture_format, transpose_a, transpose_b, as_printed, largest_texture
+    )
+    chosen = find_method(method).options(options)
+    write = matrix_writer(output) if output else None
+    if (a is None) != (b is None):
+        raise InputError("give both matrices, A and B, or neither")
+    if a is not None and b is not None:
+        if size is not None or shape is not None:
+            raise InputError("the matrices have their sizes; leave --size and --shape out")
+        operands = check_operands(read_matrix(a), read_matrix(b), chosen)
+    else:
+        operands = random_operands(_shape(size, shape, DEFAULT_SIZE), chosen, seed)
+    plan = find_method(method).plan(_product_shape(operands, chosen), chosen)
+    follower = Follower(plan, *_element(follow)) if follow else None
+    with _progress(method, repeat + (repeat > 1), quiet=quiet or as_json) as step:
+        result = run_method(
+            method, options, operands, executor, repeat,
+            exact=exact, observer=follower, progress=lambda _: step(""),
+        )  # fmt: skip
+    if write is not None:
+        write(result.product)
+    if dump is not None:
+        dump_plan(plan, dump, exact=exact)
+    if as_json:
+        data = result.as_json(check=check)
+        if follower:
+            data["follow"] = [
+                {"pass": s.number, "kind": s.kind, "texture": s.texture, "value": _finite(s.value)}
+                for s in follower.sightings
+            ]
+        _print_json(data)
+        return
+    _print_run(result, check=check)
+    if follower:
+        _print_follower(follower, follow or "")
+
+
+def _finite(value: float) -> float | None:
+    return value if abs(value) < float("inf") else None
+
+
+def _product_shape(operands: tuple[Any, Any], options: Options) -> Shape:
+    (rows, inner), (inner_b, columns) = operands[0].shape, operands[1].shape
+    if options.transpose_a:
+        rows, inner = inner, rows
+    return Shape(rows, inner, inner_b if options.transpose_b else columns)
+
+
+def _element(text: str) -> tuple[int, int]:
+    parts = text.split(",")
+    if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
+        raise InputError(f"--follow is {text!r}; give a row and a column, as in --follow 0,3")
+    return int(parts[0]), int(parts[1])
+
+
+def _print_run(result: Run, *, check: bool) -> None:
+    from rich.table import Table
+
+    counts, seconds, shape = result.counts, result.seconds, result.shape
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column()
+
+    def row(name: str, text: str) -> None:
+        table.add_row(name, text)
+
+    options = [
+        f"{name} {value.value if isinstance(value, Enum) else value}"
+        for name, value in (
+            ("block", result.options.block),
+            ("accumulate", result.options.accumulate),
+            ("format", result.options.texture_format),
+        )
+        if value is not None
+    ]
+    row("method", f"{result.method} ({', '.join(options)})")
+    row("product", f"{shape.m}×{shape.l} by {shape.l}×{shape.n}")
+    row("executor", f"{result.executor} on {result.device}")
+    rate = f", {result.gflops:.4g} GFLOPS" if result.gflops else ""
+    bandwidth = f", {result.gigabytes_per_s:.4g} GB/s requested" if result.gigabytes_per_s else ""
+    row("compute", f"{seconds.compute_s * 1e3:.4g} ms{rate}{bandwidth}")
+    row(
+        "transfer",
+        f"{seconds.upload_s * 1e3:.4g} ms up, {seconds.readback_s * 1e3:.4g} ms back",
+    )
+    row("passes", f"{counts.passes:,} of {counts.fragments:,} fragments in all")
+    row("instructions", f"{counts.arithmetic:,} arithmetic, {counts.lookup:,} lookups")
+    row("bytes", f"{counts.bytes_requested:,} requested, {counts.copy_bytes:,} copied")
+    if check:
+        row("largest error", f"{result.max_relative_error:.3g} of the largest element (float64)")
+    _console().print(table)
+
+
+def _print_follower(follower: Any, element: str) -> None:
+    from rich.table import Table
+
+    place = follower.place
+    channel = "rgba"[place.channel]
+    title = f"element {element}: texel x {place.x}, y {place.y}, channel {channel}"
+    table = Table("pass", "kind", "texture", "value", title=title, title_justify="left")
+    for sighting in follower.sightings:
+        table.add_row(
+            str(sighting.number), sighting.kind, sighting.texture, f"{sighting.value:.9g}"
+        )
+    _console().print(table)
+
+
+class TableFormat(Enum):
+    """How tables are written."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    LATEX = "latex"
+    JSON = "json"
+
+
+@app.command()
+def tables(
+    size: Annotated[int, typer.Option(help="n, for n×n matrices.")] = TABLE_SIZE,
+    block: Annotated[int, typer.Option(help="The paper's b.")] = TABLE_BLOCK,
+    measure: Annotated[bool, typer.Option(help="Run the methods here, and time them.")] = True,
+    table_format: Annotated[
+        TableFormat, typer.Option("--format", help="How to write them.")
+    ] = TableFormat.TEXT,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A file to write to.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Regenerate Tables 1 and 2 of Hall, Carr & Hart 2003, beside what is measured here."""
+    from gpgpu_legacy.report import render
+    from gpgpu_legacy.report.files import check_folder, write_text
+    from gpgpu_legacy.report.tables import (
+        measure as measure_all,
+        measured_methods,
+        regenerate,
+        tables_as_json,
+    )
+    from gpgpu_legacy.runtime.executor import available
+
+    if size < 1:
+        raise InputError(f"--size is {size}; it must be at least 1")
+    if output is not None:
+        check_folder(output)
+    total = len(measured_methods()) * len(available()) if measure else 0
+    with _progress("measuring", total, quiet=quiet) as step:
+        measured = measure_all(size, block, progress=step) if measure else []
+        made = regenerate(size, block, measured)
+    kind = TableFormat.JSON if as_json else table_format
+    if kind is TableFormat.TEXT and output is None:
+        render.print_text(render.grids(made), _console())
+        return
+    writers: dict[TableFormat, Callable[[], str]] = {
+        TableFormat.TEXT: lambda: render.as_text(render.grids(made)),
+        TableFormat.MARKDOWN: lambda: render.as_markdown(render.grids(made)),
+        TableFormat.CSV: lambda: render.as_csv(render.grids(made)),
+        TableFormat.LATEX: lambda: render.as_latex(render.grids(made)),
+        TableFormat.JSON: lambda: json.dumps(tables_as_json(made), indent=2) + "\n",
+    }
+    text = writers[kind]()
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        write_text(output, text)
+
+
+class FigureName(Enum):
+    """The figures there are."""
+
+    FIGURE_2 = "figure-2"
+
+
+@app.command()
+def figure(
+    name: Annotated[FigureName, typer.Argument(help="Which one.")] = FigureName.FIGURE_2,
+    a: Annotated[Path | None, typer.Argument(help="A, up to 16×16.")] = None,
+    b: Annotated[Path | None, typer.Argument(help="B; the paper's demonstration without.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The .png to write.")] = None,
+    size: Size = None,
+    shape: ShapeOption = None,
+    seed: Seed = 0,
+    texture_format: TextureFormat = None,
+    transpose_a: TransposeA = False,
+    transpose_b: TransposeB = False,
+    as_printed: AsPrinted = False,
+    executor: ExecutorName = "auto",
+    animate: Annotated[bool, typer.Option(help="A .gif of the passes instead.")] = False,
+) -> None:
+    """Draw Figure 2 of Hall, Carr & Hart 2003 from the framebuffers of a run."""
+    from gpgpu_legacy.bench.run import check_operands
+    from gpgpu_legacy.report import figures
+    from gpgpu_legacy.report.files import check_folder, read_matrix
+    from gpgpu_legacy.runtime.executor import find_executor
+
+    suffix = ".gif" if animate else ".png"
+    path = output or Path(f"{name.value}{suffix}")
+    if path.suffix.lower() != suffix:
+        raise InputError(f"{path} should end in {suffix}; --animate writes .gif, else it is .png")
+    check_folder(path)
+    if (a is None) != (b is None):
+        raise InputError("give both matrices, A and B, or neither")
+    options = Options(
+        texture_format=texture_format,
+        transpose_a=transpose_a,
+        transpose_b=transpose_b,
+        as_printed=as_printed,
+    )
+    chosen = find_method("larson-mcallister").options(options)
+    if a is not None and b is not None:
+        if size is not None or shape is not None:
+            raise InputError("the matrices have their sizes; leave --size and --shape out")
+        operands = check_operands(read_matrix(a), read_matrix(b), chosen)
+    elif size is not None or shape is not None:
+        operands = figures.random_demonstration(_shape(size, shape, 4), chosen, seed)
+    else:
+        operands = check_operands(figures.DEMONSTRATION_A, figures.DEMONSTRATION_B, chosen)
+    demonstration = figures.demonstrate(find_executor(executor), *operands, chosen)
+    if animate:
+        figures.animate_figure_2(demonstration, path)
+    else:
+        figures.save_png(figures.draw_figure_2(demonstration), path)
+    print(f"wrote {path}")
+
+
+@app.command()
+def report(
+    folder: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to write.")
+    ] = Path("report"),
+    size: Annotated[int, typer.Option(help="n, for n×n matrices.")] = TABLE_SIZE,
+    block: Annotated[int, typer.Option(help="The paper's b.")] = TABLE_BLOCK,
+    measure: Annotated[bool, typer.Option(help="Run the methods here, and time them.")] = True,
+    quiet: Quiet = False,
+) -> None:
+    """Write a folder with the tables, the figures, the timings and a page that shows them all."""
+    from gpgpu_legacy.report.page import write_report
+    from gpgpu_legacy.report.tables import measured_methods
+    from gpgpu_legacy.runtime.executor import available
+
+    if size < 1:
+        raise InputError(f"--size is {size}; it must be at least 1")
+    total = len(measured_methods()) * len(available()) if measure else 0
+    with _progress("measuring", total, quiet=quiet) as step:
+        page = write_report(folder, size, block, measure=measure, progress=step)
+    print(f"wrote {page}")
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Say which executors work here, why one does not, and how to mend it."""
+    from gpgpu_legacy.errors import ExecutorUnavailableError
+    from gpgpu_legacy.runtime.executor import executors, find_executor
+
+    found = []
+    for executor in executors():
+        try:
+            found.append((executor, True, executor.device()))
+        except ExecutorUnavailableError as error:
+            found.append((executor, False, str(error)))
+    chosen = find_executor("auto").name
+    if as_json:
+        _print_json(
+            {
+                "auto": chosen,
+                "executors": [
+                    {"name": e.name, "summary": e.summary, "works": works, "detail": detail}
+                    for e, works, detail in found
+                ],
+            }
+        )
+        return
+    from rich.table import Table
+
+    table = Table("executor", "works", "what it is", "device, or why not", box=None, pad_edge=False)
+    for executor, works, detail in found:
+        table.add_row(executor.name, "yes" if works else "no", executor.summary, detail)
+    console = _console()
+    console.print(table)
+    console.print(f"\n--executor auto runs on {chosen}.")
+
+
+if __name__ == "__main__":
+    main()

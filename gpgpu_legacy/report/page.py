@@ -1,0 +1,160 @@
+"""The report: a folder with the tables, the figures and the timings, and a page that shows them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Any
+
+from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
+from gpgpu_legacy.papers.schema import papers
+from gpgpu_legacy.report import render
+from gpgpu_legacy.report import tables as make
+from gpgpu_legacy.report.figures import animate_figure_2, demonstrate, draw_figure_2, save_png
+from gpgpu_legacy.report.tables import Measured, Table, regenerate, tables_as_json
+from gpgpu_legacy.runtime.executor import executors, find_executor
+
+PAGE = "index.html"
+
+_FILES = (
+    ("tables.txt", "the tables as text"),
+    ("tables.md", "as Markdown"),
+    ("tables.csv", "as CSV"),
+    ("tables.tex", "as LaTeX"),
+    ("tables.json", "as JSON"),
+    ("timings.json", "what was measured, and on what"),
+    ("figure-2.png", "Figure 2"),
+    ("figure-2.gif", "Figure 2, a pass at a time"),
+)
+
+
+def write_report(
+    folder: Path,
+    size: int,
+    block: int,
+    *,
+    measure: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> Path:
+    """Write the report at n×n matrices and block b; returns the page.
+
+    Everything is made in a folder beside `folder` and moved there at the end, file by file, so
+    that an interrupted report leaves the one before as it was. Files of other names stay.
+    Raises InputError where `folder` cannot be made, or the size or block is out of range.
+    """
+    if not folder.absolute().parent.is_dir() or (folder.exists() and not folder.is_dir()):
+        raise InputError(f"{folder} cannot be a folder to write to; give one whose parent exists")
+    try:
+        draft = Path(mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror}") from None
+    try:
+        measured = make.measure(size, block, progress=progress) if measure else []
+        _write(draft, size, block, measured)
+        folder.mkdir(exist_ok=True)
+        for file in draft.iterdir():
+            file.replace(folder / file.name)
+    finally:
+        rmtree(draft, ignore_errors=True)
+    return folder / PAGE
+
+
+def _write(folder: Path, size: int, block: int, measured: list[Measured]) -> None:
+    tables = regenerate(size, block, measured)
+    grids = render.grids(tables)
+    executor = find_executor("auto")
+    demonstration = demonstrate(executor)
+    image = draw_figure_2(demonstration)
+    save_png(image, folder / "figure-2.png")
+    animate_figure_2(demonstration, folder / "figure-2.gif")
+    texts = {
+        "tables.txt": render.as_text(grids),
+        "tables.md": render.as_markdown(grids),
+        "tables.csv": render.as_csv(grids),
+        "tables.tex": render.as_latex(grids),
+        "tables.json": _json(tables_as_json(tables)),
+        "timings.json": _json(_timings(size, block, measured)),
+        PAGE: _page(tables, grids, image.size, executor.device()),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _json(data: dict[str, Any]) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _timings(size: int, block: int, measured: list[Measured]) -> dict[str, Any]:
+    return {
+        "version": version("gpgpu-legacy"),
+        "size": size,
+        "block": block,
+        "executors": [
+            {"name": name, "works": works, "detail": detail}
+            for name, _, works, detail in _executors()
+        ],
+        "results": [asdict(each) for each in measured],
+    }
+
+
+def _executors() -> list[tuple[str, str, bool, str]]:
+    """Name, summary, whether it works here, and its device or why not."""
+    found = []
+    for executor in executors():
+        try:
+            found.append((executor.name, executor.summary, True, executor.device()))
+        except ExecutorUnavailableError as error:
+            found.append((executor.name, executor.summary, False, str(error)))
+    return found
+
+
+def _page(
+    tables: list[Table], grids: list[render.Grid], figure_size: tuple[int, int], device: str
+) -> str:
+    from jinja2 import Environment, StrictUndefined
+
+    template = files("gpgpu_legacy.report").joinpath("page.html.j2").read_text("utf-8")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    titles = {t.published.id: f"Table {t.published.id.rsplit('-', 1)[-1]}" for t in tables}
+    return environment.from_string(template).render(
+        version=version("gpgpu-legacy"),
+        paper=papers()[0],
+        grids=grids,
+        titles=titles | {"measured": "Measured here"},
+        columns=lambda grid: list(zip(*grid.rows, strict=True)),
+        numeric=render.is_numeric,
+        cell=_cell,
+        zip=zip,
+        figure_size=figure_size,
+        figure_device=device,
+        executors=_executors(),
+        files=_FILES,
+    )
+
+
+def _cell(grid: render.Grid, head: str, entry: render.Entry) -> Any:
+    """One table cell: formulas set as such, verdicts coloured, GFLOPS with a bar beside it."""
+    from markupsafe import Markup
+
+    if isinstance(entry, render.Formula):
+        return Markup('<td class="formula">{}</td>').format(render.pretty(entry.text))
+    text = render.plain(entry)
+    if isinstance(entry, bool):
+        return Markup('<td class="{}">{}</td>').format("yes" if entry else "no", text)
+    if head == "GFLOPS" and isinstance(entry, float):
+        share = 100.0 * entry / max(value for value in _column(grid, head))
+        bar = Markup('<span class="bar" style="width:{:.1f}%"></span>').format(share)
+        return Markup('<td class="bars">{}{}</td>').format(text, bar)
+    kind = "number" if isinstance(entry, int | float) else "name" if head == "method" else "text"
+    return Markup('<td class="{}">{}</td>').format(kind, text)
+
+
+def _column(grid: render.Grid, head: str) -> list[float]:
+    place = grid.heads.index(head)
+    return [row[place] for row in grid.rows if isinstance(row[place], float)]  # type: ignore[misc]

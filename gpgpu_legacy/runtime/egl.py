@@ -1,0 +1,364 @@
+"""A headless OpenGL context made with EGL, and OpenGL's own functions: through ctypes alone.
+
+The context is a compatibility one, because only there do drivers still offer
+GL_ARB_fragment_program. It is made when it is first asked for; importing this file loads nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_ubyte, c_uint, c_void_p
+from functools import cache
+from threading import RLock
+from types import SimpleNamespace
+from typing import Any
+
+from gpgpu_legacy.errors import ExecutorUnavailableError
+
+
+class GL:
+    """The constants of OpenGL's headers that are used here, by their names without `GL_`."""
+
+    NO_ERROR = 0
+    ONE = 1
+    QUADS = 0x0007
+    OUT_OF_MEMORY = 0x0505
+    DITHER = 0x0BD0
+    BLEND = 0x0BE2
+    UNPACK_ALIGNMENT = 0x0CF5
+    PACK_ALIGNMENT = 0x0D05
+    UNSIGNED_BYTE = 0x1401
+    FLOAT = 0x1406
+    RED = 0x1903
+    RGBA = 0x1908
+    RENDERER = 0x1F01
+    VERSION = 0x1F02
+    EXTENSIONS = 0x1F03
+    NEAREST = 0x2600
+    TEXTURE_MAG_FILTER = 0x2800
+    TEXTURE_MIN_FILTER = 0x2801
+    TEXTURE_WRAP_S = 0x2802
+    TEXTURE_WRAP_T = 0x2803
+    COLOR_BUFFER_BIT = 0x4000
+    CLAMP_TO_EDGE = 0x812F
+    R8 = 0x8229
+    R32F = 0x822E
+    TEXTURE0 = 0x84C0
+    TEXTURE_RECTANGLE = 0x84F5
+    MAX_RECTANGLE_TEXTURE_SIZE = 0x84F8
+    PROGRAM_ERROR_POSITION = 0x864B
+    FRAGMENT_PROGRAM = 0x8804
+    RGBA32F = 0x8814
+    PROGRAM_ERROR_STRING = 0x8874
+    PROGRAM_FORMAT_ASCII = 0x8875
+    CLAMP_VERTEX_COLOR = 0x891A
+    CLAMP_FRAGMENT_COLOR = 0x891B
+    CLAMP_READ_COLOR = 0x891C
+    FRAMEBUFFER_COMPLETE = 0x8CD5
+    COLOR_ATTACHMENT0 = 0x8CE0
+    FRAMEBUFFER = 0x8D40
+    FRAMEBUFFER_SRGB = 0x8DB9
+
+
+class _EGL:
+    """The same for EGL."""
+
+    SUCCESS = 0x3000
+    NONE = 0x3038
+    SURFACE_TYPE = 0x3033
+    PBUFFER_BIT = 0x0001
+    RENDERABLE_TYPE = 0x3040
+    OPENGL_BIT = 0x0008
+    DRAW = 0x3059
+    READ = 0x305A
+    OPENGL_API = 0x30A2
+    PLATFORM_DEVICE = 0x313F
+    PLATFORM_SURFACELESS = 0x31DD
+
+
+_Signatures = Mapping[str, tuple[Any, ...]]
+"""Functions by name: the type of the result, then those of the arguments."""
+
+_EGL_FUNCTIONS: _Signatures = {
+    "eglBindAPI": (c_uint, c_uint),
+    "eglChooseConfig": (c_uint, c_void_p, POINTER(c_int), POINTER(c_void_p), c_int, POINTER(c_int)),
+    "eglCreateContext": (c_void_p, c_void_p, c_void_p, c_void_p, POINTER(c_int)),
+    "eglDestroyContext": (c_uint, c_void_p, c_void_p),
+    "eglGetCurrentContext": (c_void_p,),
+    "eglGetCurrentDisplay": (c_void_p,),
+    "eglGetCurrentSurface": (c_void_p, c_int),
+    "eglGetDisplay": (c_void_p, c_void_p),
+    "eglGetError": (c_int,),
+    "eglGetProcAddress": (c_void_p, c_char_p),
+    "eglInitialize": (c_uint, c_void_p, POINTER(c_int), POINTER(c_int)),
+    "eglMakeCurrent": (c_uint, c_void_p, c_void_p, c_void_p, c_void_p),
+    "eglQueryAPI": (c_uint,),
+}
+
+_EGL_EXTENSION_FUNCTIONS: _Signatures = {
+    "eglGetPlatformDisplayEXT": (c_void_p, c_uint, c_void_p, POINTER(c_int)),
+    "eglQueryDevicesEXT": (c_uint, c_int, POINTER(c_void_p), POINTER(c_int)),
+}
+
+_GL_FUNCTIONS: _Signatures = {
+    "glActiveTexture": (None, c_uint),
+    "glBegin": (None, c_uint),
+    "glBindFramebuffer": (None, c_uint, c_uint),
+    "glBindProgramARB": (None, c_uint, c_uint),
+    "glBindTexture": (None, c_uint, c_uint),
+    "glBlendFunc": (None, c_uint, c_uint),
+    "glCheckFramebufferStatus": (c_uint, c_uint),
+    "glClampColor": (None, c_uint, c_uint),
+    "glClear": (None, c_uint),
+    "glClearColor": (None, c_float, c_float, c_float, c_float),
+    "glCopyTexSubImage2D": (None, c_uint, c_int, c_int, c_int, c_int, c_int, c_int, c_int),
+    "glDeleteFramebuffers": (None, c_int, POINTER(c_uint)),
+    "glDeleteProgramsARB": (None, c_int, POINTER(c_uint)),
+    "glDeleteTextures": (None, c_int, POINTER(c_uint)),
+    "glDisable": (None, c_uint),
+    "glEnable": (None, c_uint),
+    "glEnd": (None,),
+    "glFinish": (None,),
+    "glFramebufferTexture2D": (None, c_uint, c_uint, c_uint, c_uint, c_int),
+    "glGenFramebuffers": (None, c_int, POINTER(c_uint)),
+    "glGenProgramsARB": (None, c_int, POINTER(c_uint)),
+    "glGenTextures": (None, c_int, POINTER(c_uint)),
+    "glGetError": (c_uint,),
+    "glGetIntegerv": (None, c_uint, POINTER(c_int)),
+    "glGetString": (c_char_p, c_uint),
+    "glIsFramebuffer": (c_ubyte, c_uint),
+    "glIsProgramARB": (c_ubyte, c_uint),
+    "glIsTexture": (c_ubyte, c_uint),
+    "glMultiTexCoord4f": (None, c_uint, c_float, c_float, c_float, c_float),
+    "glPixelStorei": (None, c_uint, c_int),
+    "glProgramEnvParameter4fvARB": (None, c_uint, c_uint, POINTER(c_float)),
+    "glProgramLocalParameter4fvARB": (None, c_uint, c_uint, POINTER(c_float)),
+    "glProgramStringARB": (None, c_uint, c_uint, c_int, c_char_p),
+    "glReadPixels": (None, c_int, c_int, c_int, c_int, c_uint, c_uint, c_void_p),
+    "glTexImage2D": (
+        *(None, c_uint, c_int, c_int, c_int, c_int, c_int, c_uint, c_uint),
+        c_void_p,
+    ),
+    "glTexParameteri": (None, c_uint, c_uint, c_int),
+    "glTexSubImage2D": (
+        *(None, c_uint, c_int, c_int, c_int, c_int, c_int, c_uint, c_uint),
+        c_void_p,
+    ),
+    "glVertex2f": (None, c_float, c_float),
+    "glViewport": (None, c_int, c_int, c_int, c_int),
+}
+
+REQUIRED_EXTENSIONS = (
+    "GL_ARB_fragment_program",
+    "GL_ARB_texture_rectangle",
+    "GL_ARB_texture_float",
+    "GL_ARB_texture_rg",
+    "GL_ARB_framebuffer_object",
+    "GL_ARB_color_buffer_float",
+)
+
+_SOFTWARE_RENDERERS = ("llvmpipe", "softpipe", "swrast", "swiftshader", "software")
+_MOST_DEVICES = 32
+
+
+class Context:
+    """A compatibility context of OpenGL, with its functions in `gl` under their own names.
+
+    Its state is nobody else's: what a fresh context has (identity matrices, no tests) still holds.
+    """
+
+    def __init__(self, egl: SimpleNamespace, display: int, context: int) -> None:
+        """Take over an EGL context, which must be current."""
+        self._egl, self._display, self._context = egl, display, context
+        self._lock = RLock()
+        self.gl = SimpleNamespace(
+            **{name: _function(egl, name, signature) for name, signature in _GL_FUNCTIONS.items()}
+        )
+        self.renderer = self._string(GL.RENDERER)
+        self.version = self._string(GL.VERSION)
+        self.extensions = frozenset(self._string(GL.EXTENSIONS).split())
+
+    def _string(self, name: int) -> str:
+        value = self.gl.glGetString(name)
+        return value.decode("ascii", "replace") if value else ""
+
+    @property
+    def is_hardware(self) -> bool:
+        """Whether a GPU renders, and none of the known software renderers."""
+        renderer = self.renderer.lower()
+        return not any(name in renderer for name in _SOFTWARE_RENDERERS)
+
+    def integer(self, name: int) -> int:
+        """The value of a state variable or limit of one integer."""
+        value = c_int()
+        self.gl.glGetIntegerv(name, byref(value))
+        return value.value
+
+    def make_current(self) -> None:
+        """Make the context current on this thread, in place of whichever is."""
+        self._egl.eglBindAPI(_EGL.OPENGL_API)
+        if not self._egl.eglMakeCurrent(self._display, None, None, self._context):
+            raise ExecutorUnavailableError(
+                f"the OpenGL context cannot be made current (EGL error {self._error()}); "
+                "end what else uses it in another thread"
+            )
+
+    @contextmanager
+    def current(self) -> Iterator[SimpleNamespace]:
+        """The context is current inside the block; what was current before is so again after it.
+
+        One thread at a time is let in. Gives the functions.
+        """
+        with self._lock, _restored(self._egl):
+            self.make_current()
+            yield self.gl
+
+    def destroy(self) -> None:
+        """Delete the context, when it is no longer current.
+
+        Its display stays initialised: EGL hands the same one to everybody in the process.
+        """
+        self._egl.eglDestroyContext(self._display, self._context)
+
+    def _error(self) -> str:
+        return hex(self._egl.eglGetError())
+
+
+@cache
+def context() -> Context:
+    """The one context of the process, made when first asked for: a GPU's where there is one.
+
+    Raises ExecutorUnavailableError, which says what to install, where there is none with
+    GL_ARB_fragment_program.
+    """
+    egl = _load_egl()
+    software: Context | None = None
+    problems: list[str] = []
+    for platform, display in _displays(egl):
+        try:
+            made = _make_context(egl, display)
+        except ExecutorUnavailableError as error:
+            problems.append(f"{platform}: {error}")
+            continue
+        if made.is_hardware:
+            return made
+        if software is None:
+            software = made
+        else:
+            made.destroy()
+    if software is not None:
+        return software
+    found = "; ".join(dict.fromkeys(problems)) or "EGL has no display"
+    raise ExecutorUnavailableError(
+        f"no OpenGL context with GL_ARB_fragment_program ({found}); install the GPU's driver or "
+        "Mesa's, as in: apt install libegl1 libgl1-mesa-dri"
+    )
+
+
+def _load_egl() -> SimpleNamespace:
+    try:
+        library = ctypes.CDLL("libEGL.so.1")
+    except OSError as error:
+        raise ExecutorUnavailableError(
+            f"libEGL cannot be loaded ({error}); apt install libegl1 libgl1-mesa-dri"
+        ) from None
+    egl = SimpleNamespace()
+    for name, (result, *arguments) in _EGL_FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+        setattr(egl, name, function)
+    for name, signature in _EGL_EXTENSION_FUNCTIONS.items():
+        setattr(egl, name, _function(egl, name, signature))
+    return egl
+
+
+def _function(egl: SimpleNamespace, name: str, signature: tuple[Any, ...]) -> Any:
+    """A function of GL, or of an EGL extension; None where the library has none of that name."""
+    address = egl.eglGetProcAddress(name.encode("ascii"))
+    return ctypes.CFUNCTYPE(*signature)(address) if address else None
+
+
+def _displays(egl: SimpleNamespace) -> Iterator[tuple[str, int]]:
+    """The displays that need no window system, GPUs first, then EGL's own choice."""
+    if egl.eglGetPlatformDisplayEXT:
+        for number, device in enumerate(_devices(egl)):
+            display = egl.eglGetPlatformDisplayEXT(_EGL.PLATFORM_DEVICE, device, None)
+            if display:
+                yield f"device {number}", display
+        display = egl.eglGetPlatformDisplayEXT(_EGL.PLATFORM_SURFACELESS, None, None)
+        if display:
+            yield "surfaceless", display
+    display = egl.eglGetDisplay(None)
+    if display:
+        yield "default display", display
+
+
+def _devices(egl: SimpleNamespace) -> list[int]:
+    if not egl.eglQueryDevicesEXT:
+        return []
+    found, count = (c_void_p * _MOST_DEVICES)(), c_int()
+    if not egl.eglQueryDevicesEXT(_MOST_DEVICES, found, byref(count)):
+        return []
+    return [device for device in found[: count.value] if device]
+
+
+def _make_context(egl: SimpleNamespace, display: int) -> Context:
+    """A context on a display; ExecutorUnavailableError, with the reason alone, where it fails."""
+    if not egl.eglInitialize(display, None, None):
+        raise _refused(egl, "cannot be initialised")
+    attributes = _integers(
+        *(_EGL.SURFACE_TYPE, _EGL.PBUFFER_BIT),
+        *(_EGL.RENDERABLE_TYPE, _EGL.OPENGL_BIT),
+    )
+    config, count = c_void_p(), c_int()
+    with _restored(egl):
+        if not egl.eglBindAPI(_EGL.OPENGL_API):
+            raise _refused(egl, "has no OpenGL")
+        egl.eglChooseConfig(display, attributes, byref(config), 1, byref(count))
+        if count.value < 1:
+            raise _refused(egl, "has no configuration for OpenGL")
+        # No attribute asks for a version or a profile: that is what makes it a compatibility one.
+        created = egl.eglCreateContext(display, config, None, _integers())
+        if not created:
+            raise _refused(egl, "makes no context")
+        if not egl.eglMakeCurrent(display, None, None, created):
+            problem = _refused(egl, "makes no context without a surface")
+            egl.eglDestroyContext(display, created)
+            raise problem
+        made = Context(egl, display, created)
+    missing = [name for name in REQUIRED_EXTENSIONS if name not in made.extensions]
+    if missing:
+        made.destroy()
+        raise ExecutorUnavailableError(f"{made.renderer} lacks {', '.join(missing)}")
+    return made
+
+
+def _integers(*values: int) -> Any:
+    """An attribute list, ended as EGL wants it."""
+    return (c_int * (len(values) + 1))(*values, _EGL.NONE)
+
+
+def _refused(egl: SimpleNamespace, problem: str) -> ExecutorUnavailableError:
+    error = egl.eglGetError()
+    reason = "" if error == _EGL.SUCCESS else f" (EGL error {error:#x})"
+    return ExecutorUnavailableError(problem + reason)
+
+
+@contextmanager
+def _restored(egl: SimpleNamespace) -> Iterator[None]:
+    """Whatever context is current on this thread is so again after the block."""
+    interface = egl.eglQueryAPI()
+    egl.eglBindAPI(_EGL.OPENGL_API)
+    display, context = egl.eglGetCurrentDisplay(), egl.eglGetCurrentContext()
+    draw, read = egl.eglGetCurrentSurface(_EGL.DRAW), egl.eglGetCurrentSurface(_EGL.READ)
+    try:
+        yield
+    finally:
+        egl.eglBindAPI(_EGL.OPENGL_API)
+        if context:
+            egl.eglMakeCurrent(display, draw, read, context)
+        elif egl.eglGetCurrentContext():
+            egl.eglMakeCurrent(egl.eglGetCurrentDisplay(), None, None, None)
+        egl.eglBindAPI(interface)
