@@ -337,6 +337,8 @@ def tables(
     from gpgpu_legacy.report.files import check_folder, write_text
     from gpgpu_legacy.report.tables import (
         measure as measure_all,
+    )
+    from gpgpu_legacy.report.tables import (
         measured_methods,
         regenerate,
         tables_as_json,
@@ -380,7 +382,9 @@ def figure(
     name: Annotated[FigureName, typer.Argument(help="Which one.")] = FigureName.FIGURE_2,
     a: Annotated[Path | None, typer.Argument(help="A, up to 16×16.")] = None,
     b: Annotated[Path | None, typer.Argument(help="B; the paper's demonstration without.")] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="The .png to write.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The .png to write.")
+    ] = None,
     size: Size = None,
     shape: ShapeOption = None,
     seed: Seed = 0,

@@ -46,9 +46,7 @@ from gpgpu_legacy.plan.plan import (
 DEFAULT_BLOCK = 32  # "For our tests we have chosen b = 32" (Section 3)
 
 
-def build(
-    name: str, program: Program, layout: Layout, shape: Shape, options: Options
-) -> Plan:
+def build(name: str, program: Program, layout: Layout, shape: Shape, options: Options) -> Plan:
     """The plan of either method; `program` is its fragment program for the options given."""
     assert options.accumulate is not None
     cuts = cut(shape, layout)

@@ -82,9 +82,7 @@ class Method:
         """The given options with this method's defaults filled in; InputError where one is bad."""
         for name in sorted(self.refuses):
             if getattr(given, name) not in (None, False):
-                raise InputError(
-                    f"{self.name} takes no --{name.replace('_', '-')}; leave it out"
-                )
+                raise InputError(f"{self.name} takes no --{name.replace('_', '-')}; leave it out")
         missing = {
             field.name: getattr(self.defaults, field.name)
             for field in fields(given)

@@ -97,9 +97,7 @@ class Layout:
         """Which elements the channels of a texture of that size hold."""
         return ONE_A_TEXEL if self.split == 1 else quadrants(rows, columns)
 
-    def texture(
-        self, name: str, rows: int, columns: int, *, zero: bool = False
-    ) -> Texture:
+    def texture(self, name: str, rows: int, columns: int, *, zero: bool = False) -> Texture:
         """A texture of that many texels; `zero` says that a run finds zeros in it."""
         initial = (0.0, 0.0, 0.0, 0.0) if zero else None
         return Texture(name, TextureKind.RECT, Extent(columns, rows), self.format, initial)
@@ -162,17 +160,13 @@ class Cut:
 
 def cut(shape: Shape, layout: Layout) -> Cut:
     """Cut a product into what the layout's textures hold."""
-    return Cut(
-        layout.spans(shape.m), layout.spans(shape.l, layout.block), layout.spans(shape.n)
-    )
+    return Cut(layout.spans(shape.m), layout.spans(shape.l, layout.block), layout.spans(shape.n))
 
 
 def operands(cuts: Cut, layout: Layout) -> tuple[list[Texture], list[Input]]:
     """The textures of A and of B, tile by tile, and the transfers that fill them."""
     made = [
-        layout.operand(
-            "A", cuts.name("A", i, k), rows, sums, transposed=layout.options.transpose_a
-        )
+        layout.operand("A", cuts.name("A", i, k), rows, sums, transposed=layout.options.transpose_a)
         for i, rows in enumerate(cuts.rows)
         for k, sums in enumerate(cuts.sums)
     ] + [
@@ -185,13 +179,10 @@ def operands(cuts: Cut, layout: Layout) -> tuple[list[Texture], list[Input]]:
     return [texture for texture, _ in made], [each for _, each in made]
 
 
-def coordinates_of_a(
-    set_index: int, rows: float, step: Number, *, transposed: bool
-) -> Texcoords:
+def coordinates_of_a(set_index: int, rows: float, step: Number, *, transposed: bool) -> Texcoords:
     """Figure 1's "texA coords": column `step` of A replicated over the rectangle."""
-    upper, lower = (0.0, step), (rows, step)
-    if transposed:
-        upper, lower = (step, 0.0), (step, rows)
+    upper: RowColumn = (step, 0.0) if transposed else (0.0, step)
+    lower: RowColumn = (step, rows) if transposed else (rows, step)
     return corners(set_index, upper, upper, lower, lower)
 
 
@@ -199,9 +190,8 @@ def coordinates_of_b(
     set_index: int, columns: float, step: Number, *, transposed: bool
 ) -> Texcoords:
     """Figure 1's "texB coords": row `step` of B replicated over the rectangle."""
-    left, right = (step, 0.0), (step, columns)
-    if transposed:
-        left, right = (0.0, step), (columns, step)
+    left: RowColumn = (0.0, step) if transposed else (step, 0.0)
+    right: RowColumn = (columns, step) if transposed else (step, columns)
     return corners(set_index, left, right, right, left)
 
 

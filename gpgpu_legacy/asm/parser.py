@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from typing import TypeVar
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput
@@ -43,6 +44,7 @@ from gpgpu_legacy.isa.opcodes import OPCODES, RESERVED_WORDS, Opcode, Operand
 HEADER = "!!ARBfp1.0"
 
 _Node = Tree[Token]
+_Register = TypeVar("_Register", Attribute, ResultRegister)
 _Symbol = Temporary | Attribute | ResultRegister | ParameterDeclaration
 _LETTERS = {letter: Selector(i % 4) for i, letter in enumerate(COMPONENTS + "rgba")}
 
@@ -94,10 +96,10 @@ _EXPECTATIONS = {
 def _syntax_error(error: UnexpectedInput, text: str, name: str) -> AssemblyError:
     line, column = error.line, error.column
     if isinstance(error, UnexpectedCharacters):
-        problem = f"the character {text[error.pos_in_stream]!r} cannot stand here"
+        problem = f"the character {error.char!r} cannot stand here"
         return AssemblyError(problem, text, line, column, name)
     token = getattr(error, "token", None)
-    accepts = getattr(error, "expected", set())
+    accepts: set[str] = getattr(error, "expected", set())
     expected = sorted({_EXPECTATIONS.get(terminal, terminal) for terminal in accepts})
     if token is None or token.type == "$END":
         lines = text.splitlines()
@@ -413,7 +415,7 @@ class _Assembler:
         size = len(declaration.parameters)
         if use.first is None or use.last is not None or use.first >= size:
             raise self.error(
-                f"{use.name} is an array: name one element, {use.name}[0] to {use.name}[{size - 1}]",
+                f"{use.name} is an array; name one element, from {use.name}[0] on to [{size - 1}]",
                 use.token,
             )
         return declaration.parameters[use.first]
@@ -422,8 +424,8 @@ class _Assembler:
         self,
         node: _Node,
         space: str,
-        resolve: Callable[[list[_Element]], tuple[Register, list[_Element]]],
-    ) -> Register:
+        resolve: Callable[[list[_Element]], tuple[_Register, list[_Element]]],
+    ) -> _Register:
         elements = _elements(node)
         if elements[0].name != space:
             raise self.error(f"expected a binding that begins with {space}.", node)

@@ -26,7 +26,9 @@ def shader_text(path: str, **parameters: int | str | bool) -> str:
         return text
     from jinja2 import Environment, StrictUndefined
 
-    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    environment = Environment(
+        undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
+    )
     return environment.from_string(text).render(parameters)
 
 

@@ -38,7 +38,7 @@ def place_of(plan: Plan, row: int, column: int) -> Place:
     product = plan.results[0]
     if not (0 <= row < product.rows and 0 <= column < product.columns):
         raise InputError(
-            f"the product is {product.rows}×{product.columns}, so it has no element {row},{column}; "
+            f"the product is {product.rows}×{product.columns} and has no element {row},{column}; "
             "rows and columns count from 0"
         )
     for output in plan.outputs:

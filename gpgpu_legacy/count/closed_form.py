@@ -24,9 +24,9 @@ _HELD_OUT = ((40, 5), (80, 4), (64, 8), (56, 7), (20, 10), (96, 1))
 
 
 def recover(quantity: Quantity) -> Any:
-    """The sum of c·nⁱ·bʲ (i from 0 to 3, j from -1 to 1) that gives `quantity`, as a sympy expression.
+    """The sum of c·nⁱ·bʲ, i from 0 to 3 and j from -1 to 1, that gives `quantity`.
 
-    Returns None where no such formula gives the counts, those held out included.
+    Returns a sympy expression; None where no such sum gives the counts, those held out included.
     """
     counts = [quantity(n, b) for n, b in _SAMPLES]
     known = [count for count in counts if count is not None]

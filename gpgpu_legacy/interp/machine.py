@@ -31,7 +31,7 @@ from gpgpu_legacy.isa.ir import (
     Vec4,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
-from gpgpu_legacy.plan.plan import Blend, FragmentPass, Rect, plane
+from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plane, Rect, constant_vector, plane
 
 BAND_FRAGMENTS = 1 << 16  # float32 planes of 256 KiB: a few of them fit a level-2 cache
 
@@ -51,9 +51,7 @@ def run_fragment_pass(each: FragmentPass, textures: Mapping[str, Storage]) -> No
             _run_band(each, textures, start, height)
 
 
-def _run_band(
-    each: FragmentPass, textures: Mapping[str, Storage], start: int, height: int
-) -> None:
+def _run_band(each: FragmentPass, textures: Mapping[str, Storage], start: int, height: int) -> None:
     rect = each.rect
     bound = {binding.unit: textures[binding.texture] for binding in each.bindings}
     machine = Machine(_inputs(each, start, height), bound)
@@ -85,20 +83,17 @@ def _inputs(each: FragmentPass, start: int, height: int) -> Inputs:
         for t in each.texcoords
     }
     attributes[Attribute(AttributeKind.POSITION)] = _position(each.rect, x, y)
-    local = {p.index: _constant_vector(p.value) for p in each.locals}
-    env = {p.index: _constant_vector(p.value) for p in each.env}
+    local = {p.index: constant_vector(p.value) for p in each.locals}
+    env = {p.index: constant_vector(p.value) for p in each.env}
     return Inputs(attributes, local, env)
 
 
-def interpolate(coefficients: object, x: F32, y: F32) -> Planes:
+def interpolate(coefficients: Plane, x: F32, y: F32) -> Planes:
     """A texture coordinate set at fragment centres: base + dx·x + dy·y in float32, in that order.
 
     This order, on the relative centres, is the definition; the GLSL printers compute the same.
     A component that does not vary along an axis is not computed along it.
     """
-    from gpgpu_legacy.plan.plan import Plane
-
-    assert isinstance(coefficients, Plane)
     planes: Planes = []
     for base, dx, dy in zip(coefficients.base, coefficients.dx, coefficients.dy, strict=True):
         value: F32 = np.full((1, 1), base, np.float32)
@@ -114,11 +109,6 @@ def _position(rect: Rect, x: F32, y: F32) -> Planes:
     """fragment.position: the window coordinates, with z 0.5 (a rectangle at z 0) and 1/w 1."""
     depth, one = np.full((1, 1), 0.5, np.float32), np.ones((1, 1), np.float32)
     return [x + np.float32(rect.x), y + np.float32(rect.y), depth, one]
-
-
-def _constant_vector(values: object) -> Vec4:
-    x, y, z, w = values  # type: ignore[misc]
-    return (float(x), float(y), float(z), float(w))
 
 
 class Machine:
@@ -190,11 +180,7 @@ class Machine:
     def _parameter(self, parameter: Parameter) -> Vec4:
         if parameter.space is ParameterSpace.CONSTANT:
             return parameter.value
-        values = (
-            self._inputs.local
-            if parameter.space is ParameterSpace.LOCAL
-            else self._inputs.env
-        )
+        values = self._inputs.local if parameter.space is ParameterSpace.LOCAL else self._inputs.env
         return values.get(parameter.index, (0.0, 0.0, 0.0, 0.0))
 
     def _store(self, instruction: Instruction, result: Mapping[int, F32]) -> None:

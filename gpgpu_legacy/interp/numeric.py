@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,20 +20,21 @@ _UNORM8_MAX = 255
 
 @dataclass(frozen=True, slots=True)
 class _Codec:
-    dtype: type[np.float32] | type[np.uint8]
     encode: Callable[[F32], Stored]
     decode: Callable[[Stored], F32]
     add: Callable[[Stored, Stored], Stored]
 
 
-def _identity(values: F32) -> F32:
+def _identity(values: Any) -> Any:
     return values
 
 
-def _encode_unorm8(values: F32) -> Stored:
+def _encode_unorm8(values: F32) -> NDArray[np.uint8]:
     """Clamp to [0, 1] and round to the nearest of 256 values (GL 2.1, section 2.14.9); NaN is 0."""
     clamped = np.clip(np.nan_to_num(values, nan=0.0), 0.0, 1.0)
-    return np.floor(clamped * np.float32(_UNORM8_MAX) + np.float32(0.5)).astype(np.uint8)
+    scaled = np.floor(clamped * np.float32(_UNORM8_MAX) + np.float32(0.5))
+    stored: NDArray[np.uint8] = scaled.astype(np.uint8)
+    return stored
 
 
 def _decode_unorm8(stored: Stored) -> F32:
@@ -46,12 +48,12 @@ def _add_unorm8(destination: Stored, source: Stored) -> Stored:
 
 
 def _add_float(destination: Stored, source: Stored) -> Stored:
-    return (source + destination).astype(np.float32, copy=False)
+    return np.add(source, destination, dtype=np.float32)
 
 
 _CODECS = {
-    Numeric.FLOAT: _Codec(np.float32, _identity, _identity, _add_float),  # type: ignore[arg-type]
-    Numeric.UNORM: _Codec(np.uint8, _encode_unorm8, _decode_unorm8, _add_unorm8),
+    Numeric.FLOAT: _Codec(_identity, _identity, _add_float),
+    Numeric.UNORM: _Codec(_encode_unorm8, _decode_unorm8, _add_unorm8),
 }
 
 
@@ -64,7 +66,7 @@ class Storage:
         self._codec = _CODECS[texture.format.numeric]
         shape = (texture.extent.height, texture.extent.width)
         self.planes: list[Stored] = [
-            np.zeros(shape, self._codec.dtype) for _ in range(texture.format.channels)
+            self._codec.encode(np.zeros(shape, np.float32)) for _ in range(texture.format.channels)
         ]
         self.clear(texture.initial or (0.0, 0.0, 0.0, 0.0))
 
@@ -109,8 +111,9 @@ def decode(stored: Stored, texel_format: Format) -> F32:
 
 def pack(matrix: F32, region: Region, rect: Rect, packing: Packing) -> F32:
     """The texels of a rectangle that holds a region of a matrix: (height, width, channels)."""
-    rows, columns = slice(region.row, region.row + region.rows), slice(
-        region.column, region.column + region.columns
+    rows, columns = (
+        slice(region.row, region.row + region.rows),
+        slice(region.column, region.column + region.columns),
     )
     part = matrix[rows, columns]
     texels = np.zeros((rect.height, rect.width, len(packing.offsets)), np.float32)
@@ -122,7 +125,7 @@ def pack(matrix: F32, region: Region, rect: Rect, packing: Packing) -> F32:
 
 
 def unpack(texels: F32, matrix: F32, region: Region, packing: Packing) -> None:
-    """Put texels (height, width, channels) into their region of a matrix; the padding is dropped."""
+    """Put texels (height, width, channels) into a region of a matrix; the padding is dropped."""
     part = matrix[
         region.row : region.row + region.rows, region.column : region.column + region.columns
     ]

@@ -31,7 +31,8 @@ def sample_rect(storage: Storage, s: F32, t: F32) -> Planes:
 def _index(coordinate: F32, size: int) -> NDArray[np.intp]:
     """The texel that a coordinate falls on; NaN falls on texel 0."""
     clamped = np.clip(np.floor(coordinate), 0, size - 1)
-    return np.nan_to_num(clamped, nan=0.0).astype(np.intp)
+    index: NDArray[np.intp] = np.nan_to_num(clamped, nan=0.0).astype(np.intp)
+    return index
 
 
 def _gather(plane: F32, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> F32:

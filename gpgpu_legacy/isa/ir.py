@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
 COMPONENTS = "xyzw"
 
@@ -167,7 +168,7 @@ class ParameterDeclaration:
     is_array: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Program:
     """An assembled fragment program.
 
@@ -180,13 +181,13 @@ class Program:
     parameters: tuple[ParameterDeclaration, ...] = ()
     name: str = field(default="", compare=False)
 
-    @property
+    @cached_property
     def texture_units(self) -> dict[int, TextureTarget]:
         """The target that the program uses each texture image unit with, by unit."""
         sources = (i.texture for i in self.instructions if i.texture is not None)
         return {source.unit: source.target for source in sources}
 
-    @property
+    @cached_property
     def texcoord_sets(self) -> tuple[int, ...]:
         """The texture coordinate sets that the program reads, in ascending order."""
         registers = (src.register for i in self.instructions for src in i.srcs)
@@ -202,7 +203,13 @@ class Program:
 
     def parameter_indices(self, space: ParameterSpace) -> tuple[int, ...]:
         """The elements of program.local or program.env that instructions read, ascending."""
-        registers = (src.register for i in self.instructions for src in i.srcs)
-        return tuple(
-            sorted({r.index for r in registers if isinstance(r, Parameter) and r.space is space})
-        )
+        return self._parameter_indices[space]
+
+    @cached_property
+    def _parameter_indices(self) -> dict[ParameterSpace, tuple[int, ...]]:
+        registers = [src.register for i in self.instructions for src in i.srcs]
+        read = [r for r in registers if isinstance(r, Parameter)]
+        return {
+            space: tuple(sorted({r.index for r in read if r.space is space}))
+            for space in ParameterSpace
+        }

@@ -124,9 +124,7 @@ def texel_centred(value: Value) -> bool:
     return at_first_fragment % 1 == _HALF and all(step.denominator == 1 for step in steps)
 
 
-def sets_that_only_choose_texels(
-    program: Program, centred: tuple[bool, ...]
-) -> frozenset[int]:
+def sets_that_only_choose_texels(program: Program, centred: tuple[bool, ...]) -> frozenset[int]:
     """The texture coordinate sets whose values reach nothing but texel-centred lookups.
 
     Half a texel of room lies around those, so how exactly such a set is interpolated cannot be
@@ -193,9 +191,8 @@ class _Run:
         if dst is None or isinstance(dst.register, ResultRegister):
             return coordinates
         result: dict[int, Value] = dict.fromkeys(dst.components, UNKNOWN)
-        if row.form is Form.COMPONENTWISE and row.evaluate is not None:
-            if not instruction.saturate:
-                result = {c: self.evaluate(instruction, c) for c in dst.components}
+        if row.form is Form.COMPONENTWISE and not instruction.saturate:
+            result = {c: self.evaluate(instruction, c) for c in dst.components}
         register = self.temporaries[dst.register.name]
         for component, value in result.items():
             register[component] = value

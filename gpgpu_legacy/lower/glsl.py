@@ -24,7 +24,8 @@ from gpgpu_legacy.lower.affine import (
     sets_that_only_choose_texels,
     texel_centred,
 )
-from gpgpu_legacy.plan.plan import FragmentPass
+from gpgpu_legacy.plan.formats import Numeric
+from gpgpu_legacy.plan.plan import Extent, FragmentPass, Plan
 
 VERSION = "#version 400 core"
 
@@ -48,21 +49,31 @@ class ShaderKey:
     every driver; the others clamp and fetch by integer, the exact way.
     interpolated: the texture coordinate sets that the rasteriser may interpolate its own way,
     since they only choose texels; the others are evaluated as interp/machine.py defines.
+    sizes: width and height of the texture bound to each unit. They are printed into the shader, as
+    drivers do better with a constant than with a uniform.
+    levels: how many steps above 0 the target's format has, for a fixed-point one: the colour is
+    rounded to them here, since drivers differ in how they do it. None for float.
     exact: multiply and add are kept apart.
     """
 
     program: Program
     centred: tuple[bool, ...]
     interpolated: frozenset[int]
+    sizes: tuple[tuple[int, Extent], ...]
+    levels: int | None
     exact: bool
 
 
-def shader_key(each: FragmentPass, *, exact: bool) -> ShaderKey:
+def shader_key(plan: Plan, each: FragmentPass, *, exact: bool) -> ShaderKey:
     """The key of a pass as its plan writes it."""
+    target = plan.texture(each.target).format
+    unorm = target.numeric is Numeric.UNORM
+    levels = 2**target.bits_per_channel - 1 if unorm else None
     coordinates = lookup_coordinates(each)
     centred = tuple(texel_centred(s) and texel_centred(t) for s, t in coordinates)
     interpolated = sets_that_only_choose_texels(each.program, centred)
-    return ShaderKey(each.program, centred, interpolated, exact)
+    sizes = tuple((b.unit, plan.texture(b.texture).extent) for b in each.bindings)
+    return ShaderKey(each.program, centred, interpolated, sizes, levels, exact)
 
 
 def vertex_shader(interpolated: frozenset[int] = frozenset()) -> str:
@@ -86,8 +97,7 @@ def fragment_shader(key: ShaderKey) -> str:
     """The GLSL text.
 
     Uniforms: `texcoordN_base`, `_dx`, `_dy` (the set's plane over the rectangle) for each set that
-    is not interpolated, `origin` (the rectangle's corner), `localN`, `envN`, `textureN` and
-    `textureN_scale` (1 / its size).
+    is not interpolated, `origin` (the rectangle's corner), `localN`, `envN` and `textureN`.
     """
     return _Printer(key).text()
 
@@ -96,6 +106,7 @@ class _Printer:
     def __init__(self, key: ShaderKey) -> None:
         self.program, self.key = key.program, key
         self.lookups = iter(key.centred)
+        self.sizes = dict(key.sizes)
         self.evaluated = [n for n in key.program.texcoord_sets if n not in key.interpolated]
 
     def text(self) -> str:
@@ -115,7 +126,16 @@ class _Printer:
         ]
         lines.append(f"    {precise}vec4 result_color = vec4(0.0);")
         lines += [f"    {self._instruction(i)}" for i in self.program.instructions]
-        return "\n".join([*lines, "    color = result_color;", "}", ""])
+        return "\n".join([*lines, *self._color(), "}", ""])
+
+    def _color(self) -> list[str]:
+        levels = self.key.levels
+        if levels is None:
+            return ["    color = result_color;"]
+        return [
+            f"    precise vec4 scaled = clamp(result_color, 0.0, 1.0) * {levels}.0 + 0.5;",
+            f"    color = floor(scaled) / {levels}.0;",
+        ]
 
     def _uniforms(self) -> list[str]:
         lines = [f"in vec4 texcoord{n};" for n in sorted(self.key.interpolated)]
@@ -123,12 +143,10 @@ class _Printer:
             lines.append("uniform vec2 origin;")
         for n in self.evaluated:
             lines.append(f"uniform vec4 texcoord{n}_base, texcoord{n}_dx, texcoord{n}_dy;")
-        for space, name in _PARAMETERS.items():
-            lines += [
-                f"uniform vec4 {name}{n};" for n in self.program.parameter_indices(space)
-            ]
+        for space, name in PARAMETERS.items():
+            lines += [f"uniform vec4 {name}{n};" for n in self.program.parameter_indices(space)]
         for unit in self.program.texture_units:
-            lines += [f"uniform sampler2D texture{unit};", f"uniform vec2 texture{unit}_scale;"]
+            lines.append(f"uniform sampler2D texture{unit};")
         return lines
 
     def _instruction(self, instruction: Instruction) -> str:
@@ -147,23 +165,23 @@ class _Printer:
         if instruction.saturate:
             expression = f"clamp({expression}, 0.0, 1.0)"
         register = dst.register
-        name = (
-            "result_color" if isinstance(register, ResultRegister) else _temporary(register.name)
-        )
+        name = "result_color" if isinstance(register, ResultRegister) else _temporary(register.name)
         suffix = "" if len(letters) == 4 else f".{letters}"
         return f"{name}{suffix} = {expression};"
 
     def _lookup(self, instruction: Instruction, coordinate: str) -> str:
         assert instruction.texture is not None
         sampler = f"texture{instruction.texture.unit}"
+        extent = self.sizes[instruction.texture.unit]
         place = f"({coordinate}).xy" if not coordinate.isidentifier() else f"{coordinate}.xy"
         if next(self.lookups):
-            return f"texture({sampler}, {place} * {sampler}_scale)"
-        last = f"textureSize({sampler}, 0) - 1"
+            scale = f"vec2({1.0 / extent.width!r}, {1.0 / extent.height!r})"
+            return f"texture({sampler}, {place} * {scale})"
+        last = f"ivec2({extent.width - 1}, {extent.height - 1})"
         return f"texelFetch({sampler}, clamp(ivec2(floor({place})), ivec2(0), {last}), 0)"
 
 
-_PARAMETERS = {ParameterSpace.LOCAL: "local", ParameterSpace.ENV: "env"}
+PARAMETERS = {ParameterSpace.LOCAL: "local", ParameterSpace.ENV: "env"}
 
 
 def _temporary(name: str) -> str:
@@ -184,7 +202,7 @@ def _register(register: SourceRegister) -> str:
 def _parameter(parameter: Parameter) -> str:
     if parameter.space is ParameterSpace.CONSTANT:
         return f"vec4({', '.join(repr(value) for value in parameter.value)})"
-    return f"{_PARAMETERS[parameter.space]}{parameter.index}"
+    return f"{PARAMETERS[parameter.space]}{parameter.index}"
 
 
 def _source(src: Src, components: tuple[int, ...]) -> str:

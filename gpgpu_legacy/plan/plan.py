@@ -311,18 +311,21 @@ def plane(texcoords: Texcoords, rect: Rect) -> Plane:
     """The plane through a set's corner values (an expanded one: no Affine left in it)."""
     origin, right, _, top = texcoords.corners
     return Plane(
-        _vec4(origin),
+        constant_vector(origin),
         _slope(origin, right, rect.width),
         _slope(origin, top, rect.height),
     )
 
 
 def _slope(start: NumberVec4, end: NumberVec4, length: int) -> Vec4:
-    x, y, z, w = ((b - a) / length for a, b in zip(_vec4(start), _vec4(end), strict=True))
+    x, y, z, w = (
+        (b - a) / length for a, b in zip(constant_vector(start), constant_vector(end), strict=True)
+    )
     return (x, y, z, w)
 
 
-def _vec4(values: NumberVec4) -> Vec4:
+def constant_vector(values: NumberVec4) -> Vec4:
+    """A vector of an expanded plan, in which no number is Affine."""
     x, y, z, w = values
     assert not isinstance(x, Affine) and not isinstance(y, Affine)
     assert not isinstance(z, Affine) and not isinstance(w, Affine)

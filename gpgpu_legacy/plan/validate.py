@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import chain
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.isa.ir import AttributeKind, Attribute, Program, ResultKind, ResultRegister
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Program, ResultKind, ResultRegister
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import (
     Affine,
@@ -90,8 +90,8 @@ class _Validator:
     def inside(self, rect: Rect, texture: Texture, what: str) -> None:
         extent = texture.extent
         fits = (
-            0 <= rect.x
-            and 0 <= rect.y
+            rect.x >= 0
+            and rect.y >= 0
             and rect.x + rect.width <= extent.width
             and rect.y + rect.height <= extent.height
         )
@@ -135,7 +135,9 @@ class _Validator:
         bound = {binding.unit: binding.texture for binding in each.bindings}
         for unit, target in each.program.texture_units.items():
             if unit not in bound:
-                raise self.fail(f"{each.program.name} reads texture[{unit}], to which nothing is bound")
+                raise self.fail(
+                    f"{each.program.name} reads texture[{unit}], to which nothing is bound"
+                )
             kind = self.texture(bound[unit]).kind
             if kind.value != target.value:
                 raise self.fail(
@@ -170,8 +172,8 @@ class _Validator:
                         f"{program.name} reads fragment.{register.kind.value}, which a pass does "
                         "not supply; use fragment.texcoord[n]"
                     )
-            register = instruction.dst.register if instruction.dst else None
-            if isinstance(register, ResultRegister) and register.kind is not ResultKind.COLOR:
+            written = instruction.dst.register if instruction.dst else None
+            if isinstance(written, ResultRegister) and written.kind is not ResultKind.COLOR:
                 raise self.fail(f"{program.name} writes result.depth; a pass has no depth buffer")
 
     def copy_pass(self, each: CopyPass) -> None:

@@ -31,7 +31,7 @@ def _texts(plan: Plan, *, exact: bool) -> dict[str, str]:
     files = {"plan.json": plan_as_json(plan, programs)}
     files |= {name: disassemble(program) for program, name in programs.items()}
     draws = [each for _, each in plan.weighted_passes() if isinstance(each, FragmentPass)]
-    keys = dict.fromkeys(shader_key(each, exact=exact) for each in draws)
+    keys = dict.fromkeys(shader_key(plan, each, exact=exact) for each in draws)
     for number, key in enumerate(keys):
         files[f"shader-{number}.vert"] = vertex_shader(key.interpolated)
         files[f"shader-{number}.frag"] = fragment_shader(key)

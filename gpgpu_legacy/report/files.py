@@ -84,7 +84,7 @@ def matrix_writer(path: Path) -> Callable[[NDArray[np.float32]], None]:
     Raises InputError for another suffix or a missing folder.
     """
     writers: dict[str, Callable[[Path, NDArray[np.float32]], None]] = {
-        ".npy": lambda to, matrix: np.save(to, matrix),
+        ".npy": np.save,
         ".csv": lambda to, matrix: np.savetxt(to, matrix, delimiter=",", fmt="%.9g"),
         ".mtx": _write_mtx,
         ".png": _write_png,
@@ -128,7 +128,9 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """
     check_folder(path)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent
+        )
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from None
     os.close(handle)

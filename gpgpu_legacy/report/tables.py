@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
@@ -96,7 +96,10 @@ def regenerate(
     times = tuple(measured)
     return [
         Table(
-            published, size, block, tuple(_row(published, row, size, block, times) for row in published.rows)
+            published,
+            size,
+            block,
+            tuple(_row(published, row, size, block, times) for row in published.rows),
         )
         for each in papers()
         if paper in (None, each.id)
@@ -110,8 +113,10 @@ def _plan(method: Method, size: int, block: int) -> Plan:
 
 def _options(method: Method, block: int) -> Options:
     """The tables are about the methods as printed: with the copy, where there is a choice."""
-    options = Options(block=block, accumulate=Accumulate.COPY)
-    return replace(options, **dict.fromkeys(method.refuses & {"block", "accumulate"}))
+    return Options(
+        block=None if "block" in method.refuses else block,
+        accumulate=None if "accumulate" in method.refuses else Accumulate.COPY,
+    )
 
 
 def _per_fragment(counts: Counts, quantity: str) -> int | None:
@@ -120,7 +125,11 @@ def _per_fragment(counts: Counts, quantity: str) -> int | None:
 
 
 def _row(
-    table: PublishedTable, published: PublishedRow, size: int, block: int, times: tuple[Measured, ...]
+    table: PublishedTable,
+    published: PublishedRow,
+    size: int,
+    block: int,
+    times: tuple[Measured, ...],
 ) -> Row:
     method = find_method(published.method)
     plan = _plan(method, size, block)

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
+from gpgpu_legacy.runtime.devices import is_gpu
 
 
 class GL:
@@ -159,7 +160,6 @@ REQUIRED_EXTENSIONS = (
     "GL_ARB_color_buffer_float",
 )
 
-_SOFTWARE_RENDERERS = ("llvmpipe", "softpipe", "swrast", "swiftshader", "software")
 _MOST_DEVICES = 32
 
 
@@ -186,9 +186,8 @@ class Context:
 
     @property
     def is_hardware(self) -> bool:
-        """Whether a GPU renders, and none of the known software renderers."""
-        renderer = self.renderer.lower()
-        return not any(name in renderer for name in _SOFTWARE_RENDERERS)
+        """Whether a GPU renders."""
+        return is_gpu(self.renderer)
 
     def integer(self, name: int) -> int:
         """The value of a state variable or limit of one integer."""

@@ -73,7 +73,7 @@ class Executor(Protocol):
         self,
         plan: Plan,
         operands: Mapping[str, F32],
-        machine: Machine = Machine(),  # noqa: B008 - frozen
+        machine: Machine = Machine(),
         observer: Observer | None = None,
     ) -> Result:
         """Carry out a validated plan on float32 operands of the shapes that the plan names."""

@@ -8,10 +8,10 @@ from functools import cache
 from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
+from gpgpu_legacy.runtime.devices import is_gpu
 
 GL_DITHER = 0x0BD0
 GL_FRAMEBUFFER_SRGB = 0x8DB9
-_SOFTWARE = ("llvmpipe", "softpipe", "swrast", "swiftshader")
 
 
 @cache
@@ -25,10 +25,10 @@ def context() -> Any:
     except ImportError as error:
         raise ExecutorUnavailableError(f"moderngl cannot be imported ({error})") from None
     problems = []
-    for backend in ({"backend": "egl"}, {}):
+    for backend in ("egl", None):
         try:
-            made = moderngl.create_context(standalone=True, require=400, **backend)
-        except Exception as error:  # noqa: BLE001 - the loaders raise what they like
+            made = _make(moderngl, backend)
+        except Exception as error:  # the loaders raise what they like
             problems.append(str(error).strip() or type(error).__name__)
             continue
         _make_plain(made)
@@ -37,6 +37,12 @@ def context() -> Any:
         f"no OpenGL 4.0 context ({'; '.join(dict.fromkeys(problems))}); install a driver, "
         "as in: apt install libegl1 libgl1-mesa-dri"
     )
+
+
+def _make(moderngl: Any, backend: str | None) -> Any:
+    if backend is None:
+        return moderngl.create_context(standalone=True, require=400)
+    return moderngl.create_context(standalone=True, require=400, backend=backend)
 
 
 def _make_plain(made: Any) -> None:
@@ -55,6 +61,5 @@ def device_name(ctx: Any) -> str:
 
 
 def is_hardware(ctx: Any) -> bool:
-    """Whether the renderer is a GPU, not one of the known software renderers."""
-    renderer = str(ctx.info["GL_RENDERER"]).lower()
-    return not any(name in renderer for name in _SOFTWARE)
+    """Whether the renderer is a GPU."""
+    return is_gpu(str(ctx.info["GL_RENDERER"]))

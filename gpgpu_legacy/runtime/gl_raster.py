@@ -20,8 +20,10 @@ import numpy as np
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import decode, encode, pack, slices, unpack
+from gpgpu_legacy.isa.ir import ParameterSpace
 from gpgpu_legacy.lower.glsl import (
     COPY_FRAGMENT_SHADER,
+    PARAMETERS,
     fragment_shader,
     shader_key,
     vertex_shader,
@@ -43,6 +45,10 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Result, Timings
+
+# What a program reads where a pass gives nothing, as shaders outlive the pass they last drew.
+_NO_TEXCOORDS = ((0.0, 0.0, 0.0, 1.0),) * 4
+_NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)
 
 _DTYPES = {Numeric.FLOAT: "f4", Numeric.UNORM: "f1"}
 
@@ -169,7 +175,7 @@ class _Session:
             return None
         if isinstance(each, CopyPass):
             return _compiled(self.ctx, vertex_shader(), COPY_FRAGMENT_SHADER)
-        key = shader_key(each, exact=self.exact)
+        key = shader_key(self.plan, each, exact=self.exact)
         return _compiled(self.ctx, vertex_shader(key.interpolated), fragment_shader(key))
 
     def warm_up(self, shaders: Mapping[int, _Shader | None]) -> None:
@@ -205,16 +211,15 @@ class _Session:
 
     def draw(self, each: FragmentPass, shader: _Shader) -> None:
         for binding in each.bindings:
-            texture = self.textures[binding.texture]
-            texture.use(binding.unit)
+            self.textures[binding.texture].use(binding.unit)
             shader.set(f"texture{binding.unit}", "i", binding.unit)
-            width, height = texture.size
-            shader.set(f"texture{binding.unit}_scale", "2f", 1.0 / width, 1.0 / height)
-        for texcoords in each.texcoords:
-            self.set_texcoords(texcoords, each.rect, shader)
-        for name, values in (("local", each.locals), ("env", each.env)):
-            for parameter in values:
-                shader.set_vector(f"{name}{parameter.index}", parameter.value)
+        given = {texcoords.set: texcoords for texcoords in each.texcoords}
+        for n in each.program.texcoord_sets:
+            self.set_texcoords(given.get(n) or Texcoords(n, _NO_TEXCOORDS), each.rect, shader)
+        for space, values in ((ParameterSpace.LOCAL, each.locals), (ParameterSpace.ENV, each.env)):
+            vectors = {parameter.index: parameter.value for parameter in values}
+            for n in each.program.parameter_indices(space):
+                shader.set_vector(f"{PARAMETERS[space]}{n}", vectors.get(n, _NO_PARAMETER))
         shader.set("origin", "2f", each.rect.x, each.rect.y)
         self.draw_rectangle(each.target, each.rect, each.blend, shader)
 

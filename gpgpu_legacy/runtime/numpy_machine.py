@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
 from time import perf_counter
 
@@ -12,6 +11,7 @@ from gpgpu_legacy.interp.machine import run_fragment_pass
 from gpgpu_legacy.interp.numeric import Storage, pack, slices, unpack
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Pass, Plan
+from gpgpu_legacy.runtime.devices import processor_name
 from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Result, Timings
 
 
@@ -33,7 +33,7 @@ class NumpyExecutor:
         self,
         plan: Plan,
         operands: Mapping[str, F32],
-        machine: Machine = Machine(),  # noqa: ARG002, B008 - always exact
+        machine: Machine = Machine(),  # noqa: B008 - always exact
         observer: Observer | None = None,
     ) -> Result:
         """Carry out a plan; see Executor."""
@@ -71,17 +71,6 @@ def _carry_out(each: Pass, textures: Mapping[str, Storage]) -> None:
 
 def _texels(storage: Storage) -> F32:
     return np.stack([storage.decoded(c) for c in range(len(storage.planes))], axis=-1)
-
-
-def processor_name() -> str:
-    """The processor's model name, or the architecture where the system does not tell."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:  # noqa: PTH123
-            models = [line.split(":", 1)[1].strip() for line in lines if "model name" in line]
-    except OSError:
-        models = []
-    name = models[0] if models else platform.processor() or platform.machine()
-    return f"{name} (CPU)"
 
 
 EXECUTOR = NumpyExecutor()

@@ -1,0 +1,24 @@
+"""What machines call themselves."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+_SOFTWARE_RENDERERS = ("llvmpipe", "softpipe", "swrast", "swiftshader", "software")
+
+
+def is_gpu(renderer: str) -> bool:
+    """Whether what GL calls its renderer is a GPU, and none of the known software renderers."""
+    return not any(name in renderer.lower() for name in _SOFTWARE_RENDERERS)
+
+
+def processor_name() -> str:
+    """The processor's model name, or the architecture where the system does not tell."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    name = models[0] if models else platform.processor() or platform.machine()
+    return f"{name} (CPU)"
