@@ -43,9 +43,10 @@ class PublishedTable:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper: its citation, and what it printed."""
+    """A paper: its citation (`short` is how a text refers to it), and what it printed."""
 
     id: str
+    short: str
     authors: str
     title: str
     source: str
@@ -62,7 +63,8 @@ def papers() -> tuple[Paper, ...]:
 
 def _paper(data: dict[str, Any]) -> Paper:
     tables = tuple(_table(data["id"], table) for table in data["table"])
-    return Paper(data["id"], data["authors"], data["title"], data["source"], tables)
+    citation = (data[name] for name in ("short", "authors", "title", "source"))
+    return Paper(data["id"], *citation, tables)
 
 
 def _table(paper: str, data: dict[str, Any]) -> PublishedTable:

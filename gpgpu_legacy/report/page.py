@@ -21,6 +21,7 @@ from gpgpu_legacy.report.tables import Measured, Table, regenerate, tables_as_js
 from gpgpu_legacy.runtime.executor import executors, find_executor
 
 PAGE = "index.html"
+_BARS = "GFLOPS"  # the column with bars
 
 _FILES = (
     ("tables.txt", "the tables as text"),
@@ -130,6 +131,7 @@ def _page(
         columns=lambda grid: list(zip(*grid.rows, strict=True)),
         numeric=render.is_numeric,
         cell=_cell,
+        bars=_BARS,
         zip=zip,
         figure_size=figure_size,
         figure_device=device,
@@ -142,17 +144,19 @@ def _cell(grid: render.Grid, head: str, entry: render.Entry) -> Any:
     """One table cell: formulas set as such, verdicts coloured, GFLOPS with a bar beside it."""
     from markupsafe import Markup
 
+    cell = Markup('<td class="{}" data-label="{}">{}{}</td>')
+    text, bar = render.plain(entry), Markup("")
+    kind = "name" if head == "method" else "text"
     if isinstance(entry, render.Formula):
-        return Markup('<td class="formula">{}</td>').format(render.pretty(entry.text))
-    text = render.plain(entry)
-    if isinstance(entry, bool):
-        return Markup('<td class="{}">{}</td>').format("yes" if entry else "no", text)
-    if head == "GFLOPS" and isinstance(entry, float):
-        share = 100.0 * entry / max(value for value in _column(grid, head))
+        kind = "formula"
+    elif isinstance(entry, bool):
+        kind = "yes" if entry else "no"
+    elif head == _BARS and isinstance(entry, float):
+        kind, share = "bars", 100.0 * entry / max(_column(grid, head))
         bar = Markup('<span class="bar" style="width:{:.1f}%"></span>').format(share)
-        return Markup('<td class="bars">{}{}</td>').format(text, bar)
-    kind = "number" if isinstance(entry, int | float) else "name" if head == "method" else "text"
-    return Markup('<td class="{}">{}</td>').format(kind, text)
+    elif isinstance(entry, int | float):
+        kind = "number"
+    return cell.format(kind, head, text, bar)
 
 
 def _column(grid: render.Grid, head: str) -> list[float]:

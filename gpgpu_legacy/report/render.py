@@ -89,7 +89,7 @@ def _analysis(table: Table) -> Grid:
     paper = next(p for p in papers() if published.id.startswith(p.id))
     number = published.id.rsplit("-", 1)[-1]
     caption = (
-        f"{paper.authors}, Table {number} ({published.where}): {published.caption} "
+        f"{paper.short}, Table {number} ({published.where}): {published.caption} "
         f"Values at n = {table.size}, b = {table.block}."
     )
     return Grid(published.id, caption, heads, rows, (published.note, *_differences(table)))

@@ -1,0 +1,29 @@
+# `make report` and `make test` do all the set-up they need: Python 3.11 or later and make are enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: report test figures clean
+
+report: $(READY)
+	$(BIN)/gpgpu-legacy report --output report
+
+test: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+figures: $(READY)
+	$(BIN)/gpgpu-legacy figure figure-2 --executor numpy --output figures/figure-2.png
+	$(BIN)/gpgpu-legacy figure figure-2 --executor numpy --animate --output figures/figure-2.gif
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gpgpu_legacy needs Python 3.11 or later; set PYTHON to one")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) report build dist
