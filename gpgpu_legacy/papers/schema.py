@@ -63,8 +63,7 @@ def papers() -> tuple[Paper, ...]:
 
 def _paper(data: dict[str, Any]) -> Paper:
     tables = tuple(_table(data["id"], table) for table in data["table"])
-    citation = (data[name] for name in ("short", "authors", "title", "source"))
-    return Paper(data["id"], *citation, tables)
+    return Paper(data["id"], data["short"], data["authors"], data["title"], data["source"], tables)
 
 
 def _table(paper: str, data: dict[str, Any]) -> PublishedTable:

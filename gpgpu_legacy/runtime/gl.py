@@ -13,6 +13,9 @@ from gpgpu_legacy.runtime.devices import is_gpu
 GL_DITHER = 0x0BD0
 GL_FRAMEBUFFER_SRGB = 0x8DB9
 
+# EGL hands out OpenGL's own functions too, so that libGL, which belongs to X11, need not be there.
+_EGL: dict[str, Any] = {"backend": "egl", "libgl": "libEGL.so.1", "libegl": "libEGL.so.1"}
+
 
 @cache
 def context() -> Any:
@@ -25,9 +28,9 @@ def context() -> Any:
     except ImportError as error:
         raise ExecutorUnavailableError(f"moderngl cannot be imported ({error})") from None
     problems = []
-    for backend in ("egl", None):
+    for backend in (_EGL, {}):
         try:
-            made = _make(moderngl, backend)
+            made = moderngl.create_context(standalone=True, require=400, **backend)
         except Exception as error:  # the loaders raise what they like
             problems.append(str(error).strip() or type(error).__name__)
             continue
@@ -37,12 +40,6 @@ def context() -> Any:
         f"no OpenGL 4.0 context ({'; '.join(dict.fromkeys(problems))}); install a driver, "
         "as in: apt install libegl1 libgl1-mesa-dri"
     )
-
-
-def _make(moderngl: Any, backend: str | None) -> Any:
-    if backend is None:
-        return moderngl.create_context(standalone=True, require=400)
-    return moderngl.create_context(standalone=True, require=400, backend=backend)
 
 
 def _make_plain(made: Any) -> None:
