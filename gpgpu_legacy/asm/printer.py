@@ -30,7 +30,7 @@ def disassemble(program: Program) -> str:
     lines += [_declaration(d) for d in program.parameters]
     if program.temporaries:
         lines.append(f"TEMP {', '.join(program.temporaries)};")
-    lines += [_instruction(i) for i in program.instructions]
+    lines += [print_instruction(i) for i in program.instructions]
     return "\n".join([*lines, "END", ""])
 
 
@@ -51,7 +51,8 @@ def _number(value: float) -> str:
     return repr(int(value)) if value == int(value) and abs(value) < 1e9 else repr(value)
 
 
-def _instruction(instruction: Instruction) -> str:
+def print_instruction(instruction: Instruction) -> str:
+    """One instruction as canonical text, with its semicolon."""
     row = OPCODES[instruction.mnemonic]
     sources = iter(instruction.srcs)
     operands: list[str] = []

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gpgpu_legacy.isa.ir import (
-    COMPONENTS,
     Attribute,
     AttributeKind,
     Instruction,
     Parameter,
     ParameterSpace,
-    Program,
     ResultRegister,
     Selector,
     SourceRegister,
@@ -46,6 +44,10 @@ class Linear:
     def is_constant(self) -> bool:
         """Whether it is the same in every fragment of every iteration."""
         return not (self.x or self.y or self.iteration)
+
+    def at(self, x: int, y: int) -> Fraction:
+        """The first iteration's value at a point of the rectangle, from its lower left corner."""
+        return self.constant + self.x * x + self.y * y
 
     def __add__(self, other: Value) -> Value:
         if not isinstance(other, Linear):
@@ -122,50 +124,6 @@ def texel_centred(value: Value) -> bool:
     at_first_fragment = value.constant + _HALF * (value.x + value.y)
     steps = (value.x, value.y, value.iteration)
     return at_first_fragment % 1 == _HALF and all(step.denominator == 1 for step in steps)
-
-
-def sets_that_only_choose_texels(program: Program, centred: tuple[bool, ...]) -> frozenset[int]:
-    """The texture coordinate sets whose values reach nothing but texel-centred lookups.
-
-    Half a texel of room lies around those, so how exactly such a set is interpolated cannot be
-    seen in any result: a rasteriser may do it its own way. centred: for each lookup in program
-    order. This follows which sets each register's components were made from.
-    """
-    made_from: dict[str, list[frozenset[int]]] = {
-        name: [frozenset()] * 4 for name in program.temporaries
-    }
-
-    def of(src: Src, component: int) -> frozenset[int]:
-        selector, register = src.swizzle[component], src.register
-        if isinstance(register, Temporary) and selector.value < len(COMPONENTS):
-            return made_from[register.name][selector.value]
-        if isinstance(register, Attribute) and register.kind is AttributeKind.TEXCOORD:
-            return frozenset({register.index})
-        return frozenset()
-
-    seen: set[int] = set()
-    lookups = iter(centred)
-    for instruction in program.instructions:
-        row, dst = OPCODES[instruction.mnemonic], instruction.dst
-        everything = frozenset().union(*(of(s, c) for s in instruction.srcs for c in range(4)))
-        if row.form is Form.SAMPLE:
-            coordinate = instruction.srcs[0]
-            used = of(coordinate, 0) | of(coordinate, 1)
-            everything = frozenset()
-            if not next(lookups):
-                seen |= used
-        if dst is None:
-            seen |= everything
-            continue
-        for c in dst.components:
-            sources = everything
-            if row.form is Form.COMPONENTWISE:
-                sources = frozenset().union(*(of(src, c) for src in instruction.srcs))
-            if isinstance(dst.register, ResultRegister):
-                seen |= sources
-            else:
-                made_from[dst.register.name][c] = sources
-    return frozenset(program.texcoord_sets) - seen
 
 
 class _Run:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+from gpgpu_legacy.asm.printer import print_instruction
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
     Attribute,
@@ -19,11 +21,7 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.lower.affine import (
-    lookup_coordinates,
-    sets_that_only_choose_texels,
-    texel_centred,
-)
+from gpgpu_legacy.lower.lookups import Decisions, Folded
 from gpgpu_legacy.plan.formats import Numeric
 from gpgpu_legacy.plan.plan import Extent, FragmentPass, Plan
 
@@ -44,11 +42,7 @@ void main() {{
 class ShaderKey:
     """What a pass's shader depends on; passes with equal keys share one.
 
-    centred: for each lookup in program order, whether its coordinates are proved to lie on
-    texel centres. Such a lookup is one `texture` with a normalised coordinate, the fast way on
-    every driver; the others clamp and fetch by integer, the exact way.
-    interpolated: the texture coordinate sets that the rasteriser may interpolate its own way,
-    since they only choose texels; the others are evaluated as interp/machine.py defines.
+    lookups, live: see Decisions. places: how many the folded lookups refer to.
     sizes: width and height of the texture bound to each unit. They are printed into the shader, as
     drivers do better with a constant than with a uniform.
     levels: how many steps above 0 the target's format has, for a fixed-point one: the colour is
@@ -57,47 +51,44 @@ class ShaderKey:
     """
 
     program: Program
-    centred: tuple[bool, ...]
-    interpolated: frozenset[int]
+    lookups: tuple[Folded | None, ...]
+    live: tuple[tuple[int, ...], ...]
+    places: int
     sizes: tuple[tuple[int, Extent], ...]
     levels: int | None
     exact: bool
 
 
-def shader_key(plan: Plan, each: FragmentPass, *, exact: bool) -> ShaderKey:
-    """The key of a pass as its plan writes it."""
+def shader_key(plan: Plan, each: FragmentPass, decisions: Decisions, *, exact: bool) -> ShaderKey:
+    """The key of a pass as its plan writes it, and of what was decided on it."""
     target = plan.texture(each.target).format
-    unorm = target.numeric is Numeric.UNORM
-    levels = 2**target.bits_per_channel - 1 if unorm else None
-    coordinates = lookup_coordinates(each)
-    centred = tuple(texel_centred(s) and texel_centred(t) for s, t in coordinates)
-    interpolated = sets_that_only_choose_texels(each.program, centred)
+    levels = 2**target.bits_per_channel - 1 if target.numeric is Numeric.UNORM else None
     sizes = tuple((b.unit, plan.texture(b.texture).extent) for b in each.bindings)
-    return ShaderKey(each.program, centred, interpolated, sizes, levels, exact)
+    places = len(decisions.places)
+    return ShaderKey(each.program, decisions.lookups, decisions.live, places, sizes, levels, exact)
 
 
-def vertex_shader(interpolated: frozenset[int] = frozenset()) -> str:
+def vertex_shader(places: int = 0) -> str:
     """The GLSL text that draws a pass's rectangle as a strip of 4 vertices.
 
-    Uniforms: `texcoordN_corners` for each interpolated set, in the plan's order of corners.
+    Uniforms: `placeN_corners` for each place, in the plan's order of corners.
     """
-    sets = sorted(interpolated)
     lines = [VERSION, "// The rectangle is the viewport: (0, 0), (W, 0), (0, H), (W, H) in turn."]
-    for n in sets:
-        lines += [f"uniform vec4 texcoord{n}_corners[4];", f"out vec4 texcoord{n};"]
+    for n in range(places):
+        lines += [f"uniform vec2 place{n}_corners[4];", f"out vec2 place{n};"]
     lines += ["void main() {", "    int right = gl_VertexID & 1, top = gl_VertexID >> 1;"]
-    if sets:
+    if places:
         lines.append("    int corner = top == 0 ? right : 3 - right;")
-    lines += [f"    texcoord{n} = texcoord{n}_corners[corner];" for n in sets]
+    lines += [f"    place{n} = place{n}_corners[corner];" for n in range(places)]
     lines += ["    gl_Position = vec4(2 * right - 1, 2 * top - 1, 0.0, 1.0);", "}", ""]
     return "\n".join(lines)
 
 
 def fragment_shader(key: ShaderKey) -> str:
-    """The GLSL text.
+    """The GLSL text. An instruction of which nothing is needed stands there as a comment.
 
-    Uniforms: `texcoordN_base`, `_dx`, `_dy` (the set's plane over the rectangle) for each set that
-    is not interpolated, `origin` (the rectangle's corner), `localN`, `envN` and `textureN`.
+    Uniforms: `texcoordN_base`, `_dx`, `_dy` (the plane over the rectangle of each set that is still
+    read), `origin` (the rectangle's corner), `localN`, `envN` and `textureN`.
     """
     return _Printer(key).text()
 
@@ -105,28 +96,45 @@ def fragment_shader(key: ShaderKey) -> str:
 class _Printer:
     def __init__(self, key: ShaderKey) -> None:
         self.program, self.key = key.program, key
-        self.lookups = iter(key.centred)
         self.sizes = dict(key.sizes)
-        self.evaluated = [n for n in key.program.texcoord_sets if n not in key.interpolated]
+        self.lookups = iter(key.lookups)
+        body = [
+            self._instruction(instruction, components)
+            for instruction, components in zip(key.program.instructions, key.live, strict=True)
+        ]
+        self.body = [f"    {line}" for line in body]
+        self.code = "\n".join(line for line in body if not line.startswith("//"))
 
     def text(self) -> str:
         precise = "precise " if self.key.exact else ""
-        lines = [VERSION, f"// {self.program.name}", *self._uniforms(), "out vec4 color;", ""]
-        lines.append("void main() {")
-        if self.evaluated:
+        texcoords = [n for n in self.program.texcoord_sets if self._reads(f"texcoord{n}")]
+        lines = [VERSION, f"// {self.program.name}"]
+        lines += [f"in vec2 place{n};" for n in range(self.key.places)]
+        if texcoords:
+            lines.append("uniform vec2 origin;")
+        for n in texcoords:
+            lines.append(f"uniform vec4 texcoord{n}_base, texcoord{n}_dx, texcoord{n}_dy;")
+        for space, name in PARAMETERS.items():
+            indices = self.program.parameter_indices(space)
+            lines += [f"uniform vec4 {name}{n};" for n in indices if self._reads(f"{name}{n}")]
+        units = [unit for unit in self.program.texture_units if self._reads(f"texture{unit}")]
+        lines += [f"uniform sampler2D texture{unit};" for unit in units]
+        lines += ["out vec4 color;", "", "void main() {"]
+        if texcoords:
             lines.append("    vec2 fragment = gl_FragCoord.xy - origin;")
         lines += [
             f"    precise vec4 texcoord{n} = "
             f"texcoord{n}_base + texcoord{n}_dx * fragment.x + texcoord{n}_dy * fragment.y;"
-            for n in self.evaluated
+            for n in texcoords
         ]
-        lines += [
-            f"    {precise}vec4 {_temporary(name)} = vec4(0.0);"
-            for name in self.program.temporaries
-        ]
+        names = [_temporary(name) for name in self.program.temporaries]
+        lines += [f"    {precise}vec4 {name} = vec4(0.0);" for name in names if self._reads(name)]
         lines.append(f"    {precise}vec4 result_color = vec4(0.0);")
-        lines += [f"    {self._instruction(i)}" for i in self.program.instructions]
-        return "\n".join([*lines, *self._color(), "}", ""])
+        return "\n".join([*lines, *self.body, *self._color(), "}", ""])
+
+    def _reads(self, name: str) -> bool:
+        """Whether the code that is left has that name in it."""
+        return re.search(rf"\b{name}\b", self.code) is not None
 
     def _color(self) -> list[str]:
         levels = self.key.levels
@@ -137,30 +145,24 @@ class _Printer:
             f"    color = floor(scaled) / {levels}.0;",
         ]
 
-    def _uniforms(self) -> list[str]:
-        lines = [f"in vec4 texcoord{n};" for n in sorted(self.key.interpolated)]
-        if self.evaluated:
-            lines.append("uniform vec2 origin;")
-        for n in self.evaluated:
-            lines.append(f"uniform vec4 texcoord{n}_base, texcoord{n}_dx, texcoord{n}_dy;")
-        for space, name in PARAMETERS.items():
-            lines += [f"uniform vec4 {name}{n};" for n in self.program.parameter_indices(space)]
-        for unit in self.program.texture_units:
-            lines.append(f"uniform sampler2D texture{unit};")
-        return lines
-
-    def _instruction(self, instruction: Instruction) -> str:
+    def _instruction(self, instruction: Instruction, components: tuple[int, ...]) -> str:
+        """The components of an instruction that are needed, as a GLSL statement."""
         row = OPCODES[instruction.mnemonic]
+        lookup = next(self.lookups) if row.form is Form.SAMPLE else None
+        if not components:
+            return f"// {print_instruction(instruction)}"
         dst = instruction.dst
         assert dst is not None
-        letters = "".join(COMPONENTS[c] for c in dst.components)
+        letters = "".join(COMPONENTS[c] for c in components)
         if row.form is Form.COMPONENTWISE:
-            sources = [_source(src, dst.components) for src in instruction.srcs]
+            sources = [_source(src, components) for src in instruction.srcs]
             expression = row.glsl.format(*sources)
         else:
-            sources = [_source(src, (0, 1, 2, 3)) for src in instruction.srcs]
-            inner = row.glsl.format(*sources)
-            vector = self._lookup(instruction, inner) if row.form is Form.SAMPLE else f"({inner})"
+            vector = (
+                self._lookup(instruction, lookup)
+                if row.form is Form.SAMPLE
+                else f"({row.glsl.format(*(_source(s, (0, 1, 2, 3)) for s in instruction.srcs))})"
+            )
             expression = vector if len(letters) == 4 else f"{vector}.{letters}"
         if instruction.saturate:
             expression = f"clamp({expression}, 0.0, 1.0)"
@@ -169,16 +171,22 @@ class _Printer:
         suffix = "" if len(letters) == 4 else f".{letters}"
         return f"{name}{suffix} = {expression};"
 
-    def _lookup(self, instruction: Instruction, coordinate: str) -> str:
+    def _lookup(self, instruction: Instruction, lookup: Folded | None) -> str:
+        """A folded lookup is one `texture` at its place, the fast way on every driver.
+
+        The others clamp and fetch by integer, the exact way.
+        """
         assert instruction.texture is not None
         sampler = f"texture{instruction.texture.unit}"
         extent = self.sizes[instruction.texture.unit]
-        place = f"({coordinate}).xy" if not coordinate.isidentifier() else f"{coordinate}.xy"
-        if next(self.lookups):
-            scale = f"vec2({1.0 / extent.width!r}, {1.0 / extent.height!r})"
-            return f"texture({sampler}, {place} * {scale})"
-        last = f"ivec2({extent.width - 1}, {extent.height - 1})"
-        return f"texelFetch({sampler}, clamp(ivec2(floor({place})), ivec2(0), {last}), 0)"
+        if lookup is None:
+            coordinate = _source(instruction.srcs[0], (0, 1))
+            last = f"ivec2({extent.width - 1}, {extent.height - 1})"
+            return f"texelFetch({sampler}, clamp(ivec2(floor({coordinate})), ivec2(0), {last}), 0)"
+        place = f"place{lookup.place}"
+        if lookup.right or lookup.up:
+            place += f" + vec2({lookup.right / extent.width!r}, {lookup.up / extent.height!r})"
+        return f"texture({sampler}, {place})"
 
 
 PARAMETERS = {ParameterSpace.LOCAL: "local", ParameterSpace.ENV: "env"}

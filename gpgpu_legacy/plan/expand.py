@@ -28,11 +28,11 @@ def expand(plan: Plan) -> Plan:
 
 def passes(plan: Plan) -> Iterator[Pass]:
     """The passes of the expanded plan, one after another, without keeping them all."""
-    return (each for _, each in carried_out(plan))
+    return (each for _, each, _ in carried_out(plan))
 
 
-def carried_out(plan: Plan) -> Iterator[tuple[Pass, Pass]]:
-    """Each pass as the plan writes it, and as it is when its turn comes.
+def carried_out(plan: Plan) -> Iterator[tuple[Pass, Pass, int]]:
+    """Each pass as the plan writes it, as it is when its turn comes, and in which iteration.
 
     What holds of every iteration (a compiled shader, say) can so be kept with the former.
     """
@@ -40,9 +40,9 @@ def carried_out(plan: Plan) -> Iterator[tuple[Pass, Pass]]:
         if isinstance(step, Repeat):
             for iteration in range(step.count):
                 for each in step.body:
-                    yield each, at_iteration(each, iteration)
+                    yield each, at_iteration(each, iteration), iteration
         else:
-            yield step, step
+            yield step, step, 0
 
 
 def at_iteration(each: Pass, iteration: int) -> Pass:

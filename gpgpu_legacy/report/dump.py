@@ -7,6 +7,7 @@ from pathlib import Path
 from gpgpu_legacy.asm.printer import disassemble
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.glsl import fragment_shader, shader_key, vertex_shader
+from gpgpu_legacy.lower.lookups import decide
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.serialise import plan_as_json
 from gpgpu_legacy.report.files import write_text
@@ -31,8 +32,8 @@ def _texts(plan: Plan, *, exact: bool) -> dict[str, str]:
     files = {"plan.json": plan_as_json(plan, programs)}
     files |= {name: disassemble(program) for program, name in programs.items()}
     draws = [each for _, each in plan.weighted_passes() if isinstance(each, FragmentPass)]
-    keys = dict.fromkeys(shader_key(plan, each, exact=exact) for each in draws)
+    keys = dict.fromkeys(shader_key(plan, each, decide(plan, each), exact=exact) for each in draws)
     for number, key in enumerate(keys):
-        files[f"shader-{number}.vert"] = vertex_shader(key.interpolated)
+        files[f"shader-{number}.vert"] = vertex_shader(key.places)
         files[f"shader-{number}.frag"] = fragment_shader(key)
     return files

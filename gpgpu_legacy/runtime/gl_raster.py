@@ -1,17 +1,17 @@
 """The `gl-raster` executor: plans as they were meant, rectangles drawn into framebuffers.
 
 Every fragment program becomes a GLSL fragment shader (lower/glsl.py). A pass is a draw into the
-viewport of its rectangle. Texture coordinates that only choose texels are interpolated by the
-rasteriser from their corner values, as they always were; the others are evaluated at the fragment's
-centre with the arithmetic that interp/machine.py defines, so that no rasteriser's own interpolation
-stands between two executors.
+viewport of its rectangle. Coordinates that only choose texels are interpolated by the rasteriser
+from their corner values, as they always were; texture coordinates that a program computes with are
+evaluated at the fragment's centre with the arithmetic that interp/machine.py defines, so that no
+rasteriser's own interpolation stands between two executors.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from time import perf_counter
 from typing import Any
@@ -28,9 +28,11 @@ from gpgpu_legacy.lower.glsl import (
     shader_key,
     vertex_shader,
 )
+from gpgpu_legacy.lower.lookups import decide
 from gpgpu_legacy.plan.expand import at_iteration, carried_out
 from gpgpu_legacy.plan.formats import Numeric
 from gpgpu_legacy.plan.plan import (
+    Affine,
     Blend,
     ClearPass,
     CopyPass,
@@ -105,14 +107,14 @@ class _Session:
     def run(self, operands: Mapping[str, F32], observer: Observer | None) -> Result:
         for texture in self.plan.textures:
             self.make_texture(texture)
-        shaders = {id(each): self.shader(each) for _, each in self.plan.weighted_passes()}
-        self.warm_up(shaders)
+        jobs = {id(each): self.job(each) for _, each in self.plan.weighted_passes()}
+        self.warm_up(jobs)
         started = perf_counter()
         self.upload(operands)
         self.ctx.finish()
         uploaded = perf_counter()
-        for number, (written, each) in enumerate(carried_out(self.plan)):
-            self.carry_out(each, shaders[id(written)])
+        for number, (written, each, iteration) in enumerate(carried_out(self.plan)):
+            self.carry_out(each, jobs[id(written)], iteration)
             if observer is not None:
                 observer(number, each, self.read)
         self.ctx.finish()
@@ -169,16 +171,18 @@ class _Session:
 
     # Passes -------------------------------------------------------------------------------
 
-    def shader(self, each: Pass) -> _Shader | None:
-        """The compiled shader of a pass as the plan writes it; a clear has none."""
+    def job(self, each: Pass) -> _Job | None:
+        """How to carry out a pass as the plan writes it; a clear needs nothing."""
         if isinstance(each, ClearPass):
             return None
         if isinstance(each, CopyPass):
-            return _compiled(self.ctx, vertex_shader(), COPY_FRAGMENT_SHADER)
-        key = shader_key(self.plan, each, exact=self.exact)
-        return _compiled(self.ctx, vertex_shader(key.interpolated), fragment_shader(key))
+            return _Job(_compiled(self.ctx, vertex_shader(), COPY_FRAGMENT_SHADER), ())
+        decisions = decide(self.plan, each)
+        key = shader_key(self.plan, each, decisions, exact=self.exact)
+        shader = _compiled(self.ctx, vertex_shader(key.places), fragment_shader(key))
+        return _Job(shader, tuple(place.corners(each.rect) for place in decisions.places))
 
-    def warm_up(self, shaders: Mapping[int, _Shader | None]) -> None:
+    def warm_up(self, jobs: Mapping[int, _Job | None]) -> None:
         """Draw one fragment with every shader.
 
         Drivers finish compiling at a shader's first draw, and that is no part of a run's time.
@@ -188,18 +192,21 @@ class _Session:
             each = at_iteration(written, 0)
             if isinstance(each, FragmentPass):
                 rect = replace(each.rect, width=1, height=1)
-                self.carry_out(replace(each, rect=rect), shaders[id(written)])
+                self.carry_out(replace(each, rect=rect), jobs[id(written)], 0)
         self.ctx.finish()
 
-    def carry_out(self, each: Pass, shader: _Shader | None) -> None:
+    def carry_out(self, each: Pass, job: _Job | None, iteration: int) -> None:
         if isinstance(each, ClearPass):
             self.framebuffers[each.target].clear(*each.value)
             return
-        assert shader is not None
+        assert job is not None
         if isinstance(each, CopyPass):
-            self.copy(each, shader)
+            self.copy(each, job.shader)
         else:
-            self.draw(each, shader)
+            for number, corners in enumerate(job.places):
+                values = [corner.at(iteration) for corner in corners]
+                job.shader.set(f"place{number}_corners", "8f", *values)
+            self.draw(each, job.shader)
 
     def copy(self, each: CopyPass, shader: _Shader) -> None:
         """A copy is drawn: it is exact for floats, and takes any two rectangles."""
@@ -215,24 +222,17 @@ class _Session:
             shader.set(f"texture{binding.unit}", "i", binding.unit)
         given = {texcoords.set: texcoords for texcoords in each.texcoords}
         for n in each.program.texcoord_sets:
-            self.set_texcoords(given.get(n) or Texcoords(n, _NO_TEXCOORDS), each.rect, shader)
+            if shader.has(f"texcoord{n}_base"):
+                coefficients = plane(given.get(n) or Texcoords(n, _NO_TEXCOORDS), each.rect)
+                shader.set_vector(f"texcoord{n}_base", coefficients.base)
+                shader.set_vector(f"texcoord{n}_dx", coefficients.dx)
+                shader.set_vector(f"texcoord{n}_dy", coefficients.dy)
         for space, values in ((ParameterSpace.LOCAL, each.locals), (ParameterSpace.ENV, each.env)):
             vectors = {parameter.index: parameter.value for parameter in values}
             for n in each.program.parameter_indices(space):
                 shader.set_vector(f"{PARAMETERS[space]}{n}", vectors.get(n, _NO_PARAMETER))
         shader.set("origin", "2f", each.rect.x, each.rect.y)
         self.draw_rectangle(each.target, each.rect, each.blend, shader)
-
-    def set_texcoords(self, texcoords: Texcoords, rect: Rect, shader: _Shader) -> None:
-        name = f"texcoord{texcoords.set}"
-        if shader.has(f"{name}_corners"):
-            values = [value for corner in texcoords.corners for value in corner]
-            shader.set(f"{name}_corners", "16f", *values)  # type: ignore[arg-type]
-        else:
-            coefficients = plane(texcoords, rect)
-            shader.set_vector(f"{name}_base", coefficients.base)
-            shader.set_vector(f"{name}_dx", coefficients.dx)
-            shader.set_vector(f"{name}_dy", coefficients.dy)
 
     def draw_rectangle(self, target: str, rect: Rect, blend: Blend, shader: _Shader) -> None:
         framebuffer = self.framebuffers[target]
@@ -244,6 +244,14 @@ class _Session:
         else:
             self.ctx.enable_only(self.ctx.NOTHING)
         shader.vertices.render(self.ctx.TRIANGLE_STRIP, vertices=4)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A pass made ready: its shader, and the corner values of the places that it interpolates."""
+
+    shader: _Shader
+    places: tuple[tuple[Affine, ...], ...]
 
 
 class _Shader:

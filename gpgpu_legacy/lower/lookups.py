@@ -1,0 +1,132 @@
+"""Decisions on a pass, from what lower/affine.py knows: lookups folded, dead instructions left out.
+
+A lookup whose coordinates are affine and lie on texel centres can be placed by the rasteriser: its
+coordinates are interpolated from the corners, however roughly, and still choose the same texel.
+Lookups that march along a row or a column share one interpolated place and differ by a whole number
+of texels. What computed their coordinates is then dead, unless something else sees it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpgpu_legacy.isa.ir import Instruction, Program, ResultRegister, Temporary
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.lower.affine import Linear, lookup_coordinates, texel_centred
+from gpgpu_legacy.plan.plan import Affine, Extent, FragmentPass, Plan, Rect
+
+MOST_PLACES = 8  # interpolated vectors a shader may have: a quarter of what OpenGL 4.0 promises
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Coordinates that the rasteriser interpolates, for lookups in textures of one extent."""
+
+    s: Linear
+    t: Linear
+    extent: Extent
+
+    def corners(self, rect: Rect) -> tuple[Affine, ...]:
+        """Both coordinates, as parts of the extent, at the corners (0, 0), (W, 0), (W, H), (0, H)."""
+        places = ((0, 0), (rect.width, 0), (rect.width, rect.height), (0, rect.height))
+        return tuple(
+            Affine(float(form.at(x, y) / size), float(form.iteration / size))
+            for x, y in places
+            for form, size in ((self.s, self.extent.width), (self.t, self.extent.height))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A lookup placed by the rasteriser: the number of its place, and texels right and up of it."""
+
+    place: int
+    right: int
+    up: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What is to be done with a pass's program.
+
+    lookups: for each lookup in program order, how it is folded; None where it is not.
+    live: for each instruction, the components of its result that anything needs.
+    places: what the folded lookups refer to.
+    """
+
+    lookups: tuple[Folded | None, ...]
+    live: tuple[tuple[int, ...], ...]
+    places: tuple[Place, ...]
+
+
+def decide(plan: Plan, each: FragmentPass) -> Decisions:
+    """Decide for a pass as its plan writes it."""
+    extents = {b.unit: plan.texture(b.texture).extent for b in each.bindings}
+    units = [i.texture.unit for i in each.program.instructions if i.texture is not None]
+    places: list[Place] = []
+    lookups = [
+        _fold(s, t, extents[unit], places)
+        if isinstance(s, Linear) and isinstance(t, Linear) and texel_centred(s) and texel_centred(t)
+        else None
+        for unit, (s, t) in zip(units, lookup_coordinates(each), strict=True)
+    ]
+    return Decisions(tuple(lookups), _live(each.program, lookups), tuple(places))
+
+
+def _fold(s: Linear, t: Linear, extent: Extent, places: list[Place]) -> Folded | None:
+    """The place that differs by whole texels, or a new one while there is room for it."""
+    for number, place in enumerate(places):
+        right, up = _distance(s, place.s), _distance(t, place.t)
+        if place.extent == extent and right is not None and up is not None:
+            return Folded(number, right, up)
+    if len(places) == MOST_PLACES:
+        return None
+    places.append(Place(s, t, extent))
+    return Folded(len(places) - 1, 0, 0)
+
+
+def _distance(form: Linear, other: Linear) -> int | None:
+    """How many texels one is from the other, where that is the same in all fragments."""
+    difference = form - other
+    if isinstance(difference, Linear) and difference.is_constant:
+        return int(difference.constant)
+    return None
+
+
+def _live(program: Program, lookups: list[Folded | None]) -> tuple[tuple[int, ...], ...]:
+    """For each instruction the components of its result that reach the program's results.
+
+    Found backwards: a component is needed where a later instruction that is itself needed reads it
+    before it is written again.
+    """
+    needed: set[tuple[str, int]] = set()
+    folded = list(lookups)
+    live: list[tuple[int, ...]] = []
+    for instruction in reversed(program.instructions):
+        is_folded = instruction.texture is not None and folded.pop() is not None
+        dst = instruction.dst
+        if dst is None or isinstance(dst.register, ResultRegister):
+            components = dst.components if dst else (0, 1, 2, 3)
+        else:
+            name = dst.register.name
+            components = tuple(c for c in dst.components if (name, c) in needed)
+            needed -= {(name, c) for c in components}
+        live.append(components)
+        if components and not is_folded:
+            needed |= _reads(instruction, components)
+    return tuple(reversed(live))
+
+
+def _reads(instruction: Instruction, components: tuple[int, ...]) -> set[tuple[str, int]]:
+    """The components of temporaries that these components of the result are made from."""
+    wanted = {
+        Form.COMPONENTWISE: components,
+        Form.VECTOR: (0, 1, 2, 3),
+        Form.SAMPLE: (0, 1),
+    }[OPCODES[instruction.mnemonic].form]
+    return {
+        (src.register.name, src.swizzle[c].value)
+        for src in instruction.srcs
+        if isinstance(src.register, Temporary)
+        for c in wanted
+    }
