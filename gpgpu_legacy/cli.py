@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,10 +76,10 @@ def _print_json(data: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _progress(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A progress bar on a terminal, nothing elsewhere; what it yields is called once a step."""
+def _progress(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[str], None] | None]:
+    """A progress bar on a terminal, None elsewhere; what it yields is called once a step."""
     if quiet or not sys.stderr.isatty():
-        yield lambda _: None
+        yield None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -215,10 +216,12 @@ def run(
         operands = random_operands(_shape(size, shape, DEFAULT_SIZE), chosen, seed)
     plan = find_method(method).plan(_product_shape(operands, chosen), chosen)
     follower = Follower(plan, *_element(follow)) if follow else None
-    with _progress(method, repeat + (repeat > 1), quiet=quiet or as_json) as step:
+    runs = repeat + (repeat > 1)
+    passes = sum(times for times, _ in plan.weighted_passes())
+    with _progress(f"{method}, passes", runs * passes, quiet=quiet) as step:
         result = run_method(
             method, options, operands, executor, repeat,
-            exact=exact, observer=follower, progress=lambda _: step(""),
+            exact=exact, observer=follower, progress=step and partial(step, ""),
         )  # fmt: skip
     if write is not None:
         write(result.product)

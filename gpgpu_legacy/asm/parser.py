@@ -122,7 +122,13 @@ class _Element:
 
     @property
     def plain(self) -> bool:
+        """Whether it has no index."""
         return self.first is None
+
+    @property
+    def single(self) -> bool:
+        """Whether it has no range for an index."""
+        return self.last is None
 
 
 class _Assembler:
@@ -246,7 +252,7 @@ class _Assembler:
             )
         dst: Dst | None = None
         sources: list[Src] = []
-        selectors: list[tuple[Selector, bool]] = []
+        selectors: list[_Node] = []
         unit, target = None, None
         for kind, operand in zip(kinds, operands, strict=True):
             match kind:
@@ -255,13 +261,13 @@ class _Assembler:
                 case Operand.VECTOR | Operand.SCALAR | Operand.REGISTER:
                     sources.append(self.source(operand, kind))
                 case Operand.EXTENDED_SWIZZLE:
-                    selectors.append(self.extended_selector(operand))
+                    selectors.append(operand)
                 case Operand.TEXTURE_UNIT:
                     unit = self.texture_unit(operand)
                 case Operand.TEXTURE_TARGET:
                     target = self.texture_target(operand)
         if selectors:
-            sources[0] = _with_selectors(sources[0], selectors)
+            sources[0] = _with_selectors(sources[0], self.extended_swizzle(selectors))
         texture = None if unit is None or target is None else TextureSource(unit, target)
         span = Span(token.line or 1, token.column or 1)
         self.instructions.append(
@@ -315,23 +321,28 @@ class _Assembler:
         if not isinstance(item, Tree):
             raise self.error("expected a register or a constant", operand)
         negative = sign is not None and sign == "-"
+        register: SourceRegister
         if item.data == "path":
             register, rest = self.source_register(_elements(item))
+            is_number = False
         elif kind is Operand.REGISTER:
             raise self.error("expected a register", operand)
         else:
-            register, rest = self.constant(item), []
+            value, suffix = item.children
+            assert isinstance(value, Tree)
+            register, rest = self.constant(value), _suffix(suffix)
+            is_number = value.data == "number"
         if kind is Operand.REGISTER and (rest or sign is not None):
             raise self.error("the extended swizzle carries the signs and selectors", operand)
-        swizzle = self.swizzle(rest, item, scalar=kind is Operand.SCALAR)
+        if kind is Operand.SCALAR and not rest and not is_number:
+            raise self.error("a scalar operand needs one component, as in R0.x", item)
+        swizzle = self.swizzle(rest, scalar=kind is Operand.SCALAR)
         return Src(register, swizzle, (negative,) * 4)
 
     def swizzle(
-        self, rest: list[_Element], item: _Node, *, scalar: bool
+        self, rest: list[_Element], *, scalar: bool
     ) -> tuple[Selector, Selector, Selector, Selector]:
         if not rest:
-            if scalar and item.data != "number":
-                raise self.error("a scalar operand needs one component, as in R0.x", item)
             return IDENTITY
         selected = self.letters(rest, "a swizzle")
         if len(selected) == 1:
@@ -343,7 +354,9 @@ class _Assembler:
 
     def letters(self, rest: list[_Element], what: str) -> list[Selector]:
         element = rest[0]
-        if len(rest) > 1 or not element.plain:
+        if len(rest) > 1:
+            raise self.error(f"nothing may follow {what}", rest[1].token)
+        if not element.plain:
             raise self.error(f"only {what} may follow here", element.token)
         if not (set(element.name) <= set(COMPONENTS) or set(element.name) <= set("rgba")):
             raise self.error(
@@ -356,15 +369,28 @@ class _Assembler:
         text = _flat_text(item)
         constants = {"0": Selector.ZERO, "1": Selector.ONE}
         selector = constants.get(text) or _LETTERS.get(text)
-        if selector is None:
+        is_vector = isinstance(item, Tree) and any(item.find_data("vector"))
+        if selector is None or is_vector:
             raise self.error("an extended swizzle is made of 0, 1 and components", operand)
         return selector, sign == "-"
+
+    def extended_swizzle(self, operands: list[_Node]) -> list[tuple[Selector, bool]]:
+        selectors = [self.extended_selector(operand) for operand in operands]
+        families = set[bool]()
+        for operand in operands:
+            letter = _flat_text(operand.children[1])
+            families |= {letter in COMPONENTS} if letter.isalpha() else set()
+            if len(families) > 1:
+                raise self.error(
+                    "an extended swizzle is made of x, y, z, w or of r, g, b, a, not both", operand
+                )
+        return selectors
 
     def texture_unit(self, operand: _Node) -> int:
         sign, item = operand.children
         if sign is None and isinstance(item, Tree) and item.data == "path":
             first, *rest = _elements(item)
-            if first.name == "texture" and not rest and first.last is None:
+            if first.name == "texture" and not rest and first.single:
                 return first.first or 0
         raise self.error("expected a texture image unit, as in texture[0]", operand)
 
@@ -383,9 +409,10 @@ class _Assembler:
             raise self.error(f"{token} is not declared; declare it before it is used", token)
         return symbol
 
-    def no_index(self, element: _Element) -> None:
-        if not element.plain:
-            raise self.error(f"{element.name} is no array", element.token)
+    def no_index(self, *elements: _Element) -> None:
+        for element in elements:
+            if not element.plain:
+                raise self.error(f"{element.name} is no array", element.token)
 
     def source_register(self, elements: list[_Element]) -> tuple[SourceRegister, list[_Element]]:
         head = elements[0]
@@ -435,36 +462,42 @@ class _Assembler:
         return register
 
     def attribute(self, elements: list[_Element]) -> tuple[Attribute, list[_Element]]:
-        item = elements[1] if len(elements) > 1 else None
-        rest = elements[2:]
-        match item.name if item else None:
-            case "texcoord":
-                assert item is not None
-                return Attribute(AttributeKind.TEXCOORD, item.first or 0), rest
-            case "color" if rest and rest[0].name == "secondary":
-                return Attribute(AttributeKind.SECONDARY_COLOR), rest[1:]
-            case "color":
-                primary = bool(rest) and rest[0].name == "primary"
-                return Attribute(AttributeKind.COLOR), rest[1:] if primary else rest
-            case "fogcoord":
-                return Attribute(AttributeKind.FOGCOORD), rest
-            case "position":
-                return Attribute(AttributeKind.POSITION), rest
-        raise self.error(
-            "fragment attributes are fragment.color, .texcoord[n], .fogcoord and .position",
-            elements[0].token,
-        )
+        self.no_index(elements[0])
+        item = elements[1] if len(elements) > 1 else elements[0]
+        if item.name == AttributeKind.TEXCOORD.value:
+            if not item.single:
+                raise self.error("one texture coordinate set is read, not a range", item.token)
+            return Attribute(AttributeKind.TEXCOORD, item.first or 0), elements[2:]
+        kinds = {
+            "color": AttributeKind.COLOR,
+            "fogcoord": AttributeKind.FOGCOORD,
+            "position": AttributeKind.POSITION,
+        }
+        if item.name not in kinds:
+            raise self.error(
+                "fragment attributes are fragment.color, .texcoord[n], .fogcoord and .position",
+                elements[0].token,
+            )
+        self.no_index(item)
+        kind, rest = kinds[item.name], elements[2:]
+        which = rest[0].name if kind is AttributeKind.COLOR and rest else ""
+        if which in ("primary", "secondary"):
+            self.no_index(rest[0])
+            kind = AttributeKind.SECONDARY_COLOR if which == "secondary" else kind
+            rest = rest[1:]
+        return Attribute(kind), rest
 
     def result(self, elements: list[_Element]) -> tuple[ResultRegister, list[_Element]]:
         names = {kind.value: kind for kind in ResultKind}
         if len(elements) < 2 or elements[1].name not in names:
             raise self.error("results are result.color and result.depth", elements[0].token)
-        self.no_index(elements[1])
+        self.no_index(*elements[:2])
         return ResultRegister(names[elements[1].name]), elements[2:]
 
     def program_parameters(
         self, elements: list[_Element]
     ) -> tuple[list[Parameter], list[_Element]]:
+        self.no_index(elements[0])
         spaces = {"local": ParameterSpace.LOCAL, "env": ParameterSpace.ENV}
         item = elements[1] if len(elements) > 1 else None
         if item is None or item.name not in spaces or item.first is None:
@@ -530,6 +563,11 @@ def _elements(path: _Node) -> list[_Element]:
             )
         )
     return elements
+
+
+def _suffix(token: Tree[Token] | Token | None) -> list[_Element]:
+    """The suffix of a constant, as the rest of a path."""
+    return [_Element(str(token), None, None, token)] if isinstance(token, Token) else []
 
 
 def _number(node: Tree[Token] | Token | None) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isinf
+
 from gpgpu_legacy.asm.parser import HEADER
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
@@ -48,7 +50,9 @@ def _binding(parameter: Parameter) -> str:
 
 
 def _number(value: float) -> str:
-    return repr(int(value)) if value == int(value) and abs(value) < 1e9 else repr(value)
+    if isinf(value):  # a constant too large for a double; there is no other way to write one
+        return "-1e999" if value < 0 else "1e999"
+    return repr(value).removesuffix(".0")
 
 
 def print_instruction(instruction: Instruction) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,11 +16,8 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import FORMATS, Numeric
-from gpgpu_legacy.plan.plan import LARGEST_TEXTURE, Plan
+from gpgpu_legacy.plan.plan import LARGEST_TEXTURE, Pass, Plan
 from gpgpu_legacy.runtime.executor import Machine, Observer, Timings, find_executor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 F32 = NDArray[np.float32]
 
@@ -135,14 +132,14 @@ def run(
     repeat: int = 1,
     exact: bool = False,
     observer: Observer | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[], None] | None = None,
 ) -> Run:
     """Run a product and keep everything that is known of it.
 
     a, b, and the options up to `largest_texture`: as for matmul.
     repeat: how often it is run for the medians of its times (after one unmeasured run where it is
     more than once). exact: no multiply-add is contracted. observer: called after each pass of the
-    last run. progress: called with the number of runs done.
+    last run. progress: called after each pass of every run.
     """
     options = Options(
         block=block,
@@ -167,7 +164,7 @@ def run_method(
     *,
     exact: bool = False,
     observer: Observer | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[], None] | None = None,
 ) -> Run:
     """The same as `run`, for a caller who has the options in one piece."""
     if repeat < 1:
@@ -185,9 +182,8 @@ def run_method(
     given: Mapping[str, F32] = {"A": a, "B": b}
     for number in range(repeat + warm_up):
         last = number == repeat + warm_up - 1
-        results.append(machine.run(plan, given, Machine(exact), observer if last else None))
-        if progress is not None:
-            progress(number + 1)
+        watch = _observers(observer if last else None, progress)
+        results.append(machine.run(plan, given, Machine(exact), watch))
     timings = [result.timings for result in results[warm_up:]]
     return Run(
         method=method.name,
@@ -205,6 +201,19 @@ def run_method(
         plan=plan,
         operands=(rows, columns),
     )
+
+
+def _observers(observer: Observer | None, progress: Callable[[], None] | None) -> Observer | None:
+    """Both as one observer, where there is a progress to tell."""
+    if progress is None:
+        return observer
+
+    def both(number: int, each: Pass, read: Callable[[str], F32]) -> None:
+        progress()
+        if observer is not None:
+            observer(number, each, read)
+
+    return both
 
 
 def _accumulate(value: Accumulate | str) -> Accumulate:

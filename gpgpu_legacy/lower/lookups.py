@@ -27,7 +27,7 @@ class Place:
     extent: Extent
 
     def corners(self, rect: Rect) -> tuple[Affine, ...]:
-        """Both coordinates, as parts of the extent, at the corners (0, 0), (W, 0), (W, H), (0, H)."""
+        """Both, as parts of the extent, at the corners (0, 0), (W, 0), (W, H), (0, H)."""
         places = ((0, 0), (rect.width, 0), (rect.width, rect.height), (0, rect.height))
         return tuple(
             Affine(float(form.at(x, y) / size), float(form.iteration / size))

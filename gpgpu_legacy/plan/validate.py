@@ -95,7 +95,7 @@ class _Validator:
             and rect.x + rect.width <= extent.width
             and rect.y + rect.height <= extent.height
         )
-        if not fits or rect.area < 1:
+        if not fits or min(rect.width, rect.height) < 1:
             raise self.fail(
                 f"{what} covers {rect} of texture {texture.name}, which is "
                 f"{extent.width} by {extent.height}"
