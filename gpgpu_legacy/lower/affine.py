@@ -7,8 +7,9 @@ a form makes it UNKNOWN. So the analysis knows no opcode by name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from math import lcm
 
 from gpgpu_legacy.isa.ir import (
     Attribute,
@@ -29,21 +30,54 @@ _HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
+class Domain:
+    """Over what a form ranges: the rectangle's width and height, and iterations of the pass."""
+
+    width: int = 1
+    height: int = 1
+    iterations: int = 1
+
+    def __or__(self, other: Domain) -> Domain:
+        """What holds both."""
+        return Domain(
+            max(self.width, other.width),
+            max(self.height, other.height),
+            max(self.iterations, other.iterations),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Linear:
     """constant + x·(fragment x) + y·(fragment y) + iteration·(iteration of the Repeat), exactly.
 
-    Fragment x and y count from 0.5 at the lower left of the target rectangle.
+    Fragment x and y count from 0.5 at the lower left of the target rectangle. The arithmetic here
+    is exact, so an operation gives UNKNOWN where float32 could not hold the result everywhere in
+    the domain: a program's own arithmetic would round it.
     """
 
     constant: Fraction
     x: Fraction = Fraction(0)
     y: Fraction = Fraction(0)
     iteration: Fraction = Fraction(0)
+    domain: Domain = field(default=Domain(), compare=False)
 
     @property
     def is_constant(self) -> bool:
         """Whether it is the same in every fragment of every iteration."""
         return not (self.x or self.y or self.iteration)
+
+    @property
+    def fits_float32(self) -> bool:
+        """Whether every value in the domain is a whole number of steps, fewer than 2²⁴."""
+        coefficients = (self.constant, self.x, self.y, self.iteration)
+        steps = 2 * lcm(*(c.denominator for c in coefficients))  # 2: fragments lie at halves
+        most = (
+            abs(self.constant)
+            + abs(self.x) * self.domain.width
+            + abs(self.y) * self.domain.height
+            + abs(self.iteration) * self.domain.iterations
+        )
+        return steps.bit_count() == 1 and most * steps <= 2**24
 
     def at(self, x: int, y: int) -> Fraction:
         """The first iteration's value at a point of the rectangle, from its lower left corner."""
@@ -52,14 +86,17 @@ class Linear:
     def __add__(self, other: Value) -> Value:
         if not isinstance(other, Linear):
             return UNKNOWN
-        return Linear(
-            self.constant + other.constant,
-            self.x + other.x,
-            self.y + other.y,
-            self.iteration + other.iteration,
+        return _if_it_fits(
+            Linear(
+                self.constant + other.constant,
+                self.x + other.x,
+                self.y + other.y,
+                self.iteration + other.iteration,
+                self.domain | other.domain,
+            )
         )
 
-    def __neg__(self) -> Linear:
+    def __neg__(self) -> Value:
         return self.scaled(Fraction(-1))
 
     def __sub__(self, other: Value) -> Value:
@@ -73,11 +110,21 @@ class Linear:
                 return other.scaled(self.constant)
         return UNKNOWN
 
-    def scaled(self, factor: Fraction) -> Linear:
+    def scaled(self, factor: Fraction) -> Value:
         """The form times a number."""
-        return Linear(
-            self.constant * factor, self.x * factor, self.y * factor, self.iteration * factor
+        return _if_it_fits(
+            Linear(
+                self.constant * factor,
+                self.x * factor,
+                self.y * factor,
+                self.iteration * factor,
+                self.domain,
+            )
         )
+
+
+def _if_it_fits(form: Linear) -> Value:
+    return form if form.fits_float32 else UNKNOWN
 
 
 class Unknown:
@@ -100,12 +147,13 @@ Value = Linear | Unknown
 UNKNOWN = Unknown()
 
 
-def lookup_coordinates(each: FragmentPass) -> tuple[tuple[Value, Value], ...]:
+def lookup_coordinates(each: FragmentPass, iterations: int = 1) -> tuple[tuple[Value, Value], ...]:
     """The coordinates (s, t) of each lookup of a pass, in program order.
 
     each: a pass as its plan writes it; Affine numbers become the `iteration` part of the forms.
+    iterations: how often the plan carries it out.
     """
-    run = _Run(each)
+    run = _Run(each, iterations)
     return tuple(
         coordinates
         for instruction in each.program.instructions
@@ -129,13 +177,12 @@ def texel_centred(value: Value) -> bool:
 class _Run:
     """One program on forms."""
 
-    def __init__(self, each: FragmentPass) -> None:
+    def __init__(self, each: FragmentPass, iterations: int) -> None:
+        self.domain = Domain(each.rect.width, each.rect.height, iterations)
         self.temporaries = {name: _zeros() for name in each.program.temporaries}
         self.local = {p.index: p.value for p in each.locals}
         self.env = {p.index: p.value for p in each.env}
-        self.texcoords = {
-            t.set: _planes(t.corners, each.rect.width, each.rect.height) for t in each.texcoords
-        }
+        self.texcoords = {t.set: _planes(t.corners, self.domain) for t in each.texcoords}
         self.origin = (each.rect.x, each.rect.y)
 
     def execute(self, instruction: Instruction) -> tuple[Value, Value] | None:
@@ -187,37 +234,37 @@ class _Run:
         if attribute.kind is AttributeKind.TEXCOORD:
             default = (0.0, 0.0, 0.0, 1.0)[component]
             planes = self.texcoords.get(attribute.index)
-            return _form(default) if planes is None else planes[component]
+            return _form(default, self.domain) if planes is None else planes[component]
         if attribute.kind is AttributeKind.POSITION and component < 2:
-            along = Fraction(1)
-            start = Fraction(self.origin[component])
-            return Linear(start, x=along) if component == 0 else Linear(start, y=along)
+            x, y = Fraction(component == 0), Fraction(component == 1)
+            return Linear(Fraction(self.origin[component]), x, y, domain=self.domain)
         return UNKNOWN
 
     def parameter(self, parameter: Parameter, component: int) -> Value:
         if parameter.space is ParameterSpace.CONSTANT:
-            return _form(parameter.value[component])
+            return _form(parameter.value[component], self.domain)
         values = self.local if parameter.space is ParameterSpace.LOCAL else self.env
         vector: NumberVec4 = values.get(parameter.index, (0.0, 0.0, 0.0, 0.0))
-        return _form(vector[component])
+        return _form(vector[component], self.domain)
 
 
 def _zeros() -> list[Value]:
     return [Linear(Fraction(0)) for _ in range(4)]
 
 
-def _form(number: Number) -> Value:
-    """A number as a form; one that is not finite is unknown."""
+def _form(number: Number, domain: Domain) -> Value:
+    """A number as a form; unknown where it is not finite or float32 rounds it."""
     base, step = (number.base, number.step) if isinstance(number, Affine) else (number, 0.0)
     try:
-        return Linear(Fraction(base), iteration=Fraction(step))
+        form = Linear(Fraction(base), iteration=Fraction(step), domain=domain)
     except (ValueError, OverflowError):
         return UNKNOWN
+    return _if_it_fits(form)
 
 
-def _planes(corners: tuple[NumberVec4, ...], width: int, height: int) -> list[Value]:
+def _planes(corners: tuple[NumberVec4, ...], domain: Domain) -> list[Value]:
     """A texture coordinate set as forms, from its values at the corners."""
-    origin, right, _, top = ([_form(n) for n in corner] for corner in corners)
+    origin, right, _, top = ([_form(n, domain) for n in corner] for corner in corners)
     planes: list[Value] = []
     for a, b, c in zip(origin, right, top, strict=True):
         along, up = b - a, c - a
@@ -226,6 +273,6 @@ def _planes(corners: tuple[NumberVec4, ...], width: int, height: int) -> list[Va
         elif along.iteration or up.iteration:
             planes.append(UNKNOWN)  # a slope that changes from pass to pass is not affine
         else:
-            x, y = along.constant / width, up.constant / height
-            planes.append(Linear(a.constant, x, y, a.iteration))
+            x, y = along.constant / domain.width, up.constant / domain.height
+            planes.append(_if_it_fits(Linear(a.constant, x, y, a.iteration, domain)))
     return planes

@@ -193,8 +193,8 @@ PARAMETERS = {ParameterSpace.LOCAL: "local", ParameterSpace.ENV: "env"}
 
 
 def _temporary(name: str) -> str:
-    """A GLSL identifier for a temporary: `$` and double underscores are not allowed in one."""
-    return "t_" + name.replace("_", "_u").replace("$", "_d")
+    """A GLSL identifier for a temporary, in which `$` and two underscores in a row cannot stand."""
+    return "t_" + name.replace("_", "u_").replace("$", "d_")
 
 
 def _register(register: SourceRegister) -> str:

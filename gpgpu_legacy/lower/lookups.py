@@ -61,6 +61,7 @@ class Decisions:
 
 def decide(plan: Plan, each: FragmentPass) -> Decisions:
     """Decide for a pass as its plan writes it."""
+    iterations = max(1, sum(times for times, p in plan.weighted_passes() if p is each))
     extents = {b.unit: plan.texture(b.texture).extent for b in each.bindings}
     units = [i.texture.unit for i in each.program.instructions if i.texture is not None]
     places: list[Place] = []
@@ -68,7 +69,7 @@ def decide(plan: Plan, each: FragmentPass) -> Decisions:
         _fold(s, t, extents[unit], places)
         if isinstance(s, Linear) and isinstance(t, Linear) and texel_centred(s) and texel_centred(t)
         else None
-        for unit, (s, t) in zip(units, lookup_coordinates(each), strict=True)
+        for unit, (s, t) in zip(units, lookup_coordinates(each, iterations), strict=True)
     ]
     return Decisions(tuple(lookups), _live(each.program, lookups), tuple(places))
 
