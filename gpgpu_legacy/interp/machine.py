@@ -188,12 +188,17 @@ class Machine:
         assert dst is not None
         planes = self._destination(dst)
         for component, value in result.items():
-            planes[component] = np.clip(value, 0.0, 1.0) if instruction.saturate else value
+            planes[component] = _saturated(value) if instruction.saturate else value
 
     def _destination(self, dst: Dst) -> Planes:
         if isinstance(dst.register, ResultRegister):
             return self._color
         return self._temporaries[dst.register.name]
+
+
+def _saturated(value: F32) -> F32:
+    """Clamped to [0, 1], as _SAT asks for; the spec leaves NaN open, and hardware makes it 0."""
+    return np.fmin(np.fmax(value, np.float32(0.0)), np.float32(1.0))
 
 
 def _zeros() -> Planes:

@@ -72,7 +72,7 @@ class Opcode:
     source and returns a 4-tuple; a SAMPLE opcode has none, the sampler is its meaning. A value is
     a float32 array, or whatever else has the operators (the affine analysis passes forms).
     `glsl` is an expression over the fetched sources {0}, {1}, {2}; for SAMPLE, {0} is the
-    coordinate.
+    coordinate. `glsl_contracted` is the same rounded once, where GLSL has such a thing.
     """
 
     mnemonic: str
@@ -82,6 +82,7 @@ class Opcode:
     evaluate: Callable[..., Any] | None
     glsl: str
     spec: str
+    glsl_contracted: str = ""
     saturable: bool = True
 
 
@@ -101,6 +102,7 @@ _ROWS = (
     Opcode(
         "MAD", Shape.TERNARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
         lambda a, b, c: a * b + c, "{0} * {1} + {2}", "3.11.5.15",
+        glsl_contracted="fma({0}, {1}, {2})",
     ),
     Opcode(
         "TEX", Shape.SAMPLE_OP, Form.SAMPLE, Cost.LOOKUP,

@@ -47,7 +47,8 @@ class ShaderKey:
     drivers do better with a constant than with a uniform.
     levels: how many steps above 0 the target's format has, for a fixed-point one: the colour is
     rounded to them here, since drivers differ in how they do it. None for float.
-    exact: multiply and add are kept apart.
+    exact: multiply and add are kept apart; otherwise a multiply-add may be rounded once. Either way
+    everything is `precise`: no compiler reorders a sum or drops an addition of 0.
     """
 
     program: Program
@@ -106,7 +107,6 @@ class _Printer:
         self.code = "\n".join(line for line in body if not line.startswith("//"))
 
     def text(self) -> str:
-        precise = "precise " if self.key.exact else ""
         texcoords = [n for n in self.program.texcoord_sets if self._reads(f"texcoord{n}")]
         lines = [VERSION, f"// {self.program.name}"]
         lines += [f"in vec2 place{n};" for n in range(self.key.places)]
@@ -128,8 +128,8 @@ class _Printer:
             for n in texcoords
         ]
         names = [_temporary(name) for name in self.program.temporaries]
-        lines += [f"    {precise}vec4 {name} = vec4(0.0);" for name in names if self._reads(name)]
-        lines.append(f"    {precise}vec4 result_color = vec4(0.0);")
+        lines += [f"    precise vec4 {name} = vec4(0.0);" for name in names if self._reads(name)]
+        lines.append("    precise vec4 result_color = vec4(0.0);")
         return "\n".join([*lines, *self.body, *self._color(), "}", ""])
 
     def _reads(self, name: str) -> bool:
@@ -156,7 +156,8 @@ class _Printer:
         letters = "".join(COMPONENTS[c] for c in components)
         if row.form is Form.COMPONENTWISE:
             sources = [_source(src, components) for src in instruction.srcs]
-            expression = row.glsl.format(*sources)
+            contracted = "" if self.key.exact else row.glsl_contracted
+            expression = (contracted or row.glsl).format(*sources)
         else:
             vector = (
                 self._lookup(instruction, lookup)
@@ -181,8 +182,9 @@ class _Printer:
         extent = self.sizes[instruction.texture.unit]
         if lookup is None:
             coordinate = _source(instruction.srcs[0], (0, 1))
-            last = f"ivec2({extent.width - 1}, {extent.height - 1})"
-            return f"texelFetch({sampler}, clamp(ivec2(floor({coordinate})), ivec2(0), {last}), 0)"
+            last = f"vec2({extent.width - 1}.0, {extent.height - 1}.0)"
+            texel = f"ivec2(clamp(floor({coordinate}), vec2(0.0), {last}))"
+            return f"texelFetch({sampler}, {texel}, 0)"
         place = f"place{lookup.place}"
         if lookup.right or lookup.up:
             place += f" + vec2({lookup.right / extent.width!r}, {lookup.up / extent.height!r})"

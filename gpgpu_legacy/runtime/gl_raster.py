@@ -20,7 +20,7 @@ import numpy as np
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import decode, encode, pack, slices, unpack
-from gpgpu_legacy.isa.ir import ParameterSpace
+from gpgpu_legacy.isa.ir import ParameterSpace, Vec4
 from gpgpu_legacy.lower.glsl import (
     COPY_FRAGMENT_SHADER,
     PARAMETERS,
@@ -145,13 +145,19 @@ class _Session:
         """Fill the textures: initial values, then the operands."""
         for texture in self.plan.textures:
             if texture.initial is not None:
-                self.framebuffers[texture.name].clear(*texture.initial)
+                self.clear(texture.name, texture.initial)
         for each in self.plan.inputs:
             texels = pack(operands[each.matrix], each.region, each.rect, each.packing)
             stored = encode(texels, self.plan.texture(each.texture).format)
             rect = each.rect
             viewport = (rect.x, rect.y, rect.width, rect.height)
             self.textures[each.texture].write(np.ascontiguousarray(stored), viewport=viewport)
+
+    def clear(self, name: str, value: Vec4) -> None:
+        """Set all texels; the value is rounded to the format first, so that no driver has to."""
+        texel_format = self.plan.texture(name).format
+        rounded = decode(encode(np.array(value, np.float32), texel_format), texel_format)
+        self.framebuffers[name].clear(*rounded.tolist())
 
     def read(self, name: str) -> F32:
         """A whole texture: (H, W, channels) float32."""
@@ -197,7 +203,7 @@ class _Session:
 
     def carry_out(self, each: Pass, job: _Job | None, iteration: int) -> None:
         if isinstance(each, ClearPass):
-            self.framebuffers[each.target].clear(*each.value)
+            self.clear(each.target, each.value)
             return
         assert job is not None
         if isinstance(each, CopyPass):
