@@ -1,6 +1,19 @@
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+
 import pytest
+from hypothesis import settings
+
+from gpgpu_legacy.errors import ExecutorUnavailableError
+from gpgpu_legacy.runtime.executor import Executor, executors
+
+# The same examples on every run and no time limit an example, so that a slow machine is no failure.
+settings.register_profile(
+    "steady", derandomize=True, deadline=None, max_examples=60, database=None, print_blob=False
+)
+settings.load_profile("steady")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -14,3 +27,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(scope="session")
+def ready() -> Callable[[str], Executor]:
+    """An executor by name: skips with the reason where it cannot run, fails if REQUIRE_GL=1."""
+
+    def find(name: str) -> Executor:
+        executor = next(e for e in executors() if e.name == name)
+        try:
+            executor.device()
+        except ExecutorUnavailableError as error:
+            if os.environ.get("REQUIRE_GL") == "1":
+                pytest.fail(f"REQUIRE_GL=1, but {error}")
+            pytest.skip(str(error))
+        return executor
+
+    return find

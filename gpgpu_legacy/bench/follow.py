@@ -6,7 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Output, Pass, Plan, Rect
+from gpgpu_legacy.plan.plan import (
+    ClearPass,
+    ComputePass,
+    CopyPass,
+    FragmentPass,
+    Output,
+    Pass,
+    Plan,
+    Rect,
+    read_by,
+    written_by,
+)
 from gpgpu_legacy.runtime.executor import F32
 
 
@@ -68,14 +79,14 @@ def textures_of_element(plan: Plan, place: Place) -> frozenset[str]:
     Found backwards from where it is read: what a pass that writes it copies or looks up, if that
     was itself drawn. Operands are never drawn, so they are not among them.
     """
-    drawn = {each.target for _, each in plan.weighted_passes()}
+    drawn = {name for _, each in plan.weighted_passes() for name in written_by(each)}
     textures = {place.texture}
     while True:
         sources = {
             name
             for _, each in plan.weighted_passes()
-            if each.target in textures
-            for name in _read_by(each)
+            if textures.intersection(written_by(each))
+            for name in read_by(each)
         }
         grown = textures | (sources & drawn)
         if grown == textures:
@@ -83,13 +94,12 @@ def textures_of_element(plan: Plan, place: Place) -> frozenset[str]:
         textures = grown
 
 
-def _read_by(each: Pass) -> set[str]:
-    if isinstance(each, FragmentPass):
-        return {binding.texture for binding in each.bindings}
-    return {each.source} if isinstance(each, CopyPass) else set()
-
-
-_KINDS = {FragmentPass: "draw", CopyPass: "copy", ClearPass: "clear"}
+_KINDS = {
+    FragmentPass: "draw",
+    CopyPass: "copy",
+    ClearPass: "clear",
+    ComputePass: "dispatch",
+}
 
 
 class Follower:
@@ -104,14 +114,15 @@ class Follower:
     def __call__(self, number: int, each: Pass, read: Callable[[str], F32]) -> None:
         """Look at the texel after a pass; see Observer."""
         place = self.place
-        if each.target not in self._textures or not _covers(each, place):
+        if not _covers(each, place):
             return
-        value = float(read(each.target)[place.y, place.x, place.channel])
-        self.sightings.append(Sighting(number, _KINDS[type(each)], each.target, value))
+        for name in self._textures.intersection(written_by(each)):
+            value = float(read(name)[place.y, place.x, place.channel])
+            self.sightings.append(Sighting(number, _KINDS[type(each)], name, value))
 
 
 def _covers(each: Pass, place: Place) -> bool:
-    if isinstance(each, ClearPass):
+    if isinstance(each, ClearPass | ComputePass):
         return True
     rect: Rect = each.target_rect if isinstance(each, CopyPass) else each.rect
     inside_x = rect.x <= place.x < rect.x + rect.width

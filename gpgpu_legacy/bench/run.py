@@ -176,7 +176,7 @@ def run_method(
     columns = b.T if chosen.transpose_b else b
     shape = Shape(rows.shape[0], rows.shape[1], columns.shape[1])
     plan = method.plan(shape, chosen)
-    machine = find_executor(executor)
+    machine = find_executor(executor, plan)
     results = []
     warm_up = 1 if repeat > 1 else 0
     given: Mapping[str, F32] = {"A": a, "B": b}
@@ -246,7 +246,12 @@ def check_operands(a: ArrayLike, b: ArrayLike, options: Options) -> tuple[F32, F
 
 
 def _matrix(name: str, values: ArrayLike) -> F32:
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InputError(
+            f"{name} has rows of different lengths; a matrix has 2 dimensions"
+        ) from None
     if array.dtype.kind not in "fiub":
         raise InputError(f"{name} holds {array.dtype} values; it must hold real numbers")
     if array.ndim != 2:

@@ -12,9 +12,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 from gpgpu_legacy.count.instructions import count_instructions
+from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.plan.plan import (
     Blend,
     ClearPass,
+    ComputePass,
     CopyPass,
     FragmentPass,
     Input,
@@ -86,6 +88,8 @@ def count_pass(plan: Plan, each: Pass) -> Counts:
         target = plan.texture(each.target)
         texels = target.extent.width * target.extent.height
         return Counts(clear_bytes=texels * target.format.texel_bytes)
+    if isinstance(each, ComputePass):
+        raise PlanError(f"{each.kernel.name} is a compute kernel; kernels are not counted yet")
     return _fragment_counts(plan, each).times(each.rect.area) + Counts(
         passes=1, geometry_bytes=RECTANGLE_VERTICES * VERTEX_BYTES
     )

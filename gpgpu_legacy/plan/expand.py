@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from gpgpu_legacy.plan.plan import (
     Affine,
+    ComputePass,
     FragmentPass,
     Number,
     NumberVec4,
@@ -18,6 +19,7 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     Repeat,
     Texcoords,
+    UniformValue,
 )
 
 
@@ -47,6 +49,9 @@ def carried_out(plan: Plan) -> Iterator[tuple[Pass, Pass, int]]:
 
 def at_iteration(each: Pass, iteration: int) -> Pass:
     """A pass of a Repeat's body as it is in one iteration; the same object where none differs."""
+    if isinstance(each, ComputePass):
+        values = tuple(UniformValue(u.name, _number(u.value, iteration)) for u in each.uniforms)
+        return each if values == each.uniforms else replace(each, uniforms=values)
     if not isinstance(each, FragmentPass) or not _varies(each):
         return each
     return replace(

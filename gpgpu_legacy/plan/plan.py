@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from gpgpu_legacy.isa.ir import Program, Vec4
+from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.plan.formats import Format
 
 LARGEST_TEXTURE = 8192
@@ -42,9 +43,14 @@ NumberVec4 = tuple[Number, Number, Number, Number]
 
 
 class TextureKind(Enum):
-    """How a texture is addressed; RECT: unnormalised coordinates, one level, no repeat."""
+    """How a texture is addressed.
+
+    RECT: unnormalised coordinates, one level, no repeat. BUFFER: not by a sampler but by a kernel,
+    as an array in which row follows row.
+    """
 
     RECT = "RECT"
+    BUFFER = "BUFFER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +250,60 @@ class ClearPass:
     value: Vec4 = (0.0, 0.0, 0.0, 0.0)
 
 
-Pass = FragmentPass | CopyPass | ClearPass
+@dataclass(frozen=True, slots=True)
+class BufferBinding:
+    """A texture of kind BUFFER at one of a kernel's binding points."""
+
+    binding: int
+    texture: str
+
+
+@dataclass(frozen=True, slots=True)
+class UniformValue:
+    """The value of a kernel's uniform in a pass."""
+
+    name: str
+    value: Number
+
+
+@dataclass(frozen=True, slots=True)
+class ComputePass:
+    """One dispatch: the kernel runs for groups[0] × groups[1] work groups."""
+
+    kernel: Kernel
+    buffers: tuple[BufferBinding, ...]
+    uniforms: tuple[UniformValue, ...]
+    groups: tuple[int, int]
+
+    @property
+    def invocations(self) -> int:
+        """Threads of the whole dispatch."""
+        return self.groups[0] * self.groups[1] * self.kernel.threads
+
+    def textures(self, *, written: bool) -> tuple[str, ...]:
+        """The textures that the kernel may write, or else those that it may read."""
+        access = {b.binding: b.is_written if written else b.is_read for b in self.kernel.buffers}
+        return tuple(b.texture for b in self.buffers if access.get(b.binding))
+
+
+Pass = FragmentPass | CopyPass | ClearPass | ComputePass
+
+
+def written_by(each: Pass) -> tuple[str, ...]:
+    """The textures that a pass writes to."""
+    return each.textures(written=True) if isinstance(each, ComputePass) else (each.target,)
+
+
+def read_by(each: Pass) -> tuple[str, ...]:
+    """The textures that a pass looks up, copies from or loads from."""
+    match each:
+        case FragmentPass():
+            return tuple(binding.texture for binding in each.bindings)
+        case CopyPass():
+            return (each.source,)
+        case ComputePass():
+            return each.textures(written=False)
+    return ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,11 @@ from itertools import chain
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Program, ResultKind, ResultRegister
 from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
     Affine,
     ClearPass,
+    ComputePass,
     CopyPass,
     FragmentPass,
     Input,
@@ -21,6 +23,7 @@ from gpgpu_legacy.plan.plan import (
     Repeat,
     Texcoords,
     Texture,
+    TextureKind,
 )
 
 _PLANAR_TOLERANCE = 1e-6
@@ -73,6 +76,7 @@ class _Validator:
             FragmentPass: self.fragment_pass,
             CopyPass: self.copy_pass,
             ClearPass: self.clear_pass,
+            ComputePass: self.compute_pass,
         }
         checks[type(each)](each)
 
@@ -120,6 +124,7 @@ class _Validator:
             raise self.fail(f"{region} lies outside matrix {matrix.name}")
 
     def fragment_pass(self, each: FragmentPass) -> None:
+        self.drawable(each.target)
         self.inside(each.rect, self.texture(each.target), "a pass")
         self.bindings(each)
         for binding in each.bindings:
@@ -130,6 +135,10 @@ class _Validator:
         if each.blend is not each.blend.NONE:
             self.read(each.target, "blended with")
         self.defined.add(each.target)
+
+    def drawable(self, name: str) -> None:
+        if self.texture(name).kind is TextureKind.BUFFER:
+            raise self.fail(f"{name} is a buffer; only kernels write to it")
 
     def bindings(self, each: FragmentPass) -> None:
         bound = {binding.unit: binding.texture for binding in each.bindings}
@@ -193,6 +202,27 @@ class _Validator:
         if each.source == each.target:
             raise self.fail(f"texture {each.source} is copied to itself")
         self.defined.add(each.target)
+
+    def compute_pass(self, each: ComputePass) -> None:
+        kernel = each.kernel
+        bound = {b.binding: b.texture for b in each.buffers}
+        for buffer in kernel.buffers:
+            if buffer.binding not in bound:
+                raise self.fail(
+                    f"{kernel.name} has a buffer {buffer.name} that nothing is bound to"
+                )
+            texture = self.texture(bound[buffer.binding])
+            if texture.kind is not TextureKind.BUFFER or texture.format is not R32F:
+                raise self.fail(f"{kernel.name} loads from {texture.name}, which is no r32f buffer")
+        for name in each.textures(written=False):
+            self.read(name, "loaded from")
+        given, wanted = {u.name for u in each.uniforms}, {u.name for u in kernel.uniforms}
+        if given != wanted:
+            odd = ", ".join(sorted(given ^ wanted))
+            raise self.fail(f"{kernel.name} and the pass differ in the uniforms {odd}")
+        if min(each.groups) < 1:
+            raise self.fail(f"{kernel.name} is dispatched for {each.groups} work groups")
+        self.defined.update(each.textures(written=True))
 
     def clear_pass(self, each: ClearPass) -> None:
         self.texture(each.target)

@@ -84,7 +84,7 @@ def matrix_writer(path: Path) -> Callable[[NDArray[np.float32]], None]:
     Raises InputError for another suffix or a missing folder.
     """
     writers: dict[str, Callable[[Path, NDArray[np.float32]], None]] = {
-        ".npy": np.save,
+        ".npy": _write_npy,
         ".csv": lambda to, matrix: np.savetxt(to, matrix, delimiter=",", fmt="%.9g"),
         ".mtx": _write_mtx,
         ".png": _write_png,
@@ -96,10 +96,16 @@ def matrix_writer(path: Path) -> Callable[[NDArray[np.float32]], None]:
     return lambda matrix: write_whole(path, lambda to: writer(to, matrix))
 
 
+def _write_npy(path: Path, matrix: NDArray[np.float32]) -> None:
+    with path.open("wb") as file:  # by its name, NumPy would add a suffix to X.NPY
+        np.save(file, matrix)
+
+
 def _write_mtx(path: Path, matrix: NDArray[np.float32]) -> None:
     from scipy.io import mmwrite
 
-    mmwrite(path, matrix)
+    with path.open("wb") as file:
+        mmwrite(file, matrix)
 
 
 def _write_png(path: Path, matrix: NDArray[np.float32]) -> None:

@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 import gpgpu_legacy.runtime
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
-from gpgpu_legacy.plan.plan import Pass, Plan
+from gpgpu_legacy.plan.plan import (
+    ClearPass,
+    ComputePass,
+    CopyPass,
+    FragmentPass,
+    Pass,
+    Plan,
+)
 
 F32 = NDArray[np.float32]
 
@@ -63,6 +70,10 @@ class Executor(Protocol):
     def summary(self) -> str:
         """What it is, in a line."""
 
+    @property
+    def passes(self) -> frozenset[type[Pass]]:
+        """The kinds of pass that it carries out."""
+
     def device(self) -> str:
         """The device it runs on, in words; ExecutorUnavailableError where it cannot run here."""
 
@@ -104,18 +115,37 @@ def executor_names() -> tuple[str, ...]:
     return (_AUTO, *(executor.name for executor in executors()))
 
 
-def find_executor(name: str) -> Executor:
+def find_executor(name: str, plan: Plan | None = None) -> Executor:
     """The executor of that name, ready to run; `auto` is gl-raster where there is GL, else numpy.
 
-    Raises InputError for an unknown name, ExecutorUnavailableError where it cannot run here.
+    plan: what it is to carry out, for `auto` to choose by.
+    Raises InputError for an unknown name or one that cannot carry out the plan's passes,
+    ExecutorUnavailableError where it cannot run here.
     """
     by_name = {executor.name: executor for executor in executors()}
+    kinds = frozenset(type(each) for _, each in plan.weighted_passes()) if plan else frozenset()
     if name == _AUTO:
-        return next(filter(_works, (by_name[preferred] for preferred in _PREFERENCE)))
+        preferred = (by_name[each] for each in _PREFERENCE)
+        return next(e for e in preferred if kinds <= e.passes and _works(e))
     if name not in by_name:
         raise InputError(f"there is no executor {name}; choose from {', '.join(executor_names())}")
-    by_name[name].device()
-    return by_name[name]
+    executor = by_name[name]
+    if not kinds <= executor.passes:
+        able = ", ".join(e.name for e in executors() if kinds <= e.passes)
+        missing = " and ".join(sorted(_KINDS[kind] for kind in kinds - executor.passes))
+        raise InputError(f"{name} carries out no {missing}; choose from {able}")
+    executor.device()
+    return executor
+
+
+FRAGMENT_PASSES: frozenset[type[Pass]] = frozenset({FragmentPass, CopyPass, ClearPass})
+ALL_PASSES = FRAGMENT_PASSES | {ComputePass}
+_KINDS: dict[type[Pass], str] = {
+    FragmentPass: "fragment passes",
+    CopyPass: "copies",
+    ClearPass: "clears",
+    ComputePass: "compute passes",
+}
 
 
 def _works(executor: Executor) -> bool:

@@ -24,6 +24,7 @@ from gpgpu_legacy.plan.expand import at_iteration, passes
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import (
     Blend,
+    ClearPass,
     CopyPass,
     FragmentPass,
     ParameterValue,
@@ -33,7 +34,7 @@ from gpgpu_legacy.plan.plan import (
     Texture,
 )
 from gpgpu_legacy.runtime.egl import GL, Context, context
-from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Result, Timings
+from gpgpu_legacy.runtime.executor import F32, FRAGMENT_PASSES, Machine, Observer, Result, Timings
 
 _QUAD = ((-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0))  # a plan's corner order
 _NO_TEXCOORDS = ((0.0, 0.0, 0.0, 1.0),) * 4
@@ -68,6 +69,7 @@ class GlArbfpExecutor:
 
     name = "gl-arbfp"
     summary = "the driver's own ARB_fragment_program, through EGL"
+    passes = FRAGMENT_PASSES
 
     def device(self) -> str:
         """The renderer and the version of its driver; see Executor."""
@@ -329,7 +331,7 @@ class _Session:
             self.draw(each)
         elif isinstance(each, CopyPass):
             self.copy(each)
-        else:
+        elif isinstance(each, ClearPass):
             self.clear(each.target, each.value)
 
     def bind(self, unit: int, name: str) -> None:

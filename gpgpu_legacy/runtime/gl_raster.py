@@ -46,7 +46,7 @@ from gpgpu_legacy.plan.plan import (
     plane,
 )
 from gpgpu_legacy.runtime import gl
-from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Result, Timings
+from gpgpu_legacy.runtime.executor import F32, FRAGMENT_PASSES, Machine, Observer, Result, Timings
 
 # What a program reads where a pass gives nothing, as shaders outlive the pass they last drew.
 _NO_TEXCOORDS = ((0.0, 0.0, 0.0, 1.0),) * 4
@@ -60,6 +60,7 @@ class GlRasterExecutor:
 
     name = "gl-raster"
     summary = "framebuffers and fragment shaders, through OpenGL"
+    passes = FRAGMENT_PASSES
 
     def device(self) -> str:
         """The GL renderer and version; ExecutorUnavailableError where there is none."""
@@ -183,6 +184,7 @@ class _Session:
             return None
         if isinstance(each, CopyPass):
             return _Job(_compiled(self.ctx, vertex_shader(), COPY_FRAGMENT_SHADER), ())
+        assert isinstance(each, FragmentPass)
         decisions = decide(self.plan, each)
         key = shader_key(self.plan, each, decisions, exact=self.exact)
         shader = _compiled(self.ctx, vertex_shader(key.places), fragment_shader(key))
@@ -208,7 +210,7 @@ class _Session:
         assert job is not None
         if isinstance(each, CopyPass):
             self.copy(each, job.shader)
-        else:
+        elif isinstance(each, FragmentPass):
             for number, corners in enumerate(job.places):
                 values = [corner.at(iteration) for corner in corners]
                 job.shader.set(f"place{number}_corners", "8f", *values)

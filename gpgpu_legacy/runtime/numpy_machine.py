@@ -7,12 +7,13 @@ from time import perf_counter
 
 import numpy as np
 
+from gpgpu_legacy.interp.kernel import run_compute_pass
 from gpgpu_legacy.interp.machine import run_fragment_pass
 from gpgpu_legacy.interp.numeric import Storage, pack, slices, unpack
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Pass, Plan
+from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, Pass, Plan
 from gpgpu_legacy.runtime.devices import processor_name
-from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Result, Timings
+from gpgpu_legacy.runtime.executor import ALL_PASSES, F32, Machine, Observer, Result, Timings
 
 
 class NumpyExecutor:
@@ -20,6 +21,7 @@ class NumpyExecutor:
 
     name = "numpy"
     summary = "the reference machine, in NumPy on the CPU"
+    passes = ALL_PASSES
 
     def device(self) -> str:
         """The processor, as the operating system names it."""
@@ -65,6 +67,8 @@ def _carry_out(each: Pass, textures: Mapping[str, Storage]) -> None:
         target.copy(slices(each.target_rect), source, slices(each.source_rect))
     elif isinstance(each, ClearPass):
         textures[each.target].clear(each.value)
+    elif isinstance(each, ComputePass):
+        run_compute_pass(each, textures)
     else:
         run_fragment_pass(each, textures)
 

@@ -1,0 +1,415 @@
+"""The reference machine for compute kernels: all invocations at once, in NumPy.
+
+A value is an array that broadcasts to (groups y, groups x, local y, local x): what is the same in
+a work group is computed once a work group, what depends on gl_LocalInvocationID.x alone once a
+column.
+Invocations go in lockstep, statement by statement, under a mask where they part; so a barrier needs
+no more than to stand there. Shared arrays are one a work group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.interp.numeric import Storage
+from gpgpu_legacy.kernel.ir import (
+    Assign,
+    Barrier,
+    Binary,
+    BuiltIn,
+    Component,
+    Convert,
+    Declare,
+    Element,
+    Expression,
+    For,
+    Identity,
+    If,
+    Kernel,
+    Literal,
+    Place,
+    Select,
+    Space,
+    Statement,
+    Type,
+    Unary,
+    Uniform,
+    Variable,
+    Vector,
+)
+from gpgpu_legacy.plan.plan import ComputePass
+
+Array = NDArray[Any]
+Value = Array | tuple[Array, Array, Array, Array]
+"""A scalar of every invocation, or the four components of a vec4."""
+
+Mask = NDArray[np.bool_] | None
+"""Which invocations take part; None for all."""
+
+BATCH_THREADS = 1 << 17  # invocations at a time: float32 planes of 512 KiB
+
+_DTYPES: dict[Type, type[np.generic]] = {
+    Type.BOOL: np.bool_,
+    Type.INT: np.int32,
+    Type.UINT: np.uint32,
+    Type.FLOAT: np.float32,
+    Type.DOUBLE: np.float64,
+    Type.VEC4: np.float32,
+}
+
+
+class Listener(Protocol):
+    """Told what the invocations do, as they do it. Counts are over the active invocations."""
+
+    def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
+        """A load or store of an element; index: of the flattened array, for each invocation."""
+
+    def arithmetic(self, kind: Type, mask: Mask) -> None:
+        """One operator on floats, doubles or a vec4 (four of them)."""
+
+    def barrier(self, mask: Mask) -> None:
+        """A barrier."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The invocations that run together: work groups first + (0 … count - 1), along x and y."""
+
+    first: tuple[int, int]
+    count: tuple[int, int]
+
+
+def run_compute_pass(each: ComputePass, textures: Mapping[str, Storage]) -> None:
+    """Carry out one dispatch (with no Affine left in it) on the buffers it names.
+
+    Work groups run in batches, one batch after another. Raises PlanError where an invocation
+    loads or stores outside of a buffer.
+    """
+    names = {b.binding: b.texture for b in each.buffers}
+    buffers = {
+        b.name: textures[names[b.binding]].planes[0].reshape(-1) for b in each.kernel.buffers
+    }
+    uniforms = {u.name: u.value for u in each.uniforms}
+    across, up = each.groups
+    width = min(across, max(1, BATCH_THREADS // each.kernel.threads))
+    rows = max(1, BATCH_THREADS // (width * each.kernel.threads))
+    for y in range(0, up, rows):
+        for x in range(0, across, width):
+            grid = Grid((x, y), (min(width, across - x), min(rows, up - y)))
+            KernelMachine(each.kernel, uniforms, grid, Arrays(buffers)).run()
+
+
+class Memory(Protocol):
+    """Where the kernel's buffers are."""
+
+    def load(self, name: str, index: Array) -> Array:
+        """The elements at an index array, which lies within `length`."""
+
+    def store(self, name: str, index: Array, values: Array) -> None:
+        """Put values at an index array."""
+
+    def length(self, name: str) -> int:
+        """How many elements a buffer has."""
+
+
+class Arrays:
+    """Buffers that are flat NumPy arrays."""
+
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        """Arrays by the buffers' names in the kernel."""
+        self._arrays = arrays
+
+    def load(self, name: str, index: Array) -> Array:
+        """See Memory."""
+        loaded: Array = self._arrays[name][index]
+        return loaded
+
+    def store(self, name: str, index: Array, values: Array) -> None:
+        """See Memory."""
+        self._arrays[name][index] = values
+
+    def length(self, name: str) -> int:
+        """See Memory."""
+        return int(self._arrays[name].size)
+
+
+class KernelMachine:
+    """One kernel on one grid of work groups."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        uniforms: Mapping[str, Any],
+        grid: Grid,
+        memory: Memory,
+        listener: Listener | None = None,
+    ) -> None:
+        """uniforms: numbers by name; memory: the buffers; listener: told of every access."""
+        self.kernel, self.grid, self.memory, self.listener = kernel, grid, memory, listener
+        self.uniforms = {u.name: _scalar(uniforms[u.name], u.type) for u in kernel.uniforms}
+        self.variables: dict[str, Value] = {}
+        self.groups = (grid.count[1], grid.count[0])
+        self.shape = (*self.groups, kernel.local_size[1], kernel.local_size[0])
+        self.shared = {
+            array.name: np.zeros((*self.groups, *array.extents), _DTYPES[array.type])
+            for array in kernel.shared
+        }
+
+    def run(self) -> None:
+        """Run every invocation of the grid to its end."""
+        with np.errstate(all="ignore"):
+            self.statements(self.kernel.body, None)
+
+    # Statements -----------------------------------------------------------------------------
+
+    def statements(self, statements: tuple[Statement, ...], mask: Mask) -> None:
+        for statement in statements:
+            match statement:
+                case Declare(variable=variable, value=value):
+                    initial = _zero(variable.type) if value is None else self.value(value, mask)
+                    self.variables[variable.name] = initial
+                case Assign(place=place, value=value):
+                    self.assign(place, self.value(value, mask), mask)
+                case If():
+                    self.branch(statement, mask)
+                case For():
+                    self.loop(statement, mask)
+                case Barrier():
+                    if self.listener is not None:
+                        self.listener.barrier(mask)
+
+    def branch(self, statement: If, mask: Mask) -> None:
+        condition = self.scalar(statement.condition, mask)
+        for taken, body in ((condition, statement.then), (~condition, statement.otherwise)):
+            active = _both(mask, taken)
+            if body and (active is None or active.any()):
+                self.statements(body, active)
+
+    def loop(self, statement: For, mask: Mask) -> None:
+        self.statements(statement.start, mask)
+        active = _both(mask, self.scalar(statement.condition, mask))
+        while active is None or active.any():
+            self.statements(statement.body, active)
+            self.statements(statement.step, active)
+            active = _both(active, self.scalar(statement.condition, active))
+
+    def assign(self, place: Place, value: Value, mask: Mask) -> None:
+        match place:
+            case Variable(name=name):
+                self.variables[name] = _merge(mask, value, self.variables[name])
+            case Component(vector=Variable(name=name), index=index):
+                before = self.variables[name]
+                assert isinstance(before, tuple) and isinstance(value, np.ndarray)
+                parts = list(before)
+                parts[index] = _merge_scalar(mask, value, parts[index])
+                self.variables[name] = (parts[0], parts[1], parts[2], parts[3])
+            case Element():
+                assert isinstance(value, np.ndarray)
+                self.store(place, value, mask)
+
+    # Memory ---------------------------------------------------------------------------------
+
+    def load(self, element: Element, mask: Mask) -> Array:
+        index = self.index(element, mask)
+        if self.listener is not None:
+            self.listener.access(element, index, mask, store=False)
+        if element.space is Space.BUFFER:
+            return self.memory.load(element.array, index)
+        array = self.shared[element.array].reshape(*self.groups, -1)
+        y, x = _group_indices(self.groups)
+        loaded: Array = array[y, x, index]
+        return loaded
+
+    def store(self, element: Element, value: Array, mask: Mask) -> None:
+        index = self.index(element, mask)
+        if self.listener is not None:
+            self.listener.access(element, index, mask, store=True)
+        y, x = _group_indices(self.groups)
+        if element.space is Space.BUFFER:
+            if mask is None:
+                self.memory.store(element.array, index, value)
+            else:
+                active = np.broadcast_to(mask, self.shape)
+                self.memory.store(
+                    element.array,
+                    np.broadcast_to(index, self.shape)[active],
+                    np.broadcast_to(value, self.shape)[active],
+                )
+            return
+        array = self.shared[element.array].reshape(*self.groups, -1)
+        if mask is None:
+            array[y, x, index] = value
+        else:
+            active = np.broadcast_to(mask, self.shape)
+            places = (np.broadcast_to(each, self.shape)[active] for each in (y, x, index))
+            array[tuple(places)] = np.broadcast_to(value, self.shape)[active]
+
+    def index(self, element: Element, mask: Mask) -> Array:
+        """The index in the flattened array; 0 for invocations that take no part."""
+        indices = [self.scalar(index, mask).astype(np.int64) for index in element.indices]
+        extents = self.extents(element)
+        flat = indices[0]
+        for index, extent in zip(indices[1:], extents[1:], strict=True):
+            flat = flat * extent + index
+        length = int(np.prod(extents))
+        outside = (flat < 0) | (flat >= length)
+        if mask is not None:
+            flat = np.where(mask, flat, 0)
+            outside = outside & mask
+        if outside.any():
+            raise PlanError(
+                f"{self.kernel.name}: an invocation reaches outside of {element.array}, which has "
+                f"{length} elements"
+            )
+        return flat
+
+    def extents(self, element: Element) -> tuple[int, ...]:
+        if element.space is Space.BUFFER:
+            return (self.memory.length(element.array),)
+        return next(s.extents for s in self.kernel.shared if s.name == element.array)
+
+    # Expressions ----------------------------------------------------------------------------
+
+    def scalar(self, expression: Expression, mask: Mask) -> Array:
+        value = self.value(expression, mask)
+        assert isinstance(value, np.ndarray)
+        return value
+
+    def value(self, expression: Expression, mask: Mask) -> Value:  # noqa: PLR0911 - a case each
+        match expression:
+            case Literal(type=kind, value=value):
+                return _scalar(value, kind)
+            case Variable(name=name):
+                return self.variables[name]
+            case Uniform(name=name):
+                return self.uniforms[name]
+            case Identity():
+                return self.identity(expression)
+            case Element():
+                return self.load(expression, mask)
+            case Component(vector=vector, index=index):
+                return self.value(vector, mask)[index]
+            case Select():
+                return self.select(expression, mask)
+            case Convert(type=kind, operand=operand):
+                return self.scalar(operand, mask).astype(_DTYPES[kind])
+            case Vector(parts=parts):
+                x, y, z, w = (self.scalar(part, mask) for part in parts)
+                return (x, y, z, w)
+            case Unary(type=kind, operator=operator, operand=operand):
+                return self.operate(_UNARY[operator], kind, mask, self.value(operand, mask))
+            case Binary(operator=operator, left=left, right=right):
+                kind = left.type
+                return self.operate(
+                    _BINARY[operator], kind, mask, self.value(left, mask), self.value(right, mask)
+                )
+
+    def operate(
+        self, function: Callable[..., Array], kind: Type, mask: Mask, *operands: Value
+    ) -> Value:
+        if self.listener is not None and kind in (Type.FLOAT, Type.DOUBLE, Type.VEC4):
+            self.listener.arithmetic(kind, mask)
+        if kind is Type.VEC4:
+            x, y, z, w = (function(*parts) for parts in zip(*operands, strict=True))
+            return (x, y, z, w)
+        return function(*operands)
+
+    def select(self, expression: Select, mask: Mask) -> Value:
+        """Each side is evaluated for the invocations that choose it, and for no others."""
+        condition = self.scalar(expression.condition, mask)
+        chosen, other = _both(mask, condition), _both(mask, ~condition)
+        if chosen is mask or (other is not None and not other.any()):
+            return self.value(expression.chosen, mask)
+        if other is mask or (chosen is not None and not chosen.any()):
+            return self.value(expression.other, mask)
+        left = self.scalar(expression.chosen, chosen)
+        return np.where(condition, left, self.scalar(expression.other, other))
+
+    def identity(self, expression: Identity) -> Array:
+        axis = expression.axis
+        if axis == 2:
+            return _scalar(0, Type.UINT)
+        size = self.kernel.local_size[axis]
+        group = self.along(1 - axis, self.grid.first[axis], self.grid.count[axis])
+        local = self.along(3 - axis, 0, size)
+        return {
+            BuiltIn.WORK_GROUP_ID: group,
+            BuiltIn.LOCAL_INVOCATION_ID: local,
+            BuiltIn.GLOBAL_INVOCATION_ID: group * np.uint32(size) + local,
+        }[expression.built_in]
+
+    def along(self, dimension: int, first: int, count: int) -> Array:
+        """first, first + 1, … along one of the four dimensions."""
+        shape = [1, 1, 1, 1]
+        shape[dimension] = count
+        return np.arange(first, first + count, dtype=np.uint32).reshape(shape)
+
+
+_UNARY: dict[str, Callable[[Array], Array]] = {"-": np.negative, "!": np.logical_not}
+
+
+def _divide(left: Array, right: Array) -> Array:
+    """GLSL's division: integers towards 0, by 0 undefined (0 here)."""
+    if left.dtype.kind == "f":
+        return left / right
+    safe = np.where(right == 0, 1, right).astype(right.dtype)
+    quotient = (np.abs(left) // np.abs(safe)) * np.sign(left) * np.sign(safe)
+    return np.where(right == 0, 0, quotient).astype(left.dtype)
+
+
+_BINARY: dict[str, Callable[[Array, Array], Array]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": _divide,
+    "%": lambda a, b: a - _divide(a, b) * b,
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "&&": np.logical_and,
+    "||": np.logical_or,
+}
+
+
+def _scalar(value: Any, kind: Type) -> Array:
+    return np.full((1, 1, 1, 1), value, _DTYPES[kind])
+
+
+def _zero(kind: Type) -> Value:
+    zero = _scalar(0, kind)
+    return (zero, zero, zero, zero) if kind is Type.VEC4 else zero
+
+
+def _both(mask: Mask, condition: Array) -> Mask:
+    """The invocations of the mask for which the condition holds; the mask itself where all do."""
+    if mask is None:
+        return None if condition.all() else condition
+    both = mask & condition
+    return mask if bool((both == mask).all()) else both
+
+
+def _merge(mask: Mask, value: Value, before: Value) -> Value:
+    if isinstance(value, tuple):
+        assert isinstance(before, tuple)
+        x, y, z, w = (_merge_scalar(mask, v, b) for v, b in zip(value, before, strict=True))
+        return (x, y, z, w)
+    assert isinstance(before, np.ndarray)
+    return _merge_scalar(mask, value, before)
+
+
+def _merge_scalar(mask: Mask, value: Array, before: Array) -> Array:
+    return value if mask is None else np.where(mask, value, before)
+
+
+def _group_indices(groups: tuple[int, int]) -> tuple[Array, Array]:
+    up, across = groups
+    return np.arange(up).reshape(up, 1, 1, 1), np.arange(across).reshape(1, across, 1, 1)

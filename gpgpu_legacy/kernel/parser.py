@@ -1,0 +1,435 @@
+"""GLSL compute text to a Kernel: scopes, types, implicit conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+
+from lark import Lark, Token, Tree
+from lark.exceptions import UnexpectedInput
+
+from gpgpu_legacy.errors import AssemblyError
+from gpgpu_legacy.kernel.ir import (
+    Assign,
+    Barrier,
+    Binary,
+    BuiltIn,
+    Component,
+    Convert,
+    Declare,
+    Element,
+    Expression,
+    For,
+    Identity,
+    If,
+    Kernel,
+    Literal,
+    Place,
+    Select,
+    SharedArray,
+    Space,
+    Statement,
+    StorageBuffer,
+    Type,
+    Unary,
+    Uniform,
+    Variable,
+    Vector,
+)
+
+_Node = Tree[Token]
+_AXES = "xyz"
+_VECTOR_COMPONENTS = "xyzw"
+_WIDENING = (Type.INT, Type.UINT, Type.FLOAT, Type.DOUBLE)  # GLSL 4.3, section 4.1.10
+
+
+def parse_kernel(text: str, name: str = "kernel") -> Kernel:
+    """Parse a compute shader of the subset.
+
+    Raises AssemblyError, with line, column and caret, at the first thing outside of it.
+    """
+    try:
+        tree = _parser().parse(text)
+    except UnexpectedInput as error:
+        column = max(error.column, 1)
+        problem = "this is not in the subset of GLSL that kernels keep to (kernel/grammar.lark)"
+        raise AssemblyError(problem, text, max(error.line, 1), column, name) from None
+    return _KernelParser(text, name).kernel(tree)
+
+
+@cache
+def _parser() -> Lark:
+    grammar = files("gpgpu_legacy.kernel").joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(grammar, start="kernel", parser="lalr", propagate_positions=True)
+
+
+_Symbol = Variable | Uniform | Literal | StorageBuffer | SharedArray
+
+
+class _KernelParser:
+    def __init__(self, text: str, name: str) -> None:
+        self.text, self.name = text, name
+        self.local_size = (1, 1)
+        self.uniforms: list[Uniform] = []
+        self.buffers: list[StorageBuffer] = []
+        self.shared: list[SharedArray] = []
+        self.scopes: list[dict[str, _Symbol]] = [{}]
+        self.taken: set[str] = set()
+
+    def error(self, problem: str, at: Token | _Node) -> AssemblyError:
+        place = at if isinstance(at, Token) else at.meta
+        line, column = getattr(place, "line", 1), getattr(place, "column", 1)
+        return AssemblyError(problem, self.text, line or 1, column or 1, self.name)
+
+    def kernel(self, tree: _Node) -> Kernel:
+        body: tuple[Statement, ...] | None = None
+        for node in _trees(tree):
+            match node.data:
+                case "local_size":
+                    self.set_local_size(node)
+                case "storage_buffer":
+                    self.storage_buffer(node)
+                case "uniform":
+                    kind, token = _tokens(node)
+                    uniform = Uniform(Type(str(kind)), str(token))
+                    self.uniforms.append(uniform)
+                    self.declare(token, uniform)
+                case "constant":
+                    kind, token = _tokens(node)
+                    value = self.convert(self.expression(_trees(node)[0]), Type(str(kind)), node)
+                    self.declare(token, self.folded(value, node))
+                case "shared":
+                    self.shared_array(node)
+                case "main":
+                    body = self.statement(_trees(node)[0])
+        if body is None:
+            raise self.error("a kernel has a function `void main()`", tree)
+        return Kernel(
+            self.local_size,
+            tuple(self.uniforms),
+            tuple(self.buffers),
+            tuple(self.shared),
+            body,
+            self.text,
+            self.name,
+        )
+
+    # Global declarations --------------------------------------------------------------------
+
+    def layout(self, node: _Node) -> dict[str, int]:
+        ids = [child.children for child in _trees(node) if child.data == "layout_id"]
+        return {str(name): int(str(value)) for name, value in ids if value is not None}
+
+    def set_local_size(self, node: _Node) -> None:
+        layout = self.layout(node)
+        if layout.get("local_size_z", 1) != 1:
+            raise self.error("work groups have two dimensions here; local_size_z must be 1", node)
+        self.local_size = (layout.get("local_size_x", 1), layout.get("local_size_y", 1))
+
+    def storage_buffer(self, node: _Node) -> None:
+        layout, access = self.layout(node), {t for t in _tokens(node) if t.type == "ACCESS"}
+        _, kind, token = (t for t in _tokens(node) if t.type != "ACCESS")
+        if kind != Type.FLOAT.value or "binding" not in layout:
+            raise self.error("a storage buffer holds float and has a binding", node)
+        buffer = StorageBuffer(
+            str(token), layout["binding"], "writeonly" not in access, "readonly" not in access
+        )
+        self.buffers.append(buffer)
+        self.declare(token, buffer)
+
+    def shared_array(self, node: _Node) -> None:
+        kind, token = _tokens(node)
+        extents = [self.folded(self.expression(child), child).value for child in _trees(node)]
+        array = SharedArray(str(token), Type(str(kind)), tuple(int(e) for e in extents))
+        self.shared.append(array)
+        self.declare(token, array)
+
+    def folded(self, expression: Expression, at: _Node) -> Literal:
+        """The value of a constant expression."""
+        match expression:
+            case Literal():
+                return expression
+            case Convert(type=kind, operand=operand):
+                value = self.folded(operand, at).value
+                return Literal(kind, int(value) if kind.is_integer else float(value))
+            case Binary(type=kind, operator=operator, left=left, right=right):
+                if operator in _FOLD:
+                    operands = self.folded(left, at).value, self.folded(right, at).value
+                    return Literal(kind, _FOLD[operator](*operands))
+        raise self.error("this is no constant expression of the subset", at)
+
+    # Names ----------------------------------------------------------------------------------
+
+    def declare(self, token: Token, symbol: _Symbol) -> None:
+        if str(token) in self.scopes[-1]:
+            raise self.error(f"{token} is declared twice", token)
+        self.scopes[-1][str(token)] = symbol
+
+    def variable(self, token: Token, kind: Type) -> Variable:
+        """A new private variable, renamed where another scope has the name."""
+        name, number = str(token), 1
+        while name in self.taken:
+            number += 1
+            name = f"{token}_{number}"
+        self.taken.add(name)
+        variable = Variable(kind, name)
+        self.declare(token, variable)
+        return variable
+
+    def lookup(self, token: Token) -> _Symbol:
+        for scope in reversed(self.scopes):
+            if str(token) in scope:
+                return scope[str(token)]
+        raise self.error(f"{token} is not declared", token)
+
+    # Statements -----------------------------------------------------------------------------
+
+    def statement(self, node: _Node) -> tuple[Statement, ...]:
+        readers: dict[str, Callable[[_Node], tuple[Statement, ...]]] = {
+            "block": self.block,
+            "declaration": self.declaration,
+            "assignments": lambda n: tuple(self.assignment(child) for child in _trees(n)),
+            "if_statement": lambda n: (self.if_statement(n),),
+            "for_statement": lambda n: (self.for_statement(n),),
+            # memoryBarrierShared orders memory, which barrier() does by itself here.
+            "barrier": lambda n: (Barrier(),) if _tokens(n)[0] == "barrier" else (),
+        }
+        reader = readers.get(node.data)
+        return (self.assignment(node),) if reader is None else reader(node)
+
+    def block(self, node: _Node) -> tuple[Statement, ...]:
+        self.scopes.append({})
+        inner = tuple(s for child in _trees(node) for s in self.statement(child))
+        self.scopes.pop()
+        return inner
+
+    def declaration(self, node: _Node) -> tuple[Statement, ...]:
+        kind = Type(str(_tokens(node)[0]))
+        made: list[Statement] = []
+        for declarator in _trees(node):
+            token, value = declarator.children
+            assert isinstance(token, Token)
+            initial = None
+            if isinstance(value, Tree):
+                initial = self.convert(self.expression(value), kind, value)
+            made.append(Declare(self.variable(token, kind), initial))
+        return tuple(made)
+
+    def assignment(self, node: _Node) -> Assign:
+        if node.data == "assign":
+            target, operator, source = node.children
+            assert isinstance(target, Tree) and isinstance(source, Tree)
+            place, value = self.place(target), self.expression(source)
+            if str(operator) != "=":
+                value = self.binary(str(operator)[0], place, value, node)
+        else:
+            target = _trees(node)[0]
+            place, sign = self.place(target), str(_tokens(node)[0])[0]
+            value = self.binary(sign, place, Literal(Type.INT, 1), node)
+        return Assign(place, self.convert(value, place.type, node))
+
+    def place(self, node: _Node) -> Place:
+        place = self.expression(node)
+        if isinstance(place, Component) and not isinstance(place.vector, Variable):
+            raise self.error("only components of variables can be assigned", node)
+        if not isinstance(place, Variable | Element | Component):
+            raise self.error("this cannot be assigned to", node)
+        return place
+
+    def if_statement(self, node: _Node) -> If:
+        condition, then, *rest = _trees(node)
+        otherwise = self.statement(rest[0]) if rest else ()
+        return If(self.condition(condition), self.statement(then), otherwise)
+
+    def for_statement(self, node: _Node) -> For:
+        self.scopes.append({})
+        start, condition, step, body = _trees(node)
+        made = For(
+            self.statement(start),
+            self.condition(condition),
+            self.statement(step),
+            self.statement(body),
+        )
+        self.scopes.pop()
+        return made
+
+    def condition(self, node: _Node) -> Expression:
+        condition = self.expression(node)
+        if condition.type is not Type.BOOL:
+            raise self.error("a condition is a bool", node)
+        return condition
+
+    # Expressions ----------------------------------------------------------------------------
+
+    def expression(self, node: _Node) -> Expression:
+        readers: dict[str, Callable[[_Node], Expression]] = {
+            "name": lambda n: self.name_expression(_tokens(n)[0]),
+            "integer": lambda n: _integer(str(_tokens(n)[0])),
+            "floating": lambda n: _floating(str(_tokens(n)[0])),
+            "boolean": lambda n: Literal(Type.BOOL, _tokens(n)[0] == "true"),
+            "construct": self.construct,
+            "indexed": self.indexed,
+            "member": self.member,
+            "signed": self.signed,
+            "negated": lambda n: Unary(Type.BOOL, "!", self.condition(_trees(n)[0])),
+            "select": self.select,
+            "any_of": lambda n: self.logical("||", n),
+            "all_of": lambda n: self.logical("&&", n),
+        }
+        return readers.get(node.data, self.chain)(node)
+
+    def chain(self, node: _Node) -> Expression:
+        """Operators of one precedence, from the left."""
+        first, *rest = node.children
+        assert isinstance(first, Tree)
+        value = self.expression(first)
+        for operator, operand in zip(rest[::2], rest[1::2], strict=True):
+            assert isinstance(operand, Tree)
+            value = self.binary(str(operator), value, self.expression(operand), node)
+        return value
+
+    def logical(self, operator: str, node: _Node) -> Expression:
+        first, *rest = (self.condition(child) for child in _trees(node))
+        value: Expression = first
+        for operand in rest:
+            value = Binary(Type.BOOL, operator, value, operand)
+        return value
+
+    def name_expression(self, token: Token) -> Expression:
+        symbol = self.lookup(token)
+        if isinstance(symbol, StorageBuffer | SharedArray):
+            raise self.error(f"{token} is an array; read one of its elements", token)
+        return symbol
+
+    def construct(self, node: _Node) -> Expression:
+        kind, parts = Type(str(_tokens(node)[0])), [self.expression(c) for c in _trees(node)]
+        if kind is not Type.VEC4:
+            if len(parts) != 1:
+                raise self.error(f"{kind.value}() takes one value", node)
+            return parts[0] if parts[0].type is kind else Convert(kind, parts[0])
+        parts = parts * 4 if len(parts) == 1 else parts
+        if len(parts) != 4:
+            raise self.error("vec4() takes one value or four", node)
+        x, y, z, w = (self.convert(part, Type.FLOAT, node) for part in parts)
+        return Vector((x, y, z, w))
+
+    def indexed(self, node: _Node) -> Expression:
+        indices: list[Expression] = []
+        base = node
+        while base.data == "indexed":
+            base, index = _trees(base)
+            value = self.expression(index)
+            if not value.type.is_integer:
+                raise self.error("an index is an integer", index)
+            indices.insert(0, value)
+        if base.data != "name":
+            raise self.error("only arrays have elements", base)
+        symbol = self.lookup(_tokens(base)[0])
+        if isinstance(symbol, StorageBuffer) and len(indices) == 1:
+            return Element(Type.FLOAT, Space.BUFFER, symbol.name, tuple(indices))
+        if isinstance(symbol, SharedArray) and len(indices) == len(symbol.extents):
+            return Element(symbol.type, Space.SHARED, symbol.name, tuple(indices))
+        raise self.error("an element takes one index for each dimension of its array", node)
+
+    def member(self, node: _Node) -> Expression:
+        owner, field = _trees(node)[0], str(_tokens(node)[-1])
+        if owner.data == "name" and str(_tokens(owner)[0]).startswith("gl_"):
+            return self.built_in(str(_tokens(owner)[0]), field, node)
+        vector = self.expression(owner)
+        if vector.type is not Type.VEC4 or field not in _VECTOR_COMPONENTS:
+            raise self.error("a vec4 has the components x, y, z and w", node)
+        return Component(vector, _VECTOR_COMPONENTS.index(field))
+
+    def built_in(self, name: str, field: str, node: _Node) -> Expression:
+        names = {built_in.value: built_in for built_in in BuiltIn}
+        if field not in _AXES or not field:
+            raise self.error("a built-in vector has the components x, y and z", node)
+        if name == "gl_WorkGroupSize":
+            return Literal(Type.UINT, (*self.local_size, 1)[_AXES.index(field)])
+        if name not in names:
+            raise self.error(f"{name} is not in the subset; known are {', '.join(names)}", node)
+        return Identity(names[name], _AXES.index(field))
+
+    def signed(self, node: _Node) -> Expression:
+        operand = self.expression(_trees(node)[0])
+        return Unary(operand.type, "-", operand) if _tokens(node)[0] == "-" else operand
+
+    def select(self, node: _Node) -> Expression:
+        condition, chosen, other = _trees(node)
+        left, right = self.balance(self.expression(chosen), self.expression(other), node)
+        return Select(left.type, self.condition(condition), left, right)
+
+    def binary(self, operator: str, left: Expression, right: Expression, node: _Node) -> Expression:
+        left, right = self.balance(left, right, node)
+        if operator == "%" and not left.type.is_integer:
+            raise self.error("% is of integers", node)
+        compares = operator in ("==", "!=", "<", "<=", ">", ">=")
+        if left.type is Type.BOOL or (compares and left.type is Type.VEC4):
+            raise self.error(f"{operator} is not of {left.type.value} here", node)
+        return Binary(Type.BOOL if compares else left.type, operator, left, right)
+
+    def balance(
+        self, left: Expression, right: Expression, node: _Node
+    ) -> tuple[Expression, Expression]:
+        """Both converted to the type that GLSL finds for the two."""
+        if left.type is right.type:
+            return left, right
+        if Type.VEC4 in (left.type, right.type):
+            return self.spread(left, node), self.spread(right, node)
+        if Type.BOOL in (left.type, right.type):
+            raise self.error("a bool does not mix with numbers", node)
+        wider = max(left.type, right.type, key=_WIDENING.index)
+        return self.convert(left, wider, node), self.convert(right, wider, node)
+
+    def spread(self, value: Expression, node: _Node) -> Expression:
+        if value.type is Type.VEC4:
+            return value
+        scalar = self.convert(value, Type.FLOAT, node)
+        return Vector((scalar, scalar, scalar, scalar))
+
+    def convert(self, value: Expression, kind: Type, node: _Node) -> Expression:
+        """GLSL's implicit conversion; those that lose something have to be written."""
+        if value.type is kind:
+            return value
+        widens = (
+            value.type in _WIDENING
+            and kind in _WIDENING
+            and _WIDENING.index(value.type) < _WIDENING.index(kind)
+        )
+        if not widens:
+            raise self.error(
+                f"a {value.type.value} does not become a {kind.value} by itself; write "
+                f"{kind.value}(…)",
+                node,
+            )
+        if isinstance(value, Literal):
+            return Literal(kind, int(value.value) if kind.is_integer else float(value.value))
+        return Convert(kind, value)
+
+
+_FOLD: dict[str, Callable[[float, float], float]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+}
+
+
+def _trees(node: _Node) -> list[_Node]:
+    return [child for child in node.children if isinstance(child, Tree)]
+
+
+def _tokens(node: _Node) -> list[Token]:
+    return [child for child in node.children if isinstance(child, Token)]
+
+
+def _integer(text: str) -> Literal:
+    unsigned = text[-1] in "uU"
+    return Literal(Type.UINT if unsigned else Type.INT, int(text.rstrip("uU")))
+
+
+def _floating(text: str) -> Literal:
+    lower = text.lower()
+    if lower.endswith("lf"):
+        return Literal(Type.DOUBLE, float(lower[:-2]))
+    return Literal(Type.FLOAT, float(lower.rstrip("f")))

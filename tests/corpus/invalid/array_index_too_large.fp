@@ -1,0 +1,6 @@
+!!ARBfp1.0
+# expect 5:9 p[0]
+TEMP R0, R1;
+PARAM p[] = { 1, 2 };
+MOV R0, p[2];
+END

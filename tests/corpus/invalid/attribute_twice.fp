@@ -1,0 +1,5 @@
+!!ARBfp1.0
+# expect 4:8 a is declared twice
+ATTRIB a = fragment.color;
+ATTRIB a = fragment.color;
+END

@@ -1,0 +1,5 @@
+!!ARBfp1.0
+# expect 4:5 R0 is no array
+TEMP R0, R1;
+MOV R0[0], R1;
+END

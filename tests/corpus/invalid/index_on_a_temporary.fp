@@ -1,0 +1,5 @@
+!!ARBfp1.0
+# expect 4:9 R1 is no array
+TEMP R0, R1;
+MOV R0, R1[0];
+END

@@ -1,0 +1,5 @@
+!!ARBfp1.0
+# expect 4:12 color is no array
+TEMP R0, R1;
+MOV result.color[0], R0;
+END

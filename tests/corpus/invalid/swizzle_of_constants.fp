@@ -1,0 +1,5 @@
+!!ARBfp1.0
+# expect 4:12 unexpected
+TEMP R0, R1;
+MOV R0, R1.01xy;
+END

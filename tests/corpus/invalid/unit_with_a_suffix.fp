@@ -1,0 +1,5 @@
+!!ARBfp1.0
+# expect 4:13 texture image unit
+TEMP R0, R1;
+TEX R0, R1, texture[0].x, RECT;
+END

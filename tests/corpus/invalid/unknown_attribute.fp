@@ -1,0 +1,5 @@
+!!ARBfp1.0
+# expect 4:9 fragment attributes are
+TEMP R0, R1;
+MOV R0, fragment.normal;
+END

@@ -1,0 +1,32 @@
+!!ARBfp1.0
+#= TEMP R0;
+#= MOV R0, fragment.color;
+#= MOV R0, fragment.color;
+#= MOV R0, fragment.color.secondary;
+#= MOV R0, fragment.texcoord[0];
+#= MOV R0, fragment.texcoord[7];
+#= MOV R0, fragment.fogcoord;
+#= MOV R0, fragment.position;
+#= MOV R0, fragment.color.x;
+#= MOV R0, fragment.color.wzyx;
+#= MOV R0, fragment.color.secondary.y;
+#= MOV R0, -fragment.texcoord[1].x;
+#= MOV R0, fragment.texcoord[3].y;
+#= MOV R0, fragment.color.secondary;
+ATTRIB third = fragment.texcoord[3];
+ATTRIB two = fragment.color.secondary;
+TEMP R0;
+MOV R0, fragment.color;
+MOV R0, fragment.color.primary;
+MOV R0, fragment.color.secondary;
+MOV R0, fragment.texcoord;
+MOV R0, fragment.texcoord[7];
+MOV R0, fragment.fogcoord;
+MOV R0, fragment.position;
+MOV R0, fragment.color.x;
+MOV R0, fragment.color.primary.wzyx;
+MOV R0, fragment.color.secondary.g;
+MOV R0, -fragment.texcoord[1].x;
+MOV R0, third.y;
+MOV R0, two;
+END

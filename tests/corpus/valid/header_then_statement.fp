@@ -1,0 +1,4 @@
+!!ARBfp1.0TEMP R0;MOV R0,1;
+#= TEMP R0;
+#= MOV R0, {1, 1, 1, 1};
+END

@@ -1,0 +1,279 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from drawing import draw, fragment_texcoords, parameters, program, texture
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import PARAMETERS, SMALL_NUMBER, TEXCOORD_SETS, planes, program_texts, vec4
+
+from gpgpu_legacy.asm.parser import assemble
+from gpgpu_legacy.interp import machine as reference
+from gpgpu_legacy.interp.numeric import Storage
+from gpgpu_legacy.isa.ir import Program, Vec4
+from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.lower.affine import (
+    UNKNOWN,
+    Linear,
+    Unknown,
+    lookup_coordinates,
+    texel_centred,
+)
+from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.plan import (
+    Affine,
+    Binding,
+    FragmentPass,
+    ParameterValue,
+    Rect,
+    Texcoords,
+)
+
+RECT = Rect(0, 0, 4, 3)
+NAN, INF = float("nan"), float("inf")
+
+
+def a_pass(text: Program, rect: Rect = RECT, **more: object) -> FragmentPass:
+    given_fields: dict[str, object] = {"texcoords": (fragment_texcoords(0, 4, 3),), **more}
+    return FragmentPass(text, (Binding(0, "T"),), "target", rect, **given_fields)  # type: ignore[arg-type]
+
+
+def linear(constant: float, x: float = 0, y: float = 0, iteration: float = 0) -> Linear:
+    return Linear(*(Fraction(v) for v in (constant, x, y, iteration)))
+
+
+def coordinates(*lines: str, **more: object) -> tuple[object, object]:
+    """The coordinates of the last lookup, at R0 when the lines have been carried out."""
+    text = program(*lines, "TEX result.color, R0, texture[0], RECT;")
+    return lookup_coordinates(a_pass(text, **more))[-1]  # type: ignore[arg-type]
+
+
+# Forms -------------------------------------------------------------------------------------------
+
+
+def test_a_forms_value_at_a_point_of_the_rectangle_and_its_difference() -> None:
+    form = linear(1, x=2, y=-3, iteration=7)
+    assert form.at(0, 0) == 1
+    assert form.at(4, 3) == 1 + 8 - 9
+    assert form - linear(0.5, x=2, y=-3, iteration=7) == linear(0.5)
+    assert (form - form).is_constant  # type: ignore[union-attr]
+    assert not form.is_constant
+
+
+def test_a_fragments_own_place_is_x_and_y() -> None:
+    assert coordinates("MOV R0, fragment.texcoord[0];") == (linear(0, x=1), linear(0, y=1))
+
+
+def test_moving_adding_and_scaling_keep_a_form() -> None:
+    found = coordinates(
+        "PARAM p = {0.5, 2, 0, 0};",
+        "MAD R0, fragment.texcoord[0].yxzw, p.yyyy, -p.xyzw;",
+        "ADD R0.x, R0, R0.y;",
+    )
+    assert found == (linear(-2.5, x=2, y=2), linear(-2, x=2))
+
+
+def test_a_product_of_two_that_vary_is_unknown_and_of_one_is_not() -> None:
+    s, t = coordinates(
+        "MOV R1, fragment.texcoord[0];", "MUL R0.x, R1.x, R1.y;", "MUL R0.y, 3, R1.y;"
+    )
+    assert isinstance(s, Unknown)
+    assert t == linear(0, y=3)
+
+
+def test_saturated_and_looked_up_values_are_unknown() -> None:
+    s, t = coordinates("TEX R0, fragment.texcoord[0], texture[0], RECT;", "MOV_SAT R0.y, 0.5;")
+    assert isinstance(s, Unknown)
+    assert isinstance(t, Unknown)
+
+
+def test_masked_components_keep_what_they_were() -> None:
+    assert coordinates("MOV R0, 2;", "MOV R0.y, 7;") == (linear(2), linear(7))
+
+
+def test_temporaries_begin_as_the_machine_has_them() -> None:
+    assert coordinates() == (linear(0), linear(0))
+
+
+def test_sets_and_parameters_that_are_not_given_have_their_defaults() -> None:
+    found = coordinates(
+        "MOV R0.x, fragment.texcoord[5].w;", "ADD R0.y, program.local[3], program.env[3];"
+    )
+    assert found == (linear(1), linear(0))
+
+
+def test_the_window_position_begins_at_the_rectangles_corner() -> None:
+    moved = {"rect": Rect(2, 7, 2, 1), "texcoords": ()}
+    found = coordinates("MOV R0, fragment.position;", **moved)
+    assert found == (linear(2, x=1), linear(7, y=1))
+    s, _ = coordinates("MOV R0, fragment.position.z;", **moved)
+    assert isinstance(s, Unknown) or s == linear(0.5)
+
+
+def test_numbers_that_change_from_pass_to_pass_are_in_the_form() -> None:
+    found = coordinates(
+        "ADD R0, program.local[1], program.env[1];",
+        locals=(ParameterValue(1, (Affine(0.5, 4.0), 1.0, 0.0, 0.0)),),
+        env=(ParameterValue(1, (1.0, Affine(0.0, -2.0), 0.0, 0.0)),),
+    )
+    assert found == (linear(1.5, iteration=4), linear(1, iteration=-2))
+
+
+def test_a_coordinate_set_that_moves_from_pass_to_pass_is_in_the_form() -> None:
+    def corner(x: float) -> tuple[Affine | float, ...]:
+        return (Affine(x, 8.0), 2.5, 0.0, 1.0)
+
+    moving = Texcoords(0, (corner(0.0), corner(4.0), corner(4.0), corner(0.0)))  # type: ignore[arg-type]
+    found = coordinates("MOV R0, fragment.texcoord[0];", texcoords=(moving,))
+    assert found == (linear(0, x=1, iteration=8), linear(2.5))
+
+
+def test_a_slope_that_changes_from_pass_to_pass_is_unknown() -> None:
+    near, far = (0.5, 0.5, 0.0, 1.0), (Affine(4.5, 4.0), 0.5, 0.0, 1.0)
+    steeper = Texcoords(0, (near, far, far, near))
+    s, t = coordinates("MOV R0, fragment.texcoord[0];", texcoords=(steeper,))
+    assert isinstance(s, Unknown)
+    assert t == linear(0.5)
+
+
+@pytest.mark.parametrize("value", [NAN, INF, -INF])
+def test_what_is_not_finite_is_unknown(value: float) -> None:
+    s, _ = coordinates("MOV R0, program.local[0];", locals=parameters({0: (value, 0.0, 0.0, 0.0)}))
+    assert isinstance(s, Unknown)
+
+
+def test_there_is_a_pair_of_coordinates_for_each_lookup_in_program_order() -> None:
+    text = program(
+        "TEX R1, fragment.texcoord[0], texture[0], RECT;",
+        "TEX R2, -fragment.texcoord[0].yxzw, texture[0], RECT;",
+        "TEX R3, R1, texture[0], RECT;",
+    )
+    one, two, three = lookup_coordinates(a_pass(text))
+    assert one == (linear(0, x=1), linear(0, y=1))
+    assert two == (linear(0, y=-1), linear(0, x=-1))
+    assert all(isinstance(value, Unknown) for value in three)
+
+
+@st.composite
+def moving(draw: st.DrawFn) -> Affine:
+    return Affine(draw(SMALL_NUMBER), draw(SMALL_NUMBER))
+
+
+NO_LOOKUPS = sorted(name for name, row in OPCODES.items() if row.evaluate is not None)
+
+
+@given(
+    program_texts(numbers=SMALL_NUMBER, most=6, among=NO_LOOKUPS),
+    st.data(),
+)
+@settings(max_examples=100)
+def test_a_known_form_is_what_the_machine_computes(text: str, data: st.DataObject) -> None:
+    """Random programs with a lookup at each register: their forms, evaluated exactly at each
+    fragment of some iterations, are what the NumPy machine puts in the register."""
+    rect = Rect(data.draw(st.integers(0, 3)), data.draw(st.integers(0, 3)), 3, 2)
+    sets = data.draw(st.lists(st.integers(0, TEXCOORD_SETS - 1), unique=True))
+    numbers = st.one_of(SMALL_NUMBER, moving())
+    vectors = st.dictionaries(st.integers(0, PARAMETERS - 1), vec4(numbers))  # type: ignore[arg-type]
+    given_pass = FragmentPass(
+        assemble(text),
+        (Binding(0, "T"),),
+        "target",
+        rect,
+        tuple(data.draw(planes(n, rect)) for n in sets),
+        parameters(data.draw(vectors)),
+        parameters(data.draw(vectors)),
+    )
+    for name in given_pass.program.temporaries:
+        lines = text.removesuffix("END\n") + f"TEX result.color, {name}, texture[0], RECT;\nEND\n"
+        probe = replace(given_pass, program=assemble(lines))
+        [(s, t)] = lookup_coordinates(probe, iterations=4)
+        shown = text.removesuffix("END\n") + f"MOV result.color, {name};\nEND\n"
+        for iteration in (0, 3):
+            run = at_iteration(replace(given_pass, program=assemble(shown)), iteration)
+            assert isinstance(run, FragmentPass)
+            found = texels_of(run)
+            for component, form in enumerate((s, t)):
+                if isinstance(form, Linear):
+                    assert_form(form, found[..., component], rect, iteration)
+
+
+def texels_of(each: FragmentPass) -> np.ndarray:
+    target = Storage(texture("target", 8, 8, RGBA32F))
+    reference.run_fragment_pass(each, {"target": target, "T": Storage(texture("T", 1, 1, RGBA32F))})
+    return np.stack(target.planes, axis=-1)
+
+
+def assert_form(form: Linear, found: np.ndarray, rect: Rect, iteration: int) -> None:
+    for y in range(rect.height):
+        for x in range(rect.width):
+            exact = (
+                form.constant
+                + form.x * (Fraction(2 * x + 1) / 2)
+                + form.y * (Fraction(2 * y + 1) / 2)
+                + form.iteration * iteration
+            )
+            value = float(found[rect.y + y, rect.x + x])
+            assert Fraction(value) == exact, "float32 holds every value of a known form"
+
+
+# Texel centres -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "form",
+    [linear(0.5), linear(-7.5), linear(0, x=1), linear(0, y=1), linear(3, x=1), linear(0.5, y=2),
+     linear(0, x=-1), linear(0.5, x=1, y=1), linear(0.5, iteration=32), linear(8192, x=1),
+     linear(0, x=3, iteration=-1), linear(0.5, x=2, y=-4, iteration=8)],
+)  # fmt: skip
+def test_half_a_texel_on_with_whole_steps_is_a_centre(form: Linear) -> None:
+    assert texel_centred(form)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [linear(0), linear(1), linear(0.25), linear(0.5, x=1), linear(0, x=2), linear(0, x=1, y=1),
+     linear(0.5, x=0.5), linear(0, x=1, iteration=0.5), linear(0, x=0.75), linear(0.25, x=0.5),
+     linear(0.5, iteration=1.5), UNKNOWN],
+)  # fmt: skip
+def test_anything_else_is_none(form: Linear | Unknown) -> None:
+    assert not texel_centred(form)
+
+
+@given(st.tuples(*[st.integers(-12, 12).map(lambda i: i / 4)] * 4))
+def test_centred_means_half_after_the_point_in_every_fragment(numbers: Vec4) -> None:
+    form = linear(*numbers)
+    values = [
+        numbers[0] + numbers[1] * (x + 0.5) + numbers[2] * (y + 0.5) + numbers[3] * i
+        for x in range(5)
+        for y in range(5)
+        for i in range(5)
+    ]
+    assert texel_centred(form) == all(v % 1 == 0.5 for v in values)
+
+
+def test_a_centre_that_float32_cannot_hold_is_no_centre() -> None:
+    """The sum is exact in rationals; in float32 the half is lost on the way, in steps of 128."""
+    big = 2.0**30
+    text = program(
+        "ADD R0, fragment.texcoord[0], program.local[0];",
+        "ADD R0, R0, -program.local[0];",
+        "TEX result.color, R0, texture[0], RECT;",
+    )
+    each = a_pass(text, locals=parameters({0: (big, big, 0.0, 0.0)}))
+    computed = draw(
+        program(
+            "ADD R0, fragment.texcoord[0], program.local[0];",
+            "ADD result.color, R0, -program.local[0];",
+        ),
+        (4, 3),
+        texcoords=[fragment_texcoords(0, 4, 3)],
+        local={0: (big, big, 0.0, 0.0)},
+    )
+    really_centred = bool((computed[..., :2] % 1 == 0.5).all())
+    assert not really_centred
+    [(s, t)] = lookup_coordinates(each)
+    assert not (texel_centred(s) and texel_centred(t))

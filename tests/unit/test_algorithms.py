@@ -1,0 +1,520 @@
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from drawing import assert_same_bits
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from products import (
+    F32,
+    METHODS_AND_WAYS,
+    as_multiplied,
+    assert_within_the_bound,
+    eight_bit_product,
+    fragment_passes,
+    options_of,
+    plan_of,
+    random_operands,
+    ways,
+)
+
+from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.asm.printer import disassemble
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.formats import FORMATS, UNORM8
+from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Plan
+from gpgpu_legacy.runtime.executor import find_executor
+
+NUMPY = find_executor("numpy")
+NAN, INF = float("nan"), float("inf")
+
+# Square, thin, odd, prime, 1×1; smaller than b, equal to it, larger, and no multiple of it.
+SHAPES = [
+    (1, 1, 1), (1, 7, 1), (7, 1, 7), (1, 1, 9), (9, 1, 1), (2, 2, 2), (4, 4, 4), (8, 8, 8),
+    (16, 16, 16), (13, 17, 11), (3, 64, 2), (31, 2, 5), (5, 8, 33), (12, 24, 6), (6, 31, 6),
+]  # fmt: skip
+
+
+def product(plan: Plan, operands: dict[str, F32]) -> F32:
+    return NUMPY.run(plan, operands).outputs["C"]
+
+
+def check(method: Method, shape: tuple[int, int, int], options: Options, seed: int = 1) -> Plan:
+    plan = plan_of(method, shape, options)
+    operands = random_operands(plan, seed)
+    a, b = as_multiplied(operands, options)
+    assert (a.shape, b.shape) == ((shape[0], shape[1]), (shape[1], shape[2]))
+    assert_within_the_bound(product(plan, operands), a, b, fragment_passes(plan))
+    return plan
+
+
+# Products ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_products_of_many_shapes(
+    method: Method, way: Accumulate | None, shape: tuple[int, int, int]
+) -> None:
+    check(method, shape, options_of(method, way))
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 32, 100])
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_blocks_of_many_sizes(method: Method, way: Accumulate | None, block: int) -> None:
+    check(method, (9, 70, 8), options_of(method, way, block))
+
+
+@pytest.mark.parametrize(("a", "b"), [(True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 6, 3), (13, 22, 17)], ids=str)
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_transposed_operands(
+    method: Method, way: Accumulate | None, shape: tuple[int, int, int], a: bool, b: bool
+) -> None:
+    check(method, shape, options_of(method, way, transpose_a=a, transpose_b=b))
+
+
+@pytest.mark.parametrize("largest", [4, 5, 7, 8, 16])
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_matrices_larger_than_the_largest_texture_are_cut(
+    method: Method, way: Accumulate | None, largest: int
+) -> None:
+    shape = (19, 37, 23)
+    plan = check(method, shape, options_of(method, way, largest_texture=largest))
+    sizes = [max(t.extent.width, t.extent.height) for t in plan.textures]
+    assert max(sizes) <= largest
+    texel_elements = {t.format.channels for t in plan.textures}.pop()
+    split = 2 if texel_elements == 4 else 1
+    assert len(plan.outputs) >= -(-19 // (largest * split)) * -(-23 // (largest * split))
+
+
+@pytest.mark.parametrize(("a", "b"), [(True, False), (False, True), (True, True)])
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_transposed_operands_are_cut_as_they_are_given(
+    method: Method, way: Accumulate | None, a: bool, b: bool
+) -> None:
+    options = options_of(method, way, largest_texture=8, transpose_a=a, transpose_b=b)
+    plan = check(method, (19, 37, 23), options)
+    assert max(max(t.extent.width, t.extent.height) for t in plan.textures) <= 8
+
+
+@given(st.data())
+@settings(max_examples=80)
+def test_any_product(data: st.DataObject) -> None:
+    method = data.draw(st.sampled_from(methods()))
+    way = data.draw(st.sampled_from(ways(method)))
+    shape = data.draw(st.tuples(*[st.integers(1, 20)] * 3))
+    block = data.draw(st.integers(1, 9))
+    options = options_of(
+        method,
+        way,
+        block,
+        transpose_a=data.draw(st.booleans()),
+        transpose_b=data.draw(st.booleans()),
+        largest_texture=data.draw(st.integers(block, 24)),
+    )
+    check(method, shape, options, data.draw(st.integers(0, 99)))
+
+
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_the_larger_terms_of_a_sum_do_not_hide_in_the_bound(
+    method: Method, way: Accumulate | None
+) -> None:
+    """Whole numbers that float32 holds: every sum is exact, so nothing may be off at all."""
+    plan = plan_of(method, (7, 50, 9), options_of(method, way))
+    operands = {
+        name: np.round(values * 200) for name, values in random_operands(plan, seed=4).items()
+    }
+    a, b = (operands[name].astype(np.int64) for name in "AB")
+    assert (product(plan, operands) == a @ b).all()
+
+
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_the_sum_is_taken_in_order(method: Method, way: Accumulate | None) -> None:
+    """2²⁴ + 1 - 2²⁴ is 0 in float32 from left to right, and 1 in another order."""
+    plan = plan_of(method, (1, 3, 1), options_of(method, way, block=3))
+    a = np.array([[2.0**24, 1.0, -(2.0**24)]], np.float32)
+    assert product(plan, {"A": a, "B": np.ones((3, 1), np.float32)}).tolist() == [[0.0]]
+
+
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_nan_and_infinity_go_through(method: Method, way: Accumulate | None) -> None:
+    plan = plan_of(method, (5, 6, 4), options_of(method, way, block=2))
+    operands = random_operands(plan)
+    operands["A"][0, 3], operands["A"][2, 5] = np.nan, np.inf
+    operands["B"][1, 0], operands["B"][5, 3] = -np.inf, 0.0
+    found = product(plan, operands)
+    with np.errstate(all="ignore"):
+        expected = operands["A"].astype(np.float64) @ operands["B"].astype(np.float64)
+    assert (np.isnan(found) == np.isnan(expected)).all()
+    assert (np.isinf(found) == np.isinf(expected)).all()
+    infinite = np.isinf(expected)
+    assert (found[infinite] == expected[infinite]).all()
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_an_overflowing_sum_is_infinite(method: Method, way: Accumulate | None) -> None:
+    plan = plan_of(method, (2, 4, 2), options_of(method, way, block=2))
+    full = np.full((2, 4), 3e19, np.float32)
+    assert np.isposinf(product(plan, {"A": full, "B": full.T.copy()})).all()
+
+
+@pytest.mark.parametrize(
+    "shape", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 4), (0, 0, 0), (0, 5, 0)], ids=str
+)
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_a_dimension_of_zero_gives_the_empty_or_zero_product(
+    method: Method, way: Accumulate | None, transposed: bool, shape: tuple[int, int, int]
+) -> None:
+    options = options_of(method, way, transpose_a=transposed)
+    plan = plan_of(method, shape, options)
+    found = product(plan, random_operands(plan))
+    assert found.shape == (shape[0], shape[2])
+    assert found.dtype == np.float32
+    assert (found == 0).all()
+    assert not plan.steps
+
+
+# Padding -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_what_is_outside_a_matrix_is_padded_with_zeros_and_never_shown(
+    method: Method, way: Accumulate | None
+) -> None:
+    """Each element in the texel and channel that its place gives it; every other texel is 0."""
+    shape, options = (5, 7, 3), options_of(method, way)
+    plan = plan_of(method, shape, options)
+    operands = random_operands(plan, low=1.0, high=2.0)
+    seen: dict[str, F32] = {}
+
+    def look(number: int, each: object, read: object) -> None:
+        if number == 0:
+            seen.update({i.matrix: read(i.texture) for i in plan.inputs})  # type: ignore[operator]
+
+    found = NUMPY.run(plan, operands, observer=look).outputs["C"]
+    assert found.shape == (5, 3)
+    for name, texels in seen.items():
+        matrix = operands[name]
+        assert (texels != 0).sum() == matrix.size
+        np.testing.assert_allclose(texels.sum(dtype=float), matrix.sum(dtype=float), rtol=1e-12)
+
+
+def test_two_products_that_differ_in_padding_alone_agree() -> None:
+    """A block that divides the sum and one that does not: the same elements are added."""
+    method = find_method("hall-carr-hart-single")
+    exact = plan_of(method, (4, 6, 4), options_of(method, Accumulate.COPY, block=6))
+    padded = plan_of(method, (4, 6, 4), options_of(method, Accumulate.COPY, block=10))
+    operands = random_operands(exact)
+    assert_same_bits(product(padded, operands), product(exact, operands))
+
+
+# Transposition -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("largest", [8192, 4])
+@pytest.mark.parametrize("method", methods(), ids=lambda m: m.name)
+def test_transposition_moves_no_texel(method: Method, largest: int) -> None:
+    """Transposed or not, a given matrix makes the same textures with the same texels in them."""
+
+    def textures(given_as: str, options: Options) -> list[F32]:
+        plan = plan_of(method, (8, 8, 8), replace(options, largest_texture=largest))
+        operands = random_operands(plan, seed=3)
+        seen: list[F32] = []
+
+        def look(number: int, each: object, read: object) -> None:
+            if number == 0:
+                names = sorted(i.texture for i in plan.inputs if i.matrix == given_as)
+                seen.extend(read(name) for name in names)  # type: ignore[operator]
+
+        NUMPY.run(plan, operands, observer=look)
+        return seen
+
+    plain, turned = options_of(method), options_of(method, transpose_a=True, transpose_b=True)
+    for name in "AB":
+        straight, across = textures(name, plain), textures(name, turned)
+        key = [sorted(each.tobytes() for each in found) for found in (straight, across)]
+        assert key[0] == key[1]
+        assert len(straight) == (1 if largest > 8 else len(straight))
+
+
+@pytest.mark.parametrize("method", methods(), ids=lambda m: m.name)
+def test_a_transposed_operands_texture_is_the_given_matrix(method: Method) -> None:
+    plan = plan_of(method, (4, 6, 8), options_of(method, transpose_a=True, transpose_b=True))
+    assert [(m.rows, m.columns) for m in plan.operands] == [(6, 4), (8, 6)]
+    split = 2 if plan.textures[0].format.channels == 4 else 1
+    assert plan.texture("A").extent.width == 4 // split
+    assert plan.texture("B").extent.height == 8 // split
+
+
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_transposition_adds_no_pass_and_no_instruction(
+    method: Method, way: Accumulate | None
+) -> None:
+    plain = plan_of(method, (8, 8, 8), options_of(method, way))
+    turned = plan_of(method, (8, 8, 8), options_of(method, way, transpose_a=True, transpose_b=True))
+    assert len(turned.steps) == len(plain.steps)
+    assert fragment_passes(turned) == fragment_passes(plain)
+    lengths = [[len(p.instructions) for p in plan.programs()] for plan in (plain, turned)]
+    assert lengths[0] == lengths[1]
+
+
+# Accumulating ------------------------------------------------------------------------------------
+
+
+def kinds(plan: Plan) -> set[type]:
+    return {type(each) for _, each in plan.weighted_passes()}
+
+
+@pytest.mark.parametrize("name", ["hall-carr-hart-single", "hall-carr-hart-multi"])
+def test_the_three_ways_differ_as_they_are_named(name: str) -> None:
+    method, shape = find_method(name), (8, 24, 8)
+    plans = {way: plan_of(method, shape, options_of(method, way)) for way in Accumulate}
+    copied = plans[Accumulate.COPY]
+    copies = sum(n for n, each in copied.weighted_passes() if isinstance(each, CopyPass))
+    assert copies == fragment_passes(copied)
+    assert CopyPass not in kinds(plans[Accumulate.PING_PONG]) | kinds(plans[Accumulate.BLEND])
+    for way, plan in plans.items():
+        drawn = [each for _, each in plan.weighted_passes() if isinstance(each, FragmentPass)]
+        blends = {each.blend.value for each in drawn}
+        assert blends == ({"add"} if way is Accumulate.BLEND else {"none"})
+        reads_f = any(len(each.bindings) == 3 for each in drawn)
+        assert reads_f == (way is not Accumulate.BLEND)
+    targets = {e.target for _, e in plans[Accumulate.PING_PONG].weighted_passes()}
+    assert len(targets) == 2
+
+
+@pytest.mark.parametrize("passes", range(1, 6))
+@pytest.mark.parametrize("name", ["hall-carr-hart-single", "hall-carr-hart-multi"])
+def test_ping_pong_ends_in_the_right_texture(name: str, passes: int) -> None:
+    method = find_method(name)
+    split = 2 if name.endswith("multi") else 1
+    plan = check(method, (4, 4 * passes * split, 4), options_of(method, Accumulate.PING_PONG))
+    assert fragment_passes(plan) == passes
+
+
+# 8 bits ------------------------------------------------------------------------------------------
+
+LARSON = find_method("larson-mcallister")
+UNORM = Options(texture_format=UNORM8.name)
+
+
+def eight_bits(a: F32, b: F32, **more: object) -> F32:
+    options = replace(UNORM, **more)  # type: ignore[arg-type]
+    m, l, n = a.shape[0], a.shape[1], b.shape[1]  # noqa: E741
+    given_a, given_b = (a.T if options.transpose_a else a), (b.T if options.transpose_b else b)
+    return product(plan_of(LARSON, (m, l, n), options), {"A": given_a, "B": given_b})
+
+
+def levels(values: object) -> F32:
+    return (np.asarray(values) / 255).astype(np.float32)
+
+
+def test_all_products_of_two_bytes() -> None:
+    """round(p·q / 255) for all 65 536 pairs; none is a tie, for 2pq = 255(2k + 1) is odd."""
+    p = np.arange(256)
+    found = np.round(eight_bits(levels(p[:, None]), levels(p[None, :])) * 255.0).astype(int)
+    assert (found == (2 * np.outer(p, p) + 255) // 510).all()
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_eight_bit_products_are_an_integer_model_of_2001(data: st.DataObject) -> None:
+    m, l, n = (data.draw(st.integers(1, 6)) for _ in range(3))  # noqa: E741
+    rng = np.random.default_rng(data.draw(st.integers(0, 999)))
+    high = data.draw(st.sampled_from((20, 120, 255)))
+    a, b = levels(rng.integers(0, high + 1, (m, l))), levels(rng.integers(0, high + 1, (l, n)))
+    turned = {
+        "transpose_a": data.draw(st.booleans()),
+        "transpose_b": data.draw(st.booleans()),
+        "largest_texture": data.draw(st.integers(1, 8)),
+    }
+    assert_same_bits(eight_bits(a, b, **turned), eight_bit_product(a, b))
+
+
+def test_eight_bit_sums_stop_at_white_and_values_between_levels_are_rounded() -> None:
+    ones = np.ones((2, 3), np.float32)
+    assert (eight_bits(ones, ones.T.copy()) == 1.0).all()
+    rng = np.random.default_rng(7)
+    a, b = rng.random((6, 9), np.float32), rng.random((9, 5), np.float32)
+    assert_same_bits(eight_bits(a, b), eight_bit_product(a, b))
+
+
+# Figure 1's numbers as they are printed ----------------------------------------------------------
+
+
+def as_printed(a: F32, b: F32) -> F32:
+    shape = (a.shape[0], a.shape[1], b.shape[1])
+    return product(plan_of(LARSON, shape, Options(as_printed=True)), {"A": a, "B": b})
+
+
+def test_the_figures_literal_numbers_get_12_of_16_elements_wrong() -> None:
+    rng = np.random.default_rng(2003)
+    values = (rng.permutation(32).astype(np.float32) + 1).reshape(2, 4, 4)
+    found = as_printed(*values)
+    wrong = found != values[0] @ values[1]
+    assert wrong.sum() == 12
+    assert not wrong[:2, :2].any()
+
+
+def test_what_the_literal_numbers_draw() -> None:
+    """Corners 0…3 on four rows put their centres at 0.375, 1.125, 1.875 and 2.625."""
+    rows = [0, 1, 1, 2]
+    rng = np.random.default_rng(4)
+    a, b = (np.round(rng.random((4, 4), np.float32) * 64) for _ in range(2))
+    assert (as_printed(a, b) == (a @ b)[np.ix_(rows, rows)]).all()
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_the_smallest_sizes_as_printed(n: int) -> None:
+    """One texel is right however it is addressed; of two rows both show the first."""
+    a = np.arange(1, n * n + 1, dtype=np.float32).reshape(n, n)
+    rows = [0] * n
+    assert (as_printed(a, a) == (a @ a)[np.ix_(rows, rows)]).all()
+
+
+# Options -----------------------------------------------------------------------------------------
+
+VALUES = {
+    "block": 4,
+    "accumulate": Accumulate.BLEND,
+    "texture_format": "r32f",
+    "transpose_a": True,
+    "transpose_b": True,
+    "as_printed": True,
+    "largest_texture": 64,
+}
+REFUSED = [
+    pytest.param(m, name, id=f"{m.name}-{name}") for m in methods() for name in sorted(m.refuses)
+]
+
+
+def test_every_option_is_tried() -> None:
+    assert set(VALUES) == {f.name for f in fields(Options)}
+    assert REFUSED
+
+
+@pytest.mark.parametrize(("method", "name"), REFUSED)
+def test_an_option_that_a_method_lacks_is_refused_in_one_line(method: Method, name: str) -> None:
+    with pytest.raises(InputError) as raised:
+        method.plan(Shape(2, 2, 2), Options(**{name: VALUES[name]}))  # type: ignore[arg-type]
+    message = str(raised.value)
+    assert method.name in message
+    assert f"--{name.replace('_', '-')}" in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("method", methods(), ids=lambda m: m.name)
+def test_an_option_that_a_method_has_is_taken(method: Method) -> None:
+    for name, value in VALUES.items():
+        if name not in method.refuses and (name != "texture_format" or value in method.formats):
+            plan = method.plan(Shape(2, 2, 2), Options(**{name: value}))  # type: ignore[arg-type]
+            assert plan.steps
+
+
+@pytest.mark.parametrize("method", methods(), ids=lambda m: m.name)
+def test_bad_values_are_refused_in_one_line(method: Method) -> None:
+    bad = [Options(largest_texture=0), Options(largest_texture=-1), Options(texture_format="r5g6")]
+    bad += [Options(texture_format=name) for name in FORMATS if name not in method.formats]
+    if "block" not in method.refuses:
+        bad += [Options(block=0), Options(block=-3), Options(block=65, largest_texture=64)]
+    for options in bad:
+        with pytest.raises(InputError) as raised:
+            method.plan(Shape(2, 2, 2), options)
+        assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("method", methods(), ids=lambda m: m.name)
+def test_bad_values_are_refused_for_empty_products_too(method: Method) -> None:
+    with pytest.raises(InputError):
+        method.plan(Shape(0, 2, 2), Options(largest_texture=0))
+
+
+def test_a_matrix_has_no_negative_size() -> None:
+    with pytest.raises(InputError, match="negative"):
+        LARSON.plan(Shape(2, -1, 2))
+
+
+@pytest.mark.parametrize("method", methods(), ids=lambda m: m.name)
+def test_what_is_not_given_has_a_default(method: Method) -> None:
+    chosen = method.options(Options())
+    assert chosen.texture_format in method.formats
+    assert (chosen.block is None) == ("block" in method.refuses)
+    assert (chosen.accumulate is None) == ("accumulate" in method.refuses)
+    assert chosen.largest_texture == 8192
+
+
+def test_the_papers_block_is_the_default() -> None:
+    """ "For our tests we have chosen b = 32." """
+    for name in ("hall-carr-hart-single", "hall-carr-hart-multi"):
+        assert find_method(name).options(Options()).block == 32
+        assert find_method(name).options(Options()).accumulate is Accumulate.COPY
+
+
+# The registry ------------------------------------------------------------------------------------
+
+
+def test_the_methods_in_the_order_of_history() -> None:
+    assert [m.name for m in methods()] == [
+        "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("method", methods(), ids=lambda m: m.name)
+def test_a_method_is_found_by_its_name_and_its_aliases(method: Method) -> None:
+    for name in (method.name, *method.aliases):
+        assert find_method(name) is method
+    assert plan_of(method, (2, 2, 2), Options()).name == method.name
+
+
+def test_larson_may_be_spelled_as_his_name_is() -> None:
+    assert find_method("larsen-mcallister") is LARSON
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [("hall-carr-hart-mutli", "hall-carr-hart-multi"), ("larsson-mcallister", "larson-mcallister"),
+     ("", "larson-mcallister"), ("strassen", "hall-carr-hart-single")],
+)  # fmt: skip
+def test_an_unknown_method_is_answered_with_the_nearest(wrong: str, hint: str) -> None:
+    with pytest.raises(InputError) as raised:
+        find_method(wrong)
+    assert hint in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+# The programs, as Section 5.2 has them -----------------------------------------------------------
+
+
+def mnemonics(name: str, block: int, way: Accumulate) -> list[str]:
+    method = find_method(name)
+    [program] = plan_of(method, (2, 2, 2), options_of(method, way, block)).programs()
+    return [i.mnemonic for i in program.instructions]
+
+
+@pytest.mark.parametrize("block", [1, 2, 5, 32])
+@pytest.mark.parametrize(
+    ("name", "mads"), [("hall-carr-hart-single", 1), ("hall-carr-hart-multi", 2)]
+)
+def test_the_programs_are_made_as_the_paper_counts_them(name: str, mads: int, block: int) -> None:
+    loop = ["TEX", "TEX", *["MAD"] * mads, "ADD"] * block
+    for way in (Accumulate.COPY, Accumulate.PING_PONG):
+        assert mnemonics(name, block, way) == ["MOV"] * 3 + loop + ["TEX", "ADD"]
+    assert mnemonics(name, block, Accumulate.BLEND) == ["MOV"] * 3 + loop + ["MOV"]
+
+
+def test_the_multichannel_swizzles_are_those_of_equations_9_and_10() -> None:
+    method = find_method("hall-carr-hart-multi")
+    [program] = plan_of(method, (2, 2, 2), options_of(method, block=1)).programs()
+    mads = [line for line in disassemble(program).splitlines() if line.startswith("MAD")]
+    assert mads == ["MAD R3, R1.xxzz, R2.xyxy, R3;", "MAD R3, R1.yyww, R2.zwzw, R3;"]
+
+
+def test_larson_and_mcallister_modulate() -> None:
+    [program] = plan_of(LARSON, (2, 2, 2), Options()).programs()
+    assert [i.mnemonic for i in program.instructions] == ["TEX", "TEX", "MUL"]

@@ -1,0 +1,472 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import program_texts
+
+from gpgpu_legacy.algorithms.method import Accumulate
+from gpgpu_legacy.asm.parser import HEADER, assemble
+from gpgpu_legacy.asm.printer import disassemble
+from gpgpu_legacy.asm.shaders import load_program, shader_folder, shader_text
+from gpgpu_legacy.errors import AssemblyError
+from gpgpu_legacy.isa.ir import (
+    Attribute,
+    AttributeKind,
+    Dst,
+    Instruction,
+    Parameter,
+    ParameterDeclaration,
+    ParameterSpace,
+    Program,
+    ResultKind,
+    ResultRegister,
+    Selector,
+    Span,
+    Src,
+    Temporary,
+    TextureSource,
+    TextureTarget,
+)
+from gpgpu_legacy.isa.opcodes import (
+    OPCODES,
+    RESERVED_WORDS,
+    Cost,
+    Form,
+    Opcode,
+    Operand,
+    Shape,
+)
+
+CORPUS = Path(__file__).parent.parent / "corpus"
+VALID = sorted((CORPUS / "valid").glob("*.fp"))
+INVALID = sorted((CORPUS / "invalid").glob("*.fp"))
+X, Y, Z, W = Selector.X, Selector.Y, Selector.Z, Selector.W
+
+
+def text(*lines: str) -> str:
+    return "\n".join([HEADER, *lines, "END", ""])
+
+
+def only_instruction(*lines: str) -> Instruction:
+    [instruction] = assemble(text("TEMP R0, R1;", *lines)).instructions
+    return instruction
+
+
+def source(*lines: str) -> Src:
+    return only_instruction(*lines).srcs[0]
+
+
+def fault(of: str) -> AssemblyError:
+    with pytest.raises(AssemblyError) as raised:
+        assemble(of, name="some/where.fp")
+    return raised.value
+
+
+# The corpus --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", VALID, ids=lambda path: path.stem)
+def test_a_valid_program_is_what_its_comments_say(path: Path) -> None:
+    """Lines that begin with `#=` are the program's canonical text, written by hand."""
+    given_text = path.read_bytes().decode()
+    canonical = re.findall(r"^#= (.*?)\r?$", given_text, re.MULTILINE)
+    assert disassemble(assemble(given_text)) == text(*canonical)
+
+
+@pytest.mark.parametrize("path", VALID, ids=lambda path: path.stem)
+def test_a_valid_program_survives_being_printed(path: Path) -> None:
+    program = assemble(path.read_bytes().decode())
+    assert assemble(disassemble(program)) == program
+
+
+@pytest.mark.parametrize("path", INVALID, ids=lambda path: path.stem)
+def test_an_invalid_program_is_refused_where_it_is_wrong(path: Path) -> None:
+    """The second line says where, and a part of the message."""
+    given_text = path.read_text(encoding="utf-8")
+    match = re.match(r"!!ARBfp1\.0\n# expect (\d+):(\d+) ?(.*)\n", given_text)
+    assert match, "an invalid program begins with the header and `# expect LINE:COLUMN fragment`"
+    line, column, fragment = int(match[1]), int(match[2]), match[3]
+    error = fault(given_text)
+    assert (error.line, error.column) == (line, column), str(error)
+    assert fragment in error.problem
+
+
+def test_the_corpus_is_there() -> None:
+    assert len(VALID) > 15
+    assert len(INVALID) > 100
+
+
+# Errors ------------------------------------------------------------------------------------------
+
+
+def test_an_error_names_the_place_shows_the_line_and_points_at_it() -> None:
+    error = fault(text("TEMP R0;", "  MOV R0, R7; # why not"))
+    first, shown, caret = str(error).split("\n")
+    assert first.startswith("some/where.fp:3:11: R7 ")
+    assert shown.strip() == "MOV R0, R7; # why not"
+    assert caret.index("^") == shown.index("R7")
+    assert caret.strip() == "^"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["", " ", "\n!!ARBfp1.0\nEND", " !!ARBfp1.0\nEND", "!!arbfp1.0\nEND", "!!ARBfp2.0\nEND",
+     "!!ARBvp1.0\nEND", "# first\n!!ARBfp1.0\nEND", "\ufeff!!ARBfp1.0\nEND", "!!ARBfp1.\nEND"],
+)  # fmt: skip
+def test_nothing_but_the_header_may_begin_a_program(wrong: str) -> None:
+    error = fault(wrong)
+    assert (error.line, error.column) == (1, 1)
+    assert HEADER in error.problem
+
+
+@pytest.mark.parametrize(
+    ("cut", "place"),
+    [
+        (HEADER, (1, 11)),
+        (f"{HEADER}\nTEMP R0;", (2, 9)),
+        (f"{HEADER}\nTEMP R0;\nMOV R0,", (3, 8)),
+        (f"{HEADER}\nPARAM p = {{1,", (2, 14)),
+    ],
+)
+def test_a_program_that_stops_short_is_at_fault_at_its_end(
+    cut: str, place: tuple[int, int]
+) -> None:
+    error = fault(cut)
+    assert (error.line, error.column) == place
+    assert "end of the text" in error.problem
+
+
+def test_lines_that_end_in_cr_lf_are_one_line_each() -> None:
+    error = fault("!!ARBfp1.0\r\nTEMP R0;\r\nMOV R0, R9;\r\nEND\r\n")
+    assert (error.line, error.column) == (3, 9)
+    assert str(error).split("\n")[1].strip() == "MOV R0, R9;"
+
+
+def test_a_carriage_return_alone_ends_a_comment() -> None:
+    program = assemble(f"{HEADER}# TEMP R0;\rTEMP R1;\rMOV R1, 1;\rEND")
+    assert program.temporaries == ("R1",)
+
+
+@pytest.mark.parametrize("word", sorted(RESERVED_WORDS))
+def test_no_reserved_word_can_be_declared(word: str) -> None:
+    error = fault(text(f"TEMP {word};"))
+    assert (error.line, error.column) == (2, 6)
+    assert "reserved" in error.problem
+
+
+def test_the_reserved_words_are_those_of_the_specification() -> None:
+    """3.11.2: 33 opcodes, 32 of them with _SAT, seven statements and five bindings."""
+    saturable = (
+        "ABS ADD CMP COS DP3 DP4 DPH DST EX2 FLR FRC LG2 LIT LRP MAD MAX MIN MOV MUL POW RCP RSQ "
+        "SIN SCS SGE SLT SUB SWZ TEX TXB TXP XPD"
+    )
+    others = "ALIAS ATTRIB END KIL OPTION OUTPUT PARAM TEMP fragment program result state texture"
+    plain = set(saturable.split(" "))
+    assert len(plain) == 32
+    assert plain | {f"{name}_SAT" for name in plain} | set(others.split(" ")) == RESERVED_WORDS
+
+
+# What text means ---------------------------------------------------------------------------------
+
+
+def test_a_program_in_full() -> None:
+    program = assemble(
+        text(
+            "TEMP R0;",
+            "PARAM s = program.local[2];",
+            "  TEX_SAT R0.xw, -fragment.texcoord[1].yxzw, texture[3], RECT;",
+            "MAD result.color, R0.x, s, {1, 2};",
+        )
+    )
+    place = Attribute(AttributeKind.TEXCOORD, 1)
+    local = Parameter(ParameterSpace.LOCAL, 2, name="s")
+    look = Instruction(
+        "TEX",
+        Dst(Temporary("R0"), (True, False, False, True)),
+        (Src(place, (Y, X, Z, W), (True,) * 4),),
+        TextureSource(3, TextureTarget.RECT),
+        saturate=True,
+    )
+    add = Instruction(
+        "MAD",
+        Dst(ResultRegister(ResultKind.COLOR)),
+        (
+            Src(Temporary("R0"), (X, X, X, X)),
+            Src(local),
+            Src(Parameter(ParameterSpace.CONSTANT, value=(1.0, 2.0, 0.0, 1.0))),
+        ),
+    )
+    declared = (ParameterDeclaration("s", (local,), is_array=False),)
+    assert program == Program((look, add), ("R0",), declared)
+    assert [i.span for i in program.instructions] == [Span(4, 3), Span(5, 1)]
+    assert program.texture_units == {3: TextureTarget.RECT}
+    assert program.texcoord_sets == (1,)
+    assert program.parameter_indices(ParameterSpace.LOCAL) == (2,)
+    assert program.parameter_indices(ParameterSpace.ENV) == ()
+
+
+def test_a_program_that_was_loaded_knows_where_it_came_from() -> None:
+    named = assemble(text("TEMP R0;"), name="one.fp")
+    assert named.name == "one.fp"
+    assert named == assemble(text("TEMP R0;"), name="other.fp")
+
+
+def test_where_an_instruction_stands_is_no_part_of_what_it_is() -> None:
+    assert assemble(text("TEMP R0;", "MOV R0, 1;")) == assemble(text("TEMP R0;  MOV\nR0,1 ;"))
+
+
+def test_the_range_0_to_3_is_no_number() -> None:
+    [declaration] = assemble(text("PARAM p[] = { program.env[0..3] };")).parameters
+    assert [p.index for p in declaration.parameters] == [0, 1, 2, 3]
+    assert declaration.is_array
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [("0", 0.0), ("12", 12.0), (".5", 0.5), ("1.", 1.0), ("1e-3", 0.001), ("1.5E2", 150.0),
+     (".25e+2", 25.0), ("2.e1", 20.0), ("007", 7.0)],
+)  # fmt: skip
+def test_numbers(written: str, value: float) -> None:
+    assert source(f"MOV R0, {written};").register == Parameter(
+        ParameterSpace.CONSTANT, value=(value,) * 4
+    )
+
+
+def test_the_sign_of_a_bare_number_is_the_operands() -> None:
+    minus = source("MOV R0, -2;")
+    assert minus.negate == (True,) * 4
+    assert minus.register == Parameter(ParameterSpace.CONSTANT, value=(2.0,) * 4)
+
+
+# Printing ----------------------------------------------------------------------------------------
+
+
+@given(program_texts())
+def test_random_programs_survive_being_printed(given_text: str) -> None:
+    program = assemble(given_text)
+    printed = disassemble(program)
+    assert assemble(printed) == program
+    assert disassemble(assemble(printed)) == printed
+
+
+SHADERS = sorted(p.relative_to(shader_folder()).as_posix() for p in shader_folder().rglob("*.fp*"))
+
+
+def choices(path: str) -> list[dict[str, int | str | bool]]:
+    if not path.endswith(".j2"):
+        return [{}]
+    return [
+        {"block": b, "accumulate": way.value, "transpose_a": a, "transpose_b": not a}
+        for b in (1, 2, 5, 32)
+        for way in Accumulate
+        for a in (False, True)
+    ]
+
+
+@pytest.mark.parametrize("path", SHADERS)
+def test_the_shaders_survive_being_printed(path: str) -> None:
+    for parameters in choices(path):
+        program = load_program(path, **parameters)
+        assert assemble(disassemble(program)) == program
+
+
+def test_there_are_shaders() -> None:
+    assert len(SHADERS) >= 3
+
+
+@pytest.mark.parametrize("path", SHADERS)
+def test_a_shader_is_tied_to_the_paper_line_by_line(path: str) -> None:
+    """Each instruction's line has a comment, save the packed addition that the loop is made of."""
+    for parameters in choices(path):
+        for line in shader_text(path, **parameters).splitlines():
+            code, _, comment = line.partition("#")
+            if code.strip() in ("", HEADER, "END") or code.startswith(("TEMP", "ADD R0, R0, step")):
+                continue
+            assert comment.strip(), line
+
+
+def test_a_negative_zero_stays_negative() -> None:
+    [declaration] = assemble(disassemble(assemble(text("PARAM p = {-0.0, 0.0};")))).parameters
+    assert [str(v) for v in declaration.parameters[0].value] == ["-0.0", "0.0", "0.0", "1.0"]
+
+
+def test_a_number_too_large_for_a_float_is_an_infinity_that_can_be_printed() -> None:
+    program = assemble(text("PARAM p = 1e999;"))
+    assert assemble(disassemble(program)) == program
+
+
+# Any text ----------------------------------------------------------------------------------------
+
+_TOKENS = re.compile(
+    r"[A-Za-z_$][\w$]*"
+    r"|\d+\.(?!\.)\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|\d+(?:[eE][+-]?\d+)?"
+    r"|\.\.|\S"
+)
+_SPACES = st.sampled_from((" ", "\n", "\t", "\r\n", "  ", "# a comment; END\n", "#\r"))
+
+
+@given(program_texts(most=4), st.data())
+def test_space_between_tokens_means_nothing(given_text: str, data: st.DataObject) -> None:
+    tokens = _TOKENS.findall(given_text.removeprefix(HEADER))
+    spread = HEADER + "".join(data.draw(_SPACES) + token for token in tokens)
+    assert assemble(spread) == assemble(given_text)
+
+
+@given(program_texts(most=3), st.data())
+@settings(max_examples=150)
+def test_any_text_assembles_or_is_refused_with_a_place_in_it(
+    given_text: str, data: st.DataObject
+) -> None:
+    at = data.draw(st.integers(len(HEADER), len(given_text)))
+    until = data.draw(st.integers(at, min(at + 6, len(given_text))))
+    instead = data.draw(st.text(" ;,.{}[]-+#0123ex\n@éRMOVTEMP", max_size=4))
+    changed = given_text[:at] + instead + given_text[until:]
+    try:
+        program = assemble(changed)
+    except AssemblyError as error:
+        lines = changed.split("\n")
+        assert 1 <= error.line <= len(lines)
+        assert 1 <= error.column <= len(lines[error.line - 1]) + 1
+    else:
+        assert assemble(disassemble(program)) == program
+
+
+# Shapes that no opcode of the table need have yet ------------------------------------------------
+
+
+def add_row(monkeypatch: pytest.MonkeyPatch, mnemonic: str, shape: Shape, **more: object) -> None:
+    row = Opcode(mnemonic, shape, Form.VECTOR, Cost.ARITHMETIC, None, "", "", **more)  # type: ignore[arg-type]
+    monkeypatch.setitem(OPCODES, mnemonic, row)
+
+
+def round_trip(line: str) -> Instruction:
+    program = assemble(text("TEMP R0, R1;", line))
+    assert assemble(disassemble(program)) == program
+    [instruction] = program.instructions
+    return instruction
+
+
+def test_a_scalar_operand_selects_one_component(monkeypatch: pytest.MonkeyPatch) -> None:
+    add_row(monkeypatch, "RCP", Shape.SCALAR_OP)
+    instruction = round_trip("RCP_SAT R0.xy, -R1.b;")
+    assert instruction == Instruction(
+        "RCP",
+        Dst(Temporary("R0"), (True, True, False, False)),
+        (Src(Temporary("R1"), (Z, Z, Z, Z), (True,) * 4),),
+        saturate=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("operand", "column"), [("R1", 9), ("R1.xyzw", 12), ("R1.xxxx", 12), ("R1.xy", 12)]
+)
+def test_a_scalar_operand_needs_exactly_one_letter(
+    monkeypatch: pytest.MonkeyPatch, operand: str, column: int
+) -> None:
+    add_row(monkeypatch, "RCP", Shape.SCALAR_OP)
+    error = fault(text("TEMP R0, R1;", f"RCP R0, {operand};"))
+    assert (error.line, error.column) == (3, column)
+
+
+def test_a_vector_in_braces_can_be_a_scalar_operand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """scalarSrcReg is an optional sign, any source register and a suffix of one component."""
+    add_row(monkeypatch, "RCP", Shape.SCALAR_OP)
+    assert round_trip("RCP R0, {1, 2, 3, 4}.w;").srcs[0].swizzle == (W, W, W, W)
+
+
+def test_two_scalar_operands(monkeypatch: pytest.MonkeyPatch) -> None:
+    add_row(monkeypatch, "POW", Shape.BINARY_SCALAR_OP)
+    instruction = round_trip("POW R0, R1.x, -program.local[1].w;")
+    assert [src.swizzle for src in instruction.srcs] == [(X, X, X, X), (W, W, W, W)]
+    assert instruction.srcs[1].negate == (True,) * 4
+    assert fault(text("TEMP R0;", "POW R0, R0.x;")).problem.startswith("POW takes 3 operands")
+
+
+def test_an_extended_swizzle_mixes_components_constants_and_signs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    add_row(monkeypatch, "SWZ", Shape.SWIZZLE_OP)
+    expected = Src(
+        Temporary("R1"),
+        (Selector.ZERO, Selector.ONE, X, Z),
+        (False, True, True, False),
+    )
+    assert round_trip("SWZ R0, R1, 0, -1, -x, +z;").srcs == (expected,)
+    assert round_trip("SWZ R0, R1, 0, -1, -r, b;").srcs == (expected,)
+
+
+@pytest.mark.parametrize("register", ["{1, 2, 3, 4}", "2.5", "fragment.color", "program.env[1]"])
+def test_an_extended_swizzle_reads_any_source_register(
+    monkeypatch: pytest.MonkeyPatch, register: str
+) -> None:
+    """srcReg is an attribute, a temporary or a parameter, and a constant in place is one."""
+    add_row(monkeypatch, "SWZ", Shape.SWIZZLE_OP)
+    assert round_trip(f"SWZ R0, {register}, w, 0, -x, 1;").srcs[0].negate[2]
+
+
+@pytest.mark.parametrize(
+    ("operands", "column"),
+    [
+        ("-R1, x, y, z, w", 9),  # the signs are the selectors'
+        ("R1.x, x, y, z, w", 9),
+        ("R1, x, y, z", 1),
+        ("R1, x, y, z, w, x", 1),
+        ("R1, 2, y, z, w", 13),
+        ("R1, q, y, z, w", 13),
+        ("R1, xy, y, z, w", 13),
+        ("R1, 01, y, z, w", 13),
+        ("R1, {0}, y, z, w", 13),
+        ("R1, x, g, z, w", 16),  # xyzw and rgba do not mix
+    ],
+)
+def test_what_no_extended_swizzle_is(
+    monkeypatch: pytest.MonkeyPatch, operands: str, column: int
+) -> None:
+    add_row(monkeypatch, "SWZ", Shape.SWIZZLE_OP)
+    error = fault(text("TEMP R0, R1;", f"SWZ R0, {operands};"))
+    assert (error.line, error.column) == (3, column)
+
+
+def test_a_kill_has_no_destination_and_does_not_saturate(monkeypatch: pytest.MonkeyPatch) -> None:
+    add_row(monkeypatch, "KIL", Shape.KILL_OP, saturable=False)
+    assert round_trip("KIL -R1.wzyx;") == Instruction(
+        "KIL", None, (Src(Temporary("R1"), (W, Z, Y, X), (True,) * 4),)
+    )
+    assert "KIL_SAT" in fault(text("TEMP R1;", "KIL_SAT R1;")).problem
+
+
+@given(data=st.data())
+@settings(max_examples=40)
+def test_random_programs_with_rows_of_every_shape(data: st.DataObject) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for number, shape in enumerate(Shape):
+            add_row(patch, f"OP{number}", shape, saturable=shape is not Shape.KILL_OP)
+        program = assemble(data.draw(program_texts()))
+        assert assemble(disassemble(program)) == program
+
+
+@pytest.mark.parametrize("shape", Shape, ids=lambda shape: shape.name)
+def test_a_wrong_number_of_operands_is_counted_for_every_shape(
+    monkeypatch: pytest.MonkeyPatch, shape: Shape
+) -> None:
+    add_row(monkeypatch, "OP", shape)
+    operands = {
+        Operand.DESTINATION: ["R0"],
+        Operand.VECTOR: ["R1"],
+        Operand.SCALAR: ["R1.x"],
+        Operand.REGISTER: ["R1"],
+        Operand.EXTENDED_SWIZZLE: ["x", "y", "z", "w"],
+        Operand.TEXTURE_UNIT: ["texture[0]"],
+        Operand.TEXTURE_TARGET: ["RECT"],
+    }
+    written = [each for kind in shape.value for each in operands[kind]]
+    assert only_instruction(f"OP {', '.join(written)};").mnemonic == "OP"
+    for wrong in (written[:-1], [*written, "R1"]):
+        if wrong:
+            error = fault(text("TEMP R0, R1;", f"OP {', '.join(wrong)};"))
+            assert f"OP takes {len(written)} operands" in error.problem
+            assert f"found {len(wrong)}" in error.problem

@@ -1,0 +1,486 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from drawing import assert_same_bits
+from products import F32, METHODS_AND_WAYS, options_of, plan_of, random_operands
+
+from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.bench import run as bench
+from gpgpu_legacy.bench.follow import Follower, Place, place_of
+from gpgpu_legacy.bench.run import matmul, run, run_method
+from gpgpu_legacy.bench.run import random_operands as drawn_operands
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.formats import UNORM8
+from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Plan
+from gpgpu_legacy.runtime.executor import Machine, Observer, Result, Timings, find_executor
+
+NUMPY = find_executor("numpy")
+A = np.array([[1.0, 2.0], [3.0, 4.0]])
+B = np.array([[5.0, 6.0], [7.0, 8.0]])
+PRODUCT = [[19.0, 22.0], [43.0, 50.0]]
+
+
+def refused(*args: Any, **more: Any) -> str:
+    with pytest.raises(InputError) as raised:
+        run(*args, executor="numpy", **more)
+    message = str(raised.value)
+    assert message
+    assert "\n" not in message
+    return message
+
+
+# Products ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", methods(), ids=lambda m: m.name)
+def test_matmul_gives_the_product_as_float32(method: Method) -> None:
+    found = matmul(A, B, method.name, executor="numpy")
+    assert found.dtype == np.float32
+    assert found.tolist() == PRODUCT
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        A.astype(np.float16), A.astype(np.float32), A.astype(np.longdouble), A.astype(np.int8),
+        A.astype(np.uint64), A.tolist(), np.asfortranarray(A), A.T.copy().T,
+        np.repeat(A, 2, axis=1)[:, ::2], A.astype(">f8"),
+    ],
+    ids=["float16", "float32", "longdouble", "int8", "uint64", "list", "fortran", "view",
+         "strided", "big-endian"],
+)  # fmt: skip
+def test_real_numbers_of_any_kind_are_taken(values: Any) -> None:
+    assert matmul(values, B, executor="numpy").tolist() == PRODUCT
+
+
+def test_booleans_are_numbers() -> None:
+    yes = np.array([[True, False], [True, True]])
+    assert matmul(yes, B, executor="numpy").tolist() == [[5, 6], [12, 14]]
+
+
+def test_operands_are_rounded_to_float32_and_what_is_too_large_is_infinite() -> None:
+    assert matmul([[0.1]], [[1.0]], executor="numpy")[0, 0] == np.float32(0.1)
+    assert matmul([[1e39]], [[1.0]], executor="numpy")[0, 0] == np.inf
+
+
+def test_the_operands_stay_as_they_are() -> None:
+    a, b = A.astype(np.float32), B.astype(np.float32)
+    run(a, b, executor="numpy", transpose_a=True)
+    assert (a == A).all()
+    assert (b == B).all()
+
+
+def test_transposed_operands_are_given_transposed() -> None:
+    wide = np.arange(6.0).reshape(2, 3)
+    tall = np.arange(8.0).reshape(2, 4)
+    found = run(wide, tall, executor="numpy", transpose_a=True)
+    assert (found.shape.m, found.shape.l, found.shape.n) == (3, 2, 4)
+    assert found.product.tolist() == (wide.T @ tall).tolist()
+    assert matmul(wide, tall.T, executor="numpy", transpose_a=True, transpose_b=True).tolist() == (
+        (wide.T @ tall).tolist()
+    )
+
+
+def test_a_run_says_what_was_run() -> None:
+    found = run(A, B, "larsen-mcallister", executor="numpy")
+    assert found.method == "larson-mcallister"
+    assert found.executor == "numpy"
+    assert found.device == NUMPY.device()
+    assert found.options.texture_format == "r32f"
+    assert found.counts.passes == 2
+    assert found.plan.name == "larson-mcallister"
+    assert [o.tolist() for o in found.operands] == [A.tolist(), B.tolist()]
+
+
+def test_run_and_run_method_are_the_same() -> None:
+    options = Options(block=2, accumulate=Accumulate.BLEND)
+    one = run(A, B, "hall-carr-hart-single", block=2, accumulate="blend", executor="numpy")
+    other = run_method("hall-carr-hart-single", options, (A, B), "numpy")
+    assert one.plan == other.plan
+    assert_same_bits(one.product, other.product)
+
+
+# Times -------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """An executor that gives the product at once and says whatever times it is told to."""
+
+    name = "clock"
+    summary = "for tests"
+
+    def __init__(self, times: list[Timings]) -> None:
+        self.times, self.runs, self.machines = times, 0, list[Machine]()
+
+    def device(self) -> str:
+        return "a clock"
+
+    def is_hardware(self) -> bool:
+        return False
+
+    def run(
+        self,
+        plan: Plan,
+        operands: Mapping[str, F32],
+        machine: Machine = Machine(),  # noqa: B008
+        observer: Observer | None = None,
+    ) -> Result:
+        self.machines.append(machine)
+        timings = self.times[self.runs]
+        self.runs += 1
+        return Result(NUMPY.run(plan, operands, machine, observer).outputs, timings)
+
+
+def timed(monkeypatch: pytest.MonkeyPatch, *times: tuple[float, float, float]) -> Clock:
+    clock = Clock([Timings(*each) for each in times])
+    monkeypatch.setattr(bench, "find_executor", lambda *_: clock)
+    return clock
+
+
+def test_times_are_medians_over_the_repeats_after_an_unmeasured_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = timed(monkeypatch, (99, 99, 99), (1, 20, 3), (3, 10, 2), (2, 30, 9))
+    found = run(A, B, repeat=3)
+    assert clock.runs == 4
+    assert found.seconds == Timings(upload_s=2, compute_s=20, readback_s=3)
+
+
+def test_a_single_run_is_measured_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = timed(monkeypatch, (1, 2, 3))
+    assert run(A, B).seconds == Timings(1, 2, 3)
+    assert clock.runs == 1
+
+
+def test_an_even_number_of_repeats_has_the_mean_of_the_middle_two(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    timed(monkeypatch, (0, 0, 0), (0, 4, 0), (0, 1, 0), (0, 2, 0), (0, 9, 0))
+    assert run(A, B, repeat=4).seconds.compute_s == 3
+
+
+def test_gflops_are_2mln_over_the_compute_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    timed(monkeypatch, (5, 0.25, 5))
+    found = run(np.ones((10, 20)), np.ones((20, 30)))
+    assert found.gflops == pytest.approx(2 * 10 * 20 * 30 / 0.25 / 1e9)
+    assert found.gigabytes_per_s == pytest.approx(found.counts.bytes_requested / 0.25 / 1e9)
+
+
+def test_a_time_of_nothing_gives_no_gflops(monkeypatch: pytest.MonkeyPatch) -> None:
+    timed(monkeypatch, (0, 0, 0))
+    found = run(A, B)
+    assert found.gflops is None
+    assert found.gigabytes_per_s is None
+
+
+def test_nothing_to_multiply_gives_no_gflops(monkeypatch: pytest.MonkeyPatch) -> None:
+    timed(monkeypatch, (1, 1, 1))
+    found = run(np.ones((3, 0)), np.ones((0, 4)))
+    assert found.gflops is None
+    assert found.product.tolist() == [[0.0] * 4] * 3
+
+
+@pytest.mark.parametrize("repeat", [0, -1])
+def test_a_run_is_repeated_at_least_once(repeat: int) -> None:
+    assert "repeat" in refused(A, B, repeat=repeat)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_exactness_is_the_machines(monkeypatch: pytest.MonkeyPatch, exact: bool) -> None:
+    clock = timed(monkeypatch, (1, 1, 1))
+    run(A, B, exact=exact)
+    assert clock.machines == [Machine(exact)]
+
+
+def test_the_last_run_is_observed_and_every_pass_reported() -> None:
+    seen, told = [], []
+    found = run(
+        A, B, "larson-mcallister", executor="numpy", repeat=2,
+        observer=lambda number, each, read: seen.append(number),
+        progress=lambda: told.append(None),
+    )  # fmt: skip
+    steps = found.counts.passes + 1  # and a clear
+    assert seen == list(range(steps))
+    assert len(told) == 3 * steps
+
+
+# Errors against float64 --------------------------------------------------------------------------
+
+
+def test_the_error_is_relative_to_the_largest_element() -> None:
+    found = run(A, B, executor="numpy")
+    assert found.max_relative_error == 0.0
+    off = replace(found, product=np.array([[19, 22], [43, 49]], np.float32))
+    assert off.max_relative_error == pytest.approx(1 / 50)
+
+
+def test_the_error_of_a_transposed_product_is_against_the_transpose() -> None:
+    rng = np.random.default_rng(1)
+    found = run(rng.random((5, 3)), rng.random((5, 4)), executor="numpy", transpose_a=True)
+    assert found.max_relative_error < 1e-6
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_an_error_that_is_no_number_is_null_in_json(value: float) -> None:
+    found = run([[value, 1.0]], [[1.0], [1.0]], executor="numpy")
+    assert not np.isfinite(found.max_relative_error)
+    assert found.as_json()["max_relative_error"] is None
+
+
+@pytest.mark.parametrize("shape", [(0, 2, 2), (2, 2, 0), (2, 0, 2), (0, 0, 0)])
+def test_an_empty_or_zero_product_has_no_error(shape: tuple[int, int, int]) -> None:
+    m, l, n = shape  # noqa: E741
+    found = run(np.ones((m, l)), np.ones((l, n)), executor="numpy")
+    assert found.max_relative_error == 0.0
+    json.dumps(found.as_json(), allow_nan=False)
+
+
+@pytest.mark.parametrize("method", methods(), ids=lambda m: m.name)
+def test_the_json_contract(method: Method) -> None:
+    found = run(np.ones((3, 4)), np.ones((4, 5)), method.name, executor="numpy").as_json()
+    json.dumps(found, allow_nan=False)
+    assert found.keys() >= {
+        "method", "shape", "block", "executor", "device", "max_relative_error", "seconds",
+        "gflops", "counts",
+    }  # fmt: skip
+    assert found["method"] == method.name
+    assert found["shape"] == [3, 4, 5]
+    assert found["block"] == method.defaults.block
+    assert found["executor"] == "numpy"
+    assert found["max_relative_error"] == 0.0
+    assert found["seconds"].keys() >= {"compute", "upload", "readback"}
+    assert found["counts"].keys() >= {
+        "passes", "fragments", "arithmetic", "lookup", "bytes_requested", "copy_bytes",
+        "geometry_bytes",
+    }  # fmt: skip
+    assert all(type(value) is int for value in found["counts"].values())
+
+
+# Operands that do not fit ------------------------------------------------------------------------
+
+BAD = {
+    "complex": np.ones((2, 2), complex),
+    "text": np.array([["1", "2"], ["3", "4"]]),
+    "bytes": np.array([[b"1", b"2"], [b"3", b"4"]]),
+    "object": np.array([[1, None], [2, 3]], object),
+    "dates": np.array([["2001-01-01", "2003-01-01"]] * 2, "datetime64[D]"),
+    "records": np.zeros((2, 2), [("re", "f4"), ("im", "f4")]),
+    "scalar": np.float64(3.0),
+    "1-D": np.ones(2),
+    "3-D": np.ones((2, 2, 2)),
+    "none": None,
+    "ragged": [[1.0, 2.0], [3.0]],
+    "words": "a matrix",
+}
+
+
+@pytest.mark.parametrize("bad", BAD.values(), ids=BAD.keys())
+def test_what_is_no_real_matrix_is_refused_in_one_line(bad: Any) -> None:
+    assert refused(bad, B).startswith("A ")
+    assert refused(A, bad).startswith("B ")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "turned"),
+    [((2, 3), (2, 3), ""), ((3, 2), (3, 2), ""), ((2, 3), (3, 2), "a"), ((2, 3), (3, 2), "b"),
+     ((2, 3), (0, 2), ""), ((2, 3), (2, 3), "ab")],
+    ids=str,
+)  # fmt: skip
+def test_shapes_that_do_not_multiply_are_refused_with_both(
+    a: tuple[int, int], b: tuple[int, int], turned: str
+) -> None:
+    message = refused(np.ones(a), np.ones(b), transpose_a="a" in turned, transpose_b="b" in turned)
+    for rows, columns in (a, b):
+        assert f"{rows}×{columns}" in message
+
+
+@pytest.mark.parametrize("value", [-0.001, 1.001, -1e-30, np.nan, np.inf, -np.inf])
+def test_eight_bits_hold_nothing_outside_0_to_1(value: float) -> None:
+    unit, odd = np.full((2, 3), 0.5), np.full((3, 2), 0.5)
+    odd[2, 1] = value
+    more = {"method": "larson-mcallister", "texture_format": "unorm8"}
+    assert refused(unit, odd, **more).startswith("B[2, 1] is ")
+    assert refused(odd, unit, **more).startswith("A[2, 1] is ")
+    run(unit, np.clip(np.nan_to_num(odd), 0, 1), executor="numpy", **more)
+
+
+def test_the_ends_of_the_range_are_in_it() -> None:
+    ends = np.array([[0.0, 1.0], [-0.0, 1.0]])
+    found = matmul(ends, ends, "larson-mcallister", executor="numpy", texture_format="unorm8")
+    assert found.tolist() == [[0, 1], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"block": 0},
+        {"block": -1},
+        {"method": "no-such"},
+        {"accumulate": "add"},
+        {"texture_format": "r16f"},
+        {"method": "larson-mcallister", "block": 4},
+        {"method": "larson-mcallister", "accumulate": "copy"},
+        {"as_printed": True},
+        {"largest_texture": 0},
+        {"largest_texture": 8, "block": 9},
+    ],
+    ids=str,
+)
+def test_options_that_do_not_fit_are_refused_in_one_line(choices: dict[str, Any]) -> None:
+    refused(A, B, **choices)
+
+
+def test_an_unknown_executor_is_refused_with_those_there_are() -> None:
+    with pytest.raises(InputError) as raised:
+        run(A, B, executor="gl")
+    assert "numpy" in str(raised.value)
+    assert "auto" in str(raised.value)
+
+
+# Random operands ---------------------------------------------------------------------------------
+
+
+def test_random_operands_are_the_same_for_a_seed_and_laid_out_as_given() -> None:
+    shape = Shape(3, 4, 5)
+    a, b = drawn_operands(shape, Options(), 7)
+    again, _ = drawn_operands(shape, Options(), 7)
+    other, _ = drawn_operands(shape, Options(), 8)
+    assert_same_bits(a, again)
+    assert (a != other).any()
+    assert (a.shape, b.shape) == ((3, 4), (4, 5))
+    assert a.dtype == b.dtype == np.float32
+    turned_a, turned_b = drawn_operands(shape, Options(transpose_a=True, transpose_b=True), 7)
+    assert_same_bits(turned_a.T, a)
+    assert_same_bits(turned_b.T, b)
+
+
+def test_random_operands_lie_in_the_range_that_their_texture_holds() -> None:
+    shape = Shape(50, 50, 50)
+    for texture_format, low, high in (("r32f", -0.5, 0.5), (UNORM8.name, 0.0, 1.0)):
+        for each in drawn_operands(shape, Options(texture_format=texture_format), 0):
+            assert each.min() >= low
+            assert each.max() < high
+            assert abs(each.mean() - (low + high) / 2) < 0.05
+
+
+# One element followed ----------------------------------------------------------------------------
+
+
+def followed(
+    method: Method, options: Options, shape: tuple[int, int, int], row: int, column: int
+) -> tuple[Follower, float]:
+    plan = plan_of(method, shape, options)
+    follower = Follower(plan, row, column)
+    operands = random_operands(plan, seed=row * 100 + column)
+    found = NUMPY.run(plan, operands, observer=follower).outputs["C"]
+    return follower, float(found[row, column])
+
+
+@pytest.mark.parametrize("largest", [8192, 4])
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_the_last_sighting_is_the_element_of_the_product(
+    method: Method, way: Accumulate | None, largest: int
+) -> None:
+    options = options_of(method, way, block=3, largest_texture=largest)
+    for row in (0, 3, 6, 10):
+        for column in (0, 4, 8):
+            follower, element = followed(method, options, (11, 14, 9), row, column)
+            drawn = [s for s in follower.sightings if s.kind == "draw"]
+            assert follower.sightings[-1].value == element
+            assert drawn[-1].value == element
+            numbers = [s.number for s in follower.sightings]
+            assert numbers == sorted(set(numbers))
+            split = 2 if method.name.endswith("multi") else 1
+            stretch = (largest // (options.block or 1)) * (options.block or 1) * split
+            per_stretch = [min(stretch, 14 - k) for k in range(0, 14, stretch)]
+            passes = sum(-(-length // (split * (options.block or 1))) for length in per_stretch)
+            assert len(drawn) == passes
+
+
+def test_sightings_of_a_2_by_2_product_by_hand_larson() -> None:
+    """C[1, 0] of [[1, 2], [3, 4]]·[[5, 6], [7, 8]]: cleared, 3·5, and 4·7 more."""
+    plan = plan_of(find_method("larson-mcallister"), (2, 2, 2), Options())
+    follower = Follower(plan, 1, 0)
+    NUMPY.run(plan, {"A": A.astype(np.float32), "B": B.astype(np.float32)}, observer=follower)
+    found = [(s.number, s.kind, s.texture, s.value) for s in follower.sightings]
+    assert found == [(0, "clear", "C", 0.0), (1, "draw", "C", 15.0), (2, "draw", "C", 43.0)]
+    assert follower.place == Place("C", x=0, y=1, channel=0)
+
+
+@pytest.mark.parametrize(
+    ("way", "expected"),
+    [
+        (Accumulate.COPY, [(0, "draw", "C", 15.0), (1, "copy", "F", 15.0),
+                           (2, "draw", "C", 43.0), (3, "copy", "F", 43.0)]),
+        (Accumulate.PING_PONG, [(0, "draw", "C", 15.0), (1, "draw", "F", 43.0)]),
+        (Accumulate.BLEND, [(0, "clear", "C", 0.0), (1, "draw", "C", 15.0),
+                            (2, "draw", "C", 43.0)]),
+    ],
+    ids=lambda v: v.value if isinstance(v, Accumulate) else "",
+)  # fmt: skip
+def test_sightings_of_a_2_by_2_product_by_hand_single(
+    way: Accumulate, expected: list[tuple[int, str, str, float]]
+) -> None:
+    plan = plan_of(
+        find_method("hall-carr-hart-single"), (2, 2, 2), Options(block=1, accumulate=way)
+    )
+    follower = Follower(plan, 1, 0)
+    NUMPY.run(plan, {"A": A.astype(np.float32), "B": B.astype(np.float32)}, observer=follower)
+    found = [(s.number, s.kind, s.texture, s.value) for s in follower.sightings]
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("element", "channel"), [((0, 0), 0), ((0, 1), 1), ((1, 0), 2), ((1, 1), 3)]
+)
+def test_sightings_of_a_2_by_2_product_by_hand_multi(
+    element: tuple[int, int], channel: int
+) -> None:
+    """One pass over the one texel: the four elements are its channels."""
+    options = Options(block=1, accumulate=Accumulate.COPY)
+    plan = plan_of(find_method("hall-carr-hart-multi"), (2, 2, 2), options)
+    follower = Follower(plan, *element)
+    NUMPY.run(plan, {"A": A.astype(np.float32), "B": B.astype(np.float32)}, observer=follower)
+    value = PRODUCT[element[0]][element[1]]
+    assert follower.place == Place("C", 0, 0, channel)
+    found = [(s.number, s.kind, s.texture, s.value) for s in follower.sightings]
+    assert found == [(0, "draw", "C", value), (1, "copy", "F", value)]
+
+
+def test_following_does_not_change_the_run() -> None:
+    plan = plan_of(find_method("hall-carr-hart-multi"), (5, 6, 7), Options(block=2))
+    operands = random_operands(plan)
+    watched = NUMPY.run(plan, operands, observer=Follower(plan, 2, 2)).outputs["C"]
+    assert_same_bits(watched, NUMPY.run(plan, operands).outputs["C"])
+
+
+@pytest.mark.parametrize("element", [(-1, 0), (0, -1), (3, 0), (0, 5)])
+def test_an_element_that_there_is_not_cannot_be_followed(element: tuple[int, int]) -> None:
+    plan = plan_of(find_method("larson-mcallister"), (3, 4, 5), Options())
+    with pytest.raises(InputError) as raised:
+        Follower(plan, *element)
+    assert "3×5" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_product_of_no_passes_cannot_be_followed() -> None:
+    plan = plan_of(find_method("larson-mcallister"), (3, 0, 5), Options())
+    with pytest.raises(InputError) as raised:
+        Follower(plan, 1, 1)
+    assert "\n" not in str(raised.value)
+
+
+def test_every_element_has_a_place_of_its_own() -> None:
+    for method in methods():
+        plan = plan_of(method, (9, 5, 7), options_of(method, block=2, largest_texture=3))
+        places = {place_of(plan, i, j) for i in range(9) for j in range(7)}
+        assert len(places) == 63
+        kinds = {type(each) for _, each in plan.weighted_passes()}
+        assert kinds & {FragmentPass, CopyPass}

@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from drawing import fragment_texcoords, program, show, texture
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from products import METHODS_AND_WAYS, options_of
+
+from gpgpu_legacy.algorithms.method import Accumulate, Method, Shape
+from gpgpu_legacy.count.closed_form import evaluate, recover, same_formula
+from gpgpu_legacy.count.instructions import InstructionCounts, count_instructions
+from gpgpu_legacy.count.traffic import Counts, count_pass, count_plan, fragments_per_pass
+from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form, Opcode
+from gpgpu_legacy.isa.opcodes import Shape as OperandShape
+from gpgpu_legacy.plan.formats import R32F, RGBA32F, UNORM8
+from gpgpu_legacy.plan.plan import (
+    Binding,
+    Blend,
+    ClearPass,
+    CopyPass,
+    FragmentPass,
+    Plan,
+    Rect,
+    Repeat,
+)
+
+# Instructions ------------------------------------------------------------------------------------
+
+
+def test_instructions_are_counted_by_the_class_of_their_cost() -> None:
+    text = program(
+        "MOV R0, 1;", "TEX R1, R0, texture[0], RECT;", "MAD_SAT R0.x, R1, R0, R0;",
+        "MOV result.color, R0;",
+    )  # fmt: skip
+    assert count_instructions(text) == InstructionCounts(arithmetic=3, lookup=1, kill=0)
+    assert count_instructions(text).total == 4
+
+
+def test_a_kill_is_a_class_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = Opcode("KIL", OperandShape.KILL_OP, Form.VECTOR, Cost.KILL, None, "", "", saturable=False)
+    monkeypatch.setitem(OPCODES, "KIL", row)
+    assert count_instructions(program("KIL R0;", "MOV R0, 1;")) == InstructionCounts(1, 0, 1)
+
+
+def test_end_is_no_instruction() -> None:
+    assert count_instructions(program()).total == 0
+
+
+# Passes, by hand ---------------------------------------------------------------------------------
+
+LOOK_TWICE = program(
+    "TEX R0, fragment.texcoord[0], texture[0], RECT;",
+    "TEX R1, fragment.texcoord[0], texture[1], RECT;",
+    "MUL result.color, R0, R1;",
+)
+RECT = Rect(1, 0, 3, 2)
+
+
+def drawn(blend: Blend = Blend.NONE) -> FragmentPass:
+    return FragmentPass(
+        LOOK_TWICE,
+        (Binding(0, "F"), Binding(1, "E")),
+        "target",
+        RECT,
+        (fragment_texcoords(0, 3, 2),),
+        blend=blend,
+    )
+
+
+def plan_of_steps(*steps: object) -> Plan:
+    others = [
+        texture("F", 4, 4, RGBA32F, None),
+        texture("E", 5, 5, UNORM8),
+        texture("G", 4, 4, R32F, None),
+    ]
+    clear = ClearPass("F"), ClearPass("G")
+    return show([*clear, *steps], texture("target", 4, 2, R32F, None), others=others)  # type: ignore[list-item]
+
+
+def test_a_pass_asks_for_its_lookups_and_its_writes() -> None:
+    """6 fragments: 16 + 1 bytes looked up, 4 written."""
+    assert count_pass(plan_of_steps(drawn()), drawn()) == Counts(
+        passes=1, fragments=6, arithmetic=6, lookup=12, bytes_requested=6 * 21, geometry_bytes=48
+    )
+
+
+def test_a_blended_pass_reads_what_it_writes_and_adds_once() -> None:
+    found = count_pass(plan_of_steps(ClearPass("target"), drawn(Blend.ADD)), drawn(Blend.ADD))
+    assert found == Counts(
+        passes=1, fragments=6, arithmetic=12, blend=6, lookup=12, bytes_requested=6 * 25,
+        geometry_bytes=48,
+    )  # fmt: skip
+
+
+def test_a_copy_reads_and_writes_each_texel() -> None:
+    copy = CopyPass("G", Rect(0, 0, 3, 2), "target", RECT)
+    assert count_pass(plan_of_steps(copy), copy) == Counts(copy_bytes=2 * 4 * 6)
+
+
+def test_a_clear_writes_every_texel() -> None:
+    plan = plan_of_steps(ClearPass("target"))
+    assert count_pass(plan, ClearPass("E")) == Counts(clear_bytes=25)
+    assert count_pass(plan, ClearPass("F")) == Counts(clear_bytes=16 * 16)
+
+
+def test_a_repeat_counts_as_often_as_it_is_carried_out() -> None:
+    once, often = plan_of_steps(drawn()), plan_of_steps(Repeat(7, (drawn(),)))
+    rest = count_plan(plan_of_steps(ClearPass("target")))
+    more = count_plan(often)
+    assert more.bytes_requested == 7 * count_plan(once).bytes_requested
+    assert (more.passes, more.fragments) == (7, 42)
+    assert more.readback_bytes == rest.readback_bytes == 4 * 8
+    assert more.clear_bytes == count_plan(once).clear_bytes
+
+
+def test_counts_add_up_and_multiply_field_by_field() -> None:
+    one = Counts(passes=1, fragments=2, lookup=3, geometry_bytes=4)
+    assert one + one == one.times(2) == Counts(passes=2, fragments=4, lookup=6, geometry_bytes=8)
+    assert one.times(0) == Counts()
+
+
+def test_fragments_a_pass_have_one_value_or_none() -> None:
+    small = FragmentPass(program("MOV result.color, 1;"), (), "target", Rect(0, 0, 1, 1))
+    assert fragments_per_pass(plan_of_steps(drawn(), drawn())) == 6
+    assert fragments_per_pass(plan_of_steps(drawn(), small)) is None
+    assert fragments_per_pass(plan_of_steps(ClearPass("target"))) is None
+
+
+# Whole methods, by formulas of our own for any shape ---------------------------------------------
+
+
+def ceil(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+@given(st.tuples(st.integers(1, 40), st.integers(1, 60), st.integers(1, 40)), st.integers(1, 9))
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_products_of_any_shape(
+    method: Method, way: Accumulate | None, shape: tuple[int, int, int], block: int
+) -> None:
+    counts = count_plan(method.plan(Shape(*shape), options_of(method, way, block)))
+    split = 2 if method.name.endswith("multi") else 1
+    m, l, n = (ceil(d, split) for d in shape)  # noqa: E741 - in texels
+    texel = 4 * split**2
+    if way is None:
+        block, lookups, arithmetic = 1, 2, 1
+    else:
+        blends = way is Accumulate.BLEND
+        lookups = 2 * block + (not blends)
+        arithmetic = (2 + split - 1) * block + 4
+    blended = way in (None, Accumulate.BLEND)
+    passes = ceil(l, block)
+    fragments = passes * m * n
+    assert counts.passes == passes
+    assert counts.fragments == fragments
+    assert counts.lookup == lookups * fragments
+    assert counts.blend == blended * fragments
+    assert counts.arithmetic == (arithmetic + blended) * fragments
+    assert counts.kill == 0
+    assert counts.bytes_requested == texel * (lookups + 1 + blended) * fragments
+    assert counts.copy_bytes == (way is Accumulate.COPY) * 2 * texel * fragments
+    assert counts.geometry_bytes == 48 * passes
+    assert counts.upload_bytes == texel * passes * block * (m + n)
+    assert counts.readback_bytes == texel * m * n
+    assert counts.clear_bytes == texel * m * n
+
+
+# Closed forms ------------------------------------------------------------------------------------
+
+POWERS = [(i, j) for i in range(4) for j in (-1, 0, 1)]
+
+
+@given(st.dictionaries(st.sampled_from(POWERS), st.integers(-9, 9), max_size=4))
+@settings(max_examples=15)
+def test_any_formula_of_the_papers_kind_is_recovered(terms: dict[tuple[int, int], int]) -> None:
+    def quantity(n: int, b: int) -> int:
+        """A multiple of b, so that the division leaves a whole number."""
+        return int(
+            sum(c * Fraction(n) ** i * Fraction(b) ** j for (i, j), c in terms.items()) * 5040
+        )
+
+    found = recover(quantity)
+    for n, b in ((48, 2), (1000, 10), (64, 9)):
+        exact = sum(c * Fraction(n) ** i * Fraction(b) ** j for (i, j), c in terms.items()) * 5040
+        value = found.subs({s: {"n": n, "b": b}[s.name] for s in found.free_symbols})
+        assert Fraction(int(value.p), int(value.q)) == exact
+
+
+@pytest.mark.parametrize(
+    "quantity",
+    [
+        lambda n, b: n**4,
+        lambda n, b: b**2,
+        lambda n, b: 2**b,
+        lambda n, b: n % 7,
+        lambda n, b: n // 5,
+        lambda n, b: n * n + (b == 5),
+        lambda n, b: n * n + (n == 36),
+        lambda n, b: None,
+        lambda n, b: None if n == 36 else n,
+        lambda n, b: None if b == 7 else n,
+    ],
+    ids=["n^4", "b^2", "2^b", "n mod 7", "n // 5", "odd at b = 5", "odd at n = 36", "no value",
+         "none at n = 36", "none at b = 7"],
+)  # fmt: skip
+def test_what_no_formula_gives_is_not_recovered(quantity: object) -> None:
+    assert recover(quantity) is None  # type: ignore[arg-type]
+
+
+def test_formulas_are_compared_as_formulas() -> None:
+    counted = recover(lambda n, b: 4 * n**3 + 4 * n**3 // b)
+    assert same_formula(counted, "4*n**3*(b + 1)/b")
+    assert same_formula(counted, "4*n**3*(1 + 1/b)")
+    assert not same_formula(counted, "4*n**3")
+    assert not same_formula(counted, "4*n**3*(b + 1)/b + 1")
+    assert not same_formula(None, "n")
+
+
+def test_a_published_formula_has_exact_values() -> None:
+    assert evaluate("8*n**3*(b + 1)/b", 1024, 32) == 8 * 1024**3 * 33 // 32
+    assert evaluate("n/(2*b)", 7, 2) == Fraction(7, 4)
+    assert evaluate("16", 3, 3) == 16

@@ -1,0 +1,205 @@
+"""Imports run one way; heavy packages are imported where they are used and nowhere else."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+import gpgpu_legacy
+
+PACKAGE = "gpgpu_legacy"
+ROOT = Path(gpgpu_legacy.__file__).parent
+
+# High to low. Rooms of one line do not import one another.
+ORDER = (
+    ("__main__",),
+    ("cli",),
+    ("report",),
+    ("papers",),
+    ("bench",),
+    ("hardware",),
+    ("count", "cache", "algorithms"),
+    ("runtime",),
+    ("lower", "interp"),
+    ("plan",),
+    ("asm", "kernel"),
+    ("isa",),
+    ("errors",),
+)
+LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in rooms}
+
+# Packages that few files may import, and those files.
+WHERE = {
+    "moderngl": ("runtime/gl.py",),
+    "PIL": ("report/*",),
+    "matplotlib": ("report/*",),
+    "numba": ("lower/jit.py", "runtime/jit*.py", "cache/*"),
+    "ctypes": ("runtime/egl.py", "runtime/gl_arbfp.py"),
+}
+
+
+def imports(path: Path, module: str) -> Iterator[tuple[int, str]]:
+    """The line and the full name of everything a file imports, wherever in it that stands.
+
+    module: the file's own name, for relative imports. `from a import b` gives both `a` and `a.b`
+    away only as `a.b`: whether b is a module or a name in one, a is what it comes from.
+    """
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+
+
+def module_name(path: Path, root: Path) -> str:
+    parts = path.relative_to(root).with_suffix("").parts
+    return ".".join([PACKAGE, *(part for part in parts if part != "__init__")])
+
+
+def complaints(root: Path) -> list[str]:
+    """Every import under `root`, the package's folder, that breaks a rule of this file."""
+    found = []
+    for path in sorted(root.rglob("*.py")):
+        place = path.relative_to(root).as_posix()
+        if place == "__init__.py":
+            continue  # the public names are collected there from everywhere
+        module = module_name(path, root)
+        room = module.split(".")[1]
+        if room not in LEVELS:
+            found.append(f"{place}: the room {room} has no place in the order")
+            continue
+        for line, name in imports(path, module):
+            top, *rest = name.split(".")
+            if top == PACKAGE:
+                problem = arrow(room, rest[0] if rest else "")
+            elif any(fnmatch(place, pattern) for pattern in WHERE.get(top, ("*",))):
+                problem = ""
+            else:
+                problem = f"{top} is imported in {', '.join(WHERE[top])} only"
+            if problem:
+                found.append(f"{place}:{line}: {problem}")
+    return found
+
+
+def arrow(room: str, other: str) -> str:
+    """What is wrong with an import of room `other` in `room`; nothing where it may."""
+    if other == room:
+        return ""
+    if other not in LEVELS:
+        return f"{room} imports the package itself, or an unknown room: {other or PACKAGE}"
+    if LEVELS[other] < LEVELS[room]:
+        return ""
+    where = "above" if LEVELS[other] > LEVELS[room] else "beside"
+    return f"{room} imports {other}, which is {where} it"
+
+
+def test_imports_run_one_way() -> None:
+    assert complaints(ROOT) == []
+
+
+def test_every_room_there_is_has_a_place_and_is_visited() -> None:
+    rooms = {path.name for path in ROOT.iterdir() if (path / "__init__.py").is_file()}
+    assert {"isa", "asm", "plan", "interp", "runtime", "algorithms", "report"} <= rooms
+    assert rooms <= set(LEVELS)
+
+
+# The check itself --------------------------------------------------------------------------------
+
+
+def tree(folder: Path, **files: str) -> Path:
+    """A package of one line a file; `runtime__gl` is runtime/gl.py."""
+    root = folder / PACKAGE
+    for name, text in {"__init__": "", **files}.items():
+        path = root / f"{name.replace('__', '/') if name != '__init__' else name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n", encoding="utf-8")
+    return root
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "complaint"),
+    [
+        ("isa__ir", "from gpgpu_legacy.asm.parser import assemble", "isa imports asm, which is"),
+        ("isa__ir", "import gpgpu_legacy.plan.plan", "isa imports plan, which is above it"),
+        ("isa__ir", "def f():\n    from gpgpu_legacy.plan import plan", "isa/ir.py:2: isa imports"),
+        ("isa__ir", "if TYPE_CHECKING:\n    import gpgpu_legacy.cli", "isa/ir.py:2: isa imports"),
+        ("isa__ir", "from gpgpu_legacy import plan", "isa imports plan"),
+        ("isa__ir", "from gpgpu_legacy import matmul", "the package itself"),
+        ("isa__ir", "import gpgpu_legacy", "the package itself"),
+        ("isa__ir", "from ..plan.plan import Plan", "isa imports plan"),
+        ("isa__ir", "from .. import plan", "isa imports plan"),
+        ("errors", "from .isa import ir", "errors imports isa"),
+        ("count__traffic", "from gpgpu_legacy.algorithms.method import Method", "is beside it"),
+        ("lower__glsl", "import gpgpu_legacy.interp.machine as m", "which is beside it"),
+        ("bench__run", "try:\n    import gpgpu_legacy.report\nexcept ImportError: pass", "above"),
+        ("runtime__gl_raster", "import moderngl", "moderngl is imported in runtime/gl.py only"),
+        ("bench__run", "from PIL import Image", "PIL is imported in report/* only"),
+        ("cli", "import matplotlib.pyplot", "matplotlib is imported in report/* only"),
+        ("interp__machine", "from numba import njit", "numba is imported in lower/jit.py"),
+        ("runtime__gl_raster", "import ctypes.util", "ctypes is imported in runtime/egl.py"),
+        ("attic__old", "x = 1", "the room attic has no place in the order"),
+    ],
+)  # fmt: skip
+def test_a_bad_import_is_found(tmp_path: Path, file: str, text: str, complaint: str) -> None:
+    [found] = complaints(tree(tmp_path, **{file: text}))
+    assert complaint in found
+
+
+def test_good_imports_are_not_complained_about(tmp_path: Path) -> None:
+    root = tree(
+        tmp_path,
+        cli="from gpgpu_legacy.report.page import page\nimport numpy",
+        report__text="from PIL import Image\nfrom gpgpu_legacy.errors import InputError",
+        report__page="from .text import words\nfrom gpgpu_legacy.report import text",
+        algorithms__one="from gpgpu_legacy.asm.shaders import load_program",
+        runtime__gl="import moderngl",
+        runtime__egl="from ctypes import byref",
+        lower__jit="import numba\nfrom gpgpu_legacy.plan.plan import Plan",
+        errors="x = 1",
+    )
+    (root / "__init__.py").write_text("from gpgpu_legacy.cli import main\n", encoding="utf-8")
+    assert complaints(root) == []
+
+
+# What is imported at run time --------------------------------------------------------------------
+
+
+def imported_by(statements: str) -> set[str]:
+    """The top-level modules that a fresh interpreter has after these statements."""
+    code = f"{statements}\nimport sys\nprint(*sorted(sys.modules), sep='\\n')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+HEAVY = {"numpy", "lark", "moderngl", "sympy", "PIL", "scipy", "jinja2"}
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "import gpgpu_legacy",
+        "import gpgpu_legacy.algorithms.registry",
+        "from gpgpu_legacy.algorithms.registry import methods; methods()",
+    ],
+)
+def test_listing_the_methods_imports_nothing_heavy(statements: str) -> None:
+    found = imported_by(statements)
+    assert PACKAGE in found
+    assert not found & HEAVY
+
+
+def test_executors_are_listed_without_making_a_gl_context() -> None:
+    found = imported_by("from gpgpu_legacy.runtime.executor import executors; executors()")
+    assert "numpy" in found
+    assert not found & {"moderngl", "sympy", "PIL"}

@@ -1,0 +1,332 @@
+"""What is decided on a pass before it is printed as GLSL: folded lookups and dead instructions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from drawing import (
+    assert_same_bits,
+    corners,
+    draw,
+    fragment_texcoords,
+    parameters,
+    program,
+    texture,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from products import METHODS_AND_WAYS, options_of
+from strategies import Scene, program_texts, scenes
+
+from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.asm.parser import assemble
+from gpgpu_legacy.isa.ir import Dst, Instruction, Program, ResultKind, ResultRegister
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.lower.glsl import fragment_shader, shader_key, vertex_shader
+from gpgpu_legacy.lower.lookups import MOST_PLACES, Decisions, Folded, decide
+from gpgpu_legacy.plan.formats import RGBA32F, UNORM8
+from gpgpu_legacy.plan.plan import (
+    Affine,
+    Binding,
+    FragmentPass,
+    Plan,
+    Rect,
+    Texcoords,
+    Texture,
+)
+
+RECT = Rect(0, 0, 4, 3)
+
+
+def plan_with(*textures: Texture) -> Plan:
+    return Plan(
+        "made for a test", (), (), (texture("target", 4, 3, RGBA32F), *textures), (), (), ()
+    )
+
+
+def decided(
+    text: Program, sizes: tuple[tuple[int, int], ...] = ((8, 6), (8, 6), (8, 6)), **more: object
+) -> Decisions:
+    textures = [texture(f"T{i}", *size, RGBA32F) for i, size in enumerate(sizes)]
+    bindings = tuple(Binding(i, each.name) for i, each in enumerate(textures))
+    given_fields: dict[str, object] = {"texcoords": (fragment_texcoords(0, 4, 3),), **more}
+    each = FragmentPass(text, bindings, "target", RECT, **given_fields)  # type: ignore[arg-type]
+    return decide(plan_with(*textures), each)
+
+
+def folds(*lines: str, **more: object) -> tuple[Folded | None, ...]:
+    return decided(program(*lines), **more).lookups  # type: ignore[arg-type]
+
+
+def live(*lines: str) -> list[str]:
+    """The live components of each instruction, as letters."""
+    return ["".join("xyzw"[c] for c in each) for each in decided(program(*lines)).live]
+
+
+HERE = "TEX R1, fragment.texcoord[0], texture[0], RECT;"
+SHOWN = "MOV result.color, R1;"
+
+
+# Folding -----------------------------------------------------------------------------------------
+
+
+def test_a_lookup_at_the_fragments_own_texel_is_placed_by_the_rasteriser() -> None:
+    found = decided(program(HERE, SHOWN))
+    assert found.lookups == (Folded(0, 0, 0),)
+    [place] = found.places
+    across, up = 4 / 8, 3 / 6  # of a texture of 8×6
+    assert [corner.at(5) for corner in place.corners(RECT)] == [0, 0, across, 0, across, up, 0, up]
+
+
+def test_the_corners_of_a_place_move_with_the_iteration() -> None:
+    def corner(x: float) -> tuple[Affine | float, ...]:
+        return (Affine(x, 2.0), 0.5, 0.0, 1.0)
+
+    moving = Texcoords(0, (corner(0.0), corner(4.0), corner(4.0), corner(0.0)))  # type: ignore[arg-type]
+    [place] = decided(program(HERE, SHOWN), texcoords=(moving,)).places
+    at_third = [corner.at(2) for corner in place.corners(RECT)]
+    assert at_third[::2] == pytest.approx([4 / 8, 8 / 8, 8 / 8, 4 / 8])
+    assert at_third[1::2] == pytest.approx([0.5 / 6] * 4)
+
+
+def test_lookups_that_march_share_a_place_and_differ_by_texels() -> None:
+    found = folds(
+        "MOV R0, fragment.texcoord[0];",
+        "TEX R1, R0, texture[0], RECT;",
+        "ADD R0, R0, {1, 0, 0, 0};",
+        "TEX R2, R0, texture[1], RECT;",
+        "ADD R0, R0, {1, -3, 0, 0};",
+        "TEX R3, R0, texture[0], RECT;",
+        "MAD result.color, R1, R2, R3;",
+    )
+    assert found == (Folded(0, 0, 0), Folded(0, 1, 0), Folded(0, 2, -3))
+
+
+def test_textures_of_different_extents_do_not_share_a_place() -> None:
+    lines = (HERE, HERE.replace("R1", "R2").replace("texture[0]", "texture[1]"),
+             "ADD result.color, R1, R2;")  # fmt: skip
+    assert folds(*lines, sizes=((8, 6), (8, 5))) == (Folded(0, 0, 0), Folded(1, 0, 0))
+    assert folds(*lines, sizes=((8, 6), (8, 6))) == (Folded(0, 0, 0), Folded(0, 0, 0))
+
+
+def test_coordinates_that_run_in_other_directions_do_not_share_a_place() -> None:
+    turned = "TEX R2, fragment.texcoord[0].yxzw, texture[0], RECT;"
+    found = folds(HERE, turned, "ADD result.color, R1, R2;")
+    assert found == (Folded(0, 0, 0), Folded(1, 0, 0))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("ADD R0, fragment.texcoord[0], 0.5;", "TEX R1, R0, texture[0], RECT;"),
+        ("MUL R0, fragment.texcoord[0], 2;", "TEX R1, R0, texture[0], RECT;"),
+        ("TEX R0, fragment.texcoord[0], texture[0], RECT;", "TEX R1, R0, texture[0], RECT;"),
+        ("MOV_SAT R0, fragment.texcoord[0];", "TEX R1, R0, texture[0], RECT;"),
+    ],
+    ids=["on an edge", "every other edge", "dependent", "saturated"],
+)
+def test_a_lookup_that_may_be_anywhere_is_not_folded(lines: tuple[str, ...]) -> None:
+    assert folds(*lines, SHOWN)[-1] is None
+
+
+def test_there_is_room_for_so_many_places_and_no_more() -> None:
+    one_column = [
+        f"TEX R1, {{{k}.5, {k}.5}}, texture[0], RECT;" for k in range(3)
+    ]  # constants differ by whole texels: one place for all
+    assert {f.place for f in folds(*one_column, SHOWN) if f} == {0}
+    lines = []
+    for n in range(MOST_PLACES + 2):
+        scale = 2 * n + 1  # centres: odd multiples of the fragment's own
+        lines += [f"MUL R0, fragment.texcoord[0], {scale};", "TEX R1, R0, texture[0], RECT;"]
+    found = folds(*lines, SHOWN)
+    assert [f.place if f else None for f in found] == [*range(MOST_PLACES), None, None]
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_every_lookup_of_the_methods_is_folded_and_their_coordinates_cost_nothing(
+    method: Method, way: Accumulate | None, transposed: bool
+) -> None:
+    options = options_of(method, way, block=3, transpose_a=transposed, largest_texture=8)
+    plan = method.plan(Shape(6, 20, 10), options)
+    for _, each in plan.weighted_passes():
+        if isinstance(each, FragmentPass):
+            found = decide(plan, each)
+            assert all(found.lookups)
+            assert len(found.places) <= 3  # A's, B's and F's
+            for instruction, components in zip(each.program.instructions, found.live, strict=True):
+                touches_r0 = getattr(instruction.dst.register, "name", "") == "R0"  # type: ignore[union-attr]
+                assert bool(components) != touches_r0
+
+
+def test_figure_1_as_it_is_printed_lies_on_no_centres() -> None:
+    plan = find_method("larson-mcallister").plan(Shape(4, 4, 4), Options(as_printed=True))
+    drawn = [each for _, each in plan.weighted_passes() if isinstance(each, FragmentPass)]
+    assert [decide(plan, each).lookups for each in drawn] == [(None, None)]
+
+
+# What is live ------------------------------------------------------------------------------------
+
+
+def test_what_only_addresses_folded_lookups_is_dead() -> None:
+    assert live("MOV R0, fragment.texcoord[0];", "TEX R1, R0, texture[0], RECT;", SHOWN) == [
+        "", "xyzw", "xyzw",
+    ]  # fmt: skip
+
+
+def test_what_addresses_another_lookup_is_live_in_s_and_t() -> None:
+    found = live("ADD R0, fragment.texcoord[0], 0.25;", "TEX R1, R0.wzxx, texture[0], RECT;", SHOWN)
+    assert found == ["zw", "xyzw", "xyzw"]
+
+
+def test_what_is_shown_is_live_component_by_component() -> None:
+    found = live(
+        "MOV R0, 1;", "MOV R2, 2;", "MAD R1.xz, R0.yyww, R2.x, R0;", "MOV result.color.z, R1;"
+    )
+    assert found == ["zw", "x", "z", "z"]
+
+
+def test_what_is_overwritten_before_it_is_read_is_dead() -> None:
+    assert live("MOV R1, 1;", "MOV R1.xyz, 2;", "MOV R1.z, 3;", SHOWN) == ["w", "xy", "z", "xyzw"]
+
+
+def test_a_register_that_is_read_and_written_by_one_instruction_stays_live() -> None:
+    assert live("MOV R1, 1;", "ADD R1.x, R1.y, R1.z;", SHOWN) == ["yzw", "x", "xyzw"]
+
+
+def test_all_writes_to_the_result_are_live() -> None:
+    assert live("MOV result.color, 1;", "MOV result.color.x, 2;") == ["xyzw", "x"]
+
+
+def test_nothing_is_live_where_nothing_is_shown() -> None:
+    assert live("MOV R0, 1;", "ADD R1, R0, R0;") == ["", ""]
+
+
+@given(scenes(among=sorted(n for n, row in OPCODES.items() if row.form is Form.COMPONENTWISE)))
+def test_leaving_dead_components_out_changes_nothing(scene: Scene) -> None:
+    """Random programs of arithmetic, and the same with each mask cut down to what is live."""
+    text = assemble(scene.text)
+    found = decided(text, texcoords=scene.texcoords)
+    left = []
+    for instruction, components in zip(text.instructions, found.live, strict=True):
+        if components:
+            mask = tuple(c in components for c in range(4))
+            left.append(with_mask(instruction, mask))
+    shortened = Program(tuple(left), text.temporaries, text.parameters)
+
+    def drawn(of: Program) -> np.ndarray:
+        return draw(
+            of,
+            scene.size,
+            rect=scene.rect,
+            texcoords=scene.texcoords,
+            local=scene.local,
+            env=scene.env,
+        )
+
+    assert_same_bits(drawn(shortened), drawn(text))
+
+
+def with_mask(instruction: Instruction, mask: tuple[bool, ...]) -> Instruction:
+    assert instruction.dst is not None
+    return replace(instruction, dst=replace(instruction.dst, mask=mask))  # type: ignore[arg-type]
+
+
+@given(st.data())
+def test_a_folded_lookup_reads_at_its_place_and_offset(data: st.DataObject) -> None:
+    """Random programs: what the machine computes for a coordinate is what the lookup was folded to,
+    and lies on a texel's centre."""
+    numbers = st.integers(-2, 2).map(float)
+    text = assemble(data.draw(program_texts(numbers=numbers, most=6)))
+    slope = st.sampled_from(((1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (-1.0, 0.0)))
+    sets = tuple(plane_of(n, data.draw(slope), data.draw(slope)) for n in range(3))
+    found = decided(text, texcoords=sets)
+    folded = iter(found.lookups)
+    for number, instruction in enumerate(text.instructions):
+        lookup = next(folded) if instruction.texture is not None else None
+        if lookup is None:
+            continue
+        show = Instruction("MOV", Dst(ResultRegister(ResultKind.COLOR)), instruction.srcs)
+        before = Program((*text.instructions[:number], show), text.temporaries, text.parameters)
+        values = draw(before, (4, 3), textures=TEXELS, texcoords=sets)
+        place = found.places[lookup.place]
+        for y in range(3):
+            for x in range(4):
+                expected = [
+                    form.constant + form.x * (x + HALF) + form.y * (y + HALF) + offset
+                    for form, offset in ((place.s, lookup.right), (place.t, lookup.up))
+                ]
+                assert values[y, x, :2].tolist() == expected
+                assert [v % 1 for v in expected] == [HALF, HALF]
+
+
+TEXELS = {unit: np.zeros((6, 8, 4), np.float32) for unit in range(3)}
+HALF = Fraction(1, 2)
+
+
+def plane_of(n: int, s: tuple[float, float], t: tuple[float, float]) -> Texcoords:
+    """Centres: the fragment's own x or y, or the middle of the first texel."""
+    base = (0.0 if any(s) else 0.5, 0.0 if any(t) else 0.5, 0.0, 1.0)
+    return Texcoords(n, corners(base, (s[0], t[0], 0.0, 0.0), (s[1], t[1], 0.0, 0.0), 4, 3))
+
+
+# The text that is printed ------------------------------------------------------------------------
+
+
+def printed(text: Program, *, exact: bool = True, **more: object) -> str:
+    textures = [texture(f"T{i}", 8, 6, RGBA32F) for i in range(3)]
+    bindings = tuple(Binding(i, each.name) for i, each in enumerate(textures))
+    given_fields: dict[str, object] = {"texcoords": (fragment_texcoords(0, 4, 3),), **more}
+    each = FragmentPass(text, bindings, "target", RECT, **given_fields)  # type: ignore[arg-type]
+    plan = plan_with(*textures)
+    return fragment_shader(shader_key(plan, each, decide(plan, each), exact=exact))
+
+
+@given(program_texts())
+def test_no_glsl_identifier_has_two_underscores_in_a_row(given_text: str) -> None:
+    """GLSL reserves them; the assembly language allows `_` and `$` anywhere in a name."""
+    for shader in (printed(assemble(given_text)), vertex_shader(3)):
+        assert "__" not in "".join(line.partition("//")[0] for line in shader.splitlines())
+
+
+def test_names_that_differ_stay_different() -> None:
+    text = program(
+        "MOV a_u, 1;", "MOV a_, 2;", "MOV a$, 3;", "MOV $, a_;", "ADD result.color, a_u, a$;",
+        "ADD result.color, $, a_;",
+        temporaries="TEMP a_u, a_, a$, $;",
+    )  # fmt: skip
+    declared = [line for line in printed(text).splitlines() if "vec4 t" in line]
+    assert len({line.split()[-3] for line in declared}) == len(declared) == 4
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_everything_is_printed_as_precise(exact: bool) -> None:
+    text = program("ADD R0, program.local[0], fragment.position;", "MOV result.color, R0;")
+    lines = [line.strip() for line in printed(text, exact=exact).splitlines()]
+    declared = [line for line in lines if line.endswith(" = vec4(0.0);")]
+    assert len(declared) == 2
+    assert all(line.startswith("precise vec4 ") for line in declared)
+
+
+def test_a_multiply_add_is_contracted_only_where_arithmetic_need_not_be_exact() -> None:
+    text = program("MAD result.color, program.local[0], program.local[1], program.local[2];")
+    assert "local0 * local1 + local2" in printed(text, exact=True)
+    assert "fma(" not in printed(text, exact=True)
+
+
+def test_passes_that_differ_in_numbers_alone_share_a_shader() -> None:
+    text = program("MAD result.color, fragment.texcoord[0], program.local[0], fragment.position;")
+    one = printed(text, locals=parameters({0: (1.0, 2.0, 3.0, 4.0)}))
+    assert one == printed(text, locals=parameters({0: (5.0, 6.0, 7.0, 8.0)}))
+
+
+def test_fixed_point_targets_are_rounded_in_the_shader() -> None:
+    plan = Plan("test", (), (), (texture("target", 4, 3, UNORM8),), (), (), ())
+    each = FragmentPass(program("MOV result.color, 0.5;"), (), "target", RECT)
+    key = shader_key(plan, each, decide(plan, each), exact=True)
+    assert key.levels == 255
+    assert "255.0" in fragment_shader(key)

@@ -1,0 +1,498 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from drawing import (
+    assert_same_bits,
+    carry_out,
+    fragment_texcoords,
+    program,
+    show,
+    texture,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from products import METHODS_AND_WAYS, options_of, random_operands
+
+from gpgpu_legacy.algorithms.method import Accumulate, Method, Shape
+from gpgpu_legacy.asm.printer import disassemble
+from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.interp.numeric import pack, unpack
+from gpgpu_legacy.plan.expand import carried_out, expand, passes
+from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA32F, UNORM8, Numeric
+from gpgpu_legacy.plan.plan import (
+    ONE_A_TEXEL,
+    Affine,
+    Binding,
+    Blend,
+    ClearPass,
+    CopyPass,
+    FragmentPass,
+    Input,
+    Matrix,
+    Output,
+    Packing,
+    ParameterValue,
+    Plan,
+    Plane,
+    Rect,
+    Region,
+    Repeat,
+    Step,
+    Texcoords,
+    plane,
+    quadrants,
+)
+from gpgpu_legacy.plan.serialise import plan_as_json
+from gpgpu_legacy.plan.validate import validate
+from gpgpu_legacy.runtime.executor import find_executor
+
+WHOLE = Rect(0, 0, 4, 3)
+ONES = (1.0, 1.0, 1.0, 1.0)
+CONSTANT = program("MOV result.color, 1;")
+COPIER = program("TEX result.color, fragment.texcoord[0], texture[0], RECT;")
+
+
+def level(s: float | Affine) -> Texcoords:
+    return Texcoords(0, ((s, 0.0, 0.0, 1.0),) * 4)
+
+
+# Expansion ---------------------------------------------------------------------------------------
+
+
+def test_a_repeat_is_its_body_written_out_once_an_iteration() -> None:
+    def there(s: float | Affine, p: float | Affine, e: float | Affine) -> FragmentPass:
+        local = (ParameterValue(1, (p, 7.0, 7.0, 7.0)),)
+        env = (ParameterValue(2, (0.0, 0.0, 0.0, e)),)
+        return FragmentPass(CONSTANT, (), "T", WHOLE, (level(s),), local, env)
+
+    back, clear = CopyPass("T", WHOLE, "U", WHOLE), ClearPass("U")
+    moving = there(Affine(0.5, 2.0), Affine(10.0, -1.0), Affine(3.0, 0.0))
+    plan = raw(clear, Repeat(3, (moving, back)), clear)
+    expected = (
+        clear,
+        there(0.5, 10.0, 3.0), back,
+        there(2.5, 9.0, 3.0), back,
+        there(4.5, 8.0, 3.0), back,
+        clear,
+    )  # fmt: skip
+    assert expand(plan).steps == expected
+    assert tuple(passes(plan)) == expected
+    assert expand(expand(plan)) == expand(plan)
+    turns = [(written, iteration) for written, _, iteration in carried_out(plan)]
+    loop = [(each, i) for i in range(3) for each in (moving, back)]
+    assert turns == [(clear, 0), *loop, (clear, 0)]
+    assert list(plan.weighted_passes()) == [(1, clear), (3, moving), (3, back), (1, clear)]
+
+
+def test_what_does_not_change_is_the_same_object_each_time() -> None:
+    still = FragmentPass(CONSTANT, (), "T", WHOLE, (level(0.5),))
+    found = list(passes(raw(Repeat(4, (still,)))))
+    assert len(found) == 4
+    assert all(each is still for each in found)
+
+
+def test_a_repeat_of_nothing_is_nothing() -> None:
+    assert list(passes(raw(Repeat(0, (ClearPass("T"),))))) == []
+
+
+def test_only_one_corner_may_move() -> None:
+    four = ((0.0, 0.0, 0.0, 1.0), (Affine(4.0, 1.0), 0.0, 0.0, 1.0)) * 2
+    each = FragmentPass(CONSTANT, (), "T", WHOLE, (Texcoords(0, four),))
+    last = list(passes(raw(Repeat(3, (each,)))))[-1]
+    assert isinstance(last, FragmentPass)
+    assert last.texcoords[0].corners[1][0] == 6.0
+    assert last.texcoords[0].corners[2][0] == 0.0
+
+
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_an_expanded_plan_counts_and_runs_the_same(method: Method, way: Accumulate | None) -> None:
+    plan = method.plan(Shape(5, 19, 7), options_of(method, way, block=2, largest_texture=8))
+    written_out = expand(plan)
+    assert not any(isinstance(step, Repeat) for step in written_out.steps)
+    validate(written_out)
+    assert count_plan(written_out) == count_plan(plan)
+    operands, numpy = random_operands(plan), find_executor("numpy")
+    assert_same_bits(
+        numpy.run(written_out, operands).outputs["C"], numpy.run(plan, operands).outputs["C"]
+    )
+
+
+def test_the_programs_of_a_plan_are_listed_once_each() -> None:
+    one = FragmentPass(CONSTANT, (), "T", WHOLE)
+    other = FragmentPass(program("MOV result.color, 2;"), (), "T", WHOLE)
+    same_text = FragmentPass(program("MOV result.color, 1;"), (), "T", WHOLE)
+    found = raw(one, Repeat(2, (other, one)), same_text).programs()
+    assert found == (one.program, other.program)
+
+
+def test_a_texture_is_found_by_its_name() -> None:
+    assert raw().texture("U").name == "U"
+    with pytest.raises(KeyError):
+        raw().texture("V")
+
+
+def test_a_plane_goes_through_its_corners() -> None:
+    """Corners (0, 0), (W, 0), (W, H), (0, H) of a 4×2 rectangle."""
+    four = ((1.0, 0.0, 5.0, 2.0), (9.0, 0.0, 3.0, 2.0), (9.0, 8.0, 2.0, 2.0), (1.0, 8.0, 4.0, 2.0))
+    expected = Plane((1.0, 0.0, 5.0, 2.0), (2.0, 0.0, -0.5, 0.0), (0.0, 4.0, -0.5, 0.0))
+    assert plane(Texcoords(0, four), Rect(3, 3, 4, 2)) == expected
+
+
+# Validation --------------------------------------------------------------------------------------
+
+
+def raw(*steps: Step) -> Plan:
+    """A plan of these steps on two textures of 4×3 that begin as zeros; nothing is checked."""
+    textures = (texture("T", 4, 3, RGBA32F), texture("U", 4, 3, RGBA32F))
+    return Plan("odd", (), (), textures, (), steps, ())
+
+
+def drawn(text: str = "MOV result.color, 1;", **more: object) -> FragmentPass:
+    given_fields: dict[str, object] = {"bindings": (), "target": "T", "rect": WHOLE, **more}
+    return FragmentPass(program(text), **given_fields)  # type: ignore[arg-type]
+
+
+def refused(plan: Plan, *words: str) -> None:
+    with pytest.raises(PlanError) as raised:
+        validate(plan)
+    message = str(raised.value)
+    assert message.startswith("plan odd: ")
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+
+
+LOOK = "TEX result.color, fragment.texcoord[0], texture[3], RECT;"
+UNDEFINED = texture("N", 4, 3, RGBA32F, None)
+
+
+def test_textures_have_names_of_their_own() -> None:
+    plan = raw()
+    refused(replace(plan, textures=(*plan.textures, texture("U", 1, 1, R32F))), "share a name")
+
+
+@pytest.mark.parametrize("size", [(0, 3), (4, 0), (-1, 3)])
+def test_textures_are_not_empty(size: tuple[int, int]) -> None:
+    refused(replace(raw(), textures=(texture("E", *size, R32F),)), "texture E is empty")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        ClearPass("Z"),
+        CopyPass("Z", WHOLE, "T", WHOLE),
+        CopyPass("T", WHOLE, "Z", WHOLE),
+        drawn(target="Z"),
+        drawn(LOOK, bindings=(Binding(3, "Z"),)),
+    ],
+    ids=["clear", "copied", "copied to", "drawn to", "bound"],
+)
+def test_steps_name_textures_that_there_are(step: Step) -> None:
+    refused(raw(step), "no texture is called Z")
+
+
+@pytest.mark.parametrize(
+    "rect",
+    [Rect(-1, 0, 2, 2), Rect(0, -1, 2, 2), Rect(1, 0, 4, 1), Rect(0, 1, 1, 3), Rect(0, 0, 0, 1),
+     Rect(0, 0, 1, 0), Rect(4, 3, 1, 1), Rect(2, 2, -1, -1)],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda rect: drawn(rect=rect),
+        lambda rect: CopyPass("U", rect, "T", Rect(0, 0, rect.width, rect.height)),
+        lambda rect: CopyPass("U", Rect(0, 0, rect.width, rect.height), "T", rect),
+    ],
+    ids=["drawn to", "copied from", "copied to"],
+)
+def test_rectangles_lie_in_their_textures(rect: Rect, step: Callable[[Rect], Step]) -> None:
+    refused(raw(step(rect)), "4 by 3")
+
+
+def test_what_is_bound_has_been_written() -> None:
+    plan = raw(drawn(LOOK, bindings=(Binding(3, "N"),)))
+    plan = replace(plan, textures=(*plan.textures, UNDEFINED))
+    refused(plan, "texture N is bound before anything was written")
+    validate(replace(plan, steps=(ClearPass("N"), *plan.steps)))
+    validate(replace(plan, steps=(CopyPass("U", WHOLE, "N", WHOLE), *plan.steps)))
+    validate(replace(plan, steps=(drawn(target="N"), *plan.steps)))
+    load = Input("A", Region(0, 0, 3, 4), "N", WHOLE, Packing(((0, 0),) * 4))
+    validate(replace(plan, operands=(Matrix("A", 3, 4),), inputs=(load,)))
+
+
+def test_what_is_copied_has_been_written() -> None:
+    plan = raw(CopyPass("N", WHOLE, "T", WHOLE))
+    refused(replace(plan, textures=(*plan.textures, UNDEFINED)), "texture N is copied before")
+
+
+def test_what_is_blended_with_has_been_written() -> None:
+    plan = raw(drawn(target="N", blend=Blend.ADD))
+    refused(replace(plan, textures=(*plan.textures, UNDEFINED)), "texture N is blended with before")
+
+
+def test_what_is_read_back_has_been_written() -> None:
+    out = Output("C", Region(0, 0, 3, 4), "N", WHOLE, Packing(((0, 0),) * 4))
+    plan = replace(raw(), textures=(UNDEFINED,), results=(Matrix("C", 3, 4),), outputs=(out,))
+    refused(plan, "texture N is read back before")
+
+
+def test_nothing_is_defined_by_a_repeat_of_nothing() -> None:
+    plan = raw(Repeat(0, (ClearPass("N"),)), CopyPass("N", WHOLE, "T", WHOLE))
+    refused(replace(plan, textures=(*plan.textures, UNDEFINED)), "texture N is copied before")
+
+
+def test_a_pass_defines_what_the_next_one_of_its_body_reads() -> None:
+    body = (drawn(target="N"), CopyPass("N", WHOLE, "T", WHOLE))
+    plan = raw(Repeat(2, body))
+    validate(replace(plan, textures=(*plan.textures, UNDEFINED)))
+    plan = raw(Repeat(2, body[::-1]))
+    refused(replace(plan, textures=(*plan.textures, UNDEFINED)), "texture N is copied before")
+
+
+def test_a_repeat_does_not_count_backwards() -> None:
+    refused(raw(Repeat(-1, ())), "-1 iterations")
+
+
+def test_every_unit_that_a_program_reads_is_bound() -> None:
+    refused(raw(drawn(LOOK, bindings=(Binding(2, "U"),))), "texture[3]", "nothing is bound")
+
+
+def test_a_texture_is_read_as_what_it_is() -> None:
+    text = LOOK.replace("RECT", "2D")
+    refused(raw(drawn(text, bindings=(Binding(3, "U"),))), "texture[3] as 2D", "U is RECT")
+
+
+def test_no_pass_reads_what_it_writes() -> None:
+    refused(raw(drawn(LOOK, bindings=(Binding(3, "T"),))), "texture T is read and written")
+
+
+def test_corner_values_lie_in_a_plane() -> None:
+    four = ((0.0, 0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 1.0), (0.5, 0.0, 0.0, 1.0))
+    refused(raw(drawn(texcoords=(Texcoords(6, four),))), "set 6", "plane")
+
+
+def test_corner_values_may_be_rounded() -> None:
+    third = float(np.float32(1 / 3))
+    four = ((0.0, 0.0, 0.0, 1.0), (third, 0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 1.0),
+            (2 / 3, 0.0, 0.0, 1.0))  # fmt: skip
+    validate(raw(drawn(texcoords=(Texcoords(0, four),))))
+
+
+def test_the_last_iteration_is_checked_too() -> None:
+    four = ((0.0, 0.0, 0.0, 1.0),) * 3 + ((Affine(0.0, 1.0), 0.0, 0.0, 1.0),)
+    moving = drawn(texcoords=(Texcoords(1, four),))
+    validate(raw(Repeat(1, (moving,))))
+    refused(raw(Repeat(3, (moving,))), "set 1", "plane")
+
+
+@pytest.mark.parametrize(
+    "attribute", ["fragment.color", "fragment.color.secondary", "fragment.fogcoord"]
+)
+def test_programs_read_what_a_pass_supplies(attribute: str) -> None:
+    refused(raw(drawn(f"MOV result.color, {attribute};")), attribute, "not supply")
+
+
+def test_there_is_no_depth_to_write() -> None:
+    refused(raw(drawn("MOV result.depth.z, 1;")), "result.depth")
+
+
+def test_a_copy_keeps_its_size() -> None:
+    refused(raw(CopyPass("U", WHOLE, "T", Rect(0, 0, 3, 3))), "changes size or format")
+
+
+def test_a_copy_keeps_its_format() -> None:
+    plan = raw(CopyPass("U", WHOLE, "R", WHOLE))
+    refused(
+        replace(plan, textures=(*plan.textures, texture("R", 4, 3, R32F))), "changes size or format"
+    )
+
+
+def test_nothing_is_copied_to_itself() -> None:
+    refused(raw(CopyPass("T", Rect(0, 0, 1, 1), "T", Rect(1, 1, 1, 1))), "copied to itself")
+
+
+def transfer(**more: object) -> dict[str, object]:
+    return {
+        "matrix": "M",
+        "region": Region(0, 0, 3, 4),
+        "texture": "T",
+        "rect": WHOLE,
+        "packing": Packing(((0, 0),) * 4),
+        **more,
+    }
+
+
+def with_transfer(kind: type[Input] | type[Output], **more: object) -> Plan:
+    each = kind(**transfer(**more))  # type: ignore[arg-type]
+    plan = replace(raw(), operands=(Matrix("M", 3, 4),))
+    if isinstance(each, Input):
+        return replace(plan, inputs=(each,))
+    return replace(plan, outputs=(each,))
+
+
+@pytest.mark.parametrize("kind", [Input, Output])
+def test_transfers_fit_what_they_connect(kind: type[Input] | type[Output]) -> None:
+    validate(with_transfer(kind))
+    refused(with_transfer(kind, matrix="Q"), "no matrix is called Q")
+    refused(with_transfer(kind, texture="Q"), "no texture is called Q")
+    refused(with_transfer(kind, rect=Rect(1, 0, 4, 3)), "the transfer of M", "4 by 3")
+    refused(with_transfer(kind, packing=ONE_A_TEXEL), "1 channels", "has 4")
+    for region in (
+        Region(1, 0, 3, 4),
+        Region(0, 1, 3, 4),
+        Region(-1, 0, 2, 2),
+        Region(0, -1, 2, 2),
+    ):
+        refused(with_transfer(kind, region=region), "outside matrix M")
+
+
+# Packing -----------------------------------------------------------------------------------------
+
+
+def packings() -> st.SearchStrategy[tuple[Packing, int]]:
+    """A packing, and how many elements a texel spans along each axis at least."""
+    whole = st.just((ONE_A_TEXEL, 1))
+    four = st.tuples(st.integers(1, 5), st.integers(1, 5)).map(lambda s: (quadrants(*s), 2))
+    blocks = Packing(((0, 0), (0, 1), (1, 0), (1, 1)), row_step=2, column_step=2)
+    return whole | four | st.just((blocks, 2))
+
+
+@given(packings(), st.data())
+def test_packing_and_unpacking_element_by_element(
+    chosen: tuple[Packing, int], data: st.DataObject
+) -> None:
+    packing, _ = chosen
+    rows, columns = data.draw(st.integers(0, 9)), data.draw(st.integers(0, 9))
+    row, column = data.draw(st.integers(0, 3)), data.draw(st.integers(0, 3))
+    width, height = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
+    matrix = np.arange(1, (row + rows + 2) * (column + columns + 1) + 1, dtype=np.float32)
+    matrix = matrix.reshape(row + rows + 2, column + columns + 1)
+    region = Region(row, column, rows, columns)
+    texels = pack(matrix, region, Rect(0, 0, width, height), packing)
+    assert texels.shape == (height, width, len(packing.offsets))
+    blank = np.full_like(matrix, -1.0)
+    expected = blank.copy()
+    for i in range(height):
+        for j in range(width):
+            for c, (first_row, first_column) in enumerate(packing.offsets):
+                r, s = first_row + packing.row_step * i, first_column + packing.column_step * j
+                inside = r < rows and s < columns
+                assert texels[i, j, c] == (matrix[row + r, column + s] if inside else 0)
+                if inside:
+                    expected[row + r, column + s] = matrix[row + r, column + s]
+    unpack(texels, blank, region, packing)
+    assert (blank == expected).all()
+
+
+@given(st.integers(1, 9), st.integers(1, 9))
+def test_four_quadrants_hold_a_whole_matrix(rows: int, columns: int) -> None:
+    """Equation (8): upper left, upper right, lower left, lower right in r, g, b, a; padded."""
+    matrix = np.arange(1, rows * columns + 1, dtype=np.float32).reshape(rows, columns)
+    height, width = -(-rows // 2), -(-columns // 2)
+    region, packing = Region(0, 0, rows, columns), quadrants(height, width)
+    texels = pack(matrix, region, Rect(0, 0, width, height), packing)
+    padded = np.zeros((2 * height, 2 * width), np.float32)
+    padded[:rows, :columns] = matrix
+    assert (texels[..., 0] == padded[:height, :width]).all()
+    assert (texels[..., 1] == padded[:height, width:]).all()
+    assert (texels[..., 2] == padded[height:, :width]).all()
+    assert (texels[..., 3] == padded[height:, width:]).all()
+    back = np.zeros_like(matrix)
+    unpack(texels, back, region, packing)
+    assert (back == matrix).all()
+
+
+# Formats -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "channels", "texel_bytes", "numeric"),
+    [
+        ("r32f", 1, 4, Numeric.FLOAT),
+        ("rgba32f", 4, 16, Numeric.FLOAT),
+        ("unorm8", 1, 1, Numeric.UNORM),
+    ],
+)
+def test_formats(name: str, channels: int, texel_bytes: int, numeric: Numeric) -> None:
+    found = FORMATS[name]
+    assert (found.name, found.channels, found.texel_bytes) == (name, channels, texel_bytes)
+    assert found.numeric is numeric
+
+
+def test_all_formats_are_tested() -> None:
+    assert set(FORMATS) == {"r32f", "rgba32f", "unorm8"}
+
+
+# Copies, clears and what they leave alone --------------------------------------------------------
+
+
+@pytest.mark.parametrize("texel_format", [R32F, RGBA32F, UNORM8], ids=lambda f: f.name)
+def test_a_copy_moves_a_rectangle_bit_for_bit(texel_format: object) -> None:
+    channels = texel_format.channels  # type: ignore[attr-defined]
+    values = np.random.default_rng(8).random((4, 5, channels), np.float32)
+    if texel_format is not UNORM8:
+        values.flat[:4] = [np.nan, -np.inf, -0.0, 2.0**-149]
+    given_texels = {"S": values}
+    target = texture("target", 6, 5, texel_format, (1.0, 1.0, 1.0, 1.0))  # type: ignore[arg-type]
+    copy = CopyPass("S", Rect(1, 0, 3, 4), "target", Rect(2, 1, 3, 4))
+    plan = show([copy], target, given_texels, formats={"S": texel_format})  # type: ignore[dict-item]
+    expected = np.ones((5, 6, channels), np.float32)
+    moved = values[0:4, 1:4]
+    if texel_format is UNORM8:
+        moved = (np.floor(moved.astype(float) * 255 + 0.5)).astype(np.float32) / np.float32(255)
+    expected[1:5, 2:5] = moved
+    assert_same_bits(carry_out(plan, given_texels), expected)
+
+
+def test_a_clear_covers_the_whole_texture_with_one_value() -> None:
+    target = texture("target", 3, 2, RGBA32F, (5.0, 5.0, 5.0, 5.0))
+    found = carry_out(show([ClearPass("target", (-2.0, 0.5, 7.0, 1e30))], target))
+    assert_same_bits(found, np.broadcast_to(np.array([-2.0, 0.5, 7.0, 1e30]), (2, 3, 4)))
+
+
+def test_a_repeat_runs_its_body_in_order() -> None:
+    """x becomes x + local, copied back each time: 1 + 0 + 1 + 2 + 3."""
+    text = program(
+        "TEX R0, fragment.texcoord[0], texture[0], RECT;",
+        "ADD result.color, R0, program.local[0];",
+    )
+    add = FragmentPass(
+        text,
+        (Binding(0, "F"),),
+        "target",
+        Rect(0, 0, 1, 1),
+        (fragment_texcoords(0, 1, 1),),
+        (ParameterValue(0, (Affine(0.0, 1.0), 0.0, 0.0, 0.0)),),
+    )
+    copy = CopyPass("target", Rect(0, 0, 1, 1), "F", Rect(0, 0, 1, 1))
+    plan = show(
+        [Repeat(4, (add, copy))],
+        texture("target", 1, 1, R32F),
+        others=[texture("F", 1, 1, R32F, ONES)],
+    )
+    assert carry_out(plan).tolist() == [[[7.0]]]
+    assert carry_out(expand(plan)).tolist() == [[[7.0]]]
+
+
+# As JSON -----------------------------------------------------------------------------------------
+
+
+def test_a_plan_as_json_names_its_programs_by_their_files() -> None:
+    moving = FragmentPass(COPIER, (Binding(0, "U"),), "T", WHOLE, (level(Affine(0.5, 2.0)),))
+    plan = raw(ClearPass("T"), Repeat(3, (moving,)))
+    found = json.loads(plan_as_json(plan, {COPIER: "program-0.fp"}))
+    assert found["name"] == "odd"
+    assert [t["name"] for t in found["textures"]] == ["T", "U"]
+    clear, repeat = found["steps"]
+    assert (clear["kind"], repeat["kind"], repeat["count"]) == ("ClearPass", "Repeat", 3)
+    [each] = repeat["body"]
+    assert each["program"] == "program-0.fp"
+    assert each["blend"] == "none"
+    assert each["texcoords"][0]["corners"][0][0] == {"base": 0.5, "step": 2.0}
+    assert disassemble(COPIER) not in json.dumps(found)
