@@ -348,8 +348,6 @@ def tables(
     )
     from gpgpu_legacy.runtime.executor import available
 
-    if size < 1:
-        raise InputError(f"--size is {size}; it must be at least 1")
     if output is not None:
         check_folder(output)
     total = len(measured_methods()) * len(available()) if measure else 0
@@ -449,8 +447,6 @@ def report(
     from gpgpu_legacy.report.tables import measured_methods
     from gpgpu_legacy.runtime.executor import available
 
-    if size < 1:
-        raise InputError(f"--size is {size}; it must be at least 1")
     total = len(measured_methods()) * len(available()) if measure else 0
     with _progress("measuring", total, quiet=quiet) as step:
         page = write_report(folder, size, block, measure=measure, progress=step)

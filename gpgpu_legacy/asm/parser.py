@@ -325,8 +325,6 @@ class _Assembler:
         if item.data == "path":
             register, rest = self.source_register(_elements(item))
             is_number = False
-        elif kind is Operand.REGISTER:
-            raise self.error("expected a register", operand)
         else:
             value, suffix = item.children
             assert isinstance(value, Tree)

@@ -12,6 +12,7 @@ from gpgpu_legacy.bench.run import Run, random_operands, run_method
 from gpgpu_legacy.count.closed_form import recover, same_formula
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.traffic import Counts, count_plan, fragments_per_pass
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.schema import PublishedRow, PublishedTable, papers
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import available
@@ -93,6 +94,7 @@ def regenerate(
     measured: what `measure` gave, to stand beside the rows. paper: one paper's id, else all.
     Raises InputError where the size or the block is out of range.
     """
+    _check_size(size)
     times = tuple(measured)
     return [
         Table(
@@ -105,6 +107,11 @@ def regenerate(
         if paper in (None, each.id)
         for published in each.tables
     ]
+
+
+def _check_size(size: int) -> None:
+    if size < 1:
+        raise InputError(f"the size is {size}; it must be at least 1")
 
 
 def _plan(method: Method, size: int, block: int) -> Plan:
@@ -166,6 +173,7 @@ def measure(
     size: int, block: int, seed: int = 0, progress: Callable[[str], None] | None = None
 ) -> list[Measured]:
     """Time every method of the tables on every executor there is, on random n×n matrices."""
+    _check_size(size)
     found = []
     for name in measured_methods():
         method = find_method(name)

@@ -471,7 +471,7 @@ def test_more_lookups_than_places(raster: Executor) -> None:
 
 
 @given(scene=scenes(numbers=SMALL_NUMBER, values=SMALL_NUMBER, most=6))
-@settings(max_examples=100)
+@settings(max_examples=80)
 def test_random_programs(raster: Executor, scene: Scene) -> None:
     """The same numbers; zeros may differ in sign, which GLSL leaves open where it clamps."""
     if not keeps_order(raster):

@@ -170,7 +170,7 @@ NO_LOOKUPS = sorted(name for name, row in OPCODES.items() if row.evaluate is not
     program_texts(numbers=SMALL_NUMBER, most=6, among=NO_LOOKUPS),
     st.data(),
 )
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_a_known_form_is_what_the_machine_computes(text: str, data: st.DataObject) -> None:
     """Random programs with a lookup at each register: their forms, evaluated exactly at each
     fragment of some iterations, are what the NumPy machine puts in the register."""

@@ -317,7 +317,7 @@ def test_space_between_tokens_means_nothing(given_text: str, data: st.DataObject
 
 
 @given(program_texts(most=3), st.data())
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_any_text_assembles_or_is_refused_with_a_place_in_it(
     given_text: str, data: st.DataObject
 ) -> None:

@@ -16,7 +16,7 @@ from drawing import (
     program,
     texture,
 )
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from products import METHODS_AND_WAYS, options_of
 from strategies import Scene, program_texts, scenes
@@ -207,6 +207,7 @@ def test_nothing_is_live_where_nothing_is_shown() -> None:
 
 
 @given(scenes(among=sorted(n for n, row in OPCODES.items() if row.form is Form.COMPONENTWISE)))
+@settings(max_examples=40)
 def test_leaving_dead_components_out_changes_nothing(scene: Scene) -> None:
     """Random programs of arithmetic, and the same with each mask cut down to what is live."""
     text = assemble(scene.text)

@@ -376,7 +376,7 @@ def test_the_scalar_interpreter_knows_every_opcode() -> None:
 
 
 @given(scenes())
-@settings(max_examples=120)
+@settings(max_examples=80)
 def test_random_programs_agree_with_a_naive_interpreter(scene: Scene) -> None:
     text = assemble(scene.text, name="random.fp")
     found = draw(
