@@ -13,7 +13,7 @@ from gpgpu_legacy.algorithms.method import (
     Accumulate,
     Options,
     Shape,
-    operand_matrices,
+    product_operands,
     result_matrix,
 )
 from gpgpu_legacy.algorithms.tiles import (
@@ -61,7 +61,7 @@ def build(name: str, program: Program, layout: Layout, shape: Shape, options: Op
         outputs.append(layout.output(result, tile.rows, tile.columns))
     return Plan(
         name,
-        operand_matrices(shape, options),
+        product_operands(shape, options),
         (result_matrix(shape),),
         tuple(textures),
         tuple(inputs),

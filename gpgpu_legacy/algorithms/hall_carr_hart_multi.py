@@ -29,6 +29,6 @@ METHOD = Method(
     summary="b steps of the sum a pass, the four quadrants in one RGBA texel",
     defaults=Options(block=DEFAULT_BLOCK, accumulate=Accumulate.COPY, texture_format=RGBA32F.name),
     build=_build,
-    refuses=frozenset({"as_printed"}),
+    refuses=frozenset({"as_printed", "dynamic"}),
     formats=(RGBA32F.name,),
 )

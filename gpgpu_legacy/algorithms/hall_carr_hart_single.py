@@ -27,5 +27,5 @@ METHOD = Method(
     summary="b steps of the sum a pass, one element a texel",
     defaults=Options(block=DEFAULT_BLOCK, accumulate=Accumulate.COPY, texture_format=R32F.name),
     build=_build,
-    refuses=frozenset({"as_printed"}),
+    refuses=frozenset({"as_printed", "dynamic"}),
 )

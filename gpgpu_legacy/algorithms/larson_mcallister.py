@@ -7,7 +7,7 @@ framebuffer accumulate (Hall, Carr & Hart 2003, Figure 1).
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.method import Method, Options, Shape, operand_matrices, result_matrix
+from gpgpu_legacy.algorithms.method import Method, Options, Shape, product_operands, result_matrix
 from gpgpu_legacy.algorithms.tiles import (
     Cut,
     Layout,
@@ -48,7 +48,7 @@ def _build(shape: Shape, options: Options) -> Plan:
         outputs.append(layout.output(screen, tile.rows, tile.columns))
     return Plan(
         "larson-mcallister",
-        operand_matrices(shape, options),
+        product_operands(shape, options),
         (result_matrix(shape),),
         tuple(textures),
         tuple(inputs),
@@ -100,6 +100,6 @@ METHOD = Method(
     defaults=Options(texture_format=R32F.name),
     build=_build,
     aliases=("larsen-mcallister",),
-    refuses=frozenset({"block", "accumulate"}),
+    refuses=frozenset({"block", "accumulate", "dynamic"}),
     formats=(R32F.name, UNORM8.name),
 )

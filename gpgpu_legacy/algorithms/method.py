@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from enum import Enum
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.formats import FORMATS, R32F
+from gpgpu_legacy.plan.formats import FORMATS, R32F, Numeric
 from gpgpu_legacy.plan.plan import LARGEST_TEXTURE, Matrix, Plan
 from gpgpu_legacy.plan.validate import validate
 
@@ -48,6 +48,9 @@ class Options:
     transpose_a, transpose_b: the operand is given transposed, and read so by its coordinates.
     as_printed: the paper's literal texture coordinates, in place of the ones it meant.
     largest_texture: width and height, in texels, of the largest texture; larger matrices are cut.
+    dynamic: shared arrays are one-dimensional, as where their size is known only at the launch.
+    alpha, beta, adds: the result is alpha·AB, plus beta·C where `adds` says that a C is given. C is
+    read even where beta is 0, so that a NaN in it shows; BLAS would not read it.
     """
 
     block: int | None = None
@@ -57,15 +60,27 @@ class Options:
     transpose_b: bool = False
     as_printed: bool = False
     largest_texture: int = LARGEST_TEXTURE
+    dynamic: bool = False
+    alpha: float = 1.0
+    beta: float = 0.0
+    adds: bool = False
+
+    @property
+    def scales(self) -> bool:
+        """Whether the result is anything but the product itself."""
+        return self.adds or self.alpha != 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
     """A way to multiply matrices, as one of the papers describes it.
 
+    year: of the paper; where it bears no date, of the API or the hardware that it is about.
     defaults: the options' values where the caller gives none; an option that is None here and is
     in `refuses` does not exist for this method.
     build: makes the plan of a non-empty product; shape and options have been checked.
+    blocks: the blocks that there are, where not every size will do.
+    scales: whether `build` sees to alpha, beta and C itself; else one more pass does.
     """
 
     name: str
@@ -77,11 +92,13 @@ class Method:
     aliases: tuple[str, ...] = ()
     refuses: frozenset[str] = frozenset()
     formats: tuple[str, ...] = (R32F.name,)
+    blocks: tuple[int, ...] = ()
+    scales: bool = False
 
     def options(self, given: Options) -> Options:
         """The given options with this method's defaults filled in; InputError where one is bad."""
         for name in sorted(self.refuses):
-            if getattr(given, name) not in (None, False):
+            if getattr(given, name) != getattr(Options(), name):
                 raise InputError(f"{self.name} takes no --{name.replace('_', '-')}; leave it out")
         missing = {
             field.name: getattr(self.defaults, field.name)
@@ -95,6 +112,11 @@ class Method:
     def _check(self, options: Options) -> None:
         if options.block is not None and options.block < 1:
             raise InputError(f"the block is {options.block}; it must be at least 1")
+        if self.blocks and options.block not in self.blocks:
+            known_blocks = ", ".join(map(str, self.blocks))
+            raise InputError(f"{self.name} has no block of {options.block}; take {known_blocks}")
+        if options.beta != 0.0 and not options.adds:
+            raise InputError("beta is given but no C; give a matrix C to add")
         if options.largest_texture < 1:
             raise InputError(
                 f"the largest texture is {options.largest_texture}; it must be at least 1"
@@ -105,6 +127,9 @@ class Method:
                 f"{self.name} has no texture format {options.texture_format}; "
                 f"choose from {', '.join(sorted(known))}"
             )
+        assert options.texture_format is not None
+        if options.scales and FORMATS[options.texture_format].numeric is Numeric.UNORM:
+            raise InputError("alpha, beta and C need float textures; use --texture-format r32f")
         if options.block is not None and options.block > options.largest_texture:
             raise InputError(
                 f"a block of {options.block} does not fit a texture of "
@@ -120,19 +145,51 @@ class Method:
         chosen = self.options(options or Options())
         if min(shape.m, shape.l, shape.n) < 0:
             raise InputError(f"a matrix has no negative size: {shape}")
-        if min(shape.m, shape.l, shape.n) == 0:
-            operands = operand_matrices(shape, chosen)
-            return Plan(self.name, operands, (result_matrix(shape),), (), (), (), ())
-        plan = self.build(shape, chosen)
+        plan = self._product(shape, chosen)
+        if chosen.scales and not self.scales:
+            from gpgpu_legacy.algorithms.scale_add import with_scale_add
+
+            addend = operand_matrices(shape, chosen)[2] if chosen.adds else None
+            plan = with_scale_add(plan, addend, chosen.alpha, chosen.beta)
         validate(plan)
         return plan
 
+    def _product(self, shape: Shape, options: Options) -> Plan:
+        """The plan of the product; where there is nothing to add up, of zeros.
 
-def operand_matrices(shape: Shape, options: Options) -> tuple[Matrix, Matrix]:
-    """A and B as they are given: a transposed operand has its rows and columns exchanged."""
+        Zeros that something is added to have to be made: by a sum of one step over zeros.
+        """
+        if min(shape.m, shape.l, shape.n) > 0:
+            return self.build(shape, options)
+        operands = operand_matrices(shape, options if self.scales else replace(options, adds=False))
+        if not options.scales or min(shape.m, shape.n) == 0:
+            return Plan(self.name, operands, (result_matrix(shape),), (), (), (), ())
+        plan = self.build(replace(shape, l=1), options)
+        given = {"A", "B"}
+        filled = {each.texture for each in plan.inputs if each.matrix in given}
+        textures = tuple(
+            replace(t, initial=(0.0, 0.0, 0.0, 0.0)) if t.name in filled else t
+            for t in plan.textures
+        )
+        inputs = tuple(each for each in plan.inputs if each.matrix not in given)
+        return replace(plan, operands=operands, textures=textures, inputs=inputs)
+
+
+def operand_matrices(shape: Shape, options: Options) -> tuple[Matrix, ...]:
+    """A, B and, where it is added, C before: as they are given.
+
+    A transposed operand has its rows and columns exchanged. C before is called C0 in plans, for C
+    is the result.
+    """
     rows_a, columns_a = (shape.l, shape.m) if options.transpose_a else (shape.m, shape.l)
     rows_b, columns_b = (shape.n, shape.l) if options.transpose_b else (shape.l, shape.n)
-    return Matrix("A", rows_a, columns_a), Matrix("B", rows_b, columns_b)
+    product = (Matrix("A", rows_a, columns_a), Matrix("B", rows_b, columns_b))
+    return (*product, Matrix("C0", shape.m, shape.n)) if options.adds else product
+
+
+def product_operands(shape: Shape, options: Options) -> tuple[Matrix, ...]:
+    """A and B alone, for a plan to which the addition of C is a pass of its own."""
+    return operand_matrices(shape, replace(options, adds=False))
 
 
 def result_matrix(shape: Shape) -> Matrix:

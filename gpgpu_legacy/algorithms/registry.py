@@ -1,4 +1,4 @@
-"""Finds the methods: every module of this folder that has a METHOD."""
+"""Finds the methods: every module of this folder that has a METHOD, or METHODS."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ def methods() -> tuple[Method, ...]:
         import_module(f"{gpgpu_legacy.algorithms.__name__}.{module.name}")
         for module in iter_modules(gpgpu_legacy.algorithms.__path__)
     )
-    found = [module.METHOD for module in modules if hasattr(module, "METHOD")]
+    found = [
+        method
+        for module in modules
+        for method in getattr(module, "METHODS", [getattr(module, "METHOD", None)])
+        if method is not None
+    ]
     return tuple(sorted(found, key=lambda m: (m.year, m.paper)))
 
 

@@ -1,35 +1,11 @@
-"""The shader texts under shaders/, read, unrolled and assembled."""
+"""The fragment programs under shaders/, assembled."""
 
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 from gpgpu_legacy.isa.ir import Program
-
-
-def shader_folder() -> Path:
-    """Where the shaders lie: inside the installed package, or at the top of a checkout."""
-    package = Path(__file__).resolve().parent.parent
-    inside = package / "shaders"
-    return inside if inside.is_dir() else package.parent / "shaders"
-
-
-def shader_text(path: str, **parameters: int | str | bool) -> str:
-    """The text of a shader, its template unrolled.
-
-    path: relative to shaders/, as in `hall_carr_hart_2003/multi.fp.j2`.
-    parameters: what the template asks for; a missing one is an error of jinja2's.
-    """
-    text = (shader_folder() / path).read_text(encoding="utf-8")
-    if not path.endswith(".j2"):
-        return text
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
-    )
-    return environment.from_string(text).render(parameters)
+from gpgpu_legacy.sources import shader_text
 
 
 @cache

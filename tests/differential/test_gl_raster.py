@@ -133,7 +133,7 @@ def test_matrices_larger_than_the_largest_texture(
     raster: Executor, method: Method, way: Accumulate | None, largest: int
 ) -> None:
     options = options_of(method, way, largest_texture=largest)
-    plan = plan_of(method, (19, 37, 23), options)
+    plan = plan_of(method, (2 * largest + 1, 4 * largest + 1, 3 * largest - 2), options)
     assert max(max(t.extent.width, t.extent.height) for t in plan.textures) <= largest
     assert_agrees(raster, plan, options)
 

@@ -140,6 +140,18 @@ def test_a_slope_that_changes_from_pass_to_pass_is_unknown() -> None:
     assert t == linear(0.5)
 
 
+@pytest.mark.parametrize(("iterations", "known"), [(2, True), (100, False)])
+def test_a_form_is_known_where_float32_holds_it_in_every_iteration(
+    iterations: int, known: bool
+) -> None:
+    """Half a texel on from 2²⁰·iteration: from the 8th on, 2²³ leaves no room for halves."""
+    text = program("MOV R0, program.local[0];", "TEX result.color, R0, texture[0], RECT;")
+    far = (ParameterValue(0, (Affine(0.5, 2.0**20), 0.5, 0.0, 0.0)),)
+    [(s, t)] = lookup_coordinates(a_pass(text, locals=far), iterations)
+    assert isinstance(s, Linear) == known
+    assert t == linear(0.5)
+
+
 @pytest.mark.parametrize("value", [NAN, INF, -INF])
 def test_what_is_not_finite_is_unknown(value: float) -> None:
     s, _ = coordinates("MOV R0, program.local[0];", locals=parameters({0: (value, 0.0, 0.0, 0.0)}))

@@ -25,7 +25,7 @@ from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.asm.printer import disassemble
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import FORMATS, UNORM8
-from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Plan
+from gpgpu_legacy.plan.plan import Affine, CopyPass, FragmentPass, Plan
 from gpgpu_legacy.runtime.executor import find_executor
 
 NUMPY = find_executor("numpy")
@@ -368,6 +368,23 @@ def test_what_the_literal_numbers_draw() -> None:
     rng = np.random.default_rng(4)
     a, b = (np.round(rng.random((4, 4), np.float32) * 64) for _ in range(2))
     assert (as_printed(a, b) == (a @ b)[np.ix_(rows, rows)]).all()
+
+
+@pytest.mark.parametrize(
+    ("literally", "i", "m", "n"), [(True, Affine(0.0, 1.0), 3, 4), (False, Affine(0.5, 1.0), 4, 5)]
+)
+def test_figure_1s_coordinates(literally: bool, i: Affine, m: float, n: float) -> None:
+    """texA: (0, i), (0, i), (m-1, i), (m-1, i); texB: (i, 0), (i, n-1), (i, n-1), (i, 0); row first
+    in the figure, and clockwise from the upper left. Texel centres make m of m-1, i+0.5 of i."""
+    plan = plan_of(LARSON, (4, 6, 5), Options(as_printed=literally))
+    [each] = [p for _, p in plan.weighted_passes() if isinstance(p, FragmentPass)]
+    figure = {
+        0: ((0, i), (0, i), (m, i), (m, i)),
+        1: ((i, 0), (i, n), (i, n), (i, 0)),
+    }
+    for texcoords in each.texcoords:
+        expected = tuple((column, row, 0, 1) for row, column in figure[texcoords.set])
+        assert texcoords.corners == expected
 
 
 @pytest.mark.parametrize("n", [1, 2])

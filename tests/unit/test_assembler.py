@@ -11,7 +11,7 @@ from strategies import program_texts
 from gpgpu_legacy.algorithms.method import Accumulate
 from gpgpu_legacy.asm.parser import HEADER, assemble
 from gpgpu_legacy.asm.printer import disassemble
-from gpgpu_legacy.asm.shaders import load_program, shader_folder, shader_text
+from gpgpu_legacy.asm.shaders import load_program
 from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.isa.ir import (
     Attribute,

@@ -18,7 +18,16 @@ from gpgpu_legacy.bench.run import matmul, run, run_method
 from gpgpu_legacy.bench.run import random_operands as drawn_operands
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import UNORM8
-from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Plan
+from gpgpu_legacy.plan.plan import (
+    CopyPass,
+    FragmentPass,
+    Matrix,
+    Output,
+    Packing,
+    Plan,
+    Rect,
+    Region,
+)
 from gpgpu_legacy.runtime.executor import Machine, Observer, Result, Timings, find_executor
 
 NUMPY = find_executor("numpy")
@@ -475,6 +484,17 @@ def test_a_product_of_no_passes_cannot_be_followed() -> None:
     with pytest.raises(InputError) as raised:
         Follower(plan, 1, 1)
     assert "\n" not in str(raised.value)
+
+
+def test_a_place_in_blocks_of_2_by_2() -> None:
+    """Not the quadrants of the paper but neighbours in one texel, as later packings have them."""
+    blocks = Packing(((0, 0), (0, 1), (1, 0), (1, 1)), row_step=2, column_step=2)
+    shown = Output("C", Region(0, 0, 4, 6), "T", Rect(1, 2, 3, 2), blocks)
+    plan = Plan("blocks", (), (Matrix("C", 4, 6),), (), (), (), (shown,))
+    assert place_of(plan, 0, 0) == Place("T", x=1, y=2, channel=0)
+    assert place_of(plan, 2, 5) == Place("T", x=3, y=3, channel=1)
+    assert place_of(plan, 3, 2) == Place("T", x=2, y=3, channel=2)
+    assert place_of(plan, 1, 3) == Place("T", x=2, y=2, channel=3)
 
 
 def test_every_element_has_a_place_of_its_own() -> None:

@@ -136,11 +136,11 @@ def test_a_coloured_image_is_no_matrix(tmp_path: Path, mode: str) -> None:
 
 
 def test_a_product_as_a_picture_is_clamped_and_rounded(tmp_path: Path) -> None:
-    matrix = np.array([[-1.0, 0.0, 0.2], [1.0, 7.0, np.nan]], np.float32)
+    matrix = np.array([[-1.0, 0.25, 0.2], [1.0, 7.0, np.nan]], np.float32)
     write(tmp_path / "c.png", matrix)
     with Image.open(tmp_path / "c.png") as image:
         assert image.mode == "L"
-        assert np.asarray(image).tolist() == [[0, 0, 51], [255, 255, 0]]
+        assert np.asarray(image).tolist() == [[0, 64, 51], [255, 255, 0]]
 
 
 def test_the_suffix_of_a_picture_may_be_in_capitals(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ ORDER = (
     ("plan",),
     ("asm", "kernel"),
     ("isa",),
+    ("sources",),
     ("errors",),
 )
 LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in rooms}

@@ -202,6 +202,14 @@ def test_all_writes_to_the_result_are_live() -> None:
     assert live("MOV result.color, 1;", "MOV result.color.x, 2;") == ["xyzw", "x"]
 
 
+def test_a_lookup_that_nothing_sees_needs_no_coordinate() -> None:
+    found = live(
+        "ADD R0, fragment.texcoord[0], 0.25;", "TEX R1, R0, texture[0], RECT;",
+        "MOV result.color, 1;",
+    )  # fmt: skip
+    assert found == ["", "", "xyzw"]
+
+
 def test_nothing_is_live_where_nothing_is_shown() -> None:
     assert live("MOV R0, 1;", "ADD R1, R0, R0;") == ["", ""]
 

@@ -1,0 +1,49 @@
+"""The OpenGL compute-shader multiply: 32×32 tiles in shared memory, dispatched batch by batch.
+
+The host walks over batches of 64×64 work groups, 2048×2048 elements, and tells the kernel the
+corner of each. As printed it always dispatches whole batches, in which the kernel's guards throw
+away what lies outside; by default a batch is cut to the work groups that are needed.
+"""
+
+from __future__ import annotations
+
+from gpgpu_legacy.algorithms.dispatch import bindings, groups_for, product_plan, uniforms
+from gpgpu_legacy.algorithms.method import Method, Options, Shape
+from gpgpu_legacy.kernel.shaders import load_kernel
+from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.plan.plan import ComputePass, Plan
+
+BATCH_GROUPS = 64  # Algorithm 1: gsize(64, 64, 1)
+
+
+def _build(shape: Shape, options: Options) -> Plan:
+    kernel = load_kernel("opengl_compute/tiled.comp")
+    across, up = kernel.local_size
+    wide, high = groups_for(shape.n, across), groups_for(shape.m, up)
+    steps = tuple(
+        ComputePass(
+            kernel,
+            bindings("A", "B", "C"),
+            uniforms(m=shape.m, n=shape.l, l=shape.n, x0=x * across, y0=y * up),
+            (BATCH_GROUPS, BATCH_GROUPS)
+            if options.as_printed
+            else (min(BATCH_GROUPS, wide - x), min(BATCH_GROUPS, high - y)),
+        )
+        for y in range(0, high, BATCH_GROUPS)
+        for x in range(0, wide, BATCH_GROUPS)
+    )
+    return product_plan(METHOD.name, shape, options, shape, steps)
+
+
+METHOD = Method(
+    name="opengl-compute-tiled",
+    year=2012,
+    paper="the OpenGL compute-shader multiply, Algorithms 1 and 2",
+    summary="32×32 tiles staged in shared memory, guarded, in batches of 64×64 work groups",
+    defaults=Options(texture_format=R32F.name),
+    build=_build,
+    refuses=frozenset(
+        {"block", "accumulate", "texture_format", "transpose_a", "transpose_b", "largest_texture"}
+    )
+    | {"dynamic"},
+)

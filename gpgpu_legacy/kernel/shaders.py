@@ -1,0 +1,16 @@
+"""The compute kernels under shaders/, parsed."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from gpgpu_legacy.kernel.ir import Kernel
+from gpgpu_legacy.sources import shader_text
+
+
+@cache
+def load_kernel(path: str, **parameters: int | str | bool) -> Kernel:
+    """Parse a kernel under shaders/; the same path and parameters give the same object."""
+    from gpgpu_legacy.kernel.parser import parse_kernel
+
+    return parse_kernel(shader_text(path, **parameters), name=f"shaders/{path}")
