@@ -169,6 +169,11 @@ def run(
         Path | None, typer.Argument(help="A: .npy, .csv, .mtx or a greyscale image.")
     ] = None,
     b: Annotated[Path | None, typer.Argument(help="B, likewise; random without them.")] = None,
+    c: Annotated[
+        Path | None, typer.Option("--c", help="C, to add beta times; random with --beta alone.")
+    ] = None,
+    alpha: Annotated[float, typer.Option(help="The result is alpha times the product.")] = 1.0,
+    beta: Annotated[float, typer.Option(help="Plus beta times C.")] = 0.0,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write C: .npy, .csv, .mtx or .png.")
     ] = None,
@@ -182,6 +187,9 @@ def run(
     transpose_b: TransposeB = False,
     as_printed: AsPrinted = False,
     largest_texture: Largest = LARGEST_TEXTURE,
+    dynamic: Annotated[
+        bool, typer.Option("--dynamic", help="Shared arrays as where sizes are known at launch.")
+    ] = False,
     executor: ExecutorName = "auto",
     repeat: Annotated[int, typer.Option(help="Runs to take the median times of.")] = 1,
     exact: Annotated[bool, typer.Option(help="Contract no multiply-add.")] = False,
@@ -202,7 +210,17 @@ def run(
     from gpgpu_legacy.report.files import matrix_writer, read_matrix
 
     options = Options(
-        block, accumulate, texture_format, transpose_a, transpose_b, as_printed, largest_texture
+        block=block,
+        accumulate=accumulate,
+        texture_format=texture_format,
+        transpose_a=transpose_a,
+        transpose_b=transpose_b,
+        as_printed=as_printed,
+        largest_texture=largest_texture,
+        dynamic=dynamic,
+        alpha=alpha,
+        beta=beta,
+        adds=c is not None or (a is None and beta != 0.0),
     )
     chosen = find_method(method).options(options)
     write = matrix_writer(output) if output else None
@@ -211,7 +229,10 @@ def run(
     if a is not None and b is not None:
         if size is not None or shape is not None:
             raise InputError("the matrices have their sizes; leave --size and --shape out")
-        operands = check_operands(read_matrix(a), read_matrix(b), chosen)
+        files = (a, b) if c is None else (a, b, c)
+        operands = check_operands(tuple(read_matrix(file) for file in files), chosen)
+    elif c is not None:
+        raise InputError("C is given but neither A nor B; give all three, or none for random ones")
     else:
         operands = random_operands(_shape(size, shape, DEFAULT_SIZE), chosen, seed)
     plan = find_method(method).plan(_product_shape(operands, chosen), chosen)
@@ -245,7 +266,7 @@ def _finite(value: float) -> float | None:
     return value if abs(value) < float("inf") else None
 
 
-def _product_shape(operands: tuple[Any, Any], options: Options) -> Shape:
+def _product_shape(operands: tuple[Any, ...], options: Options) -> Shape:
     (rows, inner), (inner_b, columns) = operands[0].shape, operands[1].shape
     if options.transpose_a:
         rows, inner = inner, rows
@@ -419,11 +440,12 @@ def figure(
     if a is not None and b is not None:
         if size is not None or shape is not None:
             raise InputError("the matrices have their sizes; leave --size and --shape out")
-        operands = check_operands(read_matrix(a), read_matrix(b), chosen)
+        operands = check_operands((read_matrix(a), read_matrix(b)), chosen)
     elif size is not None or shape is not None:
         operands = figures.random_demonstration(_shape(size, shape, 4), chosen, seed)
     else:
-        operands = check_operands(figures.DEMONSTRATION_A, figures.DEMONSTRATION_B, chosen)
+        demonstrated = (figures.DEMONSTRATION_A, figures.DEMONSTRATION_B)
+        operands = check_operands(demonstrated, chosen)
     demonstration = figures.demonstrate(find_executor(executor), *operands, chosen)
     if animate:
         figures.animate_figure_2(demonstration, path)

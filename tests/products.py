@@ -20,9 +20,19 @@ def ways(method: Method) -> list[Accumulate | None]:
     return [None] if "accumulate" in method.refuses else list(Accumulate)
 
 
+def draws(method: Method) -> bool:
+    """Whether a method draws fragments; the others dispatch kernels."""
+    plan = method.plan(Shape(1, 1, 1))
+    return any(isinstance(each, FragmentPass) for _, each in plan.weighted_passes())
+
+
+def fragment_methods() -> list[Method]:
+    return [method for method in methods() if draws(method)]
+
+
 METHODS_AND_WAYS = [
     pytest.param(method, way, id=f"{method.name}-{way.value if way else 'default'}")
-    for method in methods()
+    for method in fragment_methods()
     for way in ways(method)
 ]
 

@@ -98,7 +98,7 @@ class Method:
     def options(self, given: Options) -> Options:
         """The given options with this method's defaults filled in; InputError where one is bad."""
         for name in sorted(self.refuses):
-            if getattr(given, name) != getattr(Options(), name):
+            if getattr(given, name) not in (getattr(Options(), name), getattr(self.defaults, name)):
                 raise InputError(f"{self.name} takes no --{name.replace('_', '-')}; leave it out")
         missing = {
             field.name: getattr(self.defaults, field.name)

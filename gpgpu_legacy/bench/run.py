@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
@@ -42,7 +42,7 @@ class Run:
     seconds: Timings
     counts: Counts
     plan: Plan = field(repr=False)
-    operands: tuple[F32, F32] = field(repr=False)
+    operands: tuple[F32, ...] = field(repr=False)
 
     @property
     def gflops(self) -> float | None:
@@ -60,15 +60,17 @@ class Run:
 
     @cached_property
     def max_relative_error(self) -> float:
-        """The largest |C - C64| over the largest |C64|, C64 being the product in float64.
+        """The largest |C - C64| over the largest |C64|, C64 being the result in float64.
 
         NaN where a NaN or an infinity took part; 0 for an empty product.
         """
-        a, b = self.operands
+        a, b, *added = (operand.astype(np.float64) for operand in self.operands)
         if self.product.size == 0:
             return 0.0
         with np.errstate(all="ignore"):
-            reference = a.astype(np.float64) @ b.astype(np.float64)
+            reference = self.options.alpha * (a @ b)
+            if added:
+                reference += self.options.beta * added[0]
             error = float(np.max(np.abs(self.product - reference)))
             scale = float(np.max(np.abs(reference)))
             return error / scale if scale else error
@@ -102,18 +104,22 @@ def matmul(
     b: ArrayLike,
     method: str = DEFAULT_METHOD,
     *,
+    c: ArrayLike | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
     executor: str = "auto",
     **choices: Any,
 ) -> F32:
-    """The product of two matrices by a method of the time.
+    """The product of two matrices by a method of the time; with the others, α·AB + β·C.
 
     a, b: (m, l) and (l, n), real; computed on as float32. With `transpose_a` or `transpose_b` the
     operand is given transposed, and the product is of its transpose.
+    c: (m, n). It is read even where beta is 0, so that a NaN in it shows; BLAS would not read it.
     choices: `block`, `accumulate`, `texture_format`, `transpose_a`, `transpose_b`, `as_printed`,
-    `largest_texture`; see Options.
+    `largest_texture`, `dynamic`; see Options.
     Returns (m, n) float32. Raises InputError for what does not fit.
     """
-    return run(a, b, method, executor=executor, **choices).product
+    return run(a, b, method, c=c, alpha=alpha, beta=beta, executor=executor, **choices).product
 
 
 def run(
@@ -121,6 +127,9 @@ def run(
     b: ArrayLike,
     method: str = DEFAULT_METHOD,
     *,
+    c: ArrayLike | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
     block: int | None = None,
     accumulate: Accumulate | str | None = None,
     texture_format: str | None = None,
@@ -128,6 +137,7 @@ def run(
     transpose_b: bool = False,
     as_printed: bool = False,
     largest_texture: int = LARGEST_TEXTURE,
+    dynamic: bool = False,
     executor: str = "auto",
     repeat: int = 1,
     exact: bool = False,
@@ -136,7 +146,7 @@ def run(
 ) -> Run:
     """Run a product and keep everything that is known of it.
 
-    a, b, and the options up to `largest_texture`: as for matmul.
+    a, b, c, and the options up to `dynamic`: as for matmul.
     repeat: how often it is run for the medians of its times (after one unmeasured run where it is
     more than once). exact: no multiply-add is contracted. observer: called after each pass of the
     last run. progress: called after each pass of every run.
@@ -149,16 +159,28 @@ def run(
         transpose_b=transpose_b,
         as_printed=as_printed,
         largest_texture=largest_texture,
+        dynamic=dynamic,
+        alpha=alpha,
+        beta=beta,
+        adds=c is not None,
     )
+    operands = (a, b) if c is None else (a, b, c)
     return run_method(
-        method, options, (a, b), executor, repeat, exact=exact, observer=observer, progress=progress
+        method,
+        options,
+        operands,
+        executor,
+        repeat,
+        exact=exact,
+        observer=observer,
+        progress=progress,
     )
 
 
 def run_method(
     name: str,
     options: Options,
-    operands: tuple[ArrayLike, ArrayLike],
+    operands: tuple[ArrayLike, ...],
     executor: str = "auto",
     repeat: int = 1,
     *,
@@ -166,12 +188,15 @@ def run_method(
     observer: Observer | None = None,
     progress: Callable[[], None] | None = None,
 ) -> Run:
-    """The same as `run`, for a caller who has the options in one piece."""
+    """The same as `run`, for a caller who has the options in one piece.
+
+    operands: A, B and, where the options say that it is added, C.
+    """
     if repeat < 1:
         raise InputError(f"--repeat is {repeat}; it must be at least 1")
     method = find_method(name)
     chosen = method.options(options)
-    a, b = check_operands(*operands, chosen)
+    a, b, *added = checked = check_operands(operands, chosen)
     rows = a.T if chosen.transpose_a else a
     columns = b.T if chosen.transpose_b else b
     shape = Shape(rows.shape[0], rows.shape[1], columns.shape[1])
@@ -179,7 +204,7 @@ def run_method(
     machine = find_executor(executor, plan)
     results = []
     warm_up = 1 if repeat > 1 else 0
-    given: Mapping[str, F32] = {"A": a, "B": b}
+    given = dict(zip(("A", "B", "C0"), checked, strict=False))
     for number in range(repeat + warm_up):
         last = number == repeat + warm_up - 1
         watch = _observers(observer if last else None, progress)
@@ -199,7 +224,7 @@ def run_method(
         ),
         counts=count_plan(plan),
         plan=plan,
-        operands=(rows, columns),
+        operands=(rows, columns, *added),
     )
 
 
@@ -224,12 +249,12 @@ def _accumulate(value: Accumulate | str) -> Accumulate:
         raise InputError(f"there is no way to accumulate {value!r}; choose from {known}") from None
 
 
-def check_operands(a: ArrayLike, b: ArrayLike, options: Options) -> tuple[F32, F32]:
-    """Both operands as float32 arrays that multiply; InputError where they cannot be.
+def check_operands(operands: tuple[ArrayLike, ...], options: Options) -> tuple[F32, ...]:
+    """A, B and C if it is added, as float32 arrays that go together; InputError where they cannot.
 
     options: with the defaults filled in.
     """
-    first, second = _matrix("A", a), _matrix("B", b)
+    first, second = _matrix("A", operands[0]), _matrix("B", operands[1])
     inner_a = first.shape[0 if options.transpose_a else 1]
     inner_b = second.shape[1 if options.transpose_b else 0]
     if inner_a != inner_b:
@@ -242,7 +267,17 @@ def check_operands(a: ArrayLike, b: ArrayLike, options: Options) -> tuple[F32, F
     if FORMATS[options.texture_format].numeric is Numeric.UNORM:
         _in_unit_range("A", first)
         _in_unit_range("B", second)
-    return first, second
+    if not options.adds:
+        return first, second
+    third = _matrix("C", operands[2])
+    rows = first.shape[1 if options.transpose_a else 0]
+    columns = second.shape[0 if options.transpose_b else 1]
+    if third.shape != (rows, columns):
+        raise InputError(
+            f"C is {third.shape[0]}×{third.shape[1]} and the product is {rows}×{columns}; "
+            "they must be of one size"
+        )
+    return first, second, third
 
 
 def _matrix(name: str, values: ArrayLike) -> F32:
@@ -270,7 +305,7 @@ def _in_unit_range(name: str, matrix: F32) -> None:
         )
 
 
-def random_operands(shape: Shape, options: Options, seed: int) -> tuple[F32, F32]:
+def random_operands(shape: Shape, options: Options, seed: int) -> tuple[F32, ...]:
     """Uniform random matrices: in [-0.5, 0.5), or in [0, 1) for textures that hold no more.
 
     They are laid out as the options say that operands are given.
@@ -282,4 +317,7 @@ def random_operands(shape: Shape, options: Options, seed: int) -> tuple[F32, F32
     offset = np.float32(0.0 if unit else 0.5)
     a = generator.random((shape.m, shape.l), np.float32) - offset
     b = generator.random((shape.l, shape.n), np.float32) - offset
-    return (a.T if options.transpose_a else a), (b.T if options.transpose_b else b)
+    product = (a.T if options.transpose_a else a), (b.T if options.transpose_b else b)
+    if not options.adds:
+        return product
+    return (*product, generator.random((shape.m, shape.n), np.float32) - offset)

@@ -114,7 +114,7 @@ def demonstrate(
     return Demonstration(used_a, used_b, chosen, _frames(executor, plan, given))
 
 
-def random_demonstration(shape: Shape, options: Options, seed: int) -> tuple[F32, F32]:
+def random_demonstration(shape: Shape, options: Options, seed: int) -> tuple[F32, ...]:
     """Random operands of that shape to demonstrate with: uniform in [0, 1), laid out as given."""
     return random_operands(shape, replace(options, texture_format=UNORM8.name), seed)
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
+from products import fragment_methods
 
 from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
 from gpgpu_legacy.interp.numeric import decode, encode
@@ -81,7 +82,7 @@ def ways(method: Method) -> list[Accumulate | None]:
 
 METHODS_AND_WAYS = [
     pytest.param(method, way, id=f"{method.name}-{way.value if way else 'default'}")
-    for method in methods()
+    for method in fragment_methods()
     for way in ways(method)
 ]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from gpgpu_legacy import sources
 from gpgpu_legacy.algorithms import hall_carr_hart_multi, hall_carr_hart_single, larson_mcallister
 from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
@@ -205,8 +206,8 @@ def test_copies_stand_in_a_column_of_their_own(
 def shader_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the shaders that the package reads for the time of a test."""
     folder = tmp_path / "shaders"
-    shutil.copytree(shaders.shader_folder(), folder)
-    monkeypatch.setattr(shaders, "shader_folder", lambda: folder)
+    shutil.copytree(sources.shader_folder(), folder)
+    monkeypatch.setattr(sources, "shader_folder", lambda: folder)
     shaders.load_program.cache_clear()
     yield folder
     shaders.load_program.cache_clear()

@@ -40,6 +40,7 @@ from gpgpu_legacy.isa.opcodes import (
     Operand,
     Shape,
 )
+from gpgpu_legacy.sources import shader_folder, shader_text
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 VALID = sorted((CORPUS / "valid").glob("*.fp"))

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from drawing import assert_same_bits
-from products import F32, METHODS_AND_WAYS, options_of, plan_of, random_operands
+from products import F32, METHODS_AND_WAYS, fragment_methods, options_of, plan_of, random_operands
 
 from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.bench import run as bench
 from gpgpu_legacy.bench.follow import Follower, Place, place_of
 from gpgpu_legacy.bench.run import matmul, run, run_method
@@ -48,7 +48,7 @@ def refused(*args: Any, **more: Any) -> str:
 # Products ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", methods(), ids=lambda m: m.name)
+@pytest.mark.parametrize("method", fragment_methods(), ids=lambda m: m.name)
 def test_matmul_gives_the_product_as_float32(method: Method) -> None:
     found = matmul(A, B, method.name, executor="numpy")
     assert found.dtype == np.float32
@@ -251,7 +251,7 @@ def test_an_empty_or_zero_product_has_no_error(shape: tuple[int, int, int]) -> N
     json.dumps(found.as_json(), allow_nan=False)
 
 
-@pytest.mark.parametrize("method", methods(), ids=lambda m: m.name)
+@pytest.mark.parametrize("method", fragment_methods(), ids=lambda m: m.name)
 def test_the_json_contract(method: Method) -> None:
     found = run(np.ones((3, 4)), np.ones((4, 5)), method.name, executor="numpy").as_json()
     json.dumps(found, allow_nan=False)
@@ -498,7 +498,7 @@ def test_a_place_in_blocks_of_2_by_2() -> None:
 
 
 def test_every_element_has_a_place_of_its_own() -> None:
-    for method in methods():
+    for method in fragment_methods():
         plan = plan_of(method, (9, 5, 7), options_of(method, block=2, largest_texture=3))
         places = {place_of(plan, i, j) for i in range(9) for j in range(7)}
         assert len(places) == 63
