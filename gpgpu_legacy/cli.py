@@ -446,7 +446,8 @@ def figure(
     else:
         demonstrated = (figures.DEMONSTRATION_A, figures.DEMONSTRATION_B)
         operands = check_operands(demonstrated, chosen)
-    demonstration = figures.demonstrate(find_executor(executor), *operands, chosen)
+    drawn_a, drawn_b = operands
+    demonstration = figures.demonstrate(find_executor(executor), drawn_a, drawn_b, chosen)
     if animate:
         figures.animate_figure_2(demonstration, path)
     else:

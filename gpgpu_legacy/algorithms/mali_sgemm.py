@@ -56,9 +56,7 @@ METHOD = Method(
     summary="a thread an element, four products at a time in a vec4, α·AB + β·C",
     defaults=Options(texture_format=R32F.name),
     build=_build,
-    refuses=frozenset(
-        {"block", "accumulate", "texture_format", "transpose_a", "transpose_b", "as_printed"}
-    )
+    refuses=frozenset({"block", "accumulate", "transpose_a", "transpose_b", "as_printed"})
     | {"dynamic", "largest_texture"},
     scales=True,
 )

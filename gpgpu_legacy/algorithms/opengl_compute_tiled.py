@@ -42,8 +42,6 @@ METHOD = Method(
     summary="32×32 tiles staged in shared memory, guarded, in batches of 64×64 work groups",
     defaults=Options(texture_format=R32F.name),
     build=_build,
-    refuses=frozenset(
-        {"block", "accumulate", "texture_format", "transpose_a", "transpose_b", "largest_texture"}
-    )
+    refuses=frozenset({"block", "accumulate", "transpose_a", "transpose_b", "largest_texture"})
     | {"dynamic"},
 )
