@@ -200,10 +200,16 @@ def run(
     follow: Annotated[
         str | None, typer.Option(metavar="I,J", help="Print element I,J of C through every pass.")
     ] = None,
+    sdk_example: Annotated[
+        bool, typer.Option("--sdk-example", help="mali-sgemm: the SDK's printed 4×4 example.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Multiply two matrices by a method, and say what it cost."""
+    if sdk_example:
+        _sdk_example(find_method(method).name, executor, as_json=as_json)
+        return
     from gpgpu_legacy.bench.follow import Follower
     from gpgpu_legacy.bench.run import check_operands, random_operands, run_method
     from gpgpu_legacy.report.dump import dump as dump_plan
@@ -260,6 +266,20 @@ def run(
     _print_run(result, check=check)
     if follower:
         _print_follower(follower, follow or "")
+
+
+def _sdk_example(method: str, executor: str, *, as_json: bool) -> None:
+    from gpgpu_legacy.bench.sdk_example import sdk_example
+    from gpgpu_legacy.report import sdk_example as report_example
+    from gpgpu_legacy.report.render import print_text
+
+    if method != "mali-sgemm":
+        raise InputError("--sdk-example is mali-sgemm's; run it as: run mali-sgemm --sdk-example")
+    example = sdk_example(executor)
+    if as_json:
+        _print_json(report_example.example_as_json(example))
+    else:
+        print_text(report_example.example_grids(example), _console())
 
 
 def _finite(value: float) -> float | None:
@@ -363,15 +383,14 @@ def tables(
         measure as measure_all,
     )
     from gpgpu_legacy.report.tables import (
-        measured_methods,
+        measurements,
         regenerate,
         tables_as_json,
     )
-    from gpgpu_legacy.runtime.executor import available
 
     if output is not None:
         check_folder(output)
-    total = len(measured_methods()) * len(available()) if measure else 0
+    total = measurements(size, block) if measure else 0
     with _progress("measuring", total, quiet=quiet) as step:
         measured = measure_all(size, block, progress=step) if measure else []
         made = regenerate(size, block, measured)
@@ -467,13 +486,52 @@ def report(
 ) -> None:
     """Write a folder with the tables, the figures, the timings and a page that shows them all."""
     from gpgpu_legacy.report.page import write_report
-    from gpgpu_legacy.report.tables import measured_methods
-    from gpgpu_legacy.runtime.executor import available
+    from gpgpu_legacy.report.tables import measurements
 
-    total = len(measured_methods()) * len(available()) if measure else 0
+    total = measurements(size, block) if measure else 0
     with _progress("measuring", total, quiet=quiet) as step:
         page = write_report(folder, size, block, measure=measure, progress=step)
     print(f"wrote {page}")
+
+
+@app.command()
+def lineage(
+    size: Annotated[int, typer.Option(help="n, for n×n matrices.")] = TABLE_SIZE,
+    seed: Seed = 0,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the results as a .json file.")
+    ] = None,
+    chart: Annotated[
+        Path | None, typer.Option("--chart", metavar="PNG", help="Draw a chart of them.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run the product by every method in the order of history, on this machine."""
+    from gpgpu_legacy.bench.lineage import lineage as run_lineage
+    from gpgpu_legacy.bench.lineage import lineage_as_json
+    from gpgpu_legacy.report.files import check_folder, write_text
+    from gpgpu_legacy.report.lineage import draw_lineage, lineage_grid
+    from gpgpu_legacy.report.render import print_text
+
+    if size < 1:
+        raise InputError(f"the size is {size}; it must be at least 1")
+    for path, suffix in ((output, ".json"), (chart, ".png")):
+        if path is not None:
+            check_folder(path)
+            if path.suffix.lower() != suffix:
+                raise InputError(f"{path} should end in {suffix}")
+    with _progress("lineage", len(methods()), quiet=quiet) as step:
+        steps = run_lineage(size, seed, progress=step)
+    data = lineage_as_json(size, steps)
+    if output is not None:
+        write_text(output, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+    if chart is not None:
+        draw_lineage(size, steps, chart)
+    if as_json:
+        _print_json(data)
+    else:
+        print_text([lineage_grid(size, steps)], _console())
 
 
 @app.command()

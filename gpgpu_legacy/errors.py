@@ -15,9 +15,11 @@ class AssemblyError(GpgpuLegacyError):
     def __init__(self, problem: str, text: str, line: int, column: int, name: str) -> None:
         """Point at `line` and `column` (both from 1) of `text`, the program called `name`."""
         self.problem, self.line, self.column, self.name = problem, line, column, name
-        lines = text.splitlines() or [""]
-        source = lines[min(line, len(lines)) - 1]
-        caret = " " * (column - 1) + "^"
+        lines = text.split("\n")
+        source = lines[min(line, len(lines)) - 1].replace("\r", " ")
+        # Tabs stand before the caret too, so that it comes to stand where they put the fault.
+        caret = "".join("\t" if c == "\t" else " " for c in source[: column - 1].ljust(column - 1))
+        source, caret = source.rstrip(), caret + "^"
         super().__init__(f"{name}:{line}:{column}: {problem}\n  {source}\n  {caret}")
 
 

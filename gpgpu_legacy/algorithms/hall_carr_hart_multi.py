@@ -27,6 +27,7 @@ METHOD = Method(
     year=2003,
     paper="Hall, Carr & Hart 2003, Section 4",
     summary="b steps of the sum a pass, the four quadrants in one RGBA texel",
+    lacked="loops, and any storage wider than four channels",
     defaults=Options(block=DEFAULT_BLOCK, accumulate=Accumulate.COPY, texture_format=RGBA32F.name),
     build=_build,
     refuses=frozenset({"as_printed", "dynamic"}),

@@ -25,6 +25,7 @@ METHOD = Method(
     year=2003,
     paper="Hall, Carr & Hart 2003, Section 3",
     summary="b steps of the sum a pass, one element a texel",
+    lacked="loops, long programs, a way to read the framebuffer while drawing",
     defaults=Options(block=DEFAULT_BLOCK, accumulate=Accumulate.COPY, texture_format=R32F.name),
     build=_build,
     refuses=frozenset({"as_printed", "dynamic"}),

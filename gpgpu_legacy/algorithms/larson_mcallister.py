@@ -97,6 +97,7 @@ METHOD = Method(
     year=2001,
     paper="Larson & McAllister 2001",
     summary="one multitextured rectangle a pass, modulated and accumulated in the framebuffer",
+    lacked="programs, and floats in textures and framebuffers: 8 bits, clamped",
     defaults=Options(texture_format=R32F.name),
     build=_build,
     aliases=("larsen-mcallister",),

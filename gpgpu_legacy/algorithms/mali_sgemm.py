@@ -54,6 +54,7 @@ METHOD = Method(
     year=2012,
     paper="Mali OpenCL SDK v1.1.0, SGEMM sample",
     summary="a thread an element, four products at a time in a vec4, α·AB + β·C",
+    lacked="shared memory of its own on the chip, so nothing is staged; registers are vectors",
     defaults=Options(texture_format=R32F.name),
     build=_build,
     refuses=frozenset({"block", "accumulate", "transpose_a", "transpose_b", "as_printed"})

@@ -76,6 +76,7 @@ class Method:
     """A way to multiply matrices, as one of the papers describes it.
 
     year: of the paper; where it bears no date, of the API or the hardware that it is about.
+    lacked: what the hardware, or the API, of its day did not have.
     defaults: the options' values where the caller gives none; an option that is None here and is
     in `refuses` does not exist for this method.
     build: makes the plan of a non-empty product; shape and options have been checked.
@@ -94,6 +95,7 @@ class Method:
     formats: tuple[str, ...] = (R32F.name,)
     blocks: tuple[int, ...] = ()
     scales: bool = False
+    lacked: str = ""
 
     def options(self, given: Options) -> Options:
         """The given options with this method's defaults filled in; InputError where one is bad."""

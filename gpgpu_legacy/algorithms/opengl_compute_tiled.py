@@ -40,6 +40,7 @@ METHOD = Method(
     year=2012,
     paper="the OpenGL compute-shader multiply, Algorithms 1 and 2",
     summary="32×32 tiles staged in shared memory, guarded, in batches of 64×64 work groups",
+    lacked="nothing that this method needs: OpenGL 4.3 brought shared memory and barriers",
     defaults=Options(texture_format=R32F.name),
     build=_build,
     refuses=frozenset({"block", "accumulate", "transpose_a", "transpose_b", "largest_texture"})

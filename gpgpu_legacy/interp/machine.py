@@ -96,7 +96,7 @@ def interpolate(coefficients: Plane, x: F32, y: F32) -> Planes:
     """
     planes: Planes = []
     for base, dx, dy in zip(coefficients.base, coefficients.dx, coefficients.dy, strict=True):
-        value: F32 = np.full((1, 1), base, np.float32)
+        value: F32 = np.full((1, 1), base, np.float32) + np.float32(0.0)  # a -0 becomes 0
         if dx != 0.0:
             value = value + np.float32(dx) * x
         if dy != 0.0:

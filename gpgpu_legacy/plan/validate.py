@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import chain
+from math import isfinite
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Program, ResultKind, ResultRegister
@@ -141,7 +142,11 @@ class _Validator:
             raise self.fail(f"{name} is a buffer; only kernels write to it")
 
     def bindings(self, each: FragmentPass) -> None:
-        bound = {binding.unit: binding.texture for binding in each.bindings}
+        bound: dict[int, str] = {}
+        for binding in each.bindings:
+            if binding.unit in bound:
+                raise self.fail(f"texture[{binding.unit}] is bound twice in one pass")
+            bound[binding.unit] = binding.texture
         for unit, target in each.program.texture_units.items():
             if unit not in bound:
                 raise self.fail(
@@ -164,6 +169,10 @@ class _Validator:
             assert not any(isinstance(v, Affine) for v in (a, b, c, d))
             assert isinstance(a, float | int) and isinstance(b, float | int)
             assert isinstance(c, float | int) and isinstance(d, float | int)
+            if not all(map(isfinite, (a, b, c, d))):
+                raise self.fail(
+                    f"a corner value of texture coordinate set {texcoords.set} is not finite"
+                )
             if abs(a + c - b - d) > _PLANAR_TOLERANCE * max(1.0, abs(a), abs(b), abs(c), abs(d)):
                 raise self.fail(
                     f"the corner values of texture coordinate set {texcoords.set} do not lie in a "

@@ -15,7 +15,7 @@ from gpgpu_legacy.count.traffic import Counts, count_plan, fragments_per_pass
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.schema import PublishedRow, PublishedTable, papers
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import available
+from gpgpu_legacy.runtime.executor import able
 
 QUICK_SECONDS = 1.0  # a run shorter than this is repeated for its median
 QUICK_REPEATS = 3
@@ -169,6 +169,13 @@ def measured_methods() -> list[str]:
     return list(dict.fromkeys(rows))
 
 
+def measurements(size: int, block: int) -> int:
+    """How many runs `measure` times."""
+    _check_size(size)
+    plans = (_plan(find_method(name), size, block) for name in measured_methods())
+    return sum(len(able(plan)) for plan in plans)
+
+
 def measure(
     size: int, block: int, seed: int = 0, progress: Callable[[str], None] | None = None
 ) -> list[Measured]:
@@ -179,7 +186,7 @@ def measure(
         method = find_method(name)
         options = _options(method, block)
         operands = random_operands(Shape(size, size, size), options, seed)
-        for executor in available():
+        for executor in able(_plan(method, size, block)):
             if progress is not None:
                 progress(f"{name} on {executor.name}")
             run = run_method(name, options, operands, executor.name)

@@ -107,7 +107,7 @@ def available() -> list[Executor]:
 
 
 _AUTO = "auto"
-_PREFERENCE = ("gl-raster", "numpy")  # the last one runs anywhere
+_PREFERENCE = ("gl-raster", "gl-compute", "numpy")  # the last one runs anywhere
 
 
 def executor_names() -> tuple[str, ...]:
@@ -116,7 +116,8 @@ def executor_names() -> tuple[str, ...]:
 
 
 def find_executor(name: str, plan: Plan | None = None) -> Executor:
-    """The executor of that name, ready to run; `auto` is gl-raster where there is GL, else numpy.
+    """The executor of that name, ready to run; `auto` is gl-raster or, for kernels,
+    gl-compute where there is GL, else numpy.
 
     plan: what it is to carry out, for `auto` to choose by.
     Raises InputError for an unknown name or one that cannot carry out the plan's passes,
@@ -125,7 +126,7 @@ def find_executor(name: str, plan: Plan | None = None) -> Executor:
     by_name = {executor.name: executor for executor in executors()}
     kinds = frozenset(type(each) for _, each in plan.weighted_passes()) if plan else frozenset()
     if name == _AUTO:
-        preferred = (by_name[each] for each in _PREFERENCE)
+        preferred = (by_name[each] for each in _PREFERENCE if each in by_name)
         return next(e for e in preferred if kinds <= e.passes and _works(e))
     if name not in by_name:
         raise InputError(f"there is no executor {name}; choose from {', '.join(executor_names())}")
@@ -146,6 +147,12 @@ _KINDS: dict[type[Pass], str] = {
     ClearPass: "clears",
     ComputePass: "compute passes",
 }
+
+
+def able(plan: Plan) -> list[Executor]:
+    """The executors that can run here and carry out every pass of the plan."""
+    kinds = frozenset(type(each) for _, each in plan.weighted_passes())
+    return [executor for executor in available() if kinds <= executor.passes]
 
 
 def _works(executor: Executor) -> bool:

@@ -147,6 +147,29 @@ def test_lines_that_end_in_cr_lf_are_one_line_each() -> None:
     assert str(error).split("\n")[1].strip() == "MOV R0, R9;"
 
 
+@pytest.mark.parametrize("space", ["\r", "\n\r", "\r\n"])
+def test_the_line_that_is_shown_holds_the_fault_whatever_spaces_there_are(space: str) -> None:
+    error = fault(f"{HEADER}{space}TEMP R0;{space}MOV R9, R0;\nEND")
+    _, shown, caret = str(error).split("\n")
+    assert "R9" in shown
+    assert caret.index("^") == shown.index("R9")
+
+
+@pytest.mark.parametrize("character", ["\f", "\v", "\0", "\u00a0", "\u2028"])
+def test_no_other_character_is_space(character: str) -> None:
+    """3.11.2: spaces, tabs, newlines, carriage returns and comments are; nothing else is."""
+    error = fault(f"{HEADER}\nTEMP R0;{character}TEMP R1;\nEND")
+    assert (error.line, error.column) == (2, 9)
+    assert "\n" not in error.problem
+
+
+def test_the_caret_stands_under_the_fault_after_tabs_too() -> None:
+    error = fault(text("\t\tMOV\tR9, R0;"))
+    _, shown, caret = str(error).split("\n")
+    assert (error.line, error.column) == (2, 7)
+    assert caret.expandtabs().index("^") == shown.expandtabs().index("R9")
+
+
 def test_a_carriage_return_alone_ends_a_comment() -> None:
     program = assemble(f"{HEADER}# TEMP R0;\rTEMP R1;\rMOV R1, 1;\rEND")
     assert program.temporaries == ("R1",)

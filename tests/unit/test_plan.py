@@ -263,6 +263,11 @@ def test_every_unit_that_a_program_reads_is_bound() -> None:
     refused(raw(drawn(LOOK, bindings=(Binding(2, "U"),))), "texture[3]", "nothing is bound")
 
 
+def test_a_unit_is_bound_once() -> None:
+    twice = (Binding(3, "T"), Binding(3, "U"))  # the first of them to the pass's own target
+    refused(raw(drawn(LOOK, bindings=twice)), "texture[3]")
+
+
 def test_a_texture_is_read_as_what_it_is() -> None:
     text = LOOK.replace("RECT", "2D")
     refused(raw(drawn(text, bindings=(Binding(3, "U"),))), "texture[3] as 2D", "U is RECT")
@@ -275,6 +280,12 @@ def test_no_pass_reads_what_it_writes() -> None:
 def test_corner_values_lie_in_a_plane() -> None:
     four = ((0.0, 0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 1.0), (0.5, 0.0, 0.0, 1.0))
     refused(raw(drawn(texcoords=(Texcoords(6, four),))), "set 6", "plane")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_corner_values_are_finite(value: float) -> None:
+    four = ((value, 0.0, 0.0, 1.0),) + ((1.0, 0.0, 0.0, 1.0),) * 3
+    refused(raw(drawn(texcoords=(Texcoords(6, four),))), "set 6")
 
 
 def test_corner_values_may_be_rounded() -> None:
