@@ -498,6 +498,7 @@ def report(
 def lineage(
     size: Annotated[int, typer.Option(help="n, for n×n matrices.")] = TABLE_SIZE,
     seed: Seed = 0,
+    executor: ExecutorName = "auto",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the results as a .json file.")
     ] = None,
@@ -522,7 +523,7 @@ def lineage(
             if path.suffix.lower() != suffix:
                 raise InputError(f"{path} should end in {suffix}")
     with _progress("lineage", len(methods()), quiet=quiet) as step:
-        steps = run_lineage(size, seed, progress=step)
+        steps = run_lineage(size, seed, executor, progress=step)
     data = lineage_as_json(size, steps)
     if output is not None:
         write_text(output, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
@@ -546,11 +547,13 @@ def doctor(as_json: Json = False) -> None:
             found.append((executor, True, executor.device()))
         except ExecutorUnavailableError as error:
             found.append((executor, False, str(error)))
-    chosen = find_executor("auto").name
+    kernel = find_method("opengl-compute-tiled").plan(Shape(1, 1, 1))
+    drawing, computing = find_executor("auto").name, find_executor("auto", kernel).name
     if as_json:
         _print_json(
             {
-                "auto": chosen,
+                "auto": drawing,
+                "auto_compute": computing,
                 "executors": [
                     {"name": e.name, "summary": e.summary, "works": works, "detail": detail}
                     for e, works, detail in found
@@ -565,7 +568,9 @@ def doctor(as_json: Json = False) -> None:
         table.add_row(executor.name, "yes" if works else "no", executor.summary, detail)
     console = _console()
     console.print(table)
-    console.print(f"\n--executor auto runs on {chosen}.")
+    console.print(
+        f"\n--executor auto draws fragments on {drawing} and runs kernels on {computing}."
+    )
 
 
 if __name__ == "__main__":

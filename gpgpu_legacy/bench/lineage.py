@@ -13,6 +13,7 @@ import numpy as np
 from gpgpu_legacy.algorithms.method import Method, Options, Shape
 from gpgpu_legacy.algorithms.registry import methods
 from gpgpu_legacy.bench.run import F32, Run, random_operands, run_method
+from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.runtime.devices import processor_name
 from gpgpu_legacy.runtime.executor import find_executor
 
@@ -44,24 +45,29 @@ class Step:
         return None if self.run.gflops is None else self.run.gflops / self.ceiling.gflops
 
 
-def lineage(size: int, seed: int = 0, progress: Callable[[str], None] | None = None) -> list[Step]:
-    """Run every method on n×n matrices, each on the executor that `auto` chooses for it.
+def lineage(
+    size: int,
+    seed: int = 0,
+    executor: str = "auto",
+    progress: Callable[[str], None] | None = None,
+) -> list[Step]:
+    """Run every method on n×n matrices.
 
+    executor: the one to run all of them on; `auto` chooses for each.
     A step's ceiling is of the machine that it ran on: NumPy's BLAS for a CPU, cuBLAS for an NVIDIA
     GPU where torch is installed, else NumPy's BLAS too.
     """
     shape = Shape(size, size, size)
-    operands = random_operands(shape, Options(texture_format="r32f"), seed)
-    a, b = operands[0], operands[1]
+    a, b = random_operands(shape, Options(texture_format=R32F.name), seed)
     host = host_ceiling(a, b)
     device = device_ceiling(a, b) or host
     steps = []
     for method in methods():
         if progress is not None:
             progress(method.name)
-        done = run_method(method.name, Options(), operands)
+        done = run_method(method.name, Options(), (a, b), executor)
         if done.seconds.compute_s < QUICK_SECONDS:
-            done = run_method(method.name, Options(), operands, repeat=REPEATS)
+            done = run_method(method.name, Options(), (a, b), executor, REPEATS)
         on_gpu = find_executor(done.executor).is_hardware()
         intensity = shape.multiply_adds / done.counts.bytes_requested
         steps.append(Step(method, done, intensity, device if on_gpu else host))

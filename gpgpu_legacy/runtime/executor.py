@@ -107,7 +107,8 @@ def available() -> list[Executor]:
 
 
 _AUTO = "auto"
-_PREFERENCE = ("gl-raster", "gl-compute", "numpy")  # the last one runs anywhere
+_ON_A_GPU = ("gl-compute", "gl-raster")
+_ON_THE_CPU = ("jit", "gl-raster", "gl-compute", "numpy")  # the last one runs anywhere
 
 
 def executor_names() -> tuple[str, ...]:
@@ -116,18 +117,23 @@ def executor_names() -> tuple[str, ...]:
 
 
 def find_executor(name: str, plan: Plan | None = None) -> Executor:
-    """The executor of that name, ready to run; `auto` is gl-raster or, for kernels,
-    gl-compute where there is GL, else numpy.
+    """The executor of that name, ready to run.
 
-    plan: what it is to carry out, for `auto` to choose by.
+    `auto` is the first that can carry out the plan: gl-compute or gl-raster on a GPU, else jit,
+    else OpenGL in software, else numpy. What runs in a single invocation is a host's program, and
+    stays off the GPU. Without a plan, one of fragment passes is meant.
     Raises InputError for an unknown name or one that cannot carry out the plan's passes,
     ExecutorUnavailableError where it cannot run here.
     """
     by_name = {executor.name: executor for executor in executors()}
     kinds = frozenset(type(each) for _, each in plan.weighted_passes()) if plan else frozenset()
     if name == _AUTO:
-        preferred = (by_name[each] for each in _PREFERENCE if each in by_name)
-        return next(e for e in preferred if kinds <= e.passes and _works(e))
+        needed = kinds if plan else FRAGMENT_PASSES
+        fit = {each.name: each for each in executors() if needed <= each.passes}
+        on_a_gpu = [] if plan and _is_sequential(plan) else [fit[n] for n in _ON_A_GPU if n in fit]
+        on_the_cpu = [fit[n] for n in _ON_THE_CPU if n in fit]
+        gpu = (e for e in on_a_gpu if _works(e) and e.is_hardware())
+        return next(gpu, None) or next(e for e in on_the_cpu if _works(e))
     if name not in by_name:
         raise InputError(f"there is no executor {name}; choose from {', '.join(executor_names())}")
     executor = by_name[name]
@@ -137,6 +143,12 @@ def find_executor(name: str, plan: Plan | None = None) -> Executor:
         raise InputError(f"{name} carries out no {missing}; choose from {able}")
     executor.device()
     return executor
+
+
+def _is_sequential(plan: Plan) -> bool:
+    """Whether nothing in it could run in parallel."""
+    passes = [each for _, each in plan.weighted_passes()]
+    return bool(passes) and all(isinstance(p, ComputePass) and p.invocations == 1 for p in passes)
 
 
 FRAGMENT_PASSES: frozenset[type[Pass]] = frozenset({FragmentPass, CopyPass, ClearPass})

@@ -13,6 +13,8 @@ from gpgpu_legacy.runtime.devices import is_gpu
 GL_DITHER = 0x0BD0
 GL_FRAMEBUFFER_SRGB = 0x8DB9
 
+_LEAST_VERSION, _COMPUTE_VERSION = 400, 430
+
 # EGL hands out OpenGL's own functions too, so that libGL, which belongs to X11, need not be there.
 _EGL: dict[str, Any] = {"backend": "egl", "libgl": "libEGL.so.1", "libegl": "libEGL.so.1"}
 
@@ -20,6 +22,9 @@ _EGL: dict[str, Any] = {"backend": "egl", "libgl": "libEGL.so.1", "libegl": "lib
 @cache
 def context() -> Any:
     """A moderngl context of OpenGL 4.0 or later: headless through EGL, else the platform's own.
+
+    Drivers may give exactly the version that is asked for, so 4.3, with its compute shaders, is
+    asked for first.
 
     Raises ExecutorUnavailableError, with what to install, where there is no such thing.
     """
@@ -29,17 +34,42 @@ def context() -> Any:
         raise ExecutorUnavailableError(f"moderngl cannot be imported ({error})") from None
     problems = []
     for backend in (_EGL, {}):
-        try:
-            made = moderngl.create_context(standalone=True, require=400, **backend)
-        except Exception as error:  # the loaders raise what they like
-            problems.append(str(error).strip() or type(error).__name__)
-            continue
-        _make_plain(made)
-        return made
+        for version in (_COMPUTE_VERSION, _LEAST_VERSION):
+            try:
+                made = moderngl.create_context(standalone=True, require=version, **backend)
+            except Exception as error:  # the loaders raise what they like
+                problem = str(error).strip() or type(error).__name__
+                continue
+            _make_plain(made)
+            return made
+        problems.append(problem)
     raise ExecutorUnavailableError(
         f"no OpenGL 4.0 context ({'; '.join(dict.fromkeys(problems))}); install a driver, "
         "as in: apt install libegl1 libgl1-mesa-dri"
     )
+
+
+def compute_context() -> Any:
+    """The same context, where it has compute shaders.
+
+    Raises ExecutorUnavailableError where there is no OpenGL, or one before 4.3.
+    """
+    ctx = context()
+    if ctx.version_code < _COMPUTE_VERSION:
+        major, minor = divmod(ctx.version_code // 10, 10)
+        raise ExecutorUnavailableError(
+            f"compute shaders need OpenGL 4.3 and this driver gives {major}.{minor}; install a "
+            "newer driver, or use the numpy executor"
+        )
+    return ctx
+
+
+def make_current(ctx: Any) -> None:
+    """Make the context current again, inside of a `with` that something else may have disturbed.
+
+    At the end of a `with` on a context none is current, and so after a nested one too.
+    """
+    ctx.__enter__()
 
 
 def _make_plain(made: Any) -> None:

@@ -378,6 +378,13 @@ def test_coordinate_sets_do_not_stay_from_the_pass_before(raster: Executor) -> N
     assert found[0, 1].tolist() == [1.5, 9, 3, 4]
 
 
+def test_the_sign_of_a_zero_coordinate(raster: Executor) -> None:
+    """base + dx·x + dy·y, so that a base of -0 becomes 0, on either."""
+    text = program("MOV result.color, fragment.texcoord[0];")
+    level = Texcoords(0, ((-0.0, 0.0, -0.0, 1.0),) * 4)
+    assert_same_drawing(raster, text, (1, 1), texcoords=[level])
+
+
 def test_a_run_finds_nothing_of_the_run_before(raster: Executor) -> None:
     text = program("ADD result.color, program.local[0], fragment.texcoord[0];")
     given_first = {0: (7.0, 7.0, 7.0, 7.0)}

@@ -1,0 +1,441 @@
+"""The `gl-compute` executor: compute kernels in the driver's own hands.
+
+A texture of kind BUFFER is a shader storage buffer, a ComputePass is a dispatch, and the driver
+gets the text of the kernel as it stands under shaders/. So what GLSL leaves open stays open here: a
+driver may contract a multiply and an add into one rounding, and regroup a sum. llvmpipe contracts
+nothing, and regroups only within an expression of three terms or more (it adds x + y + z + w as
+(x + y) + (z + w)). Where there is none, `Machine.exact` holds on llvmpipe without a change to the
+text; any other exact run is refused.
+
+llvmpipe leaves every loop, in silence, once an invocation has gone through 65536 iterations. What
+would come that far is refused there, for its result would be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.interp.kernel import Array, Grid, KernelMachine, Mask
+from gpgpu_legacy.interp.numeric import pack, slices, unpack
+from gpgpu_legacy.kernel.ir import Binary, For, Kernel, Statement, Type
+from gpgpu_legacy.plan.expand import at_iteration, passes
+from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.plan.plan import (
+    ClearPass,
+    ComputePass,
+    CopyPass,
+    Pass,
+    Plan,
+    Texture,
+    TextureKind,
+    UniformValue,
+)
+from gpgpu_legacy.runtime import gl
+from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Result, Timings
+
+# OpenGL 4.3, table 23.72: what every driver has at least. It is what counts where the context does
+# not tell its own; moderngl does not ask for the size of shared memory.
+_AT_LEAST = {
+    "GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS": 1024,
+    "GL_MAX_COMPUTE_WORK_GROUP_SIZE": (1024, 1024, 64),
+    "GL_MAX_COMPUTE_WORK_GROUP_COUNT": (65535, 65535, 65535),
+    "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE": 32768,
+    "GL_MAX_SHADER_STORAGE_BLOCK_SIZE": 1 << 24,
+}
+
+_BYTES = {Type.INT: 4, Type.UINT: 4, Type.FLOAT: 4, Type.DOUBLE: 8, Type.VEC4: 16, Type.BOOL: 4}
+_DTYPES: dict[Type, type[np.generic]] = {
+    Type.INT: np.int32,
+    Type.UINT: np.uint32,
+    Type.FLOAT: np.float32,
+    Type.DOUBLE: np.float64,
+    Type.BOOL: np.int32,
+}
+_TEXEL_BYTES = R32F.texel_bytes
+
+
+class GlComputeExecutor:
+    """Runs on any OpenGL 4.3 driver, GPU or software, with no window."""
+
+    name = "gl-compute"
+    summary = "storage buffers and compute shaders, through OpenGL 4.3"
+    passes: frozenset[type[Pass]] = frozenset({ComputePass, CopyPass, ClearPass})
+
+    def device(self) -> str:
+        """The GL renderer and version; ExecutorUnavailableError where there is no OpenGL 4.3."""
+        return gl.device_name(gl.compute_context())
+
+    def is_hardware(self) -> bool:
+        """Whether the renderer is a GPU."""
+        return gl.is_hardware(gl.compute_context())
+
+    def run(
+        self,
+        plan: Plan,
+        operands: Mapping[str, F32],
+        machine: Machine = Machine(),  # noqa: B008 - frozen
+        observer: Observer | None = None,
+    ) -> Result:
+        """Carry out a plan of buffers; see Executor.
+
+        Raises PlanError for a texture that is no buffer of floats, for what exceeds a limit of the
+        device, for loops that llvmpipe would not finish, and for an exact run where there is none.
+        """
+        ctx = gl.compute_context()
+        if machine.exact:
+            _check_exact(plan, ctx.info)
+        _check(plan, ctx.info)
+        with ctx:
+            session = _Session(ctx, plan)
+            try:
+                return session.run(operands, observer)
+            finally:
+                session.release()
+
+
+# Exactness -----------------------------------------------------------------------------------
+
+
+def _is_llvmpipe(info: Mapping[str, Any]) -> bool:
+    return "llvmpipe" in info["GL_RENDERER"]
+
+
+def _check_exact(plan: Plan, info: Mapping[str, Any]) -> None:
+    """Raise PlanError where the driver may round or add otherwise than the text says."""
+    remedy = "run without exact arithmetic, or exactly on the numpy executor"
+    if not _is_llvmpipe(info):
+        raise PlanError(f"this driver may contract the multiply-adds of a kernel; {remedy}")
+    for _, each in plan.weighted_passes():
+        if isinstance(each, ComputePass) and _has_chain(each.kernel.body):
+            name = each.kernel.name
+            raise PlanError(f"llvmpipe may regroup a sum or product of {name}; {remedy}")
+
+
+def _has_chain(node: object) -> bool:
+    """Whether three or more terms or factors, none of them integers, meet in one expression."""
+    if isinstance(node, tuple):
+        return any(_has_chain(each) for each in node)
+    if not is_dataclass(node):
+        return False
+    if isinstance(node, Binary) and not node.type.is_integer:
+        alike = next((each for each in ("+-", "*/") if node.operator in each), "")
+        for operand in (node.left, node.right):
+            if isinstance(operand, Binary) and operand.operator in alike:
+                return True
+    return any(_has_chain(getattr(node, field.name)) for field in fields(node))
+
+
+# Limits --------------------------------------------------------------------------------------
+
+
+def _check(plan: Plan, info: Mapping[str, Any]) -> None:
+    """Raise PlanError, in one line, at the first thing that the device has no room for."""
+    for texture in plan.textures:
+        _check_texture(texture, info)
+    for _, each in plan.weighted_passes():
+        if isinstance(each, ComputePass):
+            _check_kernel(each.kernel, info)
+            _check_groups(each, info)
+    if _is_llvmpipe(info):
+        _check_loops(plan)
+
+
+def _check_texture(texture: Texture, info: Mapping[str, Any]) -> None:
+    if texture.kind is not TextureKind.BUFFER or texture.format is not R32F:
+        raise PlanError(
+            f"texture {texture.name} is {texture.kind.value} of {texture.format.name} and "
+            "gl-compute has r32f buffers alone; use gl-raster"
+        )
+    _within(
+        info,
+        "GL_MAX_SHADER_STORAGE_BLOCK_SIZE",
+        _size_bytes(texture),
+        f"buffer {texture.name} takes {_size_bytes(texture)} bytes",
+        "multiply smaller matrices, or use the numpy executor",
+    )
+
+
+def _check_kernel(kernel: Kernel, info: Mapping[str, Any]) -> None:
+    smaller = "choose a smaller --block"
+    _within(
+        info,
+        "GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS",
+        kernel.threads,
+        f"{kernel.name} has work groups of {kernel.threads} invocations",
+        smaller,
+    )
+    for axis in range(2):
+        _within(
+            info,
+            "GL_MAX_COMPUTE_WORK_GROUP_SIZE",
+            kernel.local_size[axis],
+            f"{kernel.name} has work groups of {kernel.local_size[axis]} along {'xy'[axis]}",
+            smaller,
+            axis=axis,
+        )
+    shared = sum(_BYTES[array.type] * int(np.prod(array.extents)) for array in kernel.shared)
+    _within(
+        info,
+        "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE",
+        shared,
+        f"{kernel.name} shares {shared} bytes in a work group",
+        smaller,
+    )
+
+
+def _check_groups(each: ComputePass, info: Mapping[str, Any]) -> None:
+    for axis in range(2):
+        _within(
+            info,
+            "GL_MAX_COMPUTE_WORK_GROUP_COUNT",
+            each.groups[axis],
+            f"{each.kernel.name} takes {each.groups[axis]} work groups along {'xy'[axis]}",
+            "choose a larger --block or smaller matrices",
+            axis=axis,
+        )
+
+
+def _within(
+    info: Mapping[str, Any], limit: str, needed: int, problem: str, remedy: str, *, axis: int = 0
+) -> None:
+    """Raise PlanError where more is needed than the limit of that name allows.
+
+    axis: which number of a limit that has one for x, y and z.
+    """
+    values = info.get(limit, _AT_LEAST[limit])
+    allowed = values[axis] if isinstance(values, tuple) else values
+    if needed > allowed:
+        raise PlanError(f"{problem} and {limit} is {allowed} here; {remedy}")
+
+
+# Mesa's LP_MAX_TGSI_LOOP_ITERATIONS, of all loops of an invocation together.
+_LLVMPIPE_ITERATIONS = 65535
+
+
+def _check_loops(plan: Plan) -> None:
+    """Raise PlanError where llvmpipe would leave a loop before its end."""
+    for _, written in plan.weighted_passes():
+        each = at_iteration(written, 0)
+        if isinstance(each, ComputePass) and not _loops_end(each.kernel, each.uniforms):
+            raise PlanError(
+                f"an invocation of {each.kernel.name} goes through more than "
+                f"{_LLVMPIPE_ITERATIONS} iterations of its loops, which is where llvmpipe leaves "
+                "them; multiply smaller matrices, or use the numpy executor"
+            )
+
+
+@lru_cache(maxsize=256)
+def _loops_end(kernel: Kernel, uniforms: tuple[UniformValue, ...]) -> bool:
+    """Whether the first invocation finishes its loops within what llvmpipe allows.
+
+    It stands for the others. A loop that the driver unrolls is counted as it is written.
+    """
+    alone = replace(kernel, local_size=(1, 1))
+    counter = _LoopCounter(
+        alone, {u.name: u.value for u in uniforms}, Grid((0, 0), (1, 1)), _Zeros()
+    )
+    try:
+        counter.run()
+    except _TooLongError:
+        return False
+    return True
+
+
+class _TooLongError(Exception):
+    """A kernel has gone through more iterations than are allowed."""
+
+
+class _LoopCounter(KernelMachine):
+    """A machine that counts the iterations of all loops, and stops at the most allowed."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.iterations = 0
+        self.bodies: set[int] = set()
+
+    def loop(self, statement: For, mask: Mask) -> None:
+        self.bodies.add(id(statement.body))
+        super().loop(statement, mask)
+        self.count()  # the iteration in which the condition no longer holds
+
+    def statements(self, statements: tuple[Statement, ...], mask: Mask) -> None:
+        if id(statements) in self.bodies:
+            self.count()
+        super().statements(statements, mask)
+
+    def count(self) -> None:
+        self.iterations += 1
+        if self.iterations > _LLVMPIPE_ITERATIONS:
+            raise _TooLongError
+
+
+class _Zeros:
+    """Buffers without an end that read 0: enough for loops that go by uniforms."""
+
+    def load(self, name: str, index: Array) -> Array:
+        return np.zeros(index.shape, np.float32)
+
+    def store(self, name: str, index: Array, values: Array) -> None:
+        pass
+
+    def length(self, name: str) -> int:
+        return np.iinfo(np.int64).max
+
+
+def _size_bytes(texture: Texture) -> int:
+    return texture.extent.width * texture.extent.height * _TEXEL_BYTES
+
+
+# Runs ----------------------------------------------------------------------------------------
+
+
+class _Session:
+    """The buffers of one run."""
+
+    def __init__(self, ctx: Any, plan: Plan) -> None:
+        self.ctx, self.plan = ctx, plan
+        self.buffers: dict[str, Any] = {}
+
+    def release(self) -> None:
+        for buffer in self.buffers.values():
+            buffer.release()
+
+    def run(self, operands: Mapping[str, F32], observer: Observer | None) -> Result:
+        for texture in self.plan.textures:
+            self.buffers[texture.name] = self.ctx.buffer(reserve=_size_bytes(texture), dynamic=True)
+        self.warm_up()
+        started = perf_counter()
+        self.upload(operands)
+        self.ctx.finish()
+        uploaded = perf_counter()
+        for number, each in enumerate(passes(self.plan)):
+            self.carry_out(each)
+            if observer is not None:
+                observer(number, each, self.read)
+                gl.make_current(self.ctx)  # the observer may have run another plan
+        self.ctx.finish()
+        computed = perf_counter()
+        outputs = self.read_back()
+        finished = perf_counter()
+        timings = Timings(uploaded - started, computed - uploaded, finished - computed)
+        return Result(outputs, timings)
+
+    # Buffers ------------------------------------------------------------------------------
+
+    def upload(self, operands: Mapping[str, F32]) -> None:
+        """Fill the buffers: initial values, then the operands, in one transfer a buffer."""
+        filled: dict[str, F32] = {}
+        for texture in self.plan.textures:
+            if texture.initial is not None:
+                filled[texture.name] = _plane(texture, texture.initial[0])
+        for each in self.plan.inputs:
+            if each.texture not in filled:
+                filled[each.texture] = _plane(self.plan.texture(each.texture), 0.0)
+            texels = pack(operands[each.matrix], each.region, each.rect, each.packing)
+            filled[each.texture][slices(each.rect)] = texels[..., 0]
+        for name, plane in filled.items():
+            self.buffers[name].write(plane)
+
+    def read(self, name: str) -> F32:
+        """A whole buffer: (H, W, 1) float32."""
+        gl.make_current(self.ctx)
+        extent = self.plan.texture(name).extent
+        stored = np.frombuffer(self.buffers[name].read(), np.float32)
+        return stored.reshape(extent.height, extent.width, 1)
+
+    def read_back(self) -> dict[str, F32]:
+        outputs = {m.name: np.zeros((m.rows, m.columns), np.float32) for m in self.plan.results}
+        for output in self.plan.outputs:
+            texels = self.read(output.texture)[slices(output.rect)]
+            unpack(texels, outputs[output.matrix], output.region, output.packing)
+        return outputs
+
+    # Passes -------------------------------------------------------------------------------
+
+    def warm_up(self) -> None:
+        """Dispatch one work group of every kernel that has not run in this process yet.
+
+        Drivers finish compiling at a kernel's first dispatch, and that is no part of a run's time.
+        The uniforms are the pass's own, so that the kernel ends and stays inside its buffers, as
+        it does in the run. Nothing has been uploaded yet, so what is written here is overwritten
+        or undefined anyway.
+        """
+        for _, written in self.plan.weighted_passes():
+            if isinstance(written, ComputePass):
+                shader = _compiled(self.ctx, written.kernel.text)
+                if not shader.has_run:
+                    self.dispatch(at_iteration(written, 0), (1, 1))
+        self.ctx.finish()
+
+    def carry_out(self, each: Pass) -> None:
+        if isinstance(each, ClearPass):
+            self.buffers[each.target].write(_plane(self.plan.texture(each.target), each.value[0]))
+        elif isinstance(each, CopyPass):
+            self.copy(each)
+        elif isinstance(each, ComputePass):
+            self.dispatch(each, each.groups)
+
+    def copy(self, each: CopyPass) -> None:
+        """Row by row, for the rows of a rectangle do not lie side by side."""
+        there, here = each.source_rect, each.target_rect
+        source, target = self.plan.texture(each.source), self.plan.texture(each.target)
+        for row in range(here.height):
+            self.ctx.copy_buffer(
+                self.buffers[each.target],
+                self.buffers[each.source],
+                here.width * _TEXEL_BYTES,
+                ((there.y + row) * source.extent.width + there.x) * _TEXEL_BYTES,
+                ((here.y + row) * target.extent.width + here.x) * _TEXEL_BYTES,
+            )
+
+    def dispatch(self, each: Pass, groups: tuple[int, int]) -> None:
+        assert isinstance(each, ComputePass)
+        shader = _compiled(self.ctx, each.kernel.text)
+        types = {uniform.name: uniform.type for uniform in each.kernel.uniforms}
+        for value in each.uniforms:
+            shader.set(value.name, np.array(value.value, _DTYPES[types[value.name]]))
+        for binding in each.buffers:
+            self.buffers[binding.texture].bind_to_storage_buffer(binding.binding)
+        shader.run(groups)
+        # What a kernel has stored is seen by nothing after it, not even a transfer, without this.
+        self.ctx.memory_barrier()
+
+
+class _Shader:
+    """A compiled kernel with its uniforms, as far as the driver has kept them."""
+
+    def __init__(self, program: Any) -> None:
+        self._program = program
+        self._uniforms = {name: program[name] for name in program}
+        self.has_run = False
+
+    def set(self, name: str, value: np.ndarray[Any, Any]) -> None:
+        """Set a uniform to a scalar of its type. One that the driver dropped is passed over."""
+        uniform = self._uniforms.get(name)
+        if uniform is not None:
+            uniform.write(value.tobytes())
+
+    def run(self, groups: tuple[int, int]) -> None:
+        """Dispatch so many work groups along x and y."""
+        self._program.run(*groups, 1)
+        self.has_run = True
+
+
+def _plane(texture: Texture, value: float) -> F32:
+    return np.full((texture.extent.height, texture.extent.width), value, np.float32)
+
+
+@lru_cache(maxsize=256)
+def _compiled(ctx: Any, text: str) -> _Shader:
+    """A kernel of the context, compiled once a process."""
+    return _Shader(ctx.compute_shader(text))
+
+
+EXECUTOR = GlComputeExecutor()

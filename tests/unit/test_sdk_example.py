@@ -1,0 +1,72 @@
+"""The Mali SDK's printed example: glibc's numbers, the scalars, the sixteen printed results."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from gpgpu_legacy.bench.sdk_example import (
+    PRINTED,
+    drawn_inputs,
+    find_scalars,
+    glibc_rand,
+    printed,
+    sdk_example,
+)
+from gpgpu_legacy.report.sdk_example import example_as_json, example_grids
+
+
+@pytest.mark.parametrize(
+    ("seed", "first"),
+    [
+        # What a C program prints on any Linux machine after srand(seed).
+        (1, [1804289383, 846930886, 1681692777, 1714636915, 1957747793]),
+        (42, [71876166, 708592740, 1483128881, 907283241, 442951012]),
+        (0, [1804289383, 846930886]),  # glibc takes 0 for 1
+    ],
+)
+def test_numbers_are_glibcs(seed: int, first: list[int]) -> None:
+    assert list(islice(glibc_rand(seed), len(first))) == first
+
+
+def test_inputs_are_drawn_in_turn() -> None:
+    numbers = glibc_rand(11)
+    a, b, c = drawn_inputs()
+    for i in range(16):
+        for matrix in (a, b, c):
+            expected = next(numbers) / (2**31 - 1) * 2 - 1
+            assert matrix.ravel()[i] == pytest.approx(expected, abs=2**-23)
+
+
+def test_scalars_are_found_from_the_printed_matrices_alone() -> None:
+    found = find_scalars()
+    assert found.alpha == pytest.approx(1.0, abs=2e-6)
+    assert found.beta == pytest.approx(0.1, abs=2e-6)
+    assert found.residual < 1e-6
+    again = found.alpha * (printed("A") @ printed("B")) + found.beta * printed("C")
+    assert np.abs(again - printed("result")).max() == pytest.approx(found.residual)
+
+
+def test_every_printed_digit_is_reproduced() -> None:
+    example = sdk_example("numpy")
+    assert {c.name: c.equal for c in example.comparisons} == dict.fromkeys(PRINTED, 16)
+    assert example.run.method == "mali-sgemm"
+
+
+def test_a_digit_that_differs_is_said_to() -> None:
+    example = sdk_example("numpy")
+    first = example.comparisons[0]
+    changed = type(first)(first.name, ("0.852692", *first.ours[1:]), first.page)
+    assert changed.equal == 15
+
+
+def test_table_and_json_say_the_same() -> None:
+    example = sdk_example("numpy")
+    [grid] = example_grids(example)
+    assert len(grid.rows) == 16
+    assert all(row[3] is True for row in grid.rows)
+    data = example_as_json(example)
+    assert data["seed"] == 11
+    assert [m["equal"] for m in data["matrices"]] == [16] * 4
