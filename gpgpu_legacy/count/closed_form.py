@@ -8,6 +8,7 @@ took no part. Nothing is typed in, and nothing is fitted.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -18,23 +19,45 @@ Quantity = Callable[[int, int], int | None]
 POWERS_OF_N = (0, 1, 2, 3)
 POWERS_OF_B = (-1, 0, 1)
 
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Where a quantity is counted.
+
+    sizes, blocks: the coefficients are solved for at every n of the one with every b of the other;
+    one for each power of n and of b. held_out: the (n, b) that the solution has to give as well.
+    """
+
+    sizes: tuple[int, ...]
+    blocks: tuple[int, ...]
+    held_out: tuple[tuple[int, int], ...]
+
+
 # Sizes are multiples of 2b, so that nothing is padded: the papers' formulas are for such sizes.
-_SAMPLES = tuple(product((12, 24, 36, 48), (1, 2, 3)))
-_HELD_OUT = ((40, 5), (80, 4), (64, 8), (56, 7), (20, 10), (96, 1))
+ANY_BLOCK = Samples(
+    (12, 24, 36, 48), (1, 2, 3), ((40, 5), (80, 4), (64, 8), (56, 7), (20, 10), (96, 1))
+)
+"""For methods that have every block."""
+
+POWERS_OF_TWO = Samples(
+    (32, 64, 96, 128), (1, 2, 4), ((160, 8), (192, 16), (256, 32), (32, 32), (224, 2), (288, 1))
+)
+"""For methods whose blocks are 1, 2, 4, … 32: sizes that work groups of 32×32 cover exactly."""
 
 
-def recover(quantity: Quantity) -> Any:
+def recover(quantity: Quantity, samples: Samples = ANY_BLOCK) -> Any:
     """The sum of c·nⁱ·bʲ, i from 0 to 3 and j from -1 to 1, that gives `quantity`.
 
     Returns a sympy expression; None where no such sum gives the counts, those held out included.
     """
-    counts = [quantity(n, b) for n, b in _SAMPLES]
+    points = list(product(samples.sizes, samples.blocks))
+    counts = [quantity(n, b) for n, b in points]
     known = [count for count in counts if count is not None]
     if len(known) < len(counts):
         return None
     terms = list(product(POWERS_OF_N, POWERS_OF_B))
-    coefficients = _solve(terms, known)
-    for n, b in _HELD_OUT:
+    coefficients = _solve(terms, points, known)
+    for n, b in samples.held_out:
         value = sum(c * _term(n, b, t) for c, t in zip(coefficients, terms, strict=True))
         if value != quantity(n, b):
             return None
@@ -46,12 +69,14 @@ def _term(n: int, b: int, powers: tuple[int, int]) -> Fraction:
     return Fraction(n) ** i * Fraction(b) ** j
 
 
-def _solve(terms: list[tuple[int, int]], counts: list[int]) -> list[Fraction]:
+def _solve(
+    terms: list[tuple[int, int]], points: list[tuple[int, int]], counts: list[int]
+) -> list[Fraction]:
     from sympy import Matrix, Rational
 
     rows = [
         [Rational(v.numerator, v.denominator) for v in (_term(n, b, t) for t in terms)]
-        for n, b in _SAMPLES
+        for n, b in points
     ]
     solution = Matrix(rows).LUsolve(Matrix(counts))
     return [Fraction(int(value.p), int(value.q)) for value in solution]

@@ -1,19 +1,22 @@
-"""What a plan costs: passes, fragments, instructions and bytes, summed over all its passes.
+"""What a plan costs: passes, dispatches, instructions and bytes, summed over all its passes.
 
 The rules. A lookup asks for one texel of the bound texture's format. A fragment writes one texel of
 its target's format; a blended write reads it too, and the blend is one arithmetic operation. A copy
 reads and writes each texel. Nothing here depends on a cache: these are the bytes that instructions
-ask for (Hall, Carr & Hart 2003, Sections 5.1 and 5.2).
+ask for (Hall, Carr & Hart 2003, Sections 5.1 and 5.2). Dispatches are counted by what their
+invocations do (count/kernels.py); they have no geometry.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 
 from gpgpu_legacy.count.instructions import count_instructions
-from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.count.kernels import count_compute_pass
+from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import (
+    Affine,
     Blend,
     ClearPass,
     ComputePass,
@@ -34,11 +37,16 @@ class Counts:
     """Totals of a plan or of a pass. Bytes are bytes; the rest are numbers of things.
 
     passes: fragment passes, the paper's; copies and clears are not among them.
-    arithmetic: arithmetic instructions, blends included. blend: those of them that are blends.
-    bytes_requested: lookups and framebuffer writes (and reads, where they blend).
+    arithmetic: arithmetic instructions, blends included, and kernels' operators on floats and
+    doubles (four for one on a vec4). blend: those of them that are blends.
+    bytes_requested: lookups and framebuffer writes (and reads, where they blend), and kernels'
+    loads and stores of buffers.
     copy_bytes: framebuffer-to-texture copies, which the paper's Table 1 leaves out.
     clear_bytes: written by clears and by textures' initial values.
     geometry_bytes: vertices. upload_bytes, readback_bytes: texels over the bus.
+    dispatches, invocations: of kernels; guarded-out invocations are among them.
+    global_loads, global_stores, shared_loads, shared_stores: elements of buffers and of shared
+    arrays, over all invocations. barriers: waits of one invocation, summed over the invocations.
     """
 
     passes: int = 0
@@ -53,6 +61,13 @@ class Counts:
     geometry_bytes: int = 0
     upload_bytes: int = 0
     readback_bytes: int = 0
+    dispatches: int = 0
+    invocations: int = 0
+    global_loads: int = 0
+    global_stores: int = 0
+    shared_loads: int = 0
+    shared_stores: int = 0
+    barriers: int = 0
 
     def __add__(self, other: Counts) -> Counts:
         """Both together."""
@@ -64,7 +79,10 @@ class Counts:
 
 
 def count_plan(plan: Plan) -> Counts:
-    """Count a whole plan. A Repeat is counted by multiplication; the result is its expansion's."""
+    """Count a whole plan. A Repeat is counted by multiplication; the result is its expansion's.
+
+    Raises PlanError for a kernel in which a condition or an index depends on loaded data.
+    """
     totals = Counts(
         clear_bytes=sum(
             t.extent.width * t.extent.height * t.format.texel_bytes
@@ -75,8 +93,16 @@ def count_plan(plan: Plan) -> Counts:
         readback_bytes=_transfer_bytes(plan, plan.outputs),
     )
     for times, each in plan.weighted_passes():
-        totals += count_pass(plan, each).times(times)
+        totals += _count_repeated(plan, each, times)
     return totals
+
+
+def _count_repeated(plan: Plan, each: Pass, times: int) -> Counts:
+    """A pass carried out `times` times; what a kernel does may depend on its uniforms' values."""
+    if isinstance(each, ComputePass) and any(isinstance(u.value, Affine) for u in each.uniforms):
+        turns = (count_pass(plan, at_iteration(each, turn)) for turn in range(times))
+        return sum(turns, Counts())
+    return count_pass(plan, each).times(times)
 
 
 def count_pass(plan: Plan, each: Pass) -> Counts:
@@ -89,7 +115,7 @@ def count_pass(plan: Plan, each: Pass) -> Counts:
         texels = target.extent.width * target.extent.height
         return Counts(clear_bytes=texels * target.format.texel_bytes)
     if isinstance(each, ComputePass):
-        raise PlanError(f"{each.kernel.name} is a compute kernel; kernels are not counted yet")
+        return Counts(dispatches=1, **asdict(count_compute_pass(plan, each)))
     return _fragment_counts(plan, each).times(each.rect.area) + Counts(
         passes=1, geometry_bytes=RECTANGLE_VERTICES * VERTEX_BYTES
     )

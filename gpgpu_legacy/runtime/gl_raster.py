@@ -118,6 +118,7 @@ class _Session:
             self.carry_out(each, jobs[id(written)], iteration)
             if observer is not None:
                 observer(number, each, self.read)
+                gl.make_current(self.ctx)  # the observer may have made another context current
         self.ctx.finish()
         computed = perf_counter()
         outputs = self.read_back()

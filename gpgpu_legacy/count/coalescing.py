@@ -1,0 +1,347 @@
+"""Memory transactions of dispatches, under the named rules of two generations of hardware.
+
+The threads of a work group are numbered x first, and so many of them in a row make a memory request
+together; the last request of a work group may have fewer. Buffers begin at a multiple of every
+segment's size, as cudaMalloc gives them (256 bytes), and words have 4 bytes. Nothing here depends
+on a cache: `bytes_transacted` is what requests move, each by itself.
+
+Where an address is a part that is the same in the work group plus a part that is the same in all
+work groups, what a work group's requests cost depends only on the former, modulo a segment; each
+such remainder is worked out once. All other accesses are worked out work group by work group.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.count.kernels import (
+    NO_DATA,
+    check_data_decides_nothing,
+    count_compute_pass,
+    values_of,
+)
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.interp.kernel import Array, Arrays, Grid, KernelMachine, Mask
+from gpgpu_legacy.kernel.ir import Element, Kernel, Space, Type
+from gpgpu_legacy.plan.expand import passes
+from gpgpu_legacy.plan.plan import ComputePass, Plan
+
+WORD_BYTES = 4
+BATCH_THREADS = 1 << 22  # invocations at a time: index arrays of at most 32 MiB
+LARGEST_TRACE = 1 << 18  # accesses of one invocation: some ten seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How one generation serves memory requests.
+
+    request_threads: threads that make a request together, a half-warp or a warp.
+    segment_bytes: what one transaction moves, aligned to its size.
+    scattered_bytes: where it is given, thread k of a request has to access word k of one segment
+    (some threads may stay away); else every thread has a transaction of this size for itself. Where
+    it is None, each segment that a request touches is one transaction, whatever the order.
+    banks: of shared memory; word w lies in bank w mod banks.
+    one_broadcast: a step of a shared read broadcasts one word and serves one address in each other
+    bank; else every word that is read is broadcast, one in each bank a step.
+    source: where the rule stands.
+    """
+
+    name: str
+    request_threads: int
+    segment_bytes: int
+    scattered_bytes: int | None
+    banks: int
+    one_broadcast: bool
+    source: str
+
+
+CC1_1 = Rule(
+    name="cc1.1",
+    request_threads=16,
+    segment_bytes=64,
+    scattered_bytes=32,
+    banks=16,
+    one_broadcast=True,
+    source="NVIDIA CUDA C Programming Guide 4.x, Compute Capability 1.x: Global Memory, Devices of "
+    "Compute Capability 1.0 and 1.1; Shared Memory, 32-Bit Broadcast Access (GeForce 9400M: 1.1)",
+)
+FERMI = Rule(
+    name="fermi",
+    request_threads=32,
+    segment_bytes=128,
+    scattered_bytes=None,
+    banks=32,
+    one_broadcast=False,
+    source="NVIDIA CUDA C Programming Guide 4.x, Compute Capability 2.x: Global Memory (lines of "
+    "128 bytes, as the first-level cache has them; stores are counted by the same lines); Shared "
+    "Memory (Quadro 4000: 2.0)",
+)
+RULES = {rule.name: rule for rule in (CC1_1, FERMI)}
+
+
+@dataclass(frozen=True, slots=True)
+class Transactions:
+    """Totals of a plan under one rule.
+
+    load_transactions, store_transactions: of global memory; load_bytes, store_bytes: what they
+    move, in bytes. shared_requests: half-warps or warps that access shared memory, once an access.
+    shared_replays: the steps that they take beyond the first, for bank conflicts.
+    """
+
+    load_transactions: int = 0
+    store_transactions: int = 0
+    load_bytes: int = 0
+    store_bytes: int = 0
+    shared_requests: int = 0
+    shared_replays: int = 0
+
+    def __add__(self, other: Transactions) -> Transactions:
+        """Both together."""
+        return Transactions(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    @property
+    def number(self) -> int:
+        """Transactions of global memory."""
+        return self.load_transactions + self.store_transactions
+
+    @property
+    def bytes_transacted(self) -> int:
+        """Bytes that those move."""
+        return self.load_bytes + self.store_bytes
+
+
+def transactions(plan: Plan, rule: Rule) -> Transactions:
+    """The memory transactions and bank conflicts of a plan's dispatches under a rule.
+
+    Raises PlanError for a plan with other passes than dispatches, for a kernel in which data
+    decides (see count_compute_pass), and where an invocation makes too many accesses to follow.
+    """
+    found: dict[ComputePass, Transactions] = {}
+    total = Transactions()
+    for each in passes(plan):
+        if not isinstance(each, ComputePass):
+            raise PlanError(f"{plan.name} draws; memory transactions are counted for dispatches")
+        if each not in found:
+            found[each] = _of_pass(plan, each, rule)
+        total += found[each]
+    return total
+
+
+def _of_pass(plan: Plan, each: ComputePass, rule: Rule) -> Transactions:
+    check_data_decides_nothing(each.kernel)
+    for array in each.kernel.shared:
+        if array.type in (Type.DOUBLE, Type.VEC4):
+            raise PlanError(f"{each.kernel.name}: bank conflicts are counted for 4-byte words")
+    counts = count_compute_pass(plan, each)
+    accesses = counts.global_loads + counts.global_stores
+    accesses += counts.shared_loads + counts.shared_stores
+    if accesses > LARGEST_TRACE * each.invocations:
+        raise PlanError(
+            f"{each.kernel.name}: an invocation makes {accesses // each.invocations} accesses; "
+            f"transactions are counted up to {LARGEST_TRACE}; choose a smaller product"
+        )
+    textures = {b.binding: plan.texture(b.texture) for b in each.buffers}
+    lengths = {
+        b.name: textures[b.binding].extent.width * textures[b.binding].extent.height
+        for b in each.kernel.buffers
+    }
+    trace = _Trace(rule, each.kernel)
+    for grid in _batches(each):
+        _TracingMachine(each, grid, lengths, trace).run()
+    return trace.total()
+
+
+def _batches(each: ComputePass) -> Iterator[Grid]:
+    """The work groups, some whole rows at a time."""
+    across, up = each.groups
+    rows = max(1, BATCH_THREADS // (across * each.kernel.threads))
+    for y in range(0, up, rows):
+        yield Grid((0, y), (across, min(rows, up - y)))
+
+
+class _TracingMachine(KernelMachine):
+    """The reference machine without data: it reports where it would load and store."""
+
+    def __init__(
+        self, each: ComputePass, grid: Grid, lengths: dict[str, int], trace: _Trace
+    ) -> None:
+        memory = Arrays({name: np.broadcast_to(NO_DATA.flat[0], n) for name, n in lengths.items()})
+        super().__init__(each.kernel, values_of(each), grid, memory)
+        self.trace = trace
+
+    def load(self, element: Element, mask: Mask) -> Array:
+        self.trace.access(self, element, mask, store=False)
+        return NO_DATA
+
+    def store(self, element: Element, value: Array, mask: Mask) -> None:
+        self.trace.access(self, element, mask, store=True)
+
+    def place(self, element: Element, mask: Mask) -> Array:
+        """The index in the flattened array, of any value where an invocation takes no part."""
+        first, *rest = (self.scalar(index, mask).astype(np.int64) for index in element.indices)
+        flat: Array = first
+        for index, extent in zip(rest, self.extents(element)[1:], strict=True):
+            flat = flat * extent + index
+        return flat
+
+
+_Kind = tuple[Space, bool]
+"""Which memory, and whether it is a store."""
+
+_Words = NDArray[np.int64]
+_Active = NDArray[np.bool_]
+
+
+class _Trace:
+    """What accesses cost under a rule: two totals for each kind of access.
+
+    They are transactions and bytes for buffers, requests and replays for shared arrays.
+    """
+
+    def __init__(self, rule: Rule, kernel: Kernel) -> None:
+        self.rule, self.local = rule, (kernel.local_size[1], kernel.local_size[0])
+        self.sums: dict[_Kind, list[int]] = {
+            (space, store): [0, 0] for space in Space for store in (False, True)
+        }
+        self.known: dict[tuple[Any, ...], tuple[int, int]] = {}
+
+    def total(self) -> Transactions:
+        loads, stores = self.sums[Space.BUFFER, False], self.sums[Space.BUFFER, True]
+        shared = zip(self.sums[Space.SHARED, False], self.sums[Space.SHARED, True], strict=True)
+        requests, replays = (read + written for read, written in shared)
+        return Transactions(loads[0], stores[0], loads[1], stores[1], requests, replays)
+
+    def access(
+        self, machine: _TracingMachine, element: Element, mask: Mask, *, store: bool
+    ) -> None:
+        """Add what one access by the active invocations costs."""
+        index, kind = machine.place(element, mask), (element.space, store)
+        base = index[:, :, :1, :1]
+        relative = index - base
+        if (relative == relative[:1, :1]).all():
+            self.add_alike(kind, base, relative[0, 0], mask, machine.groups)
+        else:
+            self.add_each(kind, index, mask, machine.shape)
+
+    def period(self, kind: _Kind) -> int:
+        """Words by which all addresses of a work group can move at no difference."""
+        if kind[0] is Space.SHARED:
+            return self.rule.banks
+        return self.rule.segment_bytes // WORD_BYTES
+
+    def add_alike(
+        self, kind: _Kind, base: Array, relative: Array, mask: Mask, groups: tuple[int, int]
+    ) -> None:
+        """An access whose address is base (of the work group) + relative (of the thread)."""
+        period = self.period(kind)
+        patterns, numbers = _patterns(mask)
+        keys = numbers * period + base[:, :, 0, 0] % period
+        weight = groups[0] * groups[1] // keys.size
+        which = relative.shape, relative.tobytes()
+        found = np.bincount(keys.ravel())
+        for key in np.flatnonzero(found).tolist():
+            pattern, remainder = patterns[key // period], key % period
+            name = (kind, which, remainder, pattern.shape, pattern.tobytes())
+            if name not in self.known:
+                words = np.broadcast_to(relative + remainder, self.local).ravel()
+                active = np.broadcast_to(pattern, self.local).ravel()
+                self.known[name] = self.cost(kind, words, active)
+            self.add(kind, self.known[name], int(found[key]) * weight)
+
+    def add_each(self, kind: _Kind, index: Array, mask: Mask, shape: tuple[int, ...]) -> None:
+        """Any access: work groups whose addresses differ by whole periods are alike."""
+        period, threads = self.period(kind), shape[2] * shape[3]
+        words = np.broadcast_to(index, shape).reshape(-1, threads)
+        active = np.broadcast_to(True if mask is None else mask, shape).reshape(-1, threads)
+        words = np.where(active, words - words[:, :1] // period * period, 0)
+        alike = Counter(zip(map(bytes, words), map(bytes, active), strict=True))
+        for (places, pattern), count in alike.items():
+            cost = self.cost(kind, np.frombuffer(places, np.int64), np.frombuffer(pattern, bool))
+            self.add(kind, cost, count)
+
+    def add(self, kind: _Kind, cost: tuple[int, int], times: int) -> None:
+        self.sums[kind][0] += cost[0] * times
+        self.sums[kind][1] += cost[1] * times
+
+    def cost(self, kind: _Kind, words: _Words, active: _Active) -> tuple[int, int]:
+        """What one work group's access costs; words, active: by the threads' numbers."""
+        space, store = kind
+        first, second = 0, 0
+        for start in range(0, words.size, self.rule.request_threads):
+            request = slice(start, start + self.rule.request_threads)
+            threads = np.flatnonzero(active[request])
+            if threads.size == 0:
+                continue
+            accessed = words[request][threads]
+            if space is Space.BUFFER:
+                number, size = global_request(self.rule, threads, accessed)
+            else:
+                number, size = 1, shared_steps(self.rule, accessed, store=store) - 1
+            first, second = first + number, second + size
+        return first, second
+
+
+def _patterns(mask: Mask) -> tuple[list[_Active], _Words]:
+    """The different masks that work groups have, and which of them each has."""
+    if mask is None:
+        return [np.ones((1, 1), np.bool_)], np.zeros((1, 1), np.int64)
+    rows = mask.reshape(mask.shape[0] * mask.shape[1], -1)
+    _, first, numbers = np.unique(
+        np.packbits(rows, axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    patterns = [rows[row].reshape(mask.shape[2:]) for row in first]
+    return patterns, numbers.reshape(mask.shape[:2])
+
+
+def global_request(rule: Rule, threads: _Words, words: _Words) -> tuple[int, int]:
+    """Transactions and bytes of one request.
+
+    threads: the numbers, within the request, of the threads that take part (at least one); words:
+    the word that each accesses, counted from the beginning of the buffer.
+    """
+    segment = rule.segment_bytes // WORD_BYTES
+    if rule.scattered_bytes is None:
+        touched = len(np.unique(words // segment))
+        return touched, touched * rule.segment_bytes
+    starts = words - threads
+    if starts[0] % segment == 0 and (starts == starts[0]).all():
+        return 1, rule.segment_bytes
+    return threads.size, threads.size * rule.scattered_bytes
+
+
+def shared_steps(rule: Rule, words: _Words, *, store: bool) -> int:
+    """Steps in which one request to shared memory is served; 1 where no banks conflict.
+
+    words: the word of each thread that takes part. Threads that store to one word count as one, for
+    one of them does it. Where a step broadcasts a single word, which one is left open by the guide:
+    the fewest steps that any choice allows are counted.
+    """
+    distinct, readers = np.unique(words, return_counts=True)
+    if store or not rule.one_broadcast:
+        return int(np.bincount(distinct % rule.banks).max())
+    banks: dict[int, list[int]] = {}
+    for word, count in zip(distinct.tolist(), readers.tolist(), strict=True):
+        banks.setdefault(word % rule.banks, []).append(count)
+    steps = max(map(len, banks.values()))
+    while sum(_broadcasts(counts, steps) for counts in banks.values()) > steps:
+        steps += 1
+    return steps
+
+
+def _broadcasts(readers: list[int], steps: int) -> int:
+    """Words of a bank to broadcast, so that so many steps (no fewer than its words) serve it.
+
+    readers: of each word. A step serves one reader of a bank, or all of the word it broadcasts.
+    """
+    left, needed = sum(readers), 0
+    for count in sorted(readers, reverse=True):
+        if left <= steps:
+            break
+        left, needed = left - (count - 1), needed + 1
+    return needed

@@ -1,0 +1,365 @@
+"""Transactions and bank conflicts: hand work, and loops over threads written from the guide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpgpu_legacy.algorithms.dispatch import bindings, buffer
+from gpgpu_legacy.algorithms.method import Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.count.coalescing import (
+    CC1_1,
+    FERMI,
+    RULES,
+    Rule,
+    Transactions,
+    shared_steps,
+    transactions,
+)
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.plan.plan import ComputePass, Plan
+
+BOTH = pytest.mark.parametrize("rule", [CC1_1, FERMI], ids=lambda rule: rule.name)
+GLOBAL, SHARED = "dobravec-bulic-global", "dobravec-bulic-shared"
+TILED, MALI = "opengl-compute-tiled", "mali-sgemm"
+
+
+def of_method(
+    name: str, shape: tuple[int, int, int], rule: Rule, block: int | None = None
+) -> Transactions:
+    return transactions(find_method(name).plan(Shape(*shape), Options(block=block)), rule)
+
+
+def test_rules_are_found_by_name() -> None:
+    assert RULES == {"cc1.1": CC1_1, "fermi": FERMI}
+
+
+# Methods, by hand --------------------------------------------------------------------------------
+
+
+def test_global_blocks_of_16_on_a_9400m() -> None:
+    """32×32: 64 half-warps, each a row of 16 threads, of 32 steps.
+
+    All of it read one word of A: 16 transactions of 32 bytes (word 0 of a segment or not, thread 1
+    has to read word 1). 16 words of B in sequence are one of 64, and so are those stored to C.
+    """
+    assert of_method(GLOBAL, (32, 32, 32), CC1_1, 16) == Transactions(
+        load_transactions=64 * 32 * 17, load_bytes=64 * 32 * (16 * 32 + 64),
+        store_transactions=64, store_bytes=64 * 64,
+    )  # fmt: skip
+
+
+def test_global_blocks_of_16_on_a_fermi() -> None:
+    """64×64: 128 warps, each two rows of 16, of 64 steps: two lines of A, one (half of it) of B.
+
+    Two half lines are stored.
+    """
+    assert of_method(GLOBAL, (64, 64, 64), FERMI, 16) == Transactions(
+        load_transactions=128 * 64 * 3, load_bytes=128 * 64 * 3 * 128,
+        store_transactions=128 * 2, store_bytes=128 * 2 * 128,
+    )  # fmt: skip
+
+
+def test_shared_blocks_of_16_on_a_9400m() -> None:
+    """32×32: 64 half-warps of 2 blocks: a segment of A, one of B; one stored.
+
+    Shared: 2 stores of 16 words in sequence, 16 times one word to all and 16 words in sequence.
+    """
+    assert of_method(SHARED, (32, 32, 32), CC1_1, 16) == Transactions(
+        load_transactions=64 * 2 * 2, load_bytes=64 * 2 * 2 * 64,
+        store_transactions=64, store_bytes=64 * 64,
+        shared_requests=64 * 2 * (2 + 32), shared_replays=0,
+    )  # fmt: skip
+
+
+def test_shared_blocks_of_16_on_a_fermi() -> None:
+    """32×32: 32 warps of two rows. Bs[k][tx] is 16 words twice over, As[ty][k] two words.
+
+    The two words of As lie 16 apart: two banks. Each row's 16 words lie in a line of its own.
+    """
+    assert of_method(SHARED, (32, 32, 32), FERMI, 16) == Transactions(
+        load_transactions=32 * 2 * 4, load_bytes=32 * 2 * 4 * 128,
+        store_transactions=64, store_bytes=64 * 128,
+        shared_requests=32 * 2 * (2 + 32), shared_replays=0,
+    )  # fmt: skip
+
+
+def test_shared_blocks_of_8_on_a_9400m() -> None:
+    """8×8: 4 half-warps, each two rows of 8. Segments are 2 rows of A: words in sequence.
+
+    A[a + wA·ty + tx] is words 16h … 16h + 15, coalesced; so is B, and so is C. In shared memory the
+    stores lie in sequence. As[ty][k] is two words, each read by 8: a step broadcasts one and serves
+    one reader of the other; the second serves the rest. Bs[k][tx] is 8 words read by two each:
+    the first step serves both of one and one of each other, the second the other seven.
+    """
+    assert of_method(SHARED, (8, 8, 8), CC1_1, 8) == Transactions(
+        load_transactions=4 * 2, load_bytes=4 * 2 * 64, store_transactions=4, store_bytes=4 * 64,
+        shared_requests=4 * (2 + 16), shared_replays=4 * 16,
+    )  # fmt: skip
+
+
+def test_tiles_of_32_are_coalesced_everywhere() -> None:
+    """64×64: 4 groups of 32 warps of 2 tiles; the loads of a warp are a line each."""
+    warps = 4 * 32
+    assert of_method(TILED, (64, 64, 64), FERMI) == Transactions(
+        load_transactions=warps * 2 * 2, load_bytes=warps * 2 * 2 * 128,
+        store_transactions=warps, store_bytes=warps * 128,
+        shared_requests=warps * 2 * (2 + 64), shared_replays=0,
+    )  # fmt: skip
+
+
+def test_guarded_loads_on_a_9400m() -> None:
+    """1×33 by 33×33: a row of two groups, two tiles; row 0 alone loads A and stores.
+
+    A: both groups read half-warps of words 0–15, 16–31, then word 32 by thread 0 of the second
+    tile: 64 bytes each. B: words 33·r …: row r of 32 (33 in the second group: one thread, word 32).
+    Only rows that 16 divides begin on a segment; there are two half-warps a row in the first group.
+    """
+    found = of_method(TILED, (1, 33, 33), CC1_1)
+    a_loads, a_bytes = 2 * 3, 2 * 3 * 64
+    b_loads = b_bytes = 0
+    for row in range(33):
+        aligned = (33 * row) % 16 == 0
+        b_loads += 2 * (1 if aligned else 16) + 1
+        b_bytes += 2 * (64 if aligned else 16 * 32)
+        b_bytes += 64 if (33 * row + 32) % 16 == 0 else 32
+    assert (found.load_transactions, found.load_bytes) == (a_loads + b_loads, a_bytes + b_bytes)
+    assert (found.store_transactions, found.store_bytes) == (3, 3 * 64)
+
+
+@BOTH
+def test_a_block_of_one_is_a_request_of_one_thread(rule: Rule) -> None:
+    """5×5: 25 threads of 5 steps, a transaction an access: of 32 bytes or of a line.
+
+    On the 9400M thread 0 alone reads in sequence where its word begins a segment: words 0 and 16.
+    """
+    found = of_method(GLOBAL, (5, 5, 5), rule, 1)
+    assert (found.load_transactions, found.store_transactions) == (250, 25)
+    if rule is FERMI:
+        assert (found.load_bytes, found.store_bytes) == (250 * 128, 25 * 128)
+    else:
+        assert found.load_bytes == 250 * 32 + 5 * 2 * 2 * 32  # each word of A and B is read 5 times
+        assert found.store_bytes == 25 * 32 + 2 * 32
+
+
+def test_the_bytes_of_methods_grow_as_by_hand() -> None:
+    """MulDG: (16·32 + 64) bytes for 16 threads a step, 36n³; MulDS: 128 for 16 a block, n³/2."""
+    for n in (64, 160):
+        assert of_method(GLOBAL, (n, n, n), CC1_1, 16).bytes_transacted == 36 * n**3 + 4 * n**2
+        assert of_method(SHARED, (n, n, n), CC1_1, 16).bytes_transacted == n**3 // 2 + 4 * n**2
+
+
+def test_an_addend_is_another_dispatch() -> None:
+    plan = find_method(GLOBAL).plan(Shape(4, 4, 64), Options(block=1, alpha=2.0))
+    more = transactions(plan, FERMI)
+    plain = of_method(GLOBAL, (4, 4, 64), FERMI, 1)
+    assert more.load_transactions == plain.load_transactions + 4 * 2
+    assert more.number == plain.number + 16
+
+
+# What is refused ---------------------------------------------------------------------------------
+
+
+def test_passes_that_draw_have_no_transactions() -> None:
+    with pytest.raises(PlanError, match="hall-carr-hart-single draws"):
+        of_method("hall-carr-hart-single", (4, 4, 4), FERMI)
+
+
+def test_too_many_accesses_to_follow_are_refused() -> None:
+    with pytest.raises(PlanError, match=r"host\.comp: an invocation makes 2010000 accesses"):
+        of_method("dobravec-bulic-host", (100, 100, 100), FERMI)
+    assert of_method("dobravec-bulic-host", (2, 3, 4), FERMI).load_transactions == 48
+
+
+def test_shared_doubles_are_refused() -> None:
+    each = dispatch("D[0] = 0.0lf;", declared="shared double D[4];")
+    with pytest.raises(PlanError, match="4-byte words"):
+        transactions(plan_of(each), FERMI)
+
+
+# Thread by thread --------------------------------------------------------------------------------
+
+Place = Callable[[int, int, int, int], int]
+Guard = Callable[[int, int, int, int], bool]
+"""Of work group x, y and thread x, y."""
+
+
+def dispatch(
+    body: str, local: tuple[int, int] = (4, 2), groups: tuple[int, int] = (3, 2), declared: str = ""
+) -> ComputePass:
+    text = f"""#version 430 core
+layout(local_size_x = {local[0]}, local_size_y = {local[1]}, local_size_z = 1) in;
+layout(std430, binding = 0) readonly buffer buffer_A {{ float A[]; }};
+layout(std430, binding = 1) buffer buffer_R {{ float R[]; }};
+{declared}
+void main()
+{{
+    int x = int(gl_LocalInvocationID.x), y = int(gl_LocalInvocationID.y);
+    int i = int(gl_WorkGroupID.x), j = int(gl_WorkGroupID.y);
+    {body}
+}}
+"""
+    return ComputePass(parse_kernel(text, "test.comp"), bindings("A", "R"), (), groups)
+
+
+def plan_of(*steps: ComputePass) -> Plan:
+    return Plan("test", (), (), (buffer("A", 64, 64), buffer("R", 64, 64)), (), steps, ())
+
+
+def requests(
+    each: ComputePass, size: int, place: Place, guard: Guard
+) -> Iterator[list[tuple[int, int]]]:
+    """The (number in the request, word) of the active threads of every request that has any."""
+    across, up = each.groups
+    for j, i in product(range(up), range(across)):
+        for start in range(0, each.kernel.threads, size):
+            found = []
+            for thread in range(start, min(start + size, each.kernel.threads)):
+                y, x = divmod(thread, each.kernel.local_size[0])
+                if guard(i, j, x, y):
+                    found.append((thread - start, place(i, j, x, y)))
+            if found:
+                yield found
+
+
+def cc1_1_global(request: list[tuple[int, int]]) -> list[int]:
+    """Sizes of the transactions: Compute Capability 1.x, Devices of Compute Capability 1.0, 1.1."""
+    segments = {word // 16 for _, word in request}
+    in_sequence = all(word % 16 == thread for thread, word in request)
+    return [64] if len(segments) == 1 and in_sequence else [32 for _ in request]
+
+
+def fermi_global(request: list[tuple[int, int]]) -> list[int]:
+    return [128 for _ in {word * 4 // 128 for _, word in request}]
+
+
+def conflicts(words: set[int], banks: int) -> int:
+    """The most words that lie in one bank, less one."""
+    return max(sum(word % banks == bank for word in words) for bank in range(banks)) - 1
+
+
+FACTORS = st.tuples(*[st.sampled_from([0, 1, 2, 3, 8, 15, 16, 17, 32, 64])] * 4, st.integers(0, 40))
+LOCALS = st.sampled_from(
+    [(1, 1), (2, 2), (4, 4), (8, 8), (16, 2), (5, 3), (7, 5), (32, 2), (40, 1)]
+)
+GUARDS: list[tuple[str, Guard]] = [
+    ("true", lambda i, j, x, y: True),
+    ("x < 3", lambda i, j, x, y: x < 3),
+    ("x > 1", lambda i, j, x, y: x > 1),
+    ("x + 3 * i < 9", lambda i, j, x, y: x + 3 * i < 9),
+    ("x + y != 2 * j", lambda i, j, x, y: x + y != 2 * j),
+    ("i + j == 5", lambda i, j, x, y: i + j == 5),
+]
+SHAPES: list[tuple[str, Callable[[Place], Place]]] = [
+    ("p", lambda p: p),
+    ("p % 23", lambda p: lambda i, j, x, y: p(i, j, x, y) % 23),
+    ("p / 3", lambda p: lambda i, j, x, y: p(i, j, x, y) // 3),
+    ("p * (i + 1)", lambda p: lambda i, j, x, y: p(i, j, x, y) * (i + 1)),
+    ("1000 - p", lambda p: lambda i, j, x, y: 1000 - p(i, j, x, y)),
+]
+
+
+@settings(max_examples=80)
+@given(FACTORS, LOCALS, st.sampled_from(GUARDS), st.sampled_from(SHAPES))
+def test_transactions_thread_by_thread(
+    factors: tuple[int, int, int, int, int],
+    local: tuple[int, int],
+    guarded: tuple[str, Guard],
+    shaped: tuple[str, Callable[[Place], Place]],
+) -> None:
+    """Affine addresses, and addresses that are not; guards that tear requests apart."""
+    a, b, c, d, e = factors
+    affine = f"int p = {a} * x + {b} * y + {c} * i + {d} * j + {e};"
+    body = f"{affine} if ({guarded[0]}) R[{shaped[0]}] = A[{e} + x];"
+    place = shaped[1](lambda i, j, x, y: a * x + b * y + c * i + d * j + e)
+    for rule, size, served in ((CC1_1, 16, cc1_1_global), (FERMI, 32, fermi_global)):
+        each = dispatch(body, local)
+        found = transactions(plan_of(each), rule)
+        stored = [served(r) for r in requests(each, size, place, guarded[1])]
+        loaded = [served(r) for r in requests(each, size, lambda i, j, x, y: e + x, guarded[1])]
+        assert found == Transactions(
+            sum(map(len, loaded)), sum(map(len, stored)), sum(map(sum, loaded)),
+            sum(map(sum, stored)),
+        )  # fmt: skip
+
+
+@settings(max_examples=60)
+@given(FACTORS, LOCALS, st.sampled_from(GUARDS), st.sampled_from(SHAPES))
+def test_bank_conflicts_thread_by_thread(
+    factors: tuple[int, int, int, int, int],
+    local: tuple[int, int],
+    guarded: tuple[str, Guard],
+    shaped: tuple[str, Callable[[Place], Place]],
+) -> None:
+    """Stores under both rules, loads under Fermi's; the 9400M's loads are searched for below."""
+    a, b, c, d, e = factors
+    affine = f"int p = {a} * x + {b} * y + {c} * i + {d} * j + {e};"
+    place = shaped[1](lambda i, j, x, y: a * x + b * y + c * i + d * j + e)
+    store, load = f"S[{shaped[0]}] = 1.0;", f"float f = S[{shaped[0]}];"
+    for rule, size, access in ((CC1_1, 16, store), (FERMI, 32, store), (FERMI, 32, load)):
+        body = f"{affine} if ({guarded[0]}) {{ {access} }}"
+        each = dispatch(body, local, declared="shared float S[8192];")
+        found = transactions(plan_of(each), rule)
+        made = list(requests(each, size, place, guarded[1]))
+        assert found.number == 0
+        assert found.shared_requests == len(made)
+        replays = [conflicts({word for _, word in request}, rule.banks) for request in made]
+        assert found.shared_replays == sum(replays)
+
+
+@cache
+def fewest_steps(left: tuple[int, ...]) -> int:
+    """32-Bit Broadcast Access, step by step, with every choice that the guide leaves open.
+
+    left: the words of the threads that still wait, in order.
+    """
+    if not left:
+        return 0
+    found = []
+    for broadcast in set(left):
+        others = [
+            sorted({word for word in left if word % 16 == bank and word != broadcast})
+            for bank in sorted({word % 16 for word in left} - {broadcast % 16})
+        ]
+        for chosen in product(*others):
+            waiting = [word for word in left if word != broadcast]
+            for word in chosen:
+                waiting.remove(word)
+            found.append(1 + fewest_steps(tuple(waiting)))
+    return min(found)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.sampled_from([0, 1, 2, 3, 16, 17, 32, 48]), min_size=1, max_size=7))
+def test_one_word_a_step_is_broadcast_on_a_9400m(words: list[int]) -> None:
+    import numpy as np
+
+    assert shared_steps(CC1_1, np.array(words), store=False) == fewest_steps(tuple(sorted(words)))
+
+
+@pytest.mark.parametrize(
+    ("words", "cc1_1", "fermi"),
+    [
+        ([5] * 16, 1, 1),
+        (list(range(16)), 1, 1),
+        (list(range(0, 32, 2)), 2, 1),
+        (list(range(0, 256, 16)), 16, 8),
+        ([0] * 8 + [1] * 8, 2, 1),
+        ([0] * 15 + [1], 1, 1),
+        ([0] * 15 + [16], 2, 1),
+        ([0] * 15 + [32], 2, 2),
+    ],
+)
+def test_conflicts_by_hand(words: list[int], cc1_1: int, fermi: int) -> None:
+    """16 apart: all in one of 16 banks, in two of 32. 15 readers of one word, one of another."""
+    import numpy as np
+
+    assert shared_steps(CC1_1, np.array(words), store=False) == cc1_1
+    assert shared_steps(FERMI, np.array(words), store=False) == fermi

@@ -1,0 +1,310 @@
+"""Kernels counted: hand work, and what the reference machine does when it really runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpgpu_legacy.algorithms.dispatch import bindings, buffer, uniforms
+from gpgpu_legacy.algorithms.method import Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.count.closed_form import POWERS_OF_TWO, recover, same_formula
+from gpgpu_legacy.count.kernels import KernelCounts, count_compute_pass
+from gpgpu_legacy.count.traffic import Counts, count_plan
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.interp.kernel import Array, Arrays, Grid, KernelMachine, Mask
+from gpgpu_legacy.kernel.ir import Element, Space, Type
+from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.plan.expand import expand
+from gpgpu_legacy.plan.plan import Affine, ComputePass, Number, Plan, Repeat
+
+TILED = "opengl-compute-tiled"
+HOST, GLOBAL, SHARED = (f"dobravec-bulic-{kind}" for kind in ("host", "global", "shared"))
+MALI = "mali-sgemm"
+
+
+def counted(name: str, shape: tuple[int, int, int], **options: Any) -> Counts:
+    return count_plan(find_method(name).plan(Shape(*shape), Options(**options)))
+
+
+# Methods, by hand ------------------------------------------------------------------------------
+
+
+def test_the_host_multiplies_and_adds_in_one_invocation() -> None:
+    """3·4·5 = 60 steps of two loads, a product and a sum; 3·5 stores."""
+    assert counted(HOST, (3, 4, 5)) == Counts(
+        dispatches=1, invocations=1, arithmetic=120, global_loads=120, global_stores=15,
+        bytes_requested=4 * (120 + 15), upload_bytes=4 * (12 + 20), readback_bytes=4 * 15,
+    )  # fmt: skip
+
+
+def test_a_thread_an_element_of_the_padded_product() -> None:
+    """3×5×6 in blocks of 4 is 4×8×8: 32 threads of 8 steps."""
+    assert counted(GLOBAL, (3, 5, 6), block=4) == Counts(
+        dispatches=1, invocations=32, arithmetic=32 * 8 * 2, global_loads=32 * 8 * 2,
+        global_stores=32, bytes_requested=4 * (32 * 16 + 32), upload_bytes=4 * (32 + 64),
+        readback_bytes=4 * 18,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_shared_blocks_are_loaded_once_a_work_group(dynamic: bool) -> None:
+    """8×8 in blocks of 4: 64 threads, 2 blocks, in each 2 loads, 2 stores, 2 waits, 4 steps."""
+    found = counted(SHARED, (8, 8, 8), block=4, dynamic=dynamic)
+    assert (found.invocations, found.dispatches) == (64, 1)
+    assert found.global_loads == found.shared_stores == found.barriers == 64 * 2 * 2
+    assert found.shared_loads == found.arithmetic == 64 * 2 * 4 * 2
+    assert found.bytes_requested == 4 * (256 + 64)
+
+
+def test_four_products_at_a_time_are_four_operations() -> None:
+    """64 threads of 2 steps (8 loads, a product and a sum of vec4s), then 3 + 3 operations.
+
+    αx + βc: two products, a sum, one load, one store.
+    """
+    found = counted(MALI, (8, 8, 8))
+    assert found.arithmetic == 64 * (2 * (4 + 4) + 3 + 3)
+    assert found.global_loads == 64 * (2 * 8 + 1)
+    assert found.global_stores == 64
+    assert found.bytes_requested == 4 * 64 * 18
+
+
+def test_guards_throw_away_what_lies_outside() -> None:
+    """40×40: 2×2 groups, 2 tiles. A's 40 rows of 32 + 8 columns are loaded by 2 columns of groups.
+
+    B's in the same way. The tiles' arithmetic is not guarded: 2 tiles of 32 steps a thread.
+    """
+    found = counted(TILED, (40, 40, 40))
+    assert (found.dispatches, found.invocations) == (1, 4096)
+    assert found.global_loads == 2 * (40 * 40 * 2)
+    assert found.global_stores == 1600
+    assert found.shared_stores == found.barriers == 4096 * 2 * 2
+    assert found.shared_loads == found.arithmetic == 4096 * 2 * 32 * 2
+    assert found.bytes_requested == 4 * (6400 + 1600)
+
+
+def test_as_printed_dispatches_whole_batches() -> None:
+    """The same 40×40: 64×64 groups; A's rows are loaded by 64 columns of groups, B's by 64 rows."""
+    found = counted(TILED, (40, 40, 40), as_printed=True)
+    assert (found.dispatches, found.invocations) == (1, 64 * 64 * 1024)
+    assert found.global_loads == 2 * (40 * 40 * 64)
+    assert found.global_stores == 1600
+    assert found.shared_stores == found.barriers == 64 * 64 * 1024 * 2 * 2
+    assert found.shared_loads == found.arithmetic == 64 * 64 * 1024 * 2 * 32 * 2
+
+
+def test_a_batch_for_every_2048_elements() -> None:
+    assert counted(TILED, (2049, 1, 4097)).dispatches == 2 * 3
+    assert counted(TILED, (5, 0, 5), as_printed=True) == Counts()
+
+
+def test_alpha_and_c_are_one_more_dispatch() -> None:
+    """9 rows of 70 elements, two groups of 64 a row: two loads, a store, 3 operations each."""
+    plain, scaled = (
+        counted(GLOBAL, (9, 3, 70), block=1, **more)
+        for more in ({}, {"alpha": 2.0, "beta": 0.5, "adds": True})
+    )
+    assert scaled.dispatches == plain.dispatches + 1
+    assert scaled.invocations == plain.invocations + 9 * 128
+    assert scaled.arithmetic == plain.arithmetic + 3 * 630
+    assert scaled.bytes_requested == plain.bytes_requested + 3 * 4 * 630
+
+
+# Closed forms ----------------------------------------------------------------------------------
+
+FORMULAS = [
+    (HOST, "bytes_requested", "8*n**3 + 4*n**2"),
+    (HOST, "invocations", "1"),
+    (GLOBAL, "bytes_requested", "8*n**3 + 4*n**2"),
+    (GLOBAL, "global_loads", "2*n**3"),
+    (GLOBAL, "global_stores", "n**2"),
+    (GLOBAL, "arithmetic", "2*n**3"),
+    (GLOBAL, "invocations", "n**2"),
+    (SHARED, "bytes_requested", "8*n**3/b + 4*n**2"),
+    (SHARED, "global_loads", "2*n**3/b"),
+    (SHARED, "shared_stores", "2*n**3/b"),
+    (SHARED, "shared_loads", "2*n**3"),
+    (SHARED, "barriers", "2*n**3/b"),
+    (TILED, "bytes_requested", "n**3/4 + 4*n**2"),
+    (TILED, "barriers", "n**3/16"),
+    (MALI, "bytes_requested", "8*n**3 + 8*n**2"),
+    (MALI, "arithmetic", "2*n**3 + 6*n**2"),
+]
+
+
+@pytest.mark.parametrize(("name", "field", "formula"), FORMULAS)
+def test_closed_forms(name: str, field: str, formula: str) -> None:
+    method = find_method(name)
+
+    def quantity(n: int, b: int) -> int:
+        options = Options(block=b if method.blocks else None)
+        return int(getattr(count_plan(method.plan(Shape(n, n, n), options)), field))
+
+    assert same_formula(recover(quantity, POWERS_OF_TWO), formula)
+
+
+def test_what_fails_at_a_large_block_is_not_recovered() -> None:
+    assert recover(lambda n, b: n + (b == 32), POWERS_OF_TWO) is None
+
+
+# Against the reference machine, run in full ------------------------------------------------------
+
+
+class Heard:
+    """Counts what a run with data does; the masks are broadcast and summed."""
+
+    def __init__(self, each: ComputePass) -> None:
+        across, up = each.groups
+        self.shape = (up, across, *reversed(each.kernel.local_size))
+        self.totals: Counter[str] = Counter()
+
+    def active(self, mask: Mask) -> int:
+        return int(np.broadcast_to(True if mask is None else mask, self.shape).sum())
+
+    def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
+        space = "global" if element.space is Space.BUFFER else "shared"
+        self.totals[f"{space}_{'stores' if store else 'loads'}"] += self.active(mask)
+
+    def arithmetic(self, kind: Type, mask: Mask) -> None:
+        self.totals["arithmetic"] += self.active(mask) * (4 if kind is Type.VEC4 else 1)
+
+    def barrier(self, mask: Mask) -> None:
+        self.totals["barriers"] += self.active(mask)
+
+
+def run_in_full(plan: Plan, each: ComputePass) -> KernelCounts:
+    heard = Heard(each)
+    sizes = {b.binding: plan.texture(b.texture).extent for b in each.buffers}
+    arrays = {
+        b.name: np.ones(sizes[b.binding].width * sizes[b.binding].height, np.float32)
+        for b in each.kernel.buffers
+    }
+    values = {u.name: u.value for u in each.uniforms}
+    grid = Grid((0, 0), each.groups)
+    KernelMachine(each.kernel, values, grid, Arrays(arrays), heard).run()
+    t = heard.totals
+    names = ("arithmetic", "global_loads", "global_stores", "shared_loads", "shared_stores")
+    moved = 4 * (t["global_loads"] + t["global_stores"])
+    return KernelCounts(each.invocations, *(t[n] for n in names), t["barriers"], moved)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (5, 7, 3), (33, 9, 65), (16, 32, 8)])
+@pytest.mark.parametrize("name", [HOST, GLOBAL, SHARED, TILED, MALI])
+def test_methods_do_what_is_counted(name: str, shape: tuple[int, int, int]) -> None:
+    method = find_method(name)
+    if name == HOST:
+        shape = (min(shape[0], 6), min(shape[1], 6), min(shape[2], 6))
+    plan = method.plan(Shape(*shape), Options(block=4 if method.blocks else None))
+    for _, each in plan.weighted_passes():
+        assert isinstance(each, ComputePass)
+        assert count_compute_pass(plan, each) == run_in_full(plan, each)
+
+
+def dispatch(body: str, groups: tuple[int, int] = (3, 2), **values: Number) -> ComputePass:
+    declared = "".join(f"uniform int {name};\n" for name in values)
+    text = f"""#version 430 core
+layout(local_size_x = 4, local_size_y = 2, local_size_z = 1) in;
+{declared}
+layout(std430, binding = 0) readonly buffer buffer_A {{ float A[]; }};
+layout(std430, binding = 1) buffer buffer_R {{ float R[]; }};
+shared float S[8];
+void main()
+{{
+    int x = int(gl_LocalInvocationID.x), y = int(gl_LocalInvocationID.y);
+    int i = int(gl_WorkGroupID.x), j = int(gl_WorkGroupID.y);
+    float sum = 0.0;
+    {body}
+}}
+"""
+    return ComputePass(
+        parse_kernel(text, "test.comp"), bindings("A", "R"), uniforms(**values), groups
+    )
+
+
+def plan_of(*steps: ComputePass | Repeat) -> Plan:
+    return Plan("test", (), (), (buffer("A", 8, 8), buffer("R", 8, 8)), (), steps, ())
+
+
+BODIES = {
+    "trips that differ by thread": "for (int k = x; k < 3 * y + i; ++k) sum += A[k];",
+    "a triangle": "for (int k = 0; k < 5; ++k) for (int q = k; q < 5; ++q) sum += A[q] * 2.0;",
+    "a bound made in the loop": """int s = 1;
+        for (int k = 0; k < 4; ++k) { s += k + x; for (int q = 0; q < s; ++q) sum += A[q]; }""",
+    "a bound made after the loop": """int s = 1; for (int k = 0; k < 4; ++k) s += 2;
+        for (int q = 0; q < s; ++q) sum += A[q];""",
+    "a bound that the body moves": "for (int k = 0; k < 20; ++k) { k += x; sum += A[k]; }",
+    "a guard on the loop's number": """for (int k = 0; k < 6; ++k)
+        if (k < x + j) sum += A[k] * A[k + 1]; else sum -= 1.0;""",
+    "a guard by another name": """for (int k = 0; k < 6; ++k)
+        { int q = k + k; if (q < 5) sum += A[q]; }""",
+    "a guard on the thread": """for (int k = 0; k < 6; ++k)
+        { if (x < 2) { S[y * 4 + x] = A[k]; barrier(); } sum += S[x]; }""",
+    "a chosen side": "for (int k = 0; k < 6; ++k) sum += (k + y < 3) ? A[k] + 1.0 : 0.0;",
+    "loops in a loop": """for (int k = 0; k < i + 2; ++k) {
+        for (int q = 0; q < x + 1; ++q) sum += A[q] * A[k];
+        for (int q = 0; q < 3; q += 2) S[x] = sum; }""",
+    "a number kept from before": """int last = 0;
+        for (int k = 0; k < 5; ++k) { if (last < 3) sum += A[k]; last = k; }""",
+    "a number declared outside": """int q = 0;
+        for (int k = 0; k < 5; ++k) for (q = 0; q < 4; ++q) sum += A[q];""",
+    "addresses that move": "int a = 0; for (int k = 0; k < 5; ++k) { sum += A[a]; a += 8; }",
+    "arithmetic in the step": "for (int k = 0; k < 5; ++k, sum += 1.0) sum *= 2.0;",
+    "no trip at all": "for (int k = 0; k < 0; ++k) sum += A[k];",
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
+def test_loops_of_every_kind_are_counted(body: str) -> None:
+    each = dispatch(f"{body}\n    R[(j * 3 + i) * 8 + y * 4 + x] = sum;")
+    plan = plan_of(each)
+    found = count_compute_pass(plan, each)
+    assert found == run_in_full(plan, each)
+    assert found.global_stores == 48
+
+
+def test_a_triangle_by_hand() -> None:
+    """5 + 4 + 3 + 2 + 1 = 15 steps of a load, a product, a sum, in each of 6·8 invocations."""
+    each = dispatch(BODIES["a triangle"])
+    found = count_compute_pass(plan_of(each), each)
+    assert (found.global_loads, found.arithmetic) == (48 * 15, 48 * 30)
+
+
+# What is counted in a Repeat, and what is not counted at all -------------------------------------
+
+
+def test_a_repeat_counts_what_its_expansion_counts() -> None:
+    each = dispatch("for (int k = 0; k < limit; ++k) sum += A[k];", limit=Affine(1, 2))
+    plan = plan_of(Repeat(3, (each,)), Repeat(2, (dispatch("R[0] = sum;"),)))
+    assert count_plan(plan) == count_plan(expand(plan))
+    assert count_plan(plan).global_loads == 48 * (1 + 3 + 5)
+    assert count_plan(plan).dispatches == 5
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (A[x] > 0.0) sum = 1.0;",
+        "float v = A[x]; float w = 2.0 * v; if (w > 0.0) sum = 1.0;",
+        "sum = (A[x] > 0.0) ? 1.0 : 2.0;",
+        "for (int k = 0; k < int(A[0]); ++k) sum += 1.0;",
+        "int k = 0; k = int(A[1]); R[k] = sum;",
+        "sum = A[int(A[x])];",
+        "S[x] = A[x]; sum = A[int(S[y])];",
+        "for (float f = 0.0; f < 3.0; f += 1.0) { sum += f; f = A[0]; }",
+    ],
+)
+def test_a_kernel_in_which_data_decides_is_refused_in_one_line(body: str) -> None:
+    each = dispatch(body)
+    with pytest.raises(PlanError, match=r"test\.comp: .* depends on [AS];") as caught:
+        count_compute_pass(plan_of(each), each)
+    assert "\n" not in str(caught.value)
+
+
+def test_conditions_on_floats_that_are_not_loaded_are_arithmetic() -> None:
+    """Comparisons at 0, 1, 2 and 3, three sums twice."""
+    each = dispatch("for (float f = 0.0; f < 3.0; f += 1.0) sum += f;")
+    found = count_compute_pass(plan_of(each), each)
+    assert found.arithmetic == 48 * (4 + 3 + 3)
