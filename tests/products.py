@@ -40,7 +40,13 @@ METHODS_AND_WAYS = [
 def options_of(
     method: Method, way: Accumulate | None = None, block: int = 4, **more: Any
 ) -> Options:
-    """Options that the method takes: `block` only where it has one."""
+    """Options that the method takes: `block` only where it has one.
+
+    Skips the test that asks for something else that the method refuses.
+    """
+    refused = [name for name in sorted(method.refuses & more.keys()) if more[name]]
+    if refused:
+        pytest.skip(f"{method.name} takes no {' and no '.join(refused)}")
     chosen = None if "block" in method.refuses else block
     return Options(block=chosen, accumulate=way, **more)
 

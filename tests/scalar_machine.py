@@ -33,12 +33,13 @@ COMPONENTWISE: dict[str, Callable[..., np.float32]] = {
     "MUL": lambda a, b: F(a * b),
     "MAD": lambda a, b, c: F(F(a * b) + c),
 }
+DOT_PRODUCTS = {"DP4": 4}  # how many components each takes
 LOOKUPS = {"TEX"}
 
 
 def known() -> set[str]:
     """The opcodes that this interpreter can carry out."""
-    return set(COMPONENTWISE) | LOOKUPS
+    return set(COMPONENTWISE) | set(DOT_PRODUCTS) | LOOKUPS
 
 
 def run(program: Program, scene: Scene) -> NDArray[np.float32]:
@@ -85,6 +86,8 @@ class _Fragment:
         if instruction.mnemonic in LOOKUPS:
             assert instruction.texture is not None
             result = look_up(self.textures[instruction.texture.unit], *sources[0][:2])
+        elif instruction.mnemonic in DOT_PRODUCTS:
+            result = [dot_product(*sources, DOT_PRODUCTS[instruction.mnemonic])] * 4
         else:
             meaning = COMPONENTWISE[instruction.mnemonic]
             result = [meaning(*(source[c] for source in sources)) for c in range(4)]
@@ -126,6 +129,14 @@ def saturated(value: np.float32) -> np.float32:
     if value < 0 or math.isnan(value):
         return F(0)
     return F(1) if value > 1 else value
+
+
+def dot_product(a: Vector, b: Vector, components: int) -> np.float32:
+    """From x on; 3.11.5 leaves the order open, and the package says that it is this one."""
+    total = F(a[0] * b[0])
+    for c in range(1, components):
+        total = F(total + F(a[c] * b[c]))
+    return total
 
 
 def look_up(texels: NDArray[np.float32], s: np.float32, t: np.float32) -> Vector:

@@ -25,9 +25,10 @@ from gpgpu_legacy.algorithms.tiles import (
     coordinates_of_c,
     cut,
     operands,
+    step_of_both,
     whole,
 )
-from gpgpu_legacy.isa.ir import Program, Vec4
+from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.plan.plan import (
     Affine,
     Binding,
@@ -108,19 +109,9 @@ class _Draw:
             target.name,
             whole(target),
             tuple(texcoords),
-            locals=(ParameterValue(0, self.step()),),
+            locals=(ParameterValue(0, step_of_both(options)),),
             blend=blend,
         )
-
-    def step(self) -> Vec4:
-        """What one step of the sum adds to both coordinate pairs: A's (s, t), then B's.
-
-        It moves along A's row and along B's column; across, where the operand is transposed.
-        """
-        options = self.layout.options
-        a = (0.0, 1.0) if options.transpose_a else (1.0, 0.0)
-        b = (1.0, 0.0) if options.transpose_b else (0.0, 1.0)
-        return (*a, *b)
 
 
 _Drawn = tuple[list[Texture], list[Step], Texture]

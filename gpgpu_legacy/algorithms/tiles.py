@@ -7,21 +7,27 @@ about coordinates and transposition that the papers say once is said once here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
-from gpgpu_legacy.algorithms.method import Options, Shape
+from gpgpu_legacy.algorithms.method import Options, Shape, product_operands, result_matrix
+from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.plan import (
     ONE_A_TEXEL,
+    Blend,
+    ClearPass,
     Extent,
+    FragmentPass,
     Input,
     Number,
     NumberVec4,
     Output,
     Packing,
+    Plan,
     Rect,
     Region,
+    Step,
     Texcoords,
     Texture,
     TextureKind,
@@ -67,18 +73,34 @@ class Span:
     texels: int
 
 
+def spans(length: int, largest: int, split: int = 1, multiple: int = 1) -> list[Span]:
+    """The stretches of at most `largest` elements that a dimension is cut into.
+
+    split: how many elements of it share a texel. multiple: each stretch is padded to a multiple of
+    so many texels.
+    """
+    found = []
+    for start in range(0, length, largest):
+        elements = min(largest, length - start)
+        texels = -(-elements // (split * multiple)) * multiple
+        found.append(Span(start, elements, texels))
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """How matrices become textures.
 
-    split: 1 for one element a texel; 2 where the four quadrants share a texel.
+    split: 1 for one element a texel; 2 where two rows and two columns share one.
     block: the inner dimension is padded to a multiple of it, in texels.
+    packed: which elements share a texel; None for one a texel or, split by 2, for the quadrants.
     """
 
     split: int
     block: int
     format: Format
     options: Options
+    packed: Packing | None = None
 
     def spans(self, length: int, multiple: int = 1) -> list[Span]:
         """The stretches that a dimension is cut into, each as long as the largest texture allows.
@@ -86,15 +108,12 @@ class Layout:
         multiple: each stretch is padded to a multiple of so many texels.
         """
         largest = self.options.largest_texture // multiple * multiple * self.split
-        spans = []
-        for start in range(0, length, largest):
-            elements = min(largest, length - start)
-            texels = -(-elements // (self.split * multiple)) * multiple
-            spans.append(Span(start, elements, texels))
-        return spans
+        return spans(length, largest, self.split, multiple)
 
     def packing(self, rows: int, columns: int) -> Packing:
         """Which elements the channels of a texture of that size hold."""
+        if self.packed is not None:
+            return self.packed
         return ONE_A_TEXEL if self.split == 1 else quadrants(rows, columns)
 
     def texture(self, name: str, rows: int, columns: int, *, zero: bool = False) -> Texture:
@@ -195,6 +214,16 @@ def coordinates_of_b(
     return corners(set_index, left, right, right, left)
 
 
+def step_of_both(options: Options) -> Vec4:
+    """What one step of the sum adds to both coordinate pairs: A's (s, t), then B's.
+
+    It moves along A's row and along B's column; across, where the operand is transposed.
+    """
+    a = (0.0, 1.0) if options.transpose_a else (1.0, 0.0)
+    b = (1.0, 0.0) if options.transpose_b else (0.0, 1.0)
+    return (*a, *b)
+
+
 def coordinates_of_c(set_index: int, tile: Tile) -> Texcoords:
     """Each fragment's own texel of a texture as large as the tile."""
     rows, columns = float(tile.rows.texels), float(tile.columns.texels)
@@ -204,3 +233,46 @@ def coordinates_of_c(set_index: int, tile: Tile) -> Texcoords:
 def whole(texture: Texture) -> Rect:
     """All of a texture."""
     return Rect(0, 0, texture.extent.width, texture.extent.height)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The operands in their textures, and the transfers that fill them."""
+
+    layout: Layout
+    cuts: Cut
+    textures: list[Texture]
+    inputs: list[Input]
+
+
+def whole_sums(
+    name: str, shape: Shape, given: Given, draw: Callable[[Tile, int, Texture], FragmentPass]
+) -> Plan:
+    """The plan of a method that makes a tile of C in one pass, with no partial sum.
+
+    draw: the pass that takes stretch k of the sum for a tile, drawn to the tile's texture. Only
+    where the inner dimension is too long for one texture is there more than one stretch; the
+    framebuffer adds them up.
+    """
+    layout, cuts = given.layout, given.cuts
+    textures = list(given.textures)
+    steps: list[Step] = []
+    outputs = []
+    for tile in cuts.tiles():
+        target = layout.texture("C" + tile.suffix, tile.rows.texels, tile.columns.texels)
+        passes = [draw(tile, k, target) for k in range(len(cuts.sums))]
+        if len(passes) > 1:
+            steps.append(ClearPass(target.name))
+            passes = [replace(each, blend=Blend.ADD) for each in passes]
+        textures.append(target)
+        steps += passes
+        outputs.append(layout.output(target, tile.rows, tile.columns))
+    return Plan(
+        name,
+        product_operands(shape, layout.options),
+        (result_matrix(shape),),
+        tuple(textures),
+        tuple(given.inputs),
+        tuple(steps),
+        tuple(outputs),
+    )

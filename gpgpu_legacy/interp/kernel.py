@@ -233,7 +233,8 @@ class KernelMachine:
         y, x = _group_indices(self.groups)
         if element.space is Space.BUFFER:
             if mask is None:
-                self.memory.store(element.array, index, value)
+                # Where several invocations write one place, one of them wins, as in GLSL.
+                self.memory.store(element.array, *np.broadcast_arrays(index, value))
             else:
                 active = np.broadcast_to(mask, self.shape)
                 self.memory.store(

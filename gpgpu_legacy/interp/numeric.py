@@ -111,11 +111,7 @@ def decode(stored: Stored, texel_format: Format) -> F32:
 
 def pack(matrix: F32, region: Region, rect: Rect, packing: Packing) -> F32:
     """The texels of a rectangle that holds a region of a matrix: (height, width, channels)."""
-    rows, columns = (
-        slice(region.row, region.row + region.rows),
-        slice(region.column, region.column + region.columns),
-    )
-    part = matrix[rows, columns]
+    part = _part(matrix, region, packing)
     texels = np.zeros((rect.height, rect.width, len(packing.offsets)), np.float32)
     for channel, (row, column) in enumerate(packing.offsets):
         values = part[row :: packing.row_step, column :: packing.column_step]
@@ -126,10 +122,16 @@ def pack(matrix: F32, region: Region, rect: Rect, packing: Packing) -> F32:
 
 def unpack(texels: F32, matrix: F32, region: Region, packing: Packing) -> None:
     """Put texels (height, width, channels) into a region of a matrix; the padding is dropped."""
-    part = matrix[
-        region.row : region.row + region.rows, region.column : region.column + region.columns
-    ]
+    part = _part(matrix, region, packing)
     height, width, _ = texels.shape
     for channel, (row, column) in enumerate(packing.offsets):
         view = part[row :: packing.row_step, column :: packing.column_step][:height, :width]
         view[...] = texels[: view.shape[0], : view.shape[1], channel]
+
+
+def _part(matrix: F32, region: Region, packing: Packing) -> F32:
+    """A view of the region as its texels see it: transposed where the packing says so."""
+    rows = slice(region.row, region.row + region.rows)
+    columns = slice(region.column, region.column + region.columns)
+    part = matrix[rows, columns]
+    return part.T if packing.transposed else part

@@ -105,6 +105,11 @@ _ROWS = (
         glsl_contracted="fma({0}, {1}, {2})",
     ),
     Opcode(
+        "DP4", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
+        lambda a, b: (((a[0] * b[0] + a[1] * b[1]) + a[2] * b[2]) + a[3] * b[3],) * 4,
+        "vec4({0}.x * {1}.x + {0}.y * {1}.y + {0}.z * {1}.z + {0}.w * {1}.w)", "3.11.5.6",
+    ),
+    Opcode(
         "TEX", Shape.SAMPLE_OP, Form.SAMPLE, Cost.LOOKUP,
         None, "{0}", "3.11.6.1",
     ),

@@ -107,11 +107,15 @@ class Packing:
     Channel c of texel (i, j) holds element (offsets[c][0] + row_step·i, offsets[c][1] +
     column_step·j) of the region. Where that lies outside the region, an input reads 0 and an
     output drops the value: that is the padding.
+
+    transposed: the region is transposed before it is packed, so that its element (i, j) lies where
+    (j, i) would; an output is transposed back. It is part of the transfer, and costs no pass.
     """
 
     offsets: tuple[tuple[int, int], ...]
     row_step: int = 1
     column_step: int = 1
+    transposed: bool = False
 
 
 ONE_A_TEXEL = Packing(((0, 0),))

@@ -30,6 +30,8 @@ class Expected(NamedTuple):
     cases: list[tuple[tuple[float, ...], float]]  # sources, result; of one component
 
 
+Four = tuple[float, float, float, float]
+
 EXPECTED = {
     "MOV": Expected(
         Shape.VECTOR_OP,
@@ -107,6 +109,7 @@ EXPECTED = {
             ((1.0, 1.0, NAN), NAN),
         ],
     ),
+    "DP4": Expected(Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC, "3.11.5.6", []),
     "TEX": Expected(Shape.SAMPLE_OP, Form.SAMPLE, Cost.LOOKUP, "3.11.6.1", []),
 }
 
@@ -144,6 +147,59 @@ def test_a_row_evaluates_to(name: str, sources: tuple[float, ...], result: float
     assert repr(value) == repr(result)
 
 
+ONE = (1.0, 1.0, 1.0, 1.0)
+NO_ZERO = (-0.0, -0.0, -0.0, -0.0)
+
+# Two sources of four components each, and what stands in all four components of the result.
+DOT_PRODUCTS: list[tuple[str, Four, Four, float]] = [
+    ("DP4", (1.0, 2.0, 3.0, 4.0), (5.0, 6.0, 7.0, 8.0), 70.0),
+    ("DP4", (1.0, 2.0, 3.0, 4.0), (1000.0, -100.0, 10.0, -1.0), 826.0),
+    ("DP4", (0.0, 0.0, 0.0, 0.0), ONE, 0.0),
+    ("DP4", NO_ZERO, ONE, -0.0),
+    ("DP4", (-0.0, -0.0, -0.0, 0.0), ONE, 0.0),
+    ("DP4", NO_ZERO, (-1.0, 1.0, 1.0, 1.0), 0.0),
+    ("DP4", (1.0, -1.0, 0.0, -0.0), ONE, 0.0),
+    # From the first component to the last, each sum rounded.
+    ("DP4", (2.0**24, 1.0, 1.0, 1.0), ONE, 2.0**24),
+    ("DP4", (1.0, 1.0, 1.0, 2.0**24), ONE, 2.0**24 + 4),
+    ("DP4", (2.0**24, 1.0, -(2.0**24), 1.0), ONE, 1.0),
+    ("DP4", (2.0**24, -(2.0**24), 1.0, 1.0), ONE, 2.0),
+    ("DP4", (1.0, 2.0**24, 1.0, -(2.0**24)), ONE, 0.0),
+    # Each product is rounded: (1 + 2^-12)^2 - (1 + 2^-11) would be 2^-24.
+    ("DP4", (1 + 2.0**-12, -1.0, 0.0, 0.0), (1 + 2.0**-12, 1 + 2.0**-11, 1.0, 1.0), 0.0),
+    ("DP4", (TINY, TINY, TINY, TINY), ONE, 4 * TINY),
+    ("DP4", (HUGE, HUGE, -HUGE, -HUGE), ONE, INF),
+    ("DP4", (HUGE, -HUGE, HUGE, -HUGE), ONE, 0.0),
+    ("DP4", (HUGE, 0.0, 0.0, 0.0), (2.0, 1.0, 1.0, 1.0), INF),
+    ("DP4", (INF, 1.0, 1.0, 1.0), ONE, INF),
+    ("DP4", (1.0, 1.0, 1.0, INF), (1.0, 1.0, 1.0, -1.0), -INF),
+    ("DP4", (INF, 1.0, 1.0, -INF), ONE, NAN),
+    ("DP4", (1.0, INF, 1.0, 1.0), (1.0, 0.0, 1.0, 1.0), NAN),
+    ("DP4", (NAN, 1.0, 1.0, 1.0), ONE, NAN),
+    ("DP4", ONE, (1.0, 1.0, 1.0, NAN), NAN),
+    ("DP4", (1.0, 1.0, NAN, 1.0), (1.0, 1.0, 0.0, 1.0), NAN),
+]
+
+
+@pytest.mark.parametrize(("name", "a", "b", "result"), DOT_PRODUCTS)
+def test_a_dot_product_stands_in_every_component(
+    name: str, a: Four, b: Four, result: float
+) -> None:
+    evaluate = OPCODES[name].evaluate
+    assert evaluate is not None
+    with np.errstate(all="ignore"):
+        found = evaluate(*([np.array([[v]], np.float32) for v in source] for source in (a, b)))
+    assert len(found) == 4
+    for value in found:
+        assert value.dtype == np.float32
+        assert repr(value.item()) == repr(result)
+
+
+def test_every_vector_row_is_tried() -> None:
+    tried = {name for name, *_ in DOT_PRODUCTS}
+    assert tried == {name for name, row in OPCODES.items() if row.form is Form.VECTOR}
+
+
 @ROWS
 def test_a_row_evaluates_unless_it_samples(row: Opcode) -> None:
     assert (row.evaluate is None) == (row.form is Form.SAMPLE)
@@ -154,7 +210,8 @@ def test_evaluating_leaves_the_sources_alone(row: Opcode) -> None:
     if row.evaluate is None:
         return
     count = len(row.shape.value) - 1
-    sources = [np.array([[1.0, 2.0]], np.float32) + i for i in range(count)]
+    components = 4 if row.form is Form.VECTOR else 1
+    sources = [np.array([[1.0, 2.0]] * components, np.float32) + i for i in range(count)]
     before = [s.copy() for s in sources]
     row.evaluate(*sources)
     assert all((s == b).all() for s, b in zip(sources, before, strict=True))

@@ -135,8 +135,12 @@ def ceil(a: int, b: int) -> int:
     return -(-a // b)
 
 
+# The later methods' counts stand in test_descendants.py.
+OF_THE_PAPERS = [each for each in METHODS_AND_WAYS if each.values[0].year <= 2003]
+
+
 @given(st.tuples(st.integers(1, 40), st.integers(1, 60), st.integers(1, 40)), st.integers(1, 9))
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+@pytest.mark.parametrize(("method", "way"), OF_THE_PAPERS)
 def test_products_of_any_shape(
     method: Method, way: Accumulate | None, shape: tuple[int, int, int], block: int
 ) -> None:

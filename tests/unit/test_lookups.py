@@ -158,9 +158,11 @@ def test_every_lookup_of_the_methods_is_folded_and_their_coordinates_cost_nothin
             found = decide(plan, each)
             assert all(found.lookups)
             assert len(found.places) <= 3  # A's, B's and F's
-            for instruction, components in zip(each.program.instructions, found.live, strict=True):
-                touches_r0 = getattr(instruction.dst.register, "name", "") == "R0"  # type: ignore[union-attr]
-                assert bool(components) != touches_r0
+            instructions = each.program.instructions
+            places = {i.srcs[0].register for i in instructions if i.texture is not None}
+            for instruction, components in zip(instructions, found.live, strict=True):
+                assert instruction.dst is not None
+                assert bool(components) != (instruction.dst.register in places)
 
 
 def test_figure_1_as_it_is_printed_lies_on_no_centres() -> None:

@@ -1,0 +1,268 @@
+"""The one-pass products that came after the papers: packed-2x2 and row-packed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from drawing import EXACT, F32, assert_same_bits, draw, fragment_texcoords, program
+from hypothesis import given
+from hypothesis import strategies as st
+from products import (
+    as_multiplied,
+    assert_within_the_bound,
+    fragment_passes,
+    plan_of,
+    random_operands,
+)
+
+from gpgpu_legacy.algorithms.method import Method, Options
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.asm.printer import disassemble
+from gpgpu_legacy.bench.run import matmul
+from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.interp.numeric import pack, unpack
+from gpgpu_legacy.plan.plan import Blend, ClearPass, FragmentPass, Packing, Plan, Rect, Region
+from gpgpu_legacy.runtime.executor import Executor, find_executor
+
+NUMPY = find_executor("numpy")
+PACKED, ROWS = find_method("packed-2x2"), find_method("row-packed")
+BOTH = pytest.mark.parametrize("method", [PACKED, ROWS], ids=lambda m: m.name)
+SHAPES = pytest.mark.parametrize(
+    ("shape", "largest"),
+    [
+        ((1, 1, 1), 8192), ((1, 1, 1), 1), ((2, 3, 4), 1), ((5, 7, 3), 8192), ((13, 17, 11), 8192),
+        ((31, 2, 5), 8192), ((1, 97, 1), 8192), ((61, 1, 1), 8192), ((1, 1, 67), 8192),
+        ((16, 16, 16), 8192), ((53, 59, 61), 8192), ((19, 37, 23), 3), ((23, 71, 29), 7),
+        ((41, 67, 43), 16),
+    ],
+    ids=str,
+)  # fmt: skip
+
+
+def assert_right(
+    executor: Executor, method: Method, shape: tuple[int, int, int], options: Options, *, same: bool
+) -> None:
+    plan = plan_of(method, shape, options)
+    operands = random_operands(plan, seed=5)
+    found = executor.run(plan, operands, EXACT).outputs["C"]
+    if same:
+        assert_same_bits(found, NUMPY.run(plan, operands).outputs["C"])
+    assert_within_the_bound(found, *as_multiplied(operands, options), fragment_passes(plan))
+    assert all(max(t.extent.width, t.extent.height) <= options.largest_texture
+               for t in plan.textures)  # fmt: skip
+
+
+@SHAPES
+@BOTH
+def test_products(method: Method, shape: tuple[int, int, int], largest: int) -> None:
+    assert_right(NUMPY, method, shape, Options(largest_texture=largest), same=False)
+
+
+@pytest.mark.gl
+@SHAPES
+@BOTH
+def test_products_by_gl_raster(
+    ready: Callable[[str], Executor], method: Method, shape: tuple[int, int, int], largest: int
+) -> None:
+    executor = ready("gl-raster")
+    same = "llvmpipe" in executor.device()
+    assert_right(executor, method, shape, Options(largest_texture=largest), same=same)
+
+
+@pytest.mark.gl
+@SHAPES
+@BOTH
+def test_products_by_the_drivers_own_fragment_programs(
+    ready: Callable[[str], Executor], method: Method, shape: tuple[int, int, int], largest: int
+) -> None:
+    """The extension leaves the order of a DP4's sum open; llvmpipe takes another."""
+    executor = ready("gl-arbfp")
+    same = method is PACKED and "llvmpipe" in executor.device()
+    assert_right(executor, method, shape, Options(largest_texture=largest), same=same)
+
+
+@BOTH
+def test_alpha_beta_and_c(method: Method) -> None:
+    """Whole numbers, so that every sum is exact."""
+    rng = np.random.default_rng(8)
+    a, b, c = (rng.integers(-9, 10, s).astype(np.float32) for s in ((7, 11), (11, 6), (7, 6)))
+    found = matmul(
+        a, b, c=c, alpha=0.5, beta=-2.0, method=method.name, executor="numpy", largest_texture=4
+    )
+    assert (found == 0.5 * (a @ b) - 2.0 * c).all()
+
+
+@BOTH
+def test_what_stands_beside_a_nan_does_not_see_it(method: Method) -> None:
+    """Odd sizes: rows, columns and padding share texels with it."""
+    a, b = np.ones((3, 5), np.float32), np.ones((5, 7), np.float32)
+    a[2, 4] = np.nan
+    b[4, 6] = np.inf
+    found = matmul(a, b, method=method.name, executor="numpy")
+    assert np.isnan(found[2]).all()
+    assert (found[:2, :6] == 5).all()
+    assert np.isposinf(found[:2, 6]).all()
+
+
+# Passes ------------------------------------------------------------------------------------------
+
+
+def drawn(plan: Plan) -> list[FragmentPass]:
+    return [each for _, each in plan.weighted_passes() if isinstance(each, FragmentPass)]
+
+
+@BOTH
+def test_the_whole_sum_is_one_pass(method: Method) -> None:
+    [each] = plan_of(method, (16, 100, 16), Options()).steps
+    assert isinstance(each, FragmentPass)
+    assert each.blend is Blend.NONE
+
+
+@BOTH
+def test_a_sum_too_long_for_a_texture_is_added_up_in_the_framebuffer(method: Method) -> None:
+    per_texel = 2 if method is PACKED else 4
+    plan = plan_of(method, (4, 2 * 8 * per_texel + 1, 4), Options(largest_texture=8))
+    clear, *_ = plan.steps
+    assert clear == ClearPass("C[0,0]")
+    assert [each.blend for each in drawn(plan)] == [Blend.ADD] * 3
+    lookups = [sum(i.texture is not None for i in each.program.instructions)
+               for each in drawn(plan)]  # fmt: skip
+    a_step = 2 if method is PACKED else 5
+    assert lookups == [8 * a_step, 8 * a_step, a_step]
+
+
+def mnemonics(plan: Plan) -> Counter[str]:
+    [each] = drawn(plan)
+    return Counter(i.mnemonic for i in each.program.instructions)
+
+
+@pytest.mark.parametrize(("inner", "steps"), [(1, 1), (2, 1), (3, 2), (64, 32), (1024, 512)])
+def test_packed_2x2_takes_two_lookups_two_mads_and_an_add_a_step(inner: int, steps: int) -> None:
+    plan = plan_of(PACKED, (6, inner, 10), Options())
+    assert mnemonics(plan) == Counter(
+        TEX=2 * steps, MAD=2 * steps, ADD=steps, MOV=4  # two coordinate pairs, 0 and the result
+    )  # fmt: skip
+    counts = count_plan(plan)
+    assert (counts.passes, counts.fragments) == (1, 3 * 5)
+    assert counts.lookup == 15 * 2 * steps
+    assert counts.arithmetic == 15 * (3 * steps + 4)
+    assert counts.bytes_requested == 15 * 16 * (2 * steps + 1)
+
+
+@pytest.mark.parametrize(("inner", "steps"), [(1, 1), (4, 1), (5, 2), (64, 16), (1024, 256)])
+def test_row_packed_takes_five_lookups_and_four_dot_products_a_step(inner: int, steps: int) -> None:
+    plan = plan_of(ROWS, (6, inner, 10), Options())
+    assert mnemonics(plan) == Counter(
+        TEX=5 * steps, DP4=4 * steps, ADD=3 * steps, MOV=6  # the sum, and k in two registers
+    )  # fmt: skip
+    counts = count_plan(plan)
+    assert (counts.passes, counts.fragments) == (1, 6 * 3)
+    assert counts.lookup == 18 * 5 * steps
+    assert counts.arithmetic == 18 * (7 * steps + 6)
+    assert counts.bytes_requested == 18 * 16 * (5 * steps + 1)
+
+
+def test_packed_2x2_multiplies_as_listing_11_does() -> None:
+    """X_rrbb Y_rgrg + X_ggaa Y_baba: Hall, Carr & Hart's equations (9) and (10)."""
+    [text] = map(disassemble, plan_of(PACKED, (2, 2, 2), Options()).programs())
+    mads = [line for line in text.splitlines() if line.startswith("MAD")]
+    assert mads == ["MAD sum, a.xxzz, b.xyxy, sum;", "MAD sum, a.yyww, b.zwzw, sum;"]
+
+
+# Texels ------------------------------------------------------------------------------------------
+
+
+def texels_of(plan: Plan, operands: dict[str, F32], names: str) -> list[F32]:
+    seen: list[F32] = []
+
+    def look(number: int, each: object, read: Callable[[str], F32]) -> None:
+        seen.extend(read(name) for name in names)
+
+    NUMPY.run(plan, operands, observer=look)
+    return seen
+
+
+NUMBERED = np.arange(1, 16, dtype=np.float32).reshape(3, 5)
+
+
+def test_packed_2x2_puts_blocks_of_neighbours_in_a_texel() -> None:
+    plan = plan_of(PACKED, (3, 5, 3), Options())
+    [a] = texels_of(plan, {"A": NUMBERED, "B": NUMBERED.T.copy()}, "A")
+    assert a.tolist() == [
+        [[1, 2, 6, 7], [3, 4, 8, 9], [5, 0, 10, 0]],
+        [[11, 12, 0, 0], [13, 14, 0, 0], [15, 0, 0, 0]],
+    ]
+
+
+def test_row_packed_puts_rows_of_a_and_columns_of_b_in_texels() -> None:
+    plan = plan_of(ROWS, (3, 5, 3), Options())
+    a, b = texels_of(plan, {"A": NUMBERED, "B": NUMBERED.T.copy()}, "AB")
+    expected = [
+        [[1, 2, 3, 4], [5, 0, 0, 0]],
+        [[6, 7, 8, 9], [10, 0, 0, 0]],
+        [[11, 12, 13, 14], [15, 0, 0, 0]],
+    ]
+    assert a.tolist() == expected
+    assert b.tolist() == expected
+
+
+@given(st.data())
+def test_what_is_packed_transposed_is_unpacked_as_it_was(data: st.DataObject) -> None:
+    rows, columns = data.draw(st.integers(1, 9)), data.draw(st.integers(1, 9))
+    row, column = data.draw(st.integers(0, 3)), data.draw(st.integers(0, 3))
+    high, wide = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
+    packing = Packing(
+        tuple((i, j) for i in range(high) for j in range(wide)), high, wide, transposed=True
+    )
+    region = Region(row, column, rows, columns)
+    matrix = np.random.default_rng(0).random((row + rows + 2, column + columns + 1), np.float32)
+    rect = Rect(0, 0, -(-rows // wide), -(-columns // high))
+
+    texels = pack(matrix, region, rect, packing)
+    assert texels.shape == (rect.height, rect.width, high * wide)
+    for i in range(rows):
+        for j in range(columns):
+            channel = (j % high) * wide + i % wide
+            assert texels[j // high, i // wide, channel] == matrix[row + i, column + j]
+    assert (texels != 0).sum() <= rows * columns
+
+    inside = (slice(row, row + rows), slice(column, column + columns))
+    expected = np.zeros_like(matrix)
+    expected[inside] = matrix[inside]
+    found = np.zeros_like(matrix)
+    unpack(texels, found, region, packing)
+    assert_same_bits(found, expected)
+
+
+# DP4 as GLSL -------------------------------------------------------------------------------------
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize(
+    "line",
+    [
+        "DP4 result.color, R1, R2;", "DP4 result.color.yw, R1.wzyx, -R2;",
+        "DP4 result.color, R1.x, R2.wwzx;", "DP4_SAT result.color.x, -R1, 0.25;",
+        "DP4 result.color, {1, -2, 3, 4}, R1;", "DP4 result.color.zw, fragment.texcoord[0], -R2.y;",
+    ],
+)  # fmt: skip
+def test_dot_products_of_any_operands(ready: Callable[[str], Executor], line: str) -> None:
+    executor = ready("gl-raster")
+    if "llvmpipe" not in executor.device():
+        pytest.skip("bit-identity is promised on llvmpipe alone")
+    text = program(
+        "TEX R1, fragment.texcoord[0], texture[0], RECT;",
+        "TEX R2, fragment.texcoord[0], texture[1], RECT;",
+        line,
+    )
+    rng = np.random.default_rng(6)
+    textures = {unit: rng.uniform(-1, 1, (5, 4, 4)).astype(np.float32) for unit in (0, 1)}
+    places = [fragment_texcoords(0, 4, 5)]
+    found, expected = (
+        draw(text, (4, 5), textures=textures, texcoords=places, executor=each)
+        for each in (executor, NUMPY)
+    )
+    assert_same_bits(found, expected)
