@@ -16,6 +16,7 @@ import typer
 from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError
+from gpgpu_legacy.papers.schema import papers
 from gpgpu_legacy.plan.formats import FORMATS
 from gpgpu_legacy.plan.plan import LARGEST_TEXTURE
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from gpgpu_legacy.bench.run import Run
+    from gpgpu_legacy.papers.schema import Paper
+    from gpgpu_legacy.report.render import Grid
 
 app = typer.Typer(
     name="gpgpu-legacy",
@@ -35,6 +38,7 @@ app = typer.Typer(
 
 DEFAULT_SIZE = 256
 TABLE_SIZE, TABLE_BLOCK = 1024, 32  # what the paper's Section 5.3 works out
+BUDGET_S = 60.0
 
 
 def main() -> None:
@@ -362,11 +366,28 @@ class TableFormat(Enum):
     JSON = "json"
 
 
+_PAPER = "hall-carr-hart-2003"
+_PAPERS = ", ".join(paper.id for paper in papers())
+
+
 @app.command()
 def tables(
-    size: Annotated[int, typer.Option(help="n, for n×n matrices.")] = TABLE_SIZE,
-    block: Annotated[int, typer.Option(help="The paper's b.")] = TABLE_BLOCK,
+    paper: Annotated[
+        str | None, typer.Option(metavar="NAME", help=f"One of {_PAPERS} (default: {_PAPER}).")
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option(help=f"n, for n×n matrices (default: {TABLE_SIZE}).")
+    ] = None,
+    block: Annotated[
+        int | None, typer.Option(help=f"The paper's b (default: {TABLE_BLOCK}).")
+    ] = None,
     measure: Annotated[bool, typer.Option(help="Run the methods here, and time them.")] = True,
+    budget: Annotated[
+        float, typer.Option(metavar="SECONDS", help="What a table of timings may take here.")
+    ] = BUDGET_S,
+    plots: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Draw the paper's plots there.")
+    ] = None,
     table_format: Annotated[
         TableFormat, typer.Option("--format", help="How to write them.")
     ] = TableFormat.TEXT,
@@ -376,7 +397,11 @@ def tables(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Regenerate Tables 1 and 2 of Hall, Carr & Hart 2003, beside what is measured here."""
+    """Regenerate a paper's tables, beside what is counted and measured here.
+
+    Without --paper, Tables 1 and 2 of Hall, Carr & Hart 2003.
+    """
+    from gpgpu_legacy.papers.schema import find_paper
     from gpgpu_legacy.report import render
     from gpgpu_legacy.report.files import check_folder, write_text
     from gpgpu_legacy.report.tables import (
@@ -390,26 +415,58 @@ def tables(
 
     if output is not None:
         check_folder(output)
-    total = measurements(size, block) if measure else 0
-    with _progress("measuring", total, quiet=quiet) as step:
-        measured = measure_all(size, block, progress=step) if measure else []
-        made = regenerate(size, block, measured)
+    chosen = find_paper(paper or _PAPER)
+    if chosen.measured:
+        if not chosen.tables and (size is not None or block is not None):
+            raise InputError(f"{chosen.id} has sizes of its own; leave --size and --block out")
+        grids, data = _measured_tables(chosen, measure, budget, plots, quiet)
+    else:
+        if plots is not None:
+            raise InputError(f"{chosen.id} has no plots; leave --plots out")
+        grids, data = [], {}
+    if chosen.tables:
+        n, b = TABLE_SIZE if size is None else size, TABLE_BLOCK if block is None else block
+        total = measurements(n, b) if measure else 0
+        with _progress("measuring", total, quiet=quiet) as step:
+            measured = measure_all(n, b, progress=step) if measure else []
+            made = regenerate(n, b, measured, chosen.id)
+        grids, data = [*render.grids(made), *grids], {**tables_as_json(made), **data}
     kind = TableFormat.JSON if as_json else table_format
     if kind is TableFormat.TEXT and output is None:
-        render.print_text(render.grids(made), _console())
+        render.print_text(grids, _console())
         return
     writers: dict[TableFormat, Callable[[], str]] = {
-        TableFormat.TEXT: lambda: render.as_text(render.grids(made)),
-        TableFormat.MARKDOWN: lambda: render.as_markdown(render.grids(made)),
-        TableFormat.CSV: lambda: render.as_csv(render.grids(made)),
-        TableFormat.LATEX: lambda: render.as_latex(render.grids(made)),
-        TableFormat.JSON: lambda: json.dumps(tables_as_json(made), indent=2) + "\n",
+        TableFormat.TEXT: lambda: render.as_text(grids),
+        TableFormat.MARKDOWN: lambda: render.as_markdown(grids),
+        TableFormat.CSV: lambda: render.as_csv(grids),
+        TableFormat.LATEX: lambda: render.as_latex(grids),
+        TableFormat.JSON: lambda: json.dumps(data, indent=2) + "\n",
     }
     text = writers[kind]()
     if output is None:
         sys.stdout.write(text)
     else:
         write_text(output, text)
+
+
+def _measured_tables(
+    paper: Paper, measure: bool, budget: float, plots: Path | None, quiet: bool
+) -> tuple[list[Grid], dict[str, Any]]:
+    """A paper's tables of timings as grids and as JSON; its plots, where they are asked for."""
+    from gpgpu_legacy.report import measured
+
+    if plots is not None:
+        from gpgpu_legacy.report.plots import check_plots, write_plots
+
+        check_plots(paper, plots)
+    found = None
+    if measure:
+        with _progress("measuring", measured.count_runs(paper), quiet=quiet) as step:
+            found = measured.measure_paper(paper, budget, progress=step)
+    if plots is not None:
+        for path in write_plots(paper, plots, found):
+            print(f"wrote {path}", file=sys.stderr)
+    return measured.grids(paper, found), measured.measured_as_json(paper, found)
 
 
 class FigureName(Enum):

@@ -64,6 +64,8 @@ def _place_in(output: Output, row: int, column: int) -> Place | None:
     i, j = row - region.row, column - region.column
     if not (0 <= i < region.rows and 0 <= j < region.columns):
         return None
+    if packing.transposed:
+        i, j = j, i
     for channel, (first_row, first_column) in enumerate(packing.offsets):
         y, row_rest = divmod(i - first_row, packing.row_step)
         x, column_rest = divmod(j - first_column, packing.column_step)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpgpu_legacy.papers.schema import papers
-from gpgpu_legacy.report.tables import Cell, Measured, Row, Table
+from gpgpu_legacy.report.tables import Cell, Measured, MethodCost, Row, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,14 @@ class Formula:
     text: str
 
 
-Entry = str | int | float | bool | Formula | None
+@dataclass(frozen=True, slots=True)
+class Numeral:
+    """Text in a column of numbers: a number as it was printed, or why there is none."""
+
+    text: str
+
+
+Entry = str | int | float | bool | Formula | Numeral | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +44,11 @@ class Grid:
 # What stands in the tables -------------------------------------------------------------------
 
 
-def grids(tables: list[Table]) -> list[Grid]:
-    """One grid a table, and one for what was measured where anything was."""
+def grids(tables: list[Table], costs: list[MethodCost] | None = None) -> list[Grid]:
+    """One grid a table, one of every method's costs, and one of what was measured, if anything."""
     made = [_analysis(table) for table in tables]
+    if costs:
+        made.append(_every_method(costs, tables[0]))
     measured = {m: table for table in tables for row in table.rows for m in row.measured}
     if measured:
         made.append(_measured(list(measured), tables[0]))
@@ -111,6 +120,43 @@ def _differences(table: Table) -> list[str]:
     ]
 
 
+def _every_method(costs: list[MethodCost], table: Table) -> Grid:
+    rules = [name for name, _ in costs[0].transacted]
+    heads = (
+        "method",
+        "year",
+        "b",
+        "passes or dispatches",
+        "arithmetic",
+        "lookups or loads",
+        "bytes requested",
+        "multiply-adds / byte",
+        "shared loads",
+        *(f"bytes transacted, {name}" for name in rules),
+    )
+    rows = tuple(
+        (
+            cost.method.name,
+            str(cost.method.year),
+            cost.block,
+            cost.counts.passes + cost.counts.dispatches,
+            cost.counts.arithmetic,
+            cost.counts.lookup + cost.counts.global_loads,
+            cost.counts.bytes_requested,
+            table.size**3 / cost.counts.bytes_requested,
+            cost.counts.shared_loads or None,
+            *(transacted for _, transacted in cost.transacted),
+        )
+        for cost in costs
+    )
+    notes = (
+        "Bytes transacted are of global memory, under a chip's coalescing rule: cc1.1 is the "
+        "GeForce 9400M's, fermi the Quadro 4000's. Fragment methods have none, and a single "
+        "invocation is followed only where it is short.",
+    )
+    return Grid("every-method", f"Every method, counted at n = {table.size}.", heads, rows, notes)
+
+
 def _measured(measured: list[Measured], table: Table) -> Grid:
     heads = ("method", "executor", "seconds", "GFLOPS", "GB/s requested", "device")
     rows = tuple(
@@ -147,12 +193,14 @@ def plain(entry: Entry) -> str:
         return f"{entry:.4g}"
     if isinstance(entry, Formula):
         return pretty(entry.text)
-    return entry
+    return entry.text if isinstance(entry, Numeral) else entry
 
 
 def is_numeric(column: Iterable[Entry]) -> bool:
-    """Whether a column holds nothing but numbers, and is set flush right."""
-    return all(isinstance(e, int | float) and not isinstance(e, bool) for e in column)
+    """Whether a column holds numbers and nothing else but gaps, and is set flush right."""
+    entries = [entry for entry in column if entry is not None]
+    numbers = [isinstance(e, int | float | Numeral) and not isinstance(e, bool) for e in entries]
+    return bool(numbers) and all(numbers)
 
 
 def as_markdown(made: list[Grid]) -> str:
@@ -187,7 +235,7 @@ def as_csv(made: list[Grid]) -> str:
 def _csv_value(entry: Entry) -> str:
     if isinstance(entry, bool):
         return str(entry).lower()
-    if isinstance(entry, Formula):
+    if isinstance(entry, Formula | Numeral):
         return entry.text
     return "" if entry is None else str(entry)
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.bench.run import Run, random_operands, run_method
 from gpgpu_legacy.count.closed_form import recover, same_formula
+from gpgpu_legacy.count.coalescing import RULES, Rule, transactions
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.traffic import Counts, count_plan, fragments_per_pass
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.papers.schema import PublishedRow, PublishedTable, papers
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import able
@@ -202,7 +203,45 @@ def _measured(run: Run) -> Measured:
     )
 
 
-def tables_as_json(tables: list[Table]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class MethodCost:
+    """What one method costs at n×n: 2001 and 2017 in one table.
+
+    transacted: bytes that memory transactions move, by the name of the coalescing rule; None where
+    the rule says nothing of the method, since it draws fragments, or where it is not countable.
+    """
+
+    method: Method
+    block: int | None
+    counts: Counts
+    transacted: tuple[tuple[str, int | None], ...]
+
+
+def every_method(size: int, block: int) -> list[MethodCost]:
+    """Count every method there is, in the order of history, at n×n.
+
+    block: of the methods whose blocks are free; the others keep their default.
+    """
+    _check_size(size)
+    return [_method_cost(method, size, block) for method in methods()]
+
+
+def _method_cost(method: Method, size: int, block: int) -> MethodCost:
+    options = Options() if method.blocks else _options(method, block)
+    chosen = method.options(options)
+    plan = method.plan(Shape(size, size, size), options)
+    transacted = tuple((name, _transacted(plan, rule)) for name, rule in RULES.items())
+    return MethodCost(method, chosen.block, count_plan(plan), transacted)
+
+
+def _transacted(plan: Plan, rule: Rule) -> int | None:
+    try:
+        return transactions(plan, rule).bytes_transacted
+    except PlanError:
+        return None
+
+
+def tables_as_json(tables: list[Table], costs: Iterable[MethodCost] = ()) -> dict[str, Any]:
     """Regenerated tables for other programs to read; see the README for the keys."""
     first = tables[0] if tables else None
     return {
@@ -211,6 +250,16 @@ def tables_as_json(tables: list[Table]) -> dict[str, Any]:
         "tables": [
             {"id": table.published.id, "rows": [_row_as_json(row) for row in table.rows]}
             for table in tables
+        ],
+        "methods": [
+            {
+                "method": cost.method.name,
+                "year": cost.method.year,
+                "block": cost.block,
+                "counts": asdict(cost.counts),
+                "bytes_transacted": dict(cost.transacted),
+            }
+            for cost in costs
         ],
     }
 

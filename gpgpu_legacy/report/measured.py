@@ -1,0 +1,628 @@
+"""The papers' measured tables: published, recomputed, and measured here beside.
+
+The published times give speed-ups and rates of their own, which are not always the printed ones.
+What is measured here is run in the order of its cost until the budget is spent; what is left over
+is marked as not run, and nothing is extrapolated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import groupby
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from gpgpu_legacy.algorithms.method import Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.bench.run import random_operands
+from gpgpu_legacy.errors import GpgpuLegacyError, InputError
+from gpgpu_legacy.papers.schema import (
+    Interpolation,
+    Key,
+    MeasuredCell,
+    MeasuredTable,
+    Paper,
+    Quantity,
+    Rate,
+    Ratio,
+    Series,
+)
+from gpgpu_legacy.plan.plan import ComputePass, Plan
+from gpgpu_legacy.report.render import Entry, Grid, Numeral
+from gpgpu_legacy.runtime.executor import Executor, available
+
+LARGEST_FIRST_SIZE = 128  # what may be started with nothing known of the time it takes
+PROBE_SIZE = 64  # what is run first, for an estimate, where a series begins with a larger size
+QUICK_SECONDS = 0.25  # a run shorter than this is repeated for its median
+QUICK_REPEATS = 3
+_MS = 1e3
+
+
+# What is run here ------------------------------------------------------------------------------
+
+
+class Status(Enum):
+    """What became of a run."""
+
+    MEASURED = "measured"
+    NOT_RUN = "not run"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A product of n×n matrices by a method. beta: where it is not 0, a C is added."""
+
+    method: str
+    size: int
+    block: int | None
+    dynamic: bool
+    beta: float
+
+    @property
+    def options(self) -> Options:
+        """What the method is told."""
+        return Options(
+            block=self.block, dynamic=self.dynamic, beta=self.beta, adds=self.beta != 0.0
+        )
+
+    def at(self, size: int) -> Job:
+        """The same at another size."""
+        return Job(self.method, size, self.block, self.dynamic, self.beta)
+
+    def plan(self) -> Plan:
+        """The plan of the product."""
+        return find_method(self.method).plan(Shape(self.size, self.size, self.size), self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run gave: the seconds of its passes, or why there are none."""
+
+    status: Status
+    seconds: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """What was run for a paper. devices and outcomes: by the executor's name.
+
+    cast: the executors that stand for each series, by table id and label.
+    """
+
+    budget_s: float
+    spent_s: float
+    devices: Mapping[str, str]
+    outcomes: Mapping[tuple[Job, str], Outcome]
+    cast: Mapping[tuple[str, str], tuple[str, ...]]
+
+    def find(self, series: Series, cell: MeasuredCell | None, executor: str) -> Outcome | None:
+        """What became of a cell on an executor; None where it was no candidate."""
+        if cell is None or series.method is None:
+            return None
+        return self.outcomes.get((_job(series, cell), executor))
+
+    def source(self, table: MeasuredTable, series: Series, executor: str) -> str | None:
+        """Whose times stand for a series beside an executor's: its own, else the host's."""
+        cast = self.cast.get((table.id, series.label), ())
+        return next((name for name in (executor, series.executor) if name in cast), None)
+
+
+def _job(series: Series, cell: MeasuredCell) -> Job:
+    assert series.method is not None
+    return Job(series.method, cell.size, cell.block, series.dynamic, series.beta)
+
+
+_Known = dict[tuple[Job, str], tuple[int, float]]
+"""The last size of each series that was run, and its seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A job on an executor, and the paper's time for it."""
+
+    job: Job
+    executor: Executor
+    published: float
+
+    @property
+    def series(self) -> tuple[Job, str]:
+        """What runs of other sizes have in common with it."""
+        return self.job.at(0), self.executor.name
+
+    @property
+    def needs_probe(self) -> bool:
+        """Whether it is too large to be started with nothing known of it."""
+        return self.job.size > LARGEST_FIRST_SIZE
+
+    def estimate(self, known: _Known) -> float | None:
+        """Seconds by what is known of another size; None where nothing is."""
+        if self.series not in known:
+            return None
+        size, seconds = known[self.series]
+        return seconds * (self.job.size / size) ** 3
+
+    def order(self, known: _Known) -> tuple[float, int]:
+        """What is tried first: the least seconds, by the paper's time where nothing is known."""
+        estimate = self.estimate(known)
+        if estimate is None:
+            share = (PROBE_SIZE / self.job.size) ** 3 if self.needs_probe else 1.0
+            estimate = self.published / _MS * share
+        return estimate, self.job.size
+
+
+def measure_paper(
+    paper: Paper,
+    budget_s: float,
+    *,
+    executors: Sequence[Executor] | None = None,
+    progress: Callable[[str], None] | None = None,
+    clock: Callable[[], float] = perf_counter,
+    seed: int = 0,
+) -> Measurements:
+    """Run the cells of a paper's measured tables here, the cheapest first, on random matrices.
+
+    budget_s: seconds for all of it. A run whose estimate, the time of the size before it times the
+    cube of the sizes' quotient, does not fit what is left of them is not started.
+    executors: those that can run here, if not given. progress: called once a run.
+    Raises InputError where the budget is no number of seconds.
+    """
+    if not budget_s >= 0.0:
+        raise InputError(f"the budget is {budget_s}; give a number of seconds, 0 or more")
+    started = clock()
+    able = available() if executors is None else executors
+    cast = {
+        (table.id, series.label): _cast(series, able)
+        for table in paper.measured
+        for series in table.series
+    }
+    known: _Known = {}
+    outcomes: dict[tuple[Job, str], Outcome] = {}
+    pending = _tasks(paper, cast)
+    while pending:
+        task = min(pending, key=lambda each: each.order(known))
+        left = budget_s - (clock() - started)
+        outcome = _attempt(task, known, left, clock, seed)
+        if outcome is None:
+            continue
+        if progress is not None:
+            progress(f"{task.job.method}, n = {task.job.size}, on {task.executor.name}")
+        outcomes[task.job, task.executor.name] = outcome
+        pending.remove(task)
+    taking_part = {executor.name for found in cast.values() for executor in found}
+    return Measurements(
+        budget_s=budget_s,
+        spent_s=clock() - started,
+        devices={each.name: each.device() for each in able if each.name in taking_part},
+        outcomes=outcomes,
+        cast={key: tuple(executor.name for executor in found) for key, found in cast.items()},
+    )
+
+
+def count_runs(paper: Paper) -> int:
+    """How many runs `measure_paper` goes through on the executors that can run here."""
+    able = available()
+    cast = {(t.id, s.label): _cast(s, able) for t in paper.measured for s in t.series}
+    return len(_tasks(paper, cast))
+
+
+def _cast(series: Series, executors: Sequence[Executor]) -> tuple[Executor, ...]:
+    """Who can stand for a series: the one that plays the part of the paper's device, else all.
+
+    A kernel of a single invocation leaves the numpy machine nothing to vectorise over.
+    """
+    if series.method is None or not series.cells:
+        return ()
+    plan = _job(series, series.cells[0]).at(2).plan()
+    kinds = frozenset(type(each) for _, each in plan.weighted_passes())
+    able = [executor for executor in executors if kinds <= executor.passes]
+    if _is_sequential(plan):
+        able = [executor for executor in able if executor.name != "numpy"]
+    host = [executor for executor in able if executor.name == series.executor]
+    return tuple(host or able)
+
+
+def _is_sequential(plan: Plan) -> bool:
+    return all(
+        isinstance(each, ComputePass)
+        and set(each.groups) == {1}
+        and set(each.kernel.local_size) == {1}
+        for _, each in plan.weighted_passes()
+    )
+
+
+def _tasks(paper: Paper, cast: Mapping[tuple[str, str], tuple[Executor, ...]]) -> list[_Task]:
+    """Every run once, however many tables it stands in."""
+    tasks: dict[tuple[Job, str], _Task] = {}
+    for table in paper.measured:
+        for series in table.series:
+            for cell in series.cells:
+                for executor in cast[table.id, series.label]:
+                    job = _job(series, cell)
+                    tasks.setdefault((job, executor.name), _Task(job, executor, cell.value))
+    return list(tasks.values())
+
+
+def _attempt(
+    task: _Task, known: _Known, left: float, clock: Callable[[], float], seed: int
+) -> Outcome | None:
+    """Run a task if it fits the seconds left; None where a small size had to be tried first."""
+    if left <= 0.0:
+        return Outcome(Status.NOT_RUN, reason="all of it was spent")
+    estimate = task.estimate(known)
+    if estimate is not None and estimate > left:
+        return Outcome(Status.NOT_RUN, reason=f"about {estimate:.2g} s where {left:.2g} s are left")
+    job, executor = task.job, task.executor
+    try:
+        if estimate is None and task.needs_probe:
+            known[task.series] = (PROBE_SIZE, _run(job.at(PROBE_SIZE), executor, seed))
+            return None
+        started = clock()
+        taken = _run(job, executor, seed)
+        wall = clock() - started
+        if taken < QUICK_SECONDS and wall * (QUICK_REPEATS + 1) < left:
+            taken = median(_run(job, executor, seed) for _ in range(QUICK_REPEATS))
+    except GpgpuLegacyError as error:
+        return Outcome(Status.REFUSED, reason=str(error))
+    known[task.series] = (job.size, taken)
+    return Outcome(Status.MEASURED, taken)
+
+
+def _run(job: Job, executor: Executor, seed: int) -> float:
+    """Seconds of the passes alone."""
+    plan = job.plan()
+    shape = Shape(job.size, job.size, job.size)
+    operands = random_operands(shape, find_method(job.method).options(job.options), seed)
+    given = dict(zip(("A", "B", "C0"), operands, strict=False))
+    return executor.run(plan, given).timings.compute_s
+
+
+# What follows from the times --------------------------------------------------------------------
+
+
+def rate(kind: Rate, size: int, seconds: float | None) -> float | None:
+    """What a time at n×n comes to; None where the clock saw nothing, or nothing is asked."""
+    if not seconds or kind is Rate.NONE:
+        return None
+    if kind is Rate.GFLOPS:
+        return 2e-9 * size**3 / seconds
+    return 1e9 * seconds / size**3
+
+
+def published_seconds(series: Series, size: int, block: int | None) -> float | None:
+    """A published time; None where there is none."""
+    cell = series.at(size, block)
+    return None if cell is None else cell.value / _MS
+
+
+def published_ratio(
+    table: MeasuredTable, ratio: Ratio, size: int, block: int | None
+) -> float | None:
+    """A speed-up by the published times; None where one of them is 0 or missing."""
+    return _quotient(
+        published_seconds(table.find(ratio.over), size, block),
+        published_seconds(table.find(ratio.under), size, block),
+    )
+
+
+def measured_seconds(
+    table: MeasuredTable,
+    found: Measurements,
+    series: Series,
+    executor: str,
+    row: tuple[int, int | None],
+) -> float | None:
+    """A time measured here; None where there is none."""
+    source = found.source(table, series, executor)
+    outcome = found.find(series, series.at(*row), source) if source else None
+    return outcome.seconds if outcome else None
+
+
+def measured_ratio(
+    table: MeasuredTable,
+    found: Measurements,
+    ratio: Ratio,
+    executor: str,
+    row: tuple[int, int | None],
+) -> float | None:
+    """A speed-up by the times measured here; None where one of them is missing."""
+    return _quotient(
+        measured_seconds(table, found, table.find(ratio.over), executor, row),
+        measured_seconds(table, found, table.find(ratio.under), executor, row),
+    )
+
+
+def _quotient(over: float | None, under: float | None) -> float | None:
+    return over / under if over and under else None
+
+
+def interpolated_seconds(
+    paper: Paper, each: Interpolation, size: int, block: int | None
+) -> float | None:
+    """A published time between two sizes of another table, linear in the time of a step.
+
+    None where the other table has no such block, or no size on either side.
+    """
+    series = next(t for t in paper.measured if t.id == each.table).find(each.of)
+    points = [(c.size, c.value / _MS) for c in series.cells if c.block == block]
+    below = [p for p in points if p[0] <= size]
+    above = [p for p in points if p[0] >= size]
+    if not below or not above:
+        return None
+    (n0, t0), (n1, t1) = max(below), min(above)
+    share = 0.0 if n0 == n1 else (size - n0) / (n1 - n0)
+    step = (1.0 - share) * t0 / n0**3 + share * t1 / n1**3
+    return step * size**3
+
+
+# As grids ---------------------------------------------------------------------------------------
+
+
+def grids(paper: Paper, found: Measurements | None = None) -> list[Grid]:
+    """A grid for each table as published, one for its repairs, and one for each executor here."""
+    made = []
+    for table in paper.measured:
+        made.append(_published(paper, table))
+        made += _repairs(paper, table)
+        if found is not None:
+            made += [_beside(paper, table, found, name) for name in executors_of(table, found)]
+    return made
+
+
+def executors_of(table: MeasuredTable, found: Measurements) -> list[str]:
+    """The executors that measured a series of a table by themselves, in the order they run."""
+    names = {name for s in table.series for name in found.cast.get((table.id, s.label), ())}
+    return [name for name in found.devices if name in names]
+
+
+def _timed(table: MeasuredTable) -> list[Series]:
+    return [s for s in table.series if s.method is not None and s.quantity is Quantity.TIME]
+
+
+def _row_name(table: MeasuredTable, row: tuple[int, int | None]) -> int:
+    size, block = row
+    return size if table.key is Key.SIZE or block is None else block**2
+
+
+def _published(paper: Paper, table: MeasuredTable) -> Grid:
+    with_rate = _timed(table) if table.rate is not Rate.NONE else []
+    heads = (
+        table.key.value,
+        *(_head(series) for series in table.series),
+        *(f"{series.label} {table.rate.value}, recomputed" for series in with_rate),
+        *(f"{ratio.label}, recomputed" for ratio in table.ratios),
+        *(
+            head
+            for each in table.interpolations
+            for head in (f"{each.label}, interpolated, ms", f"{each.series} / {each.label}")
+        ),
+    )
+    rows = tuple(
+        (
+            _row_name(table, row),
+            *(_printed(series.at(*row)) for series in table.series),
+            *(rate(table.rate, row[0], published_seconds(s, *row)) for s in with_rate),
+            *(published_ratio(table, ratio, *row) for ratio in table.ratios),
+            *(
+                entry
+                for each in table.interpolations
+                for entry in _interpolation(paper, table, each, row)
+            ),
+        )
+        for row in table.rows
+    )
+    caption = f"{paper.short}, {table.where}: {table.caption}"
+    return Grid(table.id, caption, heads, rows, table.notes)
+
+
+def _head(series: Series) -> str:
+    return series.label if series.unit in series.label else f"{series.label}, {series.unit}"
+
+
+def _printed(cell: MeasuredCell | None) -> Entry:
+    """A published number with all its digits."""
+    if cell is None:
+        return None
+    return int(cell.value) if cell.value.is_integer() else Numeral(f"{cell.value:.10g}")
+
+
+def _interpolation(
+    paper: Paper, table: MeasuredTable, each: Interpolation, row: tuple[int, int | None]
+) -> tuple[float | None, float | None]:
+    between = interpolated_seconds(paper, each, *row)
+    ratio = _quotient(published_seconds(table.find(each.series), *row), between)
+    return (None if between is None else _MS * between), ratio
+
+
+def _repairs(paper: Paper, table: MeasuredTable) -> Iterator[Grid]:
+    """What the text has in another form, and how the value was found; nothing where all is well."""
+    rows = tuple(
+        (series.label, cell.size, cell.printed, f"{cell.value:g}", cell.repaired)
+        for series in table.series
+        for cell in series.cells
+        if cell.repaired
+    )
+    if rows:
+        caption = f"{paper.short}, {table.where}: numbers repaired."
+        heads = ("column", "size", "the text has", "read as", "because")
+        yield Grid(f"{table.id}/repairs", caption, heads, rows)
+
+
+def _beside(paper: Paper, table: MeasuredTable, found: Measurements, executor: str) -> Grid:
+    """A table's times beside those of one executor."""
+    series = [(s, source) for s in _timed(table) if (source := found.source(table, s, executor))]
+    labels = {s.label for s, _ in series}
+    ratios = [ratio for ratio in table.ratios if {ratio.over, ratio.under} <= labels]
+    rated = series if table.rate is not Rate.NONE else []
+    heads = (
+        table.key.value,
+        *(
+            head
+            for s, source in series
+            for head in (f"{s.label}, {s.unit}, published", f"{s.label}, {s.unit}, {source}")
+        ),
+        *(
+            head
+            for s, source in rated
+            for head in (
+                f"{s.label} {table.rate.value}, published",
+                f"{s.label} {table.rate.value}, {source}",
+            )
+        ),
+        *(head for r in ratios for head in (f"{r.label}, published", f"{r.label}, here")),
+    )
+    rows = []
+    for row in table.rows:
+        entries: list[Entry] = [_row_name(table, row)]
+        for each, source in series:
+            entries += [_printed(each.at(*row)), _entry(found.find(each, each.at(*row), source))]
+        for each, _ in rated:
+            here = measured_seconds(table, found, each, executor, row)
+            published = published_seconds(each, *row)
+            entries += [rate(table.rate, row[0], s) for s in (published, here)]
+        for ratio in ratios:
+            here = measured_ratio(table, found, ratio, executor, row)
+            entries += [published_ratio(table, ratio, *row), here]
+        rows.append(tuple(entries))
+    caption = f"{paper.short}, {table.where}, beside {executor} on {found.devices[executor]}."
+    notes = (
+        "Times here are of the passes alone, without transfers.",
+        *_left_out(table, found, executor),
+        *(note for each, source in series for note in _reasons(table, found, each, source)),
+    )
+    return Grid(f"{table.id}/{executor}", caption, heads, tuple(rows), notes)
+
+
+def _entry(outcome: Outcome | None) -> Entry:
+    if outcome is None:
+        return None
+    if outcome.seconds is None:
+        return Numeral(outcome.status.value)
+    time_ms = _MS * outcome.seconds
+    return time_ms if time_ms < 1000.0 else round(time_ms)
+
+
+def _left_out(table: MeasuredTable, found: Measurements, executor: str) -> list[str]:
+    return [
+        f"{series.label} is not run on {executor}: "
+        + (
+            "it is one invocation, and NumPy is vectorised over invocations."
+            if executor == "numpy"
+            else "it carries out no such pass."
+        )
+        for series in _timed(table)
+        if found.source(table, series, executor) is None
+    ]
+
+
+def _reasons(
+    table: MeasuredTable, found: Measurements, series: Series, executor: str
+) -> Iterator[str]:
+    """A note for every run of rows that have no time for the same sort of reason."""
+    rows = [
+        (_row_name(table, row), outcome)
+        for row in table.rows
+        if (outcome := found.find(series, series.at(*row), executor))
+    ]
+    for status, group in groupby(rows, key=lambda each: each[1].status):
+        if status is Status.MEASURED:
+            continue
+        names, outcomes = zip(*group, strict=True)
+        listed = ", ".join(dict.fromkeys(map(str, names)))
+        first = "for the first, " if len({each.reason for each in outcomes}) > 1 else ""
+        yield (
+            f"{series.label} on {executor} at {table.key.value} {listed}: {status.value}"
+            f"{' for the budget' if status is Status.NOT_RUN else ''} "
+            f"({first}{outcomes[0].reason})."
+        )
+
+
+# As JSON ----------------------------------------------------------------------------------------
+
+
+def measured_as_json(paper: Paper, found: Measurements | None = None) -> dict[str, Any]:
+    """A paper's measured tables for other programs to read; times are in the published unit."""
+    return {
+        "paper": paper.id,
+        "budget_s": found.budget_s if found else None,
+        "spent_s": found.spent_s if found else None,
+        "devices": dict(found.devices) if found else {},
+        "measured_tables": [
+            {
+                "id": table.id,
+                "where": table.where,
+                "rows": [_row_as_json(paper, table, row, found) for row in table.rows],
+            }
+            for table in paper.measured
+        ],
+    }
+
+
+def _row_as_json(
+    paper: Paper, table: MeasuredTable, row: tuple[int, int | None], found: Measurements | None
+) -> dict[str, Any]:
+    size, block = row
+    names = executors_of(table, found) if found else []
+    return {
+        "size": size,
+        "threads": None if block is None else block**2,
+        "cells": [
+            _cell_as_json(table, series, cell, found)
+            for series in table.series
+            if (cell := series.at(size, block)) is not None
+        ],
+        "ratios": [
+            {
+                "label": ratio.label,
+                "recomputed": published_ratio(table, ratio, size, block),
+                "measured": {
+                    name: measured_ratio(table, found, ratio, name, row)
+                    for name in names
+                    if found is not None
+                },
+            }
+            for ratio in table.ratios
+        ],
+        "interpolated": {
+            each.label: _interpolation(paper, table, each, row)[0] for each in table.interpolations
+        },
+    }
+
+
+def _cell_as_json(
+    table: MeasuredTable, series: Series, cell: MeasuredCell, found: Measurements | None
+) -> dict[str, Any]:
+    timed = series.quantity is Quantity.TIME and series.method is not None
+    return {
+        "series": series.label,
+        "method": series.method,
+        "block": cell.block,
+        "dynamic": series.dynamic,
+        "published": cell.value,
+        "unit": cell.unit,
+        "where": cell.where,
+        "printed": cell.printed or None,
+        "repaired": cell.repaired or None,
+        "recomputed_rate": rate(table.rate, cell.size, cell.value / _MS) if timed else None,
+        "measured": _outcomes_as_json(table, series, cell, found) if found and timed else [],
+    }
+
+
+def _outcomes_as_json(
+    table: MeasuredTable, series: Series, cell: MeasuredCell, found: Measurements
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "executor": name,
+            "status": outcome.status.value,
+            "value": None if outcome.seconds is None else _MS * outcome.seconds,
+            "rate": rate(table.rate, cell.size, outcome.seconds),
+            "reason": outcome.reason or None,
+        }
+        for name in found.cast[table.id, series.label]
+        if (outcome := found.find(series, cell, name)) is not None
+    ]

@@ -1,0 +1,510 @@
+"""The measured tables: every number as printed, what follows from them, and what is run here."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from gpgpu_legacy import cli
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.papers.schema import MeasuredTable, Rate, Series, find_paper, papers
+from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan
+from gpgpu_legacy.report import measured, render
+from gpgpu_legacy.report.measured import Measurements, Status, measure_paper
+from gpgpu_legacy.report.plots import write_plots
+from gpgpu_legacy.report.tables import regenerate
+from gpgpu_legacy.runtime.executor import (
+    ALL_PASSES,
+    F32,
+    FRAGMENT_PASSES,
+    Machine,
+    Observer,
+    Result,
+    Timings,
+)
+
+OPENGL, DOBRAVEC, MALI = "opengl-compute", "dobravec-bulic-2017", "mali-sdk-sgemm"
+
+# Typed from the papers. The OpenGL paper's lost decimal points are put back.
+SIZES_000 = (128, 256, 512, 1024, 2048, 4096)
+CPU_MS = (2.35, 19.02, 236.7, 7967.3, 86792, 763312)
+GPU_MS = (0.31, 0.72, 4.02, 29.14, 230.85, 1831)
+CPU_GFLOPS = (3.57, 3.53, 2.27, 0.54, 0.40, 0.36)
+GPU_GFLOPS = (13.53, 46.60, 66.77, 73.70, 74.42, 75.05)
+SPEED_UP = (4, 13, 29, 137, 188, 208)
+# What the scan has where it lost a point, by column and size.
+SCANNED = {
+    ("CPU", 128): "235", ("CPU", 512): "2367", ("CPU", 1024): "79673",
+    ("CPU GFLOPS", 128): "357", ("CPU GFLOPS", 256): "353", ("CPU GFLOPS", 512): "227",
+    ("GPU", 128): "031", ("GPU", 2048): "23085",
+    ("GPU GFLOPS", 256): "4660", ("GPU GFLOPS", 1024): "7370", ("GPU GFLOPS", 2048): "7442",
+}  # fmt: skip
+
+TABLE_1 = """
+10 1 0 0
+20 10 5 2
+30 34 13 8
+40 85 37 18
+50 156 65 35
+60 290 127 60
+70 576 182 95
+80 895 302 142
+90 1450 398 201
+100 2169 598 275
+"""
+MUL_H, MUL_DG, MUL_DS = (
+    {8 * int(line.split()[0]): int(line.split()[i]) for line in TABLE_1.split("\n") if line}
+    for i in (1, 2, 3)
+)
+THREADS = {1: 11149, 4: 1531, 16: 278, 64: 110, 256: 83}
+ANOMALIES = dict(
+    zip(
+        [16 * n for n in (62, 63, 64, 65, 66, 94, 95, 96, 97, 98)],
+        (5522, 5792, 27893, 6277, 6882, 20401, 20707, 37020, 22175, 23383),
+        strict=True,
+    )
+)
+
+
+def table(paper: str, name: str) -> MeasuredTable:
+    return next(t for t in find_paper(paper).measured if t.id == f"{paper}/{name}")
+
+
+def by_size(series: Series) -> dict[int, float]:
+    return {cell.size: cell.value for cell in series.cells}
+
+
+@pytest.mark.parametrize(
+    ("label", "printed"),
+    [
+        ("CPU", CPU_MS),
+        ("GPU", GPU_MS),
+        ("CPU GFLOPS", CPU_GFLOPS),
+        ("GPU GFLOPS", GPU_GFLOPS),
+        ("speed-up", SPEED_UP),
+    ],
+)
+def test_the_opengl_papers_table(label: str, printed: tuple[float, ...]) -> None:
+    series = table(OPENGL, "table-1").find(label)
+    assert by_size(series) == dict(zip(SIZES_000, printed, strict=True))
+    repaired = {(label, c.size): c.printed for c in series.cells if c.repaired}
+    assert repaired == {key: text for key, text in SCANNED.items() if key[0] == label}
+    for cell in series.cells:
+        assert bool(cell.printed) == bool(cell.repaired)
+        if cell.printed:
+            digits = f"{cell.value:.2f}" if label != "CPU" or cell.size < 256 else f"{cell.value}"
+            assert digits.replace(".", "") == cell.printed, "only the point was lost"
+
+
+def test_dobravec_and_bulics_tables() -> None:
+    first = table(DOBRAVEC, "table-1")
+    assert by_size(first.find("MulH")) == MUL_H
+    assert by_size(first.find("MulDG")) == MUL_DG
+    assert by_size(first.find("MulDS")) == MUL_DS
+    assert {c.threads for s in ("MulDG", "MulDS") for c in first.find(s).cells} == {64}
+    second = table(DOBRAVEC, "table-2")
+    assert {c.threads: c.value for c in second.find("MulDS").cells} == THREADS
+    assert {c.size for c in second.find("MulDS").cells} == {512}
+    assert second.find("MulDS").dynamic
+    assert by_size(second.find("MulH")) == {512: 357}
+    assert by_size(table(DOBRAVEC, "section-3-2").find("MulH")) == ANOMALIES
+
+
+def test_the_mali_samples_times() -> None:
+    found = {s.label: by_size(s) for s in table(MALI, "profiling").series}
+    assert found == {"run": {1024: 1316.41}, "queued": {1024: 0.094}, "wait": {1024: 0.074073}}
+
+
+def test_every_cell_says_where_it_stands_and_how_it_was_repaired() -> None:
+    cells = [c for p in papers() for t in p.measured for s in t.series for c in s.cells]
+    assert len(cells) == 5 * 6 + 3 * 10 + 5 + 1 + 10 + 3
+    for cell in cells:
+        assert cell.where.strip()
+        assert cell.unit in {"ms", "GFLOPS", "times"}
+        assert bool(cell.repaired) == bool(cell.printed)
+    for paper in papers():
+        for each in paper.measured:
+            assert each.id.startswith(f"{paper.id}/")
+            for series in each.series:
+                assert series.method is None or find_method(series.method).name == series.method
+
+
+def test_the_opengl_paper_is_not_given_a_title_or_authors() -> None:
+    paper = find_paper(OPENGL)
+    assert paper.short == "the OpenGL compute-shader multiply"
+    assert "not known" in paper.title
+    assert "not known" in paper.authors
+
+
+def test_papers_of_formulas_are_as_they_were() -> None:
+    assert [p.id for p in papers() if p.tables] == ["hall-carr-hart-2003"]
+    assert papers()[0].id == "hall-carr-hart-2003"
+    assert [t.published.id.split("/")[1] for t in regenerate(8, 2)] == ["table-1", "table-2"]
+    assert regenerate(8, 2, paper=MALI) == []
+
+
+def test_an_unknown_paper_is_told_the_choices() -> None:
+    with pytest.raises(InputError, match=f"{DOBRAVEC}.*{MALI}.*{OPENGL}"):
+        find_paper("000")
+
+
+# What follows from the published numbers ---------------------------------------------------------
+
+
+def column(grid: render.Grid, head: str) -> dict[int, float]:
+    place = grid.heads.index(head)
+    return {row[0]: row[place] for row in grid.rows if row[place] is not None}  # type: ignore
+
+
+def test_speed_ups_and_rates_of_the_opengl_paper() -> None:
+    grid = measured.grids(find_paper(OPENGL))[0]
+    ratios = column(grid, "CPU / GPU, recomputed")
+    cpu = column(grid, "CPU GFLOPS, recomputed")
+    gpu = column(grid, "GPU GFLOPS, recomputed")
+    for i, n in enumerate(SIZES_000):
+        assert ratios[n] == pytest.approx(CPU_MS[i] / GPU_MS[i])
+        assert gpu[n] == pytest.approx(2 * n**3 / (GPU_MS[i] * 1e6))
+        assert gpu[n] == pytest.approx(GPU_GFLOPS[i], abs=0.02)
+        assert cpu[n] == pytest.approx(CPU_GFLOPS[i] / 2, abs=0.006), "the paper's is 4n³/t"
+    assert [round(ratios[n], 1) if n == 128 else round(ratios[n]) for n in SIZES_000] == [
+        7.6, 26, 59, 273, 376, 417,
+    ]  # fmt: skip
+
+
+def test_speed_ups_of_dobravec_and_bulic() -> None:
+    first, second, host = measured.grids(find_paper(DOBRAVEC))
+    over_h = column(first, "MulH / MulDS, recomputed")
+    over_dg = column(first, "MulDG / MulDS, recomputed")
+    assert 80 not in over_h, "0 ms give no speed-up"
+    assert 80 not in over_dg
+    for n in list(MUL_H)[1:]:
+        assert over_h[n] == pytest.approx(MUL_H[n] / MUL_DS[n])
+        assert over_dg[n] == pytest.approx(MUL_DG[n] / MUL_DS[n])
+    assert round(over_h[800], 2) == round(max(over_h.values()), 2) == 7.89
+    assert column(second, "MulH / MulDS, recomputed") == {
+        t: pytest.approx(357 / ms) for t, ms in THREADS.items()
+    }
+    step = (60 / 480**3 * 48 + 95 / 560**3 * 32) / 80
+    assert column(second, "MulDS static, interpolated, ms") == {64: pytest.approx(step * 512**3)}
+    assert step * 512**3 == pytest.approx(73, abs=0.5)
+    assert column(second, "MulDS / MulDS static")[64] == pytest.approx(110 / 73, abs=0.01)
+    steps = column(host, "MulH ns / step, recomputed")
+    assert steps == {n: pytest.approx(ms * 1e6 / n**3) for n, ms in ANOMALIES.items()}
+    assert steps[1024] > 4 * steps[1008]
+
+
+def test_the_mali_samples_rate() -> None:
+    [grid] = measured.grids(find_paper(MALI))
+    rate = 2 * 1024**3 / 1.31641e9
+    assert column(grid, "run GFLOPS, recomputed")[1024] == pytest.approx(rate)
+    assert round(rate, 2) == 1.63
+
+
+def test_published_numbers_are_set_with_all_their_digits() -> None:
+    text = render.as_text(measured.grids(find_paper(OPENGL)))
+    for number in ("7967.3", "86\u2009792", "763\u2009312", "230.85", "1\u2009831", "75.05"):
+        assert number in text
+    assert "decimal point lost" in text
+    assert "1316.41" in render.as_csv(measured.grids(find_paper(MALI)))
+
+
+def test_rates_of_no_time_are_none() -> None:
+    assert measured.rate(Rate.GFLOPS, 8, 0.0) is None
+    assert measured.rate(Rate.GFLOPS, 8, None) is None
+    assert measured.rate(Rate.NONE, 8, 1.0) is None
+
+
+# What is run here --------------------------------------------------------------------------------
+
+
+@dataclass
+class Clock:
+    """Time passes only where a fake executor runs."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Fake:
+    """Takes `ns` nanoseconds a step of the sum, and keeps what it was asked for."""
+
+    name: str
+    clock: Clock
+    ns: float = 1.0
+    passes: frozenset[type[Pass]] = ALL_PASSES
+    refuses_above: int = 1 << 30
+    summary: str = "a fake"
+    sizes: list[tuple[str, int]] = field(default_factory=list)
+
+    def device(self) -> str:
+        return f"device of {self.name}"
+
+    def is_hardware(self) -> bool:
+        return False
+
+    def run(
+        self,
+        plan: Plan,
+        operands: Mapping[str, F32],
+        machine: Machine = Machine(),  # noqa: B008
+        observer: Observer | None = None,
+    ) -> Result:
+        n = operands["A"].shape[0]
+        if n > self.refuses_above:
+            raise PlanError("too large for a fake")
+        self.sizes.append((plan.name, n))
+        seconds = self.ns * 1e-9 * n**3
+        self.clock.now += seconds
+        return Result({"C": np.zeros((n, n), np.float32)}, Timings(0.0, seconds, 0.0))
+
+
+def measure(paper: str, budget: float, *fakes: Fake) -> Measurements:
+    return measure_paper(find_paper(paper), budget, executors=fakes, clock=fakes[0].clock)
+
+
+def outcomes(found: Measurements, method: str, executor: str) -> dict[int, Status]:
+    return {
+        job.size: outcome.status
+        for (job, name), outcome in sorted(found.outcomes.items(), key=lambda each: each[0][0].size)
+        if job.method == method and name == executor
+    }
+
+
+@pytest.mark.parametrize("paper", [OPENGL, DOBRAVEC, MALI])
+def test_without_a_budget_nothing_is_run(paper: str) -> None:
+    fake = Fake("gl-compute", Clock())
+    found = measure(paper, 0.0, fake)
+    assert fake.sizes == []
+    assert {outcome.status for outcome in found.outcomes.values()} == {Status.NOT_RUN}
+    assert all(o.seconds is None and o.reason for o in found.outcomes.values())
+    text = render.as_text(measured.grids(find_paper(paper), found))
+    assert "not run" in text
+
+
+def test_all_is_run_where_the_budget_allows() -> None:
+    clock = Clock()
+    fakes = Fake("jit", clock), Fake("gl-compute", clock, 0.01)
+    found = measure(OPENGL, 1e6, *fakes)
+    assert {o.status for o in found.outcomes.values()} == {Status.MEASURED}
+    assert outcomes(found, "dobravec-bulic-host", "gl-compute") == {}, "jit plays the host"
+    grids = {g.id: g for g in measured.grids(find_paper(OPENGL), found)}
+    here = grids["opengl-compute/table-1/gl-compute"]
+    assert "device of gl-compute" in here.caption
+    ratios = column(here, "CPU / GPU, here")
+    assert ratios == {n: pytest.approx(100.0) for n in SIZES_000}
+    assert column(here, "GPU GFLOPS, gl-compute")[4096] == pytest.approx(200.0)
+    assert column(here, "CPU GFLOPS, jit")[128] == pytest.approx(2.0)
+
+
+def test_a_run_whose_cubic_estimate_does_not_fit_is_not_started() -> None:
+    fake = Fake("gl-compute", Clock(), 100.0)  # 128: 0.21 s, 512: 13 s, 1024: 107 s
+    found = measure(OPENGL, 60.0, fake)
+    assert found.spent_s <= 60.0
+    expected = [Status.MEASURED] * 3 + [Status.NOT_RUN] * 3
+    assert list(outcomes(found, "opengl-compute-tiled", "gl-compute").values()) == expected
+    [first] = [o for (job, _), o in found.outcomes.items() if job.size == 1024][:1]
+    assert "about 1.1e+02 s" in first.reason
+    [grid] = [g for g in measured.grids(find_paper(OPENGL), found) if g.id.endswith("gl-compute")]
+    assert any("1024, 2048, 4096: not run" in note for note in grid.notes)
+    place = grid.heads.index("GPU, ms, gl-compute")
+    assert [render.plain(row[place]) for row in grid.rows][3:] == ["not run"] * 3
+
+
+def test_the_cheapest_go_first_whichever_device_they_are_of() -> None:
+    clock = Clock()
+    slow, fast = Fake("gl-compute", clock, 1000.0), Fake("jit", clock, 1.0)
+    found = measure(OPENGL, 30.0, slow, fast)
+    fast_done = outcomes(found, "opengl-compute-tiled", "jit")
+    assert [n for n, status in fast_done.items() if status is Status.MEASURED] == [
+        128, 256, 512, 1024, 2048,
+    ]  # fmt: skip
+    slow_done = outcomes(found, "opengl-compute-tiled", "gl-compute")
+    assert slow_done[128] is Status.MEASURED
+    assert slow_done[512] is Status.NOT_RUN
+
+
+def test_a_small_size_is_tried_before_a_large_one() -> None:
+    fake = Fake("gl-compute", Clock(), 1000.0)
+    found = measure(MALI, 60.0, fake)
+    assert [size for _, size in fake.sizes] == [64]
+    [outcome] = found.outcomes.values()
+    assert outcome.status is Status.NOT_RUN
+
+
+def test_the_mali_sample_is_run_with_its_scalars() -> None:
+    found = measure(MALI, 1e3, Fake("gl-compute", Clock()))
+    [(job, _)] = found.outcomes
+    assert (job.options.alpha, job.options.beta, job.options.adds) == (1.0, 0.1, True)
+
+
+def test_a_refusal_is_told_and_does_not_end_the_rest() -> None:
+    fake = Fake("gl-compute", Clock(), refuses_above=512)
+    found = measure(OPENGL, 1e3, fake)
+    done = outcomes(found, "opengl-compute-tiled", "gl-compute")
+    assert done[512] is Status.MEASURED
+    assert done[1024] is Status.REFUSED
+    [grid] = [g for g in measured.grids(find_paper(OPENGL), found) if g.id.endswith("gl-compute")]
+    assert any("too large for a fake" in note for note in grid.notes)
+
+
+def test_the_numpy_machine_is_spared_the_host_and_says_so() -> None:
+    fake = Fake("numpy", Clock())
+    found = measure(DOBRAVEC, 1e3, fake)
+    assert "dobravec-bulic-host" not in {method for method, _ in fake.sizes}
+    grids = [g for g in measured.grids(find_paper(DOBRAVEC), found) if g.id.endswith("/numpy")]
+    assert len(grids) == 2
+    for grid in grids:
+        assert any("one invocation" in note for note in grid.notes)
+
+
+def test_an_executor_that_only_draws_takes_no_part() -> None:
+    clock = Clock()
+    drawing = Fake("gl-raster", clock, passes=FRAGMENT_PASSES)
+    dispatching = Fake("gl-compute", clock, passes=frozenset({ComputePass}))
+    found = measure(DOBRAVEC, 1e3, drawing, dispatching)
+    assert drawing.sizes == []
+    assert list(found.devices) == ["gl-compute"]
+
+
+def test_a_product_that_two_tables_have_is_run_once() -> None:
+    fake = Fake("jit", Clock())
+    measure(DOBRAVEC, 1e4, fake)
+    runs = [size for method, size in fake.sizes if method == "dobravec-bulic-host"]
+    assert runs.count(512) <= 1 + measured.QUICK_REPEATS
+
+
+@pytest.mark.parametrize("budget", [-1.0, math.nan])
+def test_a_budget_is_a_number_of_seconds(budget: float) -> None:
+    with pytest.raises(InputError, match="budget"):
+        measure(MALI, budget, Fake("jit", Clock()))
+
+
+def test_real_executors_run_within_a_small_budget() -> None:
+    found = measure_paper(find_paper(DOBRAVEC), 3.0)
+    done = [o for o in found.outcomes.values() if o.status is Status.MEASURED]
+    assert done
+    assert all(o.seconds is not None and o.seconds > 0 for o in done)
+    assert "numpy" in found.devices
+    json.dumps(measured.measured_as_json(find_paper(DOBRAVEC), found), allow_nan=False)
+
+
+def test_measurements_as_json() -> None:
+    clock = Clock()
+    found = measure(OPENGL, 60.0, Fake("jit", clock, 10.0), Fake("gl-compute", clock))
+    data = measured.measured_as_json(find_paper(OPENGL), found)
+    assert data["devices"] == {"jit": "device of jit", "gl-compute": "device of gl-compute"}
+    [one] = data["measured_tables"]
+    rows = {row["size"]: row for row in one["rows"]}
+    assert list(rows) == list(SIZES_000)
+    gpu = next(cell for cell in rows[128]["cells"] if cell["series"] == "GPU")
+    assert (gpu["published"], gpu["unit"], gpu["printed"]) == (0.31, "ms", "031")
+    here = next(m for m in gpu["measured"] if m["executor"] == "gl-compute")
+    assert here["status"] == "measured"
+    assert here["value"] == pytest.approx(128**3 * 1e-6)
+    assert rows[128]["ratios"][0]["recomputed"] == pytest.approx(2.35 / 0.31)
+    assert rows[128]["ratios"][0]["measured"]["gl-compute"] == pytest.approx(10.0)
+    last = next(cell for cell in rows[4096]["cells"] if cell["series"] == "CPU")
+    assert last["measured"][0]["status"] == "not run"
+    assert last["measured"][0]["value"] is None
+
+
+# The command line and the plots ------------------------------------------------------------------
+
+
+def run_cli(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[int, str, str]:
+    monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    out, err = capsys.readouterr()
+    return int(ended.value.code or 0), out, err
+
+
+@pytest.mark.parametrize("paper", [OPENGL, DOBRAVEC, MALI])
+@pytest.mark.parametrize("kind", ["text", "markdown", "csv", "latex", "json"])
+def test_published_tables_in_every_format(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], paper: str, kind: str
+) -> None:
+    arguments = ("tables", "--paper", paper, "--no-measure", "--format", kind)
+    code, out, _ = run_cli(monkeypatch, capsys, *arguments)
+    assert code == 0
+    assert {OPENGL: "75.05", DOBRAVEC: "2169", MALI: "1316.41"}[paper] in (
+        out.replace("\u2009", "").replace(r"\,", "")
+    )
+    assert "not run" not in out
+    if kind == "json":
+        data = json.loads(out)
+        assert data["paper"] == paper
+        assert data["budget_s"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--paper", "nope"), f"choose from hall-carr-hart-2003, {DOBRAVEC}"),
+        (("--paper", MALI, "--size", "8"), "leave --size and --block out"),
+        (("--paper", MALI, "--no-measure", "--plots", "x"), "mali-sdk-sgemm has no plots"),
+        (("--no-measure", "--plots", "x"), "has no plots"),
+        (("--paper", MALI, "--budget", "-1"), "the budget is -1.0"),
+        (("--paper", OPENGL, "--no-measure", "--plots", "missing/x"), "whose parent exists"),
+    ],
+)
+def test_errors_are_a_line(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run_cli(monkeypatch, capsys, "tables", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("paper", "names"),
+    [
+        (DOBRAVEC, {"dobravec-bulic-2017-figure-1.png", "dobravec-bulic-2017-figure-2.png"}),
+        (OPENGL, {"opengl-compute-gflops.png", "opengl-compute-speed-up.png"}),
+    ],
+)
+def test_plots_are_pictures(tmp_path: Path, paper: str, names: set[str]) -> None:
+    clock = Clock()
+    found = measure(paper, 60.0, Fake("jit", clock, 5.0), Fake("gl-compute", clock))
+    bare = write_plots(find_paper(paper), tmp_path / "bare")
+    full = write_plots(find_paper(paper), tmp_path / "full", found)
+    assert {p.name for p in bare} == {p.name for p in full} == names
+    for before, after in zip(bare, full, strict=True):
+        with Image.open(before) as one, Image.open(after) as two:
+            assert one.size == two.size
+            assert one.width == 1200
+            first, second = (np.asarray(image.convert("RGB"), int) for image in (one, two))
+        assert first[0, 0].min() > 240, "its own light background"
+        assert (first.min(axis=2) < 200).mean() > 0.005, "something is drawn"
+        assert (first != second).any(axis=2).mean() > 0.001, "what was measured is drawn"
+
+
+def test_plots_from_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    arguments = ("tables", "--paper", OPENGL, "--no-measure", "--json", "--plots", str(tmp_path))
+    code, out, err = run_cli(monkeypatch, capsys, *arguments)
+    assert code == 0
+    assert json.loads(out)["paper"] == OPENGL
+    assert len(list(tmp_path.glob("*.png"))) == err.count("wrote") == 2
