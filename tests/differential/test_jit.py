@@ -1,0 +1,312 @@
+"""The jit executor against the reference machine, bit for bit; and its rules, on small kernels."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpgpu_legacy.algorithms.method import Method, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.lower.jit import compile_kernel, python_text
+from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.plan.plan import (
+    ONE_A_TEXEL,
+    BufferBinding,
+    ClearPass,
+    ComputePass,
+    CopyPass,
+    Extent,
+    Input,
+    Matrix,
+    Output,
+    Plan,
+    Rect,
+    Region,
+    Texture,
+    TextureKind,
+    UniformValue,
+)
+from gpgpu_legacy.runtime.executor import F32, Executor
+from gpgpu_legacy.runtime.jit import EXECUTOR as JIT
+from gpgpu_legacy.runtime.numpy_machine import EXECUTOR as NUMPY
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def computes(method: Method) -> bool:
+    passes = method.plan(Shape(1, 1, 1)).weighted_passes()
+    return any(isinstance(each, ComputePass) for _, each in passes)
+
+
+COMPUTE = tuple(method.name for method in methods() if computes(method))
+BLOCKED = tuple(name for name in COMPUTE if find_method(name).blocks)
+SHAPES = (Shape(1, 1, 1), Shape(1, 7, 1), Shape(1, 1, 67), Shape(37, 3, 1), Shape(37, 41, 43))
+SCALED = Options(alpha=1.5, beta=-0.75, adds=True)
+
+
+def assert_same_bits(ours: F32, theirs: F32) -> None:
+    """Equal bit for bit; a NaN equals a NaN, whose sign and payload no machine promises."""
+    nan = np.isnan(theirs)
+    np.testing.assert_array_equal(np.isnan(ours), nan)
+    np.testing.assert_array_equal(ours.view(np.uint32)[~nan], theirs.view(np.uint32)[~nan])
+
+
+def compare(name: str, shape: Shape, options: Options, operands: dict[str, F32]) -> None:
+    plan = find_method(name).plan(shape, options)
+    ours, theirs = (machine.run(plan, operands).outputs["C"] for machine in (JIT, NUMPY))
+    assert_same_bits(ours, theirs)
+
+
+def random(shape: Shape) -> dict[str, F32]:
+    generator = np.random.default_rng(5)
+    sizes = {"A": (shape.m, shape.l), "B": (shape.l, shape.n), "C0": (shape.m, shape.n)}
+    return {k: generator.standard_normal(size).astype(np.float32) for k, size in sizes.items()}
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", COMPUTE)
+def test_products_of_any_shape(name: str, shape: Shape) -> None:
+    compare(name, shape, Options(), random(shape))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((name, Options(block=block)) for name in BLOCKED for block in (1, 4, 32)),
+        ("dobravec-bulic-shared", Options(block=8, dynamic=True)),
+        ("opengl-compute-tiled", Options(as_printed=True)),
+        *((name, SCALED) for name in COMPUTE),
+        ("opengl-compute-tiled", Options(alpha=-3.0)),
+    ],
+    ids=str,
+)
+def test_options(name: str, options: Options) -> None:
+    shape = Shape(19, 5, 37)
+    compare(name, shape, options, random(shape))
+
+
+@pytest.mark.parametrize("name", COMPUTE)
+def test_nan_infinity_and_numbers_near_zero(name: str) -> None:
+    shape = Shape(17, 11, 19)
+    operands = random(shape)
+    operands["A"][3, 4], operands["A"][5, 6], operands["B"][7, 8] = np.nan, np.inf, -np.inf
+    operands["A"][9:] *= np.float32(1e-38)  # products underflow, some to denormal numbers
+    operands["A"][12] = -0.0
+    compare(name, shape, SCALED, operands)
+
+
+# Small kernels -----------------------------------------------------------------------------------
+
+
+def kernel_plan(text: str, length: int, groups: tuple[int, int], **uniforms: float) -> Plan:
+    """A plan that runs a kernel on the buffers I, which is given, and O, which is read back."""
+    kernel = parse_kernel(text, name="small.comp")
+    names = ("I", "O")
+    textures = tuple(
+        Texture(name, TextureKind.BUFFER, Extent(length, 1), R32F, (0.0, 0.0, 0.0, 0.0))
+        for name in names
+    )
+    whole, rect = Region(0, 0, 1, length), Rect(0, 0, length, 1)
+    return Plan(
+        "small",
+        (Matrix("I", 1, length),),
+        (Matrix("O", 1, length),),
+        textures,
+        (Input("I", whole, "I", rect, ONE_A_TEXEL),),
+        (
+            ComputePass(
+                kernel,
+                tuple(BufferBinding(i, name) for i, name in enumerate(names)),
+                tuple(UniformValue(name, value) for name, value in uniforms.items()),
+                groups,
+            ),
+        ),
+        (Output("O", whole, "O", rect, ONE_A_TEXEL),),
+    )
+
+
+def source(body: str, across: int = 8, up: int = 4, declarations: str = "") -> str:
+    return f"""#version 430 core
+layout(local_size_x = {across}, local_size_y = {up}, local_size_z = 1) in;
+layout(std430, binding = 0) readonly buffer buffer_I {{ float I[]; }};
+layout(std430, binding = 1) writeonly buffer buffer_O {{ float O[]; }};
+{declarations}
+void main()
+{{
+    int tx = int(gl_LocalInvocationID.x), ty = int(gl_LocalInvocationID.y);
+    int group = int(gl_WorkGroupID.y) * 2 + int(gl_WorkGroupID.x);
+    int at = group * {across * up} + ty * {across} + tx;
+{body}
+}}
+"""
+
+
+KERNELS = {
+    "uint wraps around": "uint u = uint(tx) - 3; uint v = u * 2654435761u + 7; O[at] = float(u) "
+    "- float(v % 1000u) + ((u > 5u) ? 1.0 : 2.0) + I[int(uint(at) + 4294967295u + 1u)];",
+    "an index that wraps back": "if (at > 0) O[at] = I[uint(at) + 4294967295u];",
+    "int wraps around": "int i = 2147483647 - 3 + tx; O[at] = float(i) + float(i * 65537);",
+    "signs of quotients": "int a = tx * 5 - 17, b = ty * 3 - 4; "
+    "O[at] = float(a / b * 100 + a % b);",
+    "quotients by zero": "int a = tx - 3; "
+    "O[at] = float(7 / a) + float(7u / uint(tx)) + 1.0 / I[0];",
+    "nested ifs": "float r = 0.5; if (tx > 2) { if (ty > 1) r = 1.0; else if (tx > 5) r = 2.0; "
+    "else { r = 3.0; r += I[at]; } } else r = -1.0; if (!(r > 0.0) || ty == 3) r *= 2.0; "
+    "O[at] = r;",
+    "loops that part": "float r = 0.0; for (int k = 0; k < tx; ++k) for (int q = k; q < ty; q++) "
+    "r += I[k] * float(q - k); O[at] = r;",
+    "a loop that rows share": "float r = 0.0; int s = 0; for (int k = 0; k < ty; ++k) "
+    "{ r += I[k * 8 + tx]; s += k; } O[at] = r + float(s);",
+    "barriers in a loop": "float r = 0.0; for (int k = 0; k < steps; ++k) { S[ty][tx] = "
+    "I[at] * float(k + 1); barrier(); r += S[3 - ty][7 - tx]; barrier(); } O[at] = r;",
+    "barriers in an if": "float r = 0.25; if (steps > 2 && gl_WorkGroupID.x == 0u) { S[ty][tx] "
+    "= I[at]; barrier(); r = S[ty][(tx + 1) % 8]; } else r = 7.0; O[at] = r;",
+    "private across barriers": "int row = ty * 3; int odd = tx % 2; float f = float(tx * ty); "
+    "bool last = tx == 7; S[ty][tx] = f; barrier(); row += 1; odd += row; "
+    "O[at] = f + S[3 - ty][odd % 8] + (last ? 100.0 : 0.0) + float(row);",
+    "shared begins as zeros": "S[ty][tx] += I[at]; barrier(); O[at] = S[ty][7 - tx];",
+    "vec4": "vec4 v = vec4(I[at], 2.0, float(tx), -1.0); vec4 w; w.x = v.y; w.z = 3.0; "
+    "v = vec4(v.y, v.x, v.w, v.z); w = -w + v * 2.0; w.y /= 3.0; v -= w; "
+    "O[at] = v.x * v.y + v.z / w.w + w.y;",
+    "double": "double d = I[at]; for (int k = 0; k < 5; ++k) d = d * 1.1lf + double(tx) / 3.0; "
+    "O[at] = float(d) + float(d > 2.0);",
+    "float literals": "float r = (tx == 3) ? 1e999 : 1e39; O[at] = I[at] / r + 0.3; "
+    "if (tx < 5) O[at] = (I[at] + 0.7f) / 3.0 - 1e-3;",
+    "ternary guards": "float r = (at + 1 < size) ? I[at + 1] : -1.0; "
+    "r += (tx > 0 && at > 40) ? ((tx > 3) ? I[at - 41] : 0.5) : I[at]; O[at] = r;",
+    "updated indices": "int p = tx; vec4 s; s.x = I[p]; p += 8; s.y = I[p]; p += step; "
+    "if (step > 1) { s.z = I[p]; p += 2; } s.w = I[p]; p = p + 1; O[at] = s.x + s.y + s.z * s.w "
+    "+ I[p];",
+    "conversions": "bool t = true; bool b = bool(tx % 3) && t; int i = int(I[at] * 10.0); "
+    "uint u = uint(b); "
+    "O[at] = float(b) + float(i) + float(u * 3000000000u) + float(double(I[at]) * 3.0);",
+    "names of Python": "float lambda = I[at]; float np = 2.0; float tx_ = float(tx); "
+    "for (int range = 0; range < 2; ++range) lambda += np; O[at] = lambda * tx_;",
+}
+SMALL = "uniform int steps; uniform int size; uniform int step; shared float S[4][8];"
+
+
+@pytest.mark.parametrize("body", KERNELS.values(), ids=KERNELS)
+def test_small_kernels(body: str) -> None:
+    plan = kernel_plan(source(body, declarations=SMALL), 128, (2, 2), steps=4, size=128, step=3)
+    given = np.random.default_rng(2).standard_normal((1, 128)).astype(np.float32)
+    ours, theirs = (machine.run(plan, {"I": given}).outputs["O"] for machine in (JIT, NUMPY))
+    assert_same_bits(ours, theirs)
+    assert np.any(ours != 0.0)
+
+
+@pytest.mark.parametrize(("across", "up"), [(1, 8), (8, 1), (1, 1)])
+def test_work_groups_of_one_row_or_column(across: int, up: int) -> None:
+    body = (
+        "float r = I[at]; S[ty][tx] = r; barrier(); for (int k = 0; k < steps; ++k) "
+        f"r += S[{up} - 1 - ty][{across} - 1 - tx] * float(tx + ty); O[at] = r;"
+    )
+    declarations = f"uniform int steps; shared float S[{up}][{across}];"
+    plan = kernel_plan(source(body, across, up, declarations), 64, (2, 2), steps=3)
+    given = np.random.default_rng(2).standard_normal((1, 64)).astype(np.float32)
+    ours, theirs = (machine.run(plan, {"I": given}).outputs["O"] for machine in (JIT, NUMPY))
+    assert_same_bits(ours, theirs)
+
+
+def test_division_of_the_smallest_int() -> None:
+    """By hand: the quotient goes towards 0, and that by -1 wraps around."""
+    body = "int a = -2147483647 - 1; O[at] = float((tx == 0) ? a / 3 : (tx == 1) ? a / -1 : a % 7);"
+    plan = kernel_plan(source(body), 32, (1, 1))
+    result = JIT.run(plan, {"I": np.zeros((1, 32), np.float32)}).outputs["O"][0, :3]
+    np.testing.assert_array_equal(result, np.float32([-715827882, -2147483648, -2]))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (tx > 2) barrier();",
+        "int k = tx; if (ty == 0) k = 1; for (int i = 0; i < k; ++i) { barrier(); }",
+        "int k = 0; if (tx == 1) k = 1; if (k == 0) barrier();",
+        "for (int i = 0; i < ty; ++i) { if (steps > 0) barrier(); }",
+    ],
+)
+def test_a_barrier_that_not_all_reach_is_refused(body: str) -> None:
+    kernel = parse_kernel(source(body, declarations="uniform int steps;"), name="small.comp")
+    with pytest.raises(
+        PlanError, match=r"^small\.comp: a barrier stands in an? (if|for) "
+    ) as caught:
+        python_text(kernel)
+    assert "\n" not in str(caught.value)
+
+
+def test_vec4_is_a_private_type() -> None:
+    kernel = parse_kernel(source("O[at] = v.x;", declarations="uniform vec4 v;"), name="small.comp")
+    with pytest.raises(PlanError, match="vec4"):
+        python_text(kernel)
+
+
+# The executor ------------------------------------------------------------------------------------
+
+
+def test_observers_see_each_pass_and_copies_and_clears_are_carried_out() -> None:
+    plan = kernel_plan(source("O[at] = I[at] * 2.0;"), 32, (1, 1))
+    half = Rect(0, 0, 16, 1)
+    steps = (ClearPass("O", (3.0, 0.0, 0.0, 0.0)), *plan.steps, CopyPass("I", half, "O", half))
+    plan = Plan(
+        "three", plan.operands, plan.results, plan.textures, plan.inputs, steps, plan.outputs
+    )
+    given = np.arange(32, dtype=np.float32).reshape(1, 32)
+
+    def seen(machine: Executor) -> list[tuple[int, F32]]:
+        states: list[tuple[int, F32]] = []
+        machine.run(
+            plan, {"I": given}, observer=lambda number, _, read: states.append((number, read("O")))
+        )
+        return states
+
+    for (number, ours), (expected, theirs) in zip(seen(JIT), seen(NUMPY), strict=True):
+        assert number == expected
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_device_says_how_many_threads() -> None:
+    assert "thread" in JIT.device()
+    assert not JIT.is_hardware()
+
+
+SCRIPT = """
+import sys
+from gpgpu_legacy.runtime.executor import executors
+executors()
+assert "numba" not in sys.modules
+from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.lower.jit import compile_kernel
+function = compile_kernel(parse_kernel(sys.argv[1]))
+print(sum(function.stats.cache_hits.values()))
+"""
+
+
+def test_code_is_kept_for_later_processes_and_numba_imported_late(tmp_path: Path) -> None:
+    text = source("O[at] = I[at];")
+
+    def hits(cache: Path) -> int:
+        environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+        command = [sys.executable, "-c", SCRIPT, text]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return int(done.stdout)
+
+    assert hits(tmp_path) == 0
+    assert hits(tmp_path) == 1
+
+
+def test_without_a_folder_to_write_to_it_compiles_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    kernel = parse_kernel(source("O[at] = I[at] + 1.0;"))
+    given, made = np.ones(32, np.float32), np.zeros(32, np.float32)
+    compile_kernel(kernel)(given, made, 8, 1, 0, 1)
+    np.testing.assert_array_equal(made, np.full(32, 2.0, np.float32))
