@@ -2,7 +2,8 @@
 
 The host walks over batches of 64×64 work groups, 2048×2048 elements, and tells the kernel the
 corner of each. As printed it always dispatches whole batches, in which the kernel's guards throw
-away what lies outside; by default a batch is cut to the work groups that are needed.
+away what lies outside; by default a batch is cut to the work groups that are needed, and a kernel
+whose guards could never fail goes without them.
 """
 
 from __future__ import annotations
@@ -13,11 +14,17 @@ from gpgpu_legacy.kernel.shaders import load_kernel
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 
+TILE = 32  # BLOCK_SIZE
 BATCH_GROUPS = 64  # Algorithm 1: gsize(64, 64, 1)
 
 
 def _build(shape: Shape, options: Options) -> Plan:
-    kernel = load_kernel("opengl_compute/tiled.comp")
+    whole = shape.m % TILE == shape.l % TILE == shape.n % TILE == 0
+    kernel = load_kernel(
+        "opengl_compute/tiled.comp.j2",
+        as_printed=options.as_printed,
+        guarded=options.as_printed or not whole,
+    )
     across, up = kernel.local_size
     wide, high = groups_for(shape.n, across), groups_for(shape.m, up)
     steps = tuple(

@@ -295,6 +295,9 @@ def _size_bytes(texture: Texture) -> int:
 
 # Runs ----------------------------------------------------------------------------------------
 
+_SPARE: list[Any] = []  # buffers of the last run, for the next
+_STAGING: list[Any] = []  # none or one
+
 
 class _Session:
     """The buffers of one run."""
@@ -304,12 +307,27 @@ class _Session:
         self.buffers: dict[str, Any] = {}
 
     def release(self) -> None:
-        for buffer in self.buffers.values():
+        """Leave the buffers to the next run."""
+        _SPARE.extend(self.buffers.values())
+
+    def make_buffers(self) -> None:
+        """A buffer for each texture: one that the run before has left, where the size is right.
+
+        Buffers that are made anew for every run get slower memory from run to run on some drivers
+        (to half the speed after six, on an H100), and making them takes time.
+        """
+        spare, _SPARE[:] = list(_SPARE), []
+        for texture in self.plan.textures:
+            size = _size_bytes(texture)
+            fitting = next((buffer for buffer in spare if buffer.size == size), None)
+            if fitting is not None:
+                spare.remove(fitting)
+            self.buffers[texture.name] = fitting or self.ctx.buffer(reserve=size)
+        for buffer in spare:
             buffer.release()
 
     def run(self, operands: Mapping[str, F32], observer: Observer | None) -> Result:
-        for texture in self.plan.textures:
-            self.buffers[texture.name] = self.ctx.buffer(reserve=_size_bytes(texture), dynamic=True)
+        self.make_buffers()
         self.warm_up()
         started = perf_counter()
         self.upload(operands)
@@ -341,13 +359,33 @@ class _Session:
             texels = pack(operands[each.matrix], each.region, each.rect, each.packing)
             filled[each.texture][slices(each.rect)] = texels[..., 0]
         for name, plane in filled.items():
-            self.buffers[name].write(plane)
+            self.write(name, plane)
+
+    def write(self, name: str, plane: F32) -> None:
+        """Fill a whole buffer."""
+        staging = self.staging(plane.nbytes)
+        staging.write(plane)
+        self.ctx.copy_buffer(self.buffers[name], staging, plane.nbytes)
+
+    def staging(self, size: int) -> Any:
+        """The buffer through which everything goes to the device and back, grown as needed.
+
+        Some drivers move a buffer that the host writes or reads often into the host's memory,
+        where kernels reach it over the bus; so the host touches none that kernels use.
+        """
+        if not _STAGING or _STAGING[0].size < size:
+            for outgrown in _STAGING:
+                outgrown.release()
+            _STAGING[:] = [self.ctx.buffer(reserve=size, dynamic=True)]
+        return _STAGING[0]
 
     def read(self, name: str) -> F32:
         """A whole buffer: (H, W, 1) float32."""
         gl.make_current(self.ctx)
-        extent = self.plan.texture(name).extent
-        stored = np.frombuffer(self.buffers[name].read(), np.float32)
+        extent, buffer = self.plan.texture(name).extent, self.buffers[name]
+        staging = self.staging(buffer.size)
+        self.ctx.copy_buffer(staging, buffer, buffer.size)
+        stored = np.frombuffer(staging.read(buffer.size), np.float32)
         return stored.reshape(extent.height, extent.width, 1)
 
     def read_back(self) -> dict[str, F32]:
@@ -376,7 +414,7 @@ class _Session:
 
     def carry_out(self, each: Pass) -> None:
         if isinstance(each, ClearPass):
-            self.buffers[each.target].write(_plane(self.plan.texture(each.target), each.value[0]))
+            self.write(each.target, _plane(self.plan.texture(each.target), each.value[0]))
         elif isinstance(each, CopyPass):
             self.copy(each)
         elif isinstance(each, ComputePass):
