@@ -18,6 +18,9 @@ test: $(READY)
 figures: $(READY)
 	$(BIN)/gpgpu-legacy figure figure-2 --executor numpy --output figures/figure-2.png
 	$(BIN)/gpgpu-legacy figure figure-2 --executor numpy --animate --output figures/figure-2.gif
+	for name in cpu-llvmpipe h100; do \
+	    $(BIN)/gpgpu-legacy lineage --from benchmarks/lineage-$$name.json --chart figures/lineage-$$name.png || exit 1; \
+	done
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gpgpu_legacy needs Python 3.11 or later; set PYTHON to one")'

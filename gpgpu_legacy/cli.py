@@ -381,6 +381,9 @@ def tables(
     block: Annotated[
         int | None, typer.Option(help=f"The paper's b (default: {TABLE_BLOCK}).")
     ] = None,
+    every_method: Annotated[
+        bool, typer.Option("--every-method", help="Count every method there is, 2001 to 2018.")
+    ] = False,
     measure: Annotated[bool, typer.Option(help="Run the methods here, and time them.")] = True,
     budget: Annotated[
         float, typer.Option(metavar="SECONDS", help="What a table of timings may take here.")
@@ -403,19 +406,14 @@ def tables(
     """
     from gpgpu_legacy.papers.schema import find_paper
     from gpgpu_legacy.report import render
+    from gpgpu_legacy.report import tables as make
     from gpgpu_legacy.report.files import check_folder, write_text
-    from gpgpu_legacy.report.tables import (
-        measure as measure_all,
-    )
-    from gpgpu_legacy.report.tables import (
-        measurements,
-        regenerate,
-        tables_as_json,
-    )
 
     if output is not None:
         check_folder(output)
     chosen = find_paper(paper or _PAPER)
+    if every_method and not chosen.tables:
+        raise InputError(f"{chosen.id} has no table of counts; leave --every-method out")
     if chosen.measured:
         if not chosen.tables and (size is not None or block is not None):
             raise InputError(f"{chosen.id} has sizes of its own; leave --size and --block out")
@@ -426,11 +424,13 @@ def tables(
         grids, data = [], {}
     if chosen.tables:
         n, b = TABLE_SIZE if size is None else size, TABLE_BLOCK if block is None else block
-        total = measurements(n, b) if measure else 0
+        total = make.measurements(n, b) if measure else 0
         with _progress("measuring", total, quiet=quiet) as step:
-            measured = measure_all(n, b, progress=step) if measure else []
-            made = regenerate(n, b, measured, chosen.id)
-        grids, data = [*render.grids(made), *grids], {**tables_as_json(made), **data}
+            measured = make.measure(n, b, progress=step) if measure else []
+            made = make.regenerate(n, b, measured, chosen.id)
+            costs = make.every_method(n, b) if every_method else []
+        grids = [*render.grids(made, costs), *grids]
+        data = {**make.tables_as_json(made, costs), **data}
     kind = TableFormat.JSON if as_json else table_format
     if kind is TableFormat.TEXT and output is None:
         render.print_text(grids, _console())
@@ -562,13 +562,17 @@ def lineage(
     chart: Annotated[
         Path | None, typer.Option("--chart", metavar="PNG", help="Draw a chart of them.")
     ] = None,
+    recorded: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="JSON", help="Draw recorded results; run nothing."),
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Run the product by every method in the order of history, on this machine."""
     from gpgpu_legacy.bench.lineage import lineage as run_lineage
     from gpgpu_legacy.bench.lineage import lineage_as_json
-    from gpgpu_legacy.report.files import check_folder, write_text
+    from gpgpu_legacy.report.files import check_folder, read_json, write_text
     from gpgpu_legacy.report.lineage import draw_lineage, lineage_grid
     from gpgpu_legacy.report.render import print_text
 
@@ -579,13 +583,19 @@ def lineage(
             check_folder(path)
             if path.suffix.lower() != suffix:
                 raise InputError(f"{path} should end in {suffix}")
+    if recorded is not None:
+        if chart is None:
+            raise InputError("--from draws recorded results; give --chart, the picture to draw")
+        draw_lineage(read_json(recorded, "steps"), chart)
+        print(f"wrote {chart}")
+        return
     with _progress("lineage", len(methods()), quiet=quiet) as step:
         steps = run_lineage(size, seed, executor, progress=step)
     data = lineage_as_json(size, steps)
     if output is not None:
         write_text(output, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
     if chart is not None:
-        draw_lineage(size, steps, chart)
+        draw_lineage(data, chart)
     if as_json:
         _print_json(data)
     else:

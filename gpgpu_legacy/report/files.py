@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +77,19 @@ def _read_image(path: Path) -> Array:
                 f"{path} is an image of mode {image.mode}; convert it to greyscale first"
             )
         return np.asarray(image, np.float32) / np.float32(white)
+
+
+def read_json(path: Path, key: str) -> dict[str, Any]:
+    """A JSON object that has the given key; InputError, in one line, where the file holds none."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read as JSON: {error}") from None
+    if not isinstance(data, dict) or key not in data:
+        raise InputError(f"{path} holds no recorded results; it has no {key!r}")
+    return data
 
 
 def matrix_writer(path: Path) -> Callable[[NDArray[np.float32]], None]:

@@ -68,7 +68,8 @@ def write_report(
 
 def _write(folder: Path, size: int, block: int, measured: list[Measured]) -> None:
     tables = regenerate(size, block, measured)
-    grids = render.grids(tables)
+    costs = make.every_method(size, block)
+    grids = render.grids(tables, costs)
     executor = find_executor("auto")
     demonstration = demonstrate(executor)
     image = draw_figure_2(demonstration)
@@ -79,7 +80,7 @@ def _write(folder: Path, size: int, block: int, measured: list[Measured]) -> Non
         "tables.md": render.as_markdown(grids),
         "tables.csv": render.as_csv(grids),
         "tables.tex": render.as_latex(grids),
-        "tables.json": _json(tables_as_json(tables)),
+        "tables.json": _json(tables_as_json(tables, costs)),
         "timings.json": _json(_timings(size, block, measured)),
         PAGE: _page(tables, grids, image.size, executor.device()),
     }
@@ -127,7 +128,7 @@ def _page(
         version=version("gpgpu-legacy"),
         paper=papers()[0],
         grids=grids,
-        titles=titles | {"measured": "Measured here"},
+        titles=titles | {"every-method": "Every method", "measured": "Measured here"},
         columns=lambda grid: list(zip(*grid.rows, strict=True)),
         numeric=render.is_numeric,
         cell=_cell,

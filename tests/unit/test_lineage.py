@@ -53,7 +53,7 @@ def test_json_and_table_have_a_row_for_each(steps: list[Step]) -> None:
 
 def test_the_chart_is_a_picture_with_something_in_it(steps: list[Step], tmp_path: Path) -> None:
     path = tmp_path / "lineage.png"
-    draw_lineage(N, steps, path)
+    draw_lineage(lineage_as_json(N, steps), path)
     with Image.open(path) as image:
         assert image.width >= 1000
         assert len(image.convert("RGB").getcolors(1 << 24) or []) > 50
