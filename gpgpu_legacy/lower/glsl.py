@@ -183,7 +183,8 @@ class _Printer:
         if lookup is None:
             coordinate = _source(instruction.srcs[0], (0, 1))
             last = f"vec2({extent.width - 1}.0, {extent.height - 1}.0)"
-            texel = f"ivec2(clamp(floor({coordinate}), vec2(0.0), {last}))"
+            # Not clamp: max first takes a NaN to 0 on drivers that pick the other operand.
+            texel = f"ivec2(min(max(floor({coordinate}), vec2(0.0)), {last}))"
             return f"texelFetch({sampler}, {texel}, 0)"
         place = f"place{lookup.place}"
         if lookup.right or lookup.up:
