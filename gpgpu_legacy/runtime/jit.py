@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from time import perf_counter
 
 import numpy as np
 
-from gpgpu_legacy.interp.numeric import Storage, pack, slices, unpack
 from gpgpu_legacy.lower.jit import DTYPES, compile_kernel
-from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, Pass, Plan
 from gpgpu_legacy.runtime.devices import processor_name
-from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Result, Timings
+from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Result
+from gpgpu_legacy.runtime.host import Textures, run_on_host
 
 _CHUNKS = 8  # a thread, so that a thread that is late leaves work to the others
 
@@ -50,41 +48,16 @@ class JitExecutor:
         for _, each in plan.weighted_passes():
             if isinstance(each, ComputePass):
                 compile_kernel(each.kernel)
-        started = perf_counter()
-        textures = {texture.name: Storage(texture) for texture in plan.textures}
-        for each_input in plan.inputs:
-            rect = each_input.rect
-            texels = pack(operands[each_input.matrix], each_input.region, rect, each_input.packing)
-            for channel in range(texels.shape[2]):
-                textures[each_input.texture].write(channel, slices(rect), texels[..., channel])
-        uploaded = perf_counter()
         with ThreadPoolExecutor(_threads()) as pool:
-            for number, step in enumerate(passes(plan)):
-                _carry_out(step, textures, pool)
-                if observer is not None:
-                    observer(number, step, lambda name: _texels(textures[name]))
-        computed = perf_counter()
-        outputs = {m.name: np.zeros((m.rows, m.columns), np.float32) for m in plan.results}
-        for output in plan.outputs:
-            rows, columns = slices(output.rect)
-            texels = _texels(textures[output.texture])[rows, columns]
-            unpack(texels, outputs[output.matrix], output.region, output.packing)
-        finished = perf_counter()
-        timings = Timings(uploaded - started, computed - uploaded, finished - computed)
-        return Result(outputs, timings)
+
+            def carry_out(each: Pass, textures: Textures) -> None:
+                if isinstance(each, ComputePass):
+                    _dispatch(each, textures, pool)
+
+            return run_on_host(plan, operands, carry_out, observer)
 
 
-def _carry_out(each: Pass, textures: Mapping[str, Storage], pool: ThreadPoolExecutor) -> None:
-    if isinstance(each, CopyPass):
-        source, target = textures[each.source], textures[each.target]
-        target.copy(slices(each.target_rect), source, slices(each.source_rect))
-    elif isinstance(each, ClearPass):
-        textures[each.target].clear(each.value)
-    elif isinstance(each, ComputePass):
-        _dispatch(each, textures, pool)
-
-
-def _dispatch(each: ComputePass, textures: Mapping[str, Storage], pool: ThreadPoolExecutor) -> None:
+def _dispatch(each: ComputePass, textures: Textures, pool: ThreadPoolExecutor) -> None:
     """One dispatch, its work groups in chunks; a single chunk needs no other thread."""
     names = {b.binding: b.texture for b in each.buffers}
     buffers = [textures[names[b.binding]].planes[0].reshape(-1) for b in each.kernel.buffers]
@@ -111,10 +84,6 @@ def _threads() -> int:
     """The processors that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
-def _texels(storage: Storage) -> F32:
-    return np.stack([storage.decoded(c) for c in range(len(storage.planes))], axis=-1)
 
 
 EXECUTOR = JitExecutor()
