@@ -334,8 +334,20 @@ def _print_run(result: Run, *, check: bool) -> None:
         "transfer",
         f"{seconds.upload_s * 1e3:.4g} ms up, {seconds.readback_s * 1e3:.4g} ms back",
     )
-    row("passes", f"{counts.passes:,} of {counts.fragments:,} fragments in all")
-    row("instructions", f"{counts.arithmetic:,} arithmetic, {counts.lookup:,} lookups")
+    if counts.passes:
+        row("passes", f"{counts.passes:,} of {counts.fragments:,} fragments in all")
+    if counts.dispatches:
+        row("dispatches", f"{counts.dispatches:,} of {counts.invocations:,} invocations in all")
+    done = {
+        "arithmetic": counts.arithmetic,
+        "lookups": counts.lookup,
+        "global loads": counts.global_loads,
+        "global stores": counts.global_stores,
+        "shared loads": counts.shared_loads,
+        "shared stores": counts.shared_stores,
+        "barriers": counts.barriers,
+    }
+    row("instructions", ", ".join(f"{count:,} {name}" for name, count in done.items() if count))
     row("bytes", f"{counts.bytes_requested:,} requested, {counts.copy_bytes:,} copied")
     if check:
         row("largest error", f"{result.max_relative_error:.3g} of the largest element (float64)")
