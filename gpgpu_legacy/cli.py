@@ -16,7 +16,7 @@ import typer
 from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError
-from gpgpu_legacy.papers.schema import papers
+from gpgpu_legacy.papers import paper_ids
 from gpgpu_legacy.plan.formats import FORMATS
 from gpgpu_legacy.plan.plan import LARGEST_TEXTURE
 
@@ -379,7 +379,7 @@ class TableFormat(Enum):
 
 
 _PAPER = "hall-carr-hart-2003"
-_PAPERS = ", ".join(paper.id for paper in papers())
+_PAPERS = ", ".join(paper_ids())
 
 
 @app.command()

@@ -35,6 +35,7 @@ def _build(shape: Shape, options: Options) -> Plan:
             (BATCH_GROUPS, BATCH_GROUPS)
             if options.as_printed
             else (min(BATCH_GROUPS, wide - x), min(BATCH_GROUPS, high - y)),
+            independent=(x, y) != (0, 0),  # each batch writes elements of its own
         )
         for y in range(0, high, BATCH_GROUPS)
         for x in range(0, wide, BATCH_GROUPS)

@@ -272,12 +272,17 @@ class UniformValue:
 
 @dataclass(frozen=True, slots=True)
 class ComputePass:
-    """One dispatch: the kernel runs for groups[0] × groups[1] work groups."""
+    """One dispatch: the kernel runs for groups[0] × groups[1] work groups.
+
+    independent: it neither reads nor writes an element that the pass before it wrote, so a device
+    may let the two overlap.
+    """
 
     kernel: Kernel
     buffers: tuple[BufferBinding, ...]
     uniforms: tuple[UniformValue, ...]
     groups: tuple[int, int]
+    independent: bool = False
 
     @property
     def invocations(self) -> int:

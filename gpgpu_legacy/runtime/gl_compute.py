@@ -334,10 +334,15 @@ class _Session:
         self.ctx.finish()
         uploaded = perf_counter()
         for number, each in enumerate(passes(self.plan)):
+            # What a kernel has stored is seen by nothing after it without a barrier.
+            if not (isinstance(each, ComputePass) and each.independent):
+                self.ctx.memory_barrier()
             self.carry_out(each)
             if observer is not None:
+                self.ctx.memory_barrier()
                 observer(number, each, self.read)
                 gl.make_current(self.ctx)  # the observer may have run another plan
+        self.ctx.memory_barrier()  # for the transfers back
         self.ctx.finish()
         computed = perf_counter()
         outputs = self.read_back()
@@ -410,6 +415,7 @@ class _Session:
                 shader = _compiled(self.ctx, written.kernel.text)
                 if not shader.has_run:
                     self.dispatch(at_iteration(written, 0), (1, 1))
+        self.ctx.memory_barrier()  # before the transfers that follow
         self.ctx.finish()
 
     def carry_out(self, each: Pass) -> None:
@@ -442,8 +448,6 @@ class _Session:
         for binding in each.buffers:
             self.buffers[binding.texture].bind_to_storage_buffer(binding.binding)
         shader.run(groups)
-        # What a kernel has stored is seen by nothing after it, not even a transfer, without this.
-        self.ctx.memory_barrier()
 
 
 class _Shader:

@@ -16,6 +16,7 @@ from PIL import Image
 from gpgpu_legacy import cli
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.papers import paper_ids
 from gpgpu_legacy.papers.schema import MeasuredTable, Rate, Series, find_paper, papers
 from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan
 from gpgpu_legacy.report import measured, render
@@ -508,3 +509,7 @@ def test_plots_from_the_command_line(
     assert code == 0
     assert json.loads(out)["paper"] == OPENGL
     assert len(list(tmp_path.glob("*.png"))) == err.count("wrote") == 2
+
+
+def test_ids_are_the_names_of_the_files() -> None:
+    assert sorted(paper_ids()) == sorted(paper.id for paper in papers())
