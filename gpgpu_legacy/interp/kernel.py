@@ -359,8 +359,8 @@ def _divide(left: Array, right: Array) -> Array:
     """GLSL's division: integers towards 0, by 0 undefined (0 here)."""
     if left.dtype.kind == "f":
         return left / right
-    safe = np.where(right == 0, 1, right).astype(right.dtype)
-    quotient = (np.abs(left) // np.abs(safe)) * np.sign(left) * np.sign(safe)
+    wide, safe = left.astype(np.int64), np.where(right == 0, 1, right).astype(np.int64)
+    quotient = (np.abs(wide) // np.abs(safe)) * np.sign(wide) * np.sign(safe)
     return np.where(right == 0, 0, quotient).astype(left.dtype)
 
 
