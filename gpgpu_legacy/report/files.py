@@ -50,6 +50,9 @@ def read_matrix(path: Path) -> Array:
 
 
 def _read_npy(path: Path) -> Array:
+    with path.open("rb") as file:
+        if file.read(6) != b"\x93NUMPY":  # NumPy itself would advise to unpickle it
+            raise InputError(f"{path} is no .npy file; it does not begin like one")
     array: Array = np.load(path, allow_pickle=False)
     return array
 
