@@ -14,7 +14,7 @@ would come that far is refused there, for its result would be wrong.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from time import perf_counter
 from typing import Any
@@ -329,15 +329,16 @@ class _Session:
     def run(self, operands: Mapping[str, F32], observer: Observer | None) -> Result:
         self.make_buffers()
         self.warm_up()
+        steps = [(each, self.job(each)) for each in passes(self.plan)]
         started = perf_counter()
         self.upload(operands)
         self.ctx.finish()
         uploaded = perf_counter()
-        for number, each in enumerate(passes(self.plan)):
+        for number, (each, job) in enumerate(steps):
             # What a kernel has stored is seen by nothing after it without a barrier.
             if not (isinstance(each, ComputePass) and each.independent):
                 self.ctx.memory_barrier()
-            self.carry_out(each)
+            self.carry_out(each, job)
             if observer is not None:
                 self.ctx.memory_barrier()
                 observer(number, each, self.read)
@@ -414,17 +415,39 @@ class _Session:
             if isinstance(written, ComputePass):
                 shader = _compiled(self.ctx, written.kernel.text)
                 if not shader.has_run:
-                    self.dispatch(at_iteration(written, 0), (1, 1))
+                    job = self.job(replace(written, groups=(1, 1)))
+                    self.carry_out(written, job)
         self.ctx.memory_barrier()  # before the transfers that follow
         self.ctx.finish()
 
-    def carry_out(self, each: Pass) -> None:
+    def job(self, each: Pass) -> _Job | None:
+        """A dispatch made ready, so that no more than GL calls are left to be timed."""
+        if not isinstance(each, ComputePass):
+            return None
+        first = at_iteration(each, 0)
+        assert isinstance(first, ComputePass)
+        types = {uniform.name: uniform.type for uniform in each.kernel.uniforms}
+        return _Job(
+            _compiled(self.ctx, each.kernel.text),
+            tuple(
+                (u.name, np.array(u.value, _DTYPES[types[u.name]]).tobytes())
+                for u in first.uniforms
+            ),
+            tuple((self.buffers[b.texture], b.binding) for b in each.buffers),
+            each.groups,
+        )
+
+    def carry_out(self, each: Pass, job: _Job | None) -> None:
         if isinstance(each, ClearPass):
             self.write(each.target, _plane(self.plan.texture(each.target), each.value[0]))
         elif isinstance(each, CopyPass):
             self.copy(each)
-        elif isinstance(each, ComputePass):
-            self.dispatch(each, each.groups)
+        elif job is not None:
+            for name, value in job.uniforms:
+                job.shader.set(name, value)
+            for buffer, binding in job.buffers:
+                buffer.bind_to_storage_buffer(binding)
+            job.shader.run(job.groups)
 
     def copy(self, each: CopyPass) -> None:
         """Row by row, for the rows of a rectangle do not lie side by side."""
@@ -439,16 +462,6 @@ class _Session:
                 ((here.y + row) * target.extent.width + here.x) * _TEXEL_BYTES,
             )
 
-    def dispatch(self, each: Pass, groups: tuple[int, int]) -> None:
-        assert isinstance(each, ComputePass)
-        shader = _compiled(self.ctx, each.kernel.text)
-        types = {uniform.name: uniform.type for uniform in each.kernel.uniforms}
-        for value in each.uniforms:
-            shader.set(value.name, np.array(value.value, _DTYPES[types[value.name]]))
-        for binding in each.buffers:
-            self.buffers[binding.texture].bind_to_storage_buffer(binding.binding)
-        shader.run(groups)
-
 
 class _Shader:
     """A compiled kernel with its uniforms, as far as the driver has kept them."""
@@ -458,16 +471,26 @@ class _Shader:
         self._uniforms = {name: program[name] for name in program}
         self.has_run = False
 
-    def set(self, name: str, value: np.ndarray[Any, Any]) -> None:
+    def set(self, name: str, value: bytes) -> None:
         """Set a uniform to a scalar of its type. One that the driver dropped is passed over."""
         uniform = self._uniforms.get(name)
         if uniform is not None:
-            uniform.write(value.tobytes())
+            uniform.write(value)
 
     def run(self, groups: tuple[int, int]) -> None:
         """Dispatch so many work groups along x and y."""
         self._program.run(*groups, 1)
         self.has_run = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A dispatch: its shader, uniforms as bytes, buffers with their binding points, work groups."""
+
+    shader: _Shader
+    uniforms: tuple[tuple[str, bytes], ...]
+    buffers: tuple[tuple[Any, int], ...]
+    groups: tuple[int, int]
 
 
 def _plane(texture: Texture, value: float) -> F32:
