@@ -215,7 +215,7 @@ def run(
         _sdk_example(find_method(method).name, executor, as_json=as_json)
         return
     from gpgpu_legacy.bench.follow import Follower
-    from gpgpu_legacy.bench.run import check_operands, random_operands, run_method
+    from gpgpu_legacy.bench.run import check_operands, product_shape, random_operands, run_method
     from gpgpu_legacy.report.dump import dump as dump_plan
     from gpgpu_legacy.report.files import matrix_writer, read_matrix
 
@@ -245,7 +245,7 @@ def run(
         raise InputError("C is given but neither A nor B; give all three, or none for random ones")
     else:
         operands = random_operands(_shape(size, shape, DEFAULT_SIZE), chosen, seed)
-    plan = find_method(method).plan(_product_shape(operands, chosen), chosen)
+    plan = find_method(method).plan(product_shape(operands, chosen), chosen)
     follower = Follower(plan, *_element(follow)) if follow else None
     runs = repeat + (repeat > 1)
     passes = sum(times for times, _ in plan.weighted_passes())
@@ -288,13 +288,6 @@ def _sdk_example(method: str, executor: str, *, as_json: bool) -> None:
 
 def _finite(value: float) -> float | None:
     return value if abs(value) < float("inf") else None
-
-
-def _product_shape(operands: tuple[Any, ...], options: Options) -> Shape:
-    (rows, inner), (inner_b, columns) = operands[0].shape, operands[1].shape
-    if options.transpose_a:
-        rows, inner = inner, rows
-    return Shape(rows, inner, inner_b if options.transpose_b else columns)
 
 
 def _element(text: str) -> tuple[int, int]:
@@ -617,15 +610,9 @@ def lineage(
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Say which executors work here, why one does not, and how to mend it."""
-    from gpgpu_legacy.errors import ExecutorUnavailableError
-    from gpgpu_legacy.runtime.executor import executors, find_executor
+    from gpgpu_legacy.runtime.executor import find_executor, survey
 
-    found = []
-    for executor in executors():
-        try:
-            found.append((executor, True, executor.device()))
-        except ExecutorUnavailableError as error:
-            found.append((executor, False, str(error)))
+    found = survey()
     kernel = find_method("opengl-compute-tiled").plan(Shape(1, 1, 1))
     drawing, computing = find_executor("auto").name, find_executor("auto", kernel).name
     if as_json:

@@ -199,7 +199,7 @@ def run_method(
     a, b, *added = checked = check_operands(operands, chosen)
     rows = a.T if chosen.transpose_a else a
     columns = b.T if chosen.transpose_b else b
-    shape = Shape(rows.shape[0], rows.shape[1], columns.shape[1])
+    shape = product_shape(checked, chosen)
     plan = method.plan(shape, chosen)
     machine = find_executor(executor, plan)
     results = []
@@ -226,6 +226,12 @@ def run_method(
         plan=plan,
         operands=(rows, columns, *added),
     )
+
+
+def product_shape(operands: tuple[F32, ...], options: Options) -> Shape:
+    """The shape of the product of checked operands, which may be given transposed."""
+    rows, inner = operands[0].shape[:: -1 if options.transpose_a else 1]
+    return Shape(rows, inner, operands[1].shape[0 if options.transpose_b else 1])
 
 
 def _observers(observer: Observer | None, progress: Callable[[], None] | None) -> Observer | None:

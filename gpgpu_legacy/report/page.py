@@ -12,13 +12,13 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
-from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.schema import papers
 from gpgpu_legacy.report import render
 from gpgpu_legacy.report import tables as make
 from gpgpu_legacy.report.figures import animate_figure_2, demonstrate, draw_figure_2, save_png
 from gpgpu_legacy.report.tables import Measured, Table, regenerate, tables_as_json
-from gpgpu_legacy.runtime.executor import executors, find_executor
+from gpgpu_legacy.runtime.executor import find_executor, survey
 
 PAGE = "index.html"
 _BARS = "GFLOPS"  # the column with bars
@@ -98,22 +98,11 @@ def _timings(size: int, block: int, measured: list[Measured]) -> dict[str, Any]:
         "size": size,
         "block": block,
         "executors": [
-            {"name": name, "works": works, "detail": detail}
-            for name, _, works, detail in _executors()
+            {"name": executor.name, "works": works, "detail": detail}
+            for executor, works, detail in survey()
         ],
         "results": [asdict(each) for each in measured],
     }
-
-
-def _executors() -> list[tuple[str, str, bool, str]]:
-    """Name, summary, whether it works here, and its device or why not."""
-    found = []
-    for executor in executors():
-        try:
-            found.append((executor.name, executor.summary, True, executor.device()))
-        except ExecutorUnavailableError as error:
-            found.append((executor.name, executor.summary, False, str(error)))
-    return found
 
 
 def _page(
@@ -136,7 +125,7 @@ def _page(
         zip=zip,
         figure_size=figure_size,
         figure_device=device,
-        executors=_executors(),
+        executors=survey(),
         files=_FILES,
     )
 

@@ -101,9 +101,20 @@ def executors() -> tuple[Executor, ...]:
     return tuple(sorted(found, key=lambda e: (e.name != "numpy", e.name)))
 
 
+def survey() -> list[tuple[Executor, bool, str]]:
+    """Every executor: whether it works here, and its device or why not."""
+    found = []
+    for executor in executors():
+        try:
+            found.append((executor, True, executor.device()))
+        except ExecutorUnavailableError as error:
+            found.append((executor, False, str(error)))
+    return found
+
+
 def available() -> list[Executor]:
     """The executors that can run here."""
-    return [executor for executor in executors() if _works(executor)]
+    return [executor for executor, works, _ in survey() if works]
 
 
 _AUTO = "auto"

@@ -18,7 +18,7 @@ import numpy as np
 
 from gpgpu_legacy.asm.printer import disassemble
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp.numeric import decode, encode, pack, unpack
+from gpgpu_legacy.interp.numeric import decode, encode, pack
 from gpgpu_legacy.isa.ir import ParameterSpace, Program, Vec4
 from gpgpu_legacy.plan.expand import at_iteration, passes
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, UNORM8, Format
@@ -35,6 +35,7 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.runtime.egl import GL, Context, context
 from gpgpu_legacy.runtime.executor import F32, FRAGMENT_PASSES, Machine, Observer, Result, Timings
+from gpgpu_legacy.runtime.transfers import read_back, zero_results
 
 _QUAD = ((-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0))  # a plan's corner order
 _NO_TEXCOORDS = ((0.0, 0.0, 0.0, 1.0),) * 4
@@ -92,7 +93,7 @@ class GlArbfpExecutor:
         Raises PlanError where the driver refuses a program, a texture's size or its format.
         """
         if not plan.textures:
-            return Result(_zeros(plan), Timings(0.0, 0.0, 0.0))
+            return Result(zero_results(plan), Timings(0.0, 0.0, 0.0))
         made = context()
         with made.current():
             session = _Session(made, plan)
@@ -138,7 +139,7 @@ class _Session:
                 self.show(observer, number, each)
         self.gl.glFinish()
         computed = perf_counter()
-        outputs = self.read_back()
+        outputs = read_back(self.plan, self.read)
         finished = perf_counter()
         self.check("this run")
         timings = Timings(uploaded - started, computed - uploaded, finished - computed)
@@ -317,13 +318,6 @@ class _Session:
         )
         return decode(stored, self.formats[name])
 
-    def read_back(self) -> dict[str, F32]:
-        outputs = _zeros(self.plan)
-        for each in self.plan.outputs:
-            texels = self.read(each.texture, each.rect)
-            unpack(texels, outputs[each.matrix], each.region, each.packing)
-        return outputs
-
     # Passes ----------------------------------------------------------------------------------
 
     def carry_out(self, each: Pass) -> None:
@@ -392,10 +386,6 @@ def _parameters(
     values: dict[int, Any] = {parameter.index: parameter.value for parameter in given}
     for index in indices:
         yield index, (c_float * 4)(*values.get(index, _NO_PARAMETER))
-
-
-def _zeros(plan: Plan) -> dict[str, F32]:
-    return {m.name: np.zeros((m.rows, m.columns), np.float32) for m in plan.results}
 
 
 EXECUTOR = GlArbfpExecutor()

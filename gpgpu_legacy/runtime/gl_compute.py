@@ -23,7 +23,7 @@ import numpy as np
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.kernel import Array, Grid, KernelMachine, Mask
-from gpgpu_legacy.interp.numeric import pack, slices, unpack
+from gpgpu_legacy.interp.numeric import pack, slices
 from gpgpu_legacy.kernel.ir import Binary, For, Kernel, Statement, Type
 from gpgpu_legacy.plan.expand import at_iteration, passes
 from gpgpu_legacy.plan.formats import R32F
@@ -39,6 +39,7 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Result, Timings
+from gpgpu_legacy.runtime.transfers import read_back
 
 # OpenGL 4.3, table 23.72: what every driver has at least. It is what counts where the context does
 # not tell its own; moderngl does not ask for the size of shared memory.
@@ -313,8 +314,7 @@ class _Session:
     def make_buffers(self) -> None:
         """A buffer for each texture: one that the run before has left, where the size is right.
 
-        Buffers that are made anew for every run get slower memory from run to run on some drivers
-        (to half the speed after six, on an H100), and making them takes time.
+        So runs that are repeated for their times find the same memory, and make none.
         """
         spare, _SPARE[:] = list(_SPARE), []
         for texture in self.plan.textures:
@@ -346,7 +346,7 @@ class _Session:
         self.ctx.memory_barrier()  # for the transfers back
         self.ctx.finish()
         computed = perf_counter()
-        outputs = self.read_back()
+        outputs = read_back(self.plan, lambda name, rect: self.read(name)[slices(rect)])
         finished = perf_counter()
         timings = Timings(uploaded - started, computed - uploaded, finished - computed)
         return Result(outputs, timings)
@@ -376,8 +376,7 @@ class _Session:
     def staging(self, size: int) -> Any:
         """The buffer through which everything goes to the device and back, grown as needed.
 
-        Some drivers move a buffer that the host writes or reads often into the host's memory,
-        where kernels reach it over the bus; so the host touches none that kernels use.
+        A driver may place a buffer by how the host uses it; this one the host uses, and no kernel.
         """
         if not _STAGING or _STAGING[0].size < size:
             for outgrown in _STAGING:
@@ -393,13 +392,6 @@ class _Session:
         self.ctx.copy_buffer(staging, buffer, buffer.size)
         stored = np.frombuffer(staging.read(buffer.size), np.float32)
         return stored.reshape(extent.height, extent.width, 1)
-
-    def read_back(self) -> dict[str, F32]:
-        outputs = {m.name: np.zeros((m.rows, m.columns), np.float32) for m in self.plan.results}
-        for output in self.plan.outputs:
-            texels = self.read(output.texture)[slices(output.rect)]
-            unpack(texels, outputs[output.matrix], output.region, output.packing)
-        return outputs
 
     # Passes -------------------------------------------------------------------------------
 

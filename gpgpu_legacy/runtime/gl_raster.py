@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp.numeric import decode, encode, pack, slices, unpack
+from gpgpu_legacy.interp.numeric import decode, encode, pack, slices
 from gpgpu_legacy.isa.ir import ParameterSpace, Vec4
 from gpgpu_legacy.lower.glsl import (
     COPY_FRAGMENT_SHADER,
@@ -47,6 +47,7 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import F32, FRAGMENT_PASSES, Machine, Observer, Result, Timings
+from gpgpu_legacy.runtime.transfers import read_back
 
 # What a program reads where a pass gives nothing, as shaders outlive the pass they last drew.
 _NO_TEXCOORDS = ((0.0, 0.0, 0.0, 1.0),) * 4
@@ -121,7 +122,7 @@ class _Session:
                 gl.make_current(self.ctx)  # the observer may have made another context current
         self.ctx.finish()
         computed = perf_counter()
-        outputs = self.read_back()
+        outputs = read_back(self.plan, lambda name, rect: self.read(name)[slices(rect)])
         finished = perf_counter()
         timings = Timings(uploaded - started, computed - uploaded, finished - computed)
         return Result(outputs, timings)
@@ -168,14 +169,6 @@ class _Session:
         shape = (texture.extent.height, texture.extent.width, texture.format.channels)
         stored = np.frombuffer(self.textures[name].read(alignment=1), dtype).reshape(shape)
         return decode(stored, texture.format)
-
-    def read_back(self) -> dict[str, F32]:
-        outputs = {m.name: np.zeros((m.rows, m.columns), np.float32) for m in self.plan.results}
-        for output in self.plan.outputs:
-            rows, columns = slices(output.rect)
-            texels = self.read(output.texture)[rows, columns]
-            unpack(texels, outputs[output.matrix], output.region, output.packing)
-        return outputs
 
     # Passes -------------------------------------------------------------------------------
 

@@ -7,10 +7,11 @@ from time import perf_counter
 
 import numpy as np
 
-from gpgpu_legacy.interp.numeric import Storage, pack, slices, unpack
+from gpgpu_legacy.interp.numeric import Storage, pack, slices
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Pass, Plan
 from gpgpu_legacy.runtime.executor import F32, Observer, Result, Timings
+from gpgpu_legacy.runtime.transfers import read_back
 
 Textures = Mapping[str, Storage]
 
@@ -43,10 +44,7 @@ def run_on_host(
         if observer is not None:
             observer(number, step, lambda name: _texels(textures[name]))
     computed = perf_counter()
-    outputs = {m.name: np.zeros((m.rows, m.columns), np.float32) for m in plan.results}
-    for output in plan.outputs:
-        texels = _texels(textures[output.texture])[slices(output.rect)]
-        unpack(texels, outputs[output.matrix], output.region, output.packing)
+    outputs = read_back(plan, lambda name, rect: _texels(textures[name])[slices(rect)])
     finished = perf_counter()
     return Result(outputs, Timings(uploaded - started, computed - uploaded, finished - computed))
 
