@@ -144,7 +144,7 @@ def _cell(grid: render.Grid, head: str, entry: render.Entry) -> Any:
     elif head == _BARS and isinstance(entry, float):
         kind, share = "bars", 100.0 * entry / max(_column(grid, head))
         bar = Markup('<span class="bar" style="width:{:.1f}%"></span>').format(share)
-    elif isinstance(entry, int | float):
+    elif entry is None or isinstance(entry, int | float):
         kind = "number"
     return cell.format(kind, head, text, bar)
 
