@@ -1,11 +1,10 @@
-"""The command line, `gpgpu-legacy`."""
+"""Commands about matrix products: run them, their tables, figures and timings."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -13,126 +12,42 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.method import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
-from gpgpu_legacy.errors import GpgpuLegacyError, InputError
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers import paper_ids
-from gpgpu_legacy.plan.formats import FORMATS
 from gpgpu_legacy.plan.plan import LARGEST_TEXTURE
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from gpgpu_legacy.bench.run import Run
     from gpgpu_legacy.papers.schema import Paper
     from gpgpu_legacy.report.render import Grid
 
-app = typer.Typer(
-    name="gpgpu-legacy",
-    help="A historical GPGPU shader emulator: matrix products as GPUs did them from 2001 on.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+from gpgpu_legacy.cli.shared import (
+    AccumulateBy,
+    AsPrinted,
+    Block,
+    ExecutorName,
+    Json,
+    Largest,
+    MethodName,
+    Quiet,
+    Seed,
+    ShapeOption,
+    Size,
+    TextureFormat,
+    TransposeA,
+    TransposeB,
+    app,
+    console,
+    print_json,
+    progress_bar,
+    shape_of,
 )
 
 DEFAULT_SIZE = 256
 TABLE_SIZE, TABLE_BLOCK = 1024, 32  # what the paper's Section 5.3 works out
 BUDGET_S = 60.0
-
-
-def main() -> None:
-    """Run the command line; a user's error is one line and exit code 2."""
-    command = typer.main.get_command(app)
-    try:
-        sys.exit(command.main(standalone_mode=False))
-    except GpgpuLegacyError as error:
-        _fail(str(error))
-    except MemoryError as error:
-        _fail(f"this machine has too little memory for that ({error}); try a smaller --size")
-    except (KeyboardInterrupt, typer.Abort):
-        print("gpgpu-legacy: interrupted", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
-    except Exception as error:
-        message = getattr(error, "format_message", None)  # what the option parser raises
-        if message is None:
-            raise
-        _fail(" ".join(message().split()) or command.get_usage(command.make_context("", [])))
-
-
-def _fail(message: str) -> None:
-    print(f"gpgpu-legacy: {message}", file=sys.stderr)
-    sys.exit(2)
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    terminal = sys.stdout.isatty()
-    return Console(highlight=False, width=None if terminal else 160, soft_wrap=not terminal)
-
-
-def _print_json(data: dict[str, Any]) -> None:
-    print(json.dumps(data, indent=2, allow_nan=False))
-
-
-@contextmanager
-def _progress(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[str], None] | None]:
-    """A progress bar on a terminal, None elsewhere; what it yields is called once a step."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=total)
-
-        def step(description: str) -> None:
-            progress.update(task, advance=1, description=description or what)
-
-        yield step
-
-
-# Options that several commands take -----------------------------------------------------------
-
-_METHOD_HELP = f"One of {', '.join(method.name for method in methods())}."
-MethodName = Annotated[str, typer.Argument(metavar="METHOD", help=_METHOD_HELP)]
-Block = Annotated[int | None, typer.Option(help="The paper's b: steps of the sum in one pass.")]
-AccumulateBy = Annotated[
-    Accumulate | None,
-    typer.Option(help="How the partial sum gets from pass to pass (default: copy, as printed)."),
-]
-TextureFormat = Annotated[
-    str | None, typer.Option(help=f"Of textures and framebuffer: {', '.join(FORMATS)}.")
-]
-TransposeA = Annotated[bool, typer.Option(help="A is given transposed; no texel is moved.")]
-TransposeB = Annotated[bool, typer.Option(help="B is given transposed; no texel is moved.")]
-AsPrinted = Annotated[bool, typer.Option(help="The paper's literal texture coordinates.")]
-Largest = Annotated[int, typer.Option(help="Width and height of the largest texture, in texels.")]
-ExecutorName = Annotated[str, typer.Option("--executor", help="See `gpgpu-legacy doctor`.")]
-Json = Annotated[bool, typer.Option("--json", help="JSON for other programs.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
-Size = Annotated[int | None, typer.Option(help="n, for n×n matrices.")]
-ShapeOption = Annotated[
-    tuple[int, int, int] | None, typer.Option("--shape", metavar="M L N", help="M×L by L×N.")
-]
-Seed = Annotated[int, typer.Option(help="Of the random matrices.")]
-
-
-def _shape(size: int | None, shape: tuple[int, int, int] | None, default: int) -> Shape:
-    if size is not None and shape is not None:
-        raise InputError("give --size or --shape, not both")
-    m, l, n = shape or (default if size is None else size,) * 3  # noqa: E741
-    if min(m, l, n) < 0:
-        raise InputError(f"the sizes are {m}, {l}, {n}; a matrix has no negative size")
-    return Shape(m, l, n)
 
 
 # Commands -------------------------------------------------------------------------------------
@@ -142,7 +57,7 @@ def _shape(size: int | None, shape: tuple[int, int, int] | None, default: int) -
 def methods_command(as_json: Json = False) -> None:
     """List the methods, in the order of history."""
     if as_json:
-        _print_json(
+        print_json(
             {
                 "methods": [
                     {
@@ -163,7 +78,7 @@ def methods_command(as_json: Json = False) -> None:
     for method in methods():
         names = "\n".join((method.name, *(f"  alias {alias}" for alias in method.aliases)))
         table.add_row(names, str(method.year), method.paper, method.summary)
-    _console().print(table)
+    console().print(table)
 
 
 @app.command()
@@ -244,12 +159,12 @@ def run(
     elif c is not None:
         raise InputError("C is given but neither A nor B; give all three, or none for random ones")
     else:
-        operands = random_operands(_shape(size, shape, DEFAULT_SIZE), chosen, seed)
+        operands = random_operands(shape_of(size, shape, DEFAULT_SIZE), chosen, seed)
     plan = find_method(method).plan(product_shape(operands, chosen), chosen)
     follower = Follower(plan, *_element(follow)) if follow else None
     runs = repeat + (repeat > 1)
     passes = sum(times for times, _ in plan.weighted_passes())
-    with _progress(f"{method}, passes", runs * passes, quiet=quiet) as step:
+    with progress_bar(f"{method}, passes", runs * passes, quiet=quiet) as step:
         result = run_method(
             method, options, operands, executor, repeat,
             exact=exact, observer=follower, progress=step and partial(step, ""),
@@ -265,7 +180,7 @@ def run(
                 {"pass": s.number, "kind": s.kind, "texture": s.texture, "value": _finite(s.value)}
                 for s in follower.sightings
             ]
-        _print_json(data)
+        print_json(data)
         return
     _print_run(result, check=check)
     if follower:
@@ -281,9 +196,9 @@ def _sdk_example(method: str, executor: str, *, as_json: bool) -> None:
         raise InputError("--sdk-example is mali-sgemm's; run it as: run mali-sgemm --sdk-example")
     example = sdk_example(executor)
     if as_json:
-        _print_json(report_example.example_as_json(example))
+        print_json(report_example.example_as_json(example))
     else:
-        print_text(report_example.example_grids(example), _console())
+        print_text(report_example.example_grids(example), console())
 
 
 def _finite(value: float) -> float | None:
@@ -344,7 +259,7 @@ def _print_run(result: Run, *, check: bool) -> None:
     row("bytes", f"{counts.bytes_requested:,} requested, {counts.copy_bytes:,} copied")
     if check:
         row("largest error", f"{result.max_relative_error:.3g} of the largest element (float64)")
-    _console().print(table)
+    console().print(table)
 
 
 def _print_follower(follower: Any, element: str) -> None:
@@ -358,7 +273,7 @@ def _print_follower(follower: Any, element: str) -> None:
         table.add_row(
             str(sighting.number), sighting.kind, sighting.texture, f"{sighting.value:.9g}"
         )
-    _console().print(table)
+    console().print(table)
 
 
 class TableFormat(Enum):
@@ -430,7 +345,7 @@ def tables(
     if chosen.tables:
         n, b = TABLE_SIZE if size is None else size, TABLE_BLOCK if block is None else block
         total = make.measurements(n, b) if measure else 0
-        with _progress("measuring", total, quiet=quiet) as step:
+        with progress_bar("measuring", total, quiet=quiet) as step:
             measured = make.measure(n, b, progress=step) if measure else []
             made = make.regenerate(n, b, measured, chosen.id)
             costs = make.every_method(n, b) if every_method else []
@@ -438,7 +353,7 @@ def tables(
         data = {**make.tables_as_json(made, costs), **data}
     kind = TableFormat.JSON if as_json else table_format
     if kind is TableFormat.TEXT and output is None:
-        render.print_text(grids, _console())
+        render.print_text(grids, console())
         return
     writers: dict[TableFormat, Callable[[], str]] = {
         TableFormat.TEXT: lambda: render.as_text(grids),
@@ -466,7 +381,7 @@ def _measured_tables(
         check_plots(paper, plots)
     found = None
     if measure:
-        with _progress("measuring", measured.count_runs(paper), quiet=quiet) as step:
+        with progress_bar("measuring", measured.count_runs(paper), quiet=quiet) as step:
             found = measured.measure_paper(paper, budget, progress=step)
     if plots is not None:
         for path in write_plots(paper, plots, found):
@@ -523,7 +438,7 @@ def figure(
             raise InputError("the matrices have their sizes; leave --size and --shape out")
         operands = check_operands((read_matrix(a), read_matrix(b)), chosen)
     elif size is not None or shape is not None:
-        operands = figures.random_demonstration(_shape(size, shape, 4), chosen, seed)
+        operands = figures.random_demonstration(shape_of(size, shape, 4), chosen, seed)
     else:
         demonstrated = (figures.DEMONSTRATION_A, figures.DEMONSTRATION_B)
         operands = check_operands(demonstrated, chosen)
@@ -551,7 +466,7 @@ def report(
     from gpgpu_legacy.report.tables import measurements
 
     total = measurements(size, block) if measure else 0
-    with _progress("measuring", total, quiet=quiet) as step:
+    with progress_bar("measuring", total, quiet=quiet) as step:
         page = write_report(folder, size, block, measure=measure, progress=step)
     print(f"wrote {page}")
 
@@ -594,7 +509,7 @@ def lineage(
         draw_lineage(read_json(recorded, "steps"), chart)
         print(f"wrote {chart}")
         return
-    with _progress("lineage", len(methods()), quiet=quiet) as step:
+    with progress_bar("lineage", len(methods()), quiet=quiet) as step:
         steps = run_lineage(size, seed, executor, progress=step)
     data = lineage_as_json(size, steps)
     if output is not None:
@@ -602,9 +517,9 @@ def lineage(
     if chart is not None:
         draw_lineage(data, chart)
     if as_json:
-        _print_json(data)
+        print_json(data)
     else:
-        print_text([lineage_grid(size, steps)], _console())
+        print_text([lineage_grid(size, steps)], console())
 
 
 @app.command()
@@ -616,7 +531,7 @@ def doctor(as_json: Json = False) -> None:
     kernel = find_method("opengl-compute-tiled").plan(Shape(1, 1, 1))
     drawing, computing = find_executor("auto").name, find_executor("auto", kernel).name
     if as_json:
-        _print_json(
+        print_json(
             {
                 "auto": drawing,
                 "auto_compute": computing,
@@ -632,12 +547,8 @@ def doctor(as_json: Json = False) -> None:
     table = Table("executor", "works", "what it is", "device, or why not", box=None, pad_edge=False)
     for executor, works, detail in found:
         table.add_row(executor.name, "yes" if works else "no", executor.summary, detail)
-    console = _console()
-    console.print(table)
-    console.print(
+    terminal = console()
+    terminal.print(table)
+    terminal.print(
         f"\n--executor auto draws fragments on {drawing} and runs kernels on {computing}."
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,96 @@
+"""What the commands share: the application, the options that several take, consoles and bars."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpgpu_legacy.algorithms.method import Accumulate, Shape
+from gpgpu_legacy.algorithms.registry import methods
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.formats import FORMATS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+app = typer.Typer(
+    name="gpgpu-legacy",
+    help="A historical GPGPU shader emulator: matrix products as GPUs did them from 2001 on.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def console() -> Console:
+    from rich.console import Console
+
+    terminal = sys.stdout.isatty()
+    return Console(highlight=False, width=None if terminal else 160, soft_wrap=not terminal)
+
+
+def print_json(data: dict[str, Any]) -> None:
+    print(json.dumps(data, indent=2, allow_nan=False))
+
+
+@contextmanager
+def progress_bar(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[str], None] | None]:
+    """A progress bar on a terminal, None elsewhere; what it yields is called once a step."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=total)
+
+        def step(description: str) -> None:
+            progress.update(task, advance=1, description=description or what)
+
+        yield step
+
+
+# Options that several commands take -----------------------------------------------------------
+
+METHOD_HELP = f"One of {', '.join(method.name for method in methods())}."
+MethodName = Annotated[str, typer.Argument(metavar="METHOD", help=METHOD_HELP)]
+Block = Annotated[int | None, typer.Option(help="The paper's b: steps of the sum in one pass.")]
+AccumulateBy = Annotated[
+    Accumulate | None,
+    typer.Option(help="How the partial sum gets from pass to pass (default: copy, as printed)."),
+]
+TextureFormat = Annotated[
+    str | None, typer.Option(help=f"Of textures and framebuffer: {', '.join(FORMATS)}.")
+]
+TransposeA = Annotated[bool, typer.Option(help="A is given transposed; no texel is moved.")]
+TransposeB = Annotated[bool, typer.Option(help="B is given transposed; no texel is moved.")]
+AsPrinted = Annotated[bool, typer.Option(help="The paper's literal texture coordinates.")]
+Largest = Annotated[int, typer.Option(help="Width and height of the largest texture, in texels.")]
+ExecutorName = Annotated[str, typer.Option("--executor", help="See `gpgpu-legacy doctor`.")]
+Json = Annotated[bool, typer.Option("--json", help="JSON for other programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
+Size = Annotated[int | None, typer.Option(help="n, for n×n matrices.")]
+ShapeOption = Annotated[
+    tuple[int, int, int] | None, typer.Option("--shape", metavar="M L N", help="M×L by L×N.")
+]
+Seed = Annotated[int, typer.Option(help="Of the random matrices.")]
+
+
+def shape_of(size: int | None, shape: tuple[int, int, int] | None, default: int) -> Shape:
+    if size is not None and shape is not None:
+        raise InputError("give --size or --shape, not both")
+    m, l, n = shape or (default if size is None else size,) * 3  # noqa: E741
+    if min(m, l, n) < 0:
+        raise InputError(f"the sizes are {m}, {l}, {n}; a matrix has no negative size")
+    return Shape(m, l, n)
