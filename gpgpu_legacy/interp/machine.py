@@ -79,7 +79,7 @@ def _inputs(each: FragmentPass, start: int, height: int) -> Inputs:
     x = (np.arange(each.rect.width, dtype=np.float32) + np.float32(0.5))[None, :]
     y = (np.arange(start, start + height, dtype=np.float32) + np.float32(0.5))[:, None]
     attributes = {
-        Attribute(AttributeKind.TEXCOORD, t.set): interpolate(plane(t, each.rect), x, y)
+        Attribute(AttributeKind.TEXCOORD, t.set): interpolate(plane(t.corners, each.rect), x, y)
         for t in each.texcoords
     }
     attributes[Attribute(AttributeKind.POSITION)] = _position(each.rect, x, y)
@@ -143,7 +143,6 @@ class Machine:
     ) -> dict[int, F32]:
         """The components of the result that the write mask asks for."""
         if row.form is Form.COMPONENTWISE:
-            assert row.evaluate is not None
             return {
                 c: row.evaluate(*(self._fetch(src, c) for src in instruction.srcs))
                 for c in components
@@ -154,7 +153,6 @@ class Machine:
             s, t, *_ = sources[0]
             vector = sample_rect(self._textures[instruction.texture.unit], s, t)
         else:
-            assert row.evaluate is not None
             vector = row.evaluate(*sources)
         return {c: vector[c] for c in components}
 

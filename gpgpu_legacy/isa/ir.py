@@ -61,19 +61,23 @@ class ParameterSpace(Enum):
     CONSTANT = "constant"
     LOCAL = "program.local"
     ENV = "program.env"
+    STATE = "state"
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A program parameter: a constant of the text, or an element of program.local / program.env.
+    """A program parameter: a constant of the text, an element of program.local or program.env, or
+    a vector of GL state.
 
     `name` is what the text calls it (`step`, or `table[2]`), empty where it is written in place.
+    `binding` is a state vector's canonical name (isa/state.py), as in `state.matrix.mvp.row[2]`.
     """
 
     space: ParameterSpace
     index: int = 0
     value: Vec4 = (0.0, 0.0, 0.0, 0.0)
     name: str = ""
+    binding: str = ""
 
 
 class ResultKind(Enum):
@@ -85,7 +89,7 @@ class ResultKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ResultRegister:
-    """result.color or result.depth."""
+    """result.color, result.depth, or result.color[index] under OPTION ARB_draw_buffers."""
 
     kind: ResultKind
     index: int = 0
@@ -168,18 +172,74 @@ class ParameterDeclaration:
     is_array: bool
 
 
+@dataclass(frozen=True, slots=True)
+class AttributeDeclaration:
+    """An ATTRIB statement. It counts as a binding whether or not an instruction reads it."""
+
+    name: str
+    attribute: Attribute
+
+
+class Fog(Enum):
+    """The fog application options (spec, section 3.11.4.5.1), by their names in the text."""
+
+    EXP = "ARB_fog_exp"
+    EXP2 = "ARB_fog_exp2"
+    LINEAR = "ARB_fog_linear"
+
+
 @dataclass(frozen=True)
 class Program:
     """An assembled fragment program.
 
-    `name` says where the text came from and takes no part in equality, nor do the spans: two
-    programs are equal when they declare the same and do the same.
+    `options` are the names after OPTION, in the order of the text. `name` says where the text came
+    from and takes no part in equality, nor do the spans: two programs are equal when they declare
+    the same and do the same.
     """
 
     instructions: tuple[Instruction, ...]
     temporaries: tuple[str, ...]
     parameters: tuple[ParameterDeclaration, ...] = ()
     name: str = field(default="", compare=False)
+    options: tuple[str, ...] = ()
+    attributes: tuple[AttributeDeclaration, ...] = ()
+
+    @cached_property
+    def fog(self) -> Fog | None:
+        """The fog that is applied to the program's final colour."""
+        return next((mode for mode in Fog if mode.value in self.options), None)
+
+    @cached_property
+    def attributes_read(self) -> tuple[Attribute, ...]:
+        """The attributes that instructions read, each once, in the order of first reading."""
+        registers = (src.register for i in self.instructions for src in i.srcs)
+        return tuple(dict.fromkeys(r for r in registers if isinstance(r, Attribute)))
+
+    @cached_property
+    def state_bindings(self) -> tuple[str, ...]:
+        """The state vectors that instructions read, by canonical name, each once."""
+        registers = (src.register for i in self.instructions for src in i.srcs)
+        return tuple(
+            dict.fromkeys(
+                r.binding
+                for r in registers
+                if isinstance(r, Parameter) and r.space is ParameterSpace.STATE
+            )
+        )
+
+    @cached_property
+    def color_outputs(self) -> int:
+        """How many colours it may write: 1 more than the largest index of result.color[n]."""
+        written = (i.dst.register for i in self.instructions if i.dst is not None)
+        colors = [
+            r.index for r in written if isinstance(r, ResultRegister) and r.kind is ResultKind.COLOR
+        ]
+        return max(colors, default=0) + 1
+
+    @property
+    def kills(self) -> bool:
+        """Whether it may discard a fragment."""
+        return any(i.dst is None for i in self.instructions)
 
     @cached_property
     def texture_units(self) -> dict[int, TextureTarget]:
@@ -190,16 +250,8 @@ class Program:
     @cached_property
     def texcoord_sets(self) -> tuple[int, ...]:
         """The texture coordinate sets that the program reads, in ascending order."""
-        registers = (src.register for i in self.instructions for src in i.srcs)
-        return tuple(
-            sorted(
-                {
-                    r.index
-                    for r in registers
-                    if isinstance(r, Attribute) and r.kind is AttributeKind.TEXCOORD
-                }
-            )
-        )
+        read = self.attributes_read
+        return tuple(sorted(r.index for r in read if r.kind is AttributeKind.TEXCOORD))
 
     def parameter_indices(self, space: ParameterSpace) -> tuple[int, ...]:
         """The elements of program.local or program.env that instructions read, ascending."""

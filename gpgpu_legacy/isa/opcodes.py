@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 
 class Cost(Enum):
     """The class under which an executed instruction is counted (Hall, Carr & Hart, 5.2)."""
@@ -55,49 +57,157 @@ class Form(Enum):
     """How the sources make the result.
 
     COMPONENTWISE: component c of the result from the components c of the sources alone.
-    VECTOR: four components from four components (dot products, cross product, DST, LIT).
-    SAMPLE: a texture lookup at the coordinate that the first source gives.
+    SCALAR: one value from the scalar operands, replicated to all components.
+    VECTOR: four components from four components (dot products, cross product, DST, LIT, SCS).
+    SAMPLE: a texture lookup at the coordinate that the source gives.
+    KILL: no result; the fragment is discarded where the condition holds.
     """
 
     COMPONENTWISE = "componentwise"
+    SCALAR = "scalar"
     VECTOR = "vector"
     SAMPLE = "sample"
+    KILL = "kill"
 
 
 @dataclass(frozen=True, slots=True)
 class Opcode:
-    """One row. `evaluate` is the definition of the opcode's meaning, written with operators.
+    """One row. `evaluate` is the definition of the opcode's meaning, in operators and ufuncs.
 
-    For COMPONENTWISE it takes one value a source and returns one; for VECTOR it takes a 4-tuple a
-    source and returns a 4-tuple; a SAMPLE opcode has none, the sampler is its meaning. A value is
-    a float32 array, or whatever else has the operators (the affine analysis passes forms).
-    `glsl` is an expression over the fetched sources {0}, {1}, {2}; for SAMPLE, {0} is the
-    coordinate. `glsl_contracted` is the same rounded once, where GLSL has such a thing.
+    For COMPONENTWISE and SCALAR it takes one value a source and returns one; for VECTOR it takes a
+    4-tuple a source and returns a 4-tuple; for SAMPLE it makes of the source the coordinates
+    (s, t, r) and the LOD bias, and the sampler does the rest; for KILL it is the condition, a
+    boolean. A value is a float32 array, or whatever else has the operators (the affine analysis
+    passes forms, and what they lack raises TypeError).
+    `glsl` is an expression over the fetched sources {0}, {1}, {2}: vec4s, for COMPONENTWISE vectors
+    of the components written, floats for SCALAR. `glsl_contracted` is the same rounded once, where
+    GLSL has such a thing. `glsl_function` is a function of floats that `glsl` calls, without its
+    return type; the printers add the overloads for vectors.
     """
 
     mnemonic: str
     shape: Shape
     form: Form
     cost: Cost
-    evaluate: Callable[..., Any] | None
+    evaluate: Callable[..., Any]
     glsl: str
     spec: str
     glsl_contracted: str = ""
+    glsl_function: str = ""
     saturable: bool = True
+
+
+F = np.float32
+
+_JUST_BELOW_1 = F(1) - F(2.0**-24)
+_JUST_BELOW_128 = F(128) - F(2.0**-17)
+
+
+def _select(condition: Any, a: Any, b: Any) -> Any:
+    """Condition ? a : b, component by component."""
+    return np.where(condition, a, b)
+
+
+def _dot3(a: Any, b: Any) -> Any:
+    return (a[0] * b[0] + a[1] * b[1]) + a[2] * b[2]
+
+
+def _lit(a: Any) -> Any:
+    """0^0 is 1 here, as the spec asks; np.power agrees."""
+    diffuse, specular = _select(a[0] < 0, F(0), a[0]), _select(a[1] < 0, F(0), a[1])
+    low = _select(a[3] < -_JUST_BELOW_128, -_JUST_BELOW_128, a[3])
+    exponent = _select(low > _JUST_BELOW_128, _JUST_BELOW_128, low)
+    shine = _select(diffuse > 0, np.power(specular, exponent), F(0))
+    return (F(1), diffuse, shine, F(1))
+
+
+def _xpd(a: Any, b: Any) -> Any:
+    """W is undefined, and 0 here."""
+    return (
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+        F(0),
+    )
 
 
 _ROWS = (
     Opcode(
-        "MOV", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a: a, "{0}", "3.11.5.18",
+        "ABS", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        np.abs, "abs({0})", "3.11.5.1",
     ),
     Opcode(
         "ADD", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
         lambda a, b: a + b, "{0} + {1}", "3.11.5.2",
     ),
     Opcode(
-        "MUL", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a, b: a * b, "{0} * {1}", "3.11.5.19",
+        "CMP", Shape.TERNARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        lambda a, b, c: _select(a < 0, b, c), "cmp({0}, {1}, {2})", "3.11.5.3",
+        glsl_function="cmp(float a, float b, float c) { return a < 0.0 ? b : c; }",
+    ),
+    Opcode(
+        "COS", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
+        np.cos, "cos({0})", "3.11.5.4",
+    ),
+    Opcode(
+        "DP3", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
+        lambda a, b: (_dot3(a, b),) * 4,
+        "vec4({0}.x * {1}.x + {0}.y * {1}.y + {0}.z * {1}.z)", "3.11.5.5",
+    ),
+    Opcode(
+        "DP4", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
+        lambda a, b: (_dot3(a, b) + a[3] * b[3],) * 4,
+        "vec4({0}.x * {1}.x + {0}.y * {1}.y + {0}.z * {1}.z + {0}.w * {1}.w)", "3.11.5.6",
+    ),
+    Opcode(
+        "DPH", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
+        lambda a, b: (_dot3(a, b) + b[3],) * 4,
+        "vec4({0}.x * {1}.x + {0}.y * {1}.y + {0}.z * {1}.z + {1}.w)", "3.11.5.7",
+    ),
+    Opcode(
+        "DST", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
+        lambda a, b: (F(1), a[1] * b[1], a[2], b[3]),
+        "vec4(1.0, {0}.y * {1}.y, {0}.z, {1}.w)", "3.11.5.8",
+    ),
+    Opcode(
+        "EX2", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
+        np.exp2, "exp2({0})", "3.11.5.9",
+    ),
+    Opcode(
+        "FLR", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        np.floor, "floor({0})", "3.11.5.10",
+    ),
+    # The fraction of a tiny negative number rounds to 1, but the spec's range is [0, 1).
+    Opcode(
+        "FRC", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        lambda a: np.minimum(a - np.floor(a), _JUST_BELOW_1), "frc({0})", "3.11.5.11",
+        glsl_function=(
+            "frc(float a) { return a - floor(a) >= 1.0 ? 0.99999994 : a - floor(a); }"
+        ),
+    ),
+    Opcode(
+        "KIL", Shape.KILL_OP, Form.KILL, Cost.KILL,
+        lambda a: (a[0] < 0) | (a[1] < 0) | (a[2] < 0) | (a[3] < 0),
+        "any(lessThan({0}, vec4(0.0)))", "3.11.6.4", saturable=False,
+    ),
+    Opcode(
+        "LG2", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
+        np.log2, "log2({0})", "3.11.5.12",
+    ),
+    Opcode(
+        "LIT", Shape.VECTOR_OP, Form.VECTOR, Cost.ARITHMETIC,
+        _lit,
+        "vec4(1.0, {0}.x < 0.0 ? 0.0 : {0}.x, lit_specular({0}.x, {0}.y, {0}.w), 1.0)",
+        "3.11.5.13",
+        glsl_function=(
+            "lit_specular(float x, float y, float w) { "
+            "float e = clamp(w, -127.99999, 127.99999); "
+            "return x > 0.0 ? (e == 0.0 ? 1.0 : pow(max(y, 0.0), e)) : 0.0; }"
+        ),
+    ),
+    Opcode(
+        "LRP", Shape.TERNARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        lambda a, b, c: a * b + (F(1) - a) * c, "{0} * {1} + (1.0 - {0}) * {2}", "3.11.5.14",
     ),
     Opcode(
         "MAD", Shape.TERNARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
@@ -105,30 +215,89 @@ _ROWS = (
         glsl_contracted="fma({0}, {1}, {2})",
     ),
     Opcode(
-        "DP4", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
-        lambda a, b: (((a[0] * b[0] + a[1] * b[1]) + a[2] * b[2]) + a[3] * b[3],) * 4,
-        "vec4({0}.x * {1}.x + {0}.y * {1}.y + {0}.z * {1}.z + {0}.w * {1}.w)", "3.11.5.6",
+        "MAX", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        lambda a, b: _select(a > b, a, b), "larger({0}, {1})", "3.11.5.16",
+        glsl_function="larger(float a, float b) { return a > b ? a : b; }",
+    ),
+    Opcode(
+        "MIN", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        lambda a, b: _select(a > b, b, a), "smaller({0}, {1})", "3.11.5.17",
+        glsl_function="smaller(float a, float b) { return a > b ? b : a; }",
+    ),
+    Opcode(
+        "MOV", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        lambda a: a, "{0}", "3.11.5.18",
+    ),
+    Opcode(
+        "MUL", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        lambda a, b: a * b, "{0} * {1}", "3.11.5.19",
+    ),
+    # The power of a negative base is left open by the spec, and is NaN here as on hardware.
+    Opcode(
+        "POW", Shape.BINARY_SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
+        lambda a, b: _select(a < 0, F(np.nan), np.power(a, b)), "pow({0}, {1})", "3.11.5.20",
+    ),
+    Opcode(
+        "RCP", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
+        lambda a: F(1) / a, "1.0 / {0}", "3.11.5.21",
+    ),
+    Opcode(
+        "RSQ", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
+        lambda a: F(1) / np.sqrt(np.abs(a)), "inversesqrt(abs({0}))", "3.11.5.22",
+    ),
+    # z and w are undefined, and 0 here.
+    Opcode(
+        "SCS", Shape.SCALAR_OP, Form.VECTOR, Cost.ARITHMETIC,
+        lambda a: (np.cos(a[0]), np.sin(a[0]), F(0), F(0)),
+        "vec4(cos({0}.x), sin({0}.x), 0.0, 0.0)", "3.11.5.23",
+    ),
+    Opcode(
+        "SGE", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        lambda a, b: _select(a >= b, F(1), F(0)), "sge({0}, {1})", "3.11.5.24",
+        glsl_function="sge(float a, float b) { return a >= b ? 1.0 : 0.0; }",
+    ),
+    Opcode(
+        "SIN", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
+        np.sin, "sin({0})", "3.11.5.25",
+    ),
+    Opcode(
+        "SLT", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        lambda a, b: _select(a < b, F(1), F(0)), "slt({0}, {1})", "3.11.5.26",
+        glsl_function="slt(float a, float b) { return a < b ? 1.0 : 0.0; }",
+    ),
+    Opcode(
+        "SUB", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        lambda a, b: a - b, "{0} - {1}", "3.11.5.27",
+    ),
+    Opcode(
+        "SWZ", Shape.SWIZZLE_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        lambda a: a, "{0}", "3.11.5.28",
     ),
     Opcode(
         "TEX", Shape.SAMPLE_OP, Form.SAMPLE, Cost.LOOKUP,
-        None, "{0}", "3.11.6.1",
+        lambda a: (a[0], a[1], a[2], F(0)), "vec4({0}.xyz, 0.0)", "3.11.6.1",
+    ),
+    Opcode(
+        "TXB", Shape.SAMPLE_OP, Form.SAMPLE, Cost.LOOKUP,
+        lambda a: a, "{0}", "3.11.6.3",
+    ),
+    Opcode(
+        "TXP", Shape.SAMPLE_OP, Form.SAMPLE, Cost.LOOKUP,
+        lambda a: (a[0] / a[3], a[1] / a[3], a[2] / a[3], F(0)), "vec4({0}.xyz / {0}.w, 0.0)",
+        "3.11.6.2",
+    ),
+    Opcode(
+        "XPD", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
+        _xpd, "vec4({0}.yzx * {1}.zxy - {0}.zxy * {1}.yzx, 0.0)", "3.11.5.29",
     ),
 )  # fmt: skip
 
 OPCODES = {row.mnemonic: row for row in _ROWS}
 
-# Every opcode of the extension is reserved, whether or not it has a row yet (spec, "Program
-# Syntax": the list of reserved words).
-RESERVED_OPCODES = frozenset(
-    [
-        "ABS", "ADD", "CMP", "COS", "DP3", "DP4", "DPH", "DST", "EX2", "FLR", "FRC", "KIL", "LG2",
-        "LIT", "LRP", "MAD", "MAX", "MIN", "MOV", "MUL", "POW", "RCP", "RSQ", "SCS", "SGE", "SIN",
-        "SLT", "SUB", "SWZ", "TEX", "TXB", "TXP", "XPD",
-    ]
-)  # fmt: skip
+# What may not name a variable (spec, section 3.11.2).
 RESERVED_WORDS = (
     {"ALIAS", "ATTRIB", "END", "OPTION", "OUTPUT", "PARAM", "TEMP"}
     | {"fragment", "program", "result", "state", "texture"}
-    | RESERVED_OPCODES
-    | {f"{name}_SAT" for name in RESERVED_OPCODES - {"KIL"}}
+    | set(OPCODES)
+    | {f"{row.mnemonic}_SAT" for row in _ROWS if row.saturable}
 )

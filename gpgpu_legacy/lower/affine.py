@@ -206,7 +206,6 @@ class _Run:
     def evaluate(self, instruction: Instruction, component: int) -> Value:
         """The opcode's meaning on forms; what it cannot do to a form makes it unknown."""
         evaluate = OPCODES[instruction.mnemonic].evaluate
-        assert evaluate is not None
         sources = [self.fetch(src, component) for src in instruction.srcs]
         try:
             value = evaluate(*sources)
@@ -264,14 +263,16 @@ def _form(number: Number, domain: Domain) -> Value:
 
 def _planes(corners: tuple[NumberVec4, ...], domain: Domain) -> list[Value]:
     """A texture coordinate set as forms, from its values at the corners."""
-    origin, right, _, top = ([_form(n, domain) for n in corner] for corner in corners)
+    origin, right, far, top = ([_form(n, domain) for n in corner] for corner in corners)
     planes: list[Value] = []
-    for a, b, c in zip(origin, right, top, strict=True):
-        along, up = b - a, c - a
+    for a, b, c, d in zip(origin, right, far, top, strict=True):
+        along, up = b - a, d - a
         if not (isinstance(a, Linear) and isinstance(along, Linear) and isinstance(up, Linear)):
             planes.append(UNKNOWN)
         elif along.iteration or up.iteration:
             planes.append(UNKNOWN)  # a slope that changes from pass to pass is not affine
+        elif c != b + up:
+            planes.append(UNKNOWN)  # two triangles, each with a plane of its own
         else:
             x, y = along.constant / domain.width, up.constant / domain.height
             planes.append(_if_it_fits(Linear(a.constant, x, y, a.iteration, domain)))

@@ -10,7 +10,9 @@ from dataclasses import replace
 
 from gpgpu_legacy.plan.plan import (
     Affine,
+    AttributeCorners,
     ComputePass,
+    Corners,
     FragmentPass,
     Number,
     NumberVec4,
@@ -59,18 +61,28 @@ def at_iteration(each: Pass, iteration: int) -> Pass:
         texcoords=tuple(_texcoords(t, iteration) for t in each.texcoords),
         locals=tuple(_parameter(p, iteration) for p in each.locals),
         env=tuple(_parameter(p, iteration) for p in each.env),
+        attributes=tuple(_attribute(a, iteration) for a in each.attributes),
     )
 
 
 def _varies(each: FragmentPass) -> bool:
-    corners = (corner for t in each.texcoords for corner in t.corners)
+    sets = [t.corners for t in each.texcoords] + [a.corners for a in each.attributes]
+    corners = (corner for four in sets for corner in four)
     values = (p.value for p in each.locals + each.env)
     return any(isinstance(n, Affine) for vector in (*corners, *values) for n in vector)
 
 
 def _texcoords(texcoords: Texcoords, iteration: int) -> Texcoords:
-    a, b, c, d = (_vector(corner, iteration) for corner in texcoords.corners)
-    return Texcoords(texcoords.set, (a, b, c, d))
+    return Texcoords(texcoords.set, _corners(texcoords.corners, iteration))
+
+
+def _attribute(attribute: AttributeCorners, iteration: int) -> AttributeCorners:
+    return AttributeCorners(attribute.kind, _corners(attribute.corners, iteration))
+
+
+def _corners(corners: Corners, iteration: int) -> Corners:
+    a, b, c, d = (_vector(corner, iteration) for corner in corners)
+    return (a, b, c, d)
 
 
 def _parameter(parameter: ParameterValue, iteration: int) -> ParameterValue:

@@ -10,11 +10,11 @@ bottom row of GL's window. Rectangles are in texels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from gpgpu_legacy.isa.ir import Program, Vec4
+from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.plan.formats import Format
 
@@ -43,22 +43,37 @@ NumberVec4 = tuple[Number, Number, Number, Number]
 
 
 class TextureKind(Enum):
-    """How a texture is addressed.
+    """How a texture is addressed; those that programs look up are spelled as the text spells them.
 
-    RECT: unnormalised coordinates, one level, no repeat. BUFFER: not by a sampler but by a kernel,
-    as an array in which row follows row.
+    RECT: unnormalised coordinates, one level, no repeat. 1D, 2D, 3D and CUBE: normalised ones. A
+    plan draws into RECT and 2D textures. BUFFER: not by a sampler but by a kernel, as an array in
+    which row follows row.
     """
 
     RECT = "RECT"
+    T1D = "1D"
+    T2D = "2D"
+    T3D = "3D"
+    CUBE = "CUBE"
     BUFFER = "BUFFER"
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Width and height of a texture, in texels."""
+    """Width and height of a texture, in texels, and its layers.
+
+    depth: the slices of a 3D texture, 6 for a cube map's faces (+x, -x, +y, -y, +z, -z), else 1. In
+    transfers the layers lie one above the other: `rows` rows of texels in all.
+    """
 
     width: int
     height: int
+    depth: int = 1
+
+    @property
+    def rows(self) -> int:
+        """Rows of texels over all layers."""
+        return self.height * self.depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,23 +179,32 @@ class Output:
 
 
 class Filter(Enum):
-    """Texture filters."""
+    """Texture filters. There is one level: minified or magnified, biased or not, is the same."""
 
     NEAREST = "nearest"
+    LINEAR = "linear"
 
 
 class Wrap(Enum):
-    """What a coordinate outside the texture reads."""
+    """What a coordinate outside the texture reads (GL 1.5, section 3.8.7).
+
+    CLAMP clamps the coordinate to the texture, so that a linear filter at its edge takes half of
+    the border colour, (0, 0, 0, 0). A RECT texture does not repeat.
+    """
 
     CLAMP_TO_EDGE = "clamp-to-edge"
+    CLAMP = "clamp"
+    REPEAT = "repeat"
 
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
-    """How a lookup reads its texture."""
+    """How a lookup reads its texture; a wrap for each coordinate. Cube maps clamp to the edge."""
 
     filter: Filter = Filter.NEAREST
-    wrap: Wrap = Wrap.CLAMP_TO_EDGE
+    wrap_s: Wrap = Wrap.CLAMP_TO_EDGE
+    wrap_t: Wrap = Wrap.CLAMP_TO_EDGE
+    wrap_r: Wrap = Wrap.CLAMP_TO_EDGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,16 +216,45 @@ class Binding:
     sampler: Sampler = Sampler()
 
 
+Corners = tuple[NumberVec4, NumberVec4, NumberVec4, NumberVec4]
+"""Values at the corners of the target rectangle, in the order (0, 0), (W, 0), (W, H), (0, H)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Texcoords:
     """A texture coordinate set, by its values at the corners of the target rectangle.
 
-    The corners stand in the order (0, 0), (W, 0), (W, H), (0, H). The values must lie in a plane,
-    so that each coordinate is affine in the fragment's position.
+    Where they lie in a plane, each coordinate is affine in the fragment's position. Where they do
+    not, the rectangle is drawn as two triangles, split from (0, 0) to (W, H), each with its plane.
     """
 
     set: int
-    corners: tuple[NumberVec4, NumberVec4, NumberVec4, NumberVec4]
+    corners: Corners
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeCorners:
+    """A colour or the fog coordinate (its x), by its values at the corners, as Texcoords are."""
+
+    kind: AttributeKind
+    corners: Corners
+
+
+ATTRIBUTE_DEFAULTS: Mapping[AttributeKind, Vec4] = {
+    AttributeKind.COLOR: (1.0, 1.0, 1.0, 1.0),
+    AttributeKind.SECONDARY_COLOR: (0.0, 0.0, 0.0, 1.0),
+    AttributeKind.TEXCOORD: (0.0, 0.0, 0.0, 1.0),
+    AttributeKind.FOGCOORD: (0.0, 0.0, 0.0, 1.0),
+}
+"""What a program reads where a pass gives no value: GL's initial current values."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateValue:
+    """The value of a vector of GL state in a pass, by its canonical name (isa/state.py)."""
+
+    binding: str
+    value: Vec4
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +276,10 @@ class Blend(Enum):
 class FragmentPass:
     """One rectangle drawn: the program runs once for every fragment of `rect` in the target.
 
-    texcoords, locals, env: sets and parameters that are not given are (0, 0, 0, 1) and 0.
+    texcoords, attributes: those not given are ATTRIBUTE_DEFAULTS. locals, env: parameters not given
+    are 0. state: what is not given has GL's initial value.
+    also: further targets, for result.color[1] on, of the first one's size; ARB_draw_buffers.
+    A fragment that KIL discards writes to no target.
     """
 
     program: Program
@@ -234,6 +290,14 @@ class FragmentPass:
     locals: tuple[ParameterValue, ...] = ()
     env: tuple[ParameterValue, ...] = ()
     blend: Blend = Blend.NONE
+    attributes: tuple[AttributeCorners, ...] = ()
+    state: tuple[StateValue, ...] = ()
+    also: tuple[str, ...] = ()
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """All targets: of result.color[0], result.color[1] and so on."""
+        return (self.target, *self.also)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +364,12 @@ Pass = FragmentPass | CopyPass | ClearPass | ComputePass
 
 def written_by(each: Pass) -> tuple[str, ...]:
     """The textures that a pass writes to."""
-    return each.textures(written=True) if isinstance(each, ComputePass) else (each.target,)
+    match each:
+        case ComputePass():
+            return each.textures(written=True)
+        case FragmentPass():
+            return each.targets
+    return (each.target,)
 
 
 def read_by(each: Pass) -> tuple[str, ...]:
@@ -365,7 +434,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """A texture coordinate set over a rectangle: base + dx·x + dy·y, a vector each.
+    """An attribute over a rectangle: base + dx·x + dy·y, a vector each.
 
     x and y are the fragment's centre relative to the rectangle: 0.5, 1.5, …
     """
@@ -375,14 +444,41 @@ class Plane:
     dy: Vec4
 
 
-def plane(texcoords: Texcoords, rect: Rect) -> Plane:
-    """The plane through a set's corner values (an expanded one: no Affine left in it)."""
-    origin, right, _, top = texcoords.corners
+_PLANAR_TOLERANCE = 1e-6
+
+
+def is_planar(corners: Corners) -> bool:
+    """Whether corner values (expanded ones: no Affine left in them) lie in a plane."""
+    for a, b, c, d in zip(*(constant_vector(corner) for corner in corners), strict=True):
+        if abs(a + c - b - d) > _PLANAR_TOLERANCE * max(1.0, abs(a), abs(b), abs(c), abs(d)):
+            return False
+    return True
+
+
+def plane(corners: Corners, rect: Rect) -> Plane:
+    """The plane through expanded corner values that lie in one."""
+    origin, right, _, top = corners
     return Plane(
         constant_vector(origin),
         _slope(origin, right, rect.width),
         _slope(origin, top, rect.height),
     )
+
+
+def triangle_planes(corners: Corners, rect: Rect) -> tuple[Plane, Plane]:
+    """The planes of the triangles right of and above the diagonal from (0, 0) to (W, H).
+
+    Where the corner values lie in one plane, both are that plane. A fragment whose centre lies on
+    the diagonal, y·W = x·H, gets the same from both, and takes the first.
+    """
+    if is_planar(corners):
+        whole = plane(corners, rect)
+        return whole, whole
+    origin, right, far, top = corners
+    base = constant_vector(origin)
+    lower = Plane(base, _slope(origin, right, rect.width), _slope(right, far, rect.height))
+    upper = Plane(base, _slope(top, far, rect.width), _slope(origin, top, rect.height))
+    return lower, upper
 
 
 def _slope(start: NumberVec4, end: NumberVec4, length: int) -> Vec4:

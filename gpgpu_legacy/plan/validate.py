@@ -27,8 +27,6 @@ from gpgpu_legacy.plan.plan import (
     TextureKind,
 )
 
-_PLANAR_TOLERANCE = 1e-6
-
 
 def validate(plan: Plan) -> None:
     """Raise PlanError, in one line, at the first thing that no executor could carry out."""
@@ -131,7 +129,7 @@ class _Validator:
         for binding in each.bindings:
             self.read(binding.texture, "bound")
         for texcoords in each.texcoords:
-            self.planar(texcoords)
+            self.finite(texcoords)
         self.attributes(each.program)
         if each.blend is not each.blend.NONE:
             self.read(each.target, "blended with")
@@ -164,7 +162,7 @@ class _Validator:
                 "copy, or take turns"
             )
 
-    def planar(self, texcoords: Texcoords) -> None:
+    def finite(self, texcoords: Texcoords) -> None:
         for a, b, c, d in zip(*texcoords.corners, strict=True):
             assert not any(isinstance(v, Affine) for v in (a, b, c, d))
             assert isinstance(a, float | int) and isinstance(b, float | int)
@@ -172,11 +170,6 @@ class _Validator:
             if not all(map(isfinite, (a, b, c, d))):
                 raise self.fail(
                     f"a corner value of texture coordinate set {texcoords.set} is not finite"
-                )
-            if abs(a + c - b - d) > _PLANAR_TOLERANCE * max(1.0, abs(a), abs(b), abs(c), abs(d)):
-                raise self.fail(
-                    f"the corner values of texture coordinate set {texcoords.set} do not lie in a "
-                    "plane; a rectangle is drawn as two triangles, which would not meet"
                 )
 
     def attributes(self, program: Program) -> None:

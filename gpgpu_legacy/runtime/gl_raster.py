@@ -41,7 +41,6 @@ from gpgpu_legacy.plan.plan import (
     Pass,
     Plan,
     Rect,
-    Texcoords,
     Texture,
     plane,
 )
@@ -222,10 +221,10 @@ class _Session:
         for binding in each.bindings:
             self.textures[binding.texture].use(binding.unit)
             shader.set(f"texture{binding.unit}", "i", binding.unit)
-        given = {texcoords.set: texcoords for texcoords in each.texcoords}
+        given = {texcoords.set: texcoords.corners for texcoords in each.texcoords}
         for n in each.program.texcoord_sets:
             if shader.has(f"texcoord{n}_base"):
-                coefficients = plane(given.get(n) or Texcoords(n, _NO_TEXCOORDS), each.rect)
+                coefficients = plane(given.get(n, _NO_TEXCOORDS), each.rect)
                 shader.set_vector(f"texcoord{n}_base", coefficients.base)
                 shader.set_vector(f"texcoord{n}_dx", coefficients.dx)
                 shader.set_vector(f"texcoord{n}_dy", coefficients.dy)

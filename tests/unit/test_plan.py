@@ -141,7 +141,7 @@ def test_a_plane_goes_through_its_corners() -> None:
     """Corners (0, 0), (W, 0), (W, H), (0, H) of a 4×2 rectangle."""
     four = ((1.0, 0.0, 5.0, 2.0), (9.0, 0.0, 3.0, 2.0), (9.0, 8.0, 2.0, 2.0), (1.0, 8.0, 4.0, 2.0))
     expected = Plane((1.0, 0.0, 5.0, 2.0), (2.0, 0.0, -0.5, 0.0), (0.0, 4.0, -0.5, 0.0))
-    assert plane(Texcoords(0, four), Rect(3, 3, 4, 2)) == expected
+    assert plane(four, Rect(3, 3, 4, 2)) == expected
 
 
 # Validation --------------------------------------------------------------------------------------
