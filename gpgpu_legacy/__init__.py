@@ -1,6 +1,8 @@
-"""A historical GPGPU shader emulator: matrix products as GPUs did them from 2001 on.
+"""A historical GPGPU shader emulator: fragment programs, and matrix products, from 2001 on.
 
->>> from gpgpu_legacy import matmul
+>>> from gpgpu_legacy import matmul, run_program
+>>> run_program("!!ARBfp1.0 MUL result.color, fragment.position, 2; END", 2, 1)[0, 1]
+array([3., 1., 1., 2.], dtype=float32)
 >>> matmul([[1.0, 2.0]], [[3.0], [4.0]], method="hall-carr-hart-multi", executor="numpy")
 array([[11.]], dtype=float32)
 
@@ -21,12 +23,17 @@ if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.registry import methods as methods
     from gpgpu_legacy.asm.parser import assemble as assemble
     from gpgpu_legacy.asm.printer import disassemble as disassemble
+    from gpgpu_legacy.bench.programs import run_program as run_program
     from gpgpu_legacy.bench.run import Run as Run
     from gpgpu_legacy.bench.run import matmul as matmul
     from gpgpu_legacy.bench.run import run as run
+    from gpgpu_legacy.count.resources import resources as resources
     from gpgpu_legacy.count.traffic import Counts as Counts
     from gpgpu_legacy.count.traffic import count_plan as count_plan
+    from gpgpu_legacy.errors import AssemblyError as AssemblyError
     from gpgpu_legacy.errors import GpgpuLegacyError as GpgpuLegacyError
+    from gpgpu_legacy.hardware.check import check_program as check_program
+    from gpgpu_legacy.hardware.profile import find_profile as find_profile
     from gpgpu_legacy.isa.ir import Program as Program
     from gpgpu_legacy.plan.expand import expand as expand
     from gpgpu_legacy.plan.plan import Plan as Plan
@@ -36,6 +43,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Accumulate": "algorithms.method",
+    "AssemblyError": "errors",
     "Counts": "count.traffic",
     "GpgpuLegacyError": "errors",
     "Method": "algorithms.method",
@@ -45,15 +53,19 @@ _HOMES = {
     "Run": "bench.run",
     "Shape": "algorithms.method",
     "assemble": "asm.parser",
+    "check_program": "hardware.check",
     "count_plan": "count.traffic",
     "disassemble": "asm.printer",
     "executors": "runtime.executor",
     "expand": "plan.expand",
     "find_executor": "runtime.executor",
     "find_method": "algorithms.registry",
+    "find_profile": "hardware.profile",
     "matmul": "bench.run",
     "methods": "algorithms.registry",
+    "resources": "count.resources",
     "run": "bench.run",
+    "run_program": "bench.programs",
     "validate": "plan.validate",
 }
 

@@ -1,11 +1,14 @@
 """Plans made by hand for tests: a few textures filled with arrays, some steps, one texture shown.
 
-Arrays of texels are (height, width, channels) float32, row 0 first.
+Arrays of texels are (rows, width, channels) float32, row 0 first; the layers of a texture that has
+several lie one above the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +17,7 @@ from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.isa.ir import Program, Vec4
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, Format
 from gpgpu_legacy.plan.plan import (
+    AttributeCorners,
     Binding,
     Blend,
     Extent,
@@ -27,6 +31,8 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     Rect,
     Region,
+    Sampler,
+    StateValue,
     Step,
     Texcoords,
     Texture,
@@ -38,6 +44,25 @@ from gpgpu_legacy.runtime.executor import Executor, Machine, find_executor
 F32 = NDArray[np.float32]
 ZERO = (0.0, 0.0, 0.0, 0.0)
 EXACT = Machine(exact=True)
+
+
+@dataclass(frozen=True)
+class Image:
+    """Texels for a texture image unit, and how they are looked up.
+
+    depth: the number of layers. format: if it is not r32f or rgba32f by the number of channels.
+    """
+
+    texels: F32
+    kind: TextureKind = TextureKind.RECT
+    depth: int = 1
+    sampler: Sampler = Sampler()  # noqa: RUF009 - frozen
+    format: Format | None = None
+
+    def texture(self, name: str) -> Texture:
+        rows, width, _ = self.texels.shape
+        extent = Extent(width, rows // self.depth, self.depth)
+        return Texture(name, self.kind, extent, self.format or format_of(self.texels), ZERO)
 
 
 def program(*lines: str, temporaries: str = "TEMP R0, R1, R2, R3;") -> Program:
@@ -88,94 +113,129 @@ def unstacked(matrix: F32, channels: int) -> F32:
 def show(
     steps: Sequence[Step],
     target: Texture,
-    given: Mapping[str, F32] | None = None,
+    given: Mapping[str, F32 | Image] | None = None,
     others: Sequence[Texture] = (),
     formats: Mapping[str, Format] | None = None,
+    *,
+    also: Sequence[Texture] = (),
 ) -> Plan:
-    """A validated plan of these steps that shows all of `target`.
+    """A validated plan of these steps that shows all of `target`, and of the textures in `also`.
 
     given: textures by name that are filled with texels first; others: textures that are not.
     formats: of the given ones, where it is not r32f or rgba32f by the number of channels.
     """
-    loaded = {
-        name: texture(
-            name, texels.shape[1], texels.shape[0], (formats or {}).get(name, format_of(texels))
-        )
-        for name, texels in (given or {}).items()
-    }
-    textures = [*loaded.values(), *others]
-    if target.name not in loaded:
-        textures.append(target)
+    images = {name: _image(each) for name, each in (given or {}).items()}
+    loaded = {name: image.texture(name) for name, image in images.items()}
+    for name, texel_format in (formats or {}).items():
+        loaded[name] = replace(loaded[name], format=texel_format)
+    shown = (target, *also)
+    textures = [*loaded.values(), *others, *(each for each in shown if each.name not in loaded)]
     matrices = {name: _matrix(name, each) for name, each in loaded.items()}
     plan = Plan(
         "made for a test",
         tuple(matrices.values()),
-        (_matrix("result", target),),
+        tuple(_matrix(_result(n), each) for n, each in enumerate(shown)),
         tuple(textures),
         tuple(Input(name, *_transfer(loaded[name])) for name in loaded),
         tuple(steps),
-        (Output("result", *_transfer(target)),),
+        tuple(Output(_result(n), *_transfer(each)) for n, each in enumerate(shown)),
     )
     validate(plan)
     return plan
 
 
+def _image(given: F32 | Image) -> Image:
+    return given if isinstance(given, Image) else Image(given)
+
+
+def _result(number: int) -> str:
+    return f"result{number or ''}"
+
+
 def _matrix(name: str, each: Texture) -> Matrix:
-    return Matrix(name, each.format.channels * each.extent.height, each.extent.width)
+    return Matrix(name, each.format.channels * each.extent.rows, each.extent.width)
 
 
 def _transfer(each: Texture) -> tuple[Region, str, Rect, Packing]:
-    width, height, channels = each.extent.width, each.extent.height, each.format.channels
-    packing = Packing(tuple((c * height, 0) for c in range(channels)))
-    region = Region(0, 0, channels * height, width)
-    return region, each.name, Rect(0, 0, width, height), packing
+    width, rows, channels = each.extent.width, each.extent.rows, each.format.channels
+    packing = Packing(tuple((c * rows, 0) for c in range(channels)))
+    region = Region(0, 0, channels * rows, width)
+    return region, each.name, Rect(0, 0, width, rows), packing
+
+
+def carry_out_all(
+    plan: Plan,
+    given: Mapping[str, F32 | Image] | None = None,
+    executor: Executor | None = None,
+    machine: Machine = EXACT,
+) -> list[F32]:
+    """The texels of each texture that the plan shows: (rows, width, channels)."""
+    operands = {name: stacked(_image(each).texels) for name, each in (given or {}).items()}
+    outputs = (executor or find_executor("numpy")).run(plan, operands, machine).outputs
+    return [
+        unstacked(outputs[each.matrix], plan.texture(each.texture).format.channels)
+        for each in plan.outputs
+    ]
 
 
 def carry_out(
-    plan: Plan, given: Mapping[str, F32] | None = None, executor: Executor | None = None
+    plan: Plan, given: Mapping[str, F32 | Image] | None = None, executor: Executor | None = None
 ) -> F32:
-    """The texels that the plan shows: (height, width, channels)."""
-    machine = executor or find_executor("numpy")
-    operands = {name: stacked(texels) for name, texels in (given or {}).items()}
-    matrix = machine.run(plan, operands, EXACT).outputs["result"]
-    return unstacked(matrix, plan.texture(plan.outputs[0].texture).format.channels)
+    """The texels of the first texture that the plan shows."""
+    return carry_out_all(plan, given, executor)[0]
+
+
+def draw_all(
+    text: Program,
+    size: tuple[int, int] = (4, 3),
+    *,
+    rect: Rect | None = None,
+    textures: Mapping[int, F32 | Image] | None = None,
+    formats: Mapping[int, Format] | None = None,
+    texcoords: Sequence[Texcoords] = (),
+    attributes: Sequence[AttributeCorners] = (),
+    state: Mapping[str, Vec4] | None = None,
+    local: Mapping[int, Vec4] | None = None,
+    env: Mapping[int, Vec4] | None = None,
+    targets: Sequence[Format] = (RGBA32F,),
+    initial: Vec4 = ZERO,
+    blend: Blend = Blend.NONE,
+    executor: Executor | None = None,
+    machine: Machine = EXACT,
+) -> list[F32]:
+    """One pass drawn to textures of that size (width, height), one a format, as texels."""
+    width, height = size
+    given = {f"T{unit}": _image(each) for unit, each in (textures or {}).items()}
+    target, *also = (
+        texture(f"target{n or ''}", width, height, each, initial) for n, each in enumerate(targets)
+    )
+    each = FragmentPass(
+        text,
+        tuple(Binding(unit, f"T{unit}", given[f"T{unit}"].sampler) for unit in textures or {}),
+        target.name,
+        rect or Rect(0, 0, width, height),
+        tuple(texcoords),
+        parameters(local or {}),
+        parameters(env or {}),
+        blend,
+        tuple(attributes),
+        tuple(StateValue(binding, value) for binding, value in (state or {}).items()),
+        tuple(each.name for each in also),
+    )
+    by_name = {f"T{unit}": each for unit, each in (formats or {}).items()}
+    plan = show([each], target, given, formats=by_name, also=also)
+    return carry_out_all(plan, given, executor, machine)
 
 
 def draw(
     text: Program,
     size: tuple[int, int] = (4, 3),
     *,
-    rect: Rect | None = None,
-    textures: Mapping[int, F32] | None = None,
-    formats: Mapping[int, Format] | None = None,
-    texcoords: Sequence[Texcoords] = (),
-    local: Mapping[int, Vec4] | None = None,
-    env: Mapping[int, Vec4] | None = None,
     target: Format = RGBA32F,
-    initial: Vec4 = ZERO,
-    blend: Blend = Blend.NONE,
-    executor: Executor | None = None,
+    **given: Any,
 ) -> F32:
-    """One pass drawn to a texture of that size (width, height), as texels."""
-    width, height = size
-    given = {f"T{unit}": texels for unit, texels in (textures or {}).items()}
-    each = FragmentPass(
-        text,
-        tuple(Binding(unit, f"T{unit}") for unit in textures or {}),
-        "target",
-        rect or Rect(0, 0, width, height),
-        tuple(texcoords),
-        parameters(local or {}),
-        parameters(env or {}),
-        blend,
-    )
-    plan = show(
-        [each],
-        texture("target", width, height, target, initial),
-        given,
-        formats={f"T{unit}": each for unit, each in (formats or {}).items()},
-    )
-    return carry_out(plan, given, executor)
+    """One pass drawn to one texture, as texels; everything else as draw_all has it."""
+    return draw_all(text, size, targets=(target,), **given)[0]
 
 
 def assert_same_bits(found: F32, expected: F32) -> None:

@@ -16,7 +16,16 @@ BLOCKS = (1, 2, 4, 8, 16, 32)
 """Block sizes: Table 2 has 1 to 16; 32×32 threads are what today's devices allow."""
 
 _PAPER = "Dobravec & Bulić 2017"
-_REFUSES = frozenset({"accumulate", "as_printed", "transpose_a", "transpose_b", "largest_texture"})
+_REFUSES = frozenset(
+    {
+        "accumulate",
+        "as_printed",
+        "transpose_a",
+        "transpose_b",
+        "largest_texture",
+        "coordinates_first",
+    }
+)
 
 
 def _build_host(shape: Shape, options: Options) -> Plan:

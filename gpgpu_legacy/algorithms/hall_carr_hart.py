@@ -28,6 +28,7 @@ from gpgpu_legacy.algorithms.tiles import (
     step_of_both,
     whole,
 )
+from gpgpu_legacy.asm.shaders import load_program
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.plan.plan import (
     Affine,
@@ -45,6 +46,22 @@ from gpgpu_legacy.plan.plan import (
 )
 
 DEFAULT_BLOCK = 32  # "For our tests we have chosen b = 32" (Section 3)
+
+
+def load_listing(name: str, options: Options, **more: bool) -> Program:
+    """A listing's program, `single` or `multi`: as printed, or with coordinates computed first."""
+    assert options.block is not None and options.accumulate is not None
+    folder, accumulate = "hall_carr_hart_2003", options.accumulate.value
+    if options.coordinates_first is None:
+        path = f"{folder}/{name}.fp.j2"
+        return load_program(path, block=options.block, accumulate=accumulate, **more)
+    return load_program(
+        f"{folder}/{name}_coordinates_first.fp.j2",
+        block=options.block,
+        accumulate=accumulate,
+        group=options.coordinates_first,
+        **more,
+    )
 
 
 def build(name: str, program: Program, layout: Layout, shape: Shape, options: Options) -> Plan:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.hall_carr_hart import DEFAULT_BLOCK, build
+from gpgpu_legacy.algorithms.hall_carr_hart import DEFAULT_BLOCK, build, load_listing
 from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
 from gpgpu_legacy.algorithms.tiles import Layout
-from gpgpu_legacy.asm.shaders import load_program
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Plan
 
 
 def _build(shape: Shape, options: Options) -> Plan:
-    assert options.block is not None and options.accumulate is not None
-    program = load_program(
-        "hall_carr_hart_2003/multi.fp.j2",
-        block=options.block,
-        accumulate=options.accumulate.value,
-        transpose_a=options.transpose_a,
-        transpose_b=options.transpose_b,
+    assert options.block is not None
+    program = load_listing(
+        "multi", options, transpose_a=options.transpose_a, transpose_b=options.transpose_b
     )
     return build(METHOD.name, program, Layout(2, options.block, RGBA32F, options), shape, options)
 

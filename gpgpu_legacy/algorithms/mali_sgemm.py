@@ -57,7 +57,9 @@ METHOD = Method(
     lacked="shared memory of its own on the chip, so nothing is staged; registers are vectors",
     defaults=Options(texture_format=R32F.name),
     build=_build,
-    refuses=frozenset({"block", "accumulate", "transpose_a", "transpose_b", "as_printed"})
+    refuses=frozenset(
+        {"block", "accumulate", "transpose_a", "transpose_b", "as_printed", "coordinates_first"}
+    )
     | {"dynamic", "largest_texture"},
     scales=True,
 )

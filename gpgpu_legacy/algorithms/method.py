@@ -51,6 +51,8 @@ class Options:
     dynamic: shared arrays are one-dimensional, as where their size is known only at the launch.
     alpha, beta, adds: the result is alpha·AB, plus beta·C where `adds` says that a C is given. C is
     read even where beta is 0, so that a NaN in it shows; BLAS would not read it.
+    coordinates_first: how many steps' coordinates a program computes before it looks up, so that it
+    takes few texture indirections; None for the order as it is printed.
     """
 
     block: int | None = None
@@ -64,6 +66,7 @@ class Options:
     alpha: float = 1.0
     beta: float = 0.0
     adds: bool = False
+    coordinates_first: int | None = None
 
     @property
     def scales(self) -> bool:
@@ -114,6 +117,11 @@ class Method:
     def _check(self, options: Options) -> None:
         if options.block is not None and options.block < 1:
             raise InputError(f"the block is {options.block}; it must be at least 1")
+        if options.coordinates_first is not None and options.coordinates_first < 1:
+            raise InputError(
+                f"coordinates of {options.coordinates_first} steps are to be computed first; "
+                "it must be at least 1"
+            )
         if self.blocks and options.block not in self.blocks:
             known_blocks = ", ".join(map(str, self.blocks))
             raise InputError(f"{self.name} has no block of {options.block}; take {known_blocks}")

@@ -51,6 +51,15 @@ METHOD = Method(
     lacked="nothing that this method needs: OpenGL 4.3 brought shared memory and barriers",
     defaults=Options(texture_format=R32F.name),
     build=_build,
-    refuses=frozenset({"block", "accumulate", "transpose_a", "transpose_b", "largest_texture"})
+    refuses=frozenset(
+        {
+            "block",
+            "accumulate",
+            "transpose_a",
+            "transpose_b",
+            "largest_texture",
+            "coordinates_first",
+        }
+    )
     | {"dynamic"},
 )

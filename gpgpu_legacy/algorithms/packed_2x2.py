@@ -64,6 +64,6 @@ METHOD = Method(
     defaults=Options(texture_format=RGBA32F.name),
     build=_build,
     aliases=("tfjs-packed",),
-    refuses=frozenset({"block", "accumulate", "as_printed", "dynamic"}),
+    refuses=frozenset({"block", "accumulate", "as_printed", "dynamic", "coordinates_first"}),
     formats=(RGBA32F.name,),
 )

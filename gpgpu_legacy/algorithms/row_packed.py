@@ -116,7 +116,15 @@ METHOD = Method(
     build=_build,
     aliases=("weblas",),
     refuses=frozenset(
-        {"block", "accumulate", "as_printed", "dynamic", "transpose_a", "transpose_b"}
+        {
+            "block",
+            "accumulate",
+            "as_printed",
+            "dynamic",
+            "transpose_a",
+            "transpose_b",
+            "coordinates_first",
+        }
     ),
     formats=(RGBA32F.name,),
 )

@@ -27,8 +27,13 @@ _LETTERS = dict(zip(Selector, COMPONENTS + "01", strict=True))
 
 
 def disassemble(program: Program) -> str:
-    """The program's text: declarations first, xyzw letters, one instruction a line."""
+    """The program's text: options and declarations first, xyzw letters, one instruction a line.
+
+    State has its full names; an OUTPUT and an ALIAS leave what they stood for.
+    """
     lines = [HEADER]
+    lines += [f"OPTION {option};" for option in program.options]
+    lines += [f"ATTRIB {a.name} = {_attribute(a.attribute)};" for a in program.attributes]
     lines += [_declaration(d) for d in program.parameters]
     if program.temporaries:
         lines.append(f"TEMP {', '.join(program.temporaries)};")
@@ -46,7 +51,7 @@ def _declaration(declaration: ParameterDeclaration) -> str:
 def _binding(parameter: Parameter) -> str:
     if parameter.space is ParameterSpace.CONSTANT:
         return "{" + ", ".join(_number(v) for v in parameter.value) + "}"
-    return f"{parameter.space.value}[{parameter.index}]"
+    return parameter.binding or f"{parameter.space.value}[{parameter.index}]"
 
 
 def _number(value: float) -> str:
@@ -83,12 +88,20 @@ def print_instruction(instruction: Instruction) -> str:
 
 def _destination(dst: Dst) -> str:
     register = dst.register
-    name = (
-        f"result.{register.kind.value}" if isinstance(register, ResultRegister) else register.name
-    )
+    name = _result(register) if isinstance(register, ResultRegister) else register.name
     if all(dst.mask):
         return name
     return f"{name}.{''.join(COMPONENTS[c] for c in dst.components)}"
+
+
+def _result(register: ResultRegister) -> str:
+    """Colour 0 goes without its index, which only OPTION ARB_draw_buffers would allow."""
+    return f"result.{register.kind.value}{f'[{register.index}]' if register.index else ''}"
+
+
+def _attribute(attribute: Attribute) -> str:
+    index = f"[{attribute.index}]" if attribute.kind is AttributeKind.TEXCOORD else ""
+    return f"fragment.{attribute.kind.value}{index}"
 
 
 def _register(src: Src) -> str:
@@ -96,8 +109,7 @@ def _register(src: Src) -> str:
     if isinstance(register, Temporary):
         return register.name
     if isinstance(register, Attribute):
-        index = f"[{register.index}]" if register.kind is AttributeKind.TEXCOORD else ""
-        return f"fragment.{register.kind.value}{index}"
+        return _attribute(register)
     return register.name or _binding(register)
 
 

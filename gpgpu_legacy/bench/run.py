@@ -15,6 +15,7 @@ from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.plan.formats import FORMATS, Numeric
 from gpgpu_legacy.plan.plan import LARGEST_TEXTURE, Pass, Plan
 from gpgpu_legacy.runtime.executor import Machine, Observer, Timings, find_executor
@@ -43,6 +44,7 @@ class Run:
     counts: Counts
     plan: Plan = field(repr=False)
     operands: tuple[F32, ...] = field(repr=False)
+    arithmetic: str = FP32.name
 
     @property
     def gflops(self) -> float | None:
@@ -86,6 +88,7 @@ class Run:
             "block": self.options.block,
             "accumulate": self.options.accumulate.value if self.options.accumulate else None,
             "texture_format": self.options.texture_format,
+            "arithmetic": self.arithmetic,
             "executor": self.executor,
             "device": self.device,
             "max_relative_error": error if np.isfinite(error) else None,
@@ -108,6 +111,7 @@ def matmul(
     alpha: float = 1.0,
     beta: float = 0.0,
     executor: str = "auto",
+    arithmetic: str = FP32.name,
     **choices: Any,
 ) -> F32:
     """The product of two matrices by a method of the time; with the others, α·AB + β·C.
@@ -115,11 +119,23 @@ def matmul(
     a, b: (m, l) and (l, n), real; computed on as float32. With `transpose_a` or `transpose_b` the
     operand is given transposed, and the product is of its transpose.
     c: (m, n). It is read even where beta is 0, so that a NaN in it shows; BLAS would not read it.
+    arithmetic: what every operation is rounded to: fp32, or fp24, fp16, fx12, rc9, which the
+    `auto` executor leaves to numpy.
     choices: `block`, `accumulate`, `texture_format`, `transpose_a`, `transpose_b`, `as_printed`,
-    `largest_texture`, `dynamic`; see Options.
+    `largest_texture`, `dynamic`, `coordinates_first`; see Options.
     Returns (m, n) float32. Raises InputError for what does not fit.
     """
-    return run(a, b, method, c=c, alpha=alpha, beta=beta, executor=executor, **choices).product
+    return run(
+        a,
+        b,
+        method,
+        c=c,
+        alpha=alpha,
+        beta=beta,
+        executor=executor,
+        arithmetic=arithmetic,
+        **choices,
+    ).product
 
 
 def run(
@@ -138,15 +154,17 @@ def run(
     as_printed: bool = False,
     largest_texture: int = LARGEST_TEXTURE,
     dynamic: bool = False,
+    coordinates_first: int | None = None,
     executor: str = "auto",
     repeat: int = 1,
     exact: bool = False,
+    arithmetic: str = FP32.name,
     observer: Observer | None = None,
     progress: Callable[[], None] | None = None,
 ) -> Run:
     """Run a product and keep everything that is known of it.
 
-    a, b, c, and the options up to `dynamic`: as for matmul.
+    a, b, c, arithmetic, and the options up to `coordinates_first`: as for matmul.
     repeat: how often it is run for the medians of its times (after one unmeasured run where it is
     more than once). exact: no multiply-add is contracted. observer: called after each pass of the
     last run. progress: called after each pass of every run.
@@ -160,6 +178,7 @@ def run(
         as_printed=as_printed,
         largest_texture=largest_texture,
         dynamic=dynamic,
+        coordinates_first=coordinates_first,
         alpha=alpha,
         beta=beta,
         adds=c is not None,
@@ -172,6 +191,7 @@ def run(
         executor,
         repeat,
         exact=exact,
+        arithmetic=arithmetic,
         observer=observer,
         progress=progress,
     )
@@ -185,6 +205,7 @@ def run_method(
     repeat: int = 1,
     *,
     exact: bool = False,
+    arithmetic: str = FP32.name,
     observer: Observer | None = None,
     progress: Callable[[], None] | None = None,
 ) -> Run:
@@ -201,14 +222,16 @@ def run_method(
     columns = b.T if chosen.transpose_b else b
     shape = product_shape(checked, chosen)
     plan = method.plan(shape, chosen)
-    machine = find_executor(executor, plan)
+    numbers = find_arithmetic(arithmetic)
+    by_default = executor == "auto" and numbers.rounds
+    machine = find_executor("numpy" if by_default else executor, plan)
     results = []
     warm_up = 1 if repeat > 1 else 0
     given = dict(zip(("A", "B", "C0"), checked, strict=False))
     for number in range(repeat + warm_up):
         last = number == repeat + warm_up - 1
         watch = _observers(observer if last else None, progress)
-        results.append(machine.run(plan, given, Machine(exact), watch))
+        results.append(machine.run(plan, given, Machine(exact, numbers), watch))
     timings = [result.timings for result in results[warm_up:]]
     return Run(
         method=method.name,
@@ -225,7 +248,15 @@ def run_method(
         counts=count_plan(plan),
         plan=plan,
         operands=(rows, columns, *added),
+        arithmetic=numbers.name,
     )
+
+
+def find_arithmetic(name: str) -> Arithmetic:
+    """The arithmetic of that name; InputError where there is none."""
+    if name not in ARITHMETICS:
+        raise InputError(f"there is no arithmetic {name!r}; choose from {', '.join(ARITHMETICS)}")
+    return ARITHMETICS[name]
 
 
 def product_shape(operands: tuple[F32, ...], options: Options) -> Shape:

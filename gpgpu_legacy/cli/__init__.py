@@ -6,11 +6,11 @@ import sys
 
 import typer
 
-from gpgpu_legacy.cli import products
+from gpgpu_legacy.cli import chips, precision, products, programs
 from gpgpu_legacy.cli.shared import app
 from gpgpu_legacy.errors import GpgpuLegacyError
 
-__all__ = ["app", "main", "products"]
+__all__ = ["app", "chips", "main", "precision", "products", "programs"]
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -19,11 +20,15 @@ from gpgpu_legacy.papers import paper_ids
 from gpgpu_legacy.plan.plan import LARGEST_TEXTURE
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from gpgpu_legacy.bench.run import Run
     from gpgpu_legacy.papers.schema import Paper
     from gpgpu_legacy.report.render import Grid
 
+from gpgpu_legacy.cli.chips import ask_chip
 from gpgpu_legacy.cli.shared import (
+    ARITHMETICS,
     AccumulateBy,
     AsPrinted,
     Block,
@@ -45,7 +50,14 @@ from gpgpu_legacy.cli.shared import (
     shape_of,
 )
 
+Matrices = tuple["ArrayLike", ...]
+
 DEFAULT_SIZE = 256
+ArithmeticName = Annotated[
+    str,
+    typer.Option("--arithmetic", help=f"Every operation rounded: {ARITHMETICS}."),
+]
+
 TABLE_SIZE, TABLE_BLOCK = 1024, 32  # what the paper's Section 5.3 works out
 BUDGET_S = 60.0
 
@@ -112,6 +124,7 @@ def run(
     executor: ExecutorName = "auto",
     repeat: Annotated[int, typer.Option(help="Runs to take the median times of.")] = 1,
     exact: Annotated[bool, typer.Option(help="Contract no multiply-add.")] = False,
+    arithmetic: ArithmeticName = "fp32",
     check: Annotated[bool, typer.Option(help="Compare with float64.")] = True,
     dump: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write the plan, the programs, the GLSL.")
@@ -119,6 +132,15 @@ def run(
     follow: Annotated[
         str | None, typer.Option(metavar="I,J", help="Print element I,J of C through every pass.")
     ] = None,
+    coordinates_first: Annotated[
+        int | None,
+        typer.Option(metavar="STEPS", help="Coordinates of so many steps before their lookups."),
+    ] = None,
+    chip: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Refuse what that chip could not have run."),
+    ] = None,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Run it, whatever the chip.")] = False,
     sdk_example: Annotated[
         bool, typer.Option("--sdk-example", help="mali-sgemm: the SDK's printed 4×4 example.")
     ] = False,
@@ -146,6 +168,7 @@ def run(
         alpha=alpha,
         beta=beta,
         adds=c is not None or (a is None and beta != 0.0),
+        coordinates_first=coordinates_first,
     )
     chosen = find_method(method).options(options)
     write = matrix_writer(output) if output else None
@@ -160,14 +183,17 @@ def run(
         raise InputError("C is given but neither A nor B; give all three, or none for random ones")
     else:
         operands = random_operands(shape_of(size, shape, DEFAULT_SIZE), chosen, seed)
-    plan = find_method(method).plan(product_shape(operands, chosen), chosen)
+    wanted = product_shape(operands, chosen)
+    plan = find_method(method).plan(wanted, chosen)
+    if chip is not None:
+        ask_chip(plan, chip, find_method(method), wanted, chosen, anyway=anyway)
     follower = Follower(plan, *_element(follow)) if follow else None
     runs = repeat + (repeat > 1)
     passes = sum(times for times, _ in plan.weighted_passes())
     with progress_bar(f"{method}, passes", runs * passes, quiet=quiet) as step:
         result = run_method(
-            method, options, operands, executor, repeat,
-            exact=exact, observer=follower, progress=step and partial(step, ""),
+            method, options, operands, executor, repeat, exact=exact, arithmetic=arithmetic,
+            observer=follower, progress=step and partial(step, ""),
         )  # fmt: skip
     if write is not None:
         write(result.product)
@@ -233,6 +259,8 @@ def _print_run(result: Run, *, check: bool) -> None:
         if value is not None
     ]
     row("method", f"{result.method} ({', '.join(options)})")
+    if result.arithmetic != "fp32":
+        row("arithmetic", result.arithmetic)
     row("product", f"{shape.m}×{shape.l} by {shape.l}×{shape.n}")
     row("executor", f"{result.executor} on {result.device}")
     rate = f", {result.gflops:.4g} GFLOPS" if result.gflops else ""
@@ -393,13 +421,16 @@ class FigureName(Enum):
     """The figures there are."""
 
     FIGURE_2 = "figure-2"
+    MULTICHANNEL = "multichannel"
 
 
 @app.command()
 def figure(
     name: Annotated[FigureName, typer.Argument(help="Which one.")] = FigureName.FIGURE_2,
-    a: Annotated[Path | None, typer.Argument(help="A, up to 16×16.")] = None,
-    b: Annotated[Path | None, typer.Argument(help="B; the paper's demonstration without.")] = None,
+    a: Annotated[
+        Path | None, typer.Argument(help="A, up to 16×16; to 8×8 for multichannel.")
+    ] = None,
+    b: Annotated[Path | None, typer.Argument(help="B; a demonstration's own without.")] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The .png to write.")
     ] = None,
@@ -411,13 +442,16 @@ def figure(
     transpose_b: TransposeB = False,
     as_printed: AsPrinted = False,
     executor: ExecutorName = "auto",
-    animate: Annotated[bool, typer.Option(help="A .gif of the passes instead.")] = False,
+    animate: Annotated[
+        bool, typer.Option(help="A .gif of the passes instead; for multichannel, of the fragments.")
+    ] = False,
 ) -> None:
-    """Draw Figure 2 of Hall, Carr & Hart 2003 from the framebuffers of a run."""
-    from gpgpu_legacy.bench.run import check_operands
-    from gpgpu_legacy.report import figures
-    from gpgpu_legacy.report.files import check_folder, read_matrix
-    from gpgpu_legacy.runtime.executor import find_executor
+    """Draw a figure from a run: Figure 2 of Hall, Carr & Hart 2003, or the multichannel swizzles.
+
+    figure-2 shows larson-mcallister pass by pass, multichannel what one fragment of
+    hall-carr-hart-multi looks up, swizzles, multiplies and adds: equations (8) to (11).
+    """
+    from gpgpu_legacy.report.files import check_folder
 
     suffix = ".gif" if animate else ".png"
     path = output or Path(f"{name.value}{suffix}")
@@ -432,23 +466,76 @@ def figure(
         transpose_b=transpose_b,
         as_printed=as_printed,
     )
-    chosen = find_method("larson-mcallister").options(options)
-    if a is not None and b is not None:
-        if size is not None or shape is not None:
-            raise InputError("the matrices have their sizes; leave --size and --shape out")
-        operands = check_operands((read_matrix(a), read_matrix(b)), chosen)
-    elif size is not None or shape is not None:
-        operands = figures.random_demonstration(shape_of(size, shape, 4), chosen, seed)
-    else:
-        demonstrated = (figures.DEMONSTRATION_A, figures.DEMONSTRATION_B)
-        operands = check_operands(demonstrated, chosen)
-    drawn_a, drawn_b = operands
-    demonstration = figures.demonstrate(find_executor(executor), drawn_a, drawn_b, chosen)
+    files = (a, b) if a is not None and b is not None else None
+    if files and (size is not None or shape is not None):
+        raise InputError("the matrices have their sizes; leave --size and --shape out")
+    asked = None if size is None and shape is None else shape_of(size, shape, 4)
+    _FIGURES[name](_Picture(options, files, asked, seed, executor), path, animate)
+    print(f"wrote {path}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Picture:
+    """What a figure is drawn of. files: A and B; shape: of random ones; neither: our own."""
+
+    options: Options
+    files: tuple[Path, Path] | None
+    shape: Shape | None
+    seed: int
+    executor: str
+
+    def operands(self, own: Matrices, random: Callable[[Shape, int], Matrices]) -> Matrices:
+        """The matrices to draw: from the files, or random ones, or else a figure's own."""
+        from gpgpu_legacy.report.files import read_matrix
+
+        if self.files is not None:
+            return tuple(read_matrix(file) for file in self.files)
+        return own if self.shape is None else random(self.shape, self.seed)
+
+
+def _draw_figure_2(picture: _Picture, path: Path, animate: bool) -> None:
+    from gpgpu_legacy.bench.run import check_operands
+    from gpgpu_legacy.report import figures
+    from gpgpu_legacy.runtime.executor import find_executor
+
+    chosen = find_method("larson-mcallister").options(picture.options)
+    given = picture.operands(
+        (figures.DEMONSTRATION_A, figures.DEMONSTRATION_B),
+        lambda shape, seed: figures.random_demonstration(shape, chosen, seed),
+    )
+    a, b = check_operands(given, chosen)
+    demonstration = figures.demonstrate(find_executor(picture.executor), a, b, chosen)
     if animate:
         figures.animate_figure_2(demonstration, path)
     else:
         figures.save_png(figures.draw_figure_2(demonstration), path)
-    print(f"wrote {path}")
+
+
+def _draw_multichannel(picture: _Picture, path: Path, animate: bool) -> None:
+    from gpgpu_legacy.bench.run import check_operands
+    from gpgpu_legacy.report import multichannel
+    from gpgpu_legacy.report.figures import save_png
+    from gpgpu_legacy.runtime.executor import find_executor
+
+    if picture.options.transpose_a or picture.options.transpose_b:
+        raise InputError("the picture shows equation (10), which transposes nothing; give A and B")
+    chosen = find_method("hall-carr-hart-multi").options(picture.options)
+    given = picture.operands(
+        (multichannel.DEMONSTRATION_X, multichannel.DEMONSTRATION_Y),
+        multichannel.random_demonstration,
+    )
+    x, y = check_operands(given, chosen)
+    demonstration = multichannel.demonstrate(find_executor(picture.executor), x, y)
+    if animate:
+        multichannel.animate_multichannel(demonstration, path)
+    else:
+        save_png(multichannel.draw_multichannel(demonstration), path)
+
+
+_FIGURES: dict[FigureName, Callable[[_Picture, Path, bool], None]] = {
+    FigureName.FIGURE_2: _draw_figure_2,
+    FigureName.MULTICHANNEL: _draw_multichannel,
+}
 
 
 @app.command()

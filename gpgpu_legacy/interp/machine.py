@@ -4,18 +4,22 @@ A register is four planes, one a component, each of a shape that broadcasts to (
 what is the same in every fragment, (H, 1) for what varies only from row to row. So a row of texture
 coordinates costs a row of arithmetic, and a lookup of A's column is looked up once a row, not once
 a fragment. The fragments of a pass do not see one another, so a pass runs in bands of rows that
-stay in the processor's cache.
+stay in the processor's cache. What is undefined by the spec (a temporary or a result that was not
+written) is 0 here. result.depth is computed and goes nowhere: a plan has no depth buffer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.interp.numeric import F32, Storage
-from gpgpu_legacy.interp.sampler import Planes, sample_rect
+from gpgpu_legacy.interp.fog import COLOR, PARAMS, Planes, fogged, saturated
+from gpgpu_legacy.interp.numeric import F32, Mask, Storage
+from gpgpu_legacy.interp.sampler import sample
+from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeKind,
@@ -24,6 +28,7 @@ from gpgpu_legacy.isa.ir import (
     Parameter,
     ParameterSpace,
     Program,
+    ResultKind,
     ResultRegister,
     Selector,
     Src,
@@ -31,65 +36,147 @@ from gpgpu_legacy.isa.ir import (
     Vec4,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
-from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plane, Rect, constant_vector, plane
+from gpgpu_legacy.isa.state import state_vector
+from gpgpu_legacy.plan.formats import Numeric
+from gpgpu_legacy.plan.plan import (
+    ATTRIBUTE_DEFAULTS,
+    Blend,
+    Corners,
+    FragmentPass,
+    Plane,
+    Rect,
+    Sampler,
+    constant_vector,
+    triangle_planes,
+)
 
 BAND_FRAGMENTS = 1 << 16  # float32 planes of 256 KiB: a few of them fit a level-2 cache
 
-_DEFAULT_ATTRIBUTE = (0.0, 0.0, 0.0, 1.0)
+_FOG_COORDINATE = Attribute(AttributeKind.FOGCOORD)
+_DRAW_BUFFERS = "ARB_draw_buffers"
+_NOTHING = (0.0, 0.0, 0.0, 0.0)
 
 
-def run_fragment_pass(each: FragmentPass, textures: Mapping[str, Storage]) -> None:
+def run_fragment_pass(
+    each: FragmentPass, textures: Mapping[str, Storage], arithmetic: Arithmetic = FP32
+) -> None:
     """Carry out one pass (with no Affine left in it) on the textures it names.
 
-    Arithmetic is float32, a multiply-add rounded after the multiplication and after the addition.
-    NaN and infinities are data.
+    In fp32 each operation is rounded, a multiply-add after the multiplication and after the
+    addition; in another arithmetic each instruction is, once. NaN and infinities are data.
     """
     rows = max(1, BAND_FRAGMENTS // each.rect.width)
     with np.errstate(all="ignore"):
         for start in range(0, each.rect.height, rows):
             height = min(rows, each.rect.height - start)
-            _run_band(each, textures, start, height)
+            _run_band(each, textures, arithmetic, start, height)
 
 
-def _run_band(each: FragmentPass, textures: Mapping[str, Storage], start: int, height: int) -> None:
+def _run_band(
+    each: FragmentPass,
+    textures: Mapping[str, Storage],
+    arithmetic: Arithmetic,
+    start: int,
+    height: int,
+) -> None:
     rect = each.rect
-    bound = {binding.unit: textures[binding.texture] for binding in each.bindings}
-    machine = Machine(_inputs(each, start, height), bound)
-    color = machine.run(each.program)
-    target = textures[each.target]
+    bound = {b.unit: Bound(textures[b.texture], b.sampler) for b in each.bindings}
+    inputs = _inputs(each, start, height)
+    machine = Machine(inputs, bound, arithmetic)
+    machine.run(each.program)
+    alive = machine.alive
+    if alive is not None:
+        alive = np.broadcast_to(alive, (height, rect.width))
     where = (
         slice(rect.y + start, rect.y + start + height),
         slice(rect.x, rect.x + rect.width),
     )
-    write = target.write if each.blend is Blend.NONE else target.blend_add
-    for channel in range(len(target.planes)):
-        write(channel, where, np.broadcast_to(color[channel], (height, rect.width)))
+    separate = _DRAW_BUFFERS in each.program.options
+    for number, name in enumerate(each.targets):
+        target = textures[name]
+        color = machine.color(number if separate else 0)
+        color = _with_fog(each, inputs, color, target, arithmetic)
+        write = target.write if each.blend is Blend.NONE else target.blend_add
+        for channel in range(len(target.planes)):
+            write(channel, where, np.broadcast_to(color[channel], (height, rect.width)), alive)
+
+
+def _with_fog(
+    each: FragmentPass, inputs: Inputs, color: Planes, target: Storage, arithmetic: Arithmetic
+) -> Planes:
+    mode = each.program.fog
+    if mode is None:
+        return color
+    coordinate = inputs.attributes[_FOG_COORDINATE][0]
+    state = inputs.state[COLOR], inputs.state[PARAMS]
+    fixed_point = target.texture.format.numeric is Numeric.UNORM
+    return fogged(mode, color, coordinate, state, arithmetic, clamped=fixed_point)
+
+
+# What a pass gives ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A texture at a texture image unit, and how lookups read it."""
+
+    storage: Storage
+    sampler: Sampler
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a program reads besides textures: its attributes and its parameters."""
+    """What a program reads besides textures: attributes, parameters and state.
+
+    attributes, state: those that the program reads, attributes as interpolated.
+    """
 
     attributes: Mapping[Attribute, Planes]
     local: Mapping[int, Vec4]
     env: Mapping[int, Vec4]
+    state: Mapping[str, Vec4]
 
 
 def _inputs(each: FragmentPass, start: int, height: int) -> Inputs:
     x = (np.arange(each.rect.width, dtype=np.float32) + np.float32(0.5))[None, :]
     y = (np.arange(start, start + height, dtype=np.float32) + np.float32(0.5))[:, None]
-    attributes = {
-        Attribute(AttributeKind.TEXCOORD, t.set): interpolate(plane(t.corners, each.rect), x, y)
-        for t in each.texcoords
-    }
-    attributes[Attribute(AttributeKind.POSITION)] = _position(each.rect, x, y)
+    given = {Attribute(AttributeKind.TEXCOORD, t.set): t.corners for t in each.texcoords}
+    given |= {Attribute(a.kind): a.corners for a in each.attributes}
+    read, bindings = each.program.attributes_read, each.program.state_bindings
+    if each.program.fog is not None:
+        read, bindings = (*read, _FOG_COORDINATE), (*bindings, COLOR, PARAMS)
+    attributes = {attribute: _attribute(attribute, given, each.rect, x, y) for attribute in read}
+    state = {s.binding: s.value for s in each.state}
     local = {p.index: constant_vector(p.value) for p in each.locals}
     env = {p.index: constant_vector(p.value) for p in each.env}
-    return Inputs(attributes, local, env)
+    return Inputs(attributes, local, env, {b: state_vector(b, state) for b in bindings})
+
+
+def _attribute(
+    attribute: Attribute, given: Mapping[Attribute, Corners], rect: Rect, x: F32, y: F32
+) -> Planes:
+    """One attribute at fragment centres (x, y), relative to the rectangle."""
+    if attribute.kind is AttributeKind.POSITION:
+        return _position(rect, x, y)
+    default = _constant(ATTRIBUTE_DEFAULTS[attribute.kind])
+    if attribute not in given:
+        return default
+    planes = _over_triangles(given[attribute], rect, x, y)
+    return planes if attribute.kind is not AttributeKind.FOGCOORD else planes[:1] + default[1:]
+
+
+def _over_triangles(corners: Corners, rect: Rect, x: F32, y: F32) -> Planes:
+    """Each fragment from the plane of the triangle that its centre lies in."""
+    first, second = triangle_planes(corners, rect)
+    planes = interpolate(first, x, y)
+    if first == second:
+        return planes
+    right = np.float64(rect.width) * y <= np.float64(rect.height) * x
+    return [np.where(right, a, b) for a, b in zip(planes, interpolate(second, x, y), strict=True)]
 
 
 def interpolate(coefficients: Plane, x: F32, y: F32) -> Planes:
-    """A texture coordinate set at fragment centres: base + dx·x + dy·y in float32, in that order.
+    """An attribute at fragment centres: base + dx·x + dy·y in float32, in that order.
 
     This order, on the relative centres, is the definition; the GLSL printers compute the same.
     A component that does not vary along an axis is not computed along it.
@@ -111,93 +198,136 @@ def _position(rect: Rect, x: F32, y: F32) -> Planes:
     return [x + np.float32(rect.x), y + np.float32(rect.y), depth, one]
 
 
+# The program ---------------------------------------------------------------------------------
+
+
 class Machine:
     """One program on one band of fragments.
 
-    Every operand goes through `fetch` (swizzle, sign) and every result through `store`
-    (saturation, write mask); all sources are fetched before anything is written.
+    Every operand goes through `_fetch` (swizzle, sign) and every result through `_store`
+    (rounding, saturation, write mask); all sources are fetched before anything is written.
     """
 
-    def __init__(self, inputs: Inputs, textures: Mapping[int, Storage]) -> None:
-        """inputs: attributes and parameters; textures: what is bound, by unit."""
+    def __init__(
+        self, inputs: Inputs, textures: Mapping[int, Bound], arithmetic: Arithmetic = FP32
+    ) -> None:
+        """inputs: attributes, parameters, state; textures: what is bound, by unit."""
         self._inputs = inputs
         self._textures = textures
+        self._arithmetic = arithmetic
+        self._rounded: dict[tuple[Attribute, int], F32] = {}
         self._temporaries: dict[str, Planes] = {}
-        self._color: Planes = _zeros()
+        self._results: dict[ResultRegister, Planes] = {}
+        self.alive: Mask | None = None
+        """The fragments that no KIL discarded, broadcastable to the band; None: all of them."""
 
-    def run(self, program: Program) -> Planes:
-        """Run the program; returns result.color, four planes that broadcast to the band."""
-        self._temporaries = {name: _zeros() for name in program.temporaries}
+    def run(self, program: Program) -> None:
+        """Run the program; what it does not write, temporaries and results, is 0."""
+        self._temporaries = {name: _constant(_NOTHING) for name in program.temporaries}
         for instruction in program.instructions:
             self._execute(instruction)
-        return self._color
+
+    def color(self, index: int) -> Planes:
+        """result.color[index]: four planes that broadcast to the band."""
+        return self._result(ResultRegister(ResultKind.COLOR, index))
 
     def _execute(self, instruction: Instruction) -> None:
         row = OPCODES[instruction.mnemonic]
+        if row.form is Form.KILL:
+            self._discard(row.evaluate(*self._vectors(instruction)))
+            return
         assert instruction.dst is not None
-        components = instruction.dst.components
-        self._store(instruction, self._evaluate(row, instruction, components))
+        self._store(instruction, self._evaluate(row, instruction, instruction.dst.components))
+
+    def _discard(self, condition: Mask) -> None:
+        if condition.any():
+            self.alive = ~condition if self.alive is None else self.alive & ~condition
 
     def _evaluate(
         self, row: Opcode, instruction: Instruction, components: tuple[int, ...]
     ) -> dict[int, F32]:
         """The components of the result that the write mask asks for."""
-        if row.form is Form.COMPONENTWISE:
-            return {
-                c: row.evaluate(*(self._fetch(src, c) for src in instruction.srcs))
-                for c in components
-            }
-        sources = [[self._fetch(src, c) for c in range(4)] for src in instruction.srcs]
-        if row.form is Form.SAMPLE:
-            assert instruction.texture is not None
-            s, t, *_ = sources[0]
-            vector = sample_rect(self._textures[instruction.texture.unit], s, t)
-        else:
-            vector = row.evaluate(*sources)
+        match row.form:
+            case Form.COMPONENTWISE:
+                return {
+                    c: row.evaluate(*(self._operand(src, c) for src in instruction.srcs))
+                    for c in components
+                }
+            case Form.SCALAR:
+                scalar = row.evaluate(*(self._operand(src, 0) for src in instruction.srcs))
+                return dict.fromkeys(components, scalar)
+            case Form.SAMPLE:
+                vector = self._sample(row, instruction)
+            case _:
+                vector = row.evaluate(*self._vectors(instruction))
         return {c: vector[c] for c in components}
 
-    def _fetch(self, src: Src, component: int) -> F32:
+    def _sample(self, row: Opcode, instruction: Instruction) -> Planes:
+        """A lookup, at coordinates that the texture unit computes in float32."""
+        assert instruction.texture is not None
+        (src,) = instruction.srcs
+        s, t, r, _ = row.evaluate([self._fetch(src, c, as_interpolated=True) for c in range(4)])
+        bound = self._textures[instruction.texture.unit]
+        return sample(bound.storage, bound.sampler, s, t, r)
+
+    def _vectors(self, instruction: Instruction) -> list[list[Any]]:
+        return [[self._operand(src, c) for c in range(4)] for src in instruction.srcs]
+
+    def _operand(self, src: Src, component: int) -> Any:
+        """A component as an instruction computes with it: wide, where the result is rounded."""
+        return self._arithmetic.wide(self._fetch(src, component))
+
+    def _fetch(self, src: Src, component: int, *, as_interpolated: bool = False) -> F32:
         """One component of a source operand, after its selector and its sign."""
         selector = src.swizzle[component]
         if selector is Selector.ZERO or selector is Selector.ONE:
             value: F32 = np.full((1, 1), float(selector is Selector.ONE), np.float32)
+        elif isinstance(src.register, Temporary):
+            value = self._temporaries[src.register.name][selector.value]
+        elif isinstance(src.register, Parameter):
+            number = self._parameter(src.register)[selector.value]
+            value = self._arithmetic.round(np.full((1, 1), number, np.float32))
+        elif as_interpolated:
+            value = self._inputs.attributes[src.register][selector.value]
         else:
-            value = self._read(src.register, selector.value)
+            value = self._attribute(src.register, selector.value)
         return -value if src.negate[component] else value
 
-    def _read(self, register: Temporary | Attribute | Parameter, component: int) -> F32:
-        if isinstance(register, Temporary):
-            return self._temporaries[register.name][component]
-        if isinstance(register, Attribute):
-            planes = self._inputs.attributes.get(register)
-            if planes is not None:
-                return planes[component]
-            return np.full((1, 1), _DEFAULT_ATTRIBUTE[component], np.float32)
-        return np.full((1, 1), self._parameter(register)[component], np.float32)
+    def _attribute(self, attribute: Attribute, component: int) -> F32:
+        """A component of an attribute in the machine's arithmetic; rounded once a band."""
+        key = (attribute, component)
+        if key not in self._rounded:
+            self._rounded[key] = self._arithmetic.round(
+                self._inputs.attributes[attribute][component]
+            )
+        return self._rounded[key]
 
     def _parameter(self, parameter: Parameter) -> Vec4:
-        if parameter.space is ParameterSpace.CONSTANT:
-            return parameter.value
-        values = self._inputs.local if parameter.space is ParameterSpace.LOCAL else self._inputs.env
-        return values.get(parameter.index, (0.0, 0.0, 0.0, 0.0))
+        match parameter.space:
+            case ParameterSpace.CONSTANT:
+                return parameter.value
+            case ParameterSpace.STATE:
+                return self._inputs.state[parameter.binding]
+            case ParameterSpace.LOCAL:
+                return self._inputs.local.get(parameter.index, _NOTHING)
+            case ParameterSpace.ENV:
+                return self._inputs.env.get(parameter.index, _NOTHING)
 
     def _store(self, instruction: Instruction, result: Mapping[int, F32]) -> None:
-        dst = instruction.dst
-        assert dst is not None
-        planes = self._destination(dst)
+        assert instruction.dst is not None
+        planes = self._destination(instruction.dst)
         for component, value in result.items():
-            planes[component] = _saturated(value) if instruction.saturate else value
+            rounded = self._arithmetic.round(np.atleast_2d(value))
+            planes[component] = saturated(rounded) if instruction.saturate else rounded
 
     def _destination(self, dst: Dst) -> Planes:
         if isinstance(dst.register, ResultRegister):
-            return self._color
+            return self._result(dst.register)
         return self._temporaries[dst.register.name]
 
-
-def _saturated(value: F32) -> F32:
-    """Clamped to [0, 1], as _SAT asks for; the spec leaves NaN open, and hardware makes it 0."""
-    return np.fmin(np.fmax(value, np.float32(0.0)), np.float32(1.0))
+    def _result(self, register: ResultRegister) -> Planes:
+        return self._results.setdefault(register, _constant(_NOTHING))
 
 
-def _zeros() -> Planes:
-    return [np.zeros((1, 1), np.float32) for _ in range(4)]
+def _constant(vector: Vec4) -> Planes:
+    return [np.full((1, 1), value, np.float32) for value in vector]

@@ -13,7 +13,9 @@ from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.plan import Packing, Rect, Region, Texture
 
 F32 = NDArray[np.float32]
-Stored = NDArray[np.float32] | NDArray[np.uint8]
+Stored = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.uint8]
+Slices = tuple[slice, slice]
+Mask = NDArray[np.bool_]
 
 _UNORM8_MAX = 255
 
@@ -51,20 +53,39 @@ def _add_float(destination: Stored, source: Stored) -> Stored:
     return np.add(source, destination, dtype=np.float32)
 
 
+def _encode_half(values: F32) -> NDArray[np.float16]:
+    """The nearest half-precision number, denormals included; infinity from 65520 on."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float16)
+
+
+def _decode_half(stored: Stored) -> F32:
+    return stored.astype(np.float32)
+
+
+def _add_half(destination: Stored, source: Stored) -> Stored:
+    return _encode_half(np.add(source, destination, dtype=np.float32))
+
+
 _CODECS = {
-    Numeric.FLOAT: _Codec(_identity, _identity, _add_float),
-    Numeric.UNORM: _Codec(_encode_unorm8, _decode_unorm8, _add_unorm8),
+    (Numeric.FLOAT, 16): _Codec(_encode_half, _decode_half, _add_half),
+    (Numeric.FLOAT, 32): _Codec(_identity, _identity, _add_float),
+    (Numeric.UNORM, 8): _Codec(_encode_unorm8, _decode_unorm8, _add_unorm8),
 }
 
 
+def _codec(texel_format: Format) -> _Codec:
+    return _CODECS[texel_format.numeric, texel_format.bits_per_channel]
+
+
 class Storage:
-    """The texels of one texture: a plane (H, W) a channel, as its format stores them."""
+    """The texels of one texture: a plane (rows, W) a channel, as its format stores them."""
 
     def __init__(self, texture: Texture) -> None:
         """Texels with the texture's initial value; zeros where that is undefined."""
         self.texture = texture
-        self._codec = _CODECS[texture.format.numeric]
-        shape = (texture.extent.height, texture.extent.width)
+        self._codec = _codec(texture.format)
+        shape = (texture.extent.rows, texture.extent.width)
         self.planes: list[Stored] = [
             self._codec.encode(np.zeros(shape, np.float32)) for _ in range(texture.format.channels)
         ]
@@ -75,38 +96,49 @@ class Storage:
         for plane, component in zip(self.planes, value, strict=False):
             plane[...] = self._codec.encode(np.asarray(component, np.float32))
 
+    def decode(self, stored: Stored) -> F32:
+        """Stored numbers of this texture as lookups see them."""
+        return self._codec.decode(stored)
+
     def decoded(self, channel: int) -> F32:
-        """A channel as lookups see it: (H, W) float32."""
+        """A channel as lookups see it: (rows, W) float32."""
         return self._codec.decode(self.planes[channel])
 
-    def write(self, channel: int, where: tuple[slice, slice], values: F32) -> None:
-        """Store values in a rectangle of a channel."""
-        self.planes[channel][where] = self._codec.encode(values)
+    def write(self, channel: int, where: Slices, values: F32, alive: Mask | None = None) -> None:
+        """Store values in a rectangle of a channel; only where `alive` is true, if it is given."""
+        stored = self._codec.encode(values)
+        if alive is None:
+            self.planes[channel][where] = stored
+        else:
+            np.copyto(self.planes[channel][where], stored, where=alive)
 
-    def blend_add(self, channel: int, where: tuple[slice, slice], values: F32) -> None:
+    def blend_add(
+        self, channel: int, where: Slices, values: F32, alive: Mask | None = None
+    ) -> None:
         """Add values to a rectangle of a channel as glBlendFunc(GL_ONE, GL_ONE) does."""
-        plane = self.planes[channel]
-        plane[where] = self._codec.add(plane[where], self._codec.encode(values))
+        part = self.planes[channel][where]
+        total = self._codec.add(part, self._codec.encode(values))
+        np.copyto(part, total, where=True if alive is None else alive)
 
-    def copy(self, where: tuple[slice, slice], source: Storage, there: tuple[slice, slice]) -> None:
+    def copy(self, where: Slices, source: Storage, there: Slices) -> None:
         """Copy a rectangle of another texture of the same format, bit for bit."""
         for mine, theirs in zip(self.planes, source.planes, strict=True):
             mine[where] = theirs[there]
 
 
-def slices(rect: Rect) -> tuple[slice, slice]:
+def slices(rect: Rect) -> Slices:
     """The rows and columns of a rectangle of texels."""
     return slice(rect.y, rect.y + rect.height), slice(rect.x, rect.x + rect.width)
 
 
 def encode(values: F32, texel_format: Format) -> Stored:
     """Values as a texture of that format stores them."""
-    return _CODECS[texel_format.numeric].encode(values)
+    return _codec(texel_format).encode(values)
 
 
 def decode(stored: Stored, texel_format: Format) -> F32:
     """What lookups find where a texture of that format stores these."""
-    return _CODECS[texel_format.numeric].decode(stored)
+    return _codec(texel_format).decode(stored)
 
 
 def pack(matrix: F32, region: Region, rect: Rect, packing: Packing) -> F32:

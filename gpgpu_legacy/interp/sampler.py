@@ -1,41 +1,184 @@
-"""Texture lookups: nearest texel of a rectangle texture, clamped to its edge."""
+"""Texture lookups: from coordinates to texels, by GL 1.5, sections 3.8.6 to 3.8.9.
+
+All arithmetic is float32. Along each axis of the texture a coordinate becomes one tap (nearest) or
+two (linear): an index, a weight, and whether it lies in the texture at all. A filtered value is
+the sum over the taps in the order of GL's equations (3.24) and (3.25), s running fastest:
+((1 - α)(1 - β))·τ00 + (α(1 - β))·τ10 + ((1 - α)β)·τ01 + (αβ)·τ11. Hardware may keep fewer bits of
+the weights. A coordinate that is NaN falls on the centre of texel 0.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.interp.numeric import F32, Storage
+from gpgpu_legacy.interp.numeric import F32, Mask, Storage, Stored
+from gpgpu_legacy.plan.plan import Filter, Sampler, TextureKind, Wrap
 
 MISSING = (0.0, 0.0, 0.0, 1.0)  # what the channels that a format lacks read as
 
 Planes = list[F32]
+Index = NDArray[np.intp]
+
+_HALF, _ONE = np.float32(0.5), np.float32(1.0)
+_NEAREST_TO_EDGE = Sampler()
 
 
-def sample_rect(storage: Storage, s: F32, t: F32) -> Planes:
-    """Look up a rectangle texture at unnormalised coordinates (spec, section 3.11.6.1).
+@dataclass(frozen=True, slots=True)
+class _Tap:
+    """Texels along one axis. weight None: all of it; inside None: all of them are texels."""
 
-    s, t: float32 of broadcastable shapes. Texel (i, j) is read for i ≤ t < i + 1, j ≤ s < j + 1.
-    Returns four arrays of the shape that s and t broadcast to: a lookup whose coordinates do not
-    vary along an axis stays broadcast along it.
+    index: Index
+    weight: F32 | None = None
+    inside: Mask | None = None
+
+
+_ONLY = [_Tap(np.zeros((1, 1), np.intp))]
+
+
+def sample(storage: Storage, sampler: Sampler, s: F32, t: F32, r: F32) -> Planes:
+    """Look up a texture of any kind but BUFFER (the spec, section 3.11.6).
+
+    s, t, r: float32 of broadcastable shapes: unnormalised for RECT, a direction for CUBE, else
+    normalised; those that the kind does not use are not read. Returns four arrays of the shape that
+    the used coordinates broadcast to: a lookup whose coordinates do not vary along an axis stays
+    broadcast along it.
     """
-    height, width = storage.planes[0].shape
-    columns, rows = _index(s, width), _index(t, height)
-    planes = [
-        _gather(storage.decoded(channel), rows, columns) for channel in range(len(storage.planes))
-    ]
+    extent, how = storage.texture.extent, sampler.filter
+    wraps = (sampler.wrap_s, sampler.wrap_t, sampler.wrap_r)
+    up = layers = _ONLY
+    match storage.texture.kind:
+        case TextureKind.CUBE:
+            face, s, t = _cube_coordinates(s, t, r)
+            edge = (Wrap.CLAMP_TO_EDGE,) * 2
+            across, up = _axes((s, t), (extent.width, extent.height), edge, how)
+            layers = [_Tap(face)]
+        case TextureKind.T3D:
+            sizes = (extent.width, extent.height, extent.depth)
+            across, up, layers = _axes((s, t, r), sizes, wraps, how)
+        case TextureKind.T1D:
+            (across,) = _axes((s,), (extent.width,), wraps, how)
+        case kind:
+            normalised = kind is not TextureKind.RECT
+            sides = (extent.width, extent.height)
+            across, up = _axes((s, t), sides, wraps, how, normalised=normalised)
+    planes = [_filtered(storage, plane, across, up, layers) for plane in storage.planes]
     missing = [np.full((1, 1), value, np.float32) for value in MISSING[len(planes) :]]
     return planes + missing
 
 
-def _index(coordinate: F32, size: int) -> NDArray[np.intp]:
-    """The texel that a coordinate falls on; NaN falls on texel 0."""
-    clamped = np.clip(np.floor(coordinate), 0, size - 1)
-    index: NDArray[np.intp] = np.nan_to_num(clamped, nan=0.0).astype(np.intp)
-    return index
+def sample_rect(storage: Storage, s: F32, t: F32) -> Planes:
+    """The nearest texel of a rectangle texture, clamped to its edge.
+
+    Texel (i, j) is read for i ≤ t < i + 1, j ≤ s < j + 1.
+    """
+    return sample(storage, _NEAREST_TO_EDGE, s, t, s)
 
 
-def _gather(plane: F32, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> F32:
+# Coordinates to taps -------------------------------------------------------------------------
+
+
+def _axes(
+    coordinates: tuple[F32, ...],
+    sizes: tuple[int, ...],
+    wraps: tuple[Wrap, ...],
+    how: Filter,
+    *,
+    normalised: bool = True,
+) -> list[list[_Tap]]:
+    taps = _linear if how is Filter.LINEAR else _nearest
+    return [
+        taps(_texels(coordinate, size if normalised else 1, wrap), size, wrap)
+        for coordinate, size, wrap in zip(coordinates, sizes, wraps, strict=False)
+    ]
+
+
+def _texels(coordinate: F32, scale: int, wrap: Wrap) -> F32:
+    """The coordinate in texels: u = 2ⁿ·s in GL's words, of the fraction of s where it repeats."""
+    if wrap is Wrap.REPEAT:
+        coordinate = coordinate - np.floor(coordinate)
+    return coordinate if scale == 1 else coordinate * np.float32(scale)
+
+
+def _nearest(u: F32, size: int, _: Wrap) -> list[_Tap]:
+    """The texel that a coordinate falls on: its floor, and the last one at the texture's end.
+
+    Clamping to [0, size] or to the outer texels' centres comes to the same.
+    """
+    clamped = np.clip(np.floor(u), 0, size - 1)
+    return [_Tap(np.nan_to_num(clamped, nan=0.0).astype(np.intp))]
+
+
+def _linear(u: F32, size: int, wrap: Wrap) -> list[_Tap]:
+    """The texels whose centres lie to both sides, weighted 1 - α and α."""
+    u = np.where(np.isnan(u), _HALF, u)
+    if wrap is not Wrap.REPEAT:
+        border = _HALF if wrap is Wrap.CLAMP_TO_EDGE else np.float32(0.0)
+        u = np.clip(u, border, np.float32(size) - border)
+    low = np.floor(u - _HALF)
+    alpha = (u - _HALF) - low
+    first = low.astype(np.intp)
+    return [_tap(first, _ONE - alpha, size, wrap), _tap(first + 1, alpha, size, wrap)]
+
+
+def _tap(index: Index, weight: F32, size: int, wrap: Wrap) -> _Tap:
+    match wrap:
+        case Wrap.REPEAT:
+            return _Tap(index % size, weight)
+        case Wrap.CLAMP:
+            return _Tap(np.clip(index, 0, size - 1), weight, (index >= 0) & (index < size))
+    return _Tap(np.clip(index, 0, size - 1), weight)
+
+
+def _cube_coordinates(x: F32, y: F32, z: F32) -> tuple[Index, F32, F32]:
+    """The face that a direction meets, and (s, t) on it (GL 1.5, table 3.19 and equation below).
+
+    GL leaves open which axis is the major one where magnitudes are equal: z here, then y, then x.
+    """
+    along_x, along_y, along_z = np.abs(x), np.abs(y), np.abs(z)
+    on_z = along_z >= np.maximum(along_x, along_y)
+    on_y = ~on_z & (along_y >= along_x)
+    major: F32 = np.where(on_z, along_z, np.where(on_y, along_y, along_x))
+    across: F32 = np.where(on_y, x, np.where(x < 0, z, -z))
+    across = np.where(on_z, np.where(z < 0, -x, x), across)
+    up: F32 = np.where(on_y, np.where(y < 0, -z, z), -y)
+    face = np.where(on_z, 4 + (z < 0), np.where(on_y, 2 + (y < 0), 0 + (x < 0)))
+    return face.astype(np.intp), _on_face(across, major), _on_face(up, major)
+
+
+def _on_face(coordinate: F32, major: F32) -> F32:
+    return (coordinate / major + _ONE) * _HALF
+
+
+# Taps to texels ------------------------------------------------------------------------------
+
+
+def _filtered(
+    storage: Storage, plane: Stored, across: list[_Tap], up: list[_Tap], layers: list[_Tap]
+) -> F32:
+    """One channel; the layers of a texture lie one above the other."""
+    total: F32 | None = None
+    for k, j, i in product(layers, up, across):
+        rows = j.index if k is _ONLY[0] else k.index * storage.texture.extent.height + j.index
+        texel = storage.decode(_gather(plane, rows, i.index))
+        for tap in (i, j, k):
+            if tap.inside is not None:
+                texel = np.where(tap.inside, texel, np.float32(0.0))
+        weights = [tap.weight for tap in (i, j, k) if tap.weight is not None]
+        if weights:
+            weight = weights[0]
+            for factor in weights[1:]:
+                weight = weight * factor
+            texel = weight * texel
+        total = texel if total is None else total + texel
+    assert total is not None
+    return total
+
+
+def _gather(plane: Stored, rows: Index, columns: Index) -> Stored:
     """plane[rows, columns], without building a full index where both vary along one axis each."""
     if rows.shape[1] == 1 and columns.shape[0] == 1:
         picked = plane[_run(rows[:, 0])]
@@ -43,7 +186,7 @@ def _gather(plane: F32, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> F3
     return plane[rows, columns]
 
 
-def _run(index: NDArray[np.intp]) -> NDArray[np.intp] | slice:
+def _run(index: Index) -> Index | slice:
     """Consecutive indices as a slice, which copies nothing."""
     first, last = int(index[0]), int(index[-1])
     if last - first == len(index) - 1 and bool((np.diff(index) == 1).all()):

@@ -113,8 +113,8 @@ def _dot3(a: Any, b: Any) -> Any:
 
 
 def _lit(a: Any) -> Any:
-    """0^0 is 1 here, as the spec asks; np.power agrees."""
-    diffuse, specular = _select(a[0] < 0, F(0), a[0]), _select(a[1] < 0, F(0), a[1])
+    """0^0 is 1 here, as the spec asks; np.power agrees. The base of -0 is that of 0."""
+    diffuse, specular = _select(a[0] < 0, F(0), a[0]), np.abs(_select(a[1] < 0, F(0), a[1]))
     low = _select(a[3] < -_JUST_BELOW_128, -_JUST_BELOW_128, a[3])
     exponent = _select(low > _JUST_BELOW_128, _JUST_BELOW_128, low)
     shine = _select(diffuse > 0, np.power(specular, exponent), F(0))
@@ -143,7 +143,9 @@ _ROWS = (
     Opcode(
         "CMP", Shape.TERNARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
         lambda a, b, c: _select(a < 0, b, c), "cmp({0}, {1}, {2})", "3.11.5.3",
-        glsl_function="cmp(float a, float b, float c) { return a < 0.0 ? b : c; }",
+        glsl_function=(
+            "cmp(float a, float b, float c) { precise float d = a < 0.0 ? b : c; return d; }"
+        ),
     ),
     Opcode(
         "COS", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
@@ -177,7 +179,8 @@ _ROWS = (
         "FLR", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
         np.floor, "floor({0})", "3.11.5.10",
     ),
-    # The fraction of a tiny negative number rounds to 1, but the spec's range is [0, 1).
+    # The fraction of a tiny negative number rounds to 1, but the spec's range is [0, 1). (In a
+    # narrower arithmetic than fp32 the result is rounded after this, and may be 1.)
     Opcode(
         "FRC", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
         lambda a: np.minimum(a - np.floor(a), _JUST_BELOW_1), "frc({0})", "3.11.5.11",
@@ -201,8 +204,10 @@ _ROWS = (
         "3.11.5.13",
         glsl_function=(
             "lit_specular(float x, float y, float w) { "
-            "float e = clamp(w, -127.99999, 127.99999); "
-            "return x > 0.0 ? (e == 0.0 ? 1.0 : pow(max(y, 0.0), e)) : 0.0; }"
+            "float b = y < 0.0 ? 0.0 : abs(y); "
+            "float e = w < -127.99999 ? -127.99999 : w > 127.99999 ? 127.99999 : w; "
+            "precise float c = e == 0.0 || b == 1.0 ? 1.0 : exp2(e * log2(b)); "
+            "return x > 0.0 ? c : 0.0; }"
         ),
     ),
     Opcode(
@@ -217,12 +222,12 @@ _ROWS = (
     Opcode(
         "MAX", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
         lambda a, b: _select(a > b, a, b), "larger({0}, {1})", "3.11.5.16",
-        glsl_function="larger(float a, float b) { return a > b ? a : b; }",
+        glsl_function="larger(float a, float b) { precise float c = a > b ? a : b; return c; }",
     ),
     Opcode(
         "MIN", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
         lambda a, b: _select(a > b, b, a), "smaller({0}, {1})", "3.11.5.17",
-        glsl_function="smaller(float a, float b) { return a > b ? b : a; }",
+        glsl_function="smaller(float a, float b) { precise float c = a > b ? b : a; return c; }",
     ),
     Opcode(
         "MOV", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
@@ -232,10 +237,16 @@ _ROWS = (
         "MUL", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
         lambda a, b: a * b, "{0} * {1}", "3.11.5.19",
     ),
-    # The power of a negative base is left open by the spec, and is NaN here as on hardware.
+    # A negative base is left open by the spec, and gives NaN, as its logarithm does; -0 is 0.
     Opcode(
         "POW", Shape.BINARY_SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
-        lambda a, b: _select(a < 0, F(np.nan), np.power(a, b)), "pow({0}, {1})", "3.11.5.20",
+        lambda a, b: _select(a < 0, F(np.nan), np.power(np.abs(a), b)),
+        "power({0}, {1})", "3.11.5.20",
+        glsl_function=(
+            "power(float a, float b) { "
+            "precise float c = a < 0.0 ? uintBitsToFloat(0x7fc00000u) "
+            ": b == 0.0 || a == 1.0 ? 1.0 : exp2(b * log2(abs(a))); return c; }"
+        ),
     ),
     Opcode(
         "RCP", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,

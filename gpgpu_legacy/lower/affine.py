@@ -7,9 +7,13 @@ a form makes it UNKNOWN. So the analysis knows no opcode by name.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
+from typing import Any
+
+import numpy as np
 
 from gpgpu_legacy.isa.ir import (
     Attribute,
@@ -17,14 +21,19 @@ from gpgpu_legacy.isa.ir import (
     Instruction,
     Parameter,
     ParameterSpace,
-    ResultRegister,
     Selector,
     SourceRegister,
     Src,
     Temporary,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.plan.plan import Affine, FragmentPass, Number, NumberVec4
+from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
+from gpgpu_legacy.plan.plan import (
+    ATTRIBUTE_DEFAULTS,
+    Affine,
+    FragmentPass,
+    Number,
+    NumberVec4,
+)
 
 _HALF = Fraction(1, 2)
 
@@ -110,6 +119,11 @@ class Linear:
                 return other.scaled(self.constant)
         return UNKNOWN
 
+    def __truediv__(self, other: Value) -> Value:
+        if isinstance(other, Linear) and other.is_constant and other.constant:
+            return self.scaled(1 / other.constant)
+        return UNKNOWN
+
     def scaled(self, factor: Fraction) -> Value:
         """The form times a number."""
         return _if_it_fits(
@@ -137,6 +151,9 @@ class Unknown:
         return self
 
     def __mul__(self, _: Value) -> Unknown:
+        return self
+
+    def __truediv__(self, _: Value) -> Unknown:
         return self
 
     def __neg__(self) -> Unknown:
@@ -187,31 +204,53 @@ class _Run:
 
     def execute(self, instruction: Instruction) -> tuple[Value, Value] | None:
         """Carry out one instruction; the coordinates where it is a lookup."""
-        row = OPCODES[instruction.mnemonic]
-        dst = instruction.dst
-        coordinates = None
+        row, dst = OPCODES[instruction.mnemonic], instruction.dst
         if row.form is Form.SAMPLE:
-            src = instruction.srcs[0]
-            coordinates = (self.fetch(src, 0), self.fetch(src, 1))
-        if dst is None or isinstance(dst.register, ResultRegister):
-            return coordinates
-        result: dict[int, Value] = dict.fromkeys(dst.components, UNKNOWN)
-        if row.form is Form.COMPONENTWISE and not instruction.saturate:
-            result = {c: self.evaluate(instruction, c) for c in dst.components}
-        register = self.temporaries[dst.register.name]
-        for component, value in result.items():
-            register[component] = value
+            s, t, *_ = self.evaluate(row, [self.vector(src) for src in instruction.srcs])
+            coordinates = (s, t)
+        else:
+            coordinates = None
+        if dst is not None and isinstance(dst.register, Temporary):
+            register = self.temporaries[dst.register.name]
+            for component, value in self.result(row, instruction, dst.components).items():
+                register[component] = UNKNOWN if instruction.saturate else value
         return coordinates
 
-    def evaluate(self, instruction: Instruction, component: int) -> Value:
-        """The opcode's meaning on forms; what it cannot do to a form makes it unknown."""
-        evaluate = OPCODES[instruction.mnemonic].evaluate
-        sources = [self.fetch(src, component) for src in instruction.srcs]
+    def result(
+        self, row: Opcode, instruction: Instruction, components: tuple[int, ...]
+    ) -> dict[int, Value]:
+        """The components of a result as forms; a texel is unknown."""
+        match row.form:
+            case Form.COMPONENTWISE:
+                return {
+                    c: self.evaluate(row, [self.fetch(src, c) for src in instruction.srcs])[0]
+                    for c in components
+                }
+            case Form.SCALAR:
+                [value, *_] = self.evaluate(row, [self.fetch(src, 0) for src in instruction.srcs])
+                return dict.fromkeys(components, value)
+            case Form.VECTOR:
+                vector = self.evaluate(row, [self.vector(src) for src in instruction.srcs])
+                return {c: vector[c] for c in components}
+        return dict.fromkeys(components, UNKNOWN)
+
+    def evaluate(self, row: Opcode, sources: Sequence[Any]) -> tuple[Value, ...]:
+        """The opcode's meaning on forms; what it cannot do to a form makes all of it unknown."""
         try:
-            value = evaluate(*sources)
+            made = row.evaluate(*sources)
         except TypeError:
-            return UNKNOWN
+            made = UNKNOWN
+        values = made if isinstance(made, tuple | list) else (made,) * 4
+        return tuple(self.as_form(value) for value in values)
+
+    def as_form(self, value: Any) -> Value:
+        """What an opcode gave: a form, or a number of its own."""
+        if isinstance(value, np.floating):
+            return _form(float(value), self.domain)
         return value if isinstance(value, Linear) else UNKNOWN
+
+    def vector(self, src: Src) -> list[Value]:
+        return [self.fetch(src, c) for c in range(4)]
 
     def fetch(self, src: Src, component: int) -> Value:
         selector = src.swizzle[component]
@@ -231,7 +270,7 @@ class _Run:
 
     def attribute(self, attribute: Attribute, component: int) -> Value:
         if attribute.kind is AttributeKind.TEXCOORD:
-            default = (0.0, 0.0, 0.0, 1.0)[component]
+            default = ATTRIBUTE_DEFAULTS[attribute.kind][component]
             planes = self.texcoords.get(attribute.index)
             return _form(default, self.domain) if planes is None else planes[component]
         if attribute.kind is AttributeKind.POSITION and component < 2:
@@ -242,6 +281,8 @@ class _Run:
     def parameter(self, parameter: Parameter, component: int) -> Value:
         if parameter.space is ParameterSpace.CONSTANT:
             return _form(parameter.value[component], self.domain)
+        if parameter.space is ParameterSpace.STATE:
+            return UNKNOWN
         values = self.local if parameter.space is ParameterSpace.LOCAL else self.env
         vector: NumberVec4 = values.get(parameter.index, (0.0, 0.0, 0.0, 0.0))
         return _form(vector[component], self.domain)

@@ -1,29 +1,46 @@
-"""A fragment program printed as a GLSL fragment shader, instruction for instruction."""
+"""A fragment program printed as a GLSL fragment shader, instruction for instruction.
+
+Every texture is a sampler2D, whatever its kind: its layers lie one above the other, and a lookup
+that the rasteriser does not place is fetched by integer (lower/sampling.py).
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpgpu_legacy.asm.printer import print_instruction
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.isa.ir import (
-    COMPONENTS,
     Attribute,
     AttributeKind,
+    Fog,
     Instruction,
-    Parameter,
-    ParameterSpace,
     Program,
-    ResultRegister,
-    Selector,
-    SourceRegister,
-    Src,
-    Temporary,
+    TextureTarget,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.lower.lookups import Decisions, Folded
-from gpgpu_legacy.plan.formats import Numeric
-from gpgpu_legacy.plan.plan import Extent, FragmentPass, Plan
+from gpgpu_legacy.lower.body import (
+    Body,
+    Surroundings,
+    attribute_name,
+    parameters_read,
+    result_name,
+    state_name,
+)
+from gpgpu_legacy.lower.lookups import Decisions, Folded, undecided
+from gpgpu_legacy.lower.sampling import Unit, fetch_name, lookup_function, lookup_name
+from gpgpu_legacy.plan.formats import RGBA32F, Format, Numeric
+from gpgpu_legacy.plan.plan import (
+    Affine,
+    Corners,
+    Extent,
+    FragmentPass,
+    Number,
+    Plan,
+    Sampler,
+    TextureKind,
+    is_planar,
+)
 
 VERSION = "#version 400 core"
 
@@ -37,16 +54,21 @@ void main() {{
 }}
 """
 
+FOG_COORDINATE = Attribute(AttributeKind.FOGCOORD)
+FOG_COLOR, FOG_PARAMS = "state.fog.color", "state.fog.params"
+_POSITION = Attribute(AttributeKind.POSITION)
+
 
 @dataclass(frozen=True, slots=True)
 class ShaderKey:
     """What a pass's shader depends on; passes with equal keys share one.
 
     lookups, live: see Decisions. places: how many the folded lookups refer to.
-    sizes: width and height of the texture bound to each unit. They are printed into the shader, as
-    drivers do better with a constant than with a uniform.
-    levels: how many steps above 0 the target's format has, for a fixed-point one: the colour is
-    rounded to them here, since drivers differ in how they do it. None for float.
+    units: the textures and samplers bound. Their sizes are printed into the shader, as drivers do
+    better with a constant than with a uniform.
+    targets: the formats of the targets. A colour is rounded to an 8-bit or a 16-bit one here, since
+    drivers differ in how they do it.
+    bent: the attributes whose corner values do not lie in a plane; each triangle has its own.
     exact: multiply and add are kept apart; otherwise a multiply-add may be rounded once. Either way
     everything is `precise`: no compiler reorders a sum or drops an addition of 0.
     """
@@ -55,18 +77,107 @@ class ShaderKey:
     lookups: tuple[Folded | None, ...]
     live: tuple[tuple[int, ...], ...]
     places: int
-    sizes: tuple[tuple[int, Extent], ...]
-    levels: int | None
+    units: tuple[Unit, ...]
+    targets: tuple[Format, ...]
+    bent: tuple[Attribute, ...]
     exact: bool
+    arithmetic: Arithmetic = FP32
 
 
-def shader_key(plan: Plan, each: FragmentPass, decisions: Decisions, *, exact: bool) -> ShaderKey:
+def shader_key(
+    plan: Plan,
+    each: FragmentPass,
+    decisions: Decisions,
+    *,
+    exact: bool,
+    arithmetic: Arithmetic = FP32,
+) -> ShaderKey:
     """The key of a pass as its plan writes it, and of what was decided on it."""
-    target = plan.texture(each.target).format
-    levels = 2**target.bits_per_channel - 1 if target.numeric is Numeric.UNORM else None
-    sizes = tuple((b.unit, plan.texture(b.texture).extent) for b in each.bindings)
-    places = len(decisions.places)
-    return ShaderKey(each.program, decisions.lookups, decisions.live, places, sizes, levels, exact)
+    units = []
+    for binding in each.bindings:
+        texture = plan.texture(binding.texture)
+        units.append(
+            Unit(binding.unit, texture.kind, texture.extent, binding.sampler, texture.format)
+        )
+    iterations = max(1, sum(times for times, p in plan.weighted_passes() if p is each))
+    return ShaderKey(
+        each.program,
+        decisions.lookups,
+        decisions.live,
+        len(decisions.places),
+        tuple(units),
+        tuple(plan.texture(name).format for name in each.targets),
+        tuple(a for a, corners in given_corners(each).items() if _is_bent(corners, iterations)),
+        exact,
+        arithmetic,
+    )
+
+
+_ASSUMED_WIDTH = 256
+
+
+def program_key(
+    program: Program,
+    units: Mapping[int, tuple[Extent, Sampler]] | None = None,
+    *,
+    exact: bool = True,
+    arithmetic: Arithmetic = FP32,
+) -> ShaderKey:
+    """The key of a program alone, with no plan around it: for reading, not for running.
+
+    units: extents and samplers of textures; one that is not given is 256 texels in each direction,
+    nearest, clamped to its edge. Targets are rgba32f.
+    """
+    decisions = undecided(program)
+    textures = []
+    for number, target in sorted(program.texture_units.items()):
+        extent, sampler = (units or {}).get(number) or (_assumed_extent(target), Sampler())
+        kind = TextureKind(target.value)
+        textures.append(Unit(number, kind, extent, sampler, RGBA32F))
+    targets = (RGBA32F,) * program.color_outputs
+    return ShaderKey(
+        program,
+        decisions.lookups,
+        decisions.live,
+        0,
+        tuple(textures),
+        targets,
+        (),
+        exact,
+        arithmetic,
+    )
+
+
+def _assumed_extent(target: TextureTarget) -> Extent:
+    n = _ASSUMED_WIDTH
+    other = {
+        TextureTarget.T1D: Extent(n, 1),
+        TextureTarget.T3D: Extent(n, n, n),
+        TextureTarget.CUBE: Extent(n, n, 6),
+    }
+    return other.get(target, Extent(n, n))
+
+
+def given_corners(each: FragmentPass) -> dict[Attribute, Corners]:
+    """The attributes that a pass gives values to at its corners."""
+    given = {Attribute(AttributeKind.TEXCOORD, t.set): t.corners for t in each.texcoords}
+    return given | {Attribute(a.kind): a.corners for a in each.attributes}
+
+
+def _is_bent(corners: Corners, iterations: int) -> bool:
+    """Whether corner values leave the plane in the first iteration or the last.
+
+    How far they are from it is affine in the iteration, so it is greatest in one of these.
+    """
+    return not all(is_planar(_at(corners, i)) for i in {0, iterations - 1})
+
+
+def _at(corners: Corners, iteration: int) -> Corners:
+    def number(value: Number) -> float:
+        return value.at(iteration) if isinstance(value, Affine) else value
+
+    a, b, c, d = ((number(x), number(y), number(z), number(w)) for x, y, z, w in corners)
+    return (a, b, c, d)
 
 
 def vertex_shader(places: int = 0) -> str:
@@ -88,150 +199,186 @@ def vertex_shader(places: int = 0) -> str:
 def fragment_shader(key: ShaderKey) -> str:
     """The GLSL text. An instruction of which nothing is needed stands there as a comment.
 
-    Uniforms: `texcoordN_base`, `_dx`, `_dy` (the plane over the rectangle of each set that is still
-    read), `origin` (the rectangle's corner), `localN`, `envN` and `textureN`.
+    Uniforms, as far as the code that is left reads them: `NAME_base`, `_dx`, `_dy`, the plane of
+    each attribute over the rectangle, or an array of the two triangles' planes; `origin` and
+    `size`, the rectangle's corner and extent; `localN`, `envN`, the vectors of state by the names
+    that lower/body.py gives them, and `textureN`.
     """
-    return _Printer(key).text()
+    units = {unit.number: unit for unit in key.units}
 
-
-class _Printer:
-    def __init__(self, key: ShaderKey) -> None:
-        self.program, self.key = key.program, key
-        self.sizes = dict(key.sizes)
-        self.lookups = iter(key.lookups)
-        body = [
-            self._instruction(instruction, components)
-            for instruction, components in zip(key.program.instructions, key.live, strict=True)
-        ]
-        self.body = [f"    {line}" for line in body]
-        self.code = "\n".join(line for line in body if not line.startswith("//"))
-
-    def text(self) -> str:
-        texcoords = [n for n in self.program.texcoord_sets if self._reads(f"texcoord{n}")]
-        lines = [VERSION, f"// {self.program.name}"]
-        lines += [f"in vec2 place{n};" for n in range(self.key.places)]
-        if texcoords:
-            lines.append("uniform vec2 origin;")
-        for n in texcoords:
-            lines.append(f"uniform vec4 texcoord{n}_base, texcoord{n}_dx, texcoord{n}_dy;")
-        for space, name in PARAMETERS.items():
-            indices = self.program.parameter_indices(space)
-            lines += [f"uniform vec4 {name}{n};" for n in indices if self._reads(f"{name}{n}")]
-        units = [unit for unit in self.program.texture_units if self._reads(f"texture{unit}")]
-        lines += [f"uniform sampler2D texture{unit};" for unit in units]
-        lines += ["out vec4 color;", "", "void main() {"]
-        if texcoords:
-            lines.append("    vec2 fragment = gl_FragCoord.xy - origin;")
-        lines += [
-            f"    precise vec4 texcoord{n} = "
-            f"texcoord{n}_base + texcoord{n}_dx * fragment.x + texcoord{n}_dy * fragment.y;"
-            for n in texcoords
-        ]
-        names = [_temporary(name) for name in self.program.temporaries]
-        lines += [f"    precise vec4 {name} = vec4(0.0);" for name in names if self._reads(name)]
-        lines.append("    precise vec4 result_color = vec4(0.0);")
-        return "\n".join([*lines, *self.body, *self._color(), "}", ""])
-
-    def _reads(self, name: str) -> bool:
-        """Whether the code that is left has that name in it."""
-        return re.search(rf"\b{name}\b", self.code) is not None
-
-    def _color(self) -> list[str]:
-        levels = self.key.levels
-        if levels is None:
-            return ["    color = result_color;"]
-        return [
-            f"    precise vec4 scaled = clamp(result_color, 0.0, 1.0) * {levels}.0 + 0.5;",
-            f"    color = floor(scaled) / {levels}.0;",
-        ]
-
-    def _instruction(self, instruction: Instruction, components: tuple[int, ...]) -> str:
-        """The components of an instruction that are needed, as a GLSL statement."""
-        row = OPCODES[instruction.mnemonic]
-        lookup = next(self.lookups) if row.form is Form.SAMPLE else None
-        if not components:
-            return f"// {print_instruction(instruction)}"
-        dst = instruction.dst
-        assert dst is not None
-        letters = "".join(COMPONENTS[c] for c in components)
-        if row.form is Form.COMPONENTWISE:
-            sources = [_source(src, components) for src in instruction.srcs]
-            contracted = "" if self.key.exact else row.glsl_contracted
-            expression = (contracted or row.glsl).format(*sources)
-        else:
-            vector = (
-                self._lookup(instruction, lookup)
-                if row.form is Form.SAMPLE
-                else f"({row.glsl.format(*(_source(s, (0, 1, 2, 3)) for s in instruction.srcs))})"
-            )
-            expression = vector if len(letters) == 4 else f"{vector}.{letters}"
-        if instruction.saturate:
-            expression = f"clamp({expression}, 0.0, 1.0)"
-        register = dst.register
-        name = "result_color" if isinstance(register, ResultRegister) else _temporary(register.name)
-        suffix = "" if len(letters) == 4 else f".{letters}"
-        return f"{name}{suffix} = {expression};"
-
-    def _lookup(self, instruction: Instruction, lookup: Folded | None) -> str:
-        """A folded lookup is one `texture` at its place, the fast way on every driver.
-
-        The others clamp and fetch by integer, the exact way.
-        """
+    def lookup(instruction: Instruction, number: int, coordinates: str) -> str:
         assert instruction.texture is not None
-        sampler = f"texture{instruction.texture.unit}"
-        extent = self.sizes[instruction.texture.unit]
-        if lookup is None:
-            coordinate = _source(instruction.srcs[0], (0, 1))
-            last = f"vec2({extent.width - 1}.0, {extent.height - 1}.0)"
-            # Not clamp: max first takes a NaN to 0 on drivers that pick the other operand.
-            texel = f"ivec2(min(max(floor({coordinate}), vec2(0.0)), {last}))"
-            return f"texelFetch({sampler}, {texel}, 0)"
-        place = f"place{lookup.place}"
-        if lookup.right or lookup.up:
-            place += f" + vec2({lookup.right / extent.width!r}, {lookup.up / extent.height!r})"
-        return f"texture({sampler}, {place})"
+        unit = units[instruction.texture.unit]
+        folded = key.lookups[number]
+        if folded is None:
+            return f"{lookup_name(unit.number)}({coordinates})"
+        return _decoded(_placed(folded, unit), unit, exact=key.exact)
+
+    pieces = Pieces(key, Surroundings(lookup, "discard;"))
+    body = pieces.body
+    lines = [VERSION, f"// {key.program.name}"]
+    lines += [f"in vec2 place{n};" for n in range(key.places)]
+    lines += ["uniform vec2 origin;"] if pieces.needs_place else []
+    lines += ["uniform vec2 size;"] if pieces.needs_size else []
+    lines += pieces.uniforms()
+    for unit in key.units:
+        is_looked_up = pieces.reads(lookup_name(unit.number))
+        if is_looked_up or pieces.reads(f"texture{unit.number}"):
+            lines.append(f"uniform sampler2D texture{unit.number};")
+        if is_looked_up:
+            fetch = f"texelFetch(texture{unit.number}, texel, 0)"
+            fetch = _decoded(fetch, unit, exact=key.exact)
+            lines.append(f"vec4 {fetch_name(unit.number)}(ivec2 texel) {{ return {fetch}; }}")
+            lines += lookup_function(unit)
+    lines += [f"layout(location = {n}) out vec4 target{n};" for n in range(len(key.targets))]
+    start = ["    vec2 fragment = gl_FragCoord.xy - origin;"] if pieces.needs_place else []
+    if pieces.reads("position"):
+        start.append("    vec4 position = gl_FragCoord;")
+    stores = [
+        line
+        for number in range(len(key.targets))
+        for line in (*pieces.colour(number), f"    target{number} = colour{number};")
+    ]
+    lines += [*body.functions(), "", "void main() {", *start, *pieces.statements(), *stores]
+    return "\n".join([*lines, "}", ""])
 
 
-PARAMETERS = {ParameterSpace.LOCAL: "local", ParameterSpace.ENV: "env"}
+def _decoded(texel: str, unit: Unit, *, exact: bool) -> str:
+    """A texel as the format defines it: k / 255, where drivers may give k times a rounded 1/255."""
+    if unit.format.numeric is not Numeric.UNORM or not exact:
+        return texel
+    levels = f"{2**unit.format.bits_per_channel - 1}.0"
+    return f"(floor({texel} * {levels} + 0.5) / {levels})"
 
 
-def _temporary(name: str) -> str:
-    """A GLSL identifier for a temporary, in which `$` and two underscores in a row cannot stand."""
-    return "t_" + name.replace("_", "u_").replace("$", "d_")
+def _placed(lookup: Folded, unit: Unit) -> str:
+    """A folded lookup is one `texture` at its place, the fast way on every driver."""
+    place, extent = f"place{lookup.place}", unit.extent
+    if lookup.right or lookup.up:
+        place += f" + vec2({lookup.right / extent.width!r}, {lookup.up / extent.height!r})"
+    return f"texture(texture{unit.number}, {place})"
 
 
-def _register(register: SourceRegister) -> str:
-    if isinstance(register, Temporary):
-        return _temporary(register.name)
-    if isinstance(register, Attribute):
-        if register.kind is AttributeKind.TEXCOORD:
-            return f"texcoord{register.index}"
-        return "gl_FragCoord"
-    return _parameter(register)
+class Pieces:
+    """What shaders of every stage have in common: parameters, attributes, statements, colours."""
+
+    def __init__(self, key: ShaderKey, around: Surroundings) -> None:
+        self.key, self.program = key, key.program
+        self.body = Body(key.program, key.live, around, key.arithmetic, exact=key.exact)
+        self._code = self.body.code
+        self._fog = self._fog_factor()
+        self._colours = [self._colour(number) for number in range(len(key.targets))]
+        read = {*key.program.attributes_read, *([FOG_COORDINATE] if key.program.fog else [])}
+        self._interpolated = [
+            a
+            for a in sorted(read - {_POSITION}, key=attribute_name)
+            if self.reads(attribute_name(a)) or (key.program.fog and a == FOG_COORDINATE)
+        ]
+
+    @property
+    def needs_place(self) -> bool:
+        """Whether the statements read `fragment`, the fragment's centre in the rectangle."""
+        return bool(self._interpolated)
+
+    @property
+    def needs_size(self) -> bool:
+        """Whether the statements read `size`, the rectangle's extent."""
+        return any(attribute in self.key.bent for attribute in self._interpolated)
+
+    def reads(self, name: str) -> bool:
+        """Whether the statements that are left have that name in them."""
+        return re.search(rf"\b{name}\b", self._code) is not None
+
+    def uniforms(self) -> list[str]:
+        """The declarations of attributes, parameters and state."""
+        lines = []
+        for attribute in self._interpolated:
+            count = "[2]" if attribute in self.key.bent else ""
+            name = attribute_name(attribute)
+            names = ", ".join(f"{name}_{part}{count}" for part in ("base", "dx", "dy"))
+            lines.append(f"uniform vec4 {names};")
+        parameters = [name for name in parameters_read(self.program) if self.reads(name)]
+        if self.program.fog is not None:
+            parameters += [state_name(FOG_COLOR), state_name(FOG_PARAMS)]
+        return lines + [f"uniform vec4 {name};" for name in dict.fromkeys(parameters)]
+
+    def statements(self) -> list[str]:
+        """Attributes at the fragment, `fragment` being its place; registers; instructions."""
+        lines = []
+        if self.needs_size:
+            lines += [
+                "    ivec2 doubled = ivec2(fragment * 2.0), extent = ivec2(size);",
+                "    int side = doubled.y * extent.x > doubled.x * extent.y ? 1 : 0;",
+            ]
+        for attribute in self._interpolated:
+            name, side = attribute_name(attribute), "[side]" if attribute in self.key.bent else ""
+            base, dx, dy = (f"{name}_{part}{side}" for part in ("base", "dx", "dy"))
+            lines.append(
+                f"    precise vec4 {name} = {base} + {dx} * fragment.x + {dy} * fragment.y;"
+            )
+            if attribute == FOG_COORDINATE:
+                lines.append(f"    {name}.yzw = vec3(0.0, 0.0, 1.0);")
+        registers = [name for name in self.body.registers if self.reads(name)]
+        registers += [result_name(number) for number in range(self._results)]
+        lines += [f"    precise vec4 {name} = vec4(0.0);" for name in registers]
+        return [*lines, *(f"    {line}" for line in self.body.statements), *self._fog]
+
+    def colour(self, number: int) -> list[str]:
+        """Statements after which `colourN` is what target N is to hold."""
+        return self._colours[number]
+
+    @property
+    def _results(self) -> int:
+        return max(self.program.color_outputs, self._separate and len(self.key.targets))
+
+    @property
+    def _separate(self) -> bool:
+        """Whether each target has a colour of its own; else all of them have the first."""
+        return "ARB_draw_buffers" in self.program.options
+
+    def _fog_factor(self) -> list[str]:
+        if self.program.fog is None:
+            return []
+        expression = self.body.rounded(_FOG_FACTORS[self.program.fog], 1)
+        params = state_name(FOG_PARAMS)
+        return [
+            f"    precise float fog = clamp({expression.format(params=params)}, 0.0, 1.0);",
+        ]
+
+    def _colour(self, number: int) -> list[str]:
+        """Fog, then the rounding to what the target stores."""
+        target = self.key.targets[number]
+        result, colour = result_name(number if self._separate else 0), f"colour{number}"
+        fixed_point = target.numeric is Numeric.UNORM
+        lines = [f"    precise vec4 {colour} = {result};"]
+        if self.program.fog is not None:
+            behind = f"{state_name(FOG_COLOR)}.rgb"
+            lines.append(f"    {colour} = clamp({colour}, 0.0, 1.0);")
+            if fixed_point:
+                behind = f"clamp({behind}, 0.0, 1.0)"
+            mixed = self.body.rounded(f"fog * {colour}.rgb + (1.0 - fog) * {behind}", 3)
+            lines.append(f"    {colour}.rgb = {mixed};")
+        if fixed_point:
+            levels = f"{2**target.bits_per_channel - 1}.0"
+            lines += [
+                f"    {colour} = clamp({colour}, 0.0, 1.0) * {levels} + 0.5;",
+                f"    {colour} = floor({colour}) / {levels};",
+            ]
+        elif (stored := self.as_stored(colour, target, 4)) != colour:
+            lines.append(f"    {colour} = {stored};")
+        return lines
+
+    def as_stored(self, expression: str, target: Format, width: int = 1) -> str:
+        """The expression rounded to a float format of 16 bits, or as it is for one of 32."""
+        if target.bits_per_channel == 32:
+            return expression
+        return f"{self.body.called(_TO_HALF, width)}({expression})"
 
 
-def _parameter(parameter: Parameter) -> str:
-    if parameter.space is ParameterSpace.CONSTANT:
-        return f"vec4({', '.join(repr(value) for value in parameter.value)})"
-    return f"{PARAMETERS[parameter.space]}{parameter.index}"
+_FOG_FACTORS = {
+    Fog.EXP: "exp(-({params}.x * fogcoord.x))",
+    Fog.EXP2: "exp(-(({params}.x * fogcoord.x) * ({params}.x * fogcoord.x)))",
+    Fog.LINEAR: "({params}.z - fogcoord.x) * {params}.w",
+}
 
-
-def _source(src: Src, components: tuple[int, ...]) -> str:
-    """The components of an operand that an instruction needs, as a GLSL expression."""
-    selectors = [src.swizzle[c] for c in components]
-    signs = [src.negate[c] for c in components]
-    constant = Selector.ZERO in selectors or Selector.ONE in selectors
-    if constant or len(set(signs)) > 1:
-        parts = [_component(src, c) for c in components]
-        return parts[0] if len(parts) == 1 else f"vec{len(parts)}({', '.join(parts)})"
-    letters = "".join(COMPONENTS[s.value] for s in selectors)
-    name = _register(src.register)
-    text = name if letters == COMPONENTS else f"{name}.{letters}"
-    return f"(-{text})" if signs[0] else text
-
-
-def _component(src: Src, component: int) -> str:
-    selector = src.swizzle[component]
-    constants = {Selector.ZERO: "0.0", Selector.ONE: "1.0"}
-    text = constants.get(selector) or f"{_register(src.register)}.{COMPONENTS[selector.value]}"
-    return f"-{text}" if src.negate[component] else text
+_TO_HALF = ARITHMETICS["fp16"].glsl_function.replace("quantize", "to_half", 1)

@@ -10,10 +10,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpgpu_legacy.isa.ir import Instruction, Program, ResultRegister, Temporary
+from gpgpu_legacy.isa.ir import (
+    Instruction,
+    Program,
+    ResultKind,
+    ResultRegister,
+    Temporary,
+)
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.lower.affine import Linear, lookup_coordinates, texel_centred
-from gpgpu_legacy.plan.plan import Affine, Extent, FragmentPass, Plan, Rect
+from gpgpu_legacy.lower.affine import Linear, Value, lookup_coordinates, texel_centred
+from gpgpu_legacy.lower.sampling import coordinate_count
+from gpgpu_legacy.plan.plan import (
+    Affine,
+    Binding,
+    Extent,
+    Filter,
+    FragmentPass,
+    Plan,
+    Rect,
+    TextureKind,
+    Wrap,
+)
 
 MOST_PLACES = 8  # interpolated vectors a shader may have: a quarter of what OpenGL 4.0 promises
 
@@ -59,19 +76,45 @@ class Decisions:
     places: tuple[Place, ...]
 
 
-def decide(plan: Plan, each: FragmentPass) -> Decisions:
-    """Decide for a pass as its plan writes it."""
+def decide(plan: Plan, each: FragmentPass, *, folding: bool = True) -> Decisions:
+    """Decide for a pass as its plan writes it.
+
+    folding: whether lookups may be folded at all; not where an arithmetic rounds coordinates more
+    than float32 does, nor where no rasteriser is at work.
+    """
+    if not folding:
+        return undecided(each.program)
     iterations = max(1, sum(times for times, p in plan.weighted_passes() if p is each))
-    extents = {b.unit: plan.texture(b.texture).extent for b in each.bindings}
+    bound = {b.unit: b for b in each.bindings}
     units = [i.texture.unit for i in each.program.instructions if i.texture is not None]
     places: list[Place] = []
     lookups = [
-        _fold(s, t, extents[unit], places)
-        if isinstance(s, Linear) and isinstance(t, Linear) and texel_centred(s) and texel_centred(t)
-        else None
-        for unit, (s, t) in zip(units, lookup_coordinates(each, iterations), strict=True)
+        _fold_if_placed(plan, bound[unit], coordinates, places)
+        for unit, coordinates in zip(units, lookup_coordinates(each, iterations), strict=True)
     ]
     return Decisions(tuple(lookups), _live(each.program, lookups), tuple(places))
+
+
+def undecided(program: Program) -> Decisions:
+    """For a program alone: nothing is folded, and only what is dead is left out."""
+    lookups: list[Folded | None] = [None for i in program.instructions if i.texture is not None]
+    return Decisions(tuple(lookups), _live(program, lookups), ())
+
+
+def _fold_if_placed(
+    plan: Plan, binding: Binding, coordinates: tuple[Value, Value], places: list[Place]
+) -> Folded | None:
+    """A lookup folded if a rectangle texture is read on its texels' centres, and one texel."""
+    texture, (s, t) = plan.texture(binding.texture), coordinates
+    sampler = binding.sampler
+    clamps = sampler.wrap_s is sampler.wrap_t is Wrap.CLAMP_TO_EDGE
+    if texture.kind is not TextureKind.RECT or sampler.filter is not Filter.NEAREST or not clamps:
+        return None
+    if not (isinstance(s, Linear) and isinstance(t, Linear)):
+        return None
+    if not (texel_centred(s) and texel_centred(t)):
+        return None
+    return _fold(s, t, texture.extent, places)
 
 
 def _fold(s: Linear, t: Linear, extent: Extent, places: list[Place]) -> Folded | None:
@@ -98,36 +141,65 @@ def _live(program: Program, lookups: list[Folded | None]) -> tuple[tuple[int, ..
     """For each instruction the components of its result that reach the program's results.
 
     Found backwards: a component is needed where a later instruction that is itself needed reads it
-    before it is written again.
+    before it is written again. A discard is a result; the depth, which goes nowhere, is none.
     """
     needed: set[tuple[str, int]] = set()
     folded = list(lookups)
     live: list[tuple[int, ...]] = []
     for instruction in reversed(program.instructions):
         is_folded = instruction.texture is not None and folded.pop() is not None
-        dst = instruction.dst
-        if dst is None or isinstance(dst.register, ResultRegister):
-            components = dst.components if dst else (0, 1, 2, 3)
-        else:
-            name = dst.register.name
-            components = tuple(c for c in dst.components if (name, c) in needed)
-            needed -= {(name, c) for c in components}
+        components = _needed(instruction, needed)
         live.append(components)
         if components and not is_folded:
             needed |= _reads(instruction, components)
     return tuple(reversed(live))
 
 
+def _needed(instruction: Instruction, needed: set[tuple[str, int]]) -> tuple[int, ...]:
+    """The components of a result that are needed; what it writes is from here on not."""
+    dst = instruction.dst
+    if dst is None:
+        return (0, 1, 2, 3)
+    if isinstance(dst.register, ResultRegister):
+        return dst.components if dst.register.kind is ResultKind.COLOR else ()
+    name = dst.register.name
+    components = tuple(c for c in dst.components if (name, c) in needed)
+    needed -= {(name, c) for c in components}
+    return components
+
+
 def _reads(instruction: Instruction, components: tuple[int, ...]) -> set[tuple[str, int]]:
     """The components of temporaries that these components of the result are made from."""
-    wanted = {
-        Form.COMPONENTWISE: components,
-        Form.VECTOR: (0, 1, 2, 3),
-        Form.SAMPLE: (0, 1),
-    }[OPCODES[instruction.mnemonic].form]
+    wanted = _components_read(instruction, components)
     return {
         (src.register.name, src.swizzle[c].value)
         for src in instruction.srcs
         if isinstance(src.register, Temporary)
         for c in wanted
     }
+
+
+def _components_read(instruction: Instruction, components: tuple[int, ...]) -> tuple[int, ...]:
+    """Which components of its operands, after their swizzles, an instruction reads."""
+    row = OPCODES[instruction.mnemonic]
+    match row.form:
+        case Form.COMPONENTWISE:
+            return components
+        case Form.SCALAR:
+            return (0,)
+        case Form.SAMPLE:
+            assert instruction.texture is not None
+            count = coordinate_count(TextureKind(instruction.texture.target.value))
+            made = row.evaluate([_Traced(frozenset({c})) for c in range(4)])[:count]
+            return tuple(sorted(frozenset().union(*(value.parts for value in made))))
+    return (0, 1, 2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    """A value that only remembers which components of the source it is made from."""
+
+    parts: frozenset[int]
+
+    def __truediv__(self, other: _Traced) -> _Traced:
+        return _Traced(self.parts | other.parts)

@@ -28,8 +28,11 @@ class Format:
         return self.channels * self.bits_per_channel // 8
 
 
+R16F = Format("r16f", 1, 16, Numeric.FLOAT)
+RGBA16F = Format("rgba16f", 4, 16, Numeric.FLOAT)
 R32F = Format("r32f", 1, 32, Numeric.FLOAT)
 RGBA32F = Format("rgba32f", 4, 32, Numeric.FLOAT)
 UNORM8 = Format("unorm8", 1, 8, Numeric.UNORM)
+RGBA8 = Format("rgba8", 4, 8, Numeric.UNORM)
 
-FORMATS = {f.name: f for f in (R32F, RGBA32F, UNORM8)}
+FORMATS = {f.name: f for f in (R16F, RGBA16F, R32F, RGBA32F, UNORM8, RGBA8)}

@@ -7,14 +7,16 @@ from itertools import chain
 from math import isfinite
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Program, ResultKind, ResultRegister
+from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
     Affine,
+    Binding,
     ClearPass,
     ComputePass,
     CopyPass,
+    Corners,
     FragmentPass,
     Input,
     Output,
@@ -22,10 +24,18 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     Rect,
     Repeat,
-    Texcoords,
     Texture,
     TextureKind,
+    Wrap,
 )
+
+_LAYERED = (TextureKind.T3D, TextureKind.CUBE)
+_DRAWN_TO = (TextureKind.RECT, TextureKind.T2D)
+_GIVEN_BY_CORNERS = {
+    AttributeKind.COLOR,
+    AttributeKind.SECONDARY_COLOR,
+    AttributeKind.FOGCOORD,
+}
 
 
 def validate(plan: Plan) -> None:
@@ -47,8 +57,7 @@ class _Validator:
         if len(self.textures) != len(self.plan.textures):
             raise self.fail("two textures share a name; give each its own")
         for texture in self.plan.textures:
-            if texture.extent.width < 1 or texture.extent.height < 1:
-                raise self.fail(f"texture {texture.name} is empty; leave it out")
+            self.extent(texture)
         for each in self.plan.inputs:
             self.transfer(each)
             self.defined.add(each.texture)
@@ -85,6 +94,23 @@ class _Validator:
             raise self.fail(f"no texture is called {name}; there is {known}")
         return self.textures[name]
 
+    def extent(self, texture: Texture) -> None:
+        kind, extent = texture.kind, texture.extent
+        if min(extent.width, extent.height, extent.depth) < 1:
+            raise self.fail(f"texture {texture.name} is empty; leave it out")
+        if kind is TextureKind.T1D and extent.height != 1:
+            raise self.fail(f"1D texture {texture.name} has a height of {extent.height}; give it 1")
+        if kind is TextureKind.CUBE and (extent.depth != 6 or extent.width != extent.height):
+            raise self.fail(
+                f"cube map {texture.name} has {extent.depth} faces of {extent.width} by "
+                f"{extent.height}; give it 6 square ones"
+            )
+        if kind not in _LAYERED and extent.depth != 1:
+            raise self.fail(
+                f"{kind.value} texture {texture.name} has {extent.depth} layers; only 3D and CUBE "
+                "textures have more than 1"
+            )
+
     def read(self, name: str, how: str) -> None:
         self.texture(name)
         if name not in self.defined:
@@ -96,12 +122,12 @@ class _Validator:
             rect.x >= 0
             and rect.y >= 0
             and rect.x + rect.width <= extent.width
-            and rect.y + rect.height <= extent.height
+            and rect.y + rect.height <= extent.rows
         )
         if not fits or min(rect.width, rect.height) < 1:
             raise self.fail(
                 f"{what} covers {rect} of texture {texture.name}, which is "
-                f"{extent.width} by {extent.height}"
+                f"{extent.width} by {extent.rows}"
             )
 
     def transfer(self, each: Input | Output) -> None:
@@ -123,21 +149,44 @@ class _Validator:
             raise self.fail(f"{region} lies outside matrix {matrix.name}")
 
     def fragment_pass(self, each: FragmentPass) -> None:
-        self.drawable(each.target)
+        self.targets(each)
         self.inside(each.rect, self.texture(each.target), "a pass")
         self.bindings(each)
         for binding in each.bindings:
             self.read(binding.texture, "bound")
-        for texcoords in each.texcoords:
-            self.finite(texcoords)
-        self.attributes(each.program)
-        if each.blend is not each.blend.NONE:
-            self.read(each.target, "blended with")
-        self.defined.add(each.target)
+        self.attributes(each)
+        for target in each.targets:
+            if each.blend is not each.blend.NONE:
+                self.read(target, "blended with")
+        self.defined.update(each.targets)
+
+    def targets(self, each: FragmentPass) -> None:
+        first = self.texture(each.target)
+        for name in each.targets:
+            texture = self.texture(name)
+            self.drawable(name)
+            if (texture.extent, texture.kind) != (first.extent, first.kind):
+                raise self.fail(
+                    f"one pass draws to {first.name} and {name}, which differ in size or kind; "
+                    "make them alike"
+                )
+        if len(set(each.targets)) != len(each.targets):
+            raise self.fail(
+                f"one pass has a target twice, of {', '.join(each.targets)}; name each once"
+            )
+        written, given = each.program.color_outputs, len(each.targets)
+        if written > given:
+            raise self.fail(
+                f"{each.program.name} writes result.color[{written - 1}], but its pass has "
+                f"{given} target{'s' * (given > 1)}; add targets in `also`"
+            )
 
     def drawable(self, name: str) -> None:
-        if self.texture(name).kind is TextureKind.BUFFER:
+        kind = self.texture(name).kind
+        if kind is TextureKind.BUFFER:
             raise self.fail(f"{name} is a buffer; only kernels write to it")
+        if kind not in _DRAWN_TO:
+            raise self.fail(f"{name} is a {kind.value} texture; a pass draws into RECT and 2D ones")
 
     def bindings(self, each: FragmentPass) -> None:
         bound: dict[int, str] = {}
@@ -145,6 +194,7 @@ class _Validator:
             if binding.unit in bound:
                 raise self.fail(f"texture[{binding.unit}] is bound twice in one pass")
             bound[binding.unit] = binding.texture
+            self.sampler(binding)
         for unit, target in each.program.texture_units.items():
             if unit not in bound:
                 raise self.fail(
@@ -156,39 +206,52 @@ class _Validator:
                     f"{each.program.name} reads texture[{unit}] as {target.value}, but "
                     f"{bound[unit]} is {kind.value}"
                 )
-        if each.target in bound.values():
-            raise self.fail(
-                f"texture {each.target} is read and written by one pass; write to another and "
-                "copy, or take turns"
-            )
-
-    def finite(self, texcoords: Texcoords) -> None:
-        for a, b, c, d in zip(*texcoords.corners, strict=True):
-            assert not any(isinstance(v, Affine) for v in (a, b, c, d))
-            assert isinstance(a, float | int) and isinstance(b, float | int)
-            assert isinstance(c, float | int) and isinstance(d, float | int)
-            if not all(map(isfinite, (a, b, c, d))):
+        for name in each.targets:
+            if name in bound.values():
                 raise self.fail(
-                    f"a corner value of texture coordinate set {texcoords.set} is not finite"
+                    f"texture {name} is read and written by one pass; write to another and "
+                    "copy, or take turns"
                 )
 
-    def attributes(self, program: Program) -> None:
-        """Fragment passes supply texture coordinates and the window position, and take colour."""
-        supplied = {AttributeKind.TEXCOORD, AttributeKind.POSITION}
-        for instruction in program.instructions:
-            for src in instruction.srcs:
-                register = src.register
-                if isinstance(register, Attribute) and register.kind not in supplied:
-                    raise self.fail(
-                        f"{program.name} reads fragment.{register.kind.value}, which a pass does "
-                        "not supply; use fragment.texcoord[n]"
-                    )
-            written = instruction.dst.register if instruction.dst else None
-            if isinstance(written, ResultRegister) and written.kind is not ResultKind.COLOR:
-                raise self.fail(f"{program.name} writes result.depth; a pass has no depth buffer")
+    def sampler(self, binding: Binding) -> None:
+        sampler, texture = binding.sampler, self.texture(binding.texture)
+        repeats = Wrap.REPEAT in (sampler.wrap_s, sampler.wrap_t)
+        if texture.kind is TextureKind.RECT and repeats:
+            raise self.fail(
+                f"RECT texture {texture.name} is bound with wrap {Wrap.REPEAT.value}, which RECT "
+                f"has not; use {Wrap.CLAMP.value} or {Wrap.CLAMP_TO_EDGE.value}"
+            )
+
+    def attributes(self, each: FragmentPass) -> None:
+        given = [(f"texture coordinate set {t.set}", t.corners) for t in each.texcoords]
+        for attribute in each.attributes:
+            if attribute.kind not in _GIVEN_BY_CORNERS:
+                raise self.fail(
+                    f"a pass gives fragment.{attribute.kind.value} as an attribute; colours and "
+                    "fogcoord are given so, texture coordinates as Texcoords, position not at all"
+                )
+            given.append((f"fragment.{attribute.kind.value}", attribute.corners))
+        seen = set[str]()
+        for name, corners in given:
+            if name in seen:
+                raise self.fail(f"a pass gives {name} twice; give it once")
+            seen.add(name)
+            self.finite(name, corners)
+
+    def finite(self, name: str, corners: Corners) -> None:
+        for number in chain.from_iterable(corners):
+            assert not isinstance(number, Affine)
+            if not isfinite(number):
+                raise self.fail(f"a corner value of {name} is not finite")
 
     def copy_pass(self, each: CopyPass) -> None:
         source, target = self.texture(each.source), self.texture(each.target)
+        for texture in (source, target):
+            if texture.kind not in (*_DRAWN_TO, TextureKind.BUFFER):
+                raise self.fail(
+                    f"{texture.name} is a {texture.kind.value} texture; copies are between RECT "
+                    "and 2D ones"
+                )
         self.read(each.source, "copied")
         self.inside(each.source_rect, source, "a copy")
         self.inside(each.target_rect, target, "a copy")

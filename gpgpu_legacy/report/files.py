@@ -27,7 +27,7 @@ def read_matrix(path: Path) -> Array:
     Raises InputError, in one line, where the file is missing, damaged or of another kind.
     """
     readers: dict[str, Callable[[Path], Array]] = {
-        ".npy": _read_npy,
+        ".npy": read_npy,
         ".csv": _read_csv,
         ".mtx": _read_mtx,
         **dict.fromkeys(_IMAGES, _read_image),
@@ -35,6 +35,11 @@ def read_matrix(path: Path) -> Array:
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise InputError(f"{path} is no matrix file known here; give {', '.join(readers)}")
+    return read_with(path, reader, "a matrix")
+
+
+def read_with(path: Path, reader: Callable[[Path], Array], what: str) -> Array:
+    """What a reader makes of a file; InputError, in one line, where it is missing or damaged."""
     try:
         return reader(path)
     except InputError:
@@ -42,14 +47,15 @@ def read_matrix(path: Path) -> Array:
     except FileNotFoundError:
         raise InputError(f"there is no file {path}") from None
     except MemoryError:
-        raise InputError(f"{path} describes a matrix too large for this machine's memory") from None
+        raise InputError(f"{path} describes {what} too large for this machine's memory") from None
     except Exception as error:  # the readers raise whatever a damaged file leads them to
         reason = str(error).strip().splitlines()
         why = reason[0] if reason else type(error).__name__
-        raise InputError(f"{path} cannot be read as a matrix: {why}") from None
+        raise InputError(f"{path} cannot be read as {what}: {why}") from None
 
 
-def _read_npy(path: Path) -> Array:
+def read_npy(path: Path) -> Array:
+    """An array of numbers from a .npy file; raises whatever a damaged one leads NumPy to."""
     with path.open("rb") as file:
         if file.read(6) != b"\x93NUMPY":  # NumPy itself would advise to unpickle it
             raise InputError(f"{path} is no .npy file; it does not begin like one")
@@ -95,6 +101,25 @@ def read_json(path: Path, key: str) -> dict[str, Any]:
     return data
 
 
+def read_text(path: Path) -> str:
+    """The text of a file, its line ends as they are; InputError, in one line, where it has none.
+
+    Text that is not UTF-8 is taken for Latin-1, in which comments were written in their time.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    if b"\0" in data:
+        raise InputError(f"{path} is no text; it holds zero bytes")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
 def matrix_writer(path: Path) -> Callable[[NDArray[np.float32]], None]:
     """What writes a matrix to that path; found, and the path checked, before anything is computed.
 
@@ -102,7 +127,7 @@ def matrix_writer(path: Path) -> Callable[[NDArray[np.float32]], None]:
     Raises InputError for another suffix or a missing folder.
     """
     writers: dict[str, Callable[[Path, NDArray[np.float32]], None]] = {
-        ".npy": _write_npy,
+        ".npy": write_npy,
         ".csv": lambda to, matrix: np.savetxt(to, matrix, delimiter=",", fmt="%.9g"),
         ".mtx": _write_mtx,
         ".png": _write_png,
@@ -114,7 +139,8 @@ def matrix_writer(path: Path) -> Callable[[NDArray[np.float32]], None]:
     return lambda matrix: write_whole(path, lambda to: writer(to, matrix))
 
 
-def _write_npy(path: Path, matrix: NDArray[np.float32]) -> None:
+def write_npy(path: Path, matrix: NDArray[np.float32]) -> None:
+    """Write an array as .npy, whatever the path's suffix."""
     with path.open("wb") as file:  # by its name, NumPy would add a suffix to X.NPY
         np.save(file, matrix)
 

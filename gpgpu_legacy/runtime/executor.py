@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gpgpu_legacy.runtime
-from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
+from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
+from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     ComputePass,
@@ -32,9 +33,24 @@ class Machine:
 
     exact: multiply and add are rounded apart and nothing is reordered, as the numpy executor
     always does; otherwise a device may contract a multiply-add.
+    arithmetic: to which numbers fragment programs round; kernels are float32 throughout.
     """
 
     exact: bool = False
+    arithmetic: Arithmetic = FP32
+
+
+def require_arithmetic(executor: str, machine: Machine, able: Iterable[str] = (FP32.name,)) -> None:
+    """Raise PlanError where an executor has not the arithmetic that a run asks for.
+
+    able: the names of those that it has.
+    """
+    names = tuple(able)
+    if machine.arithmetic.name not in names:
+        raise PlanError(
+            f"{executor} computes in {' or '.join(names)}, not in {machine.arithmetic.name}; "
+            "the numpy executor has every arithmetic, for fragment programs"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,19 @@
 """The `gl-arbfp` executor: plans on the driver's own ARB_fragment_program.
 
 Nothing is translated. The driver gets the text of each program, and a pass is what it was in 2003:
-a quad with texture coordinates at its corners, drawn over rectangle textures into a framebuffer.
+a quad with texture coordinates at its corners, drawn into a framebuffer. Textures are of the very
+targets that the program names, and state vectors are OpenGL's own materials, lights and matrices.
 So it says independently of this package what a program means, and how fast it can be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from ctypes import Array, byref, c_float, c_uint
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from ctypes import Array, byref, c_float, c_int, c_uint
 from dataclasses import dataclass, replace
+from math import acos, degrees
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
@@ -19,27 +23,69 @@ import numpy as np
 from gpgpu_legacy.asm.printer import disassemble
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import decode, encode, pack
-from gpgpu_legacy.isa.ir import ParameterSpace, Program, Vec4
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, ParameterSpace, Program, Vec4
 from gpgpu_legacy.plan.expand import at_iteration, passes
-from gpgpu_legacy.plan.formats import R32F, RGBA32F, UNORM8, Format
+from gpgpu_legacy.plan.formats import R16F, R32F, RGBA8, RGBA16F, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import (
+    ATTRIBUTE_DEFAULTS,
+    Binding,
     Blend,
     ClearPass,
     CopyPass,
+    Filter,
     FragmentPass,
     ParameterValue,
     Pass,
     Plan,
     Rect,
+    Sampler,
+    StateValue,
     Texture,
+    TextureKind,
+    Wrap,
 )
 from gpgpu_legacy.runtime.egl import GL, Context, context
-from gpgpu_legacy.runtime.executor import F32, FRAGMENT_PASSES, Machine, Observer, Result, Timings
+from gpgpu_legacy.runtime.executor import (
+    F32,
+    FRAGMENT_PASSES,
+    Machine,
+    Observer,
+    Result,
+    Timings,
+    require_arithmetic,
+)
 from gpgpu_legacy.runtime.transfers import read_back, zero_results
 
-_QUAD = ((-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0))  # a plan's corner order
-_NO_TEXCOORDS = ((0.0, 0.0, 0.0, 1.0),) * 4
+_CORNERS = ((-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0))  # a plan's corner order
 _NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)
+
+# Which generic vertex attribute carries which attribute of the fragment. The numbers are those of
+# the conventional attributes where a driver has one set for both, so that none is in the way.
+_PLACE = 0
+_CARRIED_BY = {
+    AttributeKind.COLOR: 3,
+    AttributeKind.SECONDARY_COLOR: 4,
+    AttributeKind.FOGCOORD: 5,
+    AttributeKind.TEXCOORD: 8,  # set 0, then the others
+}
+_TEXCOORD_SETS = 8
+
+# Vertices pass through unchanged. Fixed-function vertices would go through the matrices, which are
+# a fragment program's to read, and would leave the secondary colour without an alpha.
+_VERTEX_PROGRAM = "\n".join(
+    [
+        "!!ARBvp1.0",
+        f"MOV result.position, vertex.attrib[{_PLACE}];",
+        f"MOV result.color, vertex.attrib[{_CARRIED_BY[AttributeKind.COLOR]}];",
+        f"MOV result.color.secondary, vertex.attrib[{_CARRIED_BY[AttributeKind.SECONDARY_COLOR]}];",
+        f"MOV result.fogcoord, vertex.attrib[{_CARRIED_BY[AttributeKind.FOGCOORD]}];",
+        *(
+            f"MOV result.texcoord[{n}], vertex.attrib[{_CARRIED_BY[AttributeKind.TEXCOORD] + n}];"
+            for n in range(_TEXCOORD_SETS)
+        ),
+        "END",
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +98,76 @@ class _Texels:
     dtype: np.dtype[Any]
 
 
-_TEXELS: dict[Format, _Texels] = {
-    R32F: _Texels(GL.R32F, GL.RED, GL.FLOAT, np.dtype(np.float32)),
-    RGBA32F: _Texels(GL.RGBA32F, GL.RGBA, GL.FLOAT, np.dtype(np.float32)),
-    UNORM8: _Texels(GL.R8, GL.RED, GL.UNSIGNED_BYTE, np.dtype(np.uint8)),
+_FLOAT32, _UINT8 = np.dtype(np.float32), np.dtype(np.uint8)
+
+# Half-precision numbers travel as float32, which holds each of them.
+_TEXELS: Mapping[Format, _Texels] = {
+    R16F: _Texels(GL.R16F, GL.RED, GL.FLOAT, _FLOAT32),
+    RGBA16F: _Texels(GL.RGBA16F, GL.RGBA, GL.FLOAT, _FLOAT32),
+    R32F: _Texels(GL.R32F, GL.RED, GL.FLOAT, _FLOAT32),
+    RGBA32F: _Texels(GL.RGBA32F, GL.RGBA, GL.FLOAT, _FLOAT32),
+    UNORM8: _Texels(GL.R8, GL.RED, GL.UNSIGNED_BYTE, _UINT8),
+    RGBA8: _Texels(GL.RGBA8, GL.RGBA, GL.UNSIGNED_BYTE, _UINT8),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A texture target in GL's words.
+
+    dimensions: the digit in the names of its functions. limit: the state variable of the largest
+    size. faces: the target of the first of six images, where it has those.
+    """
+
+    name: int
+    dimensions: int
+    limit: int
+    noun: str
+    faces: int | None = None
+
+    def images(self, depth: int) -> Sequence[int]:
+        """The targets of its images: that of each face, or the one."""
+        return (self.name,) if self.faces is None else range(self.faces, self.faces + depth)
+
+    def image(self, layer: int) -> int:
+        """The target of the image that has this layer."""
+        return self.name if self.faces is None else self.faces + layer
+
+    def place(self, x: int, y: int, layer: int) -> tuple[int, ...]:
+        """As many of three offsets or sizes as its functions take."""
+        return (x, y, layer)[: self.dimensions]
+
+
+_TARGETS = {
+    TextureKind.RECT: _Target(
+        GL.TEXTURE_RECTANGLE, 2, GL.MAX_RECTANGLE_TEXTURE_SIZE, "rectangle texture"
+    ),
+    TextureKind.T1D: _Target(GL.TEXTURE_1D, 1, GL.MAX_TEXTURE_SIZE, "1D texture"),
+    TextureKind.T2D: _Target(GL.TEXTURE_2D, 2, GL.MAX_TEXTURE_SIZE, "2D texture"),
+    TextureKind.T3D: _Target(GL.TEXTURE_3D, 3, GL.MAX_3D_TEXTURE_SIZE, "3D texture"),
+    TextureKind.CUBE: _Target(
+        *(GL.TEXTURE_CUBE_MAP, 2, GL.MAX_CUBE_MAP_TEXTURE_SIZE, "cube map"),
+        faces=GL.TEXTURE_CUBE_MAP_POSITIVE_X,
+    ),
+}
+
+_FILTERS = {Filter.NEAREST: GL.NEAREST, Filter.LINEAR: GL.LINEAR}
+_WRAPS = {
+    Wrap.CLAMP_TO_EDGE: GL.CLAMP_TO_EDGE,
+    Wrap.CLAMP: GL.CLAMP,
+    Wrap.REPEAT: GL.REPEAT,
+}
+
+_Surface = tuple[str, int]  # a texture by name, and one of its layers
 
 
 class GlArbfpExecutor:
     """Runs where the driver offers GL_ARB_fragment_program to a compatibility context.
 
     Arithmetic is the driver's: llvmpipe rounds a multiply-add twice, as the numpy executor does,
-    a GPU may round it once, and no program can ask for the one or the other. So `machine` changes
-    nothing here. How a colour becomes 8 bits is the driver's too: llvmpipe gives the nearest of
-    the 256 values, an H100 now and then the one below it.
+    a GPU may round it once, and no program can ask for the one or the other. So `machine.exact`
+    changes nothing here. How a colour becomes 8 bits is the driver's too: llvmpipe gives the
+    nearest of the 256 values, an H100 now and then the one below it.
     """
 
     name = "gl-arbfp"
@@ -90,10 +192,13 @@ class GlArbfpExecutor:
     ) -> Result:
         """Carry out a plan; see Executor.
 
-        Raises PlanError where the driver refuses a program, a texture's size or its format.
+        Raises PlanError where another arithmetic than fp32 is asked for, where the driver refuses a
+        program, a texture's size or its format, and where a pass gives a value to state that OpenGL
+        derives from other state.
         """
         if not plan.textures:
             return Result(zero_results(plan), Timings(0.0, 0.0, 0.0))
+        require_arithmetic(self.name, machine)
         made = context()
         with made.current():
             session = _Session(made, plan)
@@ -105,10 +210,13 @@ class GlArbfpExecutor:
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """A program as the driver has it: its GL name, and what it reads besides textures."""
+    """A program as the driver has it: its GL name, and what it reads besides textures.
+
+    attributes: those that a vertex has to carry.
+    """
 
     name: int
-    texcoord_sets: tuple[int, ...]
+    attributes: tuple[Attribute, ...]
     locals: tuple[int, ...]
     env: tuple[int, ...]
 
@@ -122,10 +230,12 @@ class _Session:
     def __init__(self, made: Context, plan: Plan) -> None:
         self.context, self.plan = made, plan
         self.gl: SimpleNamespace = made.gl
-        self.formats = {texture.name: texture.format for texture in plan.textures}
+        self.described = {texture.name: texture for texture in plan.textures}
         self.textures: dict[str, int] = {}
-        self.framebuffers: dict[str, int] = {}
+        self.framebuffers: dict[tuple[_Surface, ...], int] = {}
+        self.samplers: dict[Sampler, int] = {}
         self.programs: dict[int, _Loaded] = {}
+        self.vertex_program = 0
 
     def run(self, operands: Mapping[str, F32], observer: Observer | None) -> Result:
         self.prepare()
@@ -150,8 +260,8 @@ class _Session:
 
         def read(name: str) -> F32:
             self.context.make_current()
-            extent = self.plan.texture(name).extent
-            return self.read(name, Rect(0, 0, extent.width, extent.height))
+            extent = self.described[name].extent
+            return self.read(name, Rect(0, 0, extent.width, extent.rows))
 
         observer(number, each, read)
         self.context.make_current()
@@ -160,16 +270,12 @@ class _Session:
         """Delete all that this run has made; the context is made current for it."""
         self.context.make_current()
         programs = [loaded.name for loaded in self.programs.values()]
-        self.delete(self.gl.glDeleteProgramsARB, programs)
+        self.delete(self.gl.glDeleteProgramsARB, [*programs, self.vertex_program])
         self.delete(self.gl.glDeleteFramebuffers, self.framebuffers.values())
+        self.delete(self.gl.glDeleteSamplers, self.samplers.values())
         self.delete(self.gl.glDeleteTextures, self.textures.values())
 
     # GL objects ------------------------------------------------------------------------------
-
-    def generate(self, generator: Any) -> int:
-        name = c_uint()
-        generator(1, byref(name))
-        return name.value
 
     def delete(self, deleter: Any, names: Iterable[int]) -> None:
         for name in names:
@@ -189,90 +295,125 @@ class _Session:
     def prepare(self) -> None:
         """Make textures, framebuffers and programs, and have the driver finish compiling."""
         gl = self.gl
-        for capability in (GL.DITHER, GL.FRAMEBUFFER_SRGB):
+        for capability in (GL.DITHER, GL.FRAMEBUFFER_SRGB, GL.TEXTURE_CUBE_MAP_SEAMLESS):
             gl.glDisable(capability)
         for stage in (GL.CLAMP_VERTEX_COLOR, GL.CLAMP_FRAGMENT_COLOR, GL.CLAMP_READ_COLOR):
             gl.glClampColor(stage, 0)
         for direction in (GL.PACK_ALIGNMENT, GL.UNPACK_ALIGNMENT):
             gl.glPixelStorei(direction, 1)
         gl.glBlendFunc(GL.ONE, GL.ONE)
+        self.load_vertex_program()
         gl.glEnable(GL.FRAGMENT_PROGRAM)
-        largest = self.context.integer(GL.MAX_RECTANGLE_TEXTURE_SIZE)
         for texture in self.plan.textures:
-            self.make_texture(texture, largest)
+            self.make_texture(texture)
         written = [p for _, p in self.plan.weighted_passes() if isinstance(p, FragmentPass)]
         for each in written:
+            for binding in each.bindings:
+                self.make_sampler(self.sampler(binding))
             if id(each.program) not in self.programs:
                 self.load(each.program)
         self.warm_up(written)
         gl.glFinish()
         self.check("what this plan draws with")
 
-    def make_texture(self, texture: Texture, largest: int) -> None:
-        gl, width, height = self.gl, texture.extent.width, texture.extent.height
-        if max(width, height) > largest:
+    def make_texture(self, texture: Texture) -> None:
+        gl, extent, target = self.gl, texture.extent, _TARGETS[texture.kind]
+        largest = self.context.integer(target.limit)
+        size = f"{extent.width} by {extent.height}"
+        size += f" by {extent.depth}" if texture.kind is TextureKind.T3D else ""
+        if max(target.place(extent.width, extent.height, extent.depth)) > largest:
             raise PlanError(
-                f"texture {texture.name} is {width} by {height}, but the largest rectangle of "
+                f"texture {texture.name} is {size}, but the largest {target.noun} of "
                 f"{self.context.renderer} is {largest}; plan with largest_texture {largest} or less"
             )
-        if texture.format not in _TEXELS:
-            known = ", ".join(known.name for known in _TEXELS)
+        texels = _TEXELS.get(texture.format)
+        if texels is None:
+            known = ", ".join(each.name for each in _TEXELS)
             raise PlanError(
                 f"texture {texture.name} is {texture.format.name}; gl-arbfp has {known}"
             )
-        texels = _TEXELS[texture.format]
-        self.textures[texture.name] = self.generate(gl.glGenTextures)
+        self.textures[texture.name] = _generate(gl.glGenTextures)
         self.bind(0, texture.name)
-        # The only sampler that a plan can ask for yet, so it is set with the texture.
-        for parameter, value in (
-            (GL.TEXTURE_MIN_FILTER, GL.NEAREST),
-            (GL.TEXTURE_MAG_FILTER, GL.NEAREST),
-            (GL.TEXTURE_WRAP_S, GL.CLAMP_TO_EDGE),
-            (GL.TEXTURE_WRAP_T, GL.CLAMP_TO_EDGE),
-        ):
-            gl.glTexParameteri(GL.TEXTURE_RECTANGLE, parameter, value)
-        gl.glTexImage2D(
-            *(GL.TEXTURE_RECTANGLE, 0, texels.internal, width, height, 0),
-            *(texels.layout, texels.component, None),
-        )
-        self.check(f"texture {texture.name} of {width} by {height} texels")
-        self.make_framebuffer(texture)
+        allocate = getattr(gl, f"glTexImage{target.dimensions}D")
+        sizes = target.place(extent.width, extent.height, extent.depth)
+        for image in target.images(extent.depth):
+            allocate(image, 0, texels.internal, *sizes, 0, texels.layout, texels.component, None)
+        self.check(f"texture {texture.name} of {size} texels")
+        self.aim((texture.name, 0))
 
-    def make_framebuffer(self, texture: Texture) -> None:
-        gl = self.gl
-        self.framebuffers[texture.name] = self.generate(gl.glGenFramebuffers)
-        self.aim(texture.name)
-        gl.glFramebufferTexture2D(
-            *(GL.FRAMEBUFFER, GL.COLOR_ATTACHMENT0, GL.TEXTURE_RECTANGLE),
-            *(self.textures[texture.name], 0),
-        )
-        if gl.glCheckFramebufferStatus(GL.FRAMEBUFFER) != GL.FRAMEBUFFER_COMPLETE:
+    def make_framebuffer(self, surfaces: tuple[_Surface, ...]) -> None:
+        """A framebuffer that draws its colour n to the layer of a texture that surface n is."""
+        gl, most = self.gl, self.context.integer(GL.MAX_DRAW_BUFFERS)
+        if len(surfaces) > most:
             raise PlanError(
-                f"{self.context.renderer} cannot draw to {texture.name}, "
-                f"a rectangle texture of {texture.format.name}"
+                f"plan {self.plan.name}: a pass draws to {len(surfaces)} textures, but "
+                f"{self.context.renderer} can draw to {most} at once; use more passes"
             )
+        self.framebuffers[surfaces] = _generate(gl.glGenFramebuffers)
+        gl.glBindFramebuffer(GL.FRAMEBUFFER, self.framebuffers[surfaces])
+        attachments = [GL.COLOR_ATTACHMENT0 + n for n in range(len(surfaces))]
+        for attachment, (name, layer) in zip(attachments, surfaces, strict=True):
+            target = _TARGETS[self.described[name].kind]
+            attach = getattr(gl, f"glFramebufferTexture{target.dimensions}D")
+            slices = (layer,) if target.dimensions == 3 else ()
+            attach(
+                *(GL.FRAMEBUFFER, attachment, target.image(layer)),
+                *(self.textures[name], 0, *slices),
+            )
+        gl.glDrawBuffers(len(surfaces), (c_uint * len(surfaces))(*attachments))
+        if gl.glCheckFramebufferStatus(GL.FRAMEBUFFER) != GL.FRAMEBUFFER_COMPLETE:
+            textures = [self.described[name] for name, _ in surfaces]
+            described = (f"a {_TARGETS[t.kind].noun} of {t.format.name}" for t in textures)
+            raise PlanError(
+                f"{self.context.renderer} cannot draw to {' and '.join(t.name for t in textures)}, "
+                f"{' and '.join(described)}"
+            )
+
+    def sampler(self, binding: Binding) -> Sampler:
+        """The sampler of a binding; cube maps clamp to the edge, whatever it says."""
+        if self.described[binding.texture].kind is TextureKind.CUBE:
+            return Sampler(binding.sampler.filter)
+        return binding.sampler
+
+    def make_sampler(self, sampler: Sampler) -> None:
+        if sampler in self.samplers:
+            return
+        self.samplers[sampler] = _generate(self.gl.glGenSamplers)
+        for parameter, value in (
+            (GL.TEXTURE_MIN_FILTER, _FILTERS[sampler.filter]),
+            (GL.TEXTURE_MAG_FILTER, _FILTERS[sampler.filter]),
+            (GL.TEXTURE_WRAP_S, _WRAPS[sampler.wrap_s]),
+            (GL.TEXTURE_WRAP_T, _WRAPS[sampler.wrap_t]),
+            (GL.TEXTURE_WRAP_R, _WRAPS[sampler.wrap_r]),
+        ):
+            self.gl.glSamplerParameteri(self.samplers[sampler], parameter, value)
+
+    def load_vertex_program(self) -> None:
+        self.vertex_program = _generate(self.gl.glGenProgramsARB)
+        refusal = _give_text(self.context, GL.VERTEX_PROGRAM, self.vertex_program, _VERTEX_PROGRAM)
+        if refusal:
+            raise PlanError(f"{self.context.renderer} refuses the vertex program {refusal}")
+        self.gl.glEnable(GL.VERTEX_PROGRAM)
 
     def load(self, program: Program) -> None:
         """Give the driver a program's text."""
-        gl, text = self.gl, disassemble(program).encode("ascii")
+        attributes = [a for a in program.attributes_read if a.kind is not AttributeKind.POSITION]
+        if program.fog is not None:
+            attributes.append(Attribute(AttributeKind.FOGCOORD))
         loaded = _Loaded(
-            self.generate(gl.glGenProgramsARB),
-            program.texcoord_sets,
+            _generate(self.gl.glGenProgramsARB),
+            tuple(dict.fromkeys(attributes)),
             program.parameter_indices(ParameterSpace.LOCAL),
             program.parameter_indices(ParameterSpace.ENV),
         )
         self.programs[id(program)] = loaded
-        gl.glBindProgramARB(GL.FRAGMENT_PROGRAM, loaded.name)
-        gl.glProgramStringARB(GL.FRAGMENT_PROGRAM, GL.PROGRAM_FORMAT_ASCII, len(text), text)
-        position = self.context.integer(GL.PROGRAM_ERROR_POSITION)
-        if position == -1:
-            return
-        gl.glGetError()
-        message = gl.glGetString(GL.PROGRAM_ERROR_STRING).decode("ascii", "replace")
-        raise PlanError(
-            f"{self.context.renderer} refuses program {program.name or 'without a name'} "
-            f"at position {position}: {' '.join(message.split())}"
-        )
+        text = disassemble(program)
+        refusal = _give_text(self.context, GL.FRAGMENT_PROGRAM, loaded.name, text)
+        if refusal:
+            raise PlanError(
+                f"{self.context.renderer} refuses program {program.name or 'without a name'} "
+                f"{refusal}"
+            )
 
     def warm_up(self, written: Iterable[FragmentPass]) -> None:
         """Draw one fragment of each pass that the plan writes out.
@@ -297,26 +438,31 @@ class _Session:
             self.write(each.texture, each.rect, texels)
 
     def write(self, name: str, rect: Rect, values: F32) -> None:
-        """Store values (height, width, channels) in a rectangle of a texture."""
-        texels = _TEXELS[self.formats[name]]
-        stored = np.ascontiguousarray(encode(values, self.formats[name]))
+        """Store values (height, width, channels) in a rectangle of a texture's rows."""
+        texture = self.described[name]
+        target, texels = _TARGETS[texture.kind], _TEXELS[texture.format]
+        stored = np.ascontiguousarray(encode(values, texture.format), texels.dtype)
+        store = getattr(self.gl, f"glTexSubImage{target.dimensions}D")
         self.bind(0, name)
-        self.gl.glTexSubImage2D(
-            *(GL.TEXTURE_RECTANGLE, 0, rect.x, rect.y, rect.width, rect.height),
-            *(texels.layout, texels.component, stored.ctypes.data),
-        )
+        for layer, part, rows in _layers(rect, texture.extent.height):
+            store(
+                *(target.image(layer), 0, *target.place(part.x, part.y, layer)),
+                *target.place(part.width, part.height, 1),
+                *(texels.layout, texels.component, stored[rows].ctypes.data),
+            )
 
     def read(self, name: str, rect: Rect) -> F32:
-        """A rectangle of a texture: (height, width, channels)."""
-        texels = _TEXELS[self.formats[name]]
-        shape = (rect.height, rect.width, self.formats[name].channels)
-        stored = np.empty(shape, texels.dtype)
-        self.aim(name)
-        self.gl.glReadPixels(
-            *(rect.x, rect.y, rect.width, rect.height),
-            *(texels.layout, texels.component, stored.ctypes.data),
-        )
-        return decode(stored, self.formats[name])
+        """A rectangle of a texture's rows: (height, width, channels)."""
+        texture = self.described[name]
+        texels = _TEXELS[texture.format]
+        stored = np.empty((rect.height, rect.width, texture.format.channels), texels.dtype)
+        for layer, part, rows in _layers(rect, texture.extent.height):
+            self.aim((name, layer))
+            self.gl.glReadPixels(
+                *(part.x, part.y, part.width, part.height),
+                *(texels.layout, texels.component, stored[rows].ctypes.data),
+            )
+        return decode(stored, texture.format)
 
     # Passes ----------------------------------------------------------------------------------
 
@@ -331,31 +477,36 @@ class _Session:
     def bind(self, unit: int, name: str) -> None:
         """Bind a texture to a unit, which becomes the active one."""
         self.gl.glActiveTexture(GL.TEXTURE0 + unit)
-        self.gl.glBindTexture(GL.TEXTURE_RECTANGLE, self.textures[name])
+        self.gl.glBindTexture(_TARGETS[self.described[name].kind].name, self.textures[name])
 
-    def aim(self, name: str) -> None:
-        """Let what is drawn, cleared or read next be this texture."""
-        self.gl.glBindFramebuffer(GL.FRAMEBUFFER, self.framebuffers[name])
+    def aim(self, *surfaces: _Surface) -> None:
+        """Let what is drawn, cleared or read next be these layers of textures."""
+        if surfaces not in self.framebuffers:
+            self.make_framebuffer(surfaces)
+        self.gl.glBindFramebuffer(GL.FRAMEBUFFER, self.framebuffers[surfaces])
 
     def clear(self, name: str, value: Vec4) -> None:
         """Set all texels; the value is rounded to the format first, so that no driver has to."""
-        texel = decode(encode(np.array(value, np.float32), self.formats[name]), self.formats[name])
-        self.aim(name)
+        texture = self.described[name]
+        texel = decode(encode(np.array(value, np.float32), texture.format), texture.format)
         self.gl.glClearColor(*texel.tolist())
-        self.gl.glClear(GL.COLOR_BUFFER_BIT)
+        for layer in range(texture.extent.depth):
+            self.aim((name, layer))
+            self.gl.glClear(GL.COLOR_BUFFER_BIT)
 
     def copy(self, each: CopyPass) -> None:
         """The framebuffer into the texture, as Hall, Carr & Hart's Section 3 has it."""
         there, here = each.source_rect, each.target_rect
-        self.aim(each.source)
+        self.aim((each.source, 0))
         self.bind(0, each.target)
         self.gl.glCopyTexSubImage2D(
-            *(GL.TEXTURE_RECTANGLE, 0, here.x, here.y),
+            *(_TARGETS[self.described[each.target].kind].name, 0, here.x, here.y),
             *(there.x, there.y, there.width, there.height),
         )
 
     def draw(self, each: FragmentPass) -> None:
         gl, program, rect = self.gl, self.programs[id(each.program)], each.rect
+        gl.glBindProgramARB(GL.VERTEX_PROGRAM, self.vertex_program)
         gl.glBindProgramARB(GL.FRAGMENT_PROGRAM, program.name)
         for index, vector in _parameters(program.locals, each.locals):
             gl.glProgramLocalParameter4fvARB(GL.FRAGMENT_PROGRAM, index, vector)
@@ -363,20 +514,56 @@ class _Session:
             gl.glProgramEnvParameter4fvARB(GL.FRAGMENT_PROGRAM, index, vector)
         for binding in each.bindings:
             self.bind(binding.unit, binding.texture)
-        self.aim(each.target)
+            gl.glBindSampler(binding.unit, self.samplers[self.sampler(binding)])
+        self.aim(*((name, 0) for name in each.targets))
         (gl.glEnable if each.blend is Blend.ADD else gl.glDisable)(GL.BLEND)
         gl.glViewport(rect.x, rect.y, rect.width, rect.height)
-        self.quad(program, each)
+        with self.state(each.state):
+            self.quad(program, each)
 
     def quad(self, program: _Loaded, each: FragmentPass) -> None:
-        gl, given = self.gl, {t.set: t.corners for t in each.texcoords}
-        sets = [(GL.TEXTURE0 + s, given.get(s, _NO_TEXCOORDS)) for s in program.texcoord_sets]
-        gl.glBegin(GL.QUADS)
-        for corner, (x, y) in enumerate(_QUAD):
-            for unit, values in sets:
-                gl.glMultiTexCoord4f(unit, *values[corner])
-            gl.glVertex2f(x, y)
+        """Two triangles, split as the plan says: from corner (0, 0) to (W, H)."""
+        gl, carried = self.gl, _carried(program, each)
+        gl.glBegin(GL.TRIANGLE_FAN)
+        for corner, (x, y) in enumerate(_CORNERS):
+            for number, values in carried:
+                gl.glVertexAttrib4f(number, *values[corner])
+            gl.glVertexAttrib4f(_PLACE, x, y, 0.0, 1.0)
         gl.glEnd()
+
+    # State -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def state(self, given: Sequence[StateValue]) -> Iterator[None]:
+        """Inside the block OpenGL's state has these values, else its initial ones."""
+        if not given:
+            yield
+            return
+        gl = self.gl
+        gl.glPushAttrib(GL.LIGHTING_BIT | GL.FOG_BIT | GL.TEXTURE_BIT | GL.VIEWPORT_BIT)
+        try:
+            # Lights are transformed by the modelview matrix of the time when they are set.
+            for value in sorted(given, key=lambda each: each.binding.startswith("state.matrix.")):
+                self.set(value)
+            yield
+        finally:
+            for value in given:
+                _reset_matrix(gl, value.binding)
+            gl.glPopAttrib()
+
+    def set(self, value: StateValue) -> None:
+        """Give a vector of OpenGL's state its value, as far as OpenGL can be told it."""
+        for pattern, setter in _STATE.items():
+            match = re.fullmatch(pattern, value.binding)
+            if match is None:
+                continue
+            setter(self.gl, match.groups(), value.value)
+            self.check(f"{value.binding} = {value.value}")
+            return
+        raise PlanError(
+            f"plan {self.plan.name}: gl-arbfp cannot set {value.binding}, which OpenGL derives "
+            "from other state or does not have; give the state that it derives from"
+        )
 
 
 def _parameters(
@@ -386,6 +573,235 @@ def _parameters(
     values: dict[int, Any] = {parameter.index: parameter.value for parameter in given}
     for index in indices:
         yield index, (c_float * 4)(*values.get(index, _NO_PARAMETER))
+
+
+def _carried(program: _Loaded, each: FragmentPass) -> list[tuple[int, Sequence[Sequence[Any]]]]:
+    """The vertex attributes that an expanded pass needs, by number, with their corner values."""
+    given: dict[Attribute, Sequence[Sequence[Any]]] = {
+        Attribute(AttributeKind.TEXCOORD, texcoords.set): texcoords.corners
+        for texcoords in each.texcoords
+    }
+    given |= {Attribute(values.kind): values.corners for values in each.attributes}
+    return [
+        (
+            _CARRIED_BY[attribute.kind] + attribute.index,
+            given.get(attribute, (ATTRIBUTE_DEFAULTS[attribute.kind],) * len(_CORNERS)),
+        )
+        for attribute in program.attributes
+    ]
+
+
+def _layers(rect: Rect, height: int) -> Iterator[tuple[int, Rect, slice]]:
+    """A rectangle of a texture's rows, layer by layer of `height` rows.
+
+    Each time the layer, the rectangle's part in it, and which of the rectangle's rows those are.
+    """
+    for layer in range(rect.y // height, (rect.y + rect.height - 1) // height + 1):
+        first = max(rect.y, layer * height)
+        last = min(rect.y + rect.height, (layer + 1) * height)
+        part = Rect(rect.x, first - layer * height, rect.width, last - first)
+        yield layer, part, slice(first - rect.y, last - rect.y)
+
+
+def _generate(generator: Any) -> int:
+    name = c_uint()
+    generator(1, byref(name))
+    return name.value
+
+
+def _give_text(made: Context, stage: int, name: int, text: str) -> str:
+    """Give the driver a program's text; returns where and why it refuses it, or nothing."""
+    encoded = text.encode("ascii")
+    made.gl.glBindProgramARB(stage, name)
+    made.gl.glProgramStringARB(stage, GL.PROGRAM_FORMAT_ASCII, len(encoded), encoded)
+    position = made.integer(GL.PROGRAM_ERROR_POSITION)
+    if position == -1:
+        return ""
+    made.gl.glGetError()
+    message = made.gl.glGetString(GL.PROGRAM_ERROR_STRING).decode("ascii", "replace")
+    return f"at position {position}: {' '.join(message.split())}"
+
+
+# What the driver says of a program ------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What a program uses, as a driver counts it."""
+
+    instructions: int
+    alu_instructions: int
+    tex_instructions: int
+    tex_indirections: int
+    temporaries: int
+    parameters: int
+    attributes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramResources:
+    """A driver's counts of a program: of its text, and of what the driver has made of it."""
+
+    text: Resources
+    native: Resources
+    under_native_limits: bool
+
+
+_TEXT_COUNTS = (
+    *(GL.PROGRAM_INSTRUCTIONS, GL.PROGRAM_ALU_INSTRUCTIONS, GL.PROGRAM_TEX_INSTRUCTIONS),
+    *(GL.PROGRAM_TEX_INDIRECTIONS, GL.PROGRAM_TEMPORARIES, GL.PROGRAM_PARAMETERS),
+    GL.PROGRAM_ATTRIBS,
+)
+_NATIVE_COUNTS = (
+    *(GL.PROGRAM_NATIVE_INSTRUCTIONS, GL.PROGRAM_NATIVE_ALU_INSTRUCTIONS),
+    *(GL.PROGRAM_NATIVE_TEX_INSTRUCTIONS, GL.PROGRAM_NATIVE_TEX_INDIRECTIONS),
+    *(GL.PROGRAM_NATIVE_TEMPORARIES, GL.PROGRAM_NATIVE_PARAMETERS, GL.PROGRAM_NATIVE_ATTRIBS),
+)
+
+
+def program_resources(text: str) -> ProgramResources:
+    """What the driver says that a program uses (ARB_fragment_program, section 6.1.12).
+
+    NVIDIA's driver counts texture indirections; Mesa gives 0 and counts END as an instruction.
+    Raises PlanError, with the driver's own words, where it refuses the program, and
+    ExecutorUnavailableError where there is no driver.
+    """
+    made = context()
+    with made.current() as gl:
+        name = _generate(gl.glGenProgramsARB)
+        try:
+            refusal = _give_text(made, GL.FRAGMENT_PROGRAM, name, text)
+            if refusal:
+                raise PlanError(f"{made.renderer} refuses the program {refusal}")
+
+            def ask(what: int) -> int:
+                count = c_int()
+                gl.glGetProgramivARB(GL.FRAGMENT_PROGRAM, what, byref(count))
+                return count.value
+
+            return ProgramResources(
+                Resources(*map(ask, _TEXT_COUNTS)),
+                Resources(*map(ask, _NATIVE_COUNTS)),
+                bool(ask(GL.PROGRAM_UNDER_NATIVE_LIMITS)),
+            )
+        finally:
+            gl.glDeleteProgramsARB(1, byref(c_uint(name)))
+
+
+# How OpenGL is told its state ----------------------------------------------------------------
+
+_Setter = Callable[[SimpleNamespace, Sequence[str], Vec4], None]
+
+_FACES = {"front": GL.FRONT, "back": GL.BACK}
+_COLORS = {
+    "ambient": GL.AMBIENT,
+    "diffuse": GL.DIFFUSE,
+    "specular": GL.SPECULAR,
+    "emission": GL.EMISSION,
+    "position": GL.POSITION,
+}
+_MATRICES = {"modelview": GL.MODELVIEW, "projection": GL.PROJECTION, "texture": GL.TEXTURE}
+_MATRIX_ROW = (
+    r"state\.matrix\.(modelview(?=\[0\])|projection|texture|program)(?:\[(\d+)\])?\.row\[([0-3])\]"
+)
+
+
+def _set_material(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
+    gl.glMaterialfv(_FACES[where[0]], _COLORS[where[1]], _vector(value))
+
+
+def _set_shininess(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
+    gl.glMaterialf(_FACES[where[0]], GL.SHININESS, value[0])
+
+
+def _set_light(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
+    gl.glLightfv(GL.LIGHT0 + int(where[0]), _COLORS[where[1]], _vector(value))
+
+
+def _set_attenuation(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
+    for name, each in zip(
+        (
+            *(GL.CONSTANT_ATTENUATION, GL.LINEAR_ATTENUATION),
+            *(GL.QUADRATIC_ATTENUATION, GL.SPOT_EXPONENT),
+        ),
+        value,
+        strict=True,
+    ):
+        gl.glLightf(GL.LIGHT0 + int(where[0]), name, each)
+
+
+def _set_spot(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
+    """OpenGL takes the cutoff as an angle in degrees, the state vector has its cosine."""
+    light, cosine = GL.LIGHT0 + int(where[0]), min(1.0, max(-1.0, value[3]))
+    gl.glLightfv(light, GL.SPOT_DIRECTION, _vector(value))
+    gl.glLightf(light, GL.SPOT_CUTOFF, degrees(acos(cosine)))
+
+
+def _set_texture_environment(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
+    gl.glActiveTexture(GL.TEXTURE0 + int(where[0]))
+    gl.glTexEnvfv(GL.TEXTURE_ENV, GL.TEXTURE_ENV_COLOR, _vector(value))
+
+
+def _set_fog(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
+    """The fourth of the parameters, 1 / (end - start), is OpenGL's own work."""
+    gl.glFogf(GL.FOG_DENSITY, value[0])
+    gl.glFogf(GL.FOG_START, value[1])
+    gl.glFogf(GL.FOG_END, value[2])
+
+
+def _set_depth_range(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
+    """The third component, far - near, is OpenGL's own work."""
+    near, far = value[:2]
+    if not (0.0 <= near <= 1.0 and 0.0 <= far <= 1.0):
+        raise PlanError(
+            f"state.depth.range = ({near}, {far}): OpenGL clamps both to [0, 1]; give them so"
+        )
+    gl.glDepthRange(near, far)
+
+
+def _set_matrix_row(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
+    """One row of a matrix; the other rows stay as they are."""
+    kind, number, row = where[0], int(where[1] or 0), int(where[2])
+    _choose_matrix(gl, kind, number)
+    rows = (c_float * 16)()
+    gl.glGetFloatv(GL.TRANSPOSE_CURRENT_MATRIX, rows)
+    rows[4 * row : 4 * row + 4] = list(value)
+    gl.glLoadTransposeMatrixf(rows)
+
+
+def _reset_matrix(gl: SimpleNamespace, binding: str) -> None:
+    """Make the matrix that a binding is a row of, if it is one, the identity again."""
+    match = re.fullmatch(_MATRIX_ROW, binding)
+    if match is not None:
+        _choose_matrix(gl, match[1], int(match[2] or 0))
+        gl.glLoadIdentity()
+
+
+def _choose_matrix(gl: SimpleNamespace, kind: str, number: int) -> None:
+    """Make it the current one."""
+    gl.glActiveTexture(GL.TEXTURE0 + (number if kind == "texture" else 0))
+    gl.glMatrixMode(_MATRICES.get(kind, GL.MATRIX0 + number))
+
+
+_STATE: Mapping[str, _Setter] = {
+    r"state\.material\.(front|back)\.(ambient|diffuse|specular|emission)": _set_material,
+    r"state\.material\.(front|back)\.shininess": _set_shininess,
+    r"state\.light\[(\d+)\]\.(ambient|diffuse|specular|position)": _set_light,
+    r"state\.light\[(\d+)\]\.attenuation": _set_attenuation,
+    r"state\.light\[(\d+)\]\.spot\.direction": _set_spot,
+    r"state\.lightmodel\.ambient": (
+        lambda gl, _, value: gl.glLightModelfv(GL.LIGHT_MODEL_AMBIENT, _vector(value))
+    ),
+    r"state\.texenv\[(\d+)\]\.color": _set_texture_environment,
+    r"state\.fog\.color": lambda gl, _, value: gl.glFogfv(GL.FOG_COLOR, _vector(value)),
+    r"state\.fog\.params": _set_fog,
+    r"state\.depth\.range": _set_depth_range,
+    _MATRIX_ROW: _set_matrix_row,
+}
+
+
+def _vector(value: Vec4) -> Array[c_float]:
+    return (c_float * 4)(*value)
 
 
 EXECUTOR = GlArbfpExecutor()

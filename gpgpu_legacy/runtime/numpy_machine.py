@@ -8,12 +8,19 @@ from gpgpu_legacy.interp.kernel import run_compute_pass
 from gpgpu_legacy.interp.machine import run_fragment_pass
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan
 from gpgpu_legacy.runtime.devices import processor_name
-from gpgpu_legacy.runtime.executor import ALL_PASSES, F32, Machine, Observer, Result
+from gpgpu_legacy.runtime.executor import (
+    ALL_PASSES,
+    F32,
+    Machine,
+    Observer,
+    Result,
+    require_arithmetic,
+)
 from gpgpu_legacy.runtime.host import Textures, run_on_host
 
 
 class NumpyExecutor:
-    """Runs anywhere; arithmetic is float32 with every operation rounded."""
+    """Runs anywhere, in every arithmetic; every operation is rounded."""
 
     name = "numpy"
     summary = "the reference machine, in NumPy on the CPU"
@@ -31,18 +38,20 @@ class NumpyExecutor:
         self,
         plan: Plan,
         operands: Mapping[str, F32],
-        machine: Machine = Machine(),  # noqa: B008 - always exact
+        machine: Machine = Machine(),  # noqa: B008 - frozen
         observer: Observer | None = None,
     ) -> Result:
-        """Carry out a plan; see Executor."""
-        return run_on_host(plan, operands, _carry_out, observer)
+        """Carry out a plan; see Executor. Kernels are float32 alone."""
+        if any(isinstance(each, ComputePass) for _, each in plan.weighted_passes()):
+            require_arithmetic("a kernel", machine)
 
+        def carry_out(each: Pass, textures: Textures) -> None:
+            if isinstance(each, FragmentPass):
+                run_fragment_pass(each, textures, machine.arithmetic)
+            elif isinstance(each, ComputePass):
+                run_compute_pass(each, textures)
 
-def _carry_out(each: Pass, textures: Textures) -> None:
-    if isinstance(each, ComputePass):
-        run_compute_pass(each, textures)
-    elif isinstance(each, FragmentPass):
-        run_fragment_pass(each, textures)
+        return run_on_host(plan, operands, carry_out, observer)
 
 
 EXECUTOR = NumpyExecutor()

@@ -14,7 +14,7 @@ from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.interp import machine as reference
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.ir import Program, Vec4
-from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.lower.affine import (
     UNKNOWN,
     Linear,
@@ -170,16 +170,54 @@ def test_there_is_a_pair_of_coordinates_for_each_lookup_in_program_order() -> No
     assert all(isinstance(value, Unknown) for value in three)
 
 
+def test_a_projected_coordinate_is_divided_where_the_divisor_is_known() -> None:
+    text = program(
+        "TXP R1, fragment.texcoord[0], texture[0], RECT;",  # its w is 1
+        "SWZ R0, fragment.texcoord[0], x, y, 0, 1;",
+        "MUL R0.w, R0, 2;",
+        "TXP R1, R0, texture[0], RECT;",
+        "TXP R1, fragment.texcoord[0].xyyx, texture[0], RECT;",
+        "TXP R1, fragment.texcoord[0].xyzz, texture[0], RECT;",  # by 0
+        "TXB R1, fragment.texcoord[0].yxzw, texture[0], RECT;",
+    )
+    one, two, by_itself, by_zero, biased = lookup_coordinates(a_pass(text))
+    assert one == (linear(0, x=1), linear(0, y=1))
+    assert two == (linear(0, x=0.5), linear(0, y=0.5))
+    assert all(isinstance(value, Unknown) for value in (*by_itself, *by_zero))
+    assert biased == (linear(0, y=1), linear(0, x=1))
+
+
+def test_dot_products_with_constants_and_cross_products_keep_a_form() -> None:
+    assert coordinates("DP3 R0, fragment.texcoord[0], {2, 3, 4, 5};") == (linear(0, x=2, y=3),) * 2
+    assert coordinates("XPD R0, fragment.texcoord[0], {0, 0, 1, 0};") == (
+        linear(0, y=1), linear(0, x=-1),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["RCP R0, {2}.x;", "EX2 R0, fragment.texcoord[0].x;", "FLR R0, fragment.texcoord[0];",
+     "MAX R0, fragment.texcoord[0], 1;", "MOV R0, state.fog.color;", "MOV R0, fragment.color;",
+     "LIT R0.xyw, fragment.texcoord[0];", "LRP R0, fragment.texcoord[0], 1, 2;"],
+)  # fmt: skip
+def test_what_is_not_affine_is_unknown(line: str) -> None:
+    assert all(
+        isinstance(value, Unknown) for value in coordinates("MOV R0, state.fog.color;", line)
+    )
+
+
 @st.composite
 def moving(draw: st.DrawFn) -> Affine:
     return Affine(draw(SMALL_NUMBER), draw(SMALL_NUMBER))
 
 
-NO_LOOKUPS = sorted(name for name, row in OPCODES.items() if row.evaluate is not None)
+COMPUTING = sorted(
+    name for name, row in OPCODES.items() if row.form not in (Form.SAMPLE, Form.KILL)
+)
 
 
 @given(
-    program_texts(numbers=SMALL_NUMBER, most=6, among=NO_LOOKUPS),
+    program_texts(numbers=SMALL_NUMBER, most=6, among=COMPUTING),
     st.data(),
 )
 @settings(max_examples=40)

@@ -410,6 +410,7 @@ VALUES = {
     "alpha": 2.0,
     "beta": 0.0,  # another beta needs a C
     "adds": True,
+    "coordinates_first": 3,
 }
 REFUSED = [
     pytest.param(m, name, id=f"{m.name}-{name}") for m in methods() for name in sorted(m.refuses)

@@ -27,16 +27,21 @@ from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.isa.ir import Dst, Instruction, Program, ResultKind, ResultRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.lower.glsl import fragment_shader, shader_key, vertex_shader
-from gpgpu_legacy.lower.lookups import MOST_PLACES, Decisions, Folded, decide
+from gpgpu_legacy.lower.lookups import MOST_PLACES, Decisions, Folded, decide, undecided
 from gpgpu_legacy.plan.formats import RGBA32F, UNORM8
 from gpgpu_legacy.plan.plan import (
     Affine,
     Binding,
+    Extent,
+    Filter,
     FragmentPass,
     Plan,
     Rect,
+    Sampler,
     Texcoords,
     Texture,
+    TextureKind,
+    Wrap,
 )
 
 RECT = Rect(0, 0, 4, 3)
@@ -133,6 +138,30 @@ def test_a_lookup_that_may_be_anywhere_is_not_folded(lines: tuple[str, ...]) -> 
     assert folds(*lines, SHOWN)[-1] is None
 
 
+@pytest.mark.parametrize(
+    ("kind", "sampler", "is_folded"),
+    [
+        (TextureKind.RECT, Sampler(), True),
+        (TextureKind.RECT, Sampler(Filter.LINEAR), False),
+        (TextureKind.RECT, Sampler(wrap_s=Wrap.CLAMP), False),
+        (TextureKind.T2D, Sampler(), False),
+    ],
+)
+def test_only_nearest_texels_of_rectangles_that_clamp_are_placed(
+    kind: TextureKind, sampler: Sampler, is_folded: bool
+) -> None:
+    text = program(f"TEX R1, fragment.texcoord[0], texture[0], {kind.value};", SHOWN)
+    bound = Texture("T", kind, Extent(8, 6), RGBA32F)
+    sets = (fragment_texcoords(0, 4, 3),)
+    each = FragmentPass(text, (Binding(0, "T", sampler),), "target", RECT, sets)
+    assert (decide(plan_with(bound), each).lookups[0] is not None) == is_folded
+    assert decide(plan_with(bound), each, folding=False) == undecided(text)
+
+
+def test_a_projected_lookup_whose_divisor_is_1_is_placed() -> None:
+    assert folds(HERE.replace("TEX", "TXP"), SHOWN) == (Folded(0, 0, 0),)
+
+
 def test_there_is_room_for_so_many_places_and_no_more() -> None:
     one_column = [
         f"TEX R1, {{{k}.5, {k}.5}}, texture[0], RECT;" for k in range(3)
@@ -183,6 +212,42 @@ def test_what_only_addresses_folded_lookups_is_dead() -> None:
 def test_what_addresses_another_lookup_is_live_in_s_and_t() -> None:
     found = live("ADD R0, fragment.texcoord[0], 0.25;", "TEX R1, R0.wzxx, texture[0], RECT;", SHOWN)
     assert found == ["zw", "xyzw", "xyzw"]
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("TEX R1, R0, texture[0], 1D;", "x"),
+        ("TEX R1, R0, texture[0], 2D;", "xy"),
+        ("TEX R1, R0, texture[0], 3D;", "xyz"),
+        ("TEX R1, R0, texture[0], CUBE;", "xyz"),
+        ("TEX R1, R0.wzyx, texture[0], 3D;", "yzw"),
+        ("TXP R1, R0, texture[0], 1D;", "xw"),
+        ("TXP R1, R0, texture[0], RECT;", "xyw"),
+        ("TXB R1, R0, texture[0], 2D;", "xy"),  # one level: the bias changes nothing
+        ("RCP R1, R0.z;", "z"),
+        ("POW R1, R0.z, R0.x;", "xz"),
+        ("DP3 R1.x, R0, R0;", "xyzw"),
+        ("KIL R0.zzww;", "zw"),
+    ],
+)
+def test_what_each_form_reads_is_live(line: str, read: str) -> None:
+    text = program("MOV R1, 0;", "MOV R0, program.local[0];", line, SHOWN)
+    found = undecided(text).live[1]
+    assert "".join("xyzw"[c] for c in found) == read
+
+
+def test_a_discard_is_a_result_and_the_depth_is_none() -> None:
+    found = live("MOV R0, 1;", "MOV R2, 2;", "KIL R0;", "MOV result.depth.z, R2;")
+    assert found == ["xyzw", "", "xyzw", ""]
+
+
+def test_colours_of_other_targets_are_results() -> None:
+    text = program(
+        "MOV R0, 1;", "MOV result.color[1].x, R0;",
+        temporaries="OPTION ARB_draw_buffers; TEMP R0;",
+    )  # fmt: skip
+    assert undecided(text).live == ((0,), (0,))
 
 
 def test_what_is_shown_is_live_component_by_component() -> None:
@@ -310,7 +375,7 @@ def test_names_that_differ_stay_different() -> None:
         "ADD result.color, $, a_;",
         temporaries="TEMP a_u, a_, a$, $;",
     )  # fmt: skip
-    declared = [line for line in printed(text).splitlines() if "vec4 t" in line]
+    declared = [line for line in printed(text).splitlines() if "vec4 t_" in line]
     assert len({line.split()[-3] for line in declared}) == len(declared) == 4
 
 
@@ -339,5 +404,5 @@ def test_fixed_point_targets_are_rounded_in_the_shader() -> None:
     plan = Plan("test", (), (), (texture("target", 4, 3, UNORM8),), (), (), ())
     each = FragmentPass(program("MOV result.color, 0.5;"), (), "target", RECT)
     key = shader_key(plan, each, decide(plan, each), exact=True)
-    assert key.levels == 255
+    assert key.targets == (UNORM8,)
     assert "255.0" in fragment_shader(key)

@@ -1,30 +1,48 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import scalar_machine
 from drawing import (
+    Image,
     assert_same_bits,
     carry_out,
     corners,
     draw,
+    draw_all,
     fragment_texcoords,
     program,
     show,
     texture,
 )
 from hypothesis import given, settings
-from strategies import Scene, scenes
+from hypothesis import strategies as st
+from strategies import ANY_FLOAT, SMALL_NUMBER, Scene, scenes, vec4, whole_scenes
 
 from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.interp import machine as reference
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.interp.sampler import sample_rect
-from gpgpu_legacy.isa.opcodes import OPCODES
-from gpgpu_legacy.plan.formats import R32F, RGBA32F, UNORM8
-from gpgpu_legacy.plan.plan import Binding, Blend, FragmentPass, Rect, Texcoords
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP16, FP32, FX12, RC9, Arithmetic
+from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program, Vec4
+from gpgpu_legacy.isa.opcodes import OPCODES, Form, Operand
+from gpgpu_legacy.plan.formats import R32F, RGBA8, RGBA32F, UNORM8, Format
+from gpgpu_legacy.plan.plan import (
+    AttributeCorners,
+    Binding,
+    Blend,
+    Filter,
+    FragmentPass,
+    Rect,
+    Sampler,
+    Texcoords,
+    TextureKind,
+    Wrap,
+)
+from gpgpu_legacy.runtime.executor import Machine
 
 NAN, INF = float("nan"), float("inf")
 
@@ -367,7 +385,286 @@ def test_float_blending_adds_in_float32_without_clamping() -> None:
     assert found[0, 0].tolist() == [-3, 4, 16777216, -7.5]
 
 
+# Discarded fragments -----------------------------------------------------------------------------
+
+WITHIN = program("KIL fragment.texcoord[0];", "MOV result.color, 7;")
+
+
+def falling(width: int, height: int) -> Texcoords:
+    """1 - x in s (so 0.5, -0.5, …), 3 in the rest."""
+    return Texcoords(0, corners((1, 3, 3, 3), (-1, 0, 0, 0), (0, 0, 0, 0), width, height))
+
+
+def test_a_killed_fragment_leaves_its_texel_alone() -> None:
+    found = draw(WITHIN, (3, 2), texcoords=[falling(3, 2)], initial=(1.0, 2.0, 3.0, 4.0))
+    assert found[:, 0].tolist() == [[7] * 4] * 2
+    assert found[:, 1:].tolist() == [[[1, 2, 3, 4]] * 2] * 2
+
+
+@pytest.mark.parametrize("target", [RGBA32F, RGBA8], ids=lambda f: f.name)
+def test_a_killed_fragment_does_not_blend(target: Format) -> None:
+    text = program("KIL fragment.texcoord[0];", "MOV result.color, 0.2;")
+    found = draw(text, (3, 1), texcoords=[falling(3, 1)], initial=(0.4,) * 4, target=target,
+                 blend=Blend.ADD)  # fmt: skip
+    np.testing.assert_allclose(found[0, :, 0], [0.6, 0.4, 0.4], rtol=1e-6)
+
+
+def test_the_least_of_kills_decides_and_a_later_one_does_not_revive() -> None:
+    text = program(
+        "KIL fragment.texcoord[0].x;", "MOV result.color, 7;", "KIL -fragment.texcoord[0].x;",
+        "KIL 1;",
+    )  # fmt: skip
+    found = draw(text, (3, 1), texcoords=[falling(3, 1)])
+    assert (found == 0).all()
+
+
+@pytest.mark.parametrize(("value", "survives"), [(0.0, 1), (-0.0, 1), (NAN, 1), (-1e-45, 0)])
+def test_zero_and_nan_survive(value: float, survives: int) -> None:
+    text = program("KIL program.local[0];", "MOV result.color, 1;")
+    found = draw(text, (2, 2), local={0: (1.0, 1.0, value, 1.0)})
+    assert (found == survives).all()
+
+
+def test_a_fragment_that_dies_writes_to_no_target() -> None:
+    text = drawing_to_two("KIL fragment.texcoord[0];", "MOV result.color, 1;",
+                          "MOV result.color[1], 2;")  # fmt: skip
+    found = draw_all(text, (2, 1), texcoords=[falling(2, 1)], targets=(RGBA32F, RGBA32F))
+    assert [each[0, :, 0].tolist() for each in found] == [[1, 0], [2, 0]]
+
+
+# Several targets ---------------------------------------------------------------------------------
+
+
+def drawing_to_two(*lines: str) -> Program:
+    return assemble("\n".join(["!!ARBfp1.0", "OPTION ARB_draw_buffers;", *lines, "END"]))
+
+
+def test_each_colour_goes_to_its_target() -> None:
+    text = drawing_to_two("MOV result.color[1].xw, 2;", "MOV result.color[0].y, 1;")
+    first, second = draw_all(text, (1, 1), targets=(RGBA32F, RGBA32F), initial=(9.0,) * 4)
+    assert first[0, 0].tolist() == [0, 1, 0, 0]
+    assert second[0, 0].tolist() == [2, 0, 0, 2]
+
+
+def test_without_the_option_one_colour_goes_to_all_targets() -> None:
+    """ARB_draw_buffers, 4.2.1; and each target stores it in its own format."""
+    found = draw_all(program("MOV result.color, {2, 0.5, 0, 0};"), (1, 1), targets=(RGBA32F, RGBA8))
+    assert found[0][0, 0].tolist() == [2, 0.5, 0, 0]
+    np.testing.assert_allclose(found[1][0, 0], [1, 128 / 255, 0, 0], rtol=1e-7)
+
+
+def test_targets_blend_each_with_its_own() -> None:
+    text = drawing_to_two("MOV result.color, 1;", "MOV result.color[1], 2;")
+    found = draw_all(text, (1, 1), targets=(RGBA32F, RGBA32F), initial=(3.0,) * 4, blend=Blend.ADD)
+    assert [each[0, 0, 0] for each in found] == [4, 5]
+
+
+# Attributes, state, fog --------------------------------------------------------------------------
+
+BENT = ((0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0, 1.0), (8.0, 4.0, 0.0, 1.0), (0.0, 0.0, 0.0, 1.0))
+
+
+def test_corner_values_that_are_not_planar_are_two_triangles() -> None:
+    """On 4×4, 0 but for one corner: s is 2·y right of the diagonal and 2·x above it."""
+    found = draw(
+        program("MOV result.color, fragment.texcoord[1];"), (4, 4), texcoords=[Texcoords(1, BENT)]
+    )
+    lesser = np.minimum(np.arange(4)[:, None], np.arange(4)[None, :]) + 0.5
+    assert found[..., 0].tolist() == (2 * lesser).tolist()
+    assert found[..., 1].tolist() == lesser.tolist()
+    assert (found[..., 2:] == [0, 1]).all()
+
+
+def test_the_diagonal_is_that_of_the_rectangle() -> None:
+    """On 4×2 at (2, 1) in the target: centres with y·4 ≤ x·2 take 2·y, others x."""
+    found = draw(
+        program("MOV result.color, fragment.texcoord[1];"),
+        (7, 4),
+        rect=Rect(2, 1, 4, 2),
+        texcoords=[Texcoords(1, ((0.0,) * 4, (0.0,) * 4, (4.0,) * 4, (0.0,) * 4))],
+    )
+    assert found[1, 2:6, 0].tolist() == [0.5, 1, 1, 1]
+    assert found[2, 2:6, 0].tolist() == [0.5, 1.5, 2.5, 3]
+
+
+@pytest.mark.parametrize(
+    ("read", "value"),
+    [
+        ("color", [1, 1, 1, 1]), ("color.primary", [1, 1, 1, 1]), ("color.secondary", [0, 0, 0, 1]),
+        ("fogcoord", [0, 0, 0, 1]), ("texcoord[7]", [0, 0, 0, 1]),
+    ],
+)  # fmt: skip
+def test_attributes_that_a_pass_does_not_give(read: str, value: list[float]) -> None:
+    assert only_texel(f"MOV result.color, fragment.{read};") == value
+
+
+def test_attributes_are_interpolated_and_not_clamped() -> None:
+    four = corners((-1, 2, 3, 4), (4, 0, 0, 0), (0, 8, 0, 0), 2, 1)
+    given = [
+        AttributeCorners(kind, four)
+        for kind in (AttributeKind.COLOR, AttributeKind.SECONDARY_COLOR, AttributeKind.FOGCOORD)
+    ]
+    for read in ("color", "color.secondary"):
+        found = draw(program(f"MOV result.color, fragment.{read};"), (2, 1), attributes=given)
+        assert found[0].tolist() == [[1, 6, 3, 4], [5, 6, 3, 4]]
+    found = draw(program("MOV result.color, fragment.fogcoord;"), (2, 1), attributes=given)
+    assert found[0].tolist() == [[1, 0, 0, 1], [5, 0, 0, 1]]
+
+
+def test_state_is_what_the_pass_gives_or_gls_initial_value() -> None:
+    lines = ("ADD result.color, state.light[1].position, state.light[2].position;",)
+    assert only_texel(*lines) == [0, 0, 2, 0]
+    assert only_texel(*lines, state={"state.light[2].position": (5, 6, 7, 1)}) == [5, 6, 8, 1]
+
+
+@pytest.mark.parametrize(
+    ("mode", "factor"),
+    [("linear", 0.75), ("exp", np.exp(-0.5 * 1.25)), ("exp2", np.exp(-((0.5 * 1.25) ** 2)))],
+)
+def test_fog_is_mixed_into_the_final_colour(mode: str, factor: float) -> None:
+    """Density 0.5, from 1 to 2, at 1.25; alpha is left alone."""
+    text = foggy(mode, "{0.5, 4, -1, 9}")
+    found = draw(text, (1, 1), attributes=[at_distance(1.25)], state=FOG)[0, 0]
+    final_clamped_color = np.array([0.5, 1, 0])
+    expected = factor * final_clamped_color + (1 - factor) * np.array([1, 0, 2])
+    np.testing.assert_allclose(found[:3], expected, rtol=1e-6, atol=1e-6)
+    assert found[3] == 1
+
+
+FOG = {"state.fog.params": (0.5, 1.0, 2.0, 1.0), "state.fog.color": (1.0, 0.0, 2.0, 5.0)}
+
+
+def foggy(mode: str, color: str) -> Program:
+    lines = ["!!ARBfp1.0", f"OPTION ARB_fog_{mode};", f"MOV result.color, {color};", "END"]
+    return assemble("\n".join(lines))
+
+
+def at_distance(value: float) -> AttributeCorners:
+    return AttributeCorners(AttributeKind.FOGCOORD, ((value, 0.0, 0.0, 1.0),) * 4)
+
+
+@pytest.mark.parametrize(("distance", "left"), [(0.0, 1), (1.0, 1), (2.0, 0), (9.0, 0)])
+def test_the_fogs_factor_is_clamped(distance: float, left: int) -> None:
+    found = draw(foggy("linear", "4"), (1, 1), attributes=[at_distance(distance)], state=FOG)[0, 0]
+    assert found.tolist() == ([1, 1, 1, 1] if left else [1, 0, 2, 1])
+
+
+def test_before_fixed_point_both_colours_are_clamped_before_they_are_mixed() -> None:
+    """Half of 1 (of 4, clamped) and half of 1, 0 and 1 (of 2, clamped)."""
+    text = foggy("linear", "4")
+    found = draw(text, (1, 1), attributes=[at_distance(1.5)], state=FOG, target=RGBA8)[0, 0]
+    np.testing.assert_allclose(found, [1, 128 / 255, 1, 1], rtol=1e-7)
+
+
+def test_without_a_distance_the_fog_coordinate_is_0() -> None:
+    assert draw(foggy("exp", "0.5"), (1, 1))[0, 0].tolist() == [0.5] * 4
+
+
+# Lookups of other kinds --------------------------------------------------------------------------
+
+
+def test_a_projected_lookup_divides_by_w() -> None:
+    text = program("TXP result.color, program.local[0], texture[0], RECT;")
+    found = draw(text, (1, 1), textures={0: SMALL}, local={0: (5.0, 3.0, 0.0, 2.0)})
+    assert found[0, 0, 0] == 6  # at (2.5, 1.5)
+
+
+def test_a_bias_chooses_no_other_level() -> None:
+    text = program("TXB result.color, program.local[0], texture[0], 2D;")
+    image = Image(SMALL, TextureKind.T2D)
+    found = draw(text, (1, 1), textures={0: image}, local={0: (0.5, 0.75, 0.0, 8.0)})
+    assert found[0, 0, 0] == 5
+
+
+def test_a_lookup_reads_as_its_binding_says() -> None:
+    text = program("TEX result.color, program.local[0], texture[0], 2D;")
+    image = Image(SMALL, TextureKind.T2D, 1, Sampler(Filter.LINEAR, Wrap.REPEAT, Wrap.CLAMP))
+    found = draw(text, (1, 1), textures={0: image}, local={0: (1.0, 0.0, 0.0, 0.0)})
+    assert found[0, 0, 0] == (3 + 1) / 4, "between the last and the first, half of it border"
+
+
+def test_what_was_not_written_is_0() -> None:
+    """The specification leaves it open."""
+    assert only_texel("MOV result.color, R2;") == [0, 0, 0, 0]
+    assert only_texel("XPD R0.w, 1, 2;", "MOV result.color, R0;") == [0, 0, 0, 0]
+
+
+# Other arithmetics -------------------------------------------------------------------------------
+
+
+def drawn_in(arithmetic: Arithmetic, text: Program, **given: object) -> list[float]:
+    machine = Machine(True, arithmetic)
+    return draw(text, (1, 1), machine=machine, **given)[0, 0].tolist()  # type: ignore[arg-type]
+
+
+def test_every_result_is_rounded_once() -> None:
+    """In half precision 2048 + 1 is 2048; a multiply-add is not rounded in between."""
+    sums = program("ADD R0, program.local[0], 1;", "ADD result.color, R0, 1;")
+    assert drawn_in(FP16, sums, local={0: (2048.0, 2046.0, 2050.0, 0.0)}) == [2048, 2048, 2052, 2]
+    tiny = 2.0**-10
+    product = program("MAD result.color, program.local[0], program.local[0], program.local[1];")
+    local = {0: (1 + tiny,) * 4, 1: (-1 - 2 * tiny,) * 4}
+    assert drawn_in(FP16, product, local=local) == [tiny**2] * 4
+    assert drawn_in(FP32, product, local=local) == [tiny**2] * 4
+
+
+def test_what_is_read_is_rounded() -> None:
+    third = (1 / 3,) * 4
+    as_half = float(np.float16(1 / 3))
+    for source in ("program.local[0]", "fragment.texcoord[1]", "fragment.color", "0.33333334"):
+        found = drawn_in(
+            FP16,
+            program(f"SUB R0, {source}, 0;", "MOV result.color, R0;"),
+            local={0: third},
+            texcoords=[Texcoords(1, (third,) * 4)],
+            attributes=[AttributeCorners(AttributeKind.COLOR, (third,) * 4)],
+        )
+        assert found == [as_half] * 4
+    image = np.full((1, 1, 4), 1 / 3, np.float32)
+    look = program("TEX result.color, 0, texture[0], RECT;")
+    assert drawn_in(FP16, look, textures={0: image}) == [as_half] * 4
+
+
+def test_an_interpolated_coordinate_goes_to_its_lookup_unrounded() -> None:
+    """In fixed point no number is larger than 2, but the texture is wider."""
+    wide = np.arange(40, dtype=np.float32).reshape(1, 40, 1) / 64
+    there = [Texcoords(0, ((37.5, 0.5, 0.0, 1.0),) * 4)]
+    straight = program("TEX result.color, fragment.texcoord[0], texture[0], RECT;")
+    computed = program("MOV R0, fragment.texcoord[0];", "TEX result.color, R0, texture[0], RECT;")
+    assert drawn_in(FX12, straight, textures={0: wide}, texcoords=there)[0] == 37 / 64
+    assert drawn_in(FX12, computed, textures={0: wide}, texcoords=there)[0] == 1 / 64
+
+
+def test_saturation_comes_after_rounding() -> None:
+    assert drawn_in(RC9, program("MOV_SAT result.color, {0.5, 3, -2, 0.25};")) == [
+        float(np.float32(v / 255)) for v in (128, 255, 0, 64)
+    ]
+
+
+@pytest.mark.parametrize("row", ARITHMETICS.values(), ids=lambda row: row.name)
+def test_every_opcode_gives_numbers_of_the_arithmetic(row: Arithmetic) -> None:
+    for name, opcode in OPCODES.items():
+        if (
+            opcode.form in (Form.KILL, Form.SAMPLE)
+            or Operand.EXTENDED_SWIZZLE in opcode.shape.value
+        ):
+            continue
+        scalar = Operand.SCALAR in opcode.shape.value
+        sources = ", ".join(
+            f"program.local[{n}]{'.x' * scalar}" for n in range(len(opcode.shape.value) - 1)
+        )
+        found = drawn_in(
+            row,
+            program(f"{name} result.color, {sources};"),
+            local={0: (0.3, 0.7, 0.1, 0.9), 1: (0.2, 0.6, 0.4, 0.8), 2: (0.9, 0.1, 0.3, 0.5)},
+        )
+        assert row.round(np.array(found)).tolist() == found, name
+
+
 # Random programs ---------------------------------------------------------------------------------
+
+
+EXACT = sorted(set(OPCODES) - scalar_machine.APPROXIMATE)
 
 
 def test_the_scalar_interpreter_knows_every_opcode() -> None:
@@ -375,18 +672,77 @@ def test_the_scalar_interpreter_knows_every_opcode() -> None:
     assert scalar_machine.known() == set(OPCODES)
 
 
-@given(scenes())
-@settings(max_examples=80)
-def test_random_programs_agree_with_a_naive_interpreter(scene: Scene) -> None:
-    text = assemble(scene.text, name="random.fp")
-    found = draw(
+def shown(text: Program, scene: Scene) -> list[np.ndarray]:
+    """What the machine draws. Adding 0 makes a -0 positive: _SAT leaves the sign of zero open."""
+    found = draw_all(
         text,
         scene.size,
         rect=scene.rect,
         textures=scene.textures,
         texcoords=scene.texcoords,
+        attributes=scene.attributes,
+        state=scene.state,
         local=scene.local,
         env=scene.env,
+        targets=(RGBA32F,) * scene.targets,
     )
-    # Adding 0 makes a negative zero positive: its sign is not pinned where _SAT clamps it.
-    assert_same_bits(found + np.float32(0), scalar_machine.run(text, scene) + np.float32(0))
+    return [texels + np.float32(0) for texels in found]
+
+
+@given(scenes(among=EXACT))
+@settings(max_examples=60)
+def test_random_programs_agree_with_a_naive_interpreter(scene: Scene) -> None:
+    text = assemble(scene.text, name="random.fp")
+    [found] = shown(text, scene)
+    assert_same_bits(found, scalar_machine.run(text, scene) + np.float32(0))
+
+
+@given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER | ANY_FLOAT, EXACT, most=6))
+@settings(max_examples=100)
+def test_random_programs_of_the_whole_language_agree_with_it(scene: Scene) -> None:
+    text = assemble(scene.text, name="random.fp")
+    for found, expected in zip(
+        shown(text, scene), scalar_machine.run_all(text, scene), strict=True
+    ):
+        assert_same_bits(found, expected + np.float32(0))
+
+
+LOOKUPS = sorted(name for name, row in OPCODES.items() if row.form is Form.SAMPLE)
+
+
+@given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER, LOOKUPS, most=2))
+@settings(max_examples=150)
+def test_random_lookups_agree_with_it(scene: Scene) -> None:
+    text = assemble(scene.text, name="random.fp")
+    for found, expected in zip(
+        shown(text, scene), scalar_machine.run_all(text, scene), strict=True
+    ):
+        assert_same_bits(found, expected + np.float32(0))
+
+
+@given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER, sorted(scalar_machine.APPROXIMATE), most=1))
+@settings(max_examples=50)
+def test_random_approximations_agree_with_it_closely(scene: Scene) -> None:
+    text = assemble(scene.text, name="random.fp")
+    for found, expected in zip(
+        shown(text, scene), scalar_machine.run_all(text, scene), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-7)
+
+
+@given(
+    st.sampled_from(Fog).flatmap(
+        lambda mode: whole_scenes(
+            SMALL_NUMBER, SMALL_NUMBER, ["MOV", "KIL"], most=2, options=[mode.value]
+        )
+    ),
+    vec4(SMALL_NUMBER).filter(lambda params: params[1] != params[2]),
+)
+@settings(max_examples=30)
+def test_random_fog_agrees_with_it_closely(scene: Scene, params: Vec4) -> None:
+    text = assemble(scene.text, name="random.fp")
+    scene = replace(scene, state={**scene.state, "state.fog.params": params})
+    for found, expected in zip(
+        shown(text, scene), scalar_machine.run_all(text, scene), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)

@@ -19,19 +19,23 @@ from hypothesis import strategies as st
 from products import METHODS_AND_WAYS, options_of, random_operands
 
 from gpgpu_legacy.algorithms.method import Accumulate, Method, Shape
+from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.asm.printer import disassemble
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp.numeric import pack, unpack
+from gpgpu_legacy.interp.numeric import decode, encode, pack, unpack
+from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.plan.expand import carried_out, expand, passes
-from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA32F, UNORM8, Numeric
+from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA16F, RGBA32F, UNORM8, Numeric
 from gpgpu_legacy.plan.plan import (
     ONE_A_TEXEL,
     Affine,
+    AttributeCorners,
     Binding,
     Blend,
     ClearPass,
     CopyPass,
+    Extent,
     FragmentPass,
     Input,
     Matrix,
@@ -43,10 +47,16 @@ from gpgpu_legacy.plan.plan import (
     Rect,
     Region,
     Repeat,
+    Sampler,
     Step,
     Texcoords,
+    Texture,
+    TextureKind,
+    Wrap,
+    is_planar,
     plane,
     quadrants,
+    triangle_planes,
 )
 from gpgpu_legacy.plan.serialise import plan_as_json
 from gpgpu_legacy.plan.validate import validate
@@ -54,6 +64,7 @@ from gpgpu_legacy.runtime.executor import find_executor
 
 WHOLE = Rect(0, 0, 4, 3)
 ONES = (1.0, 1.0, 1.0, 1.0)
+LEVEL = (ONES, ONES, ONES, ONES)
 CONSTANT = program("MOV result.color, 1;")
 COPIER = program("TEX result.color, fragment.texcoord[0], texture[0], RECT;")
 
@@ -142,6 +153,18 @@ def test_a_plane_goes_through_its_corners() -> None:
     four = ((1.0, 0.0, 5.0, 2.0), (9.0, 0.0, 3.0, 2.0), (9.0, 8.0, 2.0, 2.0), (1.0, 8.0, 4.0, 2.0))
     expected = Plane((1.0, 0.0, 5.0, 2.0), (2.0, 0.0, -0.5, 0.0), (0.0, 4.0, -0.5, 0.0))
     assert plane(four, Rect(3, 3, 4, 2)) == expected
+
+
+# Opposite corners add up to the same where the values lie in a plane.
+BENT = ((0.0, 1.0, 0.0, 1.0), (4.0, 1.0, 8.0, 1.0), (4.0, 1.0, 0.0, 5.0), (0.0, 1.0, 0.0, 1.0))
+
+
+def test_values_that_are_not_planar_have_two_planes() -> None:
+    """Over 4×2, from the three corners of each triangle."""
+    assert not is_planar(BENT)
+    lower, upper = triangle_planes(BENT, Rect(0, 0, 4, 2))
+    assert lower == Plane((0.0, 1.0, 0.0, 1.0), (1.0, 0.0, 2.0, 0.0), (0.0, 0.0, -4.0, 2.0))
+    assert upper == Plane((0.0, 1.0, 0.0, 1.0), (1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0, 0.0))
 
 
 # Validation --------------------------------------------------------------------------------------
@@ -277,9 +300,9 @@ def test_no_pass_reads_what_it_writes() -> None:
     refused(raw(drawn(LOOK, bindings=(Binding(3, "T"),))), "texture T is read and written")
 
 
-def test_corner_values_lie_in_a_plane() -> None:
+def test_corner_values_need_not_lie_in_a_plane() -> None:
     four = ((0.0, 0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 1.0), (0.5, 0.0, 0.0, 1.0))
-    refused(raw(drawn(texcoords=(Texcoords(6, four),))), "set 6", "plane")
+    validate(raw(drawn(texcoords=(Texcoords(6, four),))))
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
@@ -296,21 +319,147 @@ def test_corner_values_may_be_rounded() -> None:
 
 
 def test_the_last_iteration_is_checked_too() -> None:
-    four = ((0.0, 0.0, 0.0, 1.0),) * 3 + ((Affine(0.0, 1.0), 0.0, 0.0, 1.0),)
+    four = ((0.0, 0.0, 0.0, 1.0),) * 3 + ((Affine(0.0, 1e308), 0.0, 0.0, 1.0),)
     moving = drawn(texcoords=(Texcoords(1, four),))
-    validate(raw(Repeat(1, (moving,))))
-    refused(raw(Repeat(3, (moving,))), "set 1", "plane")
+    validate(raw(Repeat(2, (moving,))))
+    refused(raw(Repeat(3, (moving,))), "set 1", "not finite")
 
 
 @pytest.mark.parametrize(
-    "attribute", ["fragment.color", "fragment.color.secondary", "fragment.fogcoord"]
+    "read", ["color", "color.secondary", "fogcoord", "texcoord[3]", "position"]
 )
-def test_programs_read_what_a_pass_supplies(attribute: str) -> None:
-    refused(raw(drawn(f"MOV result.color, {attribute};")), attribute, "not supply")
+def test_programs_may_read_any_attribute(read: str) -> None:
+    validate(raw(drawn(f"MOV result.color, fragment.{read};")))
 
 
-def test_there_is_no_depth_to_write() -> None:
-    refused(raw(drawn("MOV result.depth.z, 1;")), "result.depth")
+def test_depth_may_be_written_and_goes_nowhere() -> None:
+    plan = raw(drawn("MOV result.depth.z, 9;", target="T"))
+    found = find_executor("numpy").run(replace(plan, **all_of("T")), {})
+    assert (found.outputs["C"] == 0).all()
+
+
+def all_of(name: str) -> dict[str, object]:
+    """The fields of a plan that shows all of a texture of 4×3."""
+    packing = Packing(tuple((3 * c, 0) for c in range(4)))
+    return {
+        "results": (Matrix("C", 12, 4),),
+        "outputs": (Output("C", Region(0, 0, 12, 4), name, WHOLE, packing),),
+    }
+
+
+@pytest.mark.parametrize("kind", [AttributeKind.TEXCOORD, AttributeKind.POSITION])
+def test_only_colours_and_the_fog_coordinate_are_attributes_of_a_pass(kind: AttributeKind) -> None:
+    refused(raw(drawn(attributes=(AttributeCorners(kind, LEVEL),))), f"fragment.{kind.value}")
+
+
+def test_an_attribute_is_finite_and_given_once() -> None:
+    color = AttributeCorners(AttributeKind.COLOR, LEVEL)
+    validate(raw(drawn(attributes=(color, AttributeCorners(AttributeKind.FOGCOORD, LEVEL)))))
+    refused(raw(drawn(attributes=(color, color))), "gives fragment.color twice")
+    refused(raw(drawn(texcoords=(level(1.0), level(2.0)))), "set 0 twice")
+    infinite = ((float("inf"), 0.0, 0.0, 1.0), *LEVEL[1:])
+    odd = AttributeCorners(AttributeKind.FOGCOORD, infinite)
+    refused(raw(drawn(attributes=(odd,))), "fragment.fogcoord is not finite")
+
+
+# Several targets, and textures that are no rectangles --------------------------------------------
+
+BOTH = "OPTION ARB_draw_buffers; MOV result.color, 1; MOV result.color[1], 2;"
+
+
+def both(**more: object) -> FragmentPass:
+    text = assemble(f"!!ARBfp1.0 {BOTH} END", name="both.fp")
+    return replace(drawn(), program=text, **more)
+
+
+def with_texture(step: Step, *others: Texture) -> Plan:
+    plan = raw(step)
+    return replace(plan, textures=(*plan.textures, *others))
+
+
+def test_every_colour_has_a_target() -> None:
+    validate(raw(both(also=("U",))))
+    refused(raw(both()), "writes result.color[1]", "1 target;")
+    validate(raw(drawn(also=("U",))))
+
+
+def test_targets_are_different_ones_of_one_size_and_kind() -> None:
+    refused(raw(both(also=("T",))), "has a target twice")
+    refused(raw(both(also=("V",))), "no texture is called V")
+    wide = texture("V", 5, 3, RGBA32F)
+    refused(with_texture(both(also=("V",)), wide), "T and V", "size")
+    flat = replace(texture("V", 4, 3, RGBA32F), kind=TextureKind.T2D)
+    refused(with_texture(both(also=("V",)), flat), "T and V", "kind")
+    validate(with_texture(both(also=("V",)), texture("V", 4, 3, R32F)))
+
+
+def test_no_target_is_looked_up_or_blended_with_what_was_never_written() -> None:
+    look = drawn(LOOK, bindings=(Binding(3, "U"),), also=("U",))
+    refused(raw(look), "texture U is read and written")
+    refused(
+        with_texture(both(also=("N",), blend=Blend.ADD), UNDEFINED), "texture N is blended with"
+    )
+    after = drawn("TEX result.color, fragment.texcoord[0], texture[3], RECT;",
+                  bindings=(Binding(3, "N"),))  # fmt: skip
+    plan = with_texture(both(also=("N",)), UNDEFINED)
+    validate(replace(plan, steps=(*plan.steps, after)))
+
+
+def shaped(kind: TextureKind, width: int, height: int, depth: int = 1) -> Texture:
+    return Texture("V", kind, Extent(width, height, depth), RGBA32F, ONES)
+
+
+@pytest.mark.parametrize(
+    ("odd", "words"),
+    [
+        (shaped(TextureKind.CUBE, 4, 4, 5), "cube map V has 5 faces of 4 by 4; give it 6 square"),
+        (shaped(TextureKind.CUBE, 4, 3, 6), "cube map V has 6 faces of 4 by 3"),
+        (shaped(TextureKind.T1D, 4, 2), "1D texture V has a height of 2"),
+        (shaped(TextureKind.T2D, 4, 3, 2), "2D texture V has 2 layers"),
+        (shaped(TextureKind.RECT, 4, 3, 6), "RECT texture V has 6 layers"),
+        (shaped(TextureKind.T3D, 4, 3, 0), "texture V is empty"),
+    ],
+)
+def test_extents_are_those_of_the_kind(odd: Texture, words: str) -> None:
+    refused(with_texture(ClearPass("T"), odd), words)
+
+
+@pytest.mark.parametrize(
+    ("kind", "extent"),
+    [
+        (TextureKind.T1D, (4, 1, 1)), (TextureKind.T3D, (4, 3, 2)), (TextureKind.CUBE, (4, 4, 6)),
+        (TextureKind.BUFFER, (4, 3, 1)),
+    ],
+)  # fmt: skip
+def test_passes_draw_into_planes(kind: TextureKind, extent: tuple[int, int, int]) -> None:
+    other = shaped(kind, *extent)
+    refused(with_texture(drawn(target="V", rect=Rect(0, 0, 1, 1)), other), "V is a")
+    if kind is not TextureKind.BUFFER:
+        back, forth = (CopyPass(a, WHOLE, b, WHOLE) for a, b in (("T", "V"), ("V", "T")))
+        refused(with_texture(back, other), f"V is a {kind.value} texture")
+        refused(with_texture(forth, other), f"V is a {kind.value} texture")
+        text = f"TEX result.color, fragment.texcoord[0], texture[3], {kind.value};"
+        validate(with_texture(drawn(text, bindings=(Binding(3, "V"),)), other))
+
+
+def test_layers_are_transferred_one_above_the_other() -> None:
+    cube, load = shaped(TextureKind.T3D, 4, 3, 2), transfer(texture="V", rect=Rect(0, 0, 4, 6))
+    plan = with_texture(ClearPass("T"), cube)
+    region = Region(0, 0, 6, 4)
+    plan = replace(plan, operands=(Matrix("M", 6, 4),))
+    validate(replace(plan, inputs=(Input(**{**load, "region": region}),)))  # type: ignore[arg-type]
+    tall = Input(**{**load, "rect": Rect(0, 0, 4, 7)})  # type: ignore[arg-type]
+    refused(replace(plan, inputs=(tall,)), "4 by 6")
+
+
+@pytest.mark.parametrize("axis", ["wrap_s", "wrap_t"])
+def test_rectangle_textures_do_not_repeat(axis: str) -> None:
+    def bound(wrap: Wrap) -> Plan:
+        sampler = Sampler(**{axis: wrap})  # type: ignore[arg-type]
+        return raw(drawn(LOOK, bindings=(Binding(3, "U", sampler),)))
+
+    refused(bound(Wrap.REPEAT), "RECT texture U is bound with wrap repeat", "clamp")
+    validate(bound(Wrap.CLAMP))
 
 
 def test_a_copy_keeps_its_size() -> None:
@@ -425,7 +574,10 @@ def test_four_quadrants_hold_a_whole_matrix(rows: int, columns: int) -> None:
     [
         ("r32f", 1, 4, Numeric.FLOAT),
         ("rgba32f", 4, 16, Numeric.FLOAT),
+        ("r16f", 1, 2, Numeric.FLOAT),
+        ("rgba16f", 4, 8, Numeric.FLOAT),
         ("unorm8", 1, 1, Numeric.UNORM),
+        ("rgba8", 4, 4, Numeric.UNORM),
     ],
 )
 def test_formats(name: str, channels: int, texel_bytes: int, numeric: Numeric) -> None:
@@ -435,7 +587,26 @@ def test_formats(name: str, channels: int, texel_bytes: int, numeric: Numeric) -
 
 
 def test_all_formats_are_tested() -> None:
-    assert set(FORMATS) == {"r32f", "rgba32f", "unorm8"}
+    assert set(FORMATS) == {"r16f", "rgba16f", "r32f", "rgba32f", "unorm8", "rgba8"}
+
+
+@pytest.mark.parametrize(
+    ("value", "stored"),
+    [
+        (1 + 2.0**-11, 1.0), (1 + 3 * 2.0**-11, 1 + 2.0**-9), (65519.0, 65504.0), (65520.0, np.inf),
+        (2.0**-24, 2.0**-24), (2.0**-25, 0.0), (-1e30, -np.inf), (np.nan, np.nan), (-0.0, -0.0),
+    ],
+)  # fmt: skip
+def test_half_precision_stores_the_nearest(value: float, stored: float) -> None:
+    found = decode(encode(np.array([value], np.float32), RGBA16F), RGBA16F)
+    assert_same_bits(found, np.array([stored], np.float32))
+
+
+def test_half_precision_blending_rounds_the_sum() -> None:
+    halves = Texture("T", TextureKind.RECT, Extent(1, 1), RGBA16F, (2048.0, 1.0, -65504.0, 0.0))
+    add = replace(drawn("MOV result.color, {1, 3, -32, 7};"), rect=Rect(0, 0, 1, 1))
+    plan = show([replace(add, blend=Blend.ADD)], halves)
+    assert carry_out(plan).tolist() == [[[2048, 4, -np.inf, 7]]]
 
 
 # Copies, clears and what they leave alone --------------------------------------------------------

@@ -1,5 +1,5 @@
 !!ARBfp1.0
-# expect 4:9 program.local[n]
+# expect 4:17 program.local[n]
 TEMP R0, R1;
 MOV R0, program.local;
 END

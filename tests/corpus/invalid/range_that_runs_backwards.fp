@@ -1,4 +1,4 @@
 !!ARBfp1.0
-# expect 3:23 backwards
+# expect 3:29 backwards
 PARAM p[] = { program.local[3..1] };
 END

@@ -1,5 +1,5 @@
 !!ARBfp1.0
-# expect 4:9 program.env[n]
+# expect 4:17 program.env[n]
 TEMP R0, R1;
 MOV R0, program.global[0];
 END

@@ -1,4 +1,5 @@
 !!ARBfp1.0
+#= ATTRIB a = fragment.position;
 #= PARAM p = {1, 1, 1, 1};
 #= PARAM q[2] = { {1, 1, 1, 1}, {2, 2, 2, 2} };
 #= TEMP R0;

@@ -1,4 +1,6 @@
 !!ARBfp1.0
+#= ATTRIB third = fragment.texcoord[3];
+#= ATTRIB two = fragment.color.secondary;
 #= TEMP R0;
 #= MOV R0, fragment.color;
 #= MOV R0, fragment.color;

@@ -1,0 +1,90 @@
+"""Commands about chips: which there are, and what of a method would have fitted on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpgpu_legacy.algorithms.method import Options
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cli.shared import (
+    AccumulateBy,
+    Json,
+    Largest,
+    MethodName,
+    ShapeOption,
+    Size,
+    TextureFormat,
+    app,
+    console,
+    print_json,
+    shape_of,
+)
+from gpgpu_legacy.plan.plan import LARGEST_TEXTURE
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.algorithms.method import Method, Shape
+    from gpgpu_legacy.plan.plan import Plan
+
+DEFAULT_SIZE = 1024  # the largest that Hall, Carr & Hart work out
+
+
+@app.command("chips")
+def chips_command(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the chips and API profiles, or everything known of one, with sources."""
+    from gpgpu_legacy.hardware.profile import find_profile, profiles
+    from gpgpu_legacy.report import chips
+    from gpgpu_legacy.report.render import print_text
+
+    if name is None and as_json:
+        print_json(chips.chips_as_json(profiles()))
+    elif name is None:
+        print_text([chips.chips_grid(profiles())], console())
+    elif as_json:
+        print_json(chips.chip_as_json(find_profile(name)))
+    else:
+        print_text(chips.chip_grids(find_profile(name)), console())
+
+
+@app.command("fit")
+def fit_command(
+    method: MethodName,
+    chip: Annotated[str, typer.Option("--chip", metavar="NAME", help="See `gpgpu-legacy chips`.")],
+    size: Size = None,
+    shape: ShapeOption = None,
+    accumulate: AccumulateBy = None,
+    texture_format: TextureFormat = None,
+    largest_texture: Largest = LARGEST_TEXTURE,
+    as_json: Json = False,
+) -> None:
+    """Find the largest block of a method that loads on a chip, and why the next does not."""
+    from gpgpu_legacy.hardware.fit import fit
+    from gpgpu_legacy.hardware.profile import find_profile
+    from gpgpu_legacy.report import chips
+    from gpgpu_legacy.report.render import print_text
+
+    options = Options(
+        accumulate=accumulate, texture_format=texture_format, largest_texture=largest_texture
+    )
+    wanted = shape_of(size, shape, DEFAULT_SIZE)
+    found = fit(find_method(method), find_profile(chip), wanted, options)
+    if as_json:
+        print_json(chips.fit_as_json(found))
+    else:
+        print_text(chips.fit_grids(found), console())
+
+
+def ask_chip(
+    plan: Plan, chip: str, method: Method, shape: Shape, options: Options, *, anyway: bool
+) -> None:
+    """What `run --chip` does: InputError where the chip could not have run it, unless `anyway`."""
+    from gpgpu_legacy.hardware.fit import refuse_unless_it_runs
+    from gpgpu_legacy.hardware.profile import find_profile
+
+    profile = find_profile(chip)
+    if not anyway:
+        refuse_unless_it_runs(plan, profile, method, shape, options)

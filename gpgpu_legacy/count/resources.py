@@ -1,0 +1,421 @@
+"""What a program takes of each limited resource, by the rules of the specification.
+
+GL_ARB_fragment_program, revision 28: section 3.11.3.6 says what counts against which limit, 3.11.6
+and issue (24) what a texture indirection is, 3.11.4.5.1 what fog costs. Nothing here knows a chip:
+these are the counts that a driver's GetProgramiv gives, and limits are compared elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache
+
+import numpy as np
+
+from gpgpu_legacy.isa.ir import (
+    Attribute,
+    AttributeKind,
+    Fog,
+    Instruction,
+    Parameter,
+    ParameterSpace,
+    Program,
+    ResultKind,
+    ResultRegister,
+    Span,
+    Temporary,
+    TextureTarget,
+)
+from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form
+
+
+class Resource(Enum):
+    """The limited resources, by the names that people give them.
+
+    COORDINATE_SETS, IMAGE_UNITS, LOCAL_PARAMETERS, ENV_PARAMETERS and COLOR_OUTPUTS limit an index:
+    `texcoord[7]` asks for eight sets, however many of them are read.
+    """
+
+    ALU_INSTRUCTIONS = "ALU instructions"
+    TEXTURE_INSTRUCTIONS = "texture instructions"
+    INSTRUCTIONS = "instructions in all"
+    INDIRECTIONS = "texture indirections"
+    TEMPORARIES = "temporaries"
+    PARAMETERS = "parameters"
+    ATTRIBUTES = "attributes"
+    COORDINATE_SETS = "coordinate sets"
+    IMAGE_UNITS = "image units"
+    LOCAL_PARAMETERS = "local parameters"
+    ENV_PARAMETERS = "env parameters"
+    COLOR_OUTPUTS = "colour outputs"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One thing that counts. `number` is what the count stands at with it, from 1.
+
+    span: the instruction that it is, or that binds it first; None where only a declaration does.
+    """
+
+    what: str
+    number: int
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a program takes of one resource. surcharge: what its fog option adds."""
+
+    resource: Resource
+    uses: tuple[Use, ...]
+    surcharge: int = 0
+
+    @property
+    def found(self) -> int:
+        """The number to be compared with a limit."""
+        return max((use.number for use in self.uses), default=0) + self.surcharge
+
+    def first_beyond(self, limit: float) -> Use | None:
+        """What goes over that limit first; None where fog's share alone does, or nothing."""
+        return next((use for use in self.uses if use.number + self.surcharge > limit), None)
+
+
+class Opening(Enum):
+    """Why a texture instruction begins a new node of the texture dependency chain (issue 24)."""
+
+    COORDINATE = "its coordinate was written in the node before"
+    RESULT = "its result was touched by an ALU instruction of the node before"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of the texture dependency chain: lookups that can be made together, then arithmetic.
+
+    start: the index of its first instruction. The first node has no opener.
+    register: the temporary that made the opener begin a node, and touched_by the instruction that
+    touched it last. first_lookup: of the node before, None where that had none.
+    least: the earliest node that the opener could stand in, if coordinates were computed as early
+    as their own inputs allow and no temporary were used twice; `number` where nothing helps.
+    """
+
+    number: int
+    start: int
+    opener: Instruction | None = None
+    opening: Opening | None = None
+    register: str = ""
+    touched_by: Instruction | None = None
+    first_lookup: Instruction | None = None
+    least: int = 1
+
+    @property
+    def avoidable(self) -> bool:
+        """Whether another order of instructions, or other temporaries, would do without it."""
+        return self.number > self.least
+
+    @property
+    def why(self) -> str:
+        """What opened it, in a line."""
+        if self.opener is None or self.touched_by is None:
+            return "the program begins"
+        at, by = self.opener.span.line, self.touched_by
+        if self.opening is Opening.RESULT:
+            return (
+                f"line {at}: {self.opener.mnemonic} writes {self.register}, which "
+                f"{by.mnemonic} of line {by.span.line} uses in the same node"
+            )
+        return (
+            f"line {at}: {self.opener.mnemonic} looks up at {self.register}, which "
+            f"{by.mnemonic} of line {by.span.line} writes in the same node"
+        )
+
+    @property
+    def advice(self) -> str:
+        """What to change so that the node is not needed; empty where nothing helps."""
+        if not self.avoidable or self.opener is None or self.touched_by is None:
+            return ""
+        if self.opening is Opening.RESULT:
+            return f"look up into another temporary than {self.register}"
+        before = self.first_lookup or self.opener
+        return (
+            f"compute the coordinate of line {self.touched_by.span.line} into a temporary of its "
+            f"own, ahead of the lookup of line {before.span.line}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What a program takes of everything that is limited.
+
+    nodes: of the texture dependency chain; there are as many as indirections.
+    least_indirections: what is left of them where coordinates are computed as early as possible.
+    """
+
+    usages: tuple[Usage, ...]
+    nodes: tuple[Node, ...]
+    least_indirections: int
+
+    def usage(self, resource: Resource) -> Usage:
+        """The usage of one resource."""
+        return next(usage for usage in self.usages if usage.resource is resource)
+
+    def found(self, resource: Resource) -> int:
+        """How much of one resource the program takes."""
+        return self.usage(resource).found
+
+
+@dataclass(frozen=True, slots=True)
+class _Fog:
+    """What a fog option takes (section 3.11.4.5.1)."""
+
+    instructions: int = 0
+    temporaries: int = 0
+    attributes: int = 0
+    parameters: int = 0
+
+
+_FOG = {
+    None: _Fog(),
+    Fog.EXP: _Fog(3, 1, 1, 2),
+    Fog.EXP2: _Fog(4, 1, 1, 2),
+    Fog.LINEAR: _Fog(2, 1, 1, 2),
+}
+
+
+def resources(program: Program) -> Resources:
+    """Count what a program takes of every limited resource."""
+    fog = _FOG[program.fog]
+    counted = tuple(program.instructions)
+    lookups = [i for i in counted if not _is_arithmetic(i)]
+    least = _least_nodes(program)
+    nodes = _texture_nodes(program, least)
+    usages = (
+        Usage(
+            Resource.ALU_INSTRUCTIONS,
+            _instructions([i for i in counted if _is_arithmetic(i)]),
+            fog.instructions,
+        ),
+        Usage(Resource.TEXTURE_INSTRUCTIONS, _instructions(lookups)),
+        Usage(Resource.INSTRUCTIONS, _instructions(list(counted)), fog.instructions),
+        Usage(Resource.INDIRECTIONS, tuple(_indirection(node) for node in nodes)),
+        Usage(Resource.TEMPORARIES, _in_order(program.temporaries), fog.temporaries),
+        Usage(Resource.PARAMETERS, _parameters(program), fog.parameters),
+        Usage(Resource.ATTRIBUTES, _attributes(program), fog.attributes),
+        Usage(Resource.COORDINATE_SETS, tuple(_coordinate_sets(program))),
+        Usage(Resource.IMAGE_UNITS, tuple(_image_units(lookups))),
+        Usage(Resource.LOCAL_PARAMETERS, tuple(_elements(program, ParameterSpace.LOCAL))),
+        Usage(Resource.ENV_PARAMETERS, tuple(_elements(program, ParameterSpace.ENV))),
+        Usage(Resource.COLOR_OUTPUTS, tuple(_color_outputs(program))),
+    )
+    return Resources(usages, nodes, max(least.values(), default=1))
+
+
+def _is_arithmetic(instruction: Instruction) -> bool:
+    """Whether it is one of the grammar's ALUInstructions; KIL is a TexInstruction."""
+    return OPCODES[instruction.mnemonic].cost is Cost.ARITHMETIC
+
+
+def _instructions(instructions: list[Instruction]) -> tuple[Use, ...]:
+    return tuple(Use(each.mnemonic, n, each.span) for n, each in enumerate(instructions, 1))
+
+
+def _in_order(names: tuple[str, ...]) -> tuple[Use, ...]:
+    return tuple(Use(name, number) for number, name in enumerate(names, 1))
+
+
+def _indirection(node: Node) -> Use:
+    return Use(node.why, node.number, node.opener.span if node.opener else None)
+
+
+# Bindings -----------------------------------------------------------------------------------
+
+
+def _bound_parameters(program: Program) -> Iterator[tuple[Parameter, Span | None]]:
+    """Every binding of a parameter: by a declaration, read or not, then in instructions."""
+    for declaration in program.parameters:
+        for parameter in declaration.parameters:
+            yield parameter, None
+    for instruction in program.instructions:
+        for src in instruction.srcs:
+            if isinstance(src.register, Parameter):
+                yield src.register, instruction.span
+
+
+def _parameters(program: Program) -> tuple[Use, ...]:
+    """Distinct parameters: constants by value, all others by what they are bound to."""
+    found: dict[str, Use] = {}
+    for parameter, span in _bound_parameters(program):
+        name = _parameter_name(parameter)
+        found.setdefault(name, Use(name, len(found) + 1, span))
+    return tuple(found.values())
+
+
+@lru_cache(maxsize=4096)
+def _parameter_name(parameter: Parameter) -> str:
+    """What a parameter is bound to; the same text for constants that are equal in float32."""
+    if parameter.space is ParameterSpace.STATE:
+        return parameter.binding
+    if parameter.space is not ParameterSpace.CONSTANT:
+        return f"{parameter.space.value}[{parameter.index}]"
+    with np.errstate(over="ignore"):
+        rounded = np.asarray(parameter.value, np.float64).astype(np.float32) + np.float32(0.0)
+    return "{" + ", ".join(f"{value:.9g}" for value in rounded) + "}"
+
+
+def _elements(program: Program, space: ParameterSpace) -> Iterator[Use]:
+    """The elements of program.local or program.env that are bound, each with its index plus 1."""
+    for parameter, span in _bound_parameters(program):
+        if parameter.space is space:
+            yield Use(f"{space.value}[{parameter.index}]", parameter.index + 1, span)
+
+
+def _bound_attributes(program: Program) -> Iterator[tuple[Attribute, Span | None]]:
+    for declaration in program.attributes:
+        yield declaration.attribute, None
+    for instruction in program.instructions:
+        for src in instruction.srcs:
+            if isinstance(src.register, Attribute):
+                yield src.register, instruction.span
+
+
+def _attributes(program: Program) -> tuple[Use, ...]:
+    found: dict[Attribute, Use] = {}
+    for attribute, span in _bound_attributes(program):
+        found.setdefault(attribute, Use(_attribute_name(attribute), len(found) + 1, span))
+    return tuple(found.values())
+
+
+def _coordinate_sets(program: Program) -> Iterator[Use]:
+    for attribute, span in _bound_attributes(program):
+        if attribute.kind is AttributeKind.TEXCOORD:
+            yield Use(_attribute_name(attribute), attribute.index + 1, span)
+
+
+def _attribute_name(attribute: Attribute) -> str:
+    index = f"[{attribute.index}]" if attribute.kind is AttributeKind.TEXCOORD else ""
+    return f"fragment.{attribute.kind.value}{index}"
+
+
+def _image_units(lookups: list[Instruction]) -> Iterator[Use]:
+    for each in lookups:
+        if each.texture is not None:
+            yield Use(f"texture[{each.texture.unit}]", each.texture.unit + 1, each.span)
+
+
+def _color_outputs(program: Program) -> Iterator[Use]:
+    for each in program.instructions:
+        register = each.dst.register if each.dst else None
+        if isinstance(register, ResultRegister) and register.kind is ResultKind.COLOR:
+            yield Use(f"result.color[{register.index}]", register.index + 1, each.span)
+
+
+# Texture indirections -----------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Chain:
+    """The state of issue (24)'s pseudocode, with who touched each temporary last, by name."""
+
+    outputs: dict[str, Instruction] = field(default_factory=dict)
+    alu: dict[str, Instruction] = field(default_factory=dict)
+    first_lookup: Instruction | None = None
+
+    def opening(self, lookup: Instruction) -> tuple[Opening, str, Instruction] | None:
+        """Why a lookup cannot stand in this node; None where it can."""
+        coordinate, result = _read_temporaries(lookup), _written_temporary(lookup)
+        for name in coordinate:
+            if name in self.outputs:
+                return Opening.COORDINATE, name, self.outputs[name]
+        if result in self.alu:
+            return Opening.RESULT, result, self.alu[result]
+        return None
+
+    def add(self, instruction: Instruction) -> None:
+        written = _written_temporary(instruction)
+        if _is_arithmetic(instruction):
+            touched = [*_read_temporaries(instruction), written]
+            self.alu.update((name, instruction) for name in touched if name)
+        elif self.first_lookup is None:
+            self.first_lookup = instruction
+        if written:
+            self.outputs[written] = instruction
+
+
+def _texture_nodes(program: Program, least: dict[int, int]) -> tuple[Node, ...]:
+    """The nodes of the texture dependency chain, as issue (24) counts them.
+
+    Write masks and swizzles are not looked at. A program without lookups has one node. least: by
+    the index of each lookup, the earliest node that it could stand in.
+    """
+    nodes, chain = [Node(1, 0)], _Chain()
+    for index, each in enumerate(program.instructions):
+        opening = None if _is_arithmetic(each) else chain.opening(each)
+        if opening is not None:
+            why, register, by = opening
+            number = len(nodes) + 1
+            nodes.append(
+                Node(number, index, each, why, register, by, chain.first_lookup, least[index])
+            )
+            chain = _Chain()
+        chain.add(each)
+    return tuple(nodes)
+
+
+def _read_temporaries(instruction: Instruction) -> tuple[str, ...]:
+    registers = (src.register for src in instruction.srcs)
+    return tuple(r.name for r in registers if isinstance(r, Temporary))
+
+
+def _written_temporary(instruction: Instruction) -> str:
+    register = instruction.dst.register if instruction.dst else None
+    return register.name if isinstance(register, Temporary) else ""
+
+
+_COORDINATES = {
+    TextureTarget.T1D: 1,
+    TextureTarget.T2D: 2,
+    TextureTarget.RECT: 2,
+    TextureTarget.T3D: 3,
+    TextureTarget.CUBE: 3,
+}
+
+
+def _least_nodes(program: Program) -> dict[int, int]:
+    """By the index of each lookup, the earliest node that its inputs let it stand in.
+
+    Followed component by component: a value made of attributes and parameters by arithmetic exists
+    in node 1, a lookup at a temporary stands a node later than what it is made of.
+    """
+    known: dict[tuple[str, int], int] = {}
+    least: dict[int, int] = {}
+    for index, each in enumerate(program.instructions):
+        read = _components_read(each)
+        level = {c: max((known.get(place, 0) for place in read[c]), default=0) for c in read}
+        if _is_arithmetic(each):
+            made = {c: max(node, 1) for c, node in level.items()}
+        else:
+            node = max(level.values(), default=0) + 1
+            least[index], made = node, dict.fromkeys(range(4), node)
+        if each.dst is not None and isinstance(each.dst.register, Temporary):
+            known.update(((each.dst.register.name, c), made[c]) for c in each.dst.components)
+    return least
+
+
+def _components_read(instruction: Instruction) -> dict[int, list[tuple[str, int]]]:
+    """The components of temporaries that each component of the result is made of."""
+    form = OPCODES[instruction.mnemonic].form
+    result: dict[int, list[tuple[str, int]]] = {c: [] for c in range(4)}
+    for src in instruction.srcs:
+        if not isinstance(src.register, Temporary):
+            continue
+        places = [(src.register.name, s.value) if s.value < 4 else None for s in src.swizzle]
+        if form is Form.SAMPLE and instruction.texture is not None:
+            # w is TXP's divisor and TXB's bias; that TEX ignores it is not looked at.
+            used = {*range(_COORDINATES[instruction.texture.target]), 3}
+        else:
+            used = set(range(4))
+        for c in range(4):
+            wanted = {c} if form is Form.COMPONENTWISE else used
+            result[c] += [place for k in wanted if (place := places[k]) is not None]
+    return result

@@ -1,0 +1,58 @@
+"""Fog, applied to a program's final colour (GL 1.5, section 3.10; the spec, 3.11.4.5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gpgpu_legacy.interp.numeric import F32
+from gpgpu_legacy.isa.arithmetic import Arithmetic
+from gpgpu_legacy.isa.ir import Fog, Vec4
+
+COLOR = "state.fog.color"
+PARAMS = "state.fog.params"  # density, start, end, 1 / (end - start)
+
+Planes = list[F32]
+
+_FACTORS: Mapping[Fog, Callable[[Any, Any], Any]] = {
+    Fog.EXP: lambda c, params: np.exp(-(params[0] * c)),
+    Fog.EXP2: lambda c, params: np.exp(-((params[0] * c) * (params[0] * c))),
+    Fog.LINEAR: lambda c, params: (params[2] - c) * params[3],
+}
+
+
+def saturated(values: F32) -> F32:
+    """Clamped to [0, 1], as _SAT asks for; the spec leaves NaN open, and hardware makes it 0."""
+    return np.fmin(np.fmax(values, np.float32(0.0)), np.float32(1.0))
+
+
+def fogged(
+    mode: Fog,
+    color: Planes,
+    coordinate: F32,
+    state: tuple[Vec4, Vec4],
+    arithmetic: Arithmetic,
+    *,
+    clamped: bool,
+) -> Planes:
+    """f·C + (1 - f)·(fog colour) in r, g and b, with f clamped to [0, 1]; alpha as it is.
+
+    coordinate: the fragment's fog coordinate. state: state.fog.color and state.fog.params.
+    The fragment's colour is clamped to [0, 1] first: fog is applied to "the program's final clamped
+    color" (3.11.4.5.1), whatever the target; the fog's own only where that is fixed-point.
+    clamped: whether it is.
+    """
+    wide = arithmetic.wide
+    values, params = ([np.full((1, 1), v, np.float32) for v in vector] for vector in state)
+    color = [saturated(v) for v in color]
+    if clamped:
+        values = [saturated(v) for v in values]
+    exact = _FACTORS[mode](wide(coordinate), [wide(p) for p in params])
+    factor = wide(saturated(arithmetic.round(exact)))
+    mixed = [
+        arithmetic.round(factor * wide(c) + (np.float32(1.0) - factor) * wide(v))
+        for c, v in zip(color[:3], values[:3], strict=True)
+    ]
+    return [*mixed, color[3]]

@@ -1,0 +1,176 @@
+"""The arithmetic of the chips: to which numbers a register's values are rounded.
+
+One row a format. In a format other than fp32, what a program reads from interpolated attributes,
+parameters and texels is rounded to it, and so is every instruction's result, once, after being
+computed exactly enough in float64. A texture unit takes the coordinate it is given: one that an
+instruction made is in the format, one that comes straight from an attribute is as interpolated,
+in float32. So it was on NV30 (GL_NV_fragment_program, 3.11.4.2: what reads f[TEX0] to f[TEX7] does
+so in fp32) and with register combiners, which stand behind the texture units; without it, no
+fixed-point chip could have addressed a texture larger than 2 texels. What a texture or a
+framebuffer stores is another matter (plan/formats.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+F32 = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """One number format of registers.
+
+    bits: of one number. round: float32 or float64 values, rounded to the format's nearest numbers,
+    ties to the even one, as float32. largest: the largest finite number.
+    relative_error, absolute_error: |round(x) - x| ≤ relative_error·|x| + absolute_error for all
+    |x| ≤ largest. glsl_function: the same as `round` on one float, bit for bit, in GLSL 4.00,
+    without its return type; empty where there is nothing to do.
+    """
+
+    name: str
+    summary: str
+    bits: int
+    round: Callable[[NDArray[Any]], F32]
+    largest: float
+    relative_error: float
+    absolute_error: float
+    glsl_function: str = ""
+
+    @property
+    def rounds(self) -> bool:
+        """Whether it is another arithmetic than that of the host."""
+        return bool(self.glsl_function)
+
+    def wide(self, values: F32) -> Any:
+        """Values as an instruction computes with them: float64 where its result is rounded."""
+        return values.astype(np.float64) if self.rounds else values
+
+
+def _round_fp32(values: NDArray[Any]) -> F32:
+    return values.astype(np.float32, copy=False)
+
+
+_FP24_LEAST = 2.0**-62
+_FP24_OVERFLOW = 2.0**64
+
+
+def _round_fp24(values: NDArray[Any]) -> F32:
+    """17 significant bits by an addition to the bits of the float64, then the exponent's limits.
+
+    Adding half a step, less 1 unless the step's number is odd, rounds to nearest even; a carry out
+    of the mantissa is the next exponent.
+    """
+    wide = values.astype(np.float64)
+    bits = wide.view(np.uint64)
+    odd = (bits >> np.uint64(36)) & np.uint64(1)
+    kept = (bits + np.uint64(2**35 - 1) + odd) & ~np.uint64(2**36 - 1)
+    rounded = np.where(np.isfinite(wide), kept.view(np.float64), wide)
+    magnitude = np.abs(rounded)
+    rounded = np.where(magnitude < _FP24_LEAST, np.copysign(0.0, wide), rounded)
+    rounded = np.where(magnitude >= _FP24_OVERFLOW, np.copysign(np.inf, wide), rounded)
+    return rounded.astype(np.float32)
+
+
+def _round_fp16(values: NDArray[Any]) -> F32:
+    return values.astype(np.float16).astype(np.float32)
+
+
+def _fixed_point(steps_per_unit: int, least: int, most: int) -> Callable[[NDArray[Any]], F32]:
+    """Whole numbers of steps from `least` to `most`, with no -0; NaN is 0, the rest saturates."""
+
+    def rounded(values: NDArray[Any]) -> F32:
+        wide = np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=most, neginf=least)
+        steps = np.clip(np.rint(wide * steps_per_unit), least, most) + 0.0
+        return (steps / steps_per_unit).astype(np.float32)
+
+    return rounded
+
+
+_FP24_GLSL = """\
+quantize(float a) {
+    uint bits = floatBitsToUint(a), sign = bits & 0x80000000u, size = bits & 0x7fffffffu;
+    if (size >= 0x7f800000u) return a;
+    size = (size + 0x3fu + ((size >> 7) & 1u)) & 0xffffff80u;
+    if (size < 0x20800000u) size = 0u;
+    if (size >= 0x5f800000u) size = 0x7f800000u;
+    return uintBitsToFloat(sign | size);
+}"""
+
+_FP16_GLSL = """\
+quantize(float a) {
+    uint bits = floatBitsToUint(a), sign = bits & 0x80000000u, size = bits & 0x7fffffffu;
+    if (size > 0x7f800000u) return a;
+    if (size < 0x38800000u) {
+        float steps = roundEven(uintBitsToFloat(size) * 16777216.0);
+        return uintBitsToFloat(sign | floatBitsToUint(steps / 16777216.0));
+    }
+    size = (size + 0xfffu + ((size >> 13) & 1u)) & 0xffffe000u;
+    if (size >= 0x47800000u) size = 0x7f800000u;
+    return uintBitsToFloat(sign | size);
+}"""
+
+_FX12_GLSL = """\
+quantize(float a) {
+    if ((floatBitsToUint(a) & 0x7fffffffu) > 0x7f800000u) return 0.0;
+    int steps = int(roundEven(clamp(a, -2.0, 1.9990234375) * 1024.0));
+    return steps == 0 ? 0.0 : float(steps) / 1024.0;
+}"""
+
+# a = m·2^-s with a whole m of 24 bits, so 255·m is exact in 32; 1/510, half a step, is > 2^-9.
+_RC9_GLSL = """\
+quantize(float a) {
+    uint bits = floatBitsToUint(a), size = bits & 0x7fffffffu;
+    if (size > 0x7f800000u || size < 0x3b000000u) return 0.0;
+    uint whole = 255u;
+    if (size < 0x3f800000u) {
+        uint product = ((size & 0x7fffffu) | 0x800000u) * 255u;
+        uint shift = 149u - (size >> 23);
+        uint halves = product >> shift, rest = product - (halves << shift);
+        whole = halves >> 1;
+        if ((halves & 1u) == 1u && (rest != 0u || (whole & 1u) == 1u)) whole += 1u;
+    }
+    return float((bits >> 31) == 1u ? -int(whole) : int(whole)) / 255.0;
+}"""
+
+FP32 = Arithmetic(
+    "fp32", "IEEE single precision, every operation rounded",
+    32, _round_fp32, float(np.finfo(np.float32).max), 2.0**-24, 2.0**-150,
+)  # fmt: skip
+
+FP24 = Arithmetic(
+    "fp24", "sign, 7 bits of exponent, 16 of mantissa: Radeon 9700 (R300)",
+    24, _round_fp24, (2 - 2.0**-16) * 2.0**63, 2.0**-17, 2.0**-62, _FP24_GLSL,
+)  # fmt: skip
+"""What is published is 1 + 7 + 16 bits. The rest is assumed here: a bias of 63, exponents from -62
+to 63 with the last code for infinities and NaN, as IEEE would have it; rounding to nearest even; no
+denormals, so that what rounds to less than 2^-62 is a zero of its sign; overflow to infinity."""
+
+FP16 = Arithmetic(
+    "fp16", "IEEE half precision with denormals: GeForce FX (NV30), 'H'",
+    16, _round_fp16, 65504.0, 2.0**-11, 2.0**-25, _FP16_GLSL,
+)  # fmt: skip
+"""GL_NV_fragment_program, 3.11.4.1. It lets an implementation choose either neighbour; here it is
+the nearest, and so infinity from 65520 on."""
+
+FX12 = Arithmetic(
+    "fx12", "12-bit fixed point with 10 bits of fraction, [-2, 2): GeForce FX, 'X'",
+    12, _fixed_point(1024, -2048, 2047), 2047 / 1024, 0.0, 2.0**-11, _FX12_GLSL,
+)  # fmt: skip
+"""GL_NV_fragment_program, 3.11.4.1 and 2: two's complement; saturates at -2048/1024 and 2047/1024;
+NaN becomes 0. "To round or truncate" is left open there; here it is to nearest even."""
+
+RC9 = Arithmetic(
+    "rc9", "9-bit signed fixed point, [-1, 1] in steps of 1/255: GeForce3 register combiners",
+    9, _fixed_point(255, -255, 255), 1.0, 0.0, 1 / 510 + 2.0**-25, _RC9_GLSL,
+)  # fmt: skip
+"""GL_NV_register_combiners clamps to [-1, 1] and says that NV10 computes in 9-bit signed fixed
+point, no more. Assumed here: steps of 1/255, so that the 8-bit colours it reads are exact; rounding
+to nearest even; NaN 0. A step is held as the float32 nearest to it."""
+
+ARITHMETICS = {row.name: row for row in (FP32, FP24, FP16, FX12, RC9)}

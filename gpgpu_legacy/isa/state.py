@@ -1,0 +1,436 @@
+"""GL state as fragment programs see it: the bindings, their canonical names and their values.
+
+The tree STATE is section 3.11.3.2 of the extension and its tables X.2.2 to X.2.7; initial values
+are those of the GL 1.5 specification's section 6.2. A canonical name leaves nothing out: it has the
+face, the index and the row, as in `state.material.front.ambient` or `state.matrix.mvp.row[2]`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.ir import Vec4
+
+# The bindings ------------------------------------------------------------------------------------
+
+
+class Index(Enum):
+    """Whether a step of a binding takes an index in brackets; one left out is 0."""
+
+    NONE = "none"
+    OPTIONAL = "optional"
+    REQUIRED = "required"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a dotted binding, and the steps that may follow it.
+
+    limit: which limit bounds the index, by its name in the assembler's Limits.
+    implied: the step may be left out, as `.front` may.
+    """
+
+    name: str
+    following: tuple[Step, ...] = ()
+    index: Index = Index.NONE
+    limit: str = ""
+    implied: bool = False
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether the binding up to here is a whole matrix."""
+        return any(step.name == "row" for step in self.following)
+
+
+def _leaves(names: str) -> tuple[Step, ...]:
+    return tuple(Step(name) for name in names.split())
+
+
+def _faces(names: str) -> tuple[Step, ...]:
+    return (Step("front", _leaves(names), implied=True), Step("back", _leaves(names)))
+
+
+ROWS = "matrix_rows"
+"""The limit of a row's index, 4, which no implementation chooses."""
+
+_ROW = Step("row", index=Index.REQUIRED, limit=ROWS)
+_MODIFIED = (_ROW, *(Step(name, (_ROW,)) for name in ("inverse", "transpose", "invtrans")))
+_REQUIRED, _OPTIONAL = Index.REQUIRED, Index.OPTIONAL
+_LIGHT = (
+    *_leaves("ambient diffuse specular position attenuation half"),
+    Step("spot", _leaves("direction")),
+)
+
+STATE = Step(
+    "state",
+    (
+        Step("material", _faces("ambient diffuse specular emission shininess")),
+        Step("light", _LIGHT, _REQUIRED, "lights"),
+        Step("lightmodel", (Step("ambient"), *_faces("scenecolor"))),
+        Step("lightprod", _faces("ambient diffuse specular"), _REQUIRED, "lights"),
+        Step("texenv", _leaves("color"), _OPTIONAL, "texture_units"),
+        Step("fog", _leaves("color params")),
+        Step("depth", _leaves("range")),
+        Step(
+            "matrix",
+            (
+                Step("modelview", _MODIFIED, _OPTIONAL, "modelview_matrices"),
+                Step("projection", _MODIFIED),
+                Step("mvp", _MODIFIED),
+                Step("texture", _MODIFIED, _OPTIONAL, "texture_coordinate_sets"),
+                Step("palette", _MODIFIED, _REQUIRED, "palette_matrices"),
+                Step("program", _MODIFIED, _REQUIRED, "program_matrices"),
+            ),
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One step of a binding as it is written: a name, and an index or a range of them."""
+
+    name: str
+    first: int | None = None
+    last: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What a written binding names.
+
+    vectors: the canonical name of each state vector: one, or the rows of a matrix.
+    is_single: it names one row or one vector, and neither a matrix nor a range.
+    length: how many elements of what was written belong to it; a swizzle may follow.
+    """
+
+    vectors: tuple[str, ...]
+    is_single: bool
+    length: int
+
+
+class BindingError(Exception):
+    """A binding that names no state.
+
+    at: the index of the element at fault; one past the last where something is missing.
+    choices: the names that could stand there, where a name is at fault.
+    """
+
+    def __init__(self, problem: str, expected: str, at: int, choices: tuple[str, ...] = ()) -> None:
+        """Say what is wrong, what was expected, and at which element."""
+        super().__init__(f"{problem}; {expected}")
+        self.problem, self.expected, self.at, self.choices = problem, expected, at, choices
+
+
+def resolve(elements: Sequence[Element], limit: Callable[[str], int]) -> Binding:
+    """The state that dotted elements name, from `state` on.
+
+    limit: gives an index's limit by name; an index must be less. Raises BindingError.
+    """
+    step, at = STATE, 0
+    names = [_written(step, elements[0], 0, limit)]
+    while step.following and at + 1 < len(elements):
+        at += 1
+        step = _next(step, elements[at].name, at, names)
+        names.append(_written(step, elements[at], at, limit))
+    if not step.following:
+        prefix, last = ".".join(names[:-1]), elements[at]
+        if last.last is None:
+            return Binding((f"{prefix}.{names[-1]}",), True, at + 1)
+        assert last.first is not None
+        rows = tuple(f"{prefix}.row[{row}]" for row in range(last.first, last.last + 1))
+        return Binding(rows, False, at + 1)
+    if step.is_matrix:
+        prefix = ".".join(names)
+        return Binding(tuple(f"{prefix}.row[{row}]" for row in range(4)), False, at + 1)
+    written, choices = ".".join(names), _choices(step)
+    raise BindingError(f"{written} names no value yet", _one_of(choices), len(elements), choices)
+
+
+def _next(step: Step, name: str, at: int, names: list[str]) -> Step:
+    """The step of that name after `step`; an implied one between the two is added to `names`."""
+    for following in step.following:
+        if following.name == name:
+            return following
+    for implied in step.following:
+        if not implied.implied:
+            continue
+        for following in implied.following:
+            if following.name == name:
+                names.append(implied.name)
+                return following
+    choices = _choices(step)
+    raise BindingError(f"{'.'.join(names)} has no {name}", _one_of(choices), at, choices)
+
+
+def _choices(step: Step) -> tuple[str, ...]:
+    """The names that may follow a step."""
+    own = [following.name for following in step.following]
+    deeper = [d.name for f in step.following if f.implied for d in f.following]
+    return tuple(dict.fromkeys(own + deeper))
+
+
+def _one_of(choices: tuple[str, ...]) -> str:
+    if len(choices) == 1:
+        return f"expected .{choices[0]}"
+    return f"expected one of {', '.join(f'.{choice}' for choice in choices)}"
+
+
+def _written(step: Step, element: Element, at: int, limit: Callable[[str], int]) -> str:
+    """The canonical text of one element, its index checked."""
+    if step.index is Index.NONE:
+        if element.first is not None:
+            raise BindingError(f"{step.name} takes no index", "leave the brackets out", at)
+        return step.name
+    if element.first is None:
+        if step.index is Index.REQUIRED:
+            raise BindingError(f"{step.name} needs an index", f"as in {step.name}[0]", at)
+        return f"{step.name}[0]"
+    if element.last is not None and step is not _ROW:
+        raise BindingError(f"{step.name} takes one index, not a range", f"as in {step.name}[0]", at)
+    last, most = element.first if element.last is None else element.last, limit(step.limit)
+    if element.last is not None and element.first > last:
+        problem = f"the range {element.first}..{last} runs backwards"
+        raise BindingError(problem, "the smaller row comes first", at)
+    if last >= most:
+        problem = f"{step.name}[{last}] is out of range"
+        allowed = (
+            f"the index is at most {most - 1}"
+            if most
+            else "the extension that has it is not supported"
+        )
+        raise BindingError(problem, allowed, at)
+    return f"{step.name}[{element.first}]"
+
+
+# Values that the caller gives -----------------------------------------------------------------
+
+_ELEMENT = re.compile(r"([A-Za-z]+)(?:\[([0-9]{1,9})\])?")
+
+
+def canonical_state(given: Mapping[str, object]) -> dict[str, Vec4]:
+    """State values by canonical name, from names and values as people write them.
+
+    A name may leave out `state.`, `front` and an index of 0. A value is a number or up to four of
+    them (the others are 0, 0, 1, as in a program's constants); for a matrix without `.row[n]` it is
+    4 × 4, row first, for column vectors. Values are rounded to float32, as GL keeps them.
+    Raises InputError for a name that binds no state and for a value of another shape.
+    """
+    values: dict[str, Vec4] = {}
+    for name, value in given.items():
+        binding = _given_binding(name)
+        rows = [value] if binding.is_single else _matrix_rows(name, value, len(binding.vectors))
+        for vector, row in zip(binding.vectors, rows, strict=True):
+            values[vector] = _given_vector(name, row)
+    return values
+
+
+def _given_binding(name: str) -> Binding:
+    elements = [Element("state")]
+    for part in name.removeprefix("state.").split("."):
+        match = _ELEMENT.fullmatch(part)
+        if match is None:
+            raise InputError(
+                f"state {name!r} cannot be read; names are written as in light[0].position"
+            )
+        elements.append(Element(match[1], None if match[2] is None else int(match[2])))
+    try:
+        binding = resolve(elements, lambda limit: 4 if limit == ROWS else 10**9)
+    except BindingError as error:
+        raise InputError(f"state {name!r}: {error}") from None
+    if binding.length != len(elements):
+        raise InputError(f"state {name!r}: a value is given for a whole vector, without a swizzle")
+    return binding
+
+
+def _matrix_rows(name: str, value: object, count: int) -> list[object]:
+    try:
+        rows = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        rows = np.empty(0)
+    if rows.shape != (count, 4):
+        raise InputError(f"state {name!r} is a matrix: expected {count} rows of 4 numbers")
+    return list(rows)
+
+
+def _given_vector(name: str, value: object) -> Vec4:
+    try:
+        numbers = np.atleast_1d(np.asarray(value, dtype=np.float64))
+    except (TypeError, ValueError):
+        numbers = np.empty(0)
+    if numbers.ndim != 1 or not 1 <= len(numbers) <= 4:
+        raise InputError(f"state {name!r}: expected 1 to 4 numbers, found {value!r}")
+    return _rounded([*numbers, *(0.0, 0.0, 0.0, 1.0)[len(numbers) :]])
+
+
+# Values of bindings ------------------------------------------------------------------------------
+
+_BLACK: Vec4 = (0.0, 0.0, 0.0, 1.0)
+_WHITE: Vec4 = (1.0, 1.0, 1.0, 1.0)
+
+_MATERIAL: Mapping[str, Vec4] = {
+    "ambient": (0.2, 0.2, 0.2, 1.0),
+    "diffuse": (0.8, 0.8, 0.8, 1.0),
+    "specular": _BLACK,
+    "emission": _BLACK,
+    "shininess": _BLACK,
+}
+_LIGHTS: Mapping[str, Vec4] = {
+    "ambient": _BLACK,
+    "diffuse": _BLACK,
+    "specular": _BLACK,
+    "position": (0.0, 0.0, 1.0, 0.0),
+    "attenuation": (1.0, 0.0, 0.0, 0.0),
+    "spot.direction": (0.0, 0.0, -1.0, -1.0),
+}
+_LIGHT_0: Mapping[str, Vec4] = {**_LIGHTS, "diffuse": _WHITE, "specular": _WHITE}
+_LIGHT_MODEL_AMBIENT: Vec4 = (0.2, 0.2, 0.2, 1.0)
+_NOTHING: Vec4 = (0.0, 0.0, 0.0, 0.0)
+_FOG: Mapping[str, Vec4] = {"color": _NOTHING, "params": (1.0, 0.0, 1.0, 1.0)}
+_DEPTH_RANGE: Vec4 = (0.0, 1.0, 1.0, 1.0)
+
+_Matrix = NDArray[np.float64]
+
+
+def state_vector(binding: str, given: Mapping[str, Vec4]) -> Vec4:
+    """The value of the state vector of that canonical name, in float32.
+
+    given: values by canonical name, as canonical_state makes them; the rest has GL's initial
+    values. What derives from other state is derived (section 3.11.3.2) unless it is given itself;
+    1/(end - start) of the fog and far - near of the depth range always are. Light positions and
+    directions are in eye coordinates. The inverse of a singular matrix, which the specification
+    leaves undefined, is the identity. Raises InputError where the name is no state vector's.
+    """
+    names, indices = _parse(binding)
+    value = given.get(binding)
+    if value is None:
+        value = _OF_GROUP[names[0]](names[1:], indices, given)
+    if names == ("fog", "params"):
+        density, start, end, _ = value
+        value = (density, start, end, 1.0 / (end - start) if end != start else 1.0)
+    if names == ("depth", "range"):
+        near, far, _, _ = value
+        value = (near, far, far - near, 1.0)
+    return _rounded(value)
+
+
+def _rounded(vector: Iterable[float]) -> Vec4:
+    with np.errstate(over="ignore"):
+        x, y, z, w = (float(np.float32(component)) for component in vector)
+    return (x, y, z, w)
+
+
+_Names = tuple[str, ...]
+_Indices = tuple[int, ...]
+_Given = Mapping[str, Vec4]
+
+
+def _material(names: _Names, _indices: _Indices, _given: _Given) -> Vec4:
+    return _MATERIAL[names[1]]
+
+
+def _light(names: _Names, indices: _Indices, given: _Given) -> Vec4:
+    if names == ("half",):
+        return _half_angle(state_vector(f"state.light[{indices[0]}].position", given))
+    return (_LIGHTS if indices[0] else _LIGHT_0)[".".join(names)]
+
+
+def _light_model(names: _Names, _indices: _Indices, given: _Given) -> Vec4:
+    """The ambient colour; or the scene colour a_cs·a_cm + e_cm, with the diffuse alpha."""
+    if names == ("ambient",):
+        return _LIGHT_MODEL_AMBIENT
+    scene = state_vector("state.lightmodel.ambient", given)
+    ambient, emission, diffuse = (
+        state_vector(f"state.material.{names[0]}.{name}", given)
+        for name in ("ambient", "emission", "diffuse")
+    )
+    r, g, b = (scene[i] * ambient[i] + emission[i] for i in range(3))
+    return (r, g, b, diffuse[3])
+
+
+def _light_product(names: _Names, indices: _Indices, given: _Given) -> Vec4:
+    light = state_vector(f"state.light[{indices[0]}].{names[1]}", given)
+    material = state_vector(f"state.material.{names[0]}.{names[1]}", given)
+    r, g, b = (light[i] * material[i] for i in range(3))
+    return (r, g, b, material[3])
+
+
+def _matrix_row(names: _Names, indices: _Indices, given: _Given) -> Vec4:
+    """A row, after the base matrix and perhaps a modifier; a matrix of several has its index."""
+    number = f"[{indices[0]}]" if len(indices) > 1 else ""
+    name = ".".join(("state.matrix", names[0] + number, *names[1:-1]))
+    x, y, z, w = _matrix(name, given)[indices[-1]].tolist()
+    return (x, y, z, w)
+
+
+_OF_GROUP: Mapping[str, Callable[[_Names, _Indices, _Given], Vec4]] = {
+    "material": _material,
+    "light": _light,
+    "lightmodel": _light_model,
+    "lightprod": _light_product,
+    "texenv": lambda _names, _indices, _given: _NOTHING,
+    "fog": lambda names, _indices, _given: _FOG[names[0]],
+    "depth": lambda _names, _indices, _given: _DEPTH_RANGE,
+    "matrix": _matrix_row,
+}
+
+
+def _parse(binding: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The names after `state`, and the indices, of a canonical name."""
+    found = _given_binding(binding)
+    if not found.is_single or found.vectors != (binding,):
+        raise InputError(f"{binding} is no state vector's full name; perhaps {found.vectors[0]}")
+    parts = [_ELEMENT.fullmatch(part) for part in binding.split(".")[1:]]
+    names = tuple(part[1] for part in parts if part)
+    return names, tuple(int(part[2]) for part in parts if part and part[2])
+
+
+def _half_angle(position: Vec4) -> Vec4:
+    """The infinite half-angle vector: normalize(normalize(position) + (0, 0, 1)), w = 1."""
+    x, y, z, w = position
+    eye = np.array([x, y, z]) / (w or 1.0)
+    x, y, z = _normalized(_normalized(eye) + np.array([0.0, 0.0, 1.0])).tolist()
+    return (x, y, z, 1.0)
+
+
+def _normalized(vector: _Matrix) -> _Matrix:
+    length = np.linalg.norm(vector)
+    return vector if length == 0.0 else vector / length
+
+
+def _matrix(name: str, given: Mapping[str, Vec4]) -> _Matrix:
+    """A whole matrix by its canonical name, without `.row[n]`; rows that are given win."""
+    matrix = _derived_matrix(name, given)
+    for row in range(4):
+        if f"{name}.row[{row}]" in given:
+            matrix[row] = given[f"{name}.row[{row}]"]
+    return matrix
+
+
+def _derived_matrix(name: str, given: Mapping[str, Vec4]) -> _Matrix:
+    base, _, modifier = name.rpartition(".")
+    match modifier:
+        case "inverse":
+            return _inverse(_matrix(base, given))
+        case "transpose":
+            return _matrix(base, given).T.copy()
+        case "invtrans":
+            return _inverse(_matrix(base, given)).T.copy()
+        case "mvp":
+            projection = _matrix("state.matrix.projection", given)
+            return projection @ _matrix("state.matrix.modelview[0]", given)
+    return np.eye(4)
+
+
+def _inverse(matrix: _Matrix) -> _Matrix:
+    try:
+        return np.linalg.inv(matrix).astype(np.float64)
+    except np.linalg.LinAlgError:
+        return np.eye(4)

@@ -1,0 +1,98 @@
+!!ARBfp1.0
+# z becomes z*z + c ten times over, for the complex number c that texture coordinate set 0 gives:
+# nothing loops here, so what loops is written out. Counts the steps in which |z| stays within 2,
+# and colours by the count; what never leaves is black. 64 instructions are all that an R300 takes.
+
+ATTRIB c = fragment.texcoord[0];
+PARAM radius = 4;                      # 2 squared
+PARAM twice = { 1, 2, 0, 0 };
+PARAM least = 9.5;
+PARAM shade = { 0.16, 0.11, 0.06, 0 };
+TEMP z, square, size, count;
+
+MOV count, 0;
+
+# step 1
+MUL square.xyz, c.xyxx, c.xyyy;        # x*x, y*y, x*y
+ADD size.x, square.x, square.y;
+SGE size.x, radius.x, size.x;          # not a number is not within it either
+ADD count.x, count.x, size.x;
+MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
+SUB z.x, z.x, square.y;
+
+# step 2
+MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
+ADD size.x, square.x, square.y;
+SGE size.x, radius.x, size.x;          # not a number is not within it either
+ADD count.x, count.x, size.x;
+MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
+SUB z.x, z.x, square.y;
+
+# step 3
+MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
+ADD size.x, square.x, square.y;
+SGE size.x, radius.x, size.x;          # not a number is not within it either
+ADD count.x, count.x, size.x;
+MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
+SUB z.x, z.x, square.y;
+
+# step 4
+MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
+ADD size.x, square.x, square.y;
+SGE size.x, radius.x, size.x;          # not a number is not within it either
+ADD count.x, count.x, size.x;
+MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
+SUB z.x, z.x, square.y;
+
+# step 5
+MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
+ADD size.x, square.x, square.y;
+SGE size.x, radius.x, size.x;          # not a number is not within it either
+ADD count.x, count.x, size.x;
+MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
+SUB z.x, z.x, square.y;
+
+# step 6
+MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
+ADD size.x, square.x, square.y;
+SGE size.x, radius.x, size.x;          # not a number is not within it either
+ADD count.x, count.x, size.x;
+MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
+SUB z.x, z.x, square.y;
+
+# step 7
+MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
+ADD size.x, square.x, square.y;
+SGE size.x, radius.x, size.x;          # not a number is not within it either
+ADD count.x, count.x, size.x;
+MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
+SUB z.x, z.x, square.y;
+
+# step 8
+MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
+ADD size.x, square.x, square.y;
+SGE size.x, radius.x, size.x;          # not a number is not within it either
+ADD count.x, count.x, size.x;
+MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
+SUB z.x, z.x, square.y;
+
+# step 9
+MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
+ADD size.x, square.x, square.y;
+SGE size.x, radius.x, size.x;          # not a number is not within it either
+ADD count.x, count.x, size.x;
+MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
+SUB z.x, z.x, square.y;
+
+# step 10
+MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
+ADD size.x, square.x, square.y;
+SGE size.x, radius.x, size.x;          # not a number is not within it either
+ADD count.x, count.x, size.x;
+MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
+SUB z.x, z.x, square.y;
+
+SLT size.x, count.x, least.x;          # 0 inside
+MUL size.x, size.x, count.x;
+MAD result.color, size.x, shade, { 0, 0, 0, 1 };
+END

@@ -1,0 +1,5 @@
+!!ARBfp1.0
+# expect 4:8 cannot be together
+OPTION ARB_precision_hint_nicest;
+OPTION ARB_precision_hint_fastest;
+END

@@ -1,0 +1,38 @@
+!!ARBfp1.0
+#= PARAM shine = state.material.front.shininess;
+#= PARAM rows[7] = { state.matrix.mvp.inverse.row[0], state.matrix.mvp.inverse.row[1], state.matrix.mvp.inverse.row[2], state.matrix.mvp.inverse.row[3], state.matrix.texture[0].row[1], state.matrix.texture[0].row[2], state.fog.color };
+#= PARAM w = state.matrix.modelview[0].invtrans.row[3];
+#= TEMP R0;
+#= MOV R0, state.material.front.ambient;
+#= MOV R0, state.material.back.emission;
+#= MOV R0, -state.light[7].spot.direction.x;
+#= ADD R0, state.light[1].half, state.light[0].attenuation.wzyx;
+#= MOV R0, state.lightmodel.ambient;
+#= MOV R0, state.lightmodel.front.scenecolor;
+#= MOV R0, state.lightprod[2].front.diffuse;
+#= MOV R0, state.lightprod[2].back.specular.w;
+#= MOV R0, state.texenv[0].color;
+#= MOV R0, state.texenv[7].color;
+#= MAD R0, state.fog.params, state.depth.range, rows[5];
+#= DP4 R0.x, w, state.matrix.program[7].transpose.row[0];
+#= MOV R0, state.matrix.projection.row[2].y;
+#= RCP R0, shine.x;
+PARAM shine = state.material.shininess;
+PARAM rows[] = { state.matrix.mvp.inverse, state.matrix.texture.row[1..2], state.fog.color };
+PARAM w = state.matrix.modelview.invtrans.row[3];
+TEMP R0;
+MOV R0, state.material.ambient;
+MOV R0, state.material.back.emission;
+MOV R0, -state.light[7].spot.direction.x;
+ADD R0, state.light[1].half, +state.light[0].attenuation.abgr;
+MOV R0, state.lightmodel.ambient;
+MOV R0, state.lightmodel.scenecolor;
+MOV R0, state.lightprod[2].diffuse;
+MOV R0, state.lightprod[2].back.specular.a;
+MOV R0, state.texenv.color;
+MOV R0, state.texenv[7].color;
+MAD R0, state.fog.params, state.depth.range, rows[5];
+DP4 R0.x, w, state.matrix.program[7].transpose.row[0];
+MOV R0, state.matrix.projection.row[2].g;
+RCP R0, shine.r;
+END

@@ -1,0 +1,61 @@
+"""State vectors, initial and derived, against what the GL driver gives its own programs.
+
+The driver is told the base state alone, and derives the rest itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+from language import ROWS, VECTORS
+
+from gpgpu_legacy.asm.parser import assemble
+from gpgpu_legacy.bench.programs import run_program
+from gpgpu_legacy.isa.state import canonical_state, state_vector
+from gpgpu_legacy.runtime.executor import Executor
+
+pytestmark = pytest.mark.gl
+
+GIVEN: Mapping[str, object] = {
+    "light[0].position": (1, 2, 3, 0),
+    "light[7].position": (1, -2, 3, 1),
+    "light[7].diffuse": (0.3, 0.6, 0.1, 1),
+    "light[7].attenuation": (1, 0.5, 0.25, 8),
+    "material.diffuse": (0.1, 0.9, 0.7, 0.5),
+    "material.back.ambient": (0.3, 0.2, 0.9, 0.1),
+    "material.emission": (0.1, 0.2, 0.3, 0.4),
+    "material.shininess": 20,
+    "lightmodel.ambient": (0.5, 0.25, 0.3, 1),
+    "texenv[7].color": (0.1, 0.2, 0.3, 0.4),
+    "fog.params": (0.5, 2, 7),
+    "fog.color": (0.5, 0.25, 0.125, 1),
+    "depth.range": (0.25, 0.75),
+    "matrix.modelview": [[2, 1, 0, 3], [0, 1, -1, 2], [1, 0, 4, 1], [0, 0, 0, 1]],
+    "matrix.projection": [[1, 0, 0.5, 0], [0, 2, 0, 0], [0, 0, -1.5, -2], [0, 0, -1, 0]],
+    "matrix.texture[7]": [[3, 0, 0, 1], [0, 2, 0, 0], [1, 0, 1, 0], [0, 0, 0, 2]],
+    "matrix.program[7]": np.arange(16).reshape(4, 4) + 7 * np.eye(4),
+}
+
+DEPARTURES = {
+    "state.light[0].spot.direction": "Mesa's cosine of a cutoff beyond 90 degrees is 0, not -1",
+    "state.light[7].spot.direction": "Mesa's cosine of a cutoff beyond 90 degrees is 0, not -1",
+    "state.light[0].half": "Mesa's is 0 until a position is set",
+    "state.light[7].half": "Mesa's is 0 until a position is set",
+}
+
+
+@pytest.mark.parametrize("given", [{}, GIVEN], ids=["initial", "given"])
+def test_the_driver_gives_programs_the_same_state(
+    ready: Callable[[str], Executor], given: Mapping[str, object]
+) -> None:
+    ready("gl-arbfp")
+    values, differing = canonical_state(given), []
+    for binding in (*VECTORS, *ROWS[::3]):
+        program = assemble(f"!!ARBfp1.0 PARAM p = {binding}; MOV result.color, p; END")
+        found = run_program(program, 1, 1, state=given, executor="gl-arbfp")[0, 0]
+        name = program.parameters[0].parameters[0].binding
+        if not np.allclose(found, state_vector(name, values), rtol=2e-6, atol=1e-6):
+            differing.append(binding)
+    assert set(differing) <= set(DEPARTURES)

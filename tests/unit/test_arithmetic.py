@@ -1,0 +1,251 @@
+"""Number formats against an independent definition: the nearest of all that there are, exactly."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+from math import copysign, isinf, isnan
+
+import numpy as np
+import pytest
+from drawing import assert_same_bits
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gpgpu_legacy.algorithms.method import Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP16, FP24, FP32, FX12, RC9, Arithmetic
+from gpgpu_legacy.runtime.executor import Executor, Machine, find_executor, require_arithmetic
+from gpgpu_legacy.runtime.gl import compute_context
+
+NAN, INF = float("nan"), float("inf")
+NARROW = [FP24, FP16, FX12, RC9]
+EVERY = pytest.mark.parametrize("row", ARITHMETICS.values(), ids=lambda row: row.name)
+EVERY_NARROW = pytest.mark.parametrize("row", NARROW, ids=lambda row: row.name)
+
+Number = tuple[Fraction, int]
+"""A representable number, and whether its code is odd: the order of the codes is theirs."""
+
+
+def floating(exponents: range, mantissa_bits: int, *, denormals: bool) -> Iterator[Number]:
+    """All that are not negative, by sign, exponent and mantissa."""
+    if denormals:
+        for code in range(2**mantissa_bits):
+            yield Fraction(code, 2**mantissa_bits) * Fraction(2) ** exponents[0], code % 2
+    else:
+        yield Fraction(0), 0
+    for exponent in exponents:
+        for code in range(2**mantissa_bits):
+            yield (1 + Fraction(code, 2**mantissa_bits)) * Fraction(2) ** exponent, code % 2
+
+
+def fixed(least: int, most: int, steps: int) -> list[Number]:
+    return [(Fraction(code, steps), code % 2) for code in range(least, most + 1)]
+
+
+@cache
+def numbers(row: Arithmetic) -> list[Number]:
+    """All numbers of a small format: of fp16 those that are not negative."""
+    if row is FP16:
+        return list(floating(range(-14, 16), 10, denormals=True))
+    return fixed(-2048, 2047, 1024) if row is FX12 else fixed(-255, 255, 255)
+
+
+def nearest(ordered: list[Number], value: Fraction) -> Fraction:
+    """The nearest, of two the one with the even code; the ends beyond them."""
+    place = bisect_left(ordered, value, key=lambda number: number[0])
+    if place in (0, len(ordered)):
+        return ordered[min(place, len(ordered) - 1)][0]
+    (low, low_odd), (high, _) = ordered[place - 1], ordered[place]
+    if value - low == high - value:
+        return high if low_odd else low
+    return low if value - low < high - value else high
+
+
+def neighbours_in_fp24(size: Fraction) -> list[Number]:
+    """The fp24 numbers around a magnitude, of 17 significant bits."""
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    if Fraction(2) ** exponent > size:
+        exponent -= 1
+    step = Fraction(2) ** (exponent - 16)
+    code = int(size / step)
+    return [(code * step, code % 2), ((code + 1) * step, (code + 1) % 2)]
+
+
+def expected(row: Arithmetic, value: float) -> float:
+    """What `value` rounds to, in exact arithmetic; of rc9 the fraction of 255 before float32."""
+    if row in (FX12, RC9):
+        least, most = numbers(row)[0][0], numbers(row)[-1][0]
+        if isnan(value):
+            return 0.0
+        found = nearest(numbers(row), Fraction(min(max(value, -4.0), 4.0)))
+        return float(np.float32(float(min(max(found, least), most))))
+    if isnan(value) or isinf(value):
+        return value
+    size = abs(Fraction(value))
+    if row is FP16:
+        over = size >= 65520  # half a step above the largest: to the even code, infinity
+        rounded = INF if over else float(nearest(numbers(row), size))
+    elif size == 0:
+        rounded = 0.0
+    else:
+        exact = nearest(neighbours_in_fp24(size), size)
+        small, over = exact < Fraction(2) ** -62, exact >= Fraction(2) ** 64
+        rounded = 0.0 if small else INF if over else float(exact)
+    return copysign(rounded, value)
+
+
+def rounded(row: Arithmetic, *values: float) -> list[float]:
+    with np.errstate(all="ignore"):
+        found = row.round(np.array([values], np.float64))
+    assert found.dtype == np.float32
+    return [float(v) for v in found[0]]
+
+
+def same(found: float, wanted: float) -> bool:
+    return repr(found) == repr(wanted)  # tells -0.0 from 0.0; every NaN is the same
+
+
+EDGES = [
+    0.0, -0.0, NAN, INF, -INF, 65504.0, 65519.99, 65520.0, -65536.0, 2.0**-24, 2.0**-25,
+    1.5 * 2.0**-24, 2.0**-14, 1 + 2.0**-11, 1 + 3 * 2.0**-11, 1 + 2.0**-17, 1 + 3 * 2.0**-17,
+    2.0**-62, 2.0**-62 * (1 - 2.0**-18), 2.0**-62 * (1 - 2.0**-17), 2.0**64 * (1 - 2.0**-18),
+    2.0**64 * (1 - 2.0**-17), 1.9999, 1.9990234375, -2.0, -2.1, 2.0**-11, 3 * 2.0**-11, 0.5, -0.5,
+    1 / 510, 1.0, -1.0, 1e-300, 1e300, -(2.0**-11), -1 / 511,
+]  # fmt: skip
+
+
+@EVERY_NARROW
+def test_edges_round_to_the_nearest_number_of_the_format(row: Arithmetic) -> None:
+    for value, found in zip(EDGES, rounded(row, *EDGES), strict=True):
+        assert same(found, expected(row, value)), value
+
+
+VALUES = (
+    st.floats(width=32)
+    | st.floats(-3.0, 3.0, width=32)
+    | st.floats(-70000.0, 70000.0)
+    | st.integers(-600, 600).map(lambda code: code / 510)
+    | st.integers(-5000, 5000).map(lambda code: code / 2048)
+)
+
+
+@EVERY_NARROW
+@given(st.lists(VALUES, min_size=1, max_size=40))
+@example([2.0**-126, -(2.0**-149)])
+def test_values_round_to_the_nearest_number_of_the_format(
+    row: Arithmetic, values: list[float]
+) -> None:
+    if row is RC9:  # 255 times a double need not be one
+        values = [float(np.float32(v)) for v in values]
+    for value, found in zip(values, rounded(row, *values), strict=True):
+        assert same(found, expected(row, value)), value
+
+
+@EVERY
+@given(st.lists(VALUES, min_size=2, max_size=40))
+def test_rounding_is_monotone_and_done_once(row: Arithmetic, values: list[float]) -> None:
+    ordered = sorted(v for v in values if not isnan(v))
+    found = rounded(row, *ordered)
+    assert all(a <= b for a, b in pairwise(found))
+    assert all(map(same, rounded(row, *found), found))
+
+
+@EVERY
+@given(st.lists(VALUES, min_size=1, max_size=40))
+def test_rounding_errs_by_no_more_than_the_row_says(row: Arithmetic, values: list[float]) -> None:
+    inside = [v for v in values if not isnan(v) and abs(v) <= row.largest]
+    for value, found in zip(inside, rounded(row, *inside), strict=True):
+        error = abs(Fraction(found) - Fraction(value))
+        bound = Fraction(row.relative_error) * abs(Fraction(value)) + Fraction(row.absolute_error)
+        assert error <= bound
+
+
+def codes(row: Arithmetic) -> np.ndarray:
+    """Every number of the format, or for fp24 every mantissa at some exponents."""
+    if row is FP24:
+        mantissas = 1 + np.arange(2**16) / 2**16
+        return np.concatenate([m * 2.0**e for m in (mantissas, -mantissas) for e in (-62, 0, 63)])
+    if row is FP16:
+        every = np.arange(2**16, dtype=np.uint16).view(np.float16)
+        return every[np.isfinite(every)].astype(np.float64)
+    return np.array([float(value) for value, _ in numbers(row)])
+
+
+@EVERY_NARROW
+def test_every_number_of_a_format_is_left_alone(row: Arithmetic) -> None:
+    values = codes(row)
+    assert (row.round(values) == values.astype(np.float32)).all()
+    assert np.abs(values).max() == (2.0 if row is FX12 else row.largest)
+    assert (row.round(values.astype(np.float32)) == values.astype(np.float32)).all()
+
+
+def test_there_are_as_many_numbers_as_bits_allow() -> None:
+    assert len(numbers(FX12)) == 2**12
+    assert len(numbers(RC9)) == 2**9 - 1
+    assert 2 * len(numbers(FP16)) == 2**16 - 2 * 2**10  # less infinities and NaN
+    assert [row.bits for row in ARITHMETICS.values()] == [32, 24, 16, 12, 9]
+    assert list(ARITHMETICS) == ["fp32", "fp24", "fp16", "fx12", "rc9"]
+
+
+def test_fp32_is_left_as_it_is_and_doubles_are_rounded() -> None:
+    assert rounded(FP32, 2.0**-149, 0.1, INF, -0.0) == [2.0**-149, float(np.float32(0.1)), INF, 0]
+    values = np.ones((2, 2), np.float32)
+    assert FP32.round(values) is values
+    assert not FP32.rounds
+    assert all(row.rounds for row in NARROW)
+
+
+SHADER = """\
+#version 430
+layout(local_size_x = 64) in;
+layout(std430, binding = 0) buffer Values { float values[]; };
+float %s
+void main() { values[gl_GlobalInvocationID.x] = quantize(values[gl_GlobalInvocationID.x]); }
+"""
+
+
+@EVERY_NARROW
+def test_the_glsl_text_rounds_to_the_same_bits(
+    row: Arithmetic, ready: Callable[[str], Executor]
+) -> None:
+    ready("gl-compute")
+    context, rng = compute_context(), np.random.default_rng(3)
+    any_bits = rng.integers(0, 2**32, 40000, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    scales = 2.0 ** rng.uniform(-70, 70, 20000) * rng.choice((-1, 1), 20000)
+    ties = np.arange(-1024, 1024) / 510, np.arange(-8192, 8192) / 2048
+    above = np.nextafter(np.float32(ties[0]), np.float32(9))
+    near = np.concatenate([rng.uniform(-2.5, 2.5, 20000), *ties, above, scales])
+    edges = np.array([v for v in EDGES if abs(v) < 1e30 or isinf(v) or isnan(v)], np.float32)
+    values = np.concatenate([any_bits, edges, near.astype(np.float32)])
+    values = np.resize(values, -(-len(values) // 64) * 64)
+    with context:
+        buffer = context.buffer(values.tobytes())
+        buffer.bind_to_storage_buffer(0)
+        shader = context.compute_shader(SHADER % row.glsl_function)
+        shader.run(len(values) // 64)
+        found = np.frombuffer(buffer.read(), np.float32)
+        buffer.release()
+        shader.release()
+    with np.errstate(all="ignore"):
+        assert_same_bits(found, row.round(values))
+
+
+def test_an_executor_says_which_arithmetic_it_has() -> None:
+    require_arithmetic("jit", Machine())
+    require_arithmetic("new", Machine(arithmetic=FP16), ("fp32", "fp16"))
+    with pytest.raises(PlanError) as raised:
+        require_arithmetic("jit", Machine(arithmetic=RC9))
+    assert str(raised.value).startswith("jit computes in fp32, not in rc9")
+    assert "\n" not in str(raised.value)
+
+
+def test_kernels_are_float32_on_every_executor() -> None:
+    plan = find_method("opengl-compute-tiled").plan(Shape(2, 2, 2), Options())
+    operands = {m.name: np.ones((m.rows, m.columns), np.float32) for m in plan.operands}
+    with pytest.raises(PlanError, match="a kernel computes in fp32, not in fp16"):
+        find_executor("numpy").run(plan, operands, Machine(arithmetic=FP16))

@@ -1,0 +1,158 @@
+"""The commands about chips, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpgpu_legacy import cli
+from gpgpu_legacy.asm.parser import assemble
+from gpgpu_legacy.hardware.check import check_program
+from gpgpu_legacy.hardware.profile import find_profile, profiles
+from gpgpu_legacy.report.chips import verdict_as_json, verdict_grids
+from gpgpu_legacy.report.render import as_markdown, as_text
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: Capture):  # type: ignore[no-untyped-def]
+    """Run a command line; its exit code, what it printed, and what it complained of."""
+
+    def command(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", *words])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(caught.value.code or 0), out, err
+
+    return command
+
+
+def test_the_list_has_every_chip(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("chips")
+    assert code == 0
+    assert all(chip.name in out for chip in profiles())
+    assert "64 / 32 / 96" in out
+
+
+def test_one_chip_is_shown_with_its_sources(run) -> None:  # type: ignore[no-untyped-def]
+    _, out, _ = run("chips", "r300")
+    assert "ATI Radeon 9700 Pro (R300)." in out
+    assert "native: indirections" in out
+    assert "M: Mesa's r300 driver" in out
+    assert "What is not listed is not known." in out
+
+
+def test_one_chip_as_json_has_what_its_file_has(run) -> None:  # type: ignore[no-untyped-def]
+    _, out, _ = run("chips", "nv30", "--json")
+    data = json.loads(out)
+    assert data["hardware"]["core_clock_mhz"] == {
+        "value": 500, "source": "W", "confidence": "high",
+    }  # fmt: skip
+    assert data["native"]["indirections"]["value"] == "unlimited"
+    assert data["formats"]["float_texture_kinds"]["value"] == ["RECT"]
+    assert "float_blending_bits" in data["formats"]
+    assert "parameters" not in data["native"]
+
+
+def test_all_chips_as_json_come_with_the_sources(run) -> None:  # type: ignore[no-untyped-def]
+    _, out, _ = run("chips", "--json")
+    data = json.loads(out)
+    assert len(data["chips"]) == len(profiles())
+    assert data["sources"]["GB"] == "Stanford GPUBench, result pages"
+    geforce3 = next(chip for chip in data["chips"] if chip["name"] == "geforce3-ti-500")
+    assert geforce3["hardware"]["memory_mib"]["up_to"] == 128
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("chips", "radeon-970"), "there is no chip 'radeon-970'; did you mean"),
+        (("fit", "hall-carr-hart-multi", "--chip", "x"), "there is no chip 'x'"),
+        (("fit", "hall-carr-hart-multy", "--chip", "r300"), "did you mean hall-carr-hart-multi?"),
+        (("fit", "hall-carr-hart-multi"), "--chip"),
+        (("fit", "hall-carr-hart-multi", "--chip", "r300", "--size", "0"), "at least 1"),
+        (("fit", "packed-2x2", "--chip", "r300", "--accumulate", "copy"), "no --accumulate"),
+        (("run", "larson-mcallister", "--chip", "voodoo", "--anyway"), "there is no chip 'voodoo'"),
+        (("run", "packed-2x2", "--coordinates-first", "2"), "takes no --coordinates-first"),
+    ],
+)
+def test_nonsense_is_answered_in_one_line(  # type: ignore[no-untyped-def]
+    run, words: tuple[str, ...], complaint: str
+) -> None:
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert complaint in err
+    assert err.count("\n") == 1
+
+
+def test_fit_says_what_fits_and_why_no_more(run) -> None:  # type: ignore[no-untyped-def]
+    _, out, _ = run("fit", "hall-carr-hart-multi", "--chip", "radeon-9700", "--size", "128")
+    assert "texture indirections 5 > 4" in out
+    assert "texture instructions 33 > 32" in out
+    assert "coordinates first, 15 steps' at a time" in out
+    assert "--block 15 --coordinates-first 15 --chip radeon-9700-pro" in out
+    assert "--block 15 --chip" not in out  # as advertised alone: the chip could not have run it
+
+
+def test_fit_as_json(run) -> None:  # type: ignore[no-untyped-def]
+    words = ("fit", "hall-carr-hart-multi", "--chip", "radeon-9700", "--size", "128", "--json")
+    data = json.loads(run(*words)[1])
+    assert data["what"] == "block"
+    assert [(e["limits"], e["value"], e["coordinates_first"]) for e in data["largest"]] == [
+        ("advertised", 15, None), ("native", 3, None), ("native", 15, 15),
+    ]  # fmt: skip
+    [why] = data["largest"][1]["why_no_more"]
+    assert (why["limit"], why["found"], why["native"]["allowed"]) == ("texture indirections", 5, 4)
+
+
+def test_run_refuses_what_the_chip_could_not_have_run(  # type: ignore[no-untyped-def]
+    run, tmp_path: Path
+) -> None:
+    here = ("run", "hall-carr-hart-multi", "--size", "16", "--executor", "numpy")
+    code, out, err = run(*here, "--chip", "r300", "-o", str(tmp_path / "c.npy"))
+    assert (code, out) == (2, "")
+    assert "texture instructions 65 > 32" in err
+    assert "the largest block that fits is" in err
+    assert not (tmp_path / "c.npy").exists()
+    assert run(*here, "--chip", "r300", "--anyway", "--quiet")[0] == 0
+    fitted = (*here, "--block", "5", "--coordinates-first", "5", "--chip", "r300")
+    assert run(*fitted)[0] == 0
+
+
+def test_a_verdict_prints_every_limit_and_every_node() -> None:
+    text = (
+        "!!ARBfp1.0\nTEMP a, b;\nTEX a, fragment.texcoord[0], texture[0], 2D;\n"
+        + "TEX a, a, texture[0], 2D;\n" * 4
+        + "MOV result.color, a;\nEND\n"
+    )
+    verdict = check_program(assemble(text, name="chain.fp"), find_profile("r300"))
+    limits, nodes = verdict_grids(verdict)
+    assert limits.caption.startswith("chain.fp on the ATI Radeon 9700 Pro (R300): does not load.")
+    assert "By what is advertised it loads; natively it does not load." in limits.caption
+    assert [str(cell) for cell in limits.rows[4][:5]] == [
+        "texture indirections", "5", "31", "4", "OVER",
+    ]  # fmt: skip
+    assert len(nodes.rows) == 5
+    assert "no order of instructions needs fewer" in as_text([limits])
+    assert "| texture indirections | 5 | 31 | 4 | OVER |" in as_markdown([limits])
+
+
+def test_a_verdict_as_json_can_be_read_back() -> None:
+    program = assemble("!!ARBfp1.0\nMOV result.color, fragment.color;\nEND\n", name="copy.fp")
+    data = json.loads(json.dumps(verdict_as_json(check_program(program, find_profile("nv30")))))
+    assert (data["subject"], data["answer"]) == ("copy.fp", "loads, as far as is known")
+    rows = {row["limit"]: row for row in data["limits"]}
+    assert rows["texture indirections"]["native"]["allowed"] == "unlimited"
+    assert rows["attributes"]["advertised"] == {
+        "allowed": 10, "at_least": True, "outcome": "within", "source": "spec",
+        "confidence": "high",
+    }  # fmt: skip
+    assert rows["attributes"]["native"]["allowed"] is None
+    assert data["nodes"] == [
+        {"number": 1, "line": None, "why": "the program begins", "avoidable": False, "advice": ""}
+    ]

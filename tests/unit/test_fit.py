@@ -1,0 +1,492 @@
+"""What loads where: verdicts, the largest blocks, the variant that computes coordinates first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from products import random_operands
+
+from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.asm.parser import assemble
+from gpgpu_legacy.count.resources import Resource, resources
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.hardware.check import (
+    Answer,
+    Outcome,
+    Row,
+    Verdict,
+    check_plan,
+    check_program,
+    plan_bytes,
+)
+from gpgpu_legacy.hardware.fit import Fit, Largest, Limited, What, fit, refuse_unless_it_runs
+from gpgpu_legacy.hardware.profile import find_profile, profiles
+from gpgpu_legacy.plan.plan import FragmentPass, Plan
+from gpgpu_legacy.runtime.executor import Machine, find_executor
+
+MULTI, SINGLE = "hall-carr-hart-multi", "hall-carr-hart-single"
+
+
+def plan_of(method: str, size: int = 64, **options: Any) -> Plan:
+    return find_method(method).plan(Shape(size, size, size), Options(**options))
+
+
+def verdict_of(method: str, chip: str, size: int = 64, **options: Any) -> Verdict:
+    return check_plan(plan_of(method, size, **options), find_profile(chip))
+
+
+def row(verdict: Verdict, limit: str) -> Row:
+    return next(row for row in verdict.rows if row.limit == limit)
+
+
+def outcomes(verdict: Verdict, limit: str) -> tuple[Outcome | None, Outcome | None]:
+    found = row(verdict, limit)
+    return (
+        found.advertised.outcome if found.advertised else None,
+        found.native.outcome if found.native else None,
+    )
+
+
+# Verdicts ----------------------------------------------------------------------------------------
+
+
+def test_multichannel_at_32_does_not_load_on_the_radeon_9700() -> None:
+    """65 lookups > 32, 100 ALU > 64 (natively), 33 indirections > 4 (31 as advertised)."""
+    verdict = verdict_of(MULTI, "radeon-9700", block=32)
+    assert verdict.answer is verdict.advertised is verdict.native is Answer.DOES_NOT_LOAD
+    found = {r.limit: r.found for r in verdict.exceeded}
+    assert found == {
+        "ALU instructions": 100, "texture instructions": 65, "instructions in all": 165,
+        "texture indirections": 33,
+    }  # fmt: skip
+    over, within = Outcome.EXCEEDED, Outcome.WITHIN
+    assert outcomes(verdict, "ALU instructions") == (within, over)
+    assert outcomes(verdict, "texture instructions") == (over, over)
+    assert outcomes(verdict, "texture indirections") == (over, over)
+    assert "ahead of the lookup of line 13" in row(verdict, "texture indirections").advice
+    assert row(verdict, "texture indirections").where.startswith("line 31: TEX looks up at R0")
+    assert len(verdict.nodes) == 33
+
+
+def test_where_a_count_goes_over_its_limit() -> None:
+    """multi.fp.j2 has three instructions before its loop and three of them ALU in each step."""
+    verdict = verdict_of(MULTI, "radeon-9700", block=32)
+    program = plan_of(MULTI, block=32).programs()[0]
+    alu = [i for i in program.instructions if i.texture is None]
+    expected = f"line {alu[64].span.line}: {alu[64].mnemonic}"
+    assert row(verdict, "ALU instructions").where == expected
+
+
+def test_it_does_load_with_3_steps() -> None:
+    verdict = verdict_of(MULTI, "radeon-9700", block=3)
+    assert verdict.answer is Answer.LOADS
+    assert not verdict.exceeded
+    assert not verdict.unknown
+
+
+def test_larson_mcallister_in_8_bits_runs_on_a_geforce3() -> None:
+    verdict = verdict_of("larson-mcallister", "geforce3", texture_format="unorm8")
+    assert verdict.answer is Answer.LOADS
+    assert row(verdict, "language").advice == (
+        "not as a program: to be set up as register combiners"
+    )
+
+
+def test_floats_do_not() -> None:
+    verdict = verdict_of("larson-mcallister", "geforce4-ti-4600")
+    limits = [r.limit for r in verdict.exceeded]
+    assert limits == ["float textures", "float framebuffer", "blending in floats"]
+
+
+def test_more_than_a_modulate_does_not_run_on_a_geforce3() -> None:
+    verdict = verdict_of(MULTI, "geforce3", block=1)
+    assert {"swizzles", "texture indirections"} <= {r.limit for r in verdict.exceeded}
+    program = assemble("!!ARBfp1.0\nRCP result.color, fragment.color.x;\nEND\n", name="rcp.fp")
+    [over] = check_program(program, find_profile("geforce3")).exceeded
+    assert (over.limit, over.where) == ("operations", "line 2: RCP")
+
+
+@pytest.mark.parametrize(
+    ("chip", "outcome"),
+    [
+        ("radeon-9700", Outcome.EXCEEDED),
+        ("nv30", Outcome.EXCEEDED),
+        ("nv40", Outcome.EXCEEDED),  # 16 bits blend there, 32 do not
+        ("quadro-4000", Outcome.WITHIN),
+        ("3dlabs-p10", Outcome.UNKNOWN),
+    ],
+)
+def test_blending_in_floats(chip: str, outcome: Outcome) -> None:
+    verdict = verdict_of(SINGLE, chip, block=2, accumulate=Accumulate.BLEND)
+    assert row(verdict, "blending in floats").outcome is outcome
+
+
+def test_nv30_has_float_textures_as_rectangles_alone() -> None:
+    plan = plan_of(SINGLE, block=2)
+    assert row(check_plan(plan, find_profile("nv30")), "float textures").outcome is Outcome.WITHIN
+    flat = replace(
+        plan,
+        textures=tuple(
+            replace(t, kind=type(t.kind)("2D")) if t.name == "A" else t for t in plan.textures
+        ),
+    )
+    found = row(check_plan(flat, find_profile("nv30")), "float textures")
+    assert (found.outcome, found.where) == (Outcome.EXCEEDED, "A")
+
+
+def test_textures_larger_than_the_chip_s_are_named() -> None:
+    verdict = verdict_of(SINGLE, "radeon-9700", size=2049, block=3)
+    found = row(verdict, "texture size")
+    assert (found.outcome, found.where) == (Outcome.EXCEEDED, "A, B, F")
+    assert found.advice == "cut the matrices with --largest-texture 2048"
+    cut = verdict_of(SINGLE, "radeon-9700", size=2049, block=3, largest_texture=2046)
+    assert row(cut, "texture size").outcome is Outcome.WITHIN
+
+
+def test_the_memory_of_the_whole_plan() -> None:
+    """Section 4: four textures of 4096x4096 floats are 256 MB, twice what a GeForce4 has."""
+    plan = plan_of(SINGLE, size=4096, block=32)
+    assert plan_bytes(plan) == 4 * 64 * 2**20
+    found = row(check_plan(plan, find_profile("geforce4-ti-4600")), "memory, MiB")
+    assert (found.found, found.outcome) == (256, Outcome.EXCEEDED)
+    found = row(check_plan(plan, find_profile("radeon-9800-xt")), "memory, MiB")
+    assert (found.found, found.outcome) == (256, Outcome.WITHIN)
+
+
+def test_a_board_that_came_with_more_memory_or_less() -> None:
+    plan = plan_of("larson-mcallister", size=3072, texture_format="r32f")  # 108 MiB
+    side = row(check_plan(plan, find_profile("geforce3-ti-500")), "memory, MiB").native
+    assert side is not None
+    assert side.outcome is Outcome.UNKNOWN
+    small = row(check_plan(plan, find_profile("geforce3")), "memory, MiB")
+    assert small.outcome is Outcome.EXCEEDED
+
+
+def test_an_unknown_limit_is_never_passed_silently() -> None:
+    verdict = verdict_of(SINGLE, "3dlabs-p10", block=1)
+    assert verdict.answer is Answer.AS_FAR_AS_KNOWN
+    assert {"language", "ALU instructions", "float textures"} <= {r.limit for r in verdict.unknown}
+
+
+def test_what_a_driver_must_give_is_known_though_no_one_read_it_off() -> None:
+    """Attributes of a 6800: at least 10, by the specification."""
+    found = row(verdict_of(MULTI, "nv40", block=3), "attributes").advertised
+    assert found is not None
+    assert (found.outcome, found.allowed, found.at_least) == (Outcome.WITHIN, 10, True)
+    beyond = assemble(
+        "!!ARBfp1.0\nTEMP " + ", ".join(f"t{i}" for i in range(17)) + ";\nEND\n", name="many.fp"
+    )
+    found = row(check_program(beyond, find_profile("nv40")), "temporaries").advertised
+    assert found is not None
+    assert found.outcome is Outcome.UNKNOWN
+
+
+def test_kernels_need_a_chip_that_has_them() -> None:
+    assert row(verdict_of("dobravec-bulic-global", "nv40"), "compute kernels").outcome is (
+        Outcome.EXCEEDED
+    )
+    modern = verdict_of("dobravec-bulic-global", "quadro-4000")
+    assert modern.answer is Answer.AS_FAR_AS_KNOWN
+    assert row(modern, "compute kernels").outcome is Outcome.WITHIN
+
+
+def test_fog_s_share_counts() -> None:
+    """46 ALU instructions and EXP's 3 are over the minimum of 48; without fog they are not."""
+    body = "MOV result.color, 0;\n" * 46
+    plain, chip = f"!!ARBfp1.0\n{body}END\n", find_profile("arbfp1.0")
+    fogged = plain.replace("\n", "\nOPTION ARB_fog_exp;\n", 1)
+    assert check_program(assemble(plain), chip).answer is Answer.LOADS
+    [over] = check_program(assemble(fogged), chip).exceeded
+    assert (over.limit, over.found) == ("ALU instructions", 49)
+
+
+def test_the_minimum_profile_at_its_very_limits() -> None:
+    chip = find_profile("arbfp1.0")
+    names = ", ".join(f"t{i}" for i in range(16))
+    lookups = "TEX t0, fragment.texcoord[0], texture[0], 2D;\n" * 24
+    fits = f"!!ARBfp1.0\nTEMP {names};\n{lookups}{'MOV t1, t2;' * 48}\nEND\n"
+    assert check_program(assemble(fits), chip).answer is Answer.LOADS
+    for more, limit in (
+        ("TEMP another;", "temporaries"),
+        ("MOV t1, t2;", "ALU instructions"),
+        ("KIL fragment.color;", "texture instructions"),
+        ("TEX t3, fragment.texcoord[2], texture[0], 2D;", "coordinate sets"),
+        ("TEX t3, fragment.texcoord[0], texture[2], 2D;", "image units"),
+        ("PARAM p = program.local[24];", "local parameters"),
+    ):
+        verdict = check_program(assemble(fits.replace("END", f"{more}\nEND")), chip)
+        assert limit in {r.limit for r in verdict.exceeded}, more
+
+
+@pytest.mark.parametrize("chip", profiles(), ids=lambda chip: chip.name)
+@pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)
+def test_every_method_can_be_asked_of_every_chip(chip: Any, method: Any) -> None:
+    verdict = check_plan(method.plan(Shape(8, 8, 8)), chip)
+    assert verdict.rows
+    assert verdict.answer in Answer
+
+
+# Computing coordinates first ---------------------------------------------------------------------
+
+
+def product(method: str, shape: Shape, options: Options, executor: str) -> Any:
+    plan = find_method(method).plan(shape, options)
+    operands = random_operands(plan)
+    return find_executor(executor).run(plan, operands, Machine(exact=True)).outputs["C"]
+
+
+@pytest.mark.parametrize("method", [MULTI, SINGLE])
+@pytest.mark.parametrize("accumulate", list(Accumulate))
+@settings(max_examples=12)
+@given(
+    st.integers(1, 7),
+    st.integers(1, 8),
+    st.tuples(st.booleans(), st.booleans()),
+    st.tuples(st.integers(1, 9), st.integers(1, 21), st.integers(1, 9)),
+)
+def test_results_are_the_same_to_the_last_bit(  # noqa: PLR0917
+    method: str,
+    accumulate: Accumulate,
+    block: int,
+    group: int,
+    transposed: tuple[bool, bool],
+    sizes: tuple[int, int, int],
+) -> None:
+    a, b = transposed
+    written = Options(block=block, accumulate=accumulate, transpose_a=a, transpose_b=b)
+    first = replace(written, coordinates_first=group)
+    shape = Shape(*sizes)
+    expected = product(method, shape, written, "numpy")
+    np.testing.assert_array_equal(product(method, shape, first, "numpy"), expected)
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("executor", ["gl-raster", "gl-arbfp"])
+@pytest.mark.parametrize("method", [MULTI, SINGLE])
+def test_drivers_run_it_too(method: str, executor: str, ready: Any) -> None:
+    ready(executor)
+    shape, options = Shape(13, 37, 11), Options(block=7, coordinates_first=3)
+    expected = product(method, shape, options, "numpy")
+    found = product(method, shape, options, executor)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("method", "mads"), [(MULTI, 2), (SINGLE, 1)])
+@pytest.mark.parametrize("accumulate", list(Accumulate))
+@settings(max_examples=15)
+@given(st.integers(1, 18), st.integers(1, 20))
+def test_what_it_takes(
+    method: str, mads: int, accumulate: Accumulate, block: int, group: int
+) -> None:
+    """A group costs one indirection; a step one addition less than as written, in all."""
+    options = Options(block=block, accumulate=accumulate, coordinates_first=group)
+    [program] = find_method(method).plan(Shape(4, 4, 4), options).programs()
+    found = resources(program)
+    blends = accumulate is Accumulate.BLEND
+    several = block > group
+    assert found.found(Resource.INDIRECTIONS) == 1 + -(-block // group)
+    assert found.found(Resource.ALU_INSTRUCTIONS) == (mads + 1) * block - 1 + 4
+    assert found.found(Resource.TEXTURE_INSTRUCTIONS) == 2 * block + (not blends)
+    # the sum, two registers a step of a group, the start of the next group, and F
+    expected = 1 + 2 * min(group, block) + several + (not blends)
+    assert found.found(Resource.TEMPORARIES) == expected
+
+
+def test_other_methods_have_no_such_variant() -> None:
+    for method in methods():
+        if method.name not in {MULTI, SINGLE}:
+            with pytest.raises(InputError, match="takes no --coordinates-first"):
+                method.options(Options(coordinates_first=2))
+    with pytest.raises(InputError, match="it must be at least 1"):
+        find_method(MULTI).options(Options(coordinates_first=0))
+
+
+# Fits --------------------------------------------------------------------------------------------
+
+
+def fit_of(method: str, chip: str, size: int = 256, **options: Any) -> Fit:
+    shape = Shape(size, size, size)
+    return fit(find_method(method), find_profile(chip), shape, Options(**options))
+
+
+def found_in(fitted: Fit) -> dict[tuple[str, bool], int | None]:
+    """The values by side, and by whether coordinates are computed first."""
+    return {
+        (each.side.value, each.coordinates_first is not None): each.value for each in fitted.found
+    }
+
+
+@pytest.mark.parametrize("method", [MULTI, SINGLE])
+def test_the_radeon_9700(method: str) -> None:
+    """Lookups 2b + 1 ≤ 32 give 15; indirections b + 1 ≤ 4 give 3, all coordinates first 15."""
+    fitted = fit_of(method, "radeon-9700")
+    assert found_in(fitted) == {
+        ("advertised", False): 15, ("native", False): 3, ("native", True): 15,
+    }  # fmt: skip
+    native, first = fitted.found[1], fitted.found[2]
+    assert native.why == "texture indirections 5 > 4"
+    assert first.why == "texture instructions 33 > 32"
+    assert first.coordinates_first == 15
+    assert first.command == (
+        f"gpgpu-legacy run {method} --size 256 --block 15 --coordinates-first 15 "
+        "--chip radeon-9700-pro"
+    )
+
+
+def test_the_model_that_the_paper_assumes_and_why_it_took_32() -> None:
+    """5b + 5 instructions ≤ 256 give 50 for multi, 4b + 5 give 62 for single."""
+    assert found_in(fit_of(MULTI, "hall-carr-hart-model")) == {("advertised", False): 50}
+    assert found_in(fit_of(SINGLE, "hall-carr-hart-model")) == {("advertised", False): 62}
+
+
+def test_few_temporaries_make_small_groups() -> None:
+    """ps_2_0: 12 temporaries hold groups of 4 (2·4 + 3 = 11), 4 indirections 3 of them."""
+    fitted = fit_of(MULTI, "ps-2-0")
+    assert found_in(fitted) == {("advertised", False): 3, ("advertised", True): 12}
+    assert fitted.found[1].coordinates_first == 4
+
+
+def test_two_coordinate_sets_suffice_where_the_framebuffer_adds() -> None:
+    written = fit_of(MULTI, "arbfp1.0")
+    assert found_in(written) == {("advertised", False): None}
+    assert written.found[0].answer is Answer.DOES_NOT_LOAD
+    assert written.found[0].why == "coordinate sets 3 > 2; image units 3 > 2"
+    blended = fit_of(MULTI, "arbfp1.0", accumulate=Accumulate.BLEND)
+    assert found_in(blended) == {("advertised", False): 3, ("advertised", True): 12}
+
+
+def test_the_r420_has_the_instructions_but_not_the_indirections() -> None:
+    """64 temporaries hold groups of 30 (2·30 + 3), or 31 alone (2·31 + 2); 4 indirections 3."""
+    fitted = fit_of(SINGLE, "r420", size=96)
+    assert found_in(fitted) == {
+        ("advertised", False): 96, ("native", False): 3, ("native", True): 90,
+    }  # fmt: skip
+    assert fitted.found[-1].coordinates_first == 30
+
+
+def test_a_block_is_no_longer_than_the_sum() -> None:
+    fitted = fit_of(MULTI, "nv40", size=40)
+    assert found_in(fitted) == {("advertised", False): 20}
+    assert fitted.found[0].over == ()
+
+
+def test_a_method_without_blocks_is_asked_for_its_size() -> None:
+    """packed-2x2 spends an indirection on every two elements of the sum."""
+    fitted = fit_of("packed-2x2", "radeon-9700", size=64)
+    assert fitted.what is What.SIZE
+    native = next(each for each in fitted.found if each.side is Limited.NATIVE)
+    assert native.value is not None
+    program = plan_of("packed-2x2", size=native.value).programs()[0]
+    larger = plan_of("packed-2x2", size=native.value + 1).programs()[0]
+    assert resources(program).found(Resource.INDIRECTIONS) <= 4
+    assert resources(larger).found(Resource.INDIRECTIONS) > 4
+
+
+@pytest.mark.parametrize("chip", [chip.name for chip in profiles()])
+def test_no_larger_block_loads(chip: str) -> None:
+    """All blocks are tried one by one, and the fit's is the last that is over no limit."""
+    size, most = 34, 17
+    fitted = fit_of(MULTI, chip, size=size)
+
+    def loads(block: int, each: Largest) -> bool:
+        verdict = verdict_of(MULTI, chip, size, block=block)
+        side = verdict.native if each.side is Limited.NATIVE else verdict.advertised
+        return side is not Answer.DOES_NOT_LOAD
+
+    for each in fitted.found:
+        if each.coordinates_first is None:
+            tried = [block for block in range(1, most + 1) if loads(block, each)]
+            assert each.value == (max(tried) if tried else None)
+
+
+def test_a_larger_group_than_the_temporaries_allow_does_not_load() -> None:
+    """2·5 + 3 = 13 are more than ps_2_0's 12, though some chips had up to 32; 33 are too many."""
+    known = {
+        group: row(verdict_of(MULTI, "ps-2-0", block=15, coordinates_first=group), "temporaries")
+        for group in (4, 5, 15)
+    }
+    assert [each.found for each in known.values()] == [11, 13, 32]
+    assert [each.outcome for each in known.values()] == [
+        Outcome.WITHIN, Outcome.UNKNOWN, Outcome.UNKNOWN,
+    ]  # fmt: skip
+    beyond = verdict_of(MULTI, "ps-2-0", block=16, coordinates_first=16)
+    assert "temporaries" in {each.limit for each in beyond.exceeded}
+
+
+def test_matrices_larger_than_the_chip_s_textures_are_cut() -> None:
+    fitted = fit_of(SINGLE, "r300", size=2100)
+    assert found_in(fitted)["native", False] == 3
+    assert "--largest-texture 2048" in fitted.found[1].command
+
+
+def test_padding_may_forbid_a_block_and_allow_another() -> None:
+    """2048 rows and columns of a sum of 6141: C and F take 32 MiB of a Radeon 9700's 128.
+
+    A and B take the rest, if the sum is padded to no more than 6144. Lookups allow 15 steps.
+    """
+    fitting = [b for b in range(1, 16) if -(-6141 // b) * b <= 6144]
+    assert fitting == [1, 2, 3, 4, 6, 8, 12]
+    shape = Shape(2048, 6141, 2048)
+    advertised, native, first = fit(find_method(SINGLE), find_profile("r300"), shape).found
+    assert (advertised.value, advertised.why) == (12, "memory, MiB 129 > 128")
+    assert (native.value, first.value) == (3, 12)
+
+
+def test_an_empty_product_is_no_question() -> None:
+    with pytest.raises(InputError, match="give a size of at least 1"):
+        fit(find_method(MULTI), find_profile("r300"), Shape(4, 0, 4))
+
+
+# Refusing ----------------------------------------------------------------------------------------
+
+
+def refuse(method: str, chip: str, **options: Any) -> None:
+    chosen = find_method(method).options(Options(**options))
+    shape = Shape(64, 64, 64)
+    plan = find_method(method).plan(shape, chosen)
+    refuse_unless_it_runs(plan, find_profile(chip), find_method(method), shape, chosen)
+
+
+def test_what_a_chip_could_not_have_run_is_refused_with_what_it_could() -> None:
+    with pytest.raises(InputError) as caught:
+        refuse(MULTI, "r300")
+    assert str(caught.value) == (
+        "hall-carr-hart-multi with a block of 32 does not load on the ATI Radeon 9700 Pro (R300): "
+        "ALU instructions 100 > 64, texture instructions 65 > 32, instructions in all 165 > 96, "
+        "texture indirections 33 > 4; the largest block that fits is 3, or 15 with "
+        "--coordinates-first 15; --anyway runs it here all the same"
+    )
+
+
+def test_a_format_that_would_do_is_named() -> None:
+    with pytest.raises(InputError, match="but it loads with --texture-format unorm8"):
+        refuse("larson-mcallister", "geforce3")
+
+
+def test_a_cut_that_would_do_is_named() -> None:
+    shape, chosen = Shape(4, 4, 2100), find_method(SINGLE).options(Options(block=2))
+    plan = find_method(SINGLE).plan(shape, chosen)
+    with pytest.raises(InputError) as caught:
+        refuse_unless_it_runs(plan, find_profile("r300"), find_method(SINGLE), shape, chosen)
+    assert "texture size 2100 > 2048" in str(caught.value)
+    assert "cut the matrices with --largest-texture 2048" in str(caught.value)
+
+
+def test_what_it_could_have_run_is_not_refused() -> None:
+    refuse(MULTI, "r300", block=3)
+    refuse(MULTI, "r300", block=15, coordinates_first=15)
+    refuse(MULTI, "nv30")
+    refuse("larson-mcallister", "geforce3", texture_format="unorm8")
+
+
+def test_only_fragment_passes_are_asked_of_a_program() -> None:
+    """Copies and clears have no program; a plan of nothing loads everywhere."""
+    empty = find_method(MULTI).plan(Shape(0, 3, 3))
+    assert not any(isinstance(each, FragmentPass) for _, each in empty.weighted_passes())
+    assert check_plan(empty, find_profile("geforce3")).answer is Answer.LOADS

@@ -1,0 +1,215 @@
+"""The chips' files: every number has its source, the form is strict, names are found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+
+import pytest
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.hardware.profile import (
+    Confidence,
+    Fact,
+    Kind,
+    Limits,
+    Profile,
+    ProfileError,
+    find_profile,
+    profiles,
+    read_profile,
+    sources,
+)
+
+CHIPS = (
+    "geforce3", "geforce3-ti-500", "geforce4-ti-4600", "3dlabs-p10", "radeon-9700-pro",
+    "geforce-fx-5800-ultra", "radeon-9800-xt", "radeon-x800-xt", "geforce-fx-5200",
+    "geforce-6800-ultra", "geforce-9400m-g", "quadro-4000", "mali-t604", "h100-sxm5",
+)  # fmt: skip
+APIS = (
+    "arbfp1.0-minimum", "ps-1-1", "ps-1-4", "ps-2-0", "ps-2-a", "ps-2-b", "ps-3-0",
+    "nv-fragment-program", "register-combiners", "texture-env-combine", "hall-carr-hart-model",
+)  # fmt: skip
+FACTS = [(p.name, place, fact) for p in profiles() for place, fact in p.facts()]
+
+
+def test_every_chip_and_api_is_there() -> None:
+    assert {p.name for p in profiles() if p.kind is Kind.CHIP} == set(CHIPS)
+    assert {p.name for p in profiles() if p.kind is Kind.API} == set(APIS)
+
+
+@pytest.mark.parametrize(("name", "place", "fact"), FACTS, ids=[f"{n}:{p}" for n, p, _ in FACTS])
+def test_every_number_has_its_source_and_makes_sense(
+    name: str, place: str, fact: Fact[object]
+) -> None:
+    assert fact.source in sources()
+    assert isinstance(fact.confidence, Confidence)
+    value = fact.value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        assert value >= 0, (name, place)
+        assert fact.up_to is None or fact.up_to > value
+    if isinstance(value, str):
+        assert value.strip() == value != ""
+
+
+def test_every_source_is_used() -> None:
+    assert {fact.source for _, _, fact in FACTS} == set(sources())
+
+
+def test_an_unlimited_number_is_a_limit_of_programs() -> None:
+    unlimited = {place for _, place, fact in FACTS if fact.value == math.inf}
+    assert all(place.split(".")[0] in {"advertised", "native"} for place in unlimited)
+
+
+def test_names_and_aliases_name_one_profile_each() -> None:
+    names = [name for p in profiles() for name in (p.name, *p.aliases)]
+    assert len(names) == len(set(names))
+    assert all(find_profile(name).name for name in names)
+
+
+def values(limits: Limits) -> dict[str, float]:
+    read = {f.name: getattr(limits, f.name) for f in fields(limits)}
+    return {name: fact.value for name, fact in read.items() if fact is not None}
+
+
+def test_the_minima_of_the_specification() -> None:
+    """Lines 318, 1341 and 4720 to 4766 of the text."""
+    assert values(find_profile("arbfp1.0-minimum").advertised) == {
+        "alu_instructions": 48, "texture_instructions": 24, "instructions": 72, "indirections": 4,
+        "temporaries": 16, "parameters": 24, "attributes": 10, "coordinate_sets": 2,
+        "image_units": 2, "local_parameters": 24, "env_parameters": 24, "color_outputs": 1,
+    }  # fmt: skip
+
+
+def test_what_a_radeon_9700_advertises_is_not_what_it_has() -> None:
+    chip = find_profile("radeon-9700")
+    assert values(chip.advertised) == {
+        "alu_instructions": 128, "texture_instructions": 32, "indirections": 31,
+    }  # fmt: skip
+    native = values(chip.native)
+    assert (native["alu_instructions"], native["texture_instructions"]) == (64, 32)
+    assert (native["instructions"], native["indirections"], native["temporaries"]) == (96, 4, 32)
+    assert chip.advertised.alu_instructions is not None
+    assert chip.advertised.alu_instructions.source == "GB"
+
+
+def test_apis_have_no_native_limits() -> None:
+    assert all(p.native == Limits() for p in profiles() if p.kind is Kind.API)
+
+
+def test_what_is_unknown_is_absent() -> None:
+    mali = find_profile("mali-t604")
+    assert mali.formats.largest_texture_texels is None
+    assert mali.hardware.memory_mib is None
+
+
+def test_derived_peaks_follow_from_pipelines_and_clocks() -> None:
+    """A multiply-add of four components a pipeline and clock is 8 operations."""
+    for name in ("radeon-9700-pro", "radeon-9800-xt", "geforce-6800-ultra"):
+        hardware = find_profile(name).hardware
+        assert hardware.fragment_peak_gflops and hardware.pixel_pipelines
+        assert hardware.core_clock_mhz
+        peak = 8 * hardware.pixel_pipelines.value * hardware.core_clock_mhz.value / 1000
+        assert hardware.fragment_peak_gflops.value == pytest.approx(peak, rel=0.01)
+
+
+PUBLISHED = (
+    # core MHz, pipelines, texture units, GB/s, MiB: the GPU tables
+    ("geforce3", 200, 4, 8, 7.36, 64),
+    ("geforce3-ti-500", 240, 4, 8, 8.0, 64),
+    ("geforce4-ti-4600", 300, 4, 8, 10.4, 128),
+    ("3dlabs-p10", 250, 4, 8, 20, 64),
+    ("radeon-9700-pro", 325, 8, 8, 19.84, 128),
+    ("geforce-fx-5800-ultra", 500, 4, 8, 16.0, 128),
+    ("radeon-9800-xt", 412, 8, 8, 23.36, 256),
+    ("geforce-6800-ultra", 400, 16, 16, 35.2, 256),
+)
+
+
+@pytest.mark.parametrize(("name", "numbers"), [(n, rest) for n, *rest in PUBLISHED])
+def test_the_published_numbers(name: str, numbers: list[float]) -> None:
+    hardware = find_profile(name).hardware
+    found = (
+        hardware.core_clock_mhz, hardware.pixel_pipelines, hardware.texture_units,
+        hardware.memory_gb_per_s, hardware.memory_mib,
+    )  # fmt: skip
+    given = [fact.value if fact else None for fact in found]
+    assert given == numbers
+
+
+# Finding -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["r300", "R300", "Radeon 9700", "radeon_9700", "radeon-9700-pro"])
+def test_a_chip_is_found_by_many_names(name: str) -> None:
+    assert find_profile(name).name == "radeon-9700-pro"
+
+
+def test_a_misspelt_chip_is_answered_with_the_nearest() -> None:
+    with pytest.raises(InputError, match=r"no chip 'radeon-97oo'; did you mean .*radeon-9700"):
+        find_profile("radeon-97oo")
+    with pytest.raises(InputError, match=r"no chip 'voodoo'; see `gpgpu-legacy chips`"):
+        find_profile("voodoo")
+    with pytest.raises(InputError, match="there is no chip ''"):
+        find_profile("")
+
+
+# The form ----------------------------------------------------------------------------------------
+
+HEAD = 'name = "x"\ntitle = "X"\nkind = "chip"\n'
+
+
+def read(*lines: str) -> Profile:
+    return read_profile(HEAD + "\n".join(lines) + "\n", "x.toml")
+
+
+def test_a_file_in_the_right_form_is_read() -> None:
+    chip = read(
+        "[native]",
+        'temporaries = { value = 32, source = "M", confidence = "high", note = "all" }',
+        'indirections = { value = inf, source = "M", confidence = "low" }',
+    )
+    assert chip.native.temporaries == Fact(32, "M", Confidence.HIGH, "all")
+    assert chip.native.indirections is not None
+    assert math.isinf(chip.native.indirections.value)
+
+
+FACT = 'source = "M", confidence = "high"'
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        (("colour = 1",), "there is no colour"),
+        (("[native]", f"temporary = {{ value = 1, {FACT} }}"), "native: there is no temporary"),
+        (("[native]", "temporaries = 32"), "no table of a value, its source and its confidence"),
+        (("[native]", 'temporaries = { value = 3, source = "M" }'), "confidence is missing"),
+        (("[native]", 'temporaries = { value = 3, confidence = "low" }'), "source is missing"),
+        (("[native]", f"temporaries = {{ {FACT} }}"), "value is missing"),
+        (("[native]", f'temporaries = {{ value = "3", {FACT} }}'), "which is no float"),
+        (("[native]", f"temporaries = {{ value = true, {FACT} }}"), "which is no float"),
+        (("[formats]", f"rectangle_textures = {{ value = 1, {FACT} }}"), "which is no bool"),
+        (("[formats]", f"largest_texture_texels = {{ value = 1.5, {FACT} }}"), "which is no int"),
+        (("[native]", f"temporaries = {{ value = 3, {FACT}, unit = 1 }}"), "there is no unit"),
+        (
+            ("[native]", 'temporaries = { value = 3, source = "hearsay", confidence = "high" }'),
+            "there is no source 'hearsay'",
+        ),
+        (
+            ("[native]", 'temporaries = { value = 3, source = "M", confidence = "sure" }'),
+            "the confidence is 'sure'",
+        ),
+        (("= 3",), "x.toml: "),
+    ],
+)
+def test_a_file_in_another_form_is_refused(lines: tuple[str, ...], complaint: str) -> None:
+    with pytest.raises(ProfileError, match=r"^x\.toml: ") as caught:
+        read(*lines)
+    assert complaint in str(caught.value)
+
+
+def test_name_title_and_kind_are_needed() -> None:
+    with pytest.raises(ProfileError, match=r"x\.toml: kind is missing"):
+        read_profile('name = "x"\ntitle = "X"\n', "x.toml")
+    with pytest.raises(ProfileError, match="the kind is 'card'; choose chip or API"):
+        read_profile('name = "x"\ntitle = "X"\nkind = "card"\n', "x.toml")

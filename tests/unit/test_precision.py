@@ -1,0 +1,383 @@
+from __future__ import annotations
+
+import csv
+import json
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from products import eight_bit_product, fragment_methods
+from typer.testing import CliRunner
+
+from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.bench.precision import (
+    Accuracy,
+    Case,
+    Data,
+    accuracy,
+    cases,
+    error_bound,
+    measure,
+    operands,
+)
+from gpgpu_legacy.bench.run import matmul, run, run_method
+from gpgpu_legacy.cli import app
+from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS
+from gpgpu_legacy.plan.formats import FORMATS
+from gpgpu_legacy.report.precision import draw_precision, precision_grids
+
+LARSON = find_method("larson-mcallister")
+SINGLE = find_method("hall-carr-hart-single")
+FLOATS = {"fp32": 2.0**-24, "fp24": 2.0**-17, "fp16": 2.0**-11}  # half a unit in the last place
+HALF_STEPS = {"fx12": 2.0**-11, "rc9": 1 / 510}
+
+
+def bound_of(
+    a: Any, b: Any, arithmetic: str, texture_format: str | None = None, method: Any = LARSON
+) -> Any:
+    a, b = np.array(a, np.float32), np.array(b, np.float32)
+    options = method.options(Options(texture_format=texture_format))
+    plan = method.plan(Shape(a.shape[0], a.shape[1], b.shape[1]), options)
+    return error_bound(a, b, ARITHMETICS[arithmetic], FORMATS[options.texture_format], plan)
+
+
+# The bound holds --------------------------------------------------------------------------------
+
+
+def programs() -> list[Any]:
+    """Methods with their ways and formats, and the arithmetics that reach their texels."""
+    found = []
+    for method in fragment_methods():
+        ways = [None] if "accumulate" in method.refuses else list(Accumulate)
+        reach = ARITHMETICS if method is LARSON else FLOATS
+        for way, texture_format, name in product(ways, method.formats, reach):
+            label = f"{method.name}-{way.value if way else 'default'}-{texture_format}-{name}"
+            found.append(pytest.param(method, way, texture_format, name, id=label))
+    return found
+
+
+@pytest.mark.parametrize(("method", "way", "texture_format", "arithmetic"), programs())
+@settings(max_examples=12)
+@given(
+    sizes=st.tuples(st.integers(1, 6), st.integers(1, 40), st.integers(1, 6)),
+    scale=st.integers(-12, 3),
+    low=st.sampled_from([0.0, -1.0, 0.9]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_no_error_is_larger_than_its_bound(
+    *,
+    method: Any,
+    way: Accumulate | None,
+    texture_format: str,
+    arithmetic: str,
+    sizes: tuple[int, int, int],
+    scale: int,
+    low: float,
+    seed: int,
+) -> None:
+    m, l, n = sizes  # noqa: E741 - the papers' own letter
+    rng = np.random.default_rng(seed)
+    unit = texture_format == "unorm8"
+    low, size = (max(low, 0.0), min(1.0, 2.0**scale)) if unit else (low, 2.0**scale)
+    a = (size * rng.uniform(low, 1.0, (m, l))).astype(np.float32)
+    b = rng.uniform(low, 1.0, (l, n)).astype(np.float32)
+    block = None if "block" in method.refuses else int(rng.integers(1, 9))
+    options = Options(block=block, accumulate=way, texture_format=texture_format)
+    found = run_method(method.name, options, (a, b), "numpy", exact=True, arithmetic=arithmetic)
+    bound = error_bound(a, b, ARITHMETICS[arithmetic], FORMATS[texture_format], found.plan)
+    assume(bound.fits)
+    assert bound.addresses
+    error = np.abs(found.product.astype(np.float64) - a.astype(np.float64) @ b.astype(np.float64))
+    assert bound.values.shape == (m, n)
+    assert (error <= bound.values).all(), f"{(error / bound.values).max()} of the bound"
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize("length", [1, 7, 64])
+def test_a_float_bound_is_between_the_textbook_s(name: str, length: int) -> None:
+    """Higham's γ of one product and l - 1 additions, and of two roundings of the operands more."""
+    rng = np.random.default_rng(length)
+    a, b = rng.uniform(-1, 1, (3, length)), rng.uniform(-1, 1, (length, 2))
+    values = bound_of(a, b, name, method=SINGLE).values
+    u, magnitude = FLOATS[name], np.abs(np.float32(a)) @ np.abs(np.float32(b)).astype(float)
+    extra = 0 if name == "fp32" else 2  # float32 textures are read as they are
+    gamma = (length + extra) * u / (1 - (length + extra) * u)
+    assert (values >= (length + extra) * u * magnitude * (1 - 1e-9)).all()
+    assert (values <= gamma * magnitude + 3 * length * 2.0**-24 * (name == "fp16") + 1e-15).all()
+
+
+def test_bounds_worked_by_hand() -> None:
+    half = HALF_STEPS["fx12"]
+    # 0.5 and 0.5 may each be read half a step off, and their product rounded by another half.
+    [[fx12]] = bound_of([[0.5]], [[0.5]], "fx12").values
+    assert fx12 == pytest.approx((0.5 + half) ** 2 - 0.25 + half, rel=1e-12)
+    # Two terms and two passes: twice as much, and one addition, of about 0.5, in float32.
+    [[two]] = bound_of([[0.5, 0.5]], [[0.5], [0.5]], "fx12").values
+    assert two == pytest.approx(2 * fx12 + 0.5 * 2.0**-24, rel=1e-6)
+    # Eight bits: 1/510 for each stored operand and for the stored product, read exactly by rc9,
+    # whose own rounding of the product comes first and leaves nothing to be stored inexactly.
+    half = HALF_STEPS["rc9"]
+    [[eight]] = bound_of([[0.4]], [[0.2]], "rc9", "unorm8").values
+    assert eight == pytest.approx((0.4 + half) * (0.2 + half) - 0.08 + half, rel=1e-3)
+    # One rounding, of the product.
+    [[single]] = bound_of([[3.0]], [[-5.0]], "fp32").values
+    assert single == pytest.approx(15 * 2.0**-24, rel=1e-12)
+
+
+def test_bounds_are_nearly_reached() -> None:
+    """Operands half a step off, all in the same direction; a bound that is met is no idle one."""
+    odd = 2 * np.arange(400, 416) + 1
+    a = ((odd + 0.5) / 1024).astype(np.float32)[None, :]  # rounds to even, and so up
+    found = run_method(
+        "larson-mcallister", Options(), (a, a.T), "numpy", exact=True, arithmetic="fx12"
+    )
+    error = abs(float(found.product[0, 0]) - float(np.sum(a.astype(float) ** 2)))
+    bound = bound_of(a, a.T, "fx12")
+    assert bound.fits
+    assert error > 0.5 * bound.values[0, 0]
+
+
+def test_what_does_not_fit_is_said() -> None:
+    ones = np.ones((1, 4))
+    assert not bound_of(ones, ones.T, "rc9", "unorm8").fits
+    assert not bound_of(2 * ones, ones.T, "rc9").fits
+    assert not bound_of(1e3 * ones, 1e3 * ones.T, "fp16").fits
+    assert bound_of(ones / 8, ones.T / 8, "rc9", "unorm8").fits
+    # What the framebuffer adds up in float32 is not the arithmetic's to hold.
+    assert bound_of(ones / 2, ones.T / 2, "rc9").fits
+    assert bound_of(np.ones((1, 9)) / 2, np.ones((9, 1)) / 2, "fx12").fits
+
+
+@pytest.mark.parametrize(
+    ("method", "length", "arithmetic", "reached"),
+    [
+        ("hall-carr-hart-single", 1024, "fp16", True),  # 1023.5 has 11 bits
+        ("hall-carr-hart-single", 1025, "fp16", False),
+        ("hall-carr-hart-multi", 2048, "fp16", True),  # two elements a texel along a row
+        ("hall-carr-hart-multi", 2049, "fp16", False),
+        ("hall-carr-hart-single", 4096, "fp24", True),
+        ("hall-carr-hart-single", 4, "fx12", False),  # ends at 2
+        ("hall-carr-hart-single", 4, "rc9", False),
+        ("larson-mcallister", 4096, "rc9", True),  # its coordinates are interpolated
+    ],
+)
+def test_coordinates_that_are_no_numbers_of_the_format(
+    method: str, length: int, arithmetic: str, reached: bool
+) -> None:
+    a = np.zeros((1, length), np.float32)
+    assert bound_of(a, a.T, arithmetic, method=find_method(method)).addresses is reached
+
+
+# What is measured -------------------------------------------------------------------------------
+
+
+def case(
+    arithmetic: str, texture_format: str = "r32f", method: Any = LARSON, size: int = 1
+) -> Case:
+    return Case(method, FORMATS[texture_format], ARITHMETICS[arithmetic], Data.AS_IT_COMES, size)
+
+
+def test_the_error_of_one_product_in_half_precision() -> None:
+    a, b = np.full((1, 1), 0.3, np.float32), np.full((1, 1), 0.7, np.float32)
+    found = accuracy(case("fp16"), a, b)
+    rounded = float(np.float16(0.3) * np.float16(0.7))
+    exact = float(a[0, 0]) * float(b[0, 0])
+    assert found.max_error == found.rms_error == pytest.approx(abs(rounded - exact) / exact)
+    [[bound]] = bound_of(a, b, "fp16").values
+    assert found.bound == pytest.approx(bound / exact)
+    assert found.of_bound == pytest.approx(abs(rounded - exact) / bound)
+    assert found.saturated == 0
+    assert found.addresses
+
+
+def test_largest_and_rms_error_of_several_elements() -> None:
+    """fx12 holds 0.5 and 0.25, and 0.1 as 102/1024."""
+    a = np.array([[0.5, 0.0], [0.0, 0.1]], np.float32)
+    b = np.array([[0.5, 0.25], [0.0, 0.0]], np.float32)
+    exact = accuracy(case("fx12", size=2), a, b)
+    assert exact.max_error == exact.rms_error == 0.0
+    b[1] = 0.5
+    off = accuracy(case("fx12", size=2), a, b)
+    one = abs(51 / 1024 - float(np.float32(0.1)) / 2) / 0.25  # of the largest element
+    assert off.max_error == pytest.approx(one)
+    assert off.rms_error == pytest.approx(one / np.sqrt(2))
+
+
+def test_register_combiners_and_eight_bits_are_the_product_of_2001() -> None:
+    rng = np.random.default_rng(2001)
+    a, b = rng.random((5, 9), np.float32), rng.random((9, 7), np.float32) / np.float32(3)
+    found = matmul(a, b, "larson-mcallister", texture_format="unorm8", arithmetic="rc9")
+    assert np.array_equal(found, eight_bit_product(a, b))
+
+
+def test_eight_bits_saturate_as_it_comes_and_not_when_scaled() -> None:
+    wanted = cases(["larson-mcallister"], ["rc9"], "unorm8", [16])
+    as_it_comes, scaled = measure(wanted)
+    assert (as_it_comes.data, scaled.data) == tuple(Data)
+    a, b = operands(wanted[0], 0)
+    sums = np.array(eight_bit_product(a, b))
+    assert as_it_comes.saturated == int((sums == 1).sum()) > 128
+    assert as_it_comes.bound is None
+    assert as_it_comes.of_bound is None
+    assert scaled.saturated == 0
+    assert scaled.of_bound is not None
+    assert 0.0 < scaled.of_bound <= 1.0
+
+
+def test_wrong_texels_have_no_bound() -> None:
+    [found] = measure(cases(["hall-carr-hart-single"], ["fx12"], None, [8]))
+    assert not found.addresses
+    assert found.bound is None
+    assert found.max_error > 0.1
+
+
+@pytest.mark.parametrize("data", Data)
+def test_data_are_uniform_and_the_same_for_every_method(data: Data) -> None:
+    limit = 1.0 if data is Data.AS_IT_COMES else 1 / 8
+    given = [
+        operands(Case(method, FORMATS["r32f"], ARITHMETICS[name], data, 64), 7)
+        for method, name in ((LARSON, "fp16"), (SINGLE, "fp32"))
+    ]
+    for a, b in given:
+        for matrix in (a, b):
+            assert matrix.dtype == np.float32
+            assert matrix.min() >= 0.0
+            assert 0.99 * limit < matrix.max() < limit
+            assert matrix.mean() == pytest.approx(limit / 2, rel=0.05)
+    assert np.array_equal(given[0], given[1])
+    assert not np.array_equal(given[0][0], given[0][1])
+
+
+def test_cases_are_all_fragment_methods_in_all_arithmetics() -> None:
+    found = cases(sizes=[4])
+    assert {c.method.name for c in found} == {m.name for m in fragment_methods()}
+    assert {c.arithmetic.name for c in found} == set(ARITHMETICS)
+    for c in found:
+        assert c.texture_format.name in c.method.formats
+    floats = [c for c in found if c.arithmetic.name in FLOATS and c.texture_format.name == "r32f"]
+    assert {c.data for c in floats} == {Data.AS_IT_COMES}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((["mali-sgemm"],), "mali-sgemm runs kernels, which compute in fp32"),
+        ((["larson-mcalister"],), "did you mean larson-mcallister"),
+        (([], ["fp8"]), "no arithmetic 'fp8'; choose from fp32"),
+        ((["packed-2x2"], [], "unorm8"), "none of packed-2x2 has a texture format unorm8"),
+        (([], [], None, []), "the sizes are none; each"),
+        (([], [], None, [4, 0]), "the sizes are 4, 0; each must be at least 1"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_in_one_line(arguments: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        cases(*arguments)
+    assert "\n" not in str(caught.value)
+
+
+# A run in another arithmetic --------------------------------------------------------------------
+
+
+def test_a_run_names_its_arithmetic_and_takes_numpy_by_itself() -> None:
+    a = np.full((2, 2), 0.1, np.float32)
+    found = run(a, a, "larson-mcallister", arithmetic="fp16")
+    assert (found.executor, found.arithmetic) == ("numpy", "fp16")
+    assert found.as_json()["arithmetic"] == "fp16"
+    tenth = np.float16(0.1)
+    assert np.all(found.product == 2 * np.float32(tenth * tenth))
+    assert run(a, a, "larson-mcallister", executor="numpy").as_json()["arithmetic"] == "fp32"
+
+
+def test_an_unknown_arithmetic_and_a_kernel_in_another_are_refused() -> None:
+    a = np.ones((2, 2), np.float32)
+    with pytest.raises(InputError, match="no arithmetic 'double'; choose from fp32, fp24"):
+        matmul(a, a, arithmetic="double")
+    with pytest.raises(PlanError, match="fp32, not in fp16"):
+        matmul(a, a, "opengl-compute-tiled", arithmetic="fp16")
+
+
+# Tables and plot --------------------------------------------------------------------------------
+
+
+def row(**more: Any) -> Accuracy:
+    given: dict[str, Any] = {
+        "method": "m", "texture_format": "r32f", "arithmetic": "fp16", "data": Data.AS_IT_COMES,
+        "size": 16, "max_error": 1e-3, "rms_error": 5e-4, "bound": 4e-3, "of_bound": 0.25,
+        "saturated": 0, "addresses": True,
+    }  # fmt: skip
+    return Accuracy(**{**given, **more})
+
+
+def test_a_table_a_method_and_format_with_remarks() -> None:
+    lost = {"bound": None, "of_bound": None}
+    first, second = precision_grids([
+        row(),
+        row(saturated=3, **lost),
+        row(saturated=256, **lost),
+        row(texture_format="unorm8", addresses=False, **lost),
+    ])  # fmt: skip
+    assert (first.id, second.id) == ("precision-m-r32f", "precision-m-unorm8")
+    remark = first.heads.index("remark")
+    assert [r[remark] for r in first.rows] == ["", "some saturate", "all saturate"]
+    assert second.rows[0][remark] == "wrong texels"
+    assert any("Wrong texels" in note for note in second.notes)
+    assert not any("Wrong texels" in note for note in first.notes)
+    assert first.rows[1][first.heads.index("bound")] is None
+
+
+def test_the_plot_is_a_png_and_needs_a_bound(tmp_path: Path) -> None:
+    rows = [row(size=n, arithmetic=name) for name in ARITHMETICS for n in (4, 16)]
+    draw_precision(rows, tmp_path / "p.png")
+    with Image.open(tmp_path / "p.png") as image:
+        assert image.format == "PNG"
+        assert image.width > 400
+    with pytest.raises(InputError, match="nothing to plot"):
+        draw_precision([row(bound=None, of_bound=None)], tmp_path / "q.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["p.png"]
+
+
+def command(*arguments: str) -> Any:
+    return CliRunner().invoke(app, ["precision", *arguments])
+
+
+def test_the_command_writes_json_csv_and_a_plot(tmp_path: Path) -> None:
+    chosen = ("--method", "larson-mcallister", "--arithmetic", "fp32,rc9", "--sizes", "4,2")
+    plot = tmp_path / "p.png"
+    found = command(*chosen, "--size", "3", "--json", "--plot", str(plot))
+    assert found.exit_code == 0
+    assert plot.is_file()
+    rows = json.loads(found.stdout)["measurements"]
+    formats = len(LARSON.formats)
+    assert {r["size"] for r in rows} == {2, 3, 4}
+    assert {r["arithmetic"] for r in rows} == {"fp32", "rc9"}
+    assert len({r["texture_format"] for r in rows}) == formats
+    table = command(
+        *chosen, "--texture-format", "r32f", "--format", "csv", "-o", str(plot) + ".csv"
+    )
+    assert table.exit_code == 0
+    lines = list(csv.reader((tmp_path / "p.png.csv").read_text().splitlines()))
+    assert lines[0][1:4] == ["arithmetic", "data", "n"]
+    assert len(lines) == 1 + 2 * (1 + 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--sizes", "4,x"), "give whole numbers"),
+        (("--plot", "p.jpg"), "should end in .png"),
+        (("--plot", "missing/p.png"), "there is no folder missing"),
+        (("--arithmetic", "fp8"), "no arithmetic 'fp8'"),
+    ],
+)
+def test_the_command_refuses_in_one_line(arguments: tuple[str, ...], words: str) -> None:
+    found = command(*arguments)
+    assert isinstance(found.exception, InputError)
+    assert words in str(found.exception)
+    assert "\n" not in str(found.exception)

@@ -1,0 +1,358 @@
+"""The commands about programs, as their users type them."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from gpgpu_legacy import assemble, disassemble
+from gpgpu_legacy.cli import main
+from gpgpu_legacy.cli import programs as commands
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS
+from gpgpu_legacy.report.pictures import read_texels, texel_writer
+from gpgpu_legacy.sources import shader_folder
+
+EXAMPLES = shader_folder() / "examples"
+SQUARE = "0=-1,-1,0,1,1,-1,0,1,1,1,0,1,-1,1,0,1"
+IDENTITY = "!!ARBfp1.0\nTEX result.color, fragment.texcoord[0], texture[0], RECT;\nEND\n"
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.out)
+
+
+Cli = Callable[..., Done]
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Cli:
+    """Run the command line in an empty folder, which holds prog.fp."""
+    monkeypatch.chdir(tmp_path)
+    Path("prog.fp").write_text(IDENTITY)
+
+    def run(*arguments: object) -> Done:
+        monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return Done(int(ended.value.code or 0), printed.out, printed.err)
+
+    return run
+
+
+def refused(done: Done, *words: str) -> None:
+    """One line on the error stream, nothing else, exit code 2."""
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.startswith("gpgpu-legacy: ")
+    assert done.err.count("\n") == 1
+    for word in words:
+        assert word in done.err
+
+
+# exec --------------------------------------------------------------------------------------------
+
+
+def test_an_array_in_and_an_array_out(cli: Cli) -> None:
+    texels = np.random.default_rng(0).random((3, 5, 4)).astype(np.float32)
+    np.save("a.npy", texels)
+    done = cli("exec", "prog.fp", "--size", "5x3", "--texture", "0=a.npy", "-o", "c.npy")
+    assert (done.code, done.out) == (0, "wrote c.npy\n")
+    assert (np.load("c.npy") == texels).all()
+    assert sorted(p.name for p in Path().iterdir()) == ["a.npy", "c.npy", "prog.fp"]
+
+
+def test_a_picture_in_and_a_picture_out_stands_upright(cli: Cli) -> None:
+    pixels = np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3)
+    Image.fromarray(pixels).save("in.png")
+    texture = "0=in.png,RECT,nearest,clamp"
+    done = cli("exec", "prog.fp", "--width", 6, "--height", 4, "--texture", texture, "-o", "c.png")
+    assert done.code == 0
+    assert (np.asarray(Image.open("c.png")) == pixels).all()
+    cli("exec", "prog.fp", "--size", "6x4", "--texture", texture, "-o", "c.npy")
+    assert (np.load("c.npy")[0, 0] * 255 == [*pixels[3, 0], 255]).all()  # row 0 is the bottom
+
+
+def test_a_grey_picture_is_grey(tmp_path: Path) -> None:
+    Image.fromarray(np.array([[0, 255]], np.uint8)).save(tmp_path / "g.png")
+    assert read_texels(tmp_path / "g.png").tolist() == [[[0, 0, 0, 1], [1, 1, 1, 1]]]
+    Image.fromarray(np.array([[0, 65535]], np.uint16)).save(tmp_path / "w.png")
+    assert read_texels(tmp_path / "w.png").tolist() == [[[0, 0, 0, 1], [1, 1, 1, 1]]]
+
+
+def test_a_picture_is_clamped_and_nan_is_black(tmp_path: Path) -> None:
+    texels = np.array([[[np.nan, 2, -1, 0]]], np.float32)
+    texel_writer(tmp_path / "c.png")(texels)
+    assert np.asarray(Image.open(tmp_path / "c.png")).tolist() == [[[0, 255, 0]]]
+
+
+def test_everything_that_a_program_reads(cli: Cli) -> None:
+    Path("prog.fp").write_text(
+        """!!ARBfp1.0
+TEMP R;
+ADD R, program.local[2], program.env[1];
+ADD R, R, fragment.texcoord[3];
+ADD R, R, fragment.color;
+ADD R, R, fragment.color.secondary;
+ADD R.x, R, fragment.fogcoord;
+ADD R, R, state.fog.color;
+ADD R, R, state.matrix.modelview.row[3];
+MOV result.color, R;
+END"""
+    )
+    np.save("t.npy", np.full((4, 4), 1000.0))
+    done = cli(
+        "exec", "prog.fp", "--size", "2x1", "--local", "2=1,2,3,4", "--env", "1=10,20,30,40",
+        "--texcoord", "3=t.npy", "--color", "0.5,0,0,0", "--secondary-color", "0,0.25,0,0",
+        "--fogcoord", "7", "--state", "fog.color=0,0,1,0", "--exact",
+        "--state", "matrix.modelview=1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,5", "-o", "c.npy",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert (np.load("c.npy") == [1018.5, 1022.25, 1034, 1049]).all()
+
+
+def test_the_summary(cli: Cli) -> None:
+    Path("prog.fp").write_text(
+        "!!ARBfp1.0\nTEMP R;\nSUB R, fragment.position.x, 1;\nKIL R;\n"
+        "MOV result.color, fragment.position;\nEND"
+    )
+    data = cli("exec", "prog.fp", "--size", "4x2", "--clear", "-1,0,0,0", "--json").data
+    assert data["size"] == [4, 2]
+    assert data["discarded"] == 2
+    assert data["executor"] == "numpy"
+    [buffer] = data["buffers"]
+    assert buffer["r"] == {"min": -1, "max": 3.5, "mean": 1.625, "not_finite": 0}
+    done = cli("exec", "prog.fp", "--size", "4x2")
+    assert "2 of 8 fragments discarded" in done.out
+
+
+def test_buffers_of_several_colours(cli: Cli) -> None:
+    Path("prog.fp").write_text(
+        "!!ARBfp1.0\nOPTION ARB_draw_buffers;\n"
+        "MOV result.color[0], 1;\nMOV result.color[1], 2;\nEND"
+    )
+    cli("exec", "prog.fp", "--size", "2x2", "--draw-buffers", 2, "-o", "c.npy")
+    assert (np.load("c.npy")[:, 0, 0, 0] == [1, 2]).all()
+    refused(cli("exec", "prog.fp", "--size", "2x2", "--draw-buffers", 2, "-o", "c.png"), ".npy")
+    assert (
+        len(cli("exec", "prog.fp", "--size", "2", "--draw-buffers", 2, "--json").data["buffers"])
+        == 2
+    )
+
+
+def test_a_trace(cli: Cli) -> None:
+    np.save("a.npy", np.arange(24, dtype=np.float32).reshape(2, 3, 4))
+    done = cli("exec", "prog.fp", "--size", "3x2", "--texture", "0=a.npy", "--trace", "2,1")
+    assert done.code == 0
+    assert "reads the texel (2, 1) of texture[0], RECT" in done.out
+    assert done.out.splitlines()[-1].split() == ["=", "the", "pixel", "20", "21", "22", "23"]
+    data = cli(
+        "exec", "prog.fp", "--size", "3x2", "--texture", "0=a.npy", "--trace", "2,1", "--json"
+    ).data
+    assert data["trace"]["steps"][0]["result"] == [20, 21, 22, 23]
+    assert data["trace"]["steps"][0]["texel"]["x"] == 2
+
+
+def test_a_program_from_standard_input(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = io.TextIOWrapper(io.BytesIO(b"!!ARBfp1.0 MOV result.color, 3; END"))
+    monkeypatch.setattr(sys, "stdin", text)
+    assert cli("exec", "-", "--size", "1", "--json").data["buffers"][0]["r"]["max"] == 3
+
+
+def test_a_comment_in_latin_1(cli: Cli) -> None:
+    Path("old.fp").write_bytes(b"!!ARBfp1.0\r\n# caf\xe9\r\nMOV result.color, 1;\r\nEND\r\n")
+    assert cli("exec", "old.fp", "--size", "1").code == 0
+
+
+def test_a_file_whose_name_has_a_comma(cli: Cli) -> None:
+    np.save("a,b.npy", np.ones((1, 1, 4)))
+    done = cli("exec", "prog.fp", "--size", "1", "--texture", "0=a,b.npy,rect,GL_LINEAR", "--json")
+    assert done.data["buffers"][0]["r"]["min"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["gone.fp", "--size", "1"], "there is no file gone.fp"),
+        ([".", "--size", "1"], "cannot be read"),
+        (["a.npy", "--size", "1"], "a.npy is no text"),
+        (["prog.fp"], "give the size of what is drawn, as in --size 256x256"),
+        (["prog.fp", "--width", "3"], "give the size"),
+        (["prog.fp", "--size", "3x4", "--width", "3"], "not both"),
+        (["prog.fp", "--size", "0x4"], "at least 1"),
+        (["prog.fp", "--size", "-3"], "--size is '-3'"),
+        (["prog.fp", "--size", "3x4x5"], "--size is '3x4x5'"),
+        (["prog.fp", "--width", "0", "--height", "4"], "width is 0"),
+        (["prog.fp", "--size", "3"], "textures lacks unit 0"),
+        (["prog.fp", "--size", "3", "--texture", "a.npy"], "--texture is 'a.npy'"),
+        (["prog.fp", "--size", "3", "--texture", "0=gone.npy"], "there is no file gone.npy"),
+        (["prog.fp", "--size", "3", "--texture", "0=a.txt"], "a.txt is no array known here"),
+        (["prog.fp", "--size", "3", "--texture", "0=bad.npy"], "bad.npy is no .npy file"),
+        (["prog.fp", "--size", "3", "--texture", "0=bad.png"], "bad.png cannot be read as a pict"),
+        (["prog.fp", "--size", "3", "--texture", "0=a.npy,2D"], "looks it up as RECT"),
+        (["prog.fp", "--size", "3", "--texture", "0=a.npy,repeat"], "does not repeat"),
+        (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--texture", "0=a.npy"], "0 twice"),
+        (["prog.fp", "--size", "3", "--local", "1,2,3,4"], "--local is '1,2,3,4'"),
+        (["prog.fp", "--size", "3", "--local", "0=1,2"], "--local 0 has 2 numbers"),
+        (["prog.fp", "--size", "3", "--env", "0=a,b,c,d"], "--env has 'a,b,c,d'"),
+        (["prog.fp", "--size", "3", "--texcoord", "0=1,2,3"], "--texcoord has 3 numbers"),
+        (["prog.fp", "--size", "3", "--color", "1"], "--color has 1 numbers"),
+        (["prog.fp", "--size", "3", "--state", "fog.color"], "--state is 'fog.color'"),
+        (["prog.fp", "--size", "3", "-o", "gone/c.png"], "there is no folder gone"),
+        (["prog.fp", "--size", "3", "-o", "c.gif"], "c.gif has no suffix"),
+        (["prog.fp", "--size", "3", "-o", "."], "no suffix"),
+        (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--trace", "3"], "--trace is '3'"),
+        (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--trace", "3,3"], "no fragment 3,3"),
+        (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--executor", "x"], "no executor x"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_one_line(cli: Cli, arguments: list[str], words: str) -> None:
+    np.save("a.npy", np.ones((2, 2, 4)))
+    for name in ("bad.npy", "bad.png", "a.txt"):
+        Path(name).write_text("nonsense")
+    refused(cli("exec", *arguments), words)
+
+
+def test_the_help_names_every_arithmetic(cli: Cli) -> None:
+    out = " ".join(cli("exec", "--help").out.split())
+    assert all(name in out for name in ARITHMETICS)
+
+
+# check -------------------------------------------------------------------------------------------
+
+
+def test_check_tells_what_programs_take(cli: Cli) -> None:
+    done = cli("check", EXAMPLES / "life.fp", EXAMPLES / "blur.fp", "--json")
+    assert done.code == 0
+    life, blur = done.data["programs"]
+    assert life["assembles"]
+    assert life["resources"]["texture_instructions"] == 9
+    assert life["resources"]["texture_indirections"] == 2
+    assert blur["resources"]["alu_instructions"] == 9
+    assert "texture indirections" in cli("check", EXAMPLES / "life.fp").out
+
+
+def test_check_prints_all_faults_with_carets(cli: Cli) -> None:
+    Path("bad.fp").write_text("!!ARBfp1.0\nMOV result.colour, 1;\nMOV R0, 1;\nEND\n")
+    done = cli("check", "bad.fp", EXAMPLES / "life.fp")
+    assert done.code == 2
+    assert "bad.fp:2:12: " in done.err
+    assert "bad.fp:3:5: " in done.err
+    assert done.err.count("^") == 2
+    assert "life.fp takes" in done.out
+    data = cli("check", "bad.fp", EXAMPLES / "life.fp", "--json").data["programs"]
+    assert [each["assembles"] for each in data] == [False, True]
+    first, second = data[0]["diagnostics"]
+    assert (first["line"], first["column"], first["position"]) == (2, 12, 22)
+    assert (second["line"], second["column"], second["position"]) == (3, 5, 37)
+
+
+def test_the_examples_load_on_a_radeon_9700(cli: Cli) -> None:
+    for path in sorted(EXAMPLES.glob("*.fp")):
+        done = cli("check", path, "--chip", "radeon-9700")
+        assert done.code == 0, done.out
+        assert "loads" in done.out
+    done = cli("check", EXAMPLES / "mandelbrot.fp", "--json")
+    assert done.data["programs"][0]["resources"]["alu_instructions"] == 64
+
+
+def test_a_program_too_long_for_a_chip(cli: Cli) -> None:
+    lines = "ADD R, R, 1;\n" * 200
+    Path("long.fp").write_text(f"!!ARBfp1.0\nTEMP R;\nMOV R, 0;\n{lines}MOV result.color, R;\nEND")
+    done = cli("check", "long.fp", "--chip", "radeon-9700")
+    assert done.code == 1
+    assert "does not load" in done.out
+    assert cli("check", "long.fp", "--chip", "geforce-6800-ultra").code == 0
+    assert cli("check", "long.fp", "--chip", "radeon-9700", "--json").code == 1
+    refused(cli("check", "long.fp", "--chip", "voodoo"), "voodoo")
+
+
+# count, translate, disassemble -------------------------------------------------------------------
+
+
+def test_count(cli: Cli) -> None:
+    done = cli("count", EXAMPLES / "blur.fp", "--format", "0=rgba8", "--size", "8x4", "--json")
+    data = done.data
+    assert data["per_fragment"] == {
+        "arithmetic": 9, "lookup": 5, "kill": 0, "instructions": 14,
+        "bytes_looked_up": 20, "bytes_written": 16, "bytes_requested": 36,
+    }  # fmt: skip
+    assert data["total"]["bytes_requested"] == 36 * 32
+    assert data["opcodes"] == {"ADD": 3, "MAD": 4, "MUL": 1, "SUB": 1, "TEX": 5}
+    assert data["units"] == [
+        {"unit": 0, "target": "RECT", "format": "rgba8", "lookups": 5, "bytes": 20}
+    ]
+    assert data["resources"]["temporaries"] == 5
+    plain = cli("count", EXAMPLES / "blur.fp", "--format", "r32f", "--json").data["per_fragment"]
+    assert (plain["bytes_looked_up"], plain["bytes_written"]) == (20, 4)
+    assert "bytes requested" in cli("count", EXAMPLES / "phong.fp", "--size", "2").out
+    refused(cli("count", EXAMPLES / "blur.fp", "--format", "rgb565"), "no format rgb565")
+    refused(cli("count", EXAMPLES / "blur.fp", "--format", "7=r32f"), "'7'")
+    refused(cli("count", EXAMPLES / "blur.fp", "--size", "x"), "--size is 'x'")
+
+
+def test_disassemble(cli: Cli) -> None:
+    for path in sorted(EXAMPLES.glob("*.fp")):
+        text = cli("disassemble", path).out
+        program = assemble(path.read_text())
+        assert text == disassemble(program)
+        assert assemble(text) == program
+    done = cli("disassemble", "prog.fp", "-o", "c.fp")
+    assert (done.code, done.out) == (0, "wrote c.fp\n")
+    assert Path("c.fp").read_text() == IDENTITY
+    refused(cli("disassemble", "prog.fp", "-o", "gone/c.fp"), "there is no folder gone")
+
+
+@pytest.mark.parametrize("language", list(commands.Language))
+def test_translate(cli: Cli, language: commands.Language) -> None:
+    start = {"glsl": "#version", "glsl-compute": "#version 430", "numpy": '"""'}[language.value]
+    for path in sorted(EXAMPLES.glob("*.fp")):
+        done = cli("translate", path, "--to", language.value)
+        assert done.code == 0, done.err
+        assert done.out.startswith(start)
+    text = done.out
+    done = cli("translate", path, "--to", language.value, "-o", "c.txt")
+    assert done.out == "wrote c.txt\n"
+    assert Path("c.txt").read_text() == text
+
+
+def test_translate_to_nothing_known(cli: Cli) -> None:
+    refused(cli("translate", "prog.fp", "--to", "hlsl"), "glsl-compute")
+    refused(cli("translate", "gone.fp", "--to", "numpy"), "there is no file gone.fp")
+
+
+def test_a_program_that_does_not_assemble_is_shown_by_every_command(cli: Cli) -> None:
+    Path("bad.fp").write_text("!!ARBfp1.0\nMOV result.colour, 1;\nEND\n")
+    for arguments in (
+        ["exec", "bad.fp", "--size", "1"],
+        ["count", "bad.fp"],
+        ["translate", "bad.fp", "--to", "numpy"],
+        ["disassemble", "bad.fp"],
+    ):
+        done = cli(*arguments)
+        assert done.code == 2
+        assert done.err.startswith("gpgpu-legacy: bad.fp:2:12: ")
+        assert done.err.count("^") == 1
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import gpgpu_legacy.cli.programs, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"PIL", "lark", "sympy", "moderngl", "scipy"} & set(done.stdout.split())

@@ -1,0 +1,542 @@
+"""Any program on any textures: what GL says comes out, worked by hand or in float64."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpgpu_legacy
+from gpgpu_legacy import assemble, run_program
+from gpgpu_legacy.bench import programs
+from gpgpu_legacy.bench.programs import SMALL_WORK, carry_out, discarded, prepare
+from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError, PlanError
+from gpgpu_legacy.isa.ir import TextureTarget
+from gpgpu_legacy.plan.plan import Blend, Filter, Sampler, Wrap
+from gpgpu_legacy.runtime.executor import find_executor
+from gpgpu_legacy.sources import shader_text
+
+F32 = np.float32
+SQUARE = [(-1, -1, 0, 1), (1, -1, 0, 1), (1, 1, 0, 1), (-1, 1, 0, 1)]
+
+
+def show(register: str, *declarations: str) -> str:
+    """A program whose colour is one register."""
+    return "\n".join(["!!ARBfp1.0", *declarations, f"MOV result.color, {register};", "END"])
+
+
+def look_up(target: str, coordinate: str = "fragment.texcoord[0]", opcode: str = "TEX") -> str:
+    return f"!!ARBfp1.0\n{opcode} result.color, {coordinate}, texture[0], {target};\nEND"
+
+
+def numbered(*shape: int) -> np.ndarray:
+    """Texels that tell where they are: all values different."""
+    return np.arange(math.prod(shape) * 4, dtype=F32).reshape(*shape, 4)
+
+
+# What a fragment gets ----------------------------------------------------------------------------
+
+
+def test_row_0_is_the_bottom_and_set_0_is_the_pixels_centre() -> None:
+    position = run_program(show("fragment.position"), 3, 2)
+    assert position.shape == (2, 3, 4)
+    assert position.dtype == np.float32
+    for y in range(2):
+        for x in range(3):
+            assert position[y, x].tolist() == [x + 0.5, y + 0.5, 0.5, 1.0]
+    texcoord = run_program(show("fragment.texcoord[0]"), 3, 2)
+    assert (texcoord[..., :2] == position[..., :2]).all()
+    assert (texcoord[..., 2:] == [0.0, 1.0]).all()
+
+
+@pytest.mark.parametrize(
+    ("register", "expected"),
+    [
+        ("fragment.texcoord[3]", [0, 0, 0, 1]),
+        ("fragment.color", [1, 1, 1, 1]),
+        ("fragment.color.secondary", [0, 0, 0, 1]),
+        ("fragment.fogcoord", [0, 0, 0, 1]),
+        ("program.local[7]", [0, 0, 0, 0]),
+        ("program.env[7]", [0, 0, 0, 0]),
+        ("state.light[0].diffuse", [1, 1, 1, 1]),
+        ("state.light[1].diffuse", [0, 0, 0, 1]),
+        ("state.matrix.mvp.row[2]", [0, 0, 1, 0]),
+    ],
+)
+def test_what_is_not_given_has_gls_initial_value(register: str, expected: list[int]) -> None:
+    assert (run_program(show(register), 2, 2) == expected).all()
+
+
+def test_corner_values_are_interpolated_across_the_rectangle() -> None:
+    given = [(0, 0, 5, 1), (4, 0, 5, 1), (4, 2, 5, 1), (0, 2, 5, 1)]
+    found = run_program(show("fragment.texcoord[1]"), 8, 4, texcoords={1: given})
+    x, y = np.meshgrid((np.arange(8) + 0.5) / 2, (np.arange(4) + 0.5) / 2)
+    assert (found[..., 0] == x).all()
+    assert (found[..., 1] == y).all()
+    assert (found[..., 2:] == [5, 1]).all()
+    assert (run_program(show("fragment.color"), 8, 4, color=given) == found).all()
+
+
+def test_corner_values_out_of_plane_are_two_triangles_split_from_the_origin() -> None:
+    given = [(0, 0, 0, 0), (1, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0)]
+    found = run_program(show("fragment.texcoord[0]"), 4, 4, texcoords={0: given})[..., 0]
+    for y in range(4):
+        for x in range(4):
+            expected = (x - y) / 4 if x > y else 0  # 1 at (W, 0), 0 along the diagonal and above
+            assert found[y, x] == expected
+
+
+def test_fewer_components_and_one_vector_for_all_corners() -> None:
+    two = [(1, 2)] * 4
+    assert (
+        run_program(show("fragment.texcoord[0]"), 2, 1, texcoords={0: two}) == (1, 2, 0, 1)
+    ).all()
+    one = (1, 2, 3, 4)
+    assert (run_program(show("fragment.texcoord[0]"), 2, 1, texcoords={0: one}) == one).all()
+
+
+def test_colours_are_not_clamped_and_the_fog_coordinate_is_a_number_or_four() -> None:
+    assert (run_program(show("fragment.color"), 2, 2, color=(2, -1, 0, 1)) == (2, -1, 0, 1)).all()
+    secondary = run_program(show("fragment.color.secondary"), 2, 2, secondary_color=(4, 3, 2, 1))
+    assert (secondary == (4, 3, 2, 1)).all()
+    assert (run_program(show("fragment.fogcoord"), 2, 2, fogcoord=3) == (3, 0, 0, 1)).all()
+    found = run_program(show("fragment.fogcoord"), 4, 1, fogcoord=(0, 8, 8, 0))
+    assert found[0, :, 0].tolist() == [1, 3, 5, 7]
+
+
+def test_parameters_may_be_anything_that_float32_holds() -> None:
+    values = (math.nan, math.inf, -math.inf, 1e-42)
+    text = show("R", "TEMP R;", "ADD R, program.local[3], program.env[2];")
+    found = run_program(text, 1, 1, local={3: values}, env={2: (0, 0, 0, 0)})
+    np.testing.assert_array_equal(found[0, 0], np.array(values, F32))
+
+
+def test_state_by_short_names_and_matrices() -> None:
+    matrix = np.arange(16).reshape(4, 4)
+    state = {"fog.color": (1, 2, 3, 4), "matrix.modelview": matrix}
+    assert (run_program(show("state.fog.color"), 1, 1, state=state) == (1, 2, 3, 4)).all()
+    row = run_program(show("state.matrix.modelview.row[1]"), 1, 1, state=state)
+    assert (row == matrix[1]).all()
+    column = run_program(show("state.matrix.modelview.transpose.row[1]"), 1, 1, state=state)
+    assert (column == matrix[:, 1]).all()
+
+
+# Textures ----------------------------------------------------------------------------------------
+
+
+def test_a_rect_texture_is_read_texel_for_texel() -> None:
+    texels = numbered(3, 5)
+    assert (run_program(look_up("RECT"), 5, 3, {0: ("RECT", texels)}) == texels).all()
+
+
+def test_a_2d_texture_is_read_texel_for_texel() -> None:
+    texels = numbered(3, 5)
+    unit = [(0, 0, 0, 1), (1, 0, 0, 1), (1, 1, 0, 1), (0, 1, 0, 1)]
+    found = run_program(look_up("2D"), 5, 3, {0: ("2D", texels)}, texcoords={0: unit})
+    assert (found == texels).all()
+
+
+def test_a_1d_texture_is_read_texel_for_texel() -> None:
+    texels = numbered(5)
+    unit = [(0, 0, 0, 1), (1, 0, 0, 1), (1, 0, 0, 1), (0, 0, 0, 1)]
+    found = run_program(look_up("1D"), 5, 2, {0: ("1D", texels)}, texcoords={0: unit})
+    assert (found == texels).all()
+
+
+@pytest.mark.parametrize("layer", range(4))
+def test_a_3d_texture_is_read_slice_by_slice(layer: int) -> None:
+    texels = numbered(4, 3, 5)
+    r = (layer + 0.5) / 4
+    unit = [(0, 0, r, 1), (1, 0, r, 1), (1, 1, r, 1), (0, 1, r, 1)]
+    found = run_program(look_up("3D"), 5, 3, {0: ("3D", texels)}, texcoords={0: unit})
+    assert (found == texels[layer]).all()
+
+
+# The direction to s, t = ±1/2 of each face, by GL 1.5's table 3.19: +x, -x, +y, -y, +z, -z.
+FACES: dict[int, Any] = {
+    0: lambda s, t: (1, -t, -s),
+    1: lambda s, t: (-1, -t, s),
+    2: lambda s, t: (s, 1, t),
+    3: lambda s, t: (s, -1, -t),
+    4: lambda s, t: (s, -t, 1),
+    5: lambda s, t: (-s, -t, -1),
+}
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_cube_map_is_read_face_by_face(face: int) -> None:
+    texels = numbered(6, 2, 2)
+    for y, t in enumerate((-0.5, 0.5)):
+        for x, s in enumerate((-0.5, 0.5)):
+            direction = (*FACES[face](s, t), 1)
+            found = run_program(
+                look_up("CUBE"), 1, 1, {0: ("CUBE", texels)}, texcoords={0: direction}
+            )
+            assert (found[0, 0] == texels[face, y, x]).all()
+
+
+@pytest.mark.parametrize("target", ["1D", "2D", "RECT", "3D", "CUBE"])
+@pytest.mark.parametrize("channels", [None, 1, 2, 3, 4])
+def test_missing_channels_read_as_0_0_1(target: str, channels: int | None) -> None:
+    shape = {"1D": (2,), "2D": (2, 2), "RECT": (2, 2), "3D": (2, 2, 2), "CUBE": (6, 2, 2)}[target]
+    texels = np.full(shape if channels is None else (*shape, channels), 7)
+    found = run_program(look_up(target), 1, 1, {0: (target, texels)})[0, 0]
+    count = channels or 1
+    assert found.tolist() == [7] * count + [0, 0, 0, 1][count:]
+
+
+def test_texels_may_be_nan_and_of_other_types() -> None:
+    texels = np.array([[[math.nan, math.inf, -1e300, 0.1]]])
+    found = run_program(look_up("RECT"), 1, 1, {0: ("RECT", texels)})[0, 0]
+    np.testing.assert_array_equal(found, [F32(math.nan), math.inf, -math.inf, F32(0.1)])
+    for dtype in (np.uint8, np.int64, bool, np.float16):
+        ones = np.ones((1, 1, 4), dtype)
+        assert (run_program(look_up("RECT"), 1, 1, {0: ("RECT", ones)}) == 1).all()
+
+
+LINEAR_REPEAT = Sampler(Filter.LINEAR, Wrap.REPEAT, Wrap.REPEAT, Wrap.REPEAT)
+CLAMPED = Sampler(Filter.NEAREST, Wrap.CLAMP, Wrap.CLAMP, Wrap.CLAMP)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ((), Sampler()),
+        ((None,), Sampler()),
+        (("GL_LINEAR",), Sampler(Filter.LINEAR)),
+        (("linear repeat",), LINEAR_REPEAT),
+        (("GL_REPEAT, GL_LINEAR",), LINEAR_REPEAT),
+        ((("GL_LINEAR", "GL_REPEAT"),), LINEAR_REPEAT),
+        ((["Gl_Repeat", "gl_linear"],), LINEAR_REPEAT),
+        (("GL_LINEAR", "GL_REPEAT"), LINEAR_REPEAT),
+        ((LINEAR_REPEAT,), LINEAR_REPEAT),
+        (((Filter.LINEAR, Wrap.REPEAT),), LINEAR_REPEAT),
+        (({"filter": "GL_LINEAR", "wrap": "GL_REPEAT"},), LINEAR_REPEAT),
+        (({"wrap": "GL_CLAMP"},), CLAMPED),
+        (("clamp",), CLAMPED),
+        (("GL_CLAMP_TO_EDGE",), Sampler()),
+        (("clamp-to-edge",), Sampler()),
+        (
+            ({"GL_TEXTURE_MIN_FILTER": "GL_LINEAR", "GL_TEXTURE_MAG_FILTER": "GL_LINEAR"},),
+            Sampler(Filter.LINEAR),
+        ),
+        (
+            ({"GL_TEXTURE_WRAP_S": "GL_REPEAT", "wrap_t": "clamp"},),
+            Sampler(Filter.NEAREST, Wrap.REPEAT, Wrap.CLAMP, Wrap.CLAMP_TO_EDGE),
+        ),
+    ],
+)
+def test_a_sampler_is_said_in_many_ways(given: tuple[Any, ...], expected: Sampler) -> None:
+    drawing = prepare(look_up("2D"), 1, 1, {0: ("2D", numbered(2, 2), *given)})
+    [binding] = drawing.draw.bindings
+    assert binding.sampler == expected
+
+
+def test_a_wrap_for_each_coordinate() -> None:
+    drawing = prepare(look_up("3D"), 1, 1, {0: ("3D", numbered(2, 2, 2), "repeat clamp repeat")})
+    [binding] = drawing.draw.bindings
+    assert binding.sampler == Sampler(Filter.NEAREST, Wrap.REPEAT, Wrap.CLAMP, Wrap.REPEAT)
+    drawing = prepare(look_up("2D"), 1, 1, {0: ("2D", numbered(2, 2), ("repeat", "clamp"))})
+    [binding] = drawing.draw.bindings
+    assert (binding.sampler.wrap_s, binding.sampler.wrap_t) == (Wrap.REPEAT, Wrap.CLAMP)
+
+
+def test_filter_and_wrap_take_part() -> None:
+    texels = np.array([[0, 0, 0, 1], [1, 2, 4, 1]], F32)
+    at = lambda s, sampler: run_program(  # noqa: E731
+        look_up("1D"), 1, 1, {0: ("1D", texels, sampler)}, texcoords={0: (s, 0, 0, 1)}
+    )[0, 0].tolist()
+    assert at(0.5, "linear") == [0.5, 1, 2, 1]
+    assert at(0.5, "nearest") == [1, 2, 4, 1]
+    assert at(1.25, "repeat") == [0, 0, 0, 1]
+    assert at(1.25, "clamp-to-edge") == [1, 2, 4, 1]
+    assert at(0.0, "linear repeat") == [0.5, 1, 2, 1]
+    assert at(2.0, "linear clamp") == [0.5, 1, 2, 0.5]  # half of it is the border, 0
+
+
+def test_textures_that_the_program_does_not_read_are_left_out_but_checked() -> None:
+    textures = {0: ("RECT", numbered(2, 2)), 5: ("CUBE", numbered(6, 1, 1))}
+    assert len(prepare(look_up("RECT"), 2, 2, textures).draw.bindings) == 1
+    with pytest.raises(InputError, match=r"textures\[5\]"):
+        prepare(look_up("RECT"), 2, 2, {**textures, 5: ("CUBE", numbered(5, 1, 1))})
+
+
+def test_a_target_may_be_a_member_or_in_small_letters() -> None:
+    for target in (TextureTarget.RECT, "rect", "Rect"):
+        assert run_program(look_up("RECT"), 2, 2, {0: (target, numbered(2, 2))})[1, 1, 3] == 15
+
+
+def test_the_public_names() -> None:
+    names = {"assemble", "disassemble", "run_program", "resources", "check_program", "find_profile"}
+    assert names <= set(gpgpu_legacy.__all__)
+    assert all(callable(getattr(gpgpu_legacy, name)) for name in names)
+
+
+# What becomes of it ------------------------------------------------------------------------------
+
+KILL = "!!ARBfp1.0\nTEMP R;\nSUB R, fragment.position.x, 1.0;\nKIL R;\nMOV result.color, 1;\nEND"
+
+
+def test_discarded_fragments_keep_clear() -> None:
+    found = run_program(KILL, 3, 2, clear=(5, 6, 7, 8))
+    assert (found[:, 0] == (5, 6, 7, 8)).all()
+    assert (found[:, 1:] == 1).all()
+
+
+def test_discarded_fragments_are_counted() -> None:
+    drawing = prepare(KILL, 3, 2, clear=(1, 1, 1, 1))
+    assert discarded(drawing, find_executor("numpy")) == 2
+    drawing = prepare(KILL, 3, 2, blend="add")
+    assert discarded(drawing, find_executor("numpy")) == 2
+    assert discarded(prepare(show("fragment.color"), 3, 2), find_executor("numpy")) == 0
+
+
+@pytest.mark.parametrize("blend", ["add", Blend.ADD])
+def test_blending_adds_to_clear(blend: Any) -> None:
+    found = run_program(KILL, 3, 2, clear=(5, 6, 7, 8), blend=blend)
+    assert (found[:, 0] == (5, 6, 7, 8)).all()
+    assert (found[:, 1:] == (6, 7, 8, 9)).all()
+
+
+TWO = """!!ARBfp1.0
+OPTION ARB_draw_buffers;
+MOV result.color[0], fragment.position;
+MOV result.color[1], 2;
+END"""
+
+
+def test_draw_buffers() -> None:
+    found = run_program(TWO, 3, 2, draw_buffers=2)
+    assert found.shape == (2, 2, 3, 4)
+    assert (found[0] == run_program(show("fragment.position"), 3, 2)).all()
+    assert (found[1] == 2).all()
+    assert run_program(KILL, 3, 2, draw_buffers=1).shape == (1, 2, 3, 4)
+    assert (run_program(TWO, 3, 2) == found[0]).all()
+
+
+def test_arithmetic_rounds_each_result() -> None:
+    third = F32(1) / F32(3)
+    text = show("R", "TEMP R;", "MUL R, fragment.texcoord[1], 1;")
+    given = {1: (third,) * 4}
+    assert (run_program(text, 1, 1, texcoords=given) == third).all()
+    halves = run_program(text, 1, 1, texcoords=given, arithmetic="fp16")
+    assert (halves == F32(np.float16(third))).all()
+    fixed = run_program(text, 1, 1, texcoords=given, arithmetic="fx12")
+    assert (fixed == F32(341 / 1024)).all()
+
+
+def test_a_program_may_be_assembled_before() -> None:
+    program = assemble(show("fragment.color"))
+    assert (run_program(program, 1, 1) == 1).all()
+    assert (run_program(program, np.int64(1), 1, local={np.int32(0): (1, 2, 3, 4)}) == 1).all()
+
+
+def test_auto_is_the_reference_machine_for_small_work() -> None:
+    drawing = prepare(show("fragment.color"), 4, 4)
+    assert drawing.work == 16 <= SMALL_WORK
+    executor, _ = carry_out(drawing)
+    assert executor.name == "numpy"
+
+
+def test_auto_turns_to_the_reference_machine_where_another_cannot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Unable:
+        name = "unable"
+
+        def run(self, *_: Any) -> None:
+            raise PlanError("too wide for this driver")
+
+    def find(name: str, plan: Any = None) -> Any:
+        return Unable() if name == "auto" else find_executor(name, plan)
+
+    monkeypatch.setattr(programs, "find_executor", find)
+    monkeypatch.setattr(programs, "SMALL_WORK", 0)
+    executor, result = carry_out(prepare(show("fragment.color"), 2, 1))
+    assert executor.name == "numpy"
+    assert (result.outputs["color[0]"] == 1).all()
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("name", ["gl-raster", "gl-arbfp"])
+def test_the_gl_executors_give_the_same(ready: Any, name: str) -> None:
+    ready(name)
+    texels = numbered(3, 5)
+    textures = {0: ("RECT", texels)}
+    text = look_up("RECT").replace("END", "ADD result.color.x, fragment.position.y, 1;\nEND")
+    expected = run_program(text, 5, 3, textures, executor="numpy")
+    assert (run_program(text, 5, 3, textures, executor=name) == expected).all()
+
+
+# What does not fit -------------------------------------------------------------------------------
+
+FITS: dict[str, Any] = {"program": look_up("RECT"), "width": 2, "height": 2}
+TEXELS = numbered(2, 2)
+RECT = ("RECT", TEXELS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"program": 7}, "program is an int; give an assembled Program or its text"),
+        ({"width": 0}, "width is 0; it must be at least 1"),
+        ({"height": -3}, "height is -3"),
+        ({"width": 1.5}, "width is 1.5; it must be an integer"),
+        ({"height": True}, "height is True"),
+        ({"width": "4"}, "width is '4'"),
+        ({"width": 10**5, "height": 10**5}, "width × height is 10000000000 pixels"),
+        ({"state": {3: (1, 1, 1, 1)}}, "state has the key 3"),
+        ({"textures": {}}, "textures lacks unit 0, which the program looks up as RECT"),
+        ({"textures": None}, "textures lacks unit 0"),
+        ({"textures": [RECT]}, "textures is a list; give a mapping"),
+        ({"textures": {-1: RECT}}, "textures[-1] is given; indices are 0 to"),
+        ({"textures": {999: RECT}}, "textures[999] is given; indices are 0 to"),
+        ({"textures": {"0": RECT}}, "an index of textures is '0'"),
+        ({"textures": {0: TEXELS}}, "ndarray; give (target, array) or (target, array, sampler)"),
+        ({"textures": {0: ("RECT",)}}, "textures[0] is a tuple of fewer than 2"),
+        ({"textures": {0: ("4D", TEXELS)}}, "the target of textures[0] is '4D'; choose from 1D"),
+        ({"textures": {0: (7, TEXELS)}}, "the target of textures[0] is 7"),
+        ({"textures": {0: ("2D", TEXELS)}}, "textures[0] is 2D, and the program looks it up as R"),
+        ({"textures": {0: ("RECT", TEXELS[0, 0])}}, "textures[0] has the shape (4,); RECT takes"),
+        ({"textures": {0: ("RECT", np.zeros((2, 2, 5)))}}, "textures[0] has the shape (2, 2, 5)"),
+        ({"textures": {0: ("RECT", np.zeros((0, 2, 4)))}}, "which has no texel"),
+        ({"textures": {0: ("RECT", [["a"]])}}, "textures[0] holds text, not real numbers"),
+        ({"textures": {0: ("RECT", [[1j]])}}, "textures[0] holds complex numbers"),
+        ({"textures": {0: ("RECT", [[1], [1, 2]])}}, "textures[0] has rows of different lengths"),
+        ({"textures": {0: ("RECT", None)}}, "textures[0] holds objects"),
+        ({"textures": {0: (*RECT, "bilinear")}}, "the sampler of textures[0] has 'bilinear'"),
+        ({"textures": {0: (*RECT, "GL_REPEAT")}}, "textures[0] is RECT and does not repeat"),
+        ({"textures": {0: (*RECT, "linear nearest")}}, "the sampler of textures[0] has two filter"),
+        ({"textures": {0: (*RECT, "clamp clamp clamp")}}, "has 3 wraps; give one, or one for each"),
+        ({"textures": {0: (*RECT, 9729)}}, "the sampler of textures[0] is an int"),
+        ({"textures": {0: (*RECT, {"lod": 1})}}, "the sampler of textures[0] has the key 'lod'"),
+        ({"textures": {0: (*RECT, {"filter": "clamp"})}}, "has 'clamp'; choose from nearest"),
+        ({"textures": {0: (*RECT, {"filter": 3})}}, "has 3; choose from nearest, linear"),
+        (
+            {"textures": {0: (*RECT, {"min_filter": "linear", "mag_filter": "nearest"})}},
+            "the sampler of textures[0] has two filters",
+        ),
+        ({"local": {0: (1, 2, 3)}}, "local[0] has 3 numbers; give four numbers"),
+        ({"local": {0: "abcd"}}, "local[0] holds text"),
+        ({"local": {-1: (1, 2, 3, 4)}}, "local[-1] is given"),
+        ({"env": {10**6: (1, 2, 3, 4)}}, "env[1000000] is given"),
+        ({"env": {0.5: (1, 2, 3, 4)}}, "an index of env is 0.5; it must be an integer"),
+        ({"env": [(1, 2, 3, 4)]}, "env is a list; give a mapping"),
+        ({"texcoords": {0: np.zeros((3, 4))}}, "texcoords[0] has the shape (3, 4); give (4, 4)"),
+        ({"texcoords": {0: 1.0}}, "texcoords[0] has the shape ()"),
+        ({"texcoords": {0: np.full((4, 4), np.nan)}}, "texcoords[0] holds a NaN"),
+        ({"texcoords": {0: (1e300, 0, 0, 1)}}, "texcoords[0] holds a NaN or an infinity"),
+        ({"texcoords": {8: np.zeros((4, 4))}}, "texcoords[8] is given; indices are 0 to 7"),
+        ({"color": (1, 1, 1)}, "color has the shape (3,)"),
+        ({"secondary_color": np.zeros((4, 3))}, "secondary_color has the shape (4, 3)"),
+        ({"fogcoord": (1, 2)}, "fogcoord has the shape (2,); give a number, or one at each"),
+        ({"state": {"fog.colour": (1, 1, 1, 1)}}, "fog.colour"),
+        ({"state": [1]}, "state is a list; give a mapping"),
+        ({"clear": 0}, "clear has the shape (); give four numbers"),
+        ({"clear": (1, 1)}, "clear has 2 numbers"),
+        ({"blend": "multiply"}, "blend is 'multiply'; choose from none, add"),
+        ({"draw_buffers": 0}, "draw_buffers is 0; it must be from 1 to 8"),
+        ({"draw_buffers": 99}, "draw_buffers is 99"),
+        ({"executor": "cuda"}, "there is no executor cuda; choose from auto, numpy"),
+        ({"arithmetic": None}, "arithmetic is None"),
+        ({"arithmetic": "fp8"}, "arithmetic is 'fp8'; choose from fp32"),
+    ],
+)  # fmt: skip
+def test_a_wrong_argument_is_one_line_that_names_it(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(GpgpuLegacyError) as raised:
+        run_program(**{**FITS, "textures": {0: RECT}, **arguments})
+    message = str(raised.value)
+    assert "\n" not in message
+    assert words in message
+
+
+def test_fewer_buffers_than_colours_are_refused() -> None:
+    with pytest.raises(InputError, match=r"writes result.color\[1\]; it must be at least 2"):
+        run_program(TWO, 2, 2, draw_buffers=1)
+
+
+def test_a_cube_that_would_repeat_across_its_edge_is_refused_where_it_would_show() -> None:
+    cube = numbered(6, 2, 2)
+    run_program(look_up("CUBE"), 1, 1, {0: ("CUBE", cube, "nearest repeat")})
+    with pytest.raises(InputError, match="clamp-to-edge"):
+        run_program(look_up("CUBE"), 1, 1, {0: ("CUBE", cube, "linear repeat")})
+    with pytest.raises(InputError, match="six squares"):
+        run_program(look_up("CUBE"), 1, 1, {0: ("CUBE", numbered(6, 2, 3))})
+
+
+def test_a_text_that_does_not_assemble() -> None:
+    with pytest.raises(AssemblyError):
+        run_program("MOV result.color, 1;", 1, 1)
+
+
+# The examples ------------------------------------------------------------------------------------
+
+
+def example(name: str) -> str:
+    return shader_text(f"examples/{name}.fp")
+
+
+def test_life_is_life() -> None:
+    cells = (np.random.default_rng(0).random((9, 14)) < 0.4).astype(F32)
+    for _ in range(5):
+        around = sum(
+            np.roll(cells, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j
+        )
+        expected = (around == 3) | ((cells == 1) & (around == 2))
+        found = run_program(
+            example("life"), 14, 9, {0: ("2D", cells, "GL_NEAREST GL_REPEAT")},
+            local={0: (1 / 14, 1 / 9, 0, 0)},
+        )  # fmt: skip
+        assert (found[..., 0] == expected).all()
+        cells = found[..., 0]
+
+
+def test_blur_is_a_convolution() -> None:
+    image = np.random.default_rng(1).random((7, 9, 4)).astype(F32)
+    along_x = run_program(example("blur"), 9, 7, {0: ("RECT", image)}, local={0: (1, 0, 0, 0)})
+    found = run_program(example("blur"), 9, 7, {0: ("RECT", along_x)}, local={0: (0, 1, 0, 0)})
+    padded = np.pad(image.astype(np.float64), ((2, 2), (2, 2), (0, 0)), mode="edge")
+    weights = np.array([1, 4, 6, 4, 1]) / 16
+    expected = sum(
+        weights[i] * weights[j] * padded[i : i + 7, j : j + 9] for i in range(5) for j in range(5)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_phong_is_phong() -> None:
+    state = {
+        "light[0].position": (1, 2, 2, 0),
+        "material.diffuse": (0.2, 0.4, 0.9, 1),
+        "material.specular": (1, 1, 1, 1),
+        "material.shininess": (40, 0, 0, 1),
+    }
+    found = run_program(example("phong"), 40, 40, texcoords={0: SQUARE}, state=state)
+    light = np.array([1, 2, 2]) / 3
+    half = light + np.array([0, 0, 1])  # the eye is infinitely far along z
+    half /= np.linalg.norm(half)
+    x, y = np.meshgrid(*[(np.arange(40) + 0.5) / 20 - 1] * 2)
+    inside = x * x + y * y <= 1
+    normal = np.stack([x, y, np.sqrt(np.maximum(0, 1 - x * x - y * y))], axis=-1)
+    diffuse, specular = np.maximum(0, normal @ light), np.maximum(0, normal @ half)
+    shine = np.where(diffuse > 0, specular**40, 0)
+    color = 0.2 * 0.2 + diffuse[..., None] * (0.2, 0.4, 0.9) + shine[..., None]
+    np.testing.assert_allclose(found[inside][:, :3], color[inside], rtol=2e-4, atol=2e-5)
+    assert (found[inside][:, 3] == 1).all()
+    assert (found[~inside] == 0).all()
+    assert 0.7 < inside.mean() < 0.85
+
+
+def test_mandelbrot_counts_the_steps_that_stay_within_2() -> None:
+    corners = [(-2, -1, 0, 1), (1, -1, 0, 1), (1, 1, 0, 1), (-2, 1, 0, 1)]
+    found = run_program(example("mandelbrot"), 30, 20, texcoords={0: corners})
+    x, y = np.meshgrid(-2 + (np.arange(30) + 0.5) / 10, -1 + (np.arange(20) + 0.5) / 10)
+    c = x + 1j * y
+    z, count = c, np.zeros(c.shape)
+    with np.errstate(all="ignore"):
+        for _ in range(10):
+            count += np.abs(z) <= 2
+            z = z * z + c
+    count[count == 10] = 0
+    np.testing.assert_allclose(found[..., :3], count[..., None] * (0.16, 0.11, 0.06), rtol=1e-6)

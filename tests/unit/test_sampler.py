@@ -1,0 +1,229 @@
+"""Lookups of every target, filter and wrap, with values worked out by hand from GL 1.5, 3.8."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from drawing import Image
+
+from gpgpu_legacy.interp.numeric import Storage
+from gpgpu_legacy.interp.sampler import sample
+from gpgpu_legacy.plan.formats import RGBA8, RGBA16F, UNORM8, Format
+from gpgpu_legacy.plan.plan import Filter, Sampler, TextureKind, Wrap
+
+NAN, INF = float("nan"), float("inf")
+T1D, T2D, T3D, CUBE, RECT = (TextureKind(name) for name in ("1D", "2D", "3D", "CUBE", "RECT"))
+EDGE, CLAMP, REPEAT = Wrap.CLAMP_TO_EDGE, Wrap.CLAMP, Wrap.REPEAT
+NEAREST, LINEAR = Filter.NEAREST, Filter.LINEAR
+
+
+def stored(image: Image) -> Storage:
+    made = Storage(image.texture("T"))
+    for channel in range(image.texels.shape[2]):
+        made.write(channel, (slice(None), slice(None)), image.texels[..., channel])
+    return made
+
+
+def looked_up(image: Image, s: float, t: float = 0.0, r: float = 0.0) -> list[float]:
+    coordinates = (np.full((1, 1), v, np.float32) for v in (s, t, r))
+    with np.errstate(all="ignore"):
+        planes = sample(stored(image), image.sampler, *coordinates)
+    assert all(plane.dtype == np.float32 for plane in planes)
+    return [plane.item() for plane in planes]
+
+
+def image(
+    rows: list[list[float]],
+    kind: TextureKind,
+    how: Filter = NEAREST,
+    wrap: Wrap | tuple[Wrap, Wrap, Wrap] = EDGE,
+    depth: int = 1,
+) -> Image:
+    wraps = wrap if isinstance(wrap, tuple) else (wrap,) * 3
+    return Image(np.array(rows, np.float32)[..., None], kind, depth, Sampler(how, *wraps))
+
+
+# One axis ------------------------------------------------------------------------------------
+
+LINE = [[10.0, 20.0, 40.0, 80.0]]
+
+ON_A_LINE = [
+    # filter, wrap, s, value. Texel centres are at 1/8, 3/8, 5/8, 7/8.
+    (NEAREST, EDGE, 0.125, 10.0), (NEAREST, EDGE, 0.25, 20.0), (NEAREST, EDGE, 0.2499, 10.0),
+    (NEAREST, EDGE, 1.0, 80.0), (NEAREST, EDGE, 7.0, 80.0), (NEAREST, EDGE, -7.0, 10.0),
+    (NEAREST, CLAMP, 1.0, 80.0), (NEAREST, CLAMP, 7.0, 80.0), (NEAREST, CLAMP, -7.0, 10.0),
+    (NEAREST, REPEAT, 1.0, 10.0), (NEAREST, REPEAT, 1.3, 20.0), (NEAREST, REPEAT, -0.25, 80.0),
+    (NEAREST, REPEAT, -1.0, 10.0), (NEAREST, REPEAT, 1e6 + 0.5, 40.0),
+    (NEAREST, REPEAT, -1e-9, 80.0),  # its fraction rounds to 1
+    (LINEAR, EDGE, 0.125, 10.0), (LINEAR, EDGE, 0.25, 15.0), (LINEAR, EDGE, 0.3125, 17.5),
+    (LINEAR, EDGE, 0.0, 10.0), (LINEAR, EDGE, 1.0, 80.0), (LINEAR, EDGE, -3.0, 10.0),
+    (LINEAR, EDGE, INF, 80.0), (LINEAR, EDGE, -INF, 10.0),
+    (LINEAR, CLAMP, 0.25, 15.0), (LINEAR, CLAMP, 0.0, 5.0), (LINEAR, CLAMP, -3.0, 5.0),
+    (LINEAR, CLAMP, 1.0, 40.0), (LINEAR, CLAMP, 9.0, 40.0), (LINEAR, CLAMP, 0.0625, 7.5),
+    (LINEAR, REPEAT, 0.0, 45.0), (LINEAR, REPEAT, 1.0, 45.0), (LINEAR, REPEAT, -0.0625, 62.5),
+    (LINEAR, REPEAT, 2.25, 15.0), (LINEAR, REPEAT, -2.75, 15.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("how", "wrap", "s", "value"), ON_A_LINE)
+def test_a_line_of_four_texels(how: Filter, wrap: Wrap, s: float, value: float) -> None:
+    assert looked_up(image(LINE, T1D, how, wrap), s) == [value, 0, 0, 1]
+    # The same along s of a plane of one row, and unnormalised where that has the wrap.
+    assert looked_up(image(LINE, T2D, how, (wrap, EDGE, EDGE)), s, 0.5)[0] == value
+    if wrap is not REPEAT:
+        assert looked_up(image(LINE, RECT, how, (wrap, EDGE, EDGE)), 4 * s, 0.5)[0] == value
+
+
+@pytest.mark.parametrize(("how", "wrap", "t", "value"), ON_A_LINE)
+def test_a_column_of_four_texels(how: Filter, wrap: Wrap, t: float, value: float) -> None:
+    column = [[texel] for texel in LINE[0]]
+    assert looked_up(image(column, T2D, how, (EDGE, wrap, EDGE)), 0.5, t)[0] == value
+    assert looked_up(image(column, T3D, how, (EDGE, EDGE, wrap), 4), 0.5, 0.5, t)[0] == value
+
+
+@pytest.mark.parametrize("how", list(Filter))
+@pytest.mark.parametrize("wrap", list(Wrap))
+def test_nan_falls_on_texel_0(how: Filter, wrap: Wrap) -> None:
+    assert looked_up(image(LINE, T1D, how, wrap), NAN)[0] == 10
+    assert looked_up(image([[1.0, 2.0], [4.0, 8.0]], T2D, how, wrap), NAN, 0.75)[0] == 4
+
+
+def test_an_infinite_coordinate_that_repeats_has_no_fraction() -> None:
+    assert looked_up(image(LINE, T1D, NEAREST, REPEAT), INF)[0] == 10
+    assert looked_up(image(LINE, T1D, LINEAR, REPEAT), -INF)[0] == 10
+
+
+# Two axes and three --------------------------------------------------------------------------
+
+SQUARE = [[1.0, 2.0], [4.0, 8.0]]
+
+
+@pytest.mark.parametrize(
+    ("s", "t", "value"),
+    [
+        (0.25, 0.25, 1.0), (0.75, 0.25, 2.0), (0.25, 0.75, 4.0), (0.75, 0.75, 8.0),
+        (0.5, 0.25, 1.5), (0.25, 0.5, 2.5), (0.5, 0.5, 3.75),
+        (0.375, 0.625, 0.1875 + 0.125 + 2.25 + 1.5),  # 3/16, 1/16, 9/16 and 3/16 of the four
+    ],
+)  # fmt: skip
+def test_four_texels_are_weighted(s: float, t: float, value: float) -> None:
+    assert looked_up(image(SQUARE, T2D, LINEAR), s, t)[0] == value
+    assert looked_up(image(SQUARE, RECT, LINEAR), 2 * s, 2 * t)[0] == value
+
+
+def test_wraps_differ_from_axis_to_axis() -> None:
+    mixed = image(SQUARE, T2D, LINEAR, (REPEAT, CLAMP, EDGE))
+    assert looked_up(mixed, 0.0, 0.25)[0] == 1.5  # 2 and 1
+    assert looked_up(mixed, 0.25, 0.0)[0] == 0.5  # the border and 1
+    assert looked_up(mixed, 1.0, 1.0)[0] == 3.0  # 4 and 8 over, half of it border
+
+
+def test_slices_lie_along_r() -> None:
+    """Two slices of 2×1."""
+    cube = [[1.0, 2.0], [4.0, 8.0]]
+    assert looked_up(image(cube, T3D, depth=2), 0.75, 0.5, 0.25)[0] == 2
+    assert looked_up(image(cube, T3D, depth=2), 0.25, 0.5, 0.75)[0] == 4
+    assert looked_up(image(cube, T3D, LINEAR, depth=2), 0.5, 0.5, 0.5)[0] == 3.75
+    assert looked_up(image(cube, T3D, LINEAR, REPEAT, 2), 0.25, 0.3, 0.0)[0] == 2.5
+
+
+def test_eight_texels_are_weighted() -> None:
+    rows = [[1.0, 2.0], [4.0, 8.0], [16.0, 32.0], [64.0, 128.0]]
+    assert looked_up(image(rows, T3D, LINEAR, depth=2), 0.5, 0.5, 0.5)[0] == 255 / 8
+    assert looked_up(image(rows, T3D, LINEAR, depth=2), 0.75, 0.25, 0.75)[0] == 32
+
+
+def test_channels_are_filtered_each_and_missing_ones_stay() -> None:
+    texels = np.array([[[1, 2, 3, 4], [3, 6, 9, 12]]], np.float32)
+    four = Image(texels, T1D, 1, Sampler(LINEAR, CLAMP))
+    assert looked_up(four, 0.5) == [2, 4, 6, 8]
+    assert looked_up(four, 0.0) == [0.5, 1, 1.5, 2], "the border's alpha is 0"
+    assert looked_up(image([[1.0, 3.0]], T1D, LINEAR, CLAMP), 0.0) == [0.5, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("texel_format", "texel", "found"),
+    [
+        (UNORM8, [0.2], [51 / 255, 0, 0, 1]),
+        (RGBA8, [0.2, 2.0, -1.0, 1.0], [51 / 255, 1, 0, 1]),
+        (RGBA16F, [1 + 2.0**-11, 65520.0, 2.0**-25, -0.1], [1, INF, 0, -0.0999755859375]),
+    ],
+)
+def test_texels_are_what_their_format_stores(
+    texel_format: Format, texel: list[float], found: list[float]
+) -> None:
+    one = Image(np.array([[texel]], np.float32), T2D, format=texel_format)
+    assert looked_up(one, 0.5, 0.5) == [float(np.float32(v)) for v in found]
+
+
+# Cube maps -----------------------------------------------------------------------------------
+
+# Six faces of 2×2: face number times 10, plus 0 1 (lower row) and 2 3 (upper).
+FACES = [[10.0 * face + 2 * row, 10.0 * face + 2 * row + 1] for face in range(6) for row in (0, 1)]
+
+
+# In the middle of a quarter of each face, by table 3.19: there s and t are 1/4 or 3/4.
+QUARTERS = [
+    ((1.0, -0.5, -0.5), 3.0), ((1.0, 0.5, 0.5), 0.0), ((1.0, -0.5, 0.5), 2.0),
+    ((-1.0, -0.5, 0.5), 13.0), ((-1.0, 0.5, -0.5), 10.0), ((-1.0, 0.5, 0.5), 11.0),
+    ((0.5, 1.0, 0.5), 23.0), ((-0.5, 1.0, -0.5), 20.0), ((0.5, 1.0, -0.5), 21.0),
+    ((0.5, -1.0, -0.5), 33.0), ((-0.5, -1.0, 0.5), 30.0), ((-0.5, -1.0, -0.5), 32.0),
+    ((0.5, -0.5, 1.0), 43.0), ((-0.5, 0.5, 1.0), 40.0), ((0.5, 0.5, 1.0), 41.0),
+    ((-0.5, -0.5, -1.0), 53.0), ((0.5, 0.5, -1.0), 50.0), ((-0.5, 0.5, -1.0), 51.0),
+    # The length of a direction does not matter.
+    ((8.0, -4.0, -4.0), 3.0), ((0.0625, -0.03125, -0.03125), 3.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("how", list(Filter))
+@pytest.mark.parametrize(("direction", "value"), QUARTERS)
+def test_a_direction_meets_a_face(
+    direction: tuple[float, float, float], value: float, how: Filter
+) -> None:
+    assert looked_up(image(FACES, CUBE, how, depth=6), *direction)[0] == value
+
+
+@pytest.mark.parametrize(
+    ("direction", "value"),
+    [
+        # Of equal magnitudes z wins over y, and y over x.
+        ((1.0, -1.0, 1.0), 43.0), ((1.0, 1.0, 0.5), 23.0), ((-1.0, 0.25, -1.0), 51.0),
+        # No direction: texel 0 of a face.
+        ((0.0, 0.0, 0.0), 40.0), ((NAN, 0.0, 1.0), 0.0),
+    ],
+)  # fmt: skip
+def test_a_direction_between_faces(direction: tuple[float, float, float], value: float) -> None:
+    assert looked_up(image(FACES, CUBE, depth=6), *direction)[0] == value
+
+
+def test_a_face_is_filtered_by_itself_and_clamped_to_its_edge() -> None:
+    for wrap in Wrap:  # whatever the sampler says
+        cube = image(FACES, CUBE, LINEAR, wrap, depth=6)
+        assert looked_up(cube, 1.0, 0.0, 0.0)[0] == 1.5
+        assert looked_up(cube, 1.0, 0.0, 0.99)[0] == 1.0  # 0 and 2
+        assert looked_up(cube, 0.999, 0.999, 1.0)[0] == 41.0
+
+
+# Shapes --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [RECT, T2D])
+@pytest.mark.parametrize("how", list(Filter))
+def test_a_lookup_is_as_broadcast_as_its_coordinates(kind: TextureKind, how: Filter) -> None:
+    square = image(SQUARE, kind, how)
+    s, t = np.full((1, 3), 0.5, np.float32), np.full((2, 1), 0.5, np.float32)
+    one = np.full((1, 1), 0.5, np.float32)
+    for across, up, shape in (
+        (s, t, (2, 3)),
+        (one, t, (2, 1)),
+        (s, one, (1, 3)),
+        (one, one, (1, 1)),
+    ):
+        assert sample(stored(square), square.sampler, across, up, one)[0].shape == shape
+
+
+def test_every_fragment_has_its_own_face() -> None:
+    cube = image(FACES, CUBE, depth=6)
+    x, y = np.array([[1.0, -1.0]], np.float32), np.array([[0.5], [5.0]], np.float32)
+    found = sample(stored(cube), cube.sampler, x, y, np.full((1, 1), 0.25, np.float32))[0]
+    assert found.tolist() == [[0.0, 11.0], [23.0, 22.0]]
