@@ -25,7 +25,7 @@ from gpgpu_legacy.isa.ir import Instruction, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Filter, FragmentPass, Pass, Texture, TextureKind
-from gpgpu_legacy.runtime.host import Textures, run_on_host
+from gpgpu_legacy.runtime.host import Textures, pass_by_pass, run_on_host
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,8 @@ def trace(drawing: Drawing, x: int, y: int, arithmetic: Arithmetic = FP32) -> Tr
         steps.extend(watched.steps)
         run_fragment_pass(each, textures, arithmetic)
 
-    outputs = run_on_host(drawing.plan, drawing.operands, carry_out, None).outputs
+    work = pass_by_pass(drawing.plan, carry_out)
+    outputs = run_on_host(drawing.plan, drawing.operands, work, None).outputs
     pixels = tuple(_vector(outputs[t.name][y, 4 * x : 4 * x + 4]) for t in drawing.targets)
     fog = drawing.program.fog
     return Trace(x, y, tuple(steps), fog.value if fog else "", pixels)

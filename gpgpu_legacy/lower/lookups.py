@@ -8,6 +8,7 @@ of texels. What computed their coordinates is then dead, unless something else s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpgpu_legacy.isa.ir import (
@@ -92,13 +93,13 @@ def decide(plan: Plan, each: FragmentPass, *, folding: bool = True) -> Decisions
         _fold_if_placed(plan, bound[unit], coordinates, places)
         for unit, coordinates in zip(units, lookup_coordinates(each, iterations), strict=True)
     ]
-    return Decisions(tuple(lookups), _live(each.program, lookups), tuple(places))
+    return Decisions(tuple(lookups), live_components(each.program, lookups), tuple(places))
 
 
 def undecided(program: Program) -> Decisions:
     """For a program alone: nothing is folded, and only what is dead is left out."""
     lookups: list[Folded | None] = [None for i in program.instructions if i.texture is not None]
-    return Decisions(tuple(lookups), _live(program, lookups), ())
+    return Decisions(tuple(lookups), live_components(program, lookups), ())
 
 
 def _fold_if_placed(
@@ -137,9 +138,12 @@ def _distance(form: Linear, other: Linear) -> int | None:
     return None
 
 
-def _live(program: Program, lookups: list[Folded | None]) -> tuple[tuple[int, ...], ...]:
+def live_components(
+    program: Program, lookups: Sequence[object | None]
+) -> tuple[tuple[int, ...], ...]:
     """For each instruction the components of its result that reach the program's results.
 
+    lookups: for each lookup, None where its coordinates are read; else what is known of it.
     Found backwards: a component is needed where a later instruction that is itself needed reads it
     before it is written again. A discard is a result; the depth, which goes nowhere, is none.
     """
@@ -151,7 +155,7 @@ def _live(program: Program, lookups: list[Folded | None]) -> tuple[tuple[int, ..
         components = _needed(instruction, needed)
         live.append(components)
         if components and not is_folded:
-            needed |= _reads(instruction, components)
+            needed |= temporaries_read(instruction, components)
     return tuple(reversed(live))
 
 
@@ -168,7 +172,7 @@ def _needed(instruction: Instruction, needed: set[tuple[str, int]]) -> tuple[int
     return components
 
 
-def _reads(instruction: Instruction, components: tuple[int, ...]) -> set[tuple[str, int]]:
+def temporaries_read(instruction: Instruction, components: tuple[int, ...]) -> set[tuple[str, int]]:
     """The components of temporaries that these components of the result are made from."""
     wanted = _components_read(instruction, components)
     return {

@@ -31,6 +31,7 @@ from gpgpu_legacy.plan.plan import (
     ClearPass,
     ComputePass,
     CopyPass,
+    FragmentPass,
     Pass,
     Plan,
     Texture,
@@ -38,7 +39,8 @@ from gpgpu_legacy.plan.plan import (
     UniformValue,
 )
 from gpgpu_legacy.runtime import gl
-from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Result, Timings
+from gpgpu_legacy.runtime.executor import ALL_PASSES, F32, Machine, Observer, Result, Timings
+from gpgpu_legacy.runtime.gl_loops import Device, run_fragments
 from gpgpu_legacy.runtime.transfers import read_back
 
 # OpenGL 4.3, table 23.72: what every driver has at least. It is what counts where the context does
@@ -67,7 +69,7 @@ class GlComputeExecutor:
 
     name = "gl-compute"
     summary = "storage buffers and compute shaders, through OpenGL 4.3"
-    passes: frozenset[type[Pass]] = frozenset({ComputePass, CopyPass, ClearPass})
+    passes = ALL_PASSES
 
     def device(self) -> str:
         """The GL renderer and version; ExecutorUnavailableError where there is no OpenGL 4.3."""
@@ -90,6 +92,10 @@ class GlComputeExecutor:
         device, for loops that llvmpipe would not finish, and for an exact run where there is none.
         """
         ctx = gl.compute_context()
+        if any(isinstance(each, FragmentPass) for _, each in plan.weighted_passes()):
+            with ctx:
+                device = _device(ctx.info)
+                return run_fragments(ctx, plan, operands, machine, observer=observer, device=device)
         if machine.exact:
             _check_exact(plan, ctx.info)
         _check(plan, ctx.info)
@@ -99,6 +105,11 @@ class GlComputeExecutor:
                 return session.run(operands, observer)
             finally:
                 session.release()
+
+
+def _device(info: Mapping[str, Any]) -> Device:
+    most = _LLVMPIPE_ITERATIONS if _is_llvmpipe(info) else None
+    return Device(32768 if _is_llvmpipe(info) else 49152, most)
 
 
 # Exactness -----------------------------------------------------------------------------------

@@ -1,36 +1,43 @@
-"""The `jit` executor: compute plans as native code on the CPU, compiled by numba."""
+"""The `jit` executor: plans as native code on the CPU, fragment programs by LLVM, kernels by numba.
+
+A Repeat whose passes chain (lower/chains.py) is one Loop: all of its iterations are carried out on
+a tile of fragments before the next tile. What native code is not made for, or could not give to the
+last bit where that is asked for, runs on the reference machine.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from gpgpu_legacy.interp.machine import run_fragment_pass
+from gpgpu_legacy.lower.chains import Loop, Turns, loops
 from gpgpu_legacy.lower.jit import DTYPES, compile_kernel
-from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, Pass, Plan
-from gpgpu_legacy.runtime.devices import processor_name
-from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Result
-from gpgpu_legacy.runtime.host import Textures, run_on_host
+from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan
+from gpgpu_legacy.runtime.devices import processor_name, thread_count
+from gpgpu_legacy.runtime.executor import ALL_PASSES, F32, Machine, Observer, Result
+from gpgpu_legacy.runtime.host import Textures, copied_or_cleared, run_on_host
 
 _CHUNKS = 8  # a thread, so that a thread that is late leaves work to the others
 
 
 class JitExecutor:
-    """Work groups on all the processor's cores; the numpy executor's results, bit for bit.
+    """All the processor's cores; the numpy executor's results, bit for bit, where `exact`.
 
     What is undefined in GLSL is undefined here: kernels that reach outside of a buffer are to be
     tried on the numpy executor, which checks.
     """
 
     name = "jit"
-    summary = "compute passes as native code on all cores of the CPU, compiled by numba"
-    passes: frozenset[type[Pass]] = frozenset({ComputePass, CopyPass, ClearPass})
+    summary = "native code on all cores of the CPU, compiled by LLVM and numba"
+    passes = ALL_PASSES
 
     def device(self) -> str:
         """The processor, as the operating system names it, and how many threads work."""
-        threads = _threads()
+        threads = thread_count()
         return f"{processor_name()}, {threads} thread{'s' * (threads > 1)}"
 
     def is_hardware(self) -> bool:
@@ -41,20 +48,81 @@ class JitExecutor:
         self,
         plan: Plan,
         operands: Mapping[str, F32],
-        machine: Machine = Machine(),  # noqa: B008 - always exact
+        machine: Machine = Machine(),  # noqa: B008 - frozen
         observer: Observer | None = None,
     ) -> Result:
         """Carry out a plan; see Executor. Raises PlanError for a kernel that is not compiled."""
         for _, each in plan.weighted_passes():
             if isinstance(each, ComputePass):
                 compile_kernel(each.kernel)
-        with ThreadPoolExecutor(_threads()) as pool:
+        with ThreadPoolExecutor(thread_count()) as pool:
+            session = _Session(plan, pool, exact=machine.exact, observed=observer is not None)
+            return run_on_host(plan, operands, session.work, observer, session.make)
 
-            def carry_out(each: Pass, textures: Textures) -> None:
-                if isinstance(each, ComputePass):
-                    _dispatch(each, textures, pool)
 
-            return run_on_host(plan, operands, carry_out, observer)
+class _Session:
+    """The Loops of a plan, compiled, and how to carry them out."""
+
+    def __init__(
+        self, plan: Plan, pool: ThreadPoolExecutor, *, exact: bool, observed: bool
+    ) -> None:
+        from gpgpu_legacy.lower.grid import UnsupportedError
+        from gpgpu_legacy.runtime.native import Compiled, compile_loop, roomy
+
+        self.pool, self.make = pool, roomy
+        self.steps = list(loops(plan, apart=observed))
+        self.compiled: dict[int, Compiled] = {}
+        textures = {texture.name: texture for texture in plan.textures}
+        for loop in self._loops():
+            try:
+                self.compiled[id(loop)] = compile_loop(loop, textures, exact=exact)
+            except UnsupportedError:
+                continue  # left to the reference machine
+
+    def _loops(self) -> Iterator[Loop]:
+        for step in self.steps:
+            members = step.body if isinstance(step, Turns) else (step,)
+            yield from (member for member in members if isinstance(member, Loop))
+
+    def work(self, textures: Textures) -> Iterator[Pass]:
+        """Carry out the plan; what is fused is not told of, and none of it is where observed."""
+        for step in self.steps:
+            if isinstance(step, Loop):
+                self.loop(step, (0, step.count), textures)
+                if step.count == len(step.passes) == 1:
+                    yield step.passes[0]
+                continue
+            turns = step if isinstance(step, Turns) else Turns(1, (step,))
+            for iteration in range(turns.count):
+                for member in turns.body:
+                    yield self.one(member, iteration, textures)
+
+    def one(self, member: Loop | Pass, iteration: int, textures: Textures) -> Pass:
+        """One iteration of a Loop of one pass, or a pass that is none."""
+        each = member.passes[0] if isinstance(member, Loop) else member
+        now = at_iteration(each, iteration)
+        if isinstance(member, Loop):
+            self.loop(member, (iteration, iteration + 1), textures)
+        elif isinstance(now, ComputePass):
+            _dispatch(now, textures, self.pool)
+        else:
+            copied_or_cleared(now, textures)
+        return now
+
+    def loop(self, loop: Loop, iterations: tuple[int, int], textures: Textures) -> None:
+        ready = self.compiled.get(id(loop))
+        if ready is not None:
+            from gpgpu_legacy.runtime.native import run_loop
+
+            run_loop(ready, loop, textures, iterations, self.pool)
+            return
+        for iteration in range(*iterations):
+            for each in loop.passes:
+                now = at_iteration(each, iteration)
+                if isinstance(now, FragmentPass):
+                    run_fragment_pass(now, textures)
+                else:
+                    copied_or_cleared(now, textures)
 
 
 def _dispatch(each: ComputePass, textures: Textures, pool: ThreadPoolExecutor) -> None:
@@ -65,7 +133,7 @@ def _dispatch(each: ComputePass, textures: Textures, pool: ThreadPoolExecutor) -
     uniforms = [getattr(np, DTYPES[u.type])(given[u.name]) for u in each.kernel.uniforms]
     across, up = each.groups
     groups, work_groups = across * up, compile_kernel(each.kernel)
-    chunk = -(-groups // (_threads() * _CHUNKS))
+    chunk = -(-groups // (thread_count() * _CHUNKS))
 
     def run(first: int) -> None:
         last = min(first + chunk, groups)
@@ -78,12 +146,6 @@ def _dispatch(each: ComputePass, textures: Textures, pool: ThreadPoolExecutor) -
         return
     for _ in pool.map(run, chunks):
         pass
-
-
-def _threads() -> int:
-    """The processors that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 EXECUTOR = JitExecutor()

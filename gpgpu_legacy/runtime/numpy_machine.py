@@ -16,7 +16,7 @@ from gpgpu_legacy.runtime.executor import (
     Result,
     require_arithmetic,
 )
-from gpgpu_legacy.runtime.host import Textures, run_on_host
+from gpgpu_legacy.runtime.host import Textures, pass_by_pass, run_on_host
 
 
 class NumpyExecutor:
@@ -51,7 +51,7 @@ class NumpyExecutor:
             elif isinstance(each, ComputePass):
                 run_compute_pass(each, textures)
 
-        return run_on_host(plan, operands, carry_out, observer)
+        return run_on_host(plan, operands, pass_by_pass(plan, carry_out), observer)
 
 
 EXECUTOR = NumpyExecutor()

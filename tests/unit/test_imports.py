@@ -41,7 +41,8 @@ WHERE = {
     "PIL": ("report/*",),
     "matplotlib": ("report/*",),
     "numba": ("lower/jit.py", "runtime/jit*.py", "cache/*"),
-    "ctypes": ("runtime/egl.py", "runtime/gl_arbfp.py"),
+    "llvmlite": ("lower/grid.py", "lower/native.py", "runtime/native.py"),
+    "ctypes": ("runtime/egl.py", "runtime/gl_arbfp.py", "runtime/native.py"),
 }
 
 

@@ -1,0 +1,219 @@
+"""Which passes chain: a Repeat whose fragments read back only what they wrote themselves.
+
+In a blocked product every pass reads the partial sum of the pass before it at its own texel, by way
+of a copy, of two textures taking turns, or of a blending framebuffer. Nothing passes from fragment
+to fragment, so all iterations of one fragment can run one after another with the partial sum in
+registers. That is a Loop. The analysis looks at coordinates alone; a single pass is a Loop of one
+iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from gpgpu_legacy.isa.ir import Instruction
+from gpgpu_legacy.lower.affine import Linear, Value, lookup_coordinates, texel_centred
+from gpgpu_legacy.plan.plan import (
+    Binding,
+    ClearPass,
+    ComputePass,
+    CopyPass,
+    Extent,
+    Filter,
+    FragmentPass,
+    Pass,
+    Plan,
+    Rect,
+    Repeat,
+    TextureKind,
+    Wrap,
+    written_by,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A lookup of the fragment's own texel in a texture that the Loop writes: a register."""
+
+    texture: str
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A lookup at whole texels that are affine in position and iteration.
+
+    s, t: the texel's centre less one half, so texel numbers; whole at every fragment, which are
+    counted from (0, 0) at the rectangle's lower left. inside: it never leaves the texture.
+    """
+
+    texture: str
+    s: Linear
+    t: Linear
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A lookup at coordinates of which nothing is known: the program's arithmetic gives them."""
+
+    binding: Binding
+
+
+Lookup = Own | Placed | Computed
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A fragment pass in a Loop, with what is known of each of its lookups, in program order."""
+
+    each: FragmentPass
+    lookups: tuple[Lookup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A copy in a Loop: each fragment's own texel, from one texture to another."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Passes over rectangles of one size, which repeat; no fragment reads another's results.
+
+    passes: as the plan writes them; body: what they come to.
+    origins: for each texture that is written, or read as a register, the lower left of its
+    rectangle, by name.
+    """
+
+    count: int
+    passes: tuple[Pass, ...]
+    body: tuple[Draw | Move, ...]
+    width: int
+    height: int
+    origins: tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """A Repeat that does not chain: its passes take turns, one iteration of each at a time."""
+
+    count: int
+    body: tuple[Loop | Pass, ...]
+
+
+def loops(plan: Plan, *, apart: bool = False) -> Iterator[Loop | Turns | Pass]:
+    """The plan's steps in order: Loops, Turns, and as passes what is no drawing.
+
+    apart: every pass by itself, chained or not.
+    """
+    for step in plan.steps:
+        if not isinstance(step, Repeat):
+            yield _loop(plan, (step,), 1) or step
+        elif step.count:
+            whole = None if apart else _loop(plan, step.body, step.count)
+            members = tuple(_loop(plan, (each,), step.count) or each for each in step.body)
+            yield whole or Turns(step.count, members)
+
+
+def _loop(plan: Plan, body: tuple[Pass, ...], count: int) -> Loop | None:
+    """The Loop that these passes make; None where they do not chain."""
+    if not any(isinstance(each, FragmentPass) for each in body):
+        return None
+    if any(isinstance(each, ClearPass | ComputePass) for each in body):
+        return None
+    sizes = {(r.width, r.height) for each in body for _, r in _rectangles(each)}
+    origins = {name: (r.x, r.y) for each in body for name, r in _rectangles(each)}
+    same_place = all(origins[name] == (r.x, r.y) for each in body for name, r in _rectangles(each))
+    if len(sizes) != 1 or not same_place:
+        return None
+    (width, height), written = next(iter(sizes)), {n for each in body for n in written_by(each)}
+    made = [_member(plan, each, origins, written, count) for each in body]
+    if any(member is None for member in made):
+        return None
+    members = tuple(member for member in made if member is not None)
+    named = tuple((name, x, y) for name, (x, y) in origins.items())
+    return Loop(count, body, members, width, height, named)
+
+
+def _rectangles(each: Pass) -> list[tuple[str, Rect]]:
+    """The textures that a pass writes, or copies from, each with its rectangle."""
+    if isinstance(each, FragmentPass):
+        return [(target, each.rect) for target in each.targets]
+    assert isinstance(each, CopyPass)
+    return [(each.source, each.source_rect), (each.target, each.target_rect)]
+
+
+def _member(
+    plan: Plan, each: Pass, origins: dict[str, tuple[int, int]], written: set[str], count: int
+) -> Draw | Move | None:
+    if isinstance(each, CopyPass):
+        return Move(each.source, each.target)
+    assert isinstance(each, FragmentPass)
+    bindings = {binding.unit: binding for binding in each.bindings}
+    found: list[Lookup] = []
+    forms = lookup_coordinates(each, count)
+    for (s, t), instruction in zip(forms, _lookups(each), strict=True):
+        assert instruction.texture is not None
+        binding = bindings[instruction.texture.unit]
+        lookup = _lookup(plan, each, binding, (s, t), count)
+        if binding.texture in written:
+            x, y = origins[binding.texture]
+            if not isinstance(lookup, Placed) or not _is_own(lookup, x, y):
+                return None
+            lookup = Own(binding.texture)
+        found.append(lookup)
+    return Draw(each, tuple(found))
+
+
+def _lookups(each: FragmentPass) -> list[Instruction]:
+    return [i for i in each.program.instructions if i.texture is not None]
+
+
+def _lookup(
+    plan: Plan,
+    each: FragmentPass,
+    binding: Binding,
+    coordinates: tuple[Value, Value],
+    count: int,
+) -> Lookup:
+    s, t = coordinates
+    texture, sampler = plan.texture(binding.texture), binding.sampler
+    plain = (
+        texture.kind is TextureKind.RECT
+        and sampler.filter is Filter.NEAREST
+        and sampler.wrap_s is sampler.wrap_t is Wrap.CLAMP_TO_EDGE
+    )
+    if not plain or not (isinstance(s, Linear) and isinstance(t, Linear)):
+        return Computed(binding)
+    if not (texel_centred(s) and texel_centred(t)):
+        return Computed(binding)
+    first = (_from_first_fragment(s), _from_first_fragment(t))
+    inside = _stays(first, texture.extent, each.rect, count)
+    return Placed(binding.texture, *first, inside)
+
+
+def _from_first_fragment(form: Linear) -> Linear:
+    """Texel numbers in terms of fragments counted from 0, out of centres counted from 0.5."""
+    constant = form.constant + (form.x + form.y - 1) / 2
+    return replace(form, constant=constant)
+
+
+def _is_own(lookup: Placed, x: int, y: int) -> bool:
+    return lookup.s == Linear(Fraction(x), x=Fraction(1)) and (
+        lookup.t == Linear(Fraction(y), y=Fraction(1))
+    )
+
+
+def _stays(forms: tuple[Linear, Linear], extent: Extent, rect: Rect, count: int) -> bool:
+    """Whether texel numbers lie in the texture at all fragments of all iterations."""
+    for form, size in zip(forms, (extent.width, extent.height), strict=True):
+        ends = [form.x * (rect.width - 1), form.y * (rect.height - 1), form.iteration * (count - 1)]
+        low = form.constant + sum(min(Fraction(0), end) for end in ends)
+        high = form.constant + sum(max(Fraction(0), end) for end in ends)
+        if low < 0 or high > size - 1:
+            return False
+    return True

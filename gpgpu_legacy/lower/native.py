@@ -1,0 +1,811 @@
+"""A Loop (lower/chains.py) printed as LLVM IR: tiles of fragments, all iterations in registers.
+
+What is decided elsewhere is printed here: what each lookup reads (chains.py), what is alive
+(lookups.py), what repeats (roll.py), how large a tile is (tiles.py). A lookup that does not vary
+along x is a scalar, loaded once a row of fragments and broadcast. One that does not vary along y is
+shared by the rows; where there are many of them it is staged: copied once a strip of tiles, in the
+order in which the tiles will want it.
+
+A module has two functions of one argument, an array of 64-bit words: `stage` for one strip, and
+`run` for a rectangle of fragments and a stretch of iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from llvmlite import ir
+
+from gpgpu_legacy.isa.ir import (
+    Attribute,
+    AttributeKind,
+    Parameter,
+    ParameterSpace,
+    ResultKind,
+    ResultRegister,
+    Selector,
+    SourceRegister,
+    Src,
+    Temporary,
+)
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.lower.affine import Linear
+from gpgpu_legacy.lower.chains import Computed, Draw, Lookup, Loop, Move, Own, Placed
+from gpgpu_legacy.lower.grid import (
+    F32,
+    I8,
+    I32,
+    I64,
+    Counted,
+    Emitter,
+    Grid,
+    Tile,
+    Turning,
+    UnsupportedError,
+    integer,
+    load,
+    store,
+)
+from gpgpu_legacy.lower.lookups import live_components
+from gpgpu_legacy.lower.roll import Advance, Segment, Step, segments
+from gpgpu_legacy.lower.tiles import along, rows_and_strips
+from gpgpu_legacy.plan.formats import Format, Numeric
+from gpgpu_legacy.plan.plan import (
+    Blend,
+    Filter,
+    Texture,
+    TextureKind,
+    Wrap,
+    is_planar,
+)
+
+# The words of the argument array, before those of the textures.
+X_FIRST, X_LAST, Y_FIRST, Y_LAST, FIRST, LAST, COUNT, TABLE, STAGED, HEADER_WORDS = range(10)
+MOST_PLANES = 4
+TEXTURE_WORDS = MOST_PLANES + 4  # its planes; then row length, width, height and depth in texels
+
+UNROLLED = 32  # about how many steps a loop over turns has in it
+LEAST_ROWS_TO_STAGE = 16
+
+_MISSING = (0.0, 0.0, 0.0, 1.0)
+_ELEMENTS = {(Numeric.FLOAT, 32): F32, (Numeric.UNORM, 8): I8}
+_LARGEST_LEVEL = 255.0
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """What of the processor the code's shape depends on: floats in a vector, and vectors."""
+
+    lanes: int
+    registers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number that the code reads from its table, in which each has a value an iteration.
+
+    draw: which of the Loop's programs wants it. source, component: of a parameter, or of an
+    attribute, for which coefficient is 0 for the base of its plane, 1 for dx and 2 for dy.
+    """
+
+    draw: int
+    source: Parameter | Attribute
+    component: int
+    coefficient: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What a Loop became.
+
+    text: LLVM IR. textures: whose words follow the header, in order. table: whose values follow one
+    another in the table, all iterations of the first before those of the second. staged: how many
+    planes one iteration stages, `tile.width` numbers each.
+    """
+
+    text: str
+    tile: Tile
+    textures: tuple[str, ...]
+    table: tuple[Scalar, ...]
+    staged: int
+
+
+def print_loop(
+    loop: Loop, textures: Mapping[str, Texture], processor: Processor, *, exact: bool
+) -> Code:
+    """The Loop as code. Raises UnsupportedError for what is left to the reference machine."""
+    for member in loop.body:
+        if isinstance(member, Draw):
+            _check(member)
+    module = _Module(loop, textures, processor, exact=exact)
+    return module.print()
+
+
+def _check(draw: Draw) -> None:
+    each = draw.each
+    if each.program.fog is not None:
+        raise UnsupportedError("fog")
+    corners = [t.corners for t in each.texcoords] + [a.corners for a in each.attributes]
+    if not all(_is_flat(four) for four in corners):
+        raise UnsupportedError("two triangles")
+    for lookup in draw.lookups:
+        if isinstance(lookup, Computed) and lookup.binding.sampler.filter is not Filter.NEAREST:
+            raise UnsupportedError("filtering")
+
+
+def _is_flat(corners: Any) -> bool:
+    numbers = [n for corner in corners for n in corner]
+    return any(not isinstance(n, float | int) for n in numbers) or is_planar(corners)
+
+
+# Modules and functions -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """A channel of a placed lookup in a Segment of so many turns."""
+
+    lookup: Placed
+    channel: int
+    advance: Advance
+    turns: int
+
+
+class _Module:
+    """One Loop's module: what all of its functions share."""
+
+    def __init__(
+        self, loop: Loop, textures: Mapping[str, Texture], processor: Processor, *, exact: bool
+    ) -> None:
+        self.loop, self.exact = loop, exact
+        self.draws = [member for member in loop.body if isinstance(member, Draw)]
+        self.programs = [segments(draw, _live(draw)) for draw in self.draws]
+        self.origins = {name: (x, y) for name, x, y in loop.origins}
+        looked_up = [texture_of(lookup) for draw in self.draws for lookup in draw.lookups]
+        names = dict.fromkeys([*self.origins, *looked_up])
+        self.textures = {name: textures[name] for name in names}
+        self.formats = {name: texture.format for name, texture in self.textures.items()}
+        for texel_format in self.formats.values():
+            element_of(texel_format)
+        self.staged = _Staging()
+        if loop.height >= LEAST_ROWS_TO_STAGE:
+            for program in self.programs:
+                for segment in program:
+                    self.staged.add(self._shared_planes(segment))
+        carried = sum(self.formats[name].channels for name in self.origins)
+        rows, strips = rows_and_strips(self.programs, carried, processor.registers)
+        self.tile = Tile(rows, strips, processor.lanes)
+        self.table: dict[Scalar, int] = {}
+        self.module = ir.Module("loop")
+
+    def _shared_planes(self, segment: Segment) -> list[Plane]:
+        """The planes of one turn of a segment that vary along x and are the same for all rows."""
+        return [
+            Plane(step.lookup, channel, step.advance, segment.turns)
+            for step in segment.steps
+            if isinstance(step.lookup, Placed) and along(step.lookup) == (True, False)
+            for channel in step.components
+            if channel < self.formats[step.lookup.texture].channels
+        ]
+
+    def print(self) -> Code:
+        blocks = [self._tile_function(self.tile)]
+        if self.tile.rows > 1:
+            blocks.append(self._tile_function(Tile(1, self.tile.strips, self.tile.lanes)))
+        self._run_function(blocks)
+        self._stage_function()
+        names = tuple(self.textures)
+        return Code(str(self.module), self.tile, names, tuple(self.table), self.staged.planes)
+
+    def _function(self, name: str, *more: Any) -> Any:
+        kind = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), *more])
+        return ir.Function(self.module, kind, name)
+
+    def _tile_function(self, tile: Tile) -> Any:
+        function = self._function(f"tile_of_{tile.rows}", I64, I64)
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        printer = _TilePrinter(self, function, tile)
+        printer.print(function.args[1], function.args[2])
+        return function
+
+    def _run_function(self, blocks: Sequence[Any]) -> None:
+        """Whole tiles first, then the rows that are left, one at a time.
+
+        The last tile of a row runs over its end: textures have room there (runtime/native.py).
+        """
+        function = self._function("run")
+        builder = ir.IRBuilder(function.append_basic_block())
+        words = _Words(builder, function.args[0])
+        x_first, x_last = words.integer(X_FIRST), words.integer(X_LAST)
+        y, y_last = words.integer(Y_FIRST), words.integer(Y_LAST)
+        for block, rows in zip(blocks, (self.tile.rows, 1), strict=False):
+            left = builder.sub(y_last, y)
+            end = builder.add(y, builder.sub(left, builder.srem(left, integer(rows))))
+            with (
+                Counted(builder, y, end, rows) as row,
+                Counted(builder, x_first, x_last, self.tile.width) as column,
+            ):
+                builder.call(block, [function.args[0], column, row])
+            y = end
+        builder.ret_void()
+
+    def _stage_function(self) -> None:
+        function = self._function("stage")
+        printer = _TilePrinter(self, function, Tile(1, self.tile.strips, self.tile.lanes))
+        printer.stage()
+
+    def column(self, scalar: Scalar) -> int:
+        """Where a number stands in the table."""
+        return self.table.setdefault(scalar, len(self.table))
+
+
+class _Staging:
+    """Where staged planes stand: those of a turn one after another, then those of the next turn."""
+
+    def __init__(self) -> None:
+        self.planes = 0
+        self._places: dict[Plane, tuple[int, int]] = {}
+
+    def add(self, planes: Sequence[Plane]) -> None:
+        """Give the planes of a segment their places."""
+        new = [plane for plane in dict.fromkeys(planes) if plane not in self._places]
+        for number, plane in enumerate(new):
+            self._places[plane] = (self.planes + number, len(new))
+        self.planes += sum(plane.turns for plane in new)
+
+    def __iter__(self) -> Iterator[Plane]:
+        return iter(self._places)
+
+    def __contains__(self, plane: Plane) -> bool:
+        return plane in self._places
+
+    def place(self, plane: Plane) -> tuple[int, int]:
+        """Which one it is in the first turn, and how many there are in a turn."""
+        return self._places[plane]
+
+
+def _live(draw: Draw) -> tuple[tuple[int, ...], ...]:
+    known = [None if isinstance(lookup, Computed) else lookup for lookup in draw.lookups]
+    return live_components(draw.each.program, known)
+
+
+def texture_of(lookup: Lookup) -> str:
+    """The texture that a lookup reads, by name."""
+    return lookup.binding.texture if isinstance(lookup, Computed) else lookup.texture
+
+
+def element_of(texel_format: Format) -> Any:
+    """What a texture's planes consist of."""
+    element = _ELEMENTS.get((texel_format.numeric, texel_format.bits_per_channel))
+    if element is None:
+        raise UnsupportedError(texel_format.name)
+    return element
+
+
+class _Words:
+    """The argument array, as its function reads it."""
+
+    def __init__(self, builder: ir.IRBuilder, pointer: Any) -> None:
+        self._builder, self._pointer = builder, pointer
+
+    def integer(self, word: int) -> Any:
+        return self._builder.load(self._builder.gep(self._pointer, [integer(word)]))
+
+    def address(self, word: int, element: Any) -> Any:
+        return self._builder.inttoptr(self.integer(word), element.as_pointer())
+
+
+# Tiles ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Planes:
+    """A texture in memory: its planes, and its sizes in texels."""
+
+    planes: tuple[Any, ...]
+    row_length: Any
+    sizes: tuple[Any, Any, Any]
+    element: Any
+
+
+Register = tuple[str, int]
+"""A channel of a texture at the fragment's own texel."""
+
+
+class _TilePrinter:
+    """One function that works on a tile: loads and stores, and the loop over iterations."""
+
+    def __init__(self, module: _Module, function: Any, tile: Tile) -> None:
+        self.module, self.tile = module, tile
+        self.builder = ir.IRBuilder(function.append_basic_block())
+        self.emit = Emitter(module.module, self.builder, tile, exact=module.exact)
+        self.words = _Words(self.builder, function.args[0])
+        self.memory = {
+            name: self._planes(number, texture.format)
+            for number, (name, texture) in enumerate(module.textures.items())
+        }
+        self.staged_at = self.words.address(STAGED, F32)
+        self.table_at = self.words.address(TABLE, F32)
+        self.first, self.last = self.words.integer(FIRST), self.words.integer(LAST)
+        self.count = self.words.integer(COUNT)
+        self.x = self.y = integer(0)
+        self.iteration = self.first
+        self.turn, self.ahead = integer(0), 0
+        self.known: dict[Any, Any] = {}
+
+    def _planes(self, number: int, texel_format: Format) -> _Planes:
+        first, element = HEADER_WORDS + number * TEXTURE_WORDS, element_of(texel_format)
+        length, width, height, depth = (
+            self.words.integer(first + MOST_PLANES + i) for i in range(4)
+        )
+        planes = [self.words.address(first + c, element) for c in range(texel_format.channels)]
+        return _Planes(tuple(planes), length, (width, height, depth), element)
+
+    def print(self, x: Any, y: Any) -> None:
+        """All iterations on the tile whose lower left fragment is (x, y)."""
+        self.x, self.y = x, y
+        carried = self._carried()
+        loop = Turning(self.emit, self.first, 1)
+        registers = dict(zip(carried, loop.begin([self._own(r) for r in carried]), strict=True))
+        self.iteration, self.known = loop.number, {}
+        for member in self.module.loop.body:
+            if isinstance(member, Move):
+                for channel in range(self.module.formats[member.source].channels):
+                    registers[member.target, channel] = registers[member.source, channel]
+            else:
+                _DrawPrinter(self, member, registers).print()
+        loop.end(self.last, [registers[register] for register in carried])
+        for register, value in registers.items():
+            self._put_own(register, value)
+        self.builder.ret_void()
+
+    def _carried(self) -> list[Register]:
+        """The registers that a body may read before it writes them, so that they go round."""
+        names: dict[str, None] = {}
+        for member in self.module.loop.body:
+            if isinstance(member, Move):
+                names[member.source] = None
+                continue
+            each = member.each
+            names.update({look.texture: None for look in member.lookups if isinstance(look, Own)})
+            if each.blend is not Blend.NONE or each.program.kills:
+                names.update(dict.fromkeys(each.targets))
+        return [(n, c) for n in names for c in range(self.module.formats[n].channels)]
+
+    def stage(self) -> None:
+        """Copy what is staged for one strip of tiles, iteration after iteration."""
+        self.x = self.words.integer(X_FIRST)
+        with Counted(self.builder, self.first, self.last) as self.iteration:
+            for plane in self.module.staged:
+                with Counted(self.builder, integer(0), integer(plane.turns)) as self.turn:
+                    self.known = {}
+                    value = self._placed(plane)
+                    for strip in range(self.tile.strips):
+                        place = self._staged_place(plane, strip)
+                        store(self.builder, value.at(0, strip, vector=True), place, 4)
+        self.builder.ret_void()
+
+    # Own texels
+
+    def _own(self, register: Register) -> Grid:
+        """A register as memory has it."""
+        kind = self.memory[register[0]].element
+        vector, align = self.emit.vector_of(kind), 1 if kind is I8 else 4
+
+        def cell(row: int, strip: int) -> Any:
+            place = self._own_place(register, row, strip)
+            return self._float(load(self.builder, place, vector, align))
+
+        return self.emit.make(True, True, cell)
+
+    def _put_own(self, register: Register, value: Grid) -> None:
+        kind = self.memory[register[0]].element
+        for row in range(self.tile.rows):
+            for strip in range(self.tile.strips):
+                cell, place = (
+                    value.at(row, strip, vector=True),
+                    self._own_place(register, row, strip),
+                )
+                if kind is I8:
+                    store(
+                        self.builder, self.builder.fptoui(cell, self.emit.vector_of(I8)), place, 1
+                    )
+                else:
+                    store(self.builder, cell, place, 4)
+
+    def _own_place(self, register: Register, row: int, strip: int) -> Any:
+        b, (name, channel) = self.builder, register
+        memory, (left, lower) = self.memory[name], self.module.origins[name]
+        y = b.add(self.y, integer(lower + row))
+        x = b.add(self.x, integer(left + strip * self.tile.lanes))
+        return b.gep(memory.planes[channel], [b.add(b.mul(y, memory.row_length), x)])
+
+    # Placed lookups
+
+    def placed(self, plane: Plane) -> Grid:
+        """A channel of a placed lookup, for this iteration and turn."""
+        key = (plane, self.ahead)
+        if key not in self.known:
+            is_staged = plane in self.module.staged
+            self.known[key] = self._staged(plane) if is_staged else self._placed(plane)
+        found: Grid = self.known[key]
+        return found
+
+    def _placed(self, plane: Plane) -> Grid:
+        lookup, b, lanes = plane.lookup, self.builder, self.tile.lanes
+        memory = self.memory[lookup.texture]
+        along_x, along_y = along(lookup)
+        s, s_constant = self._affine(lookup.s, plane.advance[0])
+        t, t_constant = self._affine(lookup.t, plane.advance[1])
+        contiguous = lookup.s.x == 1 and not lookup.t.x and lookup.inside
+        clamps = not lookup.inside or (along_x and not contiguous)  # lanes may run over the end
+
+        def place(row: int, lane: int) -> Any:
+            right = int(s_constant + lookup.s.y * row + lookup.s.x * lane)
+            up = int(t_constant + lookup.t.y * row + lookup.t.x * lane)
+            column, line = b.add(s, integer(right)), b.add(t, integer(up))
+            if clamps:
+                column = self._clamped(column, memory.sizes[0])
+                line = self._clamped(line, memory.sizes[1])
+            return b.gep(
+                memory.planes[plane.channel], [b.add(b.mul(line, memory.row_length), column)]
+            )
+
+        def cell(row: int, strip: int) -> Any:
+            if not along_x:
+                return self._float(b.load(place(row, 0)))
+            if contiguous:
+                vector = self.emit.vector_of(memory.element)
+                align = 1 if memory.element is I8 else 4
+                return self._float(load(b, place(row, strip * lanes), vector, align))
+            return self._gathered([place(row, strip * lanes + i) for i in range(lanes)])
+
+        return self.decoded(lookup.texture, self.emit.make(along_x, along_y, cell))
+
+    def _affine(self, form: Linear, advance: int) -> tuple[Any, int]:
+        """A form at the tile's first fragment: what is computed of it, and a constant."""
+        factors = (form.x, form.y, form.iteration, Fraction(advance))
+        key = ("affine", factors)
+        if key not in self.known:
+            total: Any = integer(0)
+            variables = (self.x, self.y, self.iteration, self.turn)
+            for factor, variable in zip(factors, variables, strict=True):
+                if factor:
+                    times = self.builder.mul(variable, integer(int(factor)))
+                    total = self.builder.add(total, times)
+            self.known[key] = total
+        return self.known[key], int(form.constant) + self.ahead * advance
+
+    def _clamped(self, index: Any, size: Any) -> Any:
+        b = self.builder
+        low = b.select(b.icmp_signed("<", index, integer(0)), integer(0), index)
+        last = b.sub(size, integer(1))
+        return b.select(b.icmp_signed(">", low, last), last, low)
+
+    def _gathered(self, places: Sequence[Any]) -> Any:
+        """One number from each place."""
+        b, first = self.builder, self.builder.load(places[0])
+        gathered = ir.Constant(self.emit.vector_of(first.type), ir.Undefined)
+        values = [first, *(b.load(place) for place in places[1:])]
+        for lane, value in enumerate(values):
+            gathered = b.insert_element(gathered, value, ir.Constant(I32, lane))
+        return self._float(gathered)
+
+    def _float(self, value: Any) -> Any:
+        """A stored number as a float: a level stays a level."""
+        is_vector = isinstance(value.type, ir.VectorType)
+        if (value.type.element if is_vector else value.type) == F32:
+            return value
+        return self.builder.uitofp(value, self.emit.vector_of(F32) if is_vector else F32)
+
+    def decoded(self, texture: str, stored: Grid) -> Grid:
+        """What a lookup finds where the texture stores this."""
+        is_level = self.module.formats[texture].numeric is Numeric.UNORM
+        return stored / _LARGEST_LEVEL if is_level else stored
+
+    # Staged ones
+
+    def _staged(self, plane: Plane) -> Grid:
+        """What `stage` has copied: decoded, and the same for all rows."""
+        vector = self.emit.vector_of(F32)
+        return self.emit.make(
+            True,
+            False,
+            lambda _, strip: load(self.builder, self._staged_place(plane, strip), vector, 4),
+        )
+
+    def _staged_place(self, plane: Plane, strip: int) -> Any:
+        b, width = self.builder, self.tile.width
+        number, a_turn = self.module.staged.place(plane)
+        key = ("staged", a_turn, plane.turns)
+        if key not in self.known:
+            gone = b.sub(self.iteration, self.first)
+            offset = b.mul(gone, integer(self.module.staged.planes * width))
+            if plane.turns > 1:
+                offset = b.add(offset, b.mul(self.turn, integer(a_turn * width)))
+            self.known[key] = b.gep(self.staged_at, [offset])
+        offset = (number + self.ahead * a_turn) * width + strip * self.tile.lanes
+        return b.gep(self.known[key], [integer(offset)])
+
+    # Computed ones
+
+    def computed(
+        self, lookup: Computed, coordinates: Sequence[Grid], channels: Sequence[int]
+    ) -> dict[int, Grid]:
+        """The texel that a fragment's own coordinates fall on, by interp/sampler.py's rules."""
+        texture = self.module.textures[lookup.binding.texture]
+        memory, sampler = self.memory[texture.name], lookup.binding.sampler
+        if texture.kind not in _AXES:
+            raise UnsupportedError(f"{texture.kind.value} lookups")
+        wraps = (sampler.wrap_s, sampler.wrap_t, sampler.wrap_r)
+        normalised = texture.kind is not TextureKind.RECT
+        indices = [
+            self._index(coordinates[axis], memory.sizes[axis], wraps[axis], normalised=normalised)
+            for axis in range(_AXES[texture.kind])
+        ]
+        zero = self._uniform(ir.Constant(I32, 0))
+        column, line, layer = [*indices, zero, zero][:3]
+        row = self._multiply_add(layer, memory.sizes[1], line)
+        texel = self._multiply_add(row, memory.row_length, column)
+        return {
+            c: self.decoded(texture.name, self._texels(memory.planes[c], texel)) for c in channels
+        }
+
+    def _multiply_add(self, a: Grid, factor: Any, c: Grid) -> Grid:
+        """a·factor + c in 32-bit integers."""
+        b = self._uniform(self.builder.trunc(factor, I32))
+        return self.emit.map(lambda build, x, y, z: build.add(build.mul(x, y), z), a, b, c)
+
+    def _index(self, coordinate: Grid, size: Any, wrap: Wrap, *, normalised: bool) -> Grid:
+        """The texel's number along an axis; NaN falls on texel 0."""
+        emit, exactly = self.emit, self.emit.exactly
+        if wrap is Wrap.REPEAT:
+            whole = emit.call("llvm.floor", coordinate)
+            coordinate = exactly("fsub", coordinate, whole)
+        sizes = self._uniform(self.builder.sitofp(size, F32))
+        if normalised:
+            coordinate = exactly("fmul", coordinate, sizes)
+        texel = emit.call("llvm.floor", coordinate)
+        low = emit.select(texel > 0.0, texel, 0.0)
+        last = exactly("fsub", sizes, 1.0)
+        inside = emit.select(low < last, low, last)
+        return emit.map(
+            lambda b, v: b.fptosi(v, _like(v.type, I32)),
+            inside,
+        )
+
+    def _uniform(self, value: Any) -> Grid:
+        return Grid(self.emit, [[value]], along_x=False, along_y=False)
+
+    def _texels(self, plane: Any, texel: Grid) -> Grid:
+        b = self.builder
+
+        def cell(row: int, strip: int) -> Any:
+            number = texel.at(row, strip, vector=texel.along_x)
+            if not texel.along_x:
+                return self._float(b.load(b.gep(plane, [b.sext(number, I64)])))
+            lanes = [b.extract_element(number, ir.Constant(I32, i)) for i in range(self.tile.lanes)]
+            return self._gathered([b.gep(plane, [b.sext(lane, I64)]) for lane in lanes])
+
+        return self.emit.make(texel.along_x, texel.along_y, cell)
+
+    # Numbers
+
+    def number(self, scalar: Scalar) -> Grid:
+        """A number of the table, for this iteration."""
+        if scalar not in self.known:
+            b, column = self.builder, self.module.column(scalar)
+            offset = b.add(b.mul(self.count, integer(column)), self.iteration)
+            self.known[scalar] = self._uniform(b.load(b.gep(self.table_at, [offset])))
+        found: Grid = self.known[scalar]
+        return found
+
+    def centres(self) -> tuple[Grid, Grid]:
+        """Fragments' centres, by their distance from the rectangle's lower left."""
+        if "centres" not in self.known:
+            b, lanes = self.builder, self.tile.lanes
+            vector = self.emit.vector_of(I32)
+            steps = ir.Constant(vector, list(range(lanes)))
+
+            def column(_: int, strip: int) -> Any:
+                first = b.trunc(b.add(self.x, integer(strip * lanes)), I32)
+                return b.sitofp(b.add(self.emit.splat(first), steps), self.emit.vector_of(F32))
+
+            def line(row: int, _: int) -> Any:
+                return b.sitofp(b.add(self.y, integer(row)), F32)
+
+            self.known["centres"] = (
+                self.emit.exactly("fadd", self.emit.make(True, False, column), 0.5),
+                self.emit.exactly("fadd", self.emit.make(False, True, line), 0.5),
+            )
+        found: tuple[Grid, Grid] = self.known["centres"]
+        return found
+
+
+_AXES = {TextureKind.RECT: 2, TextureKind.T1D: 1, TextureKind.T2D: 2, TextureKind.T3D: 3}
+
+
+def _like(kind: Any, element: Any) -> Any:
+    """The type of as many elements."""
+    return ir.VectorType(element, kind.count) if isinstance(kind, ir.VectorType) else element
+
+
+# Programs ------------------------------------------------------------------------------------
+
+_Place = tuple[str | ResultRegister, int]
+"""A component of a temporary or a result."""
+
+
+class _DrawPrinter:
+    """One fragment program of a Loop's body, on a tile."""
+
+    def __init__(self, tile: _TilePrinter, draw: Draw, registers: dict[Register, Grid]) -> None:
+        self.tile, self.draw, self.registers, self.emit = tile, draw, registers, tile.emit
+        self.number = tile.module.draws.index(draw)
+        self.values: dict[_Place, Grid] = {}
+        self.killed: Grid | None = None
+
+    def print(self) -> None:
+        for segment in self.tile.module.programs[self.number]:
+            if segment.turns == 1:
+                self._turn(segment)
+            else:
+                self._turns(segment)
+        self._write()
+
+    def _turn(self, segment: Segment) -> None:
+        for step in segment.steps:
+            self._step(step, segment.turns)
+
+    def _turns(self, segment: Segment) -> None:
+        """A loop that takes several turns at a time; then those that are left."""
+        tile, known = self.tile, self.tile.known
+        together = min(segment.turns, max(1, UNROLLED // len(segment.steps)))
+        whole = segment.turns // together * together
+        carried = _carried(segment)
+        loop = Turning(self.emit, integer(0), together)
+        starts = loop.begin([self._value(place) for place in carried])
+        self.values |= dict(zip(carried, starts, strict=True))
+        tile.turn, tile.known = loop.number, {}
+        for tile.ahead in range(together):
+            self._turn(segment)
+        loop.end(integer(whole), [self._value(place) for place in carried])
+        tile.turn, tile.known = integer(whole), {}
+        for tile.ahead in range(segment.turns - whole):
+            self._turn(segment)
+        tile.turn, tile.ahead, tile.known = integer(0), 0, known
+
+    def _step(self, step: Step, turns: int) -> None:
+        instruction, components = step.instruction, step.components
+        row, srcs = OPCODES[instruction.mnemonic], instruction.srcs
+        if instruction.dst is None:
+            condition = row.evaluate(*(self._vector(src) for src in srcs))
+            self.killed = condition if self.killed is None else self.killed | condition
+            return
+        match row.form:
+            case Form.COMPONENTWISE:
+                result = {
+                    c: row.evaluate(*(self._fetch(src, c) for src in srcs)) for c in components
+                }
+            case Form.SCALAR:
+                one = row.evaluate(*(self._fetch(src, 0) for src in srcs))
+                result = dict.fromkeys(components, one)
+            case Form.SAMPLE:
+                result = self._look_up(step, turns, row.evaluate)
+            case _:
+                vector = row.evaluate(*(self._vector(src) for src in srcs))
+                result = {c: vector[c] for c in components}
+        name = _name(instruction.dst.register)
+        for c, made in result.items():
+            value = self.emit.grid(made)
+            self.values[name, c] = self.emit.saturated(value) if instruction.saturate else value
+
+    def _look_up(self, step: Step, turns: int, coordinates: Callable[..., Any]) -> dict[int, Any]:
+        lookup, tile = step.lookup, self.tile
+        assert lookup is not None
+        channels = tile.module.formats[texture_of(lookup)].channels
+        present = [c for c in step.components if c < channels]
+        missing = {c: _MISSING[c] for c in step.components if c >= channels}
+        match lookup:
+            case Own(texture):
+                return missing | {
+                    c: tile.decoded(texture, self.registers[texture, c]) for c in present
+                }
+            case Placed():
+                planes = {c: Plane(lookup, c, step.advance, turns) for c in present}
+                return missing | {c: tile.placed(plane) for c, plane in planes.items()}
+            case Computed():
+                made = coordinates(self._vector(step.instruction.srcs[0]))
+                grids = [self.emit.grid(coordinate) for coordinate in made]
+                return missing | tile.computed(lookup, grids, present)
+
+    # Sources
+
+    def _vector(self, src: Src) -> tuple[Grid, Grid, Grid, Grid]:
+        x, y, z, w = (self._fetch(src, c) for c in range(4))
+        return (x, y, z, w)
+
+    def _fetch(self, src: Src, component: int) -> Grid:
+        selector = src.swizzle[component]
+        if selector is Selector.ZERO or selector is Selector.ONE:
+            value = self.emit.grid(float(selector is Selector.ONE))
+        else:
+            value = self._read(src.register, selector.value)
+        return -value if src.negate[component] else value
+
+    def _read(self, register: SourceRegister, component: int) -> Grid:
+        if isinstance(register, Temporary):
+            return self._value((register.name, component))
+        if isinstance(register, Attribute):
+            return self._attribute(register, component)
+        if register.space is ParameterSpace.CONSTANT:
+            return self.emit.grid(register.value[component])
+        return self.tile.number(Scalar(self.number, register, component))
+
+    def _value(self, place: _Place) -> Grid:
+        """What stands in a component; 0 before anything does."""
+        return self.values.get(place) or self.emit.grid(0.0)
+
+    def _attribute(self, attribute: Attribute, component: int) -> Grid:
+        """An attribute at the fragments' centres: base + dx·x + dy·y in float32, in that order."""
+        exactly, (x, y) = self.emit.exactly, self.tile.centres()
+        if attribute.kind is AttributeKind.POSITION:
+            if component >= 2:
+                return self.emit.grid((0.5, 1.0)[component - 2])
+            rect = self.draw.each.rect
+            return exactly("fadd", (x, y)[component], float((rect.x, rect.y)[component]))
+        base, dx, dy = (
+            self.tile.number(Scalar(self.number, attribute, component, k)) for k in range(3)
+        )
+        value = exactly("fadd", base, exactly("fmul", dx, x))
+        return exactly("fadd", value, exactly("fmul", dy, y))
+
+    # Targets
+
+    def _write(self) -> None:
+        """The colours to the targets' registers: encoded, blended, unless the fragment died."""
+        each = self.draw.each
+        separate = "ARB_draw_buffers" in each.program.options
+        for number, target in enumerate(each.targets):
+            texel_format = self.tile.module.formats[target]
+            color = ResultRegister(ResultKind.COLOR, number if separate else 0)
+            for channel in range(texel_format.channels):
+                value, register = self._value((color, channel)), (target, channel)
+                if texel_format.numeric is Numeric.UNORM:
+                    value = self._level(value)
+                if each.blend is Blend.ADD:
+                    value = value + self.registers[register]
+                    if texel_format.numeric is Numeric.UNORM:
+                        value = self.emit.select(value < _LARGEST_LEVEL, value, _LARGEST_LEVEL)
+                if self.killed is not None:
+                    value = self.emit.select(self.killed, self.registers[register], value)
+                self.registers[register] = self.emit.everywhere(value)
+
+    def _level(self, value: Grid) -> Grid:
+        """The level, from 0 to 255, that 8 bits store of a colour."""
+        exactly = self.emit.exactly
+        scaled = exactly("fmul", self.emit.saturated(value), _LARGEST_LEVEL)
+        return self.emit.call("llvm.floor", exactly("fadd", scaled, 0.5))
+
+
+def _name(register: Temporary | ResultRegister) -> str | ResultRegister:
+    return register.name if isinstance(register, Temporary) else register
+
+
+def _carried(segment: Segment) -> list[_Place]:
+    """What a turn reads of what the turn before it wrote."""
+    places: list[tuple[set[_Place], set[_Place]]] = []
+    for step in segment.steps:
+        dst = step.instruction.dst
+        written = set() if dst is None else {(_name(dst.register), c) for c in step.components}
+        places.append((set(step.reads), written))
+    ever = set().union(*(written for _, written in places))
+    already, found = set[_Place](), dict[_Place, None]()
+    for read, written in places:
+        found.update(dict.fromkeys(sorted((read & ever) - already, key=str)))
+        already |= written
+    return list(found)

@@ -1,0 +1,137 @@
+"""Unrolled programs rolled up again: the turns of a loop that a straight-line program spells out.
+
+ARB_fragment_program has no loops, so programs of the time were unrolled by hand or by a script.
+What is alive of them (lower/lookups.py) is periodic: the same instructions on the same registers,
+whose lookups move on by the same number of texels each turn. Code printed from the turns is small
+however long the program is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from gpgpu_legacy.isa.ir import Instruction
+from gpgpu_legacy.lower.affine import Linear
+from gpgpu_legacy.lower.chains import Computed, Draw, Lookup, Placed
+from gpgpu_legacy.lower.lookups import temporaries_read
+
+LONGEST_PERIOD = 64
+LEAST_TURNS = 4
+
+Advance = tuple[int, int]
+"""How many texels right and up a lookup moves from one turn to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An instruction of which something is needed: which components, and its lookup if it is one.
+
+    reads: the components of temporaries that it reads; not the coordinates of a lookup of which it
+    is known where it falls. advance: how the lookup moves from turn to turn of its Segment.
+    """
+
+    instruction: Instruction
+    components: tuple[int, ...]
+    lookup: Lookup | None
+    reads: tuple[tuple[str, int], ...]
+    advance: Advance = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Steps carried out `turns` times; in turn i each lookup has moved by i times its advance."""
+
+    steps: tuple[Step, ...]
+    turns: int = 1
+
+
+def segments(draw: Draw, live: Sequence[tuple[int, ...]]) -> tuple[Segment, ...]:
+    """A program's live instructions, rolled up where they repeat."""
+    lookups = iter(draw.lookups)
+    steps = []
+    for instruction, components in zip(draw.each.program.instructions, live, strict=True):
+        lookup = next(lookups) if instruction.texture is not None else None
+        if not components:
+            continue
+        known = lookup is not None and not isinstance(lookup, Computed)
+        reads = () if known else tuple(sorted(temporaries_read(instruction, components)))
+        steps.append(Step(instruction, components, lookup, reads))
+    return tuple(_rolled(steps))
+
+
+def _rolled(steps: list[Step]) -> Iterator[Segment]:
+    if not steps:
+        return
+    start, period, turns = _longest(steps)
+    if turns < LEAST_TURNS:
+        yield Segment(tuple(steps))
+        return
+    yield from _rolled(steps[:start])
+    body = [
+        replace(step, advance=_advance(step, steps[start + period + i]) or (0, 0))
+        for i, step in enumerate(steps[start : start + period])
+    ]
+    yield Segment(tuple(body), turns)
+    yield from _rolled(steps[start + period * turns :])
+
+
+def _longest(steps: list[Step]) -> tuple[int, int, int]:
+    """Where the longest repetition starts, its period, and how often it turns."""
+    numbers: dict[object, int] = {}
+    kinds = [numbers.setdefault(_kind(step), len(numbers)) for step in steps]
+    best = (0, 1, 1)
+    for period in range(1, min(LONGEST_PERIOD, len(steps) // 2) + 1):
+        start = 0
+        while start + period < len(steps):
+            length = _run(steps, kinds, start, period)
+            turns = length // period + 1
+            if turns > 1 and turns * period > best[1] * best[2]:
+                best = (start, period, turns)
+            start += max(1, length)
+    return best
+
+
+def _run(steps: list[Step], kinds: list[int], start: int, period: int) -> int:
+    """How many steps from `start` on are repeated one period later, lookups moving evenly."""
+    length = 0
+    while start + length + period < len(steps):
+        i = start + length
+        if kinds[i] != kinds[i + period]:
+            break
+        if length >= period and _advance(steps[i], steps[i + period]) != _advance(
+            steps[i - period], steps[i]
+        ):
+            break
+        if _advance(steps[i], steps[i + period]) is None:
+            break
+        length += 1
+    return length
+
+
+def _kind(step: Step) -> object:
+    """What two steps of different turns have in common."""
+    instruction, lookup = step.instruction, step.lookup
+    if lookup is None:
+        return instruction, step.components
+    if isinstance(lookup, Placed):
+        s, t = _slopes(lookup.s), _slopes(lookup.t)
+        placed = (lookup.texture, s, t, lookup.inside)
+        return replace(instruction, srcs=()), step.components, placed
+    return instruction, step.components, lookup
+
+
+def _slopes(form: Linear) -> tuple[Fraction, ...]:
+    return (form.x, form.y, form.iteration)
+
+
+def _advance(step: Step, later: Step) -> Advance | None:
+    """How far the lookup has moved; nothing for what is no placed lookup."""
+    if not (isinstance(step.lookup, Placed) and isinstance(later.lookup, Placed)):
+        return (0, 0)
+    right = later.lookup.s.constant - step.lookup.s.constant
+    up = later.lookup.t.constant - step.lookup.t.constant
+    if right.denominator != 1 or up.denominator != 1:
+        return None
+    return int(right), int(up)

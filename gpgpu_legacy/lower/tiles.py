@@ -1,0 +1,99 @@
+"""How many rows and strips of fragments native code takes at a time, from what its programs hold.
+
+Counted are, at every instruction, the temporaries that are alive and vary along both axes, along x
+alone or along y alone. A tile of so many rows and strips needs xy·rows·strips + x·strips + y·rows
+registers, and loads x·strips + y·rows values for rows·strips results: the fewer the better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpgpu_legacy.isa.ir import Attribute, Temporary
+from gpgpu_legacy.lower.chains import Computed, Lookup, Placed
+from gpgpu_legacy.lower.roll import Segment, Step
+
+MOST_ROWS, MOST_STRIPS = 8, 4
+SHORT_BODY = 16  # steps; in a longer body, registers that are carried through it can be spilt
+
+Axes = tuple[bool, bool]
+"""Whether a value varies along x, and along y."""
+
+Demand = tuple[int, int, int]
+"""Values alive that vary along both axes, along x alone, along y alone."""
+
+
+def along(lookup: Placed) -> Axes:
+    """The axes along which a placed lookup varies."""
+    return bool(lookup.s.x or lookup.t.x), bool(lookup.s.y or lookup.t.y)
+
+
+def rows_and_strips(
+    programs: Sequence[Sequence[Segment]], carried: int, registers: int
+) -> tuple[int, int]:
+    """The best shape for the programs of a Loop.
+
+    carried: values that go from iteration to iteration. registers: vectors that the processor has.
+    """
+    steps = [step for program in programs for segment in program for step in segment.steps]
+    if any(isinstance(step.lookup, Computed) for step in steps):
+        return 1, 1
+    demands = {demand for program in programs for demand in _demands(program)} or {(0, 0, 0)}
+    carried_out = sum(len(s.steps) * s.turns for program in programs for s in program)
+    if carried_out < SHORT_BODY:
+        demands = {(xy + carried, x, y) for xy, x, y in demands}
+    best, least = (1, 1), float("inf")
+    for rows in range(1, MOST_ROWS + 1):
+        for strips in range(1, MOST_STRIPS + 1):
+            needed = max(xy * rows * strips + x * strips + y * rows for xy, x, y in demands)
+            cost = _loads(demands, rows, strips) / (rows * strips)
+            if needed <= registers and cost < least:
+                best, least = (rows, strips), cost
+    return best
+
+
+def _loads(demands: set[Demand], rows: int, strips: int) -> float:
+    """Loads for a tile; where nothing is shared, a larger one has no advantage."""
+    x, y = max(d[1] for d in demands), max(d[2] for d in demands)
+    return x * strips + y * rows if x or y else (rows * strips) ** 2
+
+
+def _demands(program: Sequence[Segment]) -> set[Demand]:
+    """What is alive at each step; a segment that turns counts as one turn after another."""
+    steps = [step for segment in program for step in segment.steps * min(segment.turns, 2)]
+    axes: list[dict[tuple[str, int], Axes]] = []
+    now: dict[tuple[str, int], Axes] = {}
+    for step in steps:
+        register = step.instruction.dst.register if step.instruction.dst else None
+        if isinstance(register, Temporary):
+            found = _axes(step, now)
+            now = {**now, **{(register.name, c): found for c in step.components}}
+        axes.append(now)
+    demands, alive = set(), set[tuple[str, int]]()
+    for step, known in zip(reversed(steps), reversed(axes), strict=True):
+        kinds = [known[place] for place in alive if place in known]
+        demands.add(
+            (
+                sum(x and y for x, y in kinds),
+                sum(x and not y for x, y in kinds),
+                sum(y and not x for x, y in kinds),
+            )
+        )
+        register = step.instruction.dst.register if step.instruction.dst else None
+        if isinstance(register, Temporary):
+            alive -= {(register.name, c) for c in step.components}
+        alive |= set(step.reads)
+    return demands
+
+
+def _axes(step: Step, now: Mapping[tuple[str, int], Axes]) -> Axes:
+    lookup: Lookup | None = step.lookup
+    if isinstance(lookup, Placed):
+        return along(lookup)
+    if lookup is not None:
+        return True, True
+    found: list[Any] = [now.get(place, (False, False)) for place in step.reads]
+    sources = [src.register for src in step.instruction.srcs]
+    found += [(True, True) for register in sources if isinstance(register, Attribute)]
+    return any(x for x, _ in found), any(y for _, y in found)

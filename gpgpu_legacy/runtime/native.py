@@ -1,0 +1,265 @@
+"""Loops as native code: compiled by LLVM for this processor, kept on disk, run on all cores."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.interp.numeric import Storage
+from gpgpu_legacy.isa.ir import AttributeKind, Parameter, ParameterSpace, Vec4
+from gpgpu_legacy.lower.chains import Draw, Loop
+from gpgpu_legacy.lower.native import (
+    COUNT,
+    FIRST,
+    HEADER_WORDS,
+    LAST,
+    MOST_PLANES,
+    STAGED,
+    TABLE,
+    TEXTURE_WORDS,
+    X_FIRST,
+    X_LAST,
+    Y_FIRST,
+    Y_LAST,
+    Code,
+    Processor,
+    Scalar,
+    print_loop,
+)
+from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.plan.plan import (
+    ATTRIBUTE_DEFAULTS,
+    FragmentPass,
+    Texture,
+    TextureKind,
+    constant_vector,
+    plane,
+)
+from gpgpu_legacy.runtime.devices import thread_count
+
+_ROOM = 64  # texels past a row's end that a tile may run over; no tile is wider
+_STAGED_BYTES = 384 << 10  # of one strip: they stay in a core's second-level cache
+_PIECES = 4  # a thread, so that a thread that is late leaves work to the others
+_NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)
+
+
+def roomy(texture: Texture) -> Storage:
+    """A texture's storage with room at the end of every row, so that tiles may run over it."""
+    storage = Storage(texture)
+    if texture.kind is TextureKind.BUFFER:
+        return storage  # kernels run over no end
+    for number, texels in enumerate(storage.planes):
+        rows, width = texels.shape
+        room = np.zeros((rows + 1, -(-width // _ROOM) * _ROOM + _ROOM), texels.dtype)
+        room[:rows, :width] = texels
+        storage.planes[number] = room[:rows, :width]
+    return storage
+
+
+# Compiling -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A Loop's code, ready to be called."""
+
+    code: Code
+    stage: Any
+    run: Any
+
+
+class _Host:
+    """The processor as LLVM knows it, and the code made for it, which lives as long as this."""
+
+    def __init__(self) -> None:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        features = llvm.get_host_cpu_features()
+        self.cpu, self.features = llvm.get_host_cpu_name(), features.flatten()
+        wide = bool(features.get("avx512f"))
+        lanes = 16 if wide else 8 if features.get("avx") else 4
+        self.processor = Processor(lanes, 16 if features.get("sse2") and not wide else 32)
+        self._engines: list[Any] = []
+
+    def compile(self, code: Code) -> Compiled:
+        target = llvm.Target.from_default_triple().create_target_machine(
+            cpu=self.cpu, features=self.features, opt=3
+        )
+        version = f"{llvmlite.__version__} {self.cpu} {self.features}"
+        name = sha256(f"{version}\n{code.text}".encode()).hexdigest()[:32]
+        machine_code = _kept(name) or target.emit_object(llvm.parse_assembly(code.text))
+        _keep(name, machine_code)
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
+        engine.finalize_object()
+        self._engines.append(engine)
+        function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+        stage, run = (function(engine.get_function_address(name)) for name in ("stage", "run"))
+        return Compiled(code, stage, run)
+
+
+@cache
+def _host() -> _Host:
+    return _Host()
+
+
+def _folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpgpu-legacy"
+
+
+def _kept(name: str) -> bytes | None:
+    try:
+        return (_folder() / f"{name}.o").read_bytes() or None
+    except OSError:
+        return None
+
+
+def _keep(name: str, machine_code: bytes) -> None:
+    """Write code to the user's cache folder, for later processes, where there is one."""
+    path = _folder() / f"{name}.o"
+    try:
+        if path.is_file():
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(machine_code)
+        Path(file.name).replace(path)
+    except OSError:
+        return
+
+
+def compile_loop(loop: Loop, textures: Mapping[str, Texture], *, exact: bool) -> Compiled:
+    """The Loop's native code. Raises UnsupportedError (lower/grid.py)."""
+    host = _host()
+    return host.compile(print_loop(loop, textures, host.processor, exact=exact))
+
+
+# Running -------------------------------------------------------------------------------------
+
+_Piece = tuple[int, int]
+"""A stretch of rows, columns or iterations: the first, and the one after the last."""
+
+
+def run_loop(
+    ready: Compiled,
+    loop: Loop,
+    textures: Mapping[str, Storage],
+    iterations: _Piece,
+    pool: ThreadPoolExecutor,
+) -> None:
+    """Carry out a stretch of a Loop's iterations on all of its fragments.
+
+    textures: made by `roomy`.
+    """
+    table = _table(ready.code.table, loop)
+    words = _words(ready.code, loop, textures, table)
+    tile, everywhere = ready.code.tile, (0, loop.width)
+    pieces = thread_count() * _PIECES
+    if ready.code.staged:
+        strips = _pieces(loop.width, loop.width, tile.width)
+        rows = _pieces(loop.height, max(1, pieces // len(strips)), tile.rows)
+        work = [(strip, each) for strip in strips for each in rows]
+    else:
+        work = [(everywhere, rows) for rows in _pieces(loop.height, pieces, tile.rows)]
+
+    def one(piece: tuple[_Piece, _Piece]) -> None:
+        _run_piece(ready, words.copy(), piece, iterations)
+
+    if len(work) == 1:
+        one(work[0])
+        return
+    for _ in pool.map(one, work):
+        pass
+
+
+def _run_piece(
+    ready: Compiled, words: NDArray[np.int64], piece: tuple[_Piece, _Piece], iterations: _Piece
+) -> None:
+    """All iterations on a rectangle: as many at a time as there is room for what is staged."""
+    (words[X_FIRST], words[X_LAST]), (words[Y_FIRST], words[Y_LAST]) = piece
+    first, last = iterations
+    if not ready.code.staged:
+        words[FIRST], words[LAST] = first, last
+        ready.run(words.ctypes.data)
+        return
+    each = ready.code.staged * ready.code.tile.width
+    together = min(last - first, max(1, _STAGED_BYTES // (4 * each)))
+    staged = np.empty(together * each, np.float32)
+    words[STAGED] = staged.ctypes.data
+    for start in range(first, last, together):
+        words[FIRST], words[LAST] = start, min(start + together, last)
+        ready.stage(words.ctypes.data)
+        ready.run(words.ctypes.data)
+
+
+def _pieces(length: int, most: int, multiple: int) -> list[_Piece]:
+    """A length cut into at most so many pieces, each a multiple of `multiple` but the last."""
+    piece = -(-length // (most * multiple)) * multiple
+    return [(start, min(start + piece, length)) for start in range(0, length, piece)]
+
+
+def _words(
+    code: Code, loop: Loop, textures: Mapping[str, Storage], table: NDArray[np.float32]
+) -> NDArray[np.int64]:
+    """The argument array (lower/native.py), but for what differs from piece to piece."""
+    words = np.zeros(HEADER_WORDS + len(code.textures) * TEXTURE_WORDS, np.int64)
+    words[TABLE], words[COUNT] = table.ctypes.data, loop.count
+    for number, name in enumerate(code.textures):
+        first, planes = HEADER_WORDS + number * TEXTURE_WORDS, textures[name].planes
+        for channel, texels in enumerate(planes):
+            words[first + channel] = texels.ctypes.data
+        extent = textures[name].texture.extent
+        row_length = planes[0].strides[0] // planes[0].itemsize
+        sizes = (row_length, extent.width, extent.height, extent.depth)
+        words[first + MOST_PLANES : first + TEXTURE_WORDS] = sizes
+    return words
+
+
+def _table(columns: Sequence[Scalar], loop: Loop) -> NDArray[np.float32]:
+    """The numbers that the code reads: (columns, iterations) float32."""
+    table = np.zeros((max(1, len(columns)), loop.count), np.float32)
+    if not columns:
+        return table
+    draws = [member.each for member in loop.body if isinstance(member, Draw)]
+    for iteration in range(loop.count):
+        now = [at_iteration(each, iteration) for each in draws]
+        for number, scalar in enumerate(columns):
+            each = now[scalar.draw]
+            assert isinstance(each, FragmentPass)
+            table[number, iteration] = _number(each, scalar)
+    return table
+
+
+def _number(each: FragmentPass, scalar: Scalar) -> float:
+    """A number as one iteration of its pass gives it."""
+    source, component = scalar.source, scalar.component
+    if isinstance(source, Parameter):
+        return _parameter(each, source)[component]
+    if source.kind is AttributeKind.TEXCOORD:
+        given = {t.set: t.corners for t in each.texcoords}.get(source.index)
+    else:
+        given = {a.kind: a.corners for a in each.attributes}.get(source.kind)
+    level = ATTRIBUTE_DEFAULTS[source.kind][component]
+    if given is None or (source.kind is AttributeKind.FOGCOORD and component > 0):
+        return 0.0 if scalar.coefficient else level
+    flat = plane(given, each.rect)
+    return (flat.base, flat.dx, flat.dy)[scalar.coefficient][component] + 0.0  # a -0 becomes 0
+
+
+def _parameter(each: FragmentPass, parameter: Parameter) -> Vec4:
+    values = each.locals if parameter.space is ParameterSpace.LOCAL else each.env
+    given = {p.index: p.value for p in values}
+    return constant_vector(given.get(parameter.index, _NO_PARAMETER))
