@@ -66,7 +66,7 @@ class GroupShape:
     strips: int = 4
     rows: int = 4
     depth: int = 16
-    together: int = 4
+    together: int = 8
     adjacent: int = 1
 
     @property
@@ -110,7 +110,7 @@ def group_shape(loop: Loop, textures: Mapping[str, Texture]) -> GroupShape:
     """The usual shape: as many fragments an invocation as 64 numbers of a partial sum make."""
     channels = max(textures[name].format.channels for name, *_ in loop.origins)
     if channels == 1:
-        return GroupShape(strips=8, rows=8, adjacent=4)
+        return GroupShape(strips=8, rows=8, together=2, adjacent=4)
     return GroupShape()
 
 
@@ -587,39 +587,87 @@ class _Printer:
             yield guard, f"({k})", f"({p})", f"ahead_{_array(staged)}_{number}"
 
     def _declare_ahead(self) -> None:
-        names = {
-            register
-            for trips in self.trips.values()
-            for staged in trips.staged
-            for *_, register in self._elements(staged)
-        }
-        for register in sorted(names):
+        """The registers that hold what is on its way, and where in its texture each is found.
+
+        The place is that of the first trip; what a trip adds to it is the same for all elements.
+        """
+        registers: dict[str, None] = {}
+        for trips in self.trips.values():
+            for staged in trips.staged:
+                for _, k, p, register in self._elements(staged):
+                    registers[register] = None
+                    if not staged.lookup.inside:
+                        continue
+                    for part, place in enumerate(self._tile_places(staged, p)):
+                        name = _place_name(trips, register, part)
+                        trip = ("0", k) if trips.count is not None else (k, "0")
+                        at = self._place_of(staged, self._fragment(staged, place), trip)
+                        self.line(f"int {name} = {at};")
+        for register in registers:
             self.line(f"vec4 {register};")
+
+    def _tile_places(self, staged: _Staged, p: str) -> list[str]:
+        """The fragments of the tile, along an axis, whose texels an element holds."""
+        if self._channels(staged.lookup.texture) == 4:
+            return [p]
+        return [f"{p} * 4 + {part}" for part in range(4)]
+
+    def _fragment(self, staged: _Staged, place: str) -> tuple[str, str]:
+        """The fragment (x, y) at a place of the tile along a lookup's axis."""
+        letter = "x" if staged.across else "y"
+        at = f"min(corner.{letter} + {place}, extent.{letter} - 1)"
+        return (at, "0") if staged.across else ("0", at)
 
     def _fetch_ahead(self, trips: _Trips, iteration: str, start: str) -> None:
         """Fetch what the trips from `start` on will want."""
         for staged in trips.staged:
+            lookup, advance = staged.lookup, staged.advance
+            texture = f"texture{self.numbers[lookup.texture]}"
+            if trips.count is not None:
+                gone = self._place_of(staged, ("0", "0"), (iteration, start), moved=True)
+            else:
+                gone = self._place_of(staged, ("0", "0"), (start, "0"), moved=True)
+            if lookup.inside:
+                self.line(f"gone = {gone};")
             for guard, k, p, register in self._elements(staged):
-                if self._channels(staged.lookup.texture) == 4:
-                    value = self._ahead(trips, staged, (iteration, f"{start} + {k}"), p)
-                else:
-                    places = [f"{p} * 4 + {c}" for c in range(4)]
-                    turn = (iteration, f"{start} + {k}")
-                    parts = [f"{self._ahead(trips, staged, turn, q)}.x" for q in places]
-                    value = f"vec4({', '.join(parts)})"
+                parts = []
+                for part, place in enumerate(self._tile_places(staged, p)):
+                    if lookup.inside:
+                        parts.append(f"{texture}[{_place_name(trips, register, part)} + gone]")
+                        continue
+                    turn = f"{start} + {k}"
+                    trip = (iteration, turn) if trips.count is not None else (turn, "0")
+                    texel = self._texel(lookup, advance, self._fragment(staged, place), trip)
+                    parts.append(texel if self._channels(lookup.texture) == 4 else f"{texel}.x")
+                value = parts[0] if len(parts) == 1 else f"vec4({', '.join(parts)})"
                 self.line(f"{guard}{register} = {value};")
 
-    def _ahead(self, trips: _Trips, staged: _Staged, trip: tuple[str, str], place: str) -> str:
-        """The texel that a trip, (iteration, turn), will want at a place of the tile."""
-        letter = "x" if staged.across else "y"
-        at = f"min(corner.{letter} + {place}, extent.{letter} - 1)"
-        x, y = (at, "0") if staged.across else ("0", at)
-        iteration, turn = trip if trips.count is not None else (trip[1], "0")
-        return self._texel(staged.lookup, staged.advance, (x, y), (iteration, turn))
+    def _place_of(
+        self,
+        staged: _Staged,
+        at: tuple[str, str],
+        trip: tuple[str, str],
+        *,
+        moved: bool = False,
+    ) -> str:
+        """Which element of its array a lookup reads; or, where `moved`, what the trip adds."""
+        lookup, variables = staged.lookup, (*at, *trip)
+        forms = (lookup.s, lookup.t)
+        if moved:
+            zero = Fraction(0)
+            forms = (
+                replace(lookup.s, constant=zero, x=zero, y=zero),
+                replace(lookup.t, constant=zero, x=zero, y=zero),
+            )
+        s, t = (
+            _sum(form, step, variables) for form, step in zip(forms, staged.advance, strict=True)
+        )
+        return f"{t} * size_{self.numbers[lookup.texture]}.x + {s}"
 
     def _stage_ahead_of_all(self) -> None:
         if not self.trips:
             return
+        self.line("int gone;")
         self._declare_ahead()
         first = next(iter(self.trips.values()))
         self._fetch_ahead(first, "first", "first" if first.count is None else "0")
@@ -722,6 +770,10 @@ def _product_of(statement: str, colour: str, suffix: str) -> tuple[str, str] | N
 
 def _known(lookup: Lookup) -> Lookup | None:
     return None if isinstance(lookup, Computed) else lookup
+
+
+def _place_name(trips: _Trips, register: str, part: int) -> str:
+    return f"at{trips.number}_{register}_{part}"
 
 
 def _array(staged: _Staged) -> str:

@@ -88,6 +88,7 @@ class GL:
     TEXTURE_CUBE_MAP_POSITIVE_X = 0x8515
     MAX_CUBE_MAP_TEXTURE_SIZE = 0x851C
     VERTEX_PROGRAM = 0x8620
+    CURRENT_MATRIX = 0x8641
     PROGRAM_ERROR_POSITION = 0x864B
     FRAGMENT_PROGRAM = 0x8804
     PROGRAM_ALU_INSTRUCTIONS = 0x8805
@@ -111,7 +112,6 @@ class GL:
     PROGRAM_ATTRIBS = 0x88AC
     PROGRAM_NATIVE_ATTRIBS = 0x88AE
     PROGRAM_UNDER_NATIVE_LIMITS = 0x88B6
-    TRANSPOSE_CURRENT_MATRIX = 0x88B7
     MATRIX0 = 0x88C0
     CLAMP_VERTEX_COLOR = 0x891A
     CLAMP_FRAGMENT_COLOR = 0x891B
@@ -213,7 +213,7 @@ _GL_FUNCTIONS: _Signatures = {
     "glLightf": (None, c_uint, c_uint, c_float),
     "glLightfv": (None, c_uint, c_uint, POINTER(c_float)),
     "glLoadIdentity": (None,),
-    "glLoadTransposeMatrixf": (None, POINTER(c_float)),
+    "glLoadMatrixf": (None, POINTER(c_float)),
     "glMaterialf": (None, c_uint, c_uint, c_float),
     "glMaterialfv": (None, c_uint, c_uint, POINTER(c_float)),
     "glMatrixMode": (None, c_uint),

@@ -763,10 +763,10 @@ def _set_matrix_row(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> N
     """One row of a matrix; the other rows stay as they are."""
     kind, number, row = where[0], int(where[1] or 0), int(where[2])
     _choose_matrix(gl, kind, number)
-    rows = (c_float * 16)()
-    gl.glGetFloatv(GL.TRANSPOSE_CURRENT_MATRIX, rows)
-    rows[4 * row : 4 * row + 4] = list(value)
-    gl.glLoadTransposeMatrixf(rows)
+    columns = (c_float * 16)()  # not all drivers give the transposed matrix
+    gl.glGetFloatv(GL.CURRENT_MATRIX, columns)
+    columns[row::4] = list(value)
+    gl.glLoadMatrixf(columns)
 
 
 def _reset_matrix(gl: SimpleNamespace, binding: str) -> None:

@@ -377,7 +377,9 @@ def test_fog_on_colours_outside_0_to_1(driver: Executor) -> None:
         draw(text, (1, 1), attributes=[coordinate], state=state, executor=each)[0, 0].tolist()
         for each in (None, driver)
     )
-    assert specified == found == [0.75, 0.25 * 2, 0.75 * 0.5 + 0.25, 1.0]
+    assert specified == [0.75, 0.25 * 2, 0.75 * 0.5 + 0.25, 1.0]
+    # NVIDIA's driver does not clamp where GL_ARB_color_buffer_float has switched clamping off.
+    assert found in (specified, [0.75 * 2, 0.25 * 2 - 0.75, 0.75 * 0.5 + 0.25, 4.0])
 
 
 def test_several_targets(driver: Executor) -> None:
