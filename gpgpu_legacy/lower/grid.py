@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-F32, I8, I32, I64 = ir.FloatType(), ir.IntType(8), ir.IntType(32), ir.IntType(64)
+F32, F16, I8 = ir.FloatType(), ir.HalfType(), ir.IntType(8)
+I32, I64 = ir.IntType(32), ir.IntType(64)
 
 
 class UnsupportedError(Exception):
@@ -92,9 +93,12 @@ class Grid:
         return self.emit.map(lambda b, a, c: b.or_(a, c), self, other)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Grid:
-        made = UFUNCS.get(ufunc.__name__)
+        name = ufunc.__name__
+        made = UFUNCS.get(name)
         if made is None or method != "__call__" or options:
-            raise UnsupportedError(ufunc.__name__)
+            raise UnsupportedError(name)
+        if self.emit.exact and name in APPROXIMATE:
+            raise UnsupportedError(f"{name} to the last bit")
         return made(self.emit, *operands)
 
     def __array_function__(self, function: Any, _: Any, operands: Any, options: Any) -> Grid:
@@ -138,7 +142,7 @@ UFUNCS: dict[str, Callable[..., Grid]] = {
 }
 
 APPROXIMATE = frozenset({"exp2", "log2", "sin", "cos", "power"})
-"""Ufuncs of which two libraries may give neighbouring results."""
+"""Ufuncs of which two libraries may give neighbouring results; an exact run has none of them."""
 
 
 class Emitter:
@@ -146,7 +150,7 @@ class Emitter:
 
     def __init__(self, module: ir.Module, builder: ir.IRBuilder, tile: Tile, *, exact: bool):
         self.module, self.builder, self.tile = module, builder, tile
-        self.flags = () if exact else ("contract",)
+        self.exact, self.flags = exact, () if exact else ("contract",)
 
     # Making values
 
@@ -211,8 +215,8 @@ class Emitter:
         return self.map(lambda builder, c, x, y: builder.select(c, x, y), condition, a, b)
 
     def saturated(self, value: Grid) -> Grid:
-        """Clamped to [0, 1]; NaN becomes 0, as on the reference machine."""
-        low = self.select(value >= 0.0, value, 0.0)
+        """Clamped to [0, 1]; NaN and -0 become 0, as on the reference machine."""
+        low = self.select(value > 0.0, value, 0.0)
         return self.select(low <= 1.0, low, 1.0)
 
     def exactly(self, name: str, a: Any, b: Any) -> Grid:

@@ -35,6 +35,7 @@ from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.lower.affine import Linear
 from gpgpu_legacy.lower.chains import Computed, Draw, Lookup, Loop, Move, Own, Placed
 from gpgpu_legacy.lower.grid import (
+    F16,
     F32,
     I8,
     I32,
@@ -54,12 +55,15 @@ from gpgpu_legacy.lower.roll import Advance, Segment, Step, segments
 from gpgpu_legacy.lower.tiles import along, rows_and_strips
 from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.plan import (
+    Affine,
     Blend,
+    Corners,
     Filter,
     Texture,
     TextureKind,
     Wrap,
     is_planar,
+    written_by,
 )
 
 # The words of the argument array, before those of the textures.
@@ -67,20 +71,29 @@ X_FIRST, X_LAST, Y_FIRST, Y_LAST, FIRST, LAST, COUNT, TABLE, STAGED, HEADER_WORD
 MOST_PLANES = 4
 TEXTURE_WORDS = MOST_PLANES + 4  # its planes; then row length, width, height and depth in texels
 
+ROOM = 64
+"""How many texels are read and written past the end of a row, at most: no tile is wider. A row of
+a plane is so much longer than the texture is wide, and rounded up to a multiple of it."""
+
 UNROLLED = 32  # about how many steps a loop over turns has in it
 LEAST_ROWS_TO_STAGE = 16
 
 _MISSING = (0.0, 0.0, 0.0, 1.0)
-_ELEMENTS = {(Numeric.FLOAT, 32): F32, (Numeric.UNORM, 8): I8}
+_ELEMENTS = {(Numeric.FLOAT, 32): F32, (Numeric.FLOAT, 16): F16, (Numeric.UNORM, 8): I8}
+_ALIGNMENTS = {F32: 4, F16: 2, I8: 1}
 _LARGEST_LEVEL = 255.0
 
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """What of the processor the code's shape depends on: floats in a vector, and vectors."""
+    """What of the processor the code's shape depends on: floats in a vector, and vectors.
+
+    halves: whether it has instructions that convert float16.
+    """
 
     lanes: int
     registers: int
+    halves: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +149,15 @@ def _check(draw: Draw) -> None:
             raise UnsupportedError("filtering")
 
 
-def _is_flat(corners: Any) -> bool:
-    numbers = [n for corner in corners for n in corner]
-    return any(not isinstance(n, float | int) for n in numbers) or is_planar(corners)
+def _is_flat(corners: Corners) -> bool:
+    """Whether corner values lie in a plane, in every iteration where they change."""
+    if not any(isinstance(n, Affine) for corner in corners for n in corner):
+        return is_planar(corners)
+    for four in zip(*corners, strict=True):
+        a, b, c, d = ((n.base, n.step) if isinstance(n, Affine) else (n, 0.0) for n in four)
+        if any(p + r - q - s for p, q, r, s in zip(a, b, c, d, strict=True)):
+            return False
+    return True
 
 
 # Modules and functions -----------------------------------------------------------------------
@@ -164,12 +183,18 @@ class _Module:
         self.draws = [member for member in loop.body if isinstance(member, Draw)]
         self.programs = [segments(draw, _live(draw)) for draw in self.draws]
         self.origins = {name: (x, y) for name, x, y in loop.origins}
+        self.written = {name for each in loop.passes for name in written_by(each)}
+        self.followed = {
+            name
+            for name, (x, _) in self.origins.items()
+            if x + loop.width < textures[name].extent.width
+        }
         looked_up = [texture_of(lookup) for draw in self.draws for lookup in draw.lookups]
         names = dict.fromkeys([*self.origins, *looked_up])
         self.textures = {name: textures[name] for name in names}
         self.formats = {name: texture.format for name, texture in self.textures.items()}
-        for texel_format in self.formats.values():
-            element_of(texel_format)
+        for texture in self.textures.values():
+            _check_texture(texture, processor)
         self.staged = _Staging()
         if loop.height >= LEAST_ROWS_TO_STAGE:
             for program in self.programs:
@@ -280,10 +305,15 @@ def texture_of(lookup: Lookup) -> str:
 
 def element_of(texel_format: Format) -> Any:
     """What a texture's planes consist of."""
-    element = _ELEMENTS.get((texel_format.numeric, texel_format.bits_per_channel))
-    if element is None:
-        raise UnsupportedError(texel_format.name)
-    return element
+    return _ELEMENTS[texel_format.numeric, texel_format.bits_per_channel]
+
+
+def _check_texture(texture: Texture, processor: Processor) -> None:
+    """Refuse what the processor cannot load, and what 32-bit texel numbers do not reach."""
+    if element_of(texture.format) == F16 and not processor.halves:
+        raise UnsupportedError(texture.format.name)
+    if texture.extent.rows * (texture.extent.width + 2 * ROOM) >= 1 << 31:
+        raise UnsupportedError("2³¹ texels")
 
 
 class _Words:
@@ -359,8 +389,10 @@ class _TilePrinter:
             else:
                 _DrawPrinter(self, member, registers).print()
         loop.end(self.last, [registers[register] for register in carried])
+        self.known = {}
         for register, value in registers.items():
-            self._put_own(register, value)
+            if register[0] in self.module.written:
+                self._put_own(register, value)
         self.builder.ret_void()
 
     def _carried(self) -> list[Register]:
@@ -394,28 +426,35 @@ class _TilePrinter:
     def _own(self, register: Register) -> Grid:
         """A register as memory has it."""
         kind = self.memory[register[0]].element
-        vector, align = self.emit.vector_of(kind), 1 if kind is I8 else 4
+        vector = self.emit.vector_of(kind)
 
         def cell(row: int, strip: int) -> Any:
             place = self._own_place(register, row, strip)
-            return self._float(load(self.builder, place, vector, align))
+            return self._float(load(self.builder, place, vector, _ALIGNMENTS[kind]))
 
         return self.emit.make(True, True, cell)
 
     def _put_own(self, register: Register, value: Grid) -> None:
-        kind = self.memory[register[0]].element
+        """A register to memory. Where texels follow the rectangle in its rows, they are kept."""
+        name, _ = register
+        kind = self.memory[name].element
         for row in range(self.tile.rows):
             for strip in range(self.tile.strips):
-                cell, place = (
-                    value.at(row, strip, vector=True),
-                    self._own_place(register, row, strip),
-                )
-                if kind is I8:
-                    store(
-                        self.builder, self.builder.fptoui(cell, self.emit.vector_of(I8)), place, 1
-                    )
-                else:
-                    store(self.builder, cell, place, 4)
+                stored = self._stored(value.at(row, strip, vector=True), kind)
+                place, align = self._own_place(register, row, strip), _ALIGNMENTS[kind]
+                if name in self.module.followed:
+                    before = load(self.builder, place, stored.type, align)
+                    stored = self.builder.select(self._in_rectangle(strip), stored, before)
+                store(self.builder, stored, place, align)
+
+    def _in_rectangle(self, strip: int) -> Any:
+        """For each lane, whether the rectangle is so wide."""
+        if ("lanes", strip) not in self.known:
+            b, lanes = self.builder, self.tile.lanes
+            left = b.sub(integer(self.module.loop.width), b.add(self.x, integer(strip * lanes)))
+            numbers = ir.Constant(self.emit.vector_of(I64), list(range(lanes)))
+            self.known["lanes", strip] = b.icmp_signed("<", numbers, self.emit.splat(left))
+        return self.known["lanes", strip]
 
     def _own_place(self, register: Register, row: int, strip: int) -> Any:
         b, (name, channel) = self.builder, register
@@ -460,7 +499,7 @@ class _TilePrinter:
                 return self._float(b.load(place(row, 0)))
             if contiguous:
                 vector = self.emit.vector_of(memory.element)
-                align = 1 if memory.element is I8 else 4
+                align = _ALIGNMENTS[memory.element]
                 return self._float(load(b, place(row, strip * lanes), vector, align))
             return self._gathered([place(row, strip * lanes + i) for i in range(lanes)])
 
@@ -497,10 +536,23 @@ class _TilePrinter:
 
     def _float(self, value: Any) -> Any:
         """A stored number as a float: a level stays a level."""
-        is_vector = isinstance(value.type, ir.VectorType)
-        if (value.type.element if is_vector else value.type) == F32:
+        element, kind = _element(value.type), _like(value.type, F32)
+        if element == F32:
             return value
-        return self.builder.uitofp(value, self.emit.vector_of(F32) if is_vector else F32)
+        convert = self.builder.uitofp if element == I8 else self.builder.fpext
+        return convert(value, kind)
+
+    def _stored(self, value: Any, element: Any) -> Any:
+        """A float as a texture of such elements stores it; where it is one, it is kept exactly."""
+        kind = _like(value.type, element)
+        if element == F32:
+            return value
+        convert = self.builder.fptoui if element == I8 else self.builder.fptrunc
+        return convert(value, kind)
+
+    def halved(self, value: Grid) -> Grid:
+        """Rounded to the nearest number of float16."""
+        return self.emit.map(lambda _, v: self._float(self._stored(v, F16)), value)
 
     def decoded(self, texture: str, stored: Grid) -> Grid:
         """What a lookup finds where the texture stores this."""
@@ -629,6 +681,11 @@ class _TilePrinter:
 _AXES = {TextureKind.RECT: 2, TextureKind.T1D: 1, TextureKind.T2D: 2, TextureKind.T3D: 3}
 
 
+def _element(kind: Any) -> Any:
+    """The type of one lane."""
+    return kind.element if isinstance(kind, ir.VectorType) else kind
+
+
 def _like(kind: Any, element: Any) -> Any:
     """The type of as many elements."""
     return ir.VectorType(element, kind.count) if isinstance(kind, ir.VectorType) else element
@@ -639,6 +696,9 @@ def _like(kind: Any, element: Any) -> Any:
 _Place = tuple[str | ResultRegister, int]
 """A component of a temporary or a result."""
 
+_KILLED: _Place = ("", 0)
+"""Where a program keeps whether its fragment is dead: 1, else 0."""
+
 
 class _DrawPrinter:
     """One fragment program of a Loop's body, on a tile."""
@@ -647,7 +707,6 @@ class _DrawPrinter:
         self.tile, self.draw, self.registers, self.emit = tile, draw, registers, tile.emit
         self.number = tile.module.draws.index(draw)
         self.values: dict[_Place, Grid] = {}
-        self.killed: Grid | None = None
 
     def print(self) -> None:
         for segment in self.tile.module.programs[self.number]:
@@ -684,7 +743,7 @@ class _DrawPrinter:
         row, srcs = OPCODES[instruction.mnemonic], instruction.srcs
         if instruction.dst is None:
             condition = row.evaluate(*(self._vector(src) for src in srcs))
-            self.killed = condition if self.killed is None else self.killed | condition
+            self.values[_KILLED] = self.emit.select(condition, 1.0, self._value(_KILLED))
             return
         match row.form:
             case Form.COMPONENTWISE:
@@ -775,15 +834,26 @@ class _DrawPrinter:
             color = ResultRegister(ResultKind.COLOR, number if separate else 0)
             for channel in range(texel_format.channels):
                 value, register = self._value((color, channel)), (target, channel)
-                if texel_format.numeric is Numeric.UNORM:
-                    value = self._level(value)
+                value = self._encoded(value, texel_format)
                 if each.blend is Blend.ADD:
-                    value = value + self.registers[register]
-                    if texel_format.numeric is Numeric.UNORM:
-                        value = self.emit.select(value < _LARGEST_LEVEL, value, _LARGEST_LEVEL)
-                if self.killed is not None:
-                    value = self.emit.select(self.killed, self.registers[register], value)
+                    value = self._sum(value, self.registers[register], texel_format)
+                if _KILLED in self.values:
+                    dead = self.values[_KILLED] > 0.0
+                    value = self.emit.select(dead, self.registers[register], value)
                 self.registers[register] = self.emit.everywhere(value)
+
+    def _encoded(self, value: Grid, texel_format: Format) -> Grid:
+        """What the target stores of a colour, as a float; a level of 8 bits from 0 to 255."""
+        if texel_format.numeric is Numeric.UNORM:
+            return self._level(value)
+        return self.tile.halved(value) if element_of(texel_format) == F16 else value
+
+    def _sum(self, value: Grid, before: Grid, texel_format: Format) -> Grid:
+        """Encoded numbers added, encoded; levels saturate."""
+        total = value + before
+        if texel_format.numeric is Numeric.UNORM:
+            return self.emit.select(total < _LARGEST_LEVEL, total, _LARGEST_LEVEL)
+        return self._encoded(total, texel_format)
 
     def _level(self, value: Grid) -> Grid:
         """The level, from 0 to 255, that 8 bits store of a colour."""
@@ -800,9 +870,11 @@ def _carried(segment: Segment) -> list[_Place]:
     """What a turn reads of what the turn before it wrote."""
     places: list[tuple[set[_Place], set[_Place]]] = []
     for step in segment.steps:
-        dst = step.instruction.dst
-        written = set() if dst is None else {(_name(dst.register), c) for c in step.components}
-        places.append((set(step.reads), written))
+        dst, read = step.instruction.dst, set[_Place](step.reads)
+        if dst is None:
+            places.append((read | {_KILLED}, {_KILLED}))
+        else:
+            places.append((read, {(_name(dst.register), c) for c in step.components}))
     ever = set().union(*(written for _, written in places))
     already, found = set[_Place](), dict[_Place, None]()
     for read, written in places:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,20 +24,37 @@ from gpgpu_legacy.plan.plan import (
     Plan,
 )
 
+if TYPE_CHECKING:
+    from gpgpu_legacy.lower.workgroups import GroupShape
+
 F32 = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
+class Tuning:
+    """The shape that lowered code is to have; None leaves it to the executor's own rule.
+
+    group: of a work group, where gl-compute prints fragment programs. tile: rows and vectors
+    across of jit's tiles of fragments.
+    """
+
+    group: GroupShape | None = None
+    tile: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
-    """How the arithmetic of a run is done.
+    """How a run is done.
 
     exact: multiply and add are rounded apart and nothing is reordered, as the numpy executor
     always does; otherwise a device may contract a multiply-add.
     arithmetic: to which numbers fragment programs round; kernels are float32 throughout.
+    tuning: a shape for the code, which changes times and no result; an executor may pass it over.
     """
 
     exact: bool = False
     arithmetic: Arithmetic = FP32
+    tuning: Tuning | None = None
 
 
 def require_arithmetic(executor: str, machine: Machine, able: Iterable[str] = (FP32.name,)) -> None:

@@ -112,6 +112,7 @@ class _Session:
         self.ctx, self.plan, self.machine, self.device = ctx, plan, machine, device
         self.textures = {texture.name: texture for texture in plan.textures}
         self.buffers: dict[str, Any] = {}
+        self._staging: Any = None
         fused = machine.arithmetic.name == "fp32"
         self.steps = list(loops(plan, apart=apart or not fused))
         self.printed: dict[int, Printed] = {}
@@ -131,8 +132,9 @@ class _Session:
         )
 
     def release(self) -> None:
-        for buffer in self.buffers.values():
-            buffer.release()
+        for buffer in (*self.buffers.values(), self._staging):
+            if buffer is not None:
+                buffer.release()
 
     def run(self, operands: Mapping[str, F32], observer: Observer | None) -> Result:
         for name, texture in self.textures.items():
@@ -165,14 +167,31 @@ class _Session:
                 storage.write(channel, slices(each.rect), texels[..., channel])
         for name, storage in filled.items():
             channels = [storage.decoded(c) for c in range(len(storage.planes))]
-            self.buffers[name].write(np.ascontiguousarray(np.stack(channels, axis=-1)))
+            texels = np.ascontiguousarray(np.stack(channels, axis=-1))
+            staging = self.staging(texels.nbytes)
+            staging.write(texels)
+            self.ctx.copy_buffer(self.buffers[name], staging, texels.nbytes)
+
+    def staging(self, size: int) -> Any:
+        """The buffer through which everything goes to the device and back.
+
+        A driver places a buffer by how the host uses it; this one the host uses, and no shader.
+        """
+        if self._staging is None or self._staging.size < size:
+            if self._staging is not None:
+                self._staging.release()
+            self._staging = self.ctx.buffer(reserve=size, dynamic=True)
+        return self._staging
 
     def read(self, name: str) -> F32:
         """A whole texture: (rows, W, channels) float32."""
         gl.make_current(self.ctx)
         self.ctx.memory_barrier()
         extent, channels = self.textures[name].extent, self.textures[name].format.channels
-        stored = np.frombuffer(self.buffers[name].read(), np.float32)
+        buffer = self.buffers[name]
+        staging = self.staging(buffer.size)
+        self.ctx.copy_buffer(staging, buffer, buffer.size)
+        stored = np.frombuffer(staging.read(buffer.size), np.float32)
         return stored.reshape(extent.rows, extent.width, channels)
 
     def clear(self, each: ClearPass) -> None:

@@ -18,7 +18,14 @@ from gpgpu_legacy.lower.jit import DTYPES, compile_kernel
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan
 from gpgpu_legacy.runtime.devices import processor_name, thread_count
-from gpgpu_legacy.runtime.executor import ALL_PASSES, F32, Machine, Observer, Result
+from gpgpu_legacy.runtime.executor import (
+    ALL_PASSES,
+    F32,
+    Machine,
+    Observer,
+    Result,
+    require_arithmetic,
+)
 from gpgpu_legacy.runtime.host import Textures, copied_or_cleared, run_on_host
 
 _CHUNKS = 8  # a thread, so that a thread that is late leaves work to the others
@@ -52,6 +59,7 @@ class JitExecutor:
         observer: Observer | None = None,
     ) -> Result:
         """Carry out a plan; see Executor. Raises PlanError for a kernel that is not compiled."""
+        require_arithmetic(self.name, machine)
         for _, each in plan.weighted_passes():
             if isinstance(each, ComputePass):
                 compile_kernel(each.kernel)
@@ -114,7 +122,7 @@ class _Session:
         if ready is not None:
             from gpgpu_legacy.runtime.native import run_loop
 
-            run_loop(ready, loop, textures, iterations, self.pool)
+            run_loop(ready, textures, iterations, self.pool)
             return
         for iteration in range(*iterations):
             for each in loop.passes:

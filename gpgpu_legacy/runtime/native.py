@@ -6,11 +6,11 @@ import ctypes
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from threading import Lock
 from typing import Any
 
 import llvmlite
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.ir import AttributeKind, Parameter, ParameterSpace, Vec4
+from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.lower.chains import Draw, Loop
 from gpgpu_legacy.lower.native import (
     COUNT,
@@ -27,6 +28,7 @@ from gpgpu_legacy.lower.native import (
     HEADER_WORDS,
     LAST,
     MOST_PLANES,
+    ROOM,
     STAGED,
     TABLE,
     TEXTURE_WORDS,
@@ -50,9 +52,9 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.runtime.devices import thread_count
 
-_ROOM = 64  # texels past a row's end that a tile may run over; no tile is wider
 _STAGED_BYTES = 384 << 10  # of one strip: they stay in a core's second-level cache
 _PIECES = 4  # a thread, so that a thread that is late leaves work to the others
+_DIGEST_BYTES = sha256().digest_size
 _NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)
 
 
@@ -63,22 +65,30 @@ def roomy(texture: Texture) -> Storage:
         return storage  # kernels run over no end
     for number, texels in enumerate(storage.planes):
         rows, width = texels.shape
-        room = np.zeros((rows + 1, -(-width // _ROOM) * _ROOM + _ROOM), texels.dtype)
-        room[:rows, :width] = texels
-        storage.planes[number] = room[:rows, :width]
+        room = np.zeros((rows, -(-width // ROOM) * ROOM + ROOM), texels.dtype)
+        room[:, :width] = texels
+        storage.planes[number] = room[:, :width]
     return storage
 
 
 # Compiling -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
 class Compiled:
-    """A Loop's code, ready to be called."""
+    """A Loop's code, ready to be called, and the numbers that it reads."""
 
-    code: Code
-    stage: Any
-    run: Any
+    def __init__(self, loop: Loop, code: Code, stage: Any, run: Any) -> None:
+        """stage, run: the functions of the code's module."""
+        self.loop, self.code, self.stage, self.run = loop, code, stage, run
+
+    @cached_property
+    def table(self) -> NDArray[np.float32]:
+        """What the code's table holds, for all iterations."""
+        return _table(self.code.table, self.loop)
+
+
+_Functions = tuple[Any, Any]
+"""`stage` and `run` of a module, to be called with the address of its arguments."""
 
 
 class _Host:
@@ -91,24 +101,37 @@ class _Host:
         self.cpu, self.features = llvm.get_host_cpu_name(), features.flatten()
         wide = bool(features.get("avx512f"))
         lanes = 16 if wide else 8 if features.get("avx") else 4
-        self.processor = Processor(lanes, 16 if features.get("sse2") and not wide else 32)
+        is_x86 = bool(features.get("sse2"))
+        halves = bool(features.get("f16c")) or not is_x86
+        self.processor = Processor(lanes, 16 if is_x86 and not wide else 32, halves)
+        self._loaded: dict[str, _Functions] = {}
         self._engines: list[Any] = []
+        self._lock = Lock()
 
-    def compile(self, code: Code) -> Compiled:
+    def functions(self, text: str) -> _Functions:
+        """The functions `stage` and `run` of a module, compiled once a process."""
+        version = f"{llvmlite.__version__} {self.cpu} {self.features}"
+        name = sha256(f"{version}\n{text}".encode()).hexdigest()[:32]
+        with self._lock:
+            if name not in self._loaded:
+                self._loaded[name] = self._load(name, text)
+            return self._loaded[name]
+
+    def _load(self, name: str, text: str) -> _Functions:
         target = llvm.Target.from_default_triple().create_target_machine(
             cpu=self.cpu, features=self.features, opt=3
         )
-        version = f"{llvmlite.__version__} {self.cpu} {self.features}"
-        name = sha256(f"{version}\n{code.text}".encode()).hexdigest()[:32]
-        machine_code = _kept(name) or target.emit_object(llvm.parse_assembly(code.text))
-        _keep(name, machine_code)
+        machine_code = _kept(name)
+        if machine_code is None:
+            machine_code = target.emit_object(llvm.parse_assembly(text))
+            _keep(name, machine_code)
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
         engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
         engine.finalize_object()
         self._engines.append(engine)
         function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-        stage, run = (function(engine.get_function_address(name)) for name in ("stage", "run"))
-        return Compiled(code, stage, run)
+        stage, run = (function(engine.get_function_address(n)) for n in ("stage", "run"))
+        return stage, run
 
 
 @cache
@@ -116,35 +139,42 @@ def _host() -> _Host:
     return _Host()
 
 
-def _folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpgpu-legacy"
+def _file(name: str) -> Path:
+    """Raises RuntimeError where the user has no home."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return folder / "gpgpu-legacy" / f"{name}.o"
 
 
 def _kept(name: str) -> bytes | None:
+    """Code that an earlier process wrote; none where its digest in front of it is not its own.
+
+    LLVM ends the process at an object file that is damaged, so it gets none.
+    """
     try:
-        return (_folder() / f"{name}.o").read_bytes() or None
-    except OSError:
+        kept = _file(name).read_bytes()
+    except (OSError, RuntimeError):
         return None
+    digest, machine_code = kept[:_DIGEST_BYTES], kept[_DIGEST_BYTES:]
+    return machine_code if digest == sha256(machine_code).digest() else None
 
 
 def _keep(name: str, machine_code: bytes) -> None:
     """Write code to the user's cache folder, for later processes, where there is one."""
-    path = _folder() / f"{name}.o"
     try:
-        if path.is_file():
-            return
+        path = _file(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(machine_code)
+            file.write(sha256(machine_code).digest() + machine_code)
         Path(file.name).replace(path)
-    except OSError:
+    except (OSError, RuntimeError):
         return
 
 
 def compile_loop(loop: Loop, textures: Mapping[str, Texture], *, exact: bool) -> Compiled:
     """The Loop's native code. Raises UnsupportedError (lower/grid.py)."""
     host = _host()
-    return host.compile(print_loop(loop, textures, host.processor, exact=exact))
+    code = print_loop(loop, textures, host.processor, exact=exact)
+    return Compiled(loop, code, *host.functions(code.text))
 
 
 # Running -------------------------------------------------------------------------------------
@@ -155,7 +185,6 @@ _Piece = tuple[int, int]
 
 def run_loop(
     ready: Compiled,
-    loop: Loop,
     textures: Mapping[str, Storage],
     iterations: _Piece,
     pool: ThreadPoolExecutor,
@@ -164,9 +193,8 @@ def run_loop(
 
     textures: made by `roomy`.
     """
-    table = _table(ready.code.table, loop)
-    words = _words(ready.code, loop, textures, table)
-    tile, everywhere = ready.code.tile, (0, loop.width)
+    loop, tile = ready.loop, ready.code.tile
+    words, everywhere = _words(ready, textures), (0, loop.width)
     pieces = thread_count() * _PIECES
     if ready.code.staged:
         strips = _pieces(loop.width, loop.width, tile.width)
@@ -211,10 +239,9 @@ def _pieces(length: int, most: int, multiple: int) -> list[_Piece]:
     return [(start, min(start + piece, length)) for start in range(0, length, piece)]
 
 
-def _words(
-    code: Code, loop: Loop, textures: Mapping[str, Storage], table: NDArray[np.float32]
-) -> NDArray[np.int64]:
+def _words(ready: Compiled, textures: Mapping[str, Storage]) -> NDArray[np.int64]:
     """The argument array (lower/native.py), but for what differs from piece to piece."""
+    code, loop, table = ready.code, ready.loop, ready.table
     words = np.zeros(HEADER_WORDS + len(code.textures) * TEXTURE_WORDS, np.int64)
     words[TABLE], words[COUNT] = table.ctypes.data, loop.count
     for number, name in enumerate(code.textures):
@@ -260,6 +287,8 @@ def _number(each: FragmentPass, scalar: Scalar) -> float:
 
 
 def _parameter(each: FragmentPass, parameter: Parameter) -> Vec4:
+    if parameter.space is ParameterSpace.STATE:
+        return state_vector(parameter.binding, {v.binding: v.value for v in each.state})
     values = each.locals if parameter.space is ParameterSpace.LOCAL else each.env
     given = {p.index: p.value for p in values}
     return constant_vector(given.get(parameter.index, _NO_PARAMETER))
