@@ -15,6 +15,7 @@ from gpgpu_legacy.asm.diagnostics import FaultError, nearest, shortened
 from gpgpu_legacy.asm.limits import Limits
 from gpgpu_legacy.asm.syntax import PathElement
 from gpgpu_legacy.isa.ir import (
+    DRAW_BUFFERS,
     Attribute,
     AttributeKind,
     Parameter,
@@ -120,8 +121,6 @@ def _unknown(
 
 
 # Results -----------------------------------------------------------------------------------------
-
-DRAW_BUFFERS = ("ARB_draw_buffers", "ATI_draw_buffers")
 
 
 def result(

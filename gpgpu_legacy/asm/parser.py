@@ -53,6 +53,7 @@ from gpgpu_legacy.asm.syntax import (
 )
 from gpgpu_legacy.asm.validate import check_limits
 from gpgpu_legacy.isa.ir import (
+    DRAW_BUFFERS,
     IDENTITY,
     Attribute,
     AttributeDeclaration,
@@ -81,7 +82,7 @@ _Symbol = Temporary | Attribute | ResultRegister | ParameterDeclaration
 _PRECISIONS = ("ARB_precision_hint_fastest", "ARB_precision_hint_nicest")
 _FOGS = tuple(mode.value for mode in Fog)
 _EXCLUSIVE = ((_FOGS, "3.11.4.5.1"), (_PRECISIONS, "3.11.4.5.2"))
-OPTIONS = (*_FOGS, *_PRECISIONS, *bindings.DRAW_BUFFERS)
+OPTIONS = (*_FOGS, *_PRECISIONS, *DRAW_BUFFERS)
 """The options that are supported. ATI_draw_buffers is ARB_draw_buffers by its earlier name."""
 
 ARRAYS = "3.11.4.2"

@@ -53,7 +53,6 @@ from gpgpu_legacy.plan.plan import (
 BAND_FRAGMENTS = 1 << 16  # float32 planes of 256 KiB: a few of them fit a level-2 cache
 
 _FOG_COORDINATE = Attribute(AttributeKind.FOGCOORD)
-_DRAW_BUFFERS = "ARB_draw_buffers"
 _NOTHING = (0.0, 0.0, 0.0, 0.0)
 
 
@@ -91,7 +90,7 @@ def _run_band(
         slice(rect.y + start, rect.y + start + height),
         slice(rect.x, rect.x + rect.width),
     )
-    separate = _DRAW_BUFFERS in each.program.options
+    separate = each.program.has_separate_colors
     for number, name in enumerate(each.targets):
         target = textures[name]
         color = machine.color(number if separate else 0)

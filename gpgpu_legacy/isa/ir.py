@@ -180,6 +180,10 @@ class AttributeDeclaration:
     attribute: Attribute
 
 
+DRAW_BUFFERS = ("ARB_draw_buffers", "ATI_draw_buffers")
+"""The options that let a program write several colours: one extension under two names."""
+
+
 class Fog(Enum):
     """The fog application options (spec, section 3.11.4.5.1), by their names in the text."""
 
@@ -203,6 +207,11 @@ class Program:
     name: str = field(default="", compare=False)
     options: tuple[str, ...] = ()
     attributes: tuple[AttributeDeclaration, ...] = ()
+
+    @property
+    def has_separate_colors(self) -> bool:
+        """Whether result.color[n] goes to target n; else result.color goes to all targets."""
+        return any(option in self.options for option in DRAW_BUFFERS)
 
     @cached_property
     def fog(self) -> Fog | None:

@@ -334,7 +334,7 @@ class Pieces:
     @property
     def _separate(self) -> bool:
         """Whether each target has a colour of its own; else all of them have the first."""
-        return "ARB_draw_buffers" in self.program.options
+        return self.program.has_separate_colors
 
     def _fog_factor(self) -> list[str]:
         if self.program.fog is None:

@@ -828,7 +828,7 @@ class _DrawPrinter:
     def _write(self) -> None:
         """The colours to the targets' registers: encoded, blended, unless the fragment died."""
         each = self.draw.each
-        separate = "ARB_draw_buffers" in each.program.options
+        separate = each.program.has_separate_colors
         for number, target in enumerate(each.targets):
             texel_format = self.tile.module.formats[target]
             color = ResultRegister(ResultKind.COLOR, number if separate else 0)

@@ -738,7 +738,7 @@ class _Printer:
 
     def _write(self, draw: Draw) -> None:
         each = draw.each
-        separate = "ARB_draw_buffers" in each.program.options
+        separate = each.program.has_separate_colors
         for number, target in enumerate(each.targets):
             texel_format = self.textures[target].format
             own = f"own{self.numbers[target]}"
