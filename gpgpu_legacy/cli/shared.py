@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="gpgpu-legacy",
-    help="A historical GPGPU shader emulator: matrix products as GPUs did them from 2001 on.",
+    help="A historical GPGPU shader emulator: fragment programs and matrix products, from 2001 on.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -1,13 +1,22 @@
-"""The README's tables are the ones that the package regenerates."""
+"""The README's tables are the ones that the package regenerates, and its commands exist."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 
+import pytest
+import typer
+
+from gpgpu_legacy.asm.parser import assemble
+from gpgpu_legacy.cli import app
+from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.report.render import as_markdown, grids
 from gpgpu_legacy.report.tables import regenerate
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
 BEGIN = "<!-- tables: pytest --update-golden writes what stands here -->\n"
 END = "<!-- /tables -->"
 
@@ -21,3 +30,51 @@ def test_tables_in_the_readme_are_the_regenerated_ones(update_golden: bool) -> N
         README.write_text(before + BEGIN + regenerated + END + after, encoding="utf-8")
         return
     assert printed == regenerated
+
+
+def commands(text: str) -> list[str]:
+    """What follows `gpgpu-legacy` on lines of code and between backticks."""
+    joined = re.sub(r"\\\n\s*", "", text)
+    lines = re.findall(r"^gpgpu-legacy ([^:\n][^\n]*)", joined, flags=re.MULTILINE)
+    return lines + re.findall(r"`gpgpu-legacy ([^`]+)`", joined)
+
+
+def test_commands_are_found() -> None:
+    found = commands(
+        "gpgpu-legacy run a \\\n    --size 4   # c\ngpgpu-legacy: no\n`gpgpu-legacy b`"
+    )
+    assert found == ["run a --size 4   # c", "b"]
+
+
+@pytest.mark.parametrize("command", commands(README.read_text(encoding="utf-8")))
+def test_every_command_in_the_readme_is_one(command: str) -> None:
+    """It is read as the command line reads it, and not carried out."""
+    name, *arguments = shlex.split(command, comments=True)
+    known = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert name in known
+    if arguments:
+        known[name].make_context(name, arguments)
+
+
+def test_the_messages_in_the_readme_are_those_of_the_assembler() -> None:
+    text = (ROOT / "shaders/examples/blur.fp").read_text(encoding="utf-8")
+    slips = {
+        "SUB left, place, step": "SUB left, place, stpe",
+        "TEX middle, place, texture[0], RECT": "TEX middle, place, texture[0], 2d",
+        "result.color": "result.colour",
+    }
+    for right, wrong in slips.items():
+        assert text.count(right) == 1
+        text = text.replace(right, wrong)
+    with pytest.raises(AssemblyError) as refused:
+        assemble(text, "blur.fp")
+    assert f"```\n{refused.value}\n```" in README.read_text(encoding="utf-8")
+
+
+def test_what_the_readme_points_to_is_there() -> None:
+    text = README.read_text(encoding="utf-8")
+    local = [place for place in re.findall(r"\]\(([^)#]+)\)", text) if ":" not in place]
+    named = re.findall(r"(?:shaders|figures)/[\w./-]*\w", text)
+    rooms = [f"gpgpu_legacy/{place}" for place in re.findall(r"`(lower/\w+\.py)`", text)]
+    assert {*local, *named, *rooms} > {"figures/multichannel.png", "shaders/examples/phong.fp"}
+    assert [place for place in {*local, *named, *rooms} if not (ROOT / place).exists()] == []
