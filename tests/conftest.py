@@ -15,6 +15,9 @@ settings.register_profile(
 )
 settings.load_profile("steady")
 
+# What `gpgpu-legacy tune` has found on somebody's machine is nothing to the tests.
+os.environ["GPGPU_LEGACY_TUNING"] = "off"
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(

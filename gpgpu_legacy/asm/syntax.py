@@ -297,6 +297,10 @@ def found(token: Token) -> str:
 def _unexpected(read: list[Token], accepts: set[str]) -> FaultError:
     """The fault of the last token read, where one of those in `accepts` was expected."""
     head, token = read[0], read[-1]
+    comma = _comma_too_many(read)
+    if comma is not None:
+        problem = f"unexpected ',' after the last operand of {head}"
+        return FaultError(problem, f"as in {form(head)}", GRAMMAR_SECTION, comma)
     expected = f"expected {_listed(accepts)}, as in {form(head)}"
     problem = f"unexpected {found(token)}"
     if token.type == "CHARACTER":
@@ -314,6 +318,20 @@ def _unexpected(read: list[Token], accepts: set[str]) -> FaultError:
     elif token.type in _OPERAND | {"SIGN"} and "_COMMA" in accepts:
         expected = f"expected ',' before it, as in {form(head)}"
     return FaultError(problem, expected, GRAMMAR_SECTION, token)
+
+
+def _comma_too_many(read: list[Token]) -> Token | None:
+    """The comma before the last token read that follows an opcode's last operand, if any does."""
+    if read[0].type != "OPCODE":
+        return None
+    shape = OPCODES[read[0].removesuffix("_SAT")].shape.value
+    count = len(shape) + 3 * shape.count(Operand.EXTENDED_SWIZZLE)
+    commas, depth = [], 0
+    for token in read[:-1]:
+        depth += (token.type == "LBRACE") - (token.type == "_RBRACE")
+        if token.type == "_COMMA" and depth == 0:
+            commas.append(token)
+    return commas[count - 1] if len(commas) >= count else None
 
 
 def _is_one_word(number: Token, name: Token) -> bool:

@@ -48,7 +48,7 @@ from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Temporary
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.plan.formats import FORMATS, Format, Numeric
-from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
+from gpgpu_legacy.plan.plan import LARGEST_TEXTURE, Blend, FragmentPass, Plan
 from gpgpu_legacy.runtime.executor import F32
 
 F64 = NDArray[np.float64]
@@ -140,6 +140,8 @@ def cases(
         raise InputError(
             f"the sizes are {', '.join(map(str, sizes)) or 'none'}; each must be at least 1"
         )
+    if max(sizes) > LARGEST_TEXTURE:
+        raise InputError(f"the size is {max(sizes)}; up to {LARGEST_TEXTURE} can be measured")
     numbers = [find_arithmetic(name) for name in arithmetics or ARITHMETICS]
     chosen = [_drawing(name) for name in names] or [m for m in methods() if _draws(m)]
     if texture_format is not None and not any(texture_format in m.formats for m in chosen):

@@ -6,6 +6,7 @@ plan as it would any other.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import index as as_integer
@@ -466,6 +467,7 @@ _COORDINATES = {
     TextureTarget.T3D: 3,
     TextureTarget.CUBE: 3,
 }
+_TARGET_NAMES = {"RECTANGLE": "RECT", "RECTANGLE_ARB": "RECT", "CUBE_MAP": "CUBE"}
 _MISSING = (0.0, 0.0, 0.0, 1.0)
 
 
@@ -520,10 +522,16 @@ def _texture(unit: int, given: Sequence[Any], looked_up: TextureTarget | None) -
 
 def _target(name: str, given: object) -> TextureTarget:
     try:
-        return TextureTarget(given.upper() if isinstance(given, str) else given)
+        return TextureTarget(_target_word(given) if isinstance(given, str) else given)
     except ValueError:
         known = ", ".join(target.value for target in TextureTarget)
         raise InputError(f"the target of {name} is {given!r}; choose from {known}") from None
+
+
+def _target_word(text: str) -> str:
+    """The word of the language for a target, of which GL's own name may be given."""
+    word = text.strip().upper().removeprefix("GL_").removeprefix("TEXTURE_")
+    return _TARGET_NAMES.get(word, word)
 
 
 def _texels(name: str, given: ArrayLike, target: TextureTarget) -> F32:
@@ -552,10 +560,12 @@ _KEYS = {
     "filter": "filter",
     "min-filter": "filter",
     "mag-filter": "filter",
+    "min": "filter",
+    "mag": "filter",
     "texture-min-filter": "filter",
     "texture-mag-filter": "filter",
     "wrap": "wrap",
-    **{f"{prefix}wrap-{c}": f"wrap-{c}" for prefix in ("", "texture-") for c in "str"},
+    **{f"{prefix}{c}": f"wrap-{c}" for prefix in ("", "wrap-", "texture-wrap-") for c in "str"},
 }
 
 
@@ -574,7 +584,7 @@ def _sampler(name: str, given: Sequence[Any], target: TextureTarget) -> Sampler:
     if len(given) == 1 and isinstance(given[0], Sampler):
         sampler = given[0]
     elif len(given) == 1 and isinstance(given[0], Mapping):
-        sampler = _sampler_from_mapping(name, given[0])
+        sampler = _sampler_from_mapping(name, given[0], _COORDINATES[target])
     else:
         sampler = _sampler_from_names(name, list(_words(name, given)), _COORDINATES[target])
     wraps = {sampler.wrap_s, sampler.wrap_t, sampler.wrap_r}
@@ -594,8 +604,8 @@ def _words(name: str, given: Iterable[Any]) -> Iterable[Filter | Wrap]:
         if isinstance(each, Filter | Wrap):
             yield each
         elif isinstance(each, str):
-            for word in each.replace(",", " ").split():
-                yield _filter_or_wrap(name, word, {**_FILTERS, **_WRAPS})
+            for word in re.findall(r"[^\s,;|/+]+", each):
+                yield _filter_or_wrap(name, word)
         elif isinstance(each, tuple | list):
             yield from _words(name, each)
         elif each is not None:
@@ -605,10 +615,9 @@ def _words(name: str, given: Iterable[Any]) -> Iterable[Filter | Wrap]:
             )
 
 
-def _filter_or_wrap(name: str, word: object, known: Mapping[str, Filter | Wrap]) -> Filter | Wrap:
-    if isinstance(word, Filter | Wrap) and word in known.values():
-        return word
-    found = known.get(_plain(word)) if isinstance(word, str) else None
+def _filter_or_wrap(name: str, word: str) -> Filter | Wrap:
+    known: dict[str, Filter | Wrap] = {**_FILTERS, **_WRAPS}
+    found = known.get(_plain(word))
     if found is None:
         raise InputError(f"the sampler of {name} has {word!r}; choose from {', '.join(known)}")
     return found
@@ -628,22 +637,30 @@ def _sampler_from_names(name: str, words: list[Filter | Wrap], coordinates: int)
     return Sampler(next(iter(filters), Filter.NEAREST), *wraps)
 
 
-def _sampler_from_mapping(name: str, given: Mapping[Any, Any]) -> Sampler:
-    found: dict[str, Filter | Wrap] = {}
+def _sampler_from_mapping(name: str, given: Mapping[Any, Any], coordinates: int) -> Sampler:
+    found: dict[str, list[Filter | Wrap]] = {}
     for key, value in given.items():
         slot = _KEYS.get(_plain(key)) if isinstance(key, str) else None
         if slot is None:
             raise InputError(f"the sampler of {name} has the key {key!r}; give filter and wrap")
-        word = _filter_or_wrap(name, value, _FILTERS if slot == "filter" else _WRAPS)
-        if found.setdefault(slot, word) is not word:
+        words = list(_words(name, (value,)))
+        known: Mapping[str, Filter | Wrap] = _FILTERS if slot == "filter" else _WRAPS
+        for word in words:
+            if word not in known.values():
+                raise InputError(
+                    f"the {slot} of {name} is {word.value!r}; choose from {', '.join(known)}"
+                )
+        if len(words) > 1 and slot.startswith("wrap-"):
+            raise InputError(f"the sampler of {name} has {len(words)} values as its {slot}")
+        if words and found.setdefault(slot, words) != words:
             raise InputError(
                 f"the sampler of {name} has two {slot}s; give one, there are no mipmaps"
             )
-    every = found.get("wrap", Wrap.CLAMP_TO_EDGE)
-    wraps = [found.get(f"wrap-{coordinate}", every) for coordinate in "str"]
-    return Sampler(
-        cast("Filter", found.get("filter", Filter.NEAREST)), *(cast("Wrap", w) for w in wraps)
+    plain = _sampler_from_names(
+        name, [*found.get("filter", []), *found.get("wrap", [])], coordinates
     )
+    single = {f"wrap_{c}": found[f"wrap-{c}"][0] for c in "str" if f"wrap-{c}" in found}
+    return replace(plain, **cast("dict[str, Any]", single))
 
 
 def _whole(texture: Texture) -> tuple[str, Region, str, Rect, Packing]:

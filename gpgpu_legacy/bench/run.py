@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.bench.tuned import Choice, choose
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
@@ -211,12 +212,18 @@ def run_method(
 ) -> Run:
     """The same as `run`, for a caller who has the options in one piece.
 
+    executor: `auto` is the tuned one where `gpgpu-legacy tune` has found one for this machine, with
+    its block and accumulation where the options leave them open (bench/tuned.py). A run that is
+    observed has the plan that its options say.
     operands: A, B and, where the options say that it is added, C.
     """
     if repeat < 1:
         raise InputError(f"--repeat is {repeat}; it must be at least 1")
     method = find_method(name)
-    chosen = method.options(options)
+    tuned = Choice(options, executor)
+    if observer is None:
+        tuned = choose(method, options, executor, exact=exact, arithmetic=arithmetic)
+    chosen = method.options(tuned.options)
     a, b, *added = checked = check_operands(operands, chosen)
     rows = a.T if chosen.transpose_a else a
     columns = b.T if chosen.transpose_b else b
@@ -224,14 +231,14 @@ def run_method(
     plan = method.plan(shape, chosen)
     numbers = find_arithmetic(arithmetic)
     by_default = executor == "auto" and numbers.rounds
-    machine = find_executor("numpy" if by_default else executor, plan)
+    machine = find_executor("numpy" if by_default else tuned.executor, plan)
     results = []
     warm_up = 1 if repeat > 1 else 0
     given = dict(zip(("A", "B", "C0"), checked, strict=False))
     for number in range(repeat + warm_up):
         last = number == repeat + warm_up - 1
         watch = _observers(observer if last else None, progress)
-        results.append(machine.run(plan, given, Machine(exact, numbers), watch))
+        results.append(machine.run(plan, given, Machine(exact, numbers, tuned.tuning), watch))
     timings = [result.timings for result in results[warm_up:]]
     return Run(
         method=method.name,

@@ -171,6 +171,8 @@ def run(
         coordinates_first=coordinates_first,
     )
     chosen = find_method(method).options(options)
+    if chip is not None or dump is not None:
+        options = chosen  # what the chip was asked about, or what is written, is what runs
     write = matrix_writer(output) if output else None
     if (a is None) != (b is None):
         raise InputError("give both matrices, A and B, or neither")

@@ -44,6 +44,9 @@ class What(Enum):
 
 AS_WRITTEN = "as written"
 
+LARGEST_SIDE = 2**17
+"""Of a matrix to be fitted: its plan has thousands of tiles, and is made in seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Largest:
@@ -109,6 +112,8 @@ def fit(method: Method, chip: Profile, shape: Shape, options: Options | None = N
     given = method.options(options or Options())
     if min(shape.m, shape.l, shape.n) < 1:
         raise InputError("a product without elements fits everywhere; give a size of at least 1")
+    if (largest := max(shape.m, shape.l, shape.n)) > LARGEST_SIDE:
+        raise InputError(f"the size is {largest}; fit makes plans for up to {LARGEST_SIDE}")
     trial = _Trial(method, chip, shape, _cut_to(chip, shape, method, given))
     found = []
     for side in _sides(chip):

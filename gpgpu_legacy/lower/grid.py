@@ -119,6 +119,13 @@ def _comparison(name: str) -> Callable[..., Grid]:
     return lambda emit, a, b: emit.compare(name, a, b)
 
 
+def _minimum(emit: Emitter, a: Any, b: Any) -> Grid:
+    """The smaller, or NaN where either is NaN; with a positive number of its own, a selection."""
+    if isinstance(b, np.floating) and b > 0.0:
+        return emit.select(emit.grid(b) < a, b, a)
+    return emit.call("llvm.minimum", a, b)
+
+
 UFUNCS: dict[str, Callable[..., Grid]] = {
     "add": _operator("fadd"),
     "subtract": _operator("fsub"),
@@ -132,7 +139,7 @@ UFUNCS: dict[str, Callable[..., Grid]] = {
     "absolute": _intrinsic("llvm.fabs"),
     "floor": _intrinsic("llvm.floor"),
     "sqrt": _intrinsic("llvm.sqrt"),
-    "minimum": _intrinsic("llvm.minimum"),
+    "minimum": _minimum,
     "maximum": _intrinsic("llvm.maximum"),
     "exp2": _intrinsic("llvm.exp2"),
     "log2": _intrinsic("llvm.log2"),

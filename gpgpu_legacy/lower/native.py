@@ -13,7 +13,7 @@ A module has two functions of one argument, an array of 64-bit words: `stage` fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -127,13 +127,21 @@ class Code:
 
 
 def print_loop(
-    loop: Loop, textures: Mapping[str, Texture], processor: Processor, *, exact: bool
+    loop: Loop,
+    textures: Mapping[str, Texture],
+    processor: Processor,
+    *,
+    exact: bool,
+    tile: tuple[int, int] | None = None,
 ) -> Code:
-    """The Loop as code. Raises UnsupportedError for what is left to the reference machine."""
+    """The Loop as code. Raises UnsupportedError for what is left to the reference machine.
+
+    tile: rows and strips that are wanted, in place of those that tiles.py would choose.
+    """
     for member in loop.body:
         if isinstance(member, Draw):
             _check(member)
-    module = _Module(loop, textures, processor, exact=exact)
+    module = _Module(loop, textures, processor, exact=exact, tile=tile)
     return module.print()
 
 
@@ -177,7 +185,13 @@ class _Module:
     """One Loop's module: what all of its functions share."""
 
     def __init__(
-        self, loop: Loop, textures: Mapping[str, Texture], processor: Processor, *, exact: bool
+        self,
+        loop: Loop,
+        textures: Mapping[str, Texture],
+        processor: Processor,
+        *,
+        exact: bool,
+        tile: tuple[int, int] | None,
     ) -> None:
         self.loop, self.exact = loop, exact
         self.draws = [member for member in loop.body if isinstance(member, Draw)]
@@ -201,7 +215,7 @@ class _Module:
                 for segment in program:
                     self.staged.add(self._shared_planes(segment))
         carried = sum(self.formats[name].channels for name in self.origins)
-        rows, strips = rows_and_strips(self.programs, carried, processor.registers)
+        rows, strips = rows_and_strips(self.programs, carried, processor.registers, tile)
         self.tile = Tile(rows, strips, processor.lanes)
         self.table: dict[Scalar, int] = {}
         self.module = ir.Module("loop")
@@ -481,13 +495,12 @@ class _TilePrinter:
         s, s_constant = self._affine(lookup.s, plane.advance[0])
         t, t_constant = self._affine(lookup.t, plane.advance[1])
         contiguous = lookup.s.x == 1 and not lookup.t.x and lookup.inside
-        clamps = not lookup.inside or (along_x and not contiguous)  # lanes may run over the end
 
         def place(row: int, lane: int) -> Any:
             right = int(s_constant + lookup.s.y * row + lookup.s.x * lane)
             up = int(t_constant + lookup.t.y * row + lookup.t.x * lane)
             column, line = b.add(s, integer(right)), b.add(t, integer(up))
-            if clamps:
+            if not lookup.inside:
                 column = self._clamped(column, memory.sizes[0])
                 line = self._clamped(line, memory.sizes[1])
             return b.gep(
@@ -501,9 +514,38 @@ class _TilePrinter:
                 vector = self.emit.vector_of(memory.element)
                 align = _ALIGNMENTS[memory.element]
                 return self._float(load(b, place(row, strip * lanes), vector, align))
+            if lookup.inside:
+                return self._gathered(self._lanes_inside(plane, row, strip))
             return self._gathered([place(row, strip * lanes + i) for i in range(lanes)])
 
         return self.decoded(lookup.texture, self.emit.make(along_x, along_y, cell))
+
+    def _lanes_inside(self, plane: Plane, row: int, strip: int) -> list[Any]:
+        """Where each lane of a lookup that never leaves its texture reads."""
+        b, lookup = self.builder, plane.lookup
+        memory = self.memory[lookup.texture]
+        parts = []
+        for form, advance in zip((lookup.s, lookup.t), plane.advance, strict=True):
+            computed, constant = self._affine(replace(form, x=Fraction(0)), advance)
+            parts.append(b.add(computed, integer(constant + int(form.y) * row)))
+        column, line = parts
+        offset = b.add(b.mul(line, memory.row_length), column)
+        first = b.gep(memory.planes[plane.channel], [offset])
+        return [b.gep(first, [lane]) for lane in self._lane_offsets(lookup, strip)]
+
+    def _lane_offsets(self, lookup: Placed, strip: int) -> list[Any]:
+        """How far each lane reads from where column 0 does; past the rectangle, as its last one."""
+        b, lanes = self.builder, self.tile.lanes
+        right, up = int(lookup.s.x), int(lookup.t.x)
+        key = ("offsets", lookup.texture, right, up, strip)
+        if key not in self.known:
+            memory, last = self.memory[lookup.texture], integer(self.module.loop.width - 1)
+            a_column = b.add(b.mul(memory.row_length, integer(up)), integer(right))
+            columns = [b.add(self.x, integer(strip * lanes + lane)) for lane in range(lanes)]
+            kept = [b.select(b.icmp_signed("<", x, last), x, last) for x in columns]
+            self.known[key] = [b.mul(x, a_column) for x in kept]
+        found: list[Any] = self.known[key]
+        return found
 
     def _affine(self, form: Linear, advance: int) -> tuple[Any, int]:
         """A form at the tile's first fragment: what is computed of it, and a constant."""
@@ -639,9 +681,9 @@ class _TilePrinter:
         def cell(row: int, strip: int) -> Any:
             number = texel.at(row, strip, vector=texel.along_x)
             if not texel.along_x:
-                return self._float(b.load(b.gep(plane, [b.sext(number, I64)])))
+                return self._float(b.load(b.gep(plane, [b.zext(number, I64)])))
             lanes = [b.extract_element(number, ir.Constant(I32, i)) for i in range(self.tile.lanes)]
-            return self._gathered([b.gep(plane, [b.sext(lane, I64)]) for lane in lanes])
+            return self._gathered([b.gep(plane, [b.zext(lane, I64)]) for lane in lanes])
 
         return self.emit.make(texel.along_x, texel.along_y, cell)
 

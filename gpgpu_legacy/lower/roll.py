@@ -65,7 +65,7 @@ def _rolled(steps: list[Step]) -> Iterator[Segment]:
     if not steps:
         return
     start, period, turns = _longest(steps)
-    if turns < LEAST_TURNS:
+    if turns == 1:
         yield Segment(tuple(steps))
         return
     yield from _rolled(steps[:start])
@@ -78,7 +78,7 @@ def _rolled(steps: list[Step]) -> Iterator[Segment]:
 
 
 def _longest(steps: list[Step]) -> tuple[int, int, int]:
-    """Where the longest repetition starts, its period, and how often it turns."""
+    """Where the longest repetition starts, its period, and how often it turns; 1 if none does."""
     numbers: dict[object, int] = {}
     kinds = [numbers.setdefault(_kind(step), len(numbers)) for step in steps]
     best = (0, 1, 1)
@@ -87,7 +87,7 @@ def _longest(steps: list[Step]) -> tuple[int, int, int]:
         while start + period < len(steps):
             length = _run(steps, kinds, start, period)
             turns = length // period + 1
-            if turns > 1 and turns * period > best[1] * best[2]:
+            if turns >= LEAST_TURNS and turns * period > best[1] * best[2]:
                 best = (start, period, turns)
             start += max(1, length)
     return best

@@ -30,15 +30,21 @@ def along(lookup: Placed) -> Axes:
 
 
 def rows_and_strips(
-    programs: Sequence[Sequence[Segment]], carried: int, registers: int
+    programs: Sequence[Sequence[Segment]],
+    carried: int,
+    registers: int,
+    wanted: tuple[int, int] | None = None,
 ) -> tuple[int, int]:
     """The best shape for the programs of a Loop.
 
     carried: values that go from iteration to iteration. registers: vectors that the processor has.
+    wanted: a shape that is taken for the best, as far as there can be such a one.
     """
     steps = [step for program in programs for segment in program for step in segment.steps]
     if any(isinstance(step.lookup, Computed) for step in steps):
         return 1, 1
+    if wanted is not None:
+        return min(wanted[0], MOST_ROWS), min(wanted[1], MOST_STRIPS)
     demands = {demand for program in programs for demand in _demands(program)} or {(0, 0, 0)}
     carried_out = sum(len(s.steps) * s.turns for program in programs for s in program)
     if carried_out < SHORT_BODY:

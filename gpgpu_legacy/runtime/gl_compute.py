@@ -1,6 +1,7 @@
-"""The `gl-compute` executor: compute kernels in the driver's own hands.
+"""The `gl-compute` executor: compute kernels in the driver's own hands, and fragment plans lowered.
 
-A texture of kind BUFFER is a shader storage buffer, a ComputePass is a dispatch, and the driver
+A plan that draws is carried out by runtime/gl_loops.py; the rest of this file is about kernels. A
+texture of kind BUFFER is a shader storage buffer, a ComputePass is a dispatch, and the driver
 gets the text of the kernel as it stands under shaders/. So what GLSL leaves open stays open here: a
 driver may contract a multiply and an add into one rounding, and regroup a sum. llvmpipe contracts
 nothing, and regroups only within an expression of three terms or more (it adds x + y + z + w as
@@ -39,7 +40,15 @@ from gpgpu_legacy.plan.plan import (
     UniformValue,
 )
 from gpgpu_legacy.runtime import gl
-from gpgpu_legacy.runtime.executor import ALL_PASSES, F32, Machine, Observer, Result, Timings
+from gpgpu_legacy.runtime.executor import (
+    ALL_PASSES,
+    F32,
+    Machine,
+    Observer,
+    Result,
+    Timings,
+    Tuning,
+)
 from gpgpu_legacy.runtime.gl_loops import Device, run_fragments
 from gpgpu_legacy.runtime.transfers import read_back
 
@@ -86,7 +95,7 @@ class GlComputeExecutor:
         machine: Machine = Machine(),  # noqa: B008 - frozen
         observer: Observer | None = None,
     ) -> Result:
-        """Carry out a plan of buffers; see Executor.
+        """Carry out a plan, of fragment passes or of kernels; see Executor.
 
         Raises PlanError for a texture that is no buffer of floats, for what exceeds a limit of the
         device, for loops that llvmpipe would not finish, and for an exact run where there is none.
@@ -94,7 +103,7 @@ class GlComputeExecutor:
         ctx = gl.compute_context()
         if any(isinstance(each, FragmentPass) for _, each in plan.weighted_passes()):
             with ctx:
-                device = _device(ctx.info)
+                device = _device(ctx.info, machine.tuning)
                 return run_fragments(ctx, plan, operands, machine, observer=observer, device=device)
         if machine.exact:
             _check_exact(plan, ctx.info)
@@ -107,10 +116,11 @@ class GlComputeExecutor:
                 session.release()
 
 
-def _device(info: Mapping[str, Any]) -> Device:
+def _device(info: Mapping[str, Any], tuning: Tuning | None) -> Device:
     """What moderngl does not ask the driver for: 32 KiB of shared memory is what all have."""
     most = _LLVMPIPE_ITERATIONS if _is_llvmpipe(info) else None
-    return Device(48 << 10 if "NVIDIA" in info["GL_VENDOR"] else 32 << 10, most)
+    shared = 48 << 10 if "NVIDIA" in info["GL_VENDOR"] else 32 << 10
+    return Device(shared, most, tuning.group if tuning else None)
 
 
 # Exactness -----------------------------------------------------------------------------------

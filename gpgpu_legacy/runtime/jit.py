@@ -64,7 +64,7 @@ class JitExecutor:
             if isinstance(each, ComputePass):
                 compile_kernel(each.kernel)
         with ThreadPoolExecutor(thread_count()) as pool:
-            session = _Session(plan, pool, exact=machine.exact, observed=observer is not None)
+            session = _Session(plan, pool, machine, observed=observer is not None)
             return run_on_host(plan, operands, session.work, observer, session.make)
 
 
@@ -72,7 +72,7 @@ class _Session:
     """The Loops of a plan, compiled, and how to carry them out."""
 
     def __init__(
-        self, plan: Plan, pool: ThreadPoolExecutor, *, exact: bool, observed: bool
+        self, plan: Plan, pool: ThreadPoolExecutor, machine: Machine, *, observed: bool
     ) -> None:
         from gpgpu_legacy.lower.grid import UnsupportedError
         from gpgpu_legacy.runtime.native import Compiled, compile_loop, roomy
@@ -81,9 +81,10 @@ class _Session:
         self.steps = list(loops(plan, apart=observed))
         self.compiled: dict[int, Compiled] = {}
         textures = {texture.name: texture for texture in plan.textures}
+        tile = machine.tuning.tile if machine.tuning else None
         for loop in self._loops():
             try:
-                self.compiled[id(loop)] = compile_loop(loop, textures, exact=exact)
+                self.compiled[id(loop)] = compile_loop(loop, textures, machine.exact, tile)
             except UnsupportedError:
                 continue  # left to the reference machine
 

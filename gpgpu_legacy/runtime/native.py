@@ -170,10 +170,12 @@ def _keep(name: str, machine_code: bytes) -> None:
         return
 
 
-def compile_loop(loop: Loop, textures: Mapping[str, Texture], *, exact: bool) -> Compiled:
-    """The Loop's native code. Raises UnsupportedError (lower/grid.py)."""
+def compile_loop(
+    loop: Loop, textures: Mapping[str, Texture], exact: bool, tile: tuple[int, int] | None = None
+) -> Compiled:
+    """The Loop's native code; tile: as for print_loop. Raises UnsupportedError (lower/grid.py)."""
     host = _host()
-    code = print_loop(loop, textures, host.processor, exact=exact)
+    code = print_loop(loop, textures, host.processor, exact=exact, tile=tile)
     return Compiled(loop, code, *host.functions(code.text))
 
 

@@ -14,14 +14,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawing import assert_same_bits
-from products import F32, assert_within_the_bound, options_of, plan_of, random_operands
+from drawing import EXACT, assert_same_bits
+from products import (
+    F32,
+    METHODS_AND_WAYS,
+    assert_within_the_bound,
+    fragment_passes,
+    options_of,
+    plan_of,
+    random_operands,
+)
 
 from gpgpu_legacy.algorithms.dispatch import bindings, buffer, read_from, uniforms
-from gpgpu_legacy.algorithms.method import Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
 from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.plan import (
@@ -46,6 +55,7 @@ from gpgpu_legacy.plan.plan import (
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime import gl, gl_compute
 from gpgpu_legacy.runtime.executor import Executor, Machine, find_executor
+from gpgpu_legacy.runtime.gl_loops import Device, run_fragments
 
 pytestmark = pytest.mark.gl
 
@@ -189,6 +199,56 @@ def test_the_host_s_product_is_summed_in_double(
 def test_an_empty_sum_is_zero(compute: Executor, method: Method) -> None:
     plan = plan_of(method, (3, 0, 2), options_of(method))
     assert compute.run(plan, random_operands(plan)).outputs["C"].tolist() == [[0, 0]] * 3
+
+
+# Fragment programs -------------------------------------------------------------------------------
+
+# How many fragments an invocation has, and how many turns are staged: one and none, few and odd,
+# neighbours. No shape's tile divides the product's 67 by 21 (or, of 2 by 2 blocks, 34 by 11).
+GROUPS = {
+    "one fragment an invocation": GroupShape((8, 8), 1, 1, 0, 1),
+    "odd": GroupShape((4, 16), 3, 2, 4, 2),
+    "neighbours": GroupShape((8, 8), 4, 4, 8, 4, 4),
+}
+
+
+GROUPED = ("hall-carr-hart-multi", "hall-carr-hart-single", "larson-mcallister")
+WAYS_AND_GROUPS = [
+    *(pytest.param(*each.values, None, id=each.id) for each in METHODS_AND_WAYS),
+    *(
+        pytest.param(find_method(name), None, group, id=f"{name}-{kind}")
+        for name in GROUPED
+        for kind, group in GROUPS.items()
+    ),
+]
+
+
+@pytest.mark.parametrize(("method", "way", "group"), WAYS_AND_GROUPS)
+def test_drawn_products_in_groups_of_every_shape(
+    compute: Executor, method: Method, way: Accumulate | None, group: GroupShape | None
+) -> None:
+    plan = plan_of(method, (21, 19, 67), options_of(method, way))
+    operands = random_operands(plan, 7)
+    with gl.compute_context() as ctx:
+        device = Device(32 << 10, shape=group)
+        found = run_fragments(ctx, plan, operands, EXACT, observer=None, device=device).outputs["C"]
+    if keeps_order(compute):
+        assert_same_bits(found, NUMPY.run(plan, operands).outputs["C"])
+    assert_within_the_bound(found, operands["A"], operands["B"], fragment_passes(plan))
+
+
+@pytest.mark.parametrize("most", [1, 7])
+def test_a_driver_that_ends_loops_gets_some_iterations_at_a_time(
+    compute: Executor, most: int
+) -> None:
+    plan = plan_of(find_method("larson-mcallister"), (5, 23, 9), Options())
+    operands = random_operands(plan, 7)
+    with gl.compute_context() as ctx:
+        device = Device(32 << 10, most_iterations=most)
+        found = run_fragments(ctx, plan, operands, EXACT, observer=None, device=device).outputs["C"]
+    if keeps_order(compute):
+        assert_same_bits(found, NUMPY.run(plan, operands).outputs["C"])
+    assert_within_the_bound(found, operands["A"], operands["B"], fragment_passes(plan))
 
 
 # Plans of buffers made by hand -------------------------------------------------------------------

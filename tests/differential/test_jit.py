@@ -9,8 +9,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from drawing import EXACT
+from products import (
+    METHODS_AND_WAYS,
+    as_multiplied,
+    assert_within_the_bound,
+    fragment_methods,
+    fragment_passes,
+    options_of,
+    plan_of,
+    random_operands,
+)
 
-from gpgpu_legacy.algorithms.method import Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.kernel.parser import parse_kernel
@@ -100,6 +111,71 @@ def test_nan_infinity_and_numbers_near_zero(name: str) -> None:
     operands["A"][9:] *= np.float32(1e-38)  # products underflow, some to denormal numbers
     operands["A"][12] = -0.0
     compare(name, shape, SCALED, operands)
+
+
+# Products of fragment programs --------------------------------------------------------------------
+
+# One, primes, more than a strip of 64 fragments across, more rows than a tile of 8 and one more.
+DRAWN_SHAPES = [(1, 1, 1), (3, 5, 131), (67, 13, 17)]
+
+
+def agree(executor: Executor, plan: Plan, options: Options, seed: int = 3) -> None:
+    """Bit for bit where it is exact, else within the bound of sums in order."""
+    operands = random_operands(plan, seed)
+    expected = NUMPY.run(plan, operands).outputs["C"]
+    assert_same_bits(executor.run(plan, operands, EXACT).outputs["C"], expected)
+    a, b = as_multiplied(operands, options)
+    found = executor.run(plan, operands).outputs["C"]
+    assert_within_the_bound(found, a, b, fragment_passes(plan))
+
+
+@pytest.mark.parametrize("shape", DRAWN_SHAPES, ids=str)
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_drawn_products_of_any_shape(
+    method: Method, way: Accumulate | None, shape: tuple[int, int, int]
+) -> None:
+    options = options_of(method, way)
+    agree(JIT, plan_of(method, shape, options), options)
+
+
+@pytest.mark.parametrize("transposed", [(True, False), (False, True), (True, True)], ids=str)
+@pytest.mark.parametrize("method", fragment_methods(), ids=lambda method: method.name)
+def test_transposes(method: Method, transposed: tuple[bool, bool]) -> None:
+    options = options_of(method, transpose_a=transposed[0], transpose_b=transposed[1])
+    agree(JIT, plan_of(method, (21, 19, 35), options), options)
+
+
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_long_programs_roll_up(method: Method, way: Accumulate | None) -> None:
+    options = options_of(method, way, block=16)
+    agree(JIT, plan_of(method, (35, 67, 33), options), options)
+
+
+FORMATS_OF_METHODS = [
+    pytest.param(*each.values, name, id=f"{each.id}-{name}")
+    for each in METHODS_AND_WAYS
+    for name in each.values[0].formats  # type: ignore[union-attr]
+]
+
+
+@pytest.mark.parametrize(("method", "way", "name"), FORMATS_OF_METHODS)
+def test_formats(method: Method, way: Accumulate | None, name: str) -> None:
+    options = options_of(method, way, texture_format=name)
+    plan = plan_of(method, (21, 19, 35), options)
+    operands = random_operands(plan, 4, 0.0, 0.25)
+    expected = NUMPY.run(plan, operands).outputs["C"]
+    assert_same_bits(JIT.run(plan, operands, EXACT).outputs["C"], expected)
+
+
+def test_a_result_that_takes_several_textures() -> None:
+    options = Options(block=4, largest_texture=16)
+    agree(JIT, plan_of(find_method("hall-carr-hart-multi"), (70, 9, 45), options), options)
+
+
+def test_empty_sums() -> None:
+    for method, way in (each.values for each in METHODS_AND_WAYS):
+        plan = plan_of(method, Shape(3, 0, 2), options_of(method, way))  # type: ignore[arg-type]
+        assert JIT.run(plan, random_operands(plan)).outputs["C"].tolist() == [[0, 0]] * 3
 
 
 # Small kernels -----------------------------------------------------------------------------------

@@ -400,6 +400,21 @@ def test_a_vector_in_braces_can_be_a_scalar_operand() -> None:
     assert round_trip("RCP R0, {1, 2, 3, 4}.w;").srcs[0].swizzle == (W, W, W, W)
 
 
+@pytest.mark.parametrize(
+    ("statement", "before"),
+    [
+        ("MUL R0, R0, R0,;", "MUL R0, R0, R0"),
+        ("MUL R0, {1, 2}, R0,", "MUL R0, {1, 2}, R0"),
+        ("SWZ R0, R0, x, y, 0, 1, ;", "SWZ R0, R0, x, y, 0, 1"),
+        ("KIL R0,;", "KIL R0"),
+    ],
+)
+def test_a_comma_after_the_last_operand_is_the_fault(statement: str, before: str) -> None:
+    error = fault(text("TEMP R0;", statement, "MOV result.color, R0;"))
+    assert (error.line, error.column) == (3, len(before) + 1)
+    assert error.problem.startswith(f"unexpected ',' after the last operand of {before[:3]}")
+
+
 def test_two_scalar_operands() -> None:
     instruction = round_trip("POW R0, R1.x, -program.local[1].w;")
     assert [src.swizzle for src in instruction.srcs] == [(X, X, X, X), (W, W, W, W)]

@@ -443,6 +443,11 @@ def test_an_empty_product_is_no_question() -> None:
         fit(find_method(MULTI), find_profile("r300"), Shape(4, 0, 4))
 
 
+def test_a_product_far_too_large_is_refused_at_once() -> None:
+    with pytest.raises(InputError, match="the size is 1000000000; fit makes plans for up to"):
+        fit(find_method(MULTI), find_profile("r300"), Shape(4, 10**9, 4))
+
+
 # Refusing ----------------------------------------------------------------------------------------
 
 

@@ -274,6 +274,7 @@ def test_cases_are_all_fragment_methods_in_all_arithmetics() -> None:
         ((["packed-2x2"], [], "unorm8"), "none of packed-2x2 has a texture format unorm8"),
         (([], [], None, []), "the sizes are none; each"),
         (([], [], None, [4, 0]), "the sizes are 4, 0; each must be at least 1"),
+        (([], [], None, [10**8]), "the size is 100000000; up to 8192 can be measured"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_in_one_line(arguments: Any, words: str) -> None:

@@ -197,6 +197,7 @@ def test_texels_may_be_nan_and_of_other_types() -> None:
 
 
 LINEAR_REPEAT = Sampler(Filter.LINEAR, Wrap.REPEAT, Wrap.REPEAT, Wrap.REPEAT)
+REPEAT_CLAMP = Sampler(Filter.NEAREST, Wrap.REPEAT, Wrap.CLAMP, Wrap.CLAMP_TO_EDGE)
 CLAMPED = Sampler(Filter.NEAREST, Wrap.CLAMP, Wrap.CLAMP, Wrap.CLAMP)
 
 
@@ -226,12 +227,33 @@ CLAMPED = Sampler(Filter.NEAREST, Wrap.CLAMP, Wrap.CLAMP, Wrap.CLAMP)
             ({"GL_TEXTURE_WRAP_S": "GL_REPEAT", "wrap_t": "clamp"},),
             Sampler(Filter.NEAREST, Wrap.REPEAT, Wrap.CLAMP, Wrap.CLAMP_TO_EDGE),
         ),
+        (("GL_LINEAR | GL_REPEAT",), LINEAR_REPEAT),
+        (("linear/repeat",), LINEAR_REPEAT),
+        (({"filter": None, "wrap": "repeat clamp"},), REPEAT_CLAMP),
+        (({"wrap": ("GL_REPEAT", "GL_CLAMP")},), REPEAT_CLAMP),
+        (({"min": "linear", "mag": "linear", "wrap": "repeat"},), LINEAR_REPEAT),
+        (({"s": "repeat", "wrap": "clamp", "r": "clamp_to_edge"},), REPEAT_CLAMP),
     ],
 )
 def test_a_sampler_is_said_in_many_ways(given: tuple[Any, ...], expected: Sampler) -> None:
     drawing = prepare(look_up("2D"), 1, 1, {0: ("2D", numbered(2, 2), *given)})
     [binding] = drawing.draw.bindings
     assert binding.sampler == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "target"),
+    [
+        ("GL_TEXTURE_2D", "2D"),
+        ("texture_3d", "3D"),
+        ("GL_TEXTURE_CUBE_MAP", "CUBE"),
+        ("GL_TEXTURE_RECTANGLE_ARB", "RECT"),
+        (" rect ", "RECT"),
+    ],
+)
+def test_a_target_may_have_gl_s_own_name(written: str, target: str) -> None:
+    texels = np.ones({"3D": (1, 1, 1), "CUBE": (6, 1, 1)}.get(target, (1, 1)), np.float32)
+    assert run_program(look_up(target), 1, 1, {0: (written, texels)})[0, 0, 0] == 1
 
 
 def test_a_wrap_for_each_coordinate() -> None:
@@ -412,8 +434,12 @@ RECT = ("RECT", TEXELS)
         ({"textures": {0: (*RECT, "clamp clamp clamp")}}, "has 3 wraps; give one, or one for each"),
         ({"textures": {0: (*RECT, 9729)}}, "the sampler of textures[0] is an int"),
         ({"textures": {0: (*RECT, {"lod": 1})}}, "the sampler of textures[0] has the key 'lod'"),
-        ({"textures": {0: (*RECT, {"filter": "clamp"})}}, "has 'clamp'; choose from nearest"),
-        ({"textures": {0: (*RECT, {"filter": 3})}}, "has 3; choose from nearest, linear"),
+        ({"textures": {0: (*RECT, {"filter": "clamp"})}}, "filter of textures[0] is 'clamp'"),
+        ({"textures": {0: (*RECT, {"filter": 3})}}, "the sampler of textures[0] is an int"),
+        (
+            {"textures": {0: (*RECT, {"wrap_s": ("clamp", "clamp")})}},
+            "the sampler of textures[0] has 2 values as its wrap-s",
+        ),
         (
             {"textures": {0: (*RECT, {"min_filter": "linear", "mag_filter": "nearest"})}},
             "the sampler of textures[0] has two filters",

@@ -1,0 +1,121 @@
+"""The peers that methods are measured against: the same product by today's own libraries.
+
+A peer takes its operands once, to where it computes, and gives what makes one product, timed alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.runtime.devices import processor_name, thread_count
+
+F32 = NDArray[np.float32]
+
+OneRun = Callable[[], tuple[float, F32]]
+"""One product: its seconds, and the product."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A library's own product of two matrices.
+
+    name: what results call it. through: the package that it is called through. device: in words.
+    on_operands: brings both operands to the device, which is not timed.
+    """
+
+    name: str
+    through: str
+    device: str
+    on_operands: Callable[[F32, F32], OneRun]
+
+
+def peers() -> Iterator[Peer]:
+    """Those that there are here."""
+    yield Peer("numpy-blas", "numpy", processor(), _numpy_run)
+    cublas = _through_torch() or _through_cupy()
+    if cublas is not None:
+        yield cublas
+
+
+def processor() -> str:
+    """The processor's name and how many threads this process may have on it."""
+    threads = thread_count()
+    return f"{processor_name()}, {threads} thread{'s' * (threads > 1)}"
+
+
+def _numpy_run(a: F32, b: F32) -> OneRun:
+    """NumPy's matmul on float32, by the BLAS that it was built with."""
+    product = np.empty((a.shape[0], b.shape[1]), np.float32)
+
+    def one_run() -> tuple[float, F32]:
+        started = perf_counter()
+        np.matmul(a, b, out=product)
+        return perf_counter() - started, product
+
+    return one_run
+
+
+def _through_torch() -> Peer | None:
+    """NVIDIA's cuBLAS in float32, TF32 off; None where there is no torch or no GPU for it."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    if not torch.cuda.is_available():
+        return None
+
+    def on_operands(a: F32, b: F32) -> OneRun:
+        first, second = torch.from_numpy(a).cuda(), torch.from_numpy(b).cuda()
+        product = torch.empty((a.shape[0], b.shape[1]), device=first.device)
+
+        def one_run() -> tuple[float, F32]:
+            allowed = torch.backends.cuda.matmul.allow_tf32
+            torch.backends.cuda.matmul.allow_tf32 = False
+            torch.cuda.synchronize()
+            started = perf_counter()
+            torch.matmul(first, second, out=product)
+            torch.cuda.synchronize()
+            seconds = perf_counter() - started
+            torch.backends.cuda.matmul.allow_tf32 = allowed
+            return seconds, product.cpu().numpy()
+
+        return one_run
+
+    return Peer("cublas", "torch", torch.cuda.get_device_name(), on_operands)
+
+
+def _through_cupy() -> Peer | None:
+    """The same through cupy, which leaves TF32 off unless CUPY_TF32 asks for it."""
+    if os.environ.get("CUPY_TF32", "0") != "0":
+        return None
+    try:
+        import cupy
+    except ImportError:
+        return None
+    try:
+        name = cupy.cuda.runtime.getDeviceProperties(0)["name"]
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return None
+
+    def on_operands(a: F32, b: F32) -> OneRun:
+        first, second = cupy.asarray(a), cupy.asarray(b)
+        product: Any = cupy.empty((a.shape[0], b.shape[1]), cupy.float32)
+        stream = cupy.cuda.get_current_stream()
+
+        def one_run() -> tuple[float, F32]:
+            stream.synchronize()
+            started = perf_counter()
+            cupy.matmul(first, second, out=product)
+            stream.synchronize()
+            return perf_counter() - started, cupy.asnumpy(product)
+
+        return one_run
+
+    return Peer("cublas", "cupy", name.decode() if isinstance(name, bytes) else name, on_operands)

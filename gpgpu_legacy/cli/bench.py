@@ -1,0 +1,275 @@
+"""Commands about speed: methods measured against their peers, and the search for fast ways."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperOption
+
+from gpgpu_legacy.algorithms.method import Accumulate
+from gpgpu_legacy.cli.shared import (
+    METHOD_HELP,
+    Json,
+    Quiet,
+    Seed,
+    app,
+    console,
+    print_json,
+    progress_bar,
+)
+from gpgpu_legacy.errors import InputError
+
+BENCH_SIZES, BENCH_REPEATS, BENCH_BUDGET_S = (256, 512, 1024), 5, 60.0
+TUNE_SIZE, TUNE_BUDGET_S = 1024, 60.0
+
+
+class _Lists(TyperCommand):
+    """A command whose options for several values take them in a row: `--size 256 512`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Name the option again before each further value, which is how the parser has it."""
+        several = {
+            name
+            for parameter in self.params
+            if isinstance(parameter, TyperOption) and parameter.multiple
+            for name in parameter.opts
+        }
+        return super().parse_args(ctx, list(_repeated(args, several)))
+
+
+def _repeated(args: list[str], several: set[str]) -> Iterator[str]:
+    option, values = "", 0
+    for word in args:
+        if word.startswith("-") and not word[1:].isdecimal():
+            option, values = word, 0
+        else:
+            if option in several and values:
+                yield option
+            values += 1
+        yield word
+
+
+@app.command(cls=_Lists)
+def bench(
+    method: Annotated[
+        list[str] | None, typer.Option(metavar="NAME …", help=f"{METHOD_HELP} All without it.")
+    ] = None,
+    executor: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME …",
+            help="See `gpgpu-legacy doctor` (default: all that work here, but for numpy).",
+        ),
+    ] = None,
+    size: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="N …",
+            help=f"For n×n matrices (default: {' '.join(map(str, BENCH_SIZES))}).",
+        ),
+    ] = None,
+    block: Annotated[
+        list[int] | None, typer.Option(metavar="B …", help="The paper's b: steps in one pass.")
+    ] = None,
+    accumulate: Annotated[
+        Accumulate | None, typer.Option(help="How the partial sum gets from pass to pass.")
+    ] = None,
+    repeat: Annotated[int, typer.Option(help="Turns that each has at a size.")] = BENCH_REPEATS,
+    budget: Annotated[
+        float, typer.Option(metavar="SECONDS", help="What all of it may take.")
+    ] = BENCH_BUDGET_S,
+    seed: Seed = 0,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the results as a .json file.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw GFLOPS against n.")] = None,
+    recorded: Annotated[
+        Path | None, typer.Option("--from", metavar="JSON", help="Show a recorded run; run none.")
+    ] = None,
+    compare: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(metavar="OLD.json NEW.json", help="Compare recorded runs; run nothing."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure methods on executors at several sizes, against their peers in the same run.
+
+    The peers are numpy-blas (NumPy's own product), driver-arbfp (the driver's own
+    ARB_fragment_program on the same method) and cublas (through torch or cupy, TF32 off), where
+    there are such. All take turns; a result is the median of them, of computing alone.
+    """
+    if compare is not None:
+        if recorded is not None or output is not None or plot is not None:
+            raise InputError("--compare prints a table; leave --from, --output and --plot out")
+        _compare(*compare, as_json=as_json)
+        return
+    from gpgpu_legacy.report.bench import bench_grids, read_results
+    from gpgpu_legacy.report.files import check_folder, write_text
+    from gpgpu_legacy.report.render import print_text
+
+    for path, suffix in ((output, ".json"), (plot, ".png")):
+        if path is not None:
+            check_folder(path)
+            if path.suffix.lower() != suffix:
+                raise InputError(f"{path} should end in {suffix}")
+    if recorded is not None:
+        data = read_results(recorded)
+    else:
+        from gpgpu_legacy.bench.bench import count_turns, entrants, measure
+
+        entered = entrants(method or (), executor or (), block or (), accumulate)
+        sizes = size or BENCH_SIZES
+        total = count_turns(entered, sizes, repeat)
+        with progress_bar("measuring", total, quiet=quiet) as step:
+            scores = measure(entered, sizes, repeat, budget, seed=seed, progress=step)
+        data = scores.as_json()
+    if output is not None:
+        write_text(output, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+    if as_json:
+        print_json(data)
+    else:
+        print_text(bench_grids(data), console())
+    if plot is not None:
+        from gpgpu_legacy.report.plots import draw_bench
+
+        draw_bench(data, plot)
+        print(f"wrote {plot}", file=sys.stderr)
+
+
+def _compare(old: Path, new: Path, *, as_json: bool) -> None:
+    from gpgpu_legacy.report.bench import compare, compare_grid, read_results, why_not_comparable
+    from gpgpu_legacy.report.render import print_text
+
+    compared = compare(read_results(old), read_results(new))
+    if as_json:
+        print_json(compared)
+    elif not compared["comparable"]:
+        print(why_not_comparable(compared))
+    elif not compared["ratios"]:
+        print("the two runs have no result in common")
+    else:
+        print_text([compare_grid(compared)], console())
+
+
+@app.command()
+def tune(
+    method: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="METHOD", help=f"{METHOD_HELP} hall-carr-hart-multi without."),
+    ] = None,
+    size: Annotated[int, typer.Option(help="n, for the n×n matrices to tune with.")] = TUNE_SIZE,
+    budget: Annotated[
+        float, typer.Option(metavar="SECONDS", help="What all of it may take.")
+    ] = TUNE_BUDGET_S,
+    executor: Annotated[
+        list[str] | None,
+        typer.Option(help="Search this one alone, and `auto` will take it; may be repeated."),
+    ] = None,
+    seed: Seed = 0,
+    show: Annotated[
+        bool, typer.Option("--show", help="Print what is kept for this machine; search nothing.")
+    ] = False,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Forget what is kept, of all methods or of these.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Search for the fastest way to a product on this machine, and keep it for `--executor auto`.
+
+    Tried are executors, blocks, accumulations, and the shape of the code that gl-compute and jit
+    make; every product is checked against the one by default. What is found is kept for this
+    device and driver in the user's data folder. The environment variable GPGPU_LEGACY_TUNING names
+    another file to keep it in; GPGPU_LEGACY_TUNING=off switches tuning off.
+    """
+    from gpgpu_legacy.bench import tuned
+
+    if show and forget:
+        raise InputError("give --show or --forget, not both")
+    names = tuple(method or ())
+    if forget:
+        gone = tuned.forget(names)
+        if as_json:
+            print_json({"file": str(tuned.kept_file()), "forgotten": list(gone)})
+        else:
+            print(f"forgot {', '.join(gone)}" if gone else "there was nothing to forget")
+        return
+    if not show:
+        _search(names, size, budget, tuple(executor or ()), seed, quiet)
+    _show_kept(names, as_json=as_json)
+
+
+def _search(
+    names: tuple[str, ...],
+    size: int,
+    budget: float,
+    executors: tuple[str, ...],
+    seed: int,
+    quiet: bool,
+) -> None:
+    from gpgpu_legacy.bench.tune import tune as search
+
+    with _seconds_bar("tuning, seconds", budget, quiet=quiet) as step:
+        done = search(names, size, budget, executors=executors, seed=seed, progress=step)
+    cut_short = [kept.method for kept, found in done if not found.finished]
+    if cut_short:
+        print(
+            f"the budget ended the search for {', '.join(cut_short)}; a larger --budget may find "
+            "a faster way",
+            file=sys.stderr,
+        )
+
+
+@contextmanager
+def _seconds_bar(
+    what: str, budget_s: float, *, quiet: bool
+) -> Iterator[Callable[[str], None] | None]:
+    """A progress bar of seconds; what it yields is called now and then."""
+    started, told = perf_counter(), 0
+    whole = int(budget_s) if 1.0 <= budget_s < float("inf") else 1
+    with progress_bar(what, whole, quiet=quiet) as step:
+        if step is None:
+            yield None
+            return
+
+        def at_this_second(description: str) -> None:
+            nonlocal told
+            while told < min(whole, perf_counter() - started):
+                told += 1
+                step(description)
+
+        yield at_this_second
+
+
+def _show_kept(names: tuple[str, ...], *, as_json: bool) -> None:
+    from gpgpu_legacy.algorithms.registry import find_method
+    from gpgpu_legacy.bench import tuned
+    from gpgpu_legacy.report.bench import kept_grid
+    from gpgpu_legacy.report.render import print_text
+
+    wanted = {find_method(name).name for name in names}
+    kept = [each for each in tuned.all_kept() if not wanted or each.method in wanted]
+    place = tuned.here()
+    if as_json:
+        data: dict[str, Any] = {
+            "file": str(tuned.kept_file()),
+            "off": tuned.is_off(),
+            "device": place.device,
+            "driver": place.driver,
+            "kept": [each.as_json() for each in kept],
+        }
+        print_json(data)
+    elif tuned.is_off():
+        print(f"tuning is off: {tuned.VARIABLE}={tuned.OFF}")
+    elif not kept:
+        print(f"nothing is tuned on {place.device}; `gpgpu-legacy tune` does it")
+    else:
+        print_text([kept_grid(kept, f"{place.device}, {place.driver}")], console())

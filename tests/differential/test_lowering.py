@@ -1,0 +1,246 @@
+"""Every lowering against the reference machine: methods, whole scenes, and random plans.
+
+jit and gl-compute carry out chains of passes at once, tile by tile; observed, they carry out one
+pass after another. Exactly run, both ways give the reference machine's bits. Where the driver is
+not llvmpipe, which keeps the order of operations and contracts nothing, gl-compute sits out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from drawing import (
+    EXACT,
+    F32,
+    assert_same_bits,
+    carry_out_all,
+    draw_all,
+    fragment_texcoords,
+    program,
+    stacked,
+)
+from hypothesis import assume, given, settings
+from plans import NAMES, Made, plans
+from products import (
+    plan_of,
+    random_operands,
+)
+from strategies import SMALL_NUMBER, Scene, whole_scenes
+
+from gpgpu_legacy import run_program
+from gpgpu_legacy.algorithms.method import Options
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.asm.parser import assemble
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS
+from gpgpu_legacy.lower.chains import Loop, loops
+from gpgpu_legacy.plan.expand import expand
+from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.plan import Blend, FragmentPass
+from gpgpu_legacy.runtime import jit as jit_module
+from gpgpu_legacy.runtime.executor import Executor, Machine, find_executor
+from gpgpu_legacy.sources import shader_text
+
+JIT, NUMPY = find_executor("jit"), find_executor("numpy")
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+@pytest.fixture(scope="module")
+def compute(ready: Callable[[str], Executor]) -> Executor:
+    """gl-compute, where it keeps the order of operations."""
+    executor = ready("gl-compute")
+    if "llvmpipe" not in executor.device():
+        pytest.skip("only llvmpipe promises to contract nothing")
+    return executor
+
+
+# Scenes ------------------------------------------------------------------------------------------
+
+
+def draw_scene(scene: Scene, executor: Executor, blend: Blend = Blend.NONE) -> list[F32]:
+    return draw_all(
+        assemble(scene.text, name="random.fp"),
+        scene.size,
+        rect=scene.rect,
+        textures=scene.textures,
+        texcoords=scene.texcoords,
+        attributes=scene.attributes,
+        state=scene.state,
+        local=scene.local,
+        env=scene.env,
+        targets=(RGBA32F,) * scene.targets,
+        initial=(0.5, -2.0, 1.0, 0.25),
+        blend=blend,
+        executor=executor,
+    )
+
+
+@settings(max_examples=50)
+@given(whole_scenes())
+def test_whole_scenes_to_the_last_bit(scene: Scene) -> None:
+    for blend in Blend:
+        expected = draw_scene(scene, NUMPY, blend)
+        for found, wanted in zip(draw_scene(scene, JIT, blend), expected, strict=True):
+            assert_same_bits(found, wanted)
+
+
+SMOOTH = ("ABS", "ADD", "COS", "DP3", "DP4", "DPH", "DST", "EX2", "LRP", "MAD", "MAX", "MIN",
+          "MOV", "MUL", "SCS", "SIN", "SUB", "SWZ")  # fmt: skip
+
+
+@settings(max_examples=40)
+@given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER, among=SMOOTH, most=3))
+def test_contracted_scenes_are_near(scene: Scene) -> None:
+    """No opcode of these has a jump; what may cancel does so among numbers of a known size."""
+    machine = Machine()
+    text = assemble(scene.text, name="random.fp")
+    more = {"rect": scene.rect, "textures": scene.textures, "texcoords": scene.texcoords,
+            "attributes": scene.attributes, "state": scene.state, "local": scene.local,
+            "env": scene.env, "targets": (RGBA32F,) * scene.targets}  # fmt: skip
+    expected = draw_all(text, scene.size, executor=NUMPY, **more)  # type: ignore[arg-type]
+    assume(all((np.abs(each) < 100).all() for each in expected))
+    found = draw_all(text, scene.size, executor=JIT, machine=machine, **more)  # type: ignore[arg-type]
+    for mine, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, wanted, rtol=1e-4, atol=1e-2)
+
+
+@pytest.mark.parametrize("line", ["EX2 R0, R0.x;", "LG2 R0, R0.x;", "SIN R0, R0.x;",
+                                  "COS R0, R0.x;", "SCS R0.xy, R0.x;", "LIT R0, R0;",
+                                  "POW R0, R0.x, R0.y;"])  # fmt: skip
+def test_what_libraries_round_differently_is_the_reference_s_where_exact(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[FragmentPass] = []
+    original = jit_module.run_fragment_pass
+
+    def noted(each: FragmentPass, textures: Mapping[str, object]) -> None:
+        asked.append(each)
+        original(each, textures)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(jit_module, "run_fragment_pass", noted)
+    text = program("ABS R0, fragment.texcoord[0];", line, "MOV result.color, R0;")
+    more = {"texcoords": [fragment_texcoords(0, 19, 3)]}
+    [exact] = draw_all(text, (19, 3), executor=JIT, machine=EXACT, **more)  # type: ignore[arg-type]
+    assert len(asked) == 1
+    [default] = draw_all(text, (19, 3), executor=JIT, machine=Machine(), **more)  # type: ignore[arg-type]
+    assert len(asked) == 1
+    [expected] = draw_all(text, (19, 3), executor=NUMPY, **more)  # type: ignore[arg-type]
+    assert_same_bits(exact, expected)
+    np.testing.assert_allclose(default, expected, rtol=1e-6, atol=1e-6)
+
+
+# Plans -------------------------------------------------------------------------------------------
+
+
+def observed(made: Made, executor: Executor) -> list[tuple[int, object, list[F32]]]:
+    """What an exact run's observer is told, with all textures after each pass."""
+    seen: list[tuple[int, object, list[F32]]] = []
+    executor.run(
+        made.plan,
+        {name: stacked(image.texels) for name, image in made.given.items()},
+        EXACT,
+        lambda n, each, read: seen.append((n, each, [read(name).copy() for name in NAMES])),
+    )
+    return seen
+
+
+def assert_same_run(executor: Executor, made: Made) -> None:
+    """All at once, and pass by pass."""
+    expected = carry_out_all(made.plan, made.given, NUMPY)
+    for mine, wanted in zip(carry_out_all(made.plan, made.given, executor), expected, strict=True):
+        assert_same_bits(mine, wanted)
+    for mine, wanted in zip(observed(made, executor), observed(made, NUMPY), strict=True):
+        assert mine[:2] == wanted[:2]
+        for texels, others in zip(mine[2], wanted[2], strict=True):
+            assert_same_bits(texels, others)
+
+
+@settings(max_examples=20)
+@given(plans())
+def test_any_plan_on_jit(made: Made) -> None:
+    assert_same_run(JIT, made)
+
+
+@settings(max_examples=12)
+@given(plans(tame=True))
+def test_plans_that_chain_on_jit(made: Made) -> None:
+    assert_same_run(JIT, made)
+
+
+@settings(max_examples=3)
+@given(plans())
+def test_a_plan_is_its_expansion(made: Made) -> None:
+    """Repeats of no iteration, of one, and with numbers that change."""
+    whole = Made(expand(made.plan), made.given)
+    found = carry_out_all(made.plan, made.given, JIT)
+    for mine, wanted in zip(found, carry_out_all(whole.plan, whole.given, JIT), strict=True):
+        assert_same_bits(mine, wanted)
+
+
+@pytest.mark.gl
+@settings(max_examples=4)
+@given(plans(tame=True))
+def test_plans_on_gl_compute(compute: Executor, made: Made) -> None:
+    assume(any(isinstance(each, FragmentPass) for _, each in made.plan.weighted_passes()))
+    assert_same_run(compute, made)
+
+
+def test_some_random_plans_chain() -> None:
+    """Without these the tests above would say little."""
+    kinds: dict[str, int] = {"chained": 0, "not chained": 0}
+
+    @settings(max_examples=40)
+    @given(plans(tame=True))
+    def look(made: Made) -> None:
+        for step in loops(made.plan):
+            if isinstance(step, Loop) and step.count * len(step.passes) > 1:
+                kinds["chained"] += 1
+            else:
+                kinds["not chained"] += 1
+
+    look()
+    assert min(kinds.values()) >= 10
+
+
+# Programs ----------------------------------------------------------------------------------------
+
+EXAMPLES = ("blur", "life", "mandelbrot", "phong")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_examples(name: str) -> None:
+    text = assemble(shader_text(f"examples/{name}.fp"), name=f"{name}.fp")
+    rng = np.random.default_rng(8)
+    pictures = {
+        unit: (target.value, rng.random((23, 37, 4), dtype=np.float32))
+        for unit, target in text.texture_units.items()
+    }
+    given = {
+        "textures": pictures,
+        "local": {i: rng.random(4) for i in range(4)},
+        "texcoords": {1: np.array([[-2, -1, 0, 1], [1, -1, 0, 1], [1, 1, 0, 1], [-2, 1, 0, 1]])},
+    }
+    found = run_program(text, 37, 23, executor="jit", exact=True, **given)  # type: ignore[arg-type]
+    expected = run_program(text, 37, 23, executor="numpy", **given)  # type: ignore[arg-type]
+    assert_same_bits(found, expected)
+    assert len(np.unique(expected)) > 1
+
+
+# What is refused ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in ARITHMETICS if name != "fp32"])
+def test_another_arithmetic_is_refused_in_a_line(name: str) -> None:
+    plan = plan_of(find_method("larson-mcallister"), (3, 2, 4), Options())
+    with pytest.raises(PlanError, match=f"jit computes in fp32, not in {name}") as raised:
+        JIT.run(plan, random_operands(plan), Machine(arithmetic=ARITHMETICS[name]))
+    assert "\n" not in str(raised.value)
+
+
+def test_the_shaders_of_the_examples_are_all_here() -> None:
+    folder = Path(__file__).parents[2] / "shaders" / "examples"
+    assert {path.stem for path in folder.glob("*.fp")} == set(EXAMPLES)

@@ -1,0 +1,504 @@
+"""Benchmarks: who takes part, how turns and the budget go, what is written, compared and drawn."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from itertools import repeat
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from gpgpu_legacy import cli
+from gpgpu_legacy.algorithms.method import Accumulate
+from gpgpu_legacy.bench.bench import MOST_RUNS, TURN_S, Entrant, entrants, measure
+from gpgpu_legacy.bench.peers import peers
+from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.report.bench import bench_grids, compare
+from gpgpu_legacy.report.render import as_text
+
+Command = Callable[..., tuple[int, str, str]]
+JIT = ("--method", "hall-carr-hart-multi", "--executor", "jit")
+
+
+@pytest.fixture(autouse=True)
+def no_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPGPU_LEGACY_TUNING", "off")
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run a command line; its exit code, what it printed, and what it complained of."""
+
+    def command(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", *words])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(caught.value.code or 0), out, err
+
+    return command
+
+
+# Turns and the budget, on a clock that goes by what is run ---------------------------------------
+
+
+class Clock:
+    """A clock, and entrants whose runs take what they are told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.runs: list[tuple[str, int]] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def entrant(
+        self, name: str, seconds: Iterator[float] | Callable[[int], float], wrong: float = 0.0
+    ) -> Entrant:
+        """One whose runs give the product, but for `wrong` in one element."""
+
+        def on_operands(a: Any, b: Any) -> Any:
+            def one_run() -> tuple[float, Any]:
+                self.runs.append((name, len(a)))
+                spent = seconds(len(a)) if callable(seconds) else next(seconds)
+                self.now += spent
+                product = (a.astype(np.float64) @ b.astype(np.float64)).astype(np.float32)
+                product[0] += np.float32(wrong)
+                return spent, product
+
+            return one_run
+
+        return Entrant(name, "fake", "a clock", on_operands)
+
+
+def test_entrants_take_turns_and_a_result_is_the_median_of_what_is_measured() -> None:
+    clock = Clock()
+    one = clock.entrant("one", iter([9.0, 9.0, 1.0, 5.0, 3.0]))  # a probe and a warm-up go first
+    two = clock.entrant("two", repeat(2.0))
+    found = measure([one, two], [8], 3, 1e9, clock=clock)
+    assert [name for name, _ in clock.runs] == ["one", "one", "two", "two"] + ["one", "two"] * 3
+    assert [score.times for score in found.scores] == [(1.0, 5.0, 3.0), (2.0, 2.0, 2.0)]
+    assert [score.seconds for score in found.scores] == [3.0, 2.0]
+    assert found.scores[1].gflops == pytest.approx(2 * 8**3 / 2.0 / 1e9)
+    assert found.scores[0].as_json()["spread"] == [1.0, 5.0]
+    assert found.spent_s == clock.now
+    assert found.not_run == ()
+
+
+def test_short_runs_are_repeated_within_a_turn() -> None:
+    clock = Clock()
+    short = clock.entrant("short", repeat(TURN_S / 4.5))
+    shorter = clock.entrant("shorter", repeat(TURN_S / 1e6))
+    found = measure([short, shorter], [8], 2, 1e9, clock=clock)
+    assert [len(score.times) for score in found.scores] == [2 * 4, 2 * MOST_RUNS]
+    names = [name for name, _ in clock.runs[4:]]
+    assert names == (["short"] * 4 + ["shorter"] * MOST_RUNS) * 2
+
+
+def test_sizes_are_measured_once_and_the_smallest_first() -> None:
+    clock = Clock()
+    found = measure([clock.entrant("one", repeat(1.0))], [16, 8, 16], 1, 1e9, clock=clock)
+    assert [score.size for score in found.scores] == [8, 16]
+
+
+def test_what_does_not_fit_the_budget_is_not_begun_and_is_listed() -> None:
+    clock = Clock()
+    cubic = clock.entrant("cubic", lambda n: 1e-6 * n**3)
+    quick = clock.entrant("quick", lambda n: 1e-9 * n**3)
+    told: list[str] = []
+    found = measure([cubic, quick], [64, 512], 5, 10.0, clock=clock, progress=told.append)
+    assert [(s.entrant.method, s.size) for s in found.scores] == [
+        ("cubic", 64), ("quick", 64), ("quick", 512)
+    ]  # fmt: skip
+    [missing] = found.not_run
+    assert (missing.entrant.method, missing.size) == ("cubic", 512)
+    assert "up to 134 s" in missing.reason
+    assert ("cubic", 512) not in clock.runs
+    assert clock.now <= 10.0
+    assert len(told) == 2 * 2 * 6
+
+
+def test_a_large_first_size_is_reached_in_steps() -> None:
+    """64³ in 10 ms is 41 s at 1024³, if it were cubic; but this one is flat up to 256."""
+    clock = Clock()
+    flat = clock.entrant("flat", lambda n: 0.01 * max(1.0, n / 256) ** 3)
+    found = measure([flat], [1024], 2, 10.0, clock=clock)
+    assert [size for _, size in clock.runs[:3]] == [64, 256, 1024]
+    assert len(found.scores) == 1
+    steep = clock.entrant("steep", lambda n: 0.01 * (n / 64) ** 3)
+    clock.runs.clear()
+    found = measure([steep], [1024], 2, 10.0, clock=clock)
+    assert [size for _, size in clock.runs] == [64, 256]
+    assert found.scores == ()
+    assert len(found.not_run) == 1
+
+
+def test_a_budget_of_nothing_runs_nothing() -> None:
+    clock = Clock()
+    found = measure([clock.entrant("one", repeat(1.0))], [8, 16], 5, 0.0, clock=clock)
+    assert clock.runs == []
+    assert [each.size for each in found.not_run] == [8, 16]
+
+
+def test_the_budget_can_end_between_rounds() -> None:
+    clock = Clock()
+    found = measure([clock.entrant("one", repeat(1.0))], [8], 5, 4.5, clock=clock)
+    assert found.scores[0].times == (1.0, 1.0)  # after a probe and a warm-up
+    assert found.not_run == ()
+
+
+def test_an_entrant_that_fails_leaves_the_others_alone() -> None:
+    clock = Clock()
+
+    def fails(a: Any, b: Any) -> Any:
+        raise PlanError("no such plan here")
+
+    bad = Entrant("bad", "fake", "a clock", fails)
+    found = measure([bad, clock.entrant("one", repeat(1.0))], [8], 1, 1e9, clock=clock)
+    assert [score.entrant.method for score in found.scores] == ["one"]
+    assert [each.reason for each in found.not_run] == ["no such plan here"]
+
+
+@pytest.mark.parametrize(("size", "rows"), [(32, 32), (1024, 1024), (1025, 64)])
+def test_the_error_is_against_float64_and_of_rows_where_matrices_are_large(
+    size: int, rows: int
+) -> None:
+    clock = Clock()
+    off = clock.entrant("off", repeat(100.0))
+    [score] = measure([off], [size], 1, 1e9, clock=clock).scores
+    assert score.rows_checked == rows
+    assert score.max_relative_error < 2.0**-24  # the product was rounded once
+
+
+def test_an_error_is_relative_to_the_largest_element() -> None:
+    clock = Clock()
+    wrong = clock.entrant("wrong", repeat(1.0), wrong=0.25)
+    [score] = measure([wrong], [32], 1, 1e9, clock=clock, seed=3).scores
+    generator = np.random.default_rng(3)
+    a, b = (generator.random((32, 32), np.float32).astype(float) - 0.5 for _ in range(2))
+    assert score.max_relative_error == pytest.approx(0.25 / np.abs(a @ b).max(), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "repeats", "budget", "complaint"),
+    [
+        ([0], 1, 1.0, "the size is 0"),
+        ([4, -2], 1, 1.0, "the size is -2"),
+        ([4], 0, 1.0, "--repeat is 0"),
+        ([4], 1, -1.0, "the budget is -1"),
+        ([4], 1, float("nan"), "the budget is nan"),
+    ],
+)
+def test_nonsense_is_refused(sizes: list[int], repeats: int, budget: float, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        measure([], sizes, repeats, budget)
+
+
+# Who takes part ----------------------------------------------------------------------------------
+
+
+def names(entered: list[Entrant]) -> list[tuple[str, str, int | None]]:
+    return [(e.method, e.executor, e.block) for e in entered if e.method != "driver-arbfp"]
+
+
+def test_methods_by_executors_by_blocks_and_the_peers_that_there_are() -> None:
+    entered = entrants(["larsen-mcallister", "hall-carr-hart-multi"], ["numpy", "jit"], [])
+    assert entered[0].method == "numpy-blas"
+    own = [e for e in names(entered) if e[0] not in {"numpy-blas", "cublas"}]
+    assert own == [
+        ("larson-mcallister", "numpy", None), ("larson-mcallister", "jit", None),
+        ("hall-carr-hart-multi", "numpy", 32), ("hall-carr-hart-multi", "jit", 32),
+    ]  # fmt: skip
+    blocks = entrants(["hall-carr-hart-multi"], ["jit", "auto", "jit"], [8, 64], Accumulate.BLEND)
+    own = [e for e in names(blocks) if e[0] not in {"numpy-blas", "cublas"}]
+    assert ("hall-carr-hart-multi", "jit", 8) in own
+    assert ("hall-carr-hart-multi", "jit", 64) in own
+    assert len(set(own)) == len(own)
+    assert all(e.accumulate is Accumulate.BLEND for e in blocks if e.block)
+
+
+def test_a_block_leaves_out_methods_that_have_none_unless_they_were_named() -> None:
+    found = {each.method for each in entrants((), ["jit"], [16])}
+    assert {"hall-carr-hart-multi", "dobravec-bulic-shared"} <= found
+    assert not found & {"larson-mcallister", "packed-2x2"}
+    with pytest.raises(InputError, match="block"):
+        entrants(["larson-mcallister"], ["jit"], [16])
+
+
+class Torch(ModuleType):
+    """As much of torch as there has to be, with NumPy for a GPU."""
+
+    def __init__(self, *, gpu: bool) -> None:
+        super().__init__("torch")
+        self.tf32_seen: list[bool] = []
+        self.matmul_settings = SimpleNamespace(allow_tf32=True)
+        self.backends = SimpleNamespace(cuda=SimpleNamespace(matmul=self.matmul_settings))
+        self.cuda = SimpleNamespace(
+            is_available=lambda: gpu,
+            get_device_name=lambda: "a GPU",
+            synchronize=lambda: None,
+        )
+
+    class Tensor:
+        def __init__(self, values: Any) -> None:
+            self.values, self.device = values, "cuda"
+
+        def cuda(self) -> Any:
+            return self
+
+        cpu = cuda
+
+        def numpy(self) -> Any:
+            return self.values
+
+    def from_numpy(self, values: Any) -> Any:
+        return self.Tensor(values)
+
+    def empty(self, shape: tuple[int, int], device: str) -> Any:
+        return self.Tensor(np.empty(shape, np.float32))
+
+    def matmul(self, a: Any, b: Any, out: Any) -> None:
+        self.tf32_seen.append(self.matmul_settings.allow_tf32)
+        np.matmul(a.values, b.values, out=out.values)
+
+
+def test_cublas_is_a_peer_where_torch_has_a_gpu_and_computes_in_float32(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    torch = Torch(gpu=True)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    [_, cublas] = peers()
+    assert (cublas.name, cublas.through, cublas.device) == ("cublas", "torch", "a GPU")
+    a, b = np.eye(3, dtype=np.float32), np.arange(9, dtype=np.float32).reshape(3, 3)
+    seconds, product = cublas.on_operands(a, b)()
+    assert seconds > 0.0
+    assert product.tolist() == b.tolist()
+    assert torch.tf32_seen == [False]
+    assert torch.matmul_settings.allow_tf32 is True  # as it was
+
+
+def test_without_a_gpu_there_is_no_cublas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", Torch(gpu=False))
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    assert [peer.name for peer in peers()] == ["numpy-blas"]
+
+
+# The command -------------------------------------------------------------------------------------
+
+
+def test_a_small_run_gives_json_of_the_known_form(run: Command, tmp_path: Path) -> None:
+    path, plot = tmp_path / "bench.json", tmp_path / "bench.png"
+    code, out, _ = run(
+        "bench", "--size", "16", "32", "--method", "hall-carr-hart-multi", "--executor", "numpy",
+        "jit", "--block", "8", "--repeat", "2", "--json", "-o", str(path), "--plot", str(plot),
+    )  # fmt: skip
+    assert code == 0
+    data = json.loads(out)
+    assert json.loads(path.read_text(encoding="utf-8")) == data
+    assert {"device", "driver", "date", "seed", "repeat", "not_run"} <= data.keys()
+    assert data["versions"]["numpy"] == np.__version__
+    assert data["versions"]["python"] == sys.version.split()[0]
+    rows = {(r["method"], r["executor"], r["size"]): r for r in data["results"]}
+    wanted = [("hall-carr-hart-multi", e, n) for e in ("numpy", "jit") for n in (16, 32)]
+    for key in [*wanted, ("numpy-blas", "numpy", 16), ("numpy-blas", "numpy", 32)]:
+        row, n = rows[key], key[2]
+        assert row["seconds"] > 0.0
+        assert row["gflops"] == pytest.approx(2e-9 * n**3 / row["seconds"])
+        assert 0.0 <= row["max_relative_error"] < 1e-6
+        assert row["spread"][0] <= row["seconds"] <= row["spread"][1]
+        assert row["runs"] >= 2
+        assert row["block"] == (None if key[0] == "numpy-blas" else 8)
+        assert row["peer"] is (key[0] == "numpy-blas")
+    with Image.open(plot) as picture:
+        assert picture.width > 400
+
+
+def test_the_driver_s_own_program_is_a_peer_where_there_is_one(
+    run: Command, ready: Callable[[str], Any]
+) -> None:
+    ready("gl-arbfp")
+    code, out, _ = run("bench", "--size", "32", *JIT, "--repeat", "1", "--json")
+    assert code == 0
+    [driver] = [r for r in json.loads(out)["results"] if r["method"] == "driver-arbfp"]
+    assert (driver["executor"], driver["of"]) == ("gl-arbfp", "hall-carr-hart-multi")
+    assert driver["max_relative_error"] < 1e-6
+
+
+def test_the_text_has_results_and_ratios(run: Command) -> None:
+    code, out, err = run("bench", "--size", "16", *JIT, "--repeat", "1")
+    assert code == 0
+    assert err == ""
+    assert "numpy-blas" in out
+    assert "How many times as fast as its peers" in out
+
+
+def test_a_spent_budget_ends_cleanly_and_says_what_was_not_run(run: Command) -> None:
+    code, out, _ = run("bench", "--size", "16", "32", *JIT, "--budget", "0")
+    assert code == 0
+    assert "Not run; the budget was 0 s." in out
+    assert "16, 32" in out
+    assert "How many times" not in out
+
+
+def test_a_progress_bar_is_for_terminals(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    _, _, err = run("bench", "--size", "16", *JIT, "--budget", "0")
+    assert err != ""
+    _, _, err = run("bench", "--size", "16", *JIT, "--budget", "0", "--quiet")
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--size", "0"], "the size is 0"),
+        (["--size", "-4"], "the size is -4"),
+        (["--size", "many"], "Invalid value for '--size'"),
+        (["--method", "hall"], "there is no method hall"),
+        (["--executor", "quantum"], "there is no executor quantum"),
+        (["--block", "0"], "the block is 0"),
+        (["--repeat", "0"], "--repeat is 0"),
+        (["--budget", "-1"], "the budget is -1"),
+        (["--plot", "bench.gif"], "bench.gif should end in .png"),
+        (["-o", "bench.txt"], "bench.txt should end in .json"),
+        (["-o", "nowhere/bench.json"], "there is no folder nowhere"),
+        (["--compare", "old.json", "new.json"], "there is no file old.json"),
+        (["--from", "old.json"], "there is no file old.json"),
+        (["--compare", "a.json", "b.json", "--plot", "c.png"], "--compare prints a table"),
+        (["hall-carr-hart-multi"], "unexpected extra argument"),
+    ],
+)
+def test_mistakes_are_refused_in_one_line(
+    run: Command, words: list[str], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    usual = () if {"--method", "--executor"} & set(words) else JIT
+    code, out, err = run("bench", *words, *usual)
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert complaint in err
+
+
+# Two runs ----------------------------------------------------------------------------------------
+
+
+def result(seconds: float, **more: Any) -> dict[str, Any]:
+    usual = {
+        "method": "hall-carr-hart-multi", "executor": "jit", "size": 100, "block": 32,
+        "seconds": seconds, "gflops": 2e-9 * 100**3 / seconds, "max_relative_error": 1e-7,
+    }  # fmt: skip
+    return {**usual, **more}
+
+
+def recorded(*results: dict[str, Any], device: str = "a chip", driver: str = "1") -> dict[str, Any]:
+    return {"device": device, "driver": driver, "results": list(results)}
+
+
+def written(folder: Path, name: str, data: object) -> str:
+    path = folder / name
+    path.write_text(json.dumps(data), encoding="utf-8")
+    return str(path)
+
+
+def test_two_runs_are_compared_by_what_both_have(run: Command, tmp_path: Path) -> None:
+    old = recorded(result(0.4), result(1.0, size=200), result(3.0, executor="gl-raster"))
+    new = recorded(result(0.1), result(2.0, size=200), result(3.0, block=8))
+    files = written(tmp_path, "old.json", old), written(tmp_path, "new.json", new)
+    code, out, _ = run("bench", "--compare", *files, "--json")
+    assert code == 0
+    compared = json.loads(out)
+    assert compared["comparable"] is True
+    assert [(r["size"], r["ratio"]) for r in compared["ratios"]] == [(100, 4.0), (200, 0.5)]
+    assert (compared["only_old"], compared["only_new"]) == (1, 1)
+    code, out, _ = run("bench", "--compare", *files)
+    assert code == 0
+    assert "new / old" in out
+    assert "1 result is in the old run alone" in out
+
+
+@pytest.mark.parametrize("what", ["device", "driver"])
+def test_runs_on_different_machines_are_not_compared(
+    run: Command, tmp_path: Path, what: str
+) -> None:
+    old, new = recorded(result(0.4)), recorded(result(0.1), **{what: "another"})
+    files = written(tmp_path, "old.json", old), written(tmp_path, "new.json", new)
+    code, out, err = run("bench", "--compare", *files)
+    assert (code, err) == (0, "")
+    assert out.count("\n") == 1
+    assert what in out
+    assert "another" in out
+    assert compare(old, new)["ratios"] == []
+
+
+def test_runs_with_nothing_in_common_say_so(run: Command, tmp_path: Path) -> None:
+    files = (
+        written(tmp_path, "old.json", recorded(result(0.4))),
+        written(tmp_path, "new.json", recorded(result(0.4, size=7))),
+    )
+    code, out, _ = run("bench", "--compare", *files)
+    assert (code, out) == (0, "the two runs have no result in common\n")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [], {}, {"results": []}, {"results": [], "device": "a"},
+        recorded({**result(1.0), "seconds": 0}), recorded({**result(1.0), "seconds": "fast"}),
+        {"results": {}, "device": "a", "driver": "b"}, recorded({"method": "x"}),
+        {"results": [1], "device": "a", "driver": "b"},
+    ],
+)  # fmt: skip
+def test_files_that_are_no_recorded_runs_are_refused_in_one_line(
+    run: Command, tmp_path: Path, data: object
+) -> None:
+    bad = written(tmp_path, "bad.json", data)
+    for words in (["--from", bad], ["--compare", bad, bad]):
+        code, _, err = run("bench", *words)
+        assert code == 2
+        assert err.count("\n") == 1
+        assert "bad.json" in err
+
+
+def test_a_recorded_run_is_shown_and_drawn_again(run: Command, tmp_path: Path) -> None:
+    data = recorded(
+        result(0.5), result(0.25, method="numpy-blas", executor="numpy", block=None, peer=True)
+    )
+    path, plot = written(tmp_path, "old.json", data), tmp_path / "old.png"
+    code, out, _ = run("bench", "--from", path, "--plot", str(plot))
+    assert code == 0
+    assert "0.5" in out
+    assert plot.is_file()
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+
+def test_ratios_are_to_the_peers_of_the_same_size_method_and_block() -> None:
+    data = recorded(
+        result(0.5),
+        result(0.5, block=8),
+        result(
+            2.0, method="driver-arbfp", of="hall-carr-hart-multi", executor="gl-arbfp", peer=True
+        ),
+        result(0.1, method="numpy-blas", executor="numpy", block=None, peer=True),
+        result(9.9, method="numpy-blas", executor="numpy", block=None, peer=True, size=50),
+    )
+    [_, ratios] = bench_grids(data)
+    assert ratios.heads[-2:] == (": driver-arbfp", ": numpy-blas")
+    [first, second] = [[e and e.text for e in row[-2:]] for row in ratios.rows]  # type: ignore[union-attr]
+    assert first == ["4", "0.2"]
+    assert second == [None, "0.2"]
+
+
+def test_a_busy_machine_shows() -> None:
+    steady = recorded(result(1.0, spread=[0.9, 1.1]))
+    busy = recorded(result(1.0, spread=[0.2, 1.1]))
+    assert "busy" not in as_text(bench_grids(steady))
+    assert "busy" in as_text(bench_grids(busy))

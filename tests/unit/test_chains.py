@@ -1,0 +1,266 @@
+"""Which passes chain, on small plans made by hand, and what is known of their lookups."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from drawing import corners, program, texture
+
+from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.lower.affine import Linear
+from gpgpu_legacy.lower.chains import Computed, Draw, Loop, Move, Own, Placed, Turns, loops
+from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.plan.plan import (
+    Affine,
+    Binding,
+    Blend,
+    ClearPass,
+    CopyPass,
+    Corners,
+    Extent,
+    Filter,
+    FragmentPass,
+    Pass,
+    Plan,
+    Rect,
+    Repeat,
+    Sampler,
+    Step,
+    Texcoords,
+    Texture,
+    TextureKind,
+    Wrap,
+)
+
+WIDTH, HEIGHT = 6, 4
+WHOLE = Rect(0, 0, WIDTH, HEIGHT)
+ADDS = program(
+    "TEX R0, fragment.texcoord[0], texture[0], RECT;",
+    "TEX R1, fragment.texcoord[1], texture[1], RECT;",
+    "ADD result.color, R0, R1;",
+)
+KILLS = program("TEX R0, fragment.texcoord[0], texture[0], RECT;", "KIL R0;",
+                "MOV result.color, R0;")  # fmt: skip
+TWO = program("TEX R0, fragment.texcoord[0], texture[0], RECT;", "MOV result.color, R0;",
+              "MOV result.color[1], R0;",
+              temporaries="OPTION ARB_draw_buffers; TEMP R0;")  # fmt: skip
+
+
+def place(n: int, right: float = 0.0, up: float = 0.0, *, dx: float = 1.0, step: float = 0.0,
+          rect: Rect = WHOLE) -> Texcoords:  # fmt: skip
+    """Texels (x + right, y + up) at fragment (x, y) of the rectangle, moving by `step` along s."""
+    base, sx, sy = (right, up, 0.0, 1.0), (dx, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)
+    a, b, c, d = corners(base, sx, sy, rect.width, rect.height)
+
+    def moved(corner: object) -> object:
+        s, *others = corner  # type: ignore[misc]
+        return (Affine(s, step) if step else s, *others)
+
+    four: Corners = tuple(moved(each) for each in (a, b, c, d))  # type: ignore[assignment]
+    return Texcoords(n, four)
+
+
+def draw(
+    target: str,
+    own: str,
+    *places: Texcoords,
+    text: Program = ADDS,
+    rect: Rect = WHOLE,
+    blend: Blend = Blend.NONE,
+    also: tuple[str, ...] = (),
+    read: str = "G",
+    sampler: Sampler = Sampler(),  # noqa: B008 - frozen
+) -> FragmentPass:
+    bindings = (Binding(0, own), Binding(1, read, sampler))
+    return FragmentPass(
+        text, bindings, target, rect, places or (place(0), place(1)), blend=blend, also=also
+    )
+
+
+def plan(*steps: Step, kind: TextureKind = TextureKind.RECT) -> Plan:
+    names = ("P", "Q", "S")
+    given = Texture("G", kind, Extent(WIDTH, HEIGHT), R32F, (0.0,) * 4)
+    made = (*(texture(name, WIDTH, HEIGHT, R32F) for name in names), given)
+    return Plan("chains", (), (), made, (), steps, ())
+
+
+def only(*steps: Step) -> Loop | Turns | Pass:
+    [step] = loops(plan(*steps))
+    return step
+
+
+COPY = CopyPass("P", WHOLE, "Q", WHOLE)
+
+
+# What chains -------------------------------------------------------------------------------------
+
+
+def test_a_draw_and_a_copy_back_are_a_loop() -> None:
+    body = (draw("P", "Q"), COPY)
+    loop = only(Repeat(3, body))
+    assert isinstance(loop, Loop)
+    assert (loop.count, loop.passes) == (3, body)
+    assert (loop.width, loop.height) == (WIDTH, HEIGHT)
+    assert sorted(loop.origins) == [("P", 0, 0), ("Q", 0, 0)]
+    first, second = loop.body
+    assert isinstance(first, Draw)
+    assert first.lookups[0] == Own("Q")
+    assert second == Move("P", "Q")
+
+
+def test_two_textures_that_take_turns_are_a_loop() -> None:
+    loop = only(Repeat(2, (draw("P", "Q"), draw("Q", "P"))))
+    assert isinstance(loop, Loop)
+    assert [member.lookups[0] for member in loop.body if isinstance(member, Draw)] == [
+        Own("Q"), Own("P"),
+    ]  # fmt: skip
+
+
+def test_draws_that_blend_are_a_loop() -> None:
+    loop = only(Repeat(7, (draw("P", "Q", blend=Blend.ADD),)))
+    assert isinstance(loop, Loop)
+    [member] = loop.body
+    assert isinstance(member, Draw)
+    still = Placed(
+        "Q", Linear(Fraction(0), x=Fraction(1)), Linear(Fraction(0), y=Fraction(1)), True
+    )
+    assert member.lookups[0] == still  # nothing writes it, so it is no register
+
+
+def test_fragments_that_die_are_a_loop_too() -> None:
+    assert isinstance(only(Repeat(4, (draw("P", "Q", text=KILLS), COPY))), Loop)
+
+
+def test_several_targets_are_a_loop() -> None:
+    body = (draw("P", "S", text=TWO, also=("Q",)), CopyPass("Q", WHOLE, "S", WHOLE))
+    loop = only(Repeat(2, body))
+    assert isinstance(loop, Loop)
+    assert {name for name, *_ in loop.origins} == {"P", "Q", "S"}
+
+
+def test_a_pass_by_itself_is_a_loop_of_one_iteration() -> None:
+    loop = only(draw("P", "Q"))
+    assert isinstance(loop, Loop)
+    assert (loop.count, len(loop.passes)) == (1, 1)
+
+
+def test_rectangles_at_different_places_of_one_size_chain() -> None:
+    low, high = Rect(0, 0, 3, 2), Rect(2, 1, 3, 2)
+    body = (
+        draw("P", "Q", place(0, 2.0, 1.0, rect=low), place(1, rect=low), rect=low),
+        CopyPass("P", low, "Q", high),
+    )
+    loop = only(Repeat(2, body))
+    assert isinstance(loop, Loop)
+    assert sorted(loop.origins) == [("P", 0, 0), ("Q", 2, 1)]
+
+
+# What does not -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param((draw("P", "Q", place(0, 1.0), place(1)), COPY), id="a texel to the right"),
+        pytest.param((draw("P", "Q", place(0, 0.0, -1.0), place(1)), COPY), id="a texel below"),
+        pytest.param((draw("P", "Q", place(0, 0.25), place(1)), COPY), id="off the centre"),
+        pytest.param((draw("P", "Q", place(0, dx=2.0), place(1)), COPY), id="every other texel"),
+        pytest.param((draw("P", "Q", place(0, step=1.0), place(1)), COPY), id="one that moves"),
+        pytest.param((draw("P", "Q", read="Q"), COPY, draw("Q", "P", place(0, 1.0))), id="later"),
+        pytest.param((draw("P", "Q"), CopyPass("P", Rect(0, 0, 5, 4), "Q", Rect(0, 0, 5, 4))),
+                     id="a copy of a part"),
+        pytest.param((draw("P", "Q", rect=Rect(0, 0, 5, 4)), COPY), id="a draw of a part"),
+        pytest.param((draw("P", "Q"), COPY, ClearPass("P")), id="a clear"),
+        pytest.param((COPY,), id="no draw"),
+    ],
+)  # fmt: skip
+def test_these_take_turns(body: tuple[Pass, ...]) -> None:
+    turns = only(Repeat(3, body))
+    assert isinstance(turns, Turns)
+    assert turns.count == 3
+    members = [m.passes[0] if isinstance(m, Loop) else m for m in turns.body]
+    assert members == list(body)
+    assert all(isinstance(m, Loop) for m in turns.body if isinstance(m, Loop | FragmentPass))
+
+
+def test_rectangles_of_one_texture_at_two_places_take_turns() -> None:
+    low, high = Rect(0, 0, 3, 2), Rect(2, 1, 3, 2)
+    body = (CopyPass("P", low, "Q", high), draw("P", "Q", rect=high))
+    assert isinstance(only(Repeat(2, body)), Turns)
+
+
+def test_a_repeat_of_no_iterations_is_nothing() -> None:
+    assert list(loops(plan(Repeat(0, (draw("P", "Q"), COPY))))) == []
+
+
+def test_apart_every_pass_is_by_itself() -> None:
+    steps = list(loops(plan(Repeat(3, (draw("P", "Q"), COPY)), COPY), apart=True))
+    assert steps[1] == COPY
+    [turns, _] = steps
+    assert isinstance(turns, Turns)
+    assert [type(member) for member in turns.body] == [Loop, CopyPass]
+
+
+# What is known of lookups ------------------------------------------------------------------------
+
+
+def lookup_of(each: FragmentPass, count: int = 1, kind: TextureKind = TextureKind.RECT) -> object:
+    [loop] = loops(plan(Repeat(count, (each,)), kind=kind))
+    assert isinstance(loop, Loop)
+    [member] = loop.body
+    assert isinstance(member, Draw)
+    return member.lookups[1]
+
+
+def test_texel_numbers_are_counted_from_the_first_fragment() -> None:
+    rect = Rect(1, 1, 2, 3)
+    each = draw("P", "Q", place(0), place(1, 3.0, 1.0, step=1.0, rect=rect), rect=rect)
+    found = lookup_of(each, 2)
+    assert found == Placed(
+        "G",
+        Linear(Fraction(3), x=Fraction(1), iteration=Fraction(1)),
+        Linear(Fraction(1), y=Fraction(1)),
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("right", "step", "count", "inside"),
+    [
+        (0.0, 0.0, 1, True),
+        (1.0, 0.0, 1, False),
+        (-1.0, 0.0, 1, False),
+        (-2.0, 1.0, 3, False),
+        (0.0, 1.0, 2, False),
+    ],
+)
+def test_a_lookup_that_leaves_its_texture_is_not_inside(
+    right: float, step: float, count: int, inside: bool
+) -> None:
+    found = lookup_of(draw("P", "Q", place(0), place(1, right, step=step)), count)
+    assert isinstance(found, Placed)
+    assert found.inside is inside
+
+
+def test_of_a_lookup_in_a_narrow_rectangle_the_last_iteration_counts() -> None:
+    rect = Rect(0, 0, 2, HEIGHT)
+    each = draw("P", "Q", place(0), place(1, step=1.0, rect=rect), rect=rect)
+    assert [lookup_of(each, count).inside for count in (4, 5, 6)] == [True, True, False]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [Sampler(Filter.LINEAR), Sampler(wrap_s=Wrap.CLAMP), Sampler(wrap_t=Wrap.CLAMP)],
+)
+def test_a_sampler_that_is_not_plain_is_computed(sampler: Sampler) -> None:
+    assert isinstance(lookup_of(draw("P", "Q", sampler=sampler)), Computed)
+
+
+def test_a_texture_of_another_kind_is_computed() -> None:
+    text = program(
+        "TEX R0, fragment.texcoord[0], texture[0], RECT;",
+        "TEX R1, fragment.texcoord[1], texture[1], 2D;",
+        "ADD result.color, R0, R1;",
+    )
+    assert isinstance(lookup_of(draw("P", "Q", text=text), kind=TextureKind.T2D), Computed)

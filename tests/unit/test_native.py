@@ -1,0 +1,389 @@
+"""Native code: its text, its words, its cache on disk, and that it keeps to its own memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from drawing import (
+    EXACT,
+    Image,
+    assert_same_bits,
+    carry_out,
+    corners,
+    draw,
+    fragment_texcoords,
+    program,
+    show,
+    stacked,
+    texture,
+)
+
+from gpgpu_legacy.interp.numeric import Storage
+from gpgpu_legacy.lower.chains import Loop, loops
+from gpgpu_legacy.lower.grid import APPROXIMATE, UFUNCS, UnsupportedError
+from gpgpu_legacy.lower.native import (
+    COUNT,
+    HEADER_WORDS,
+    MOST_PLANES,
+    ROOM,
+    TABLE,
+    TEXTURE_WORDS,
+    Code,
+    Processor,
+    print_loop,
+)
+from gpgpu_legacy.lower.tiles import MOST_STRIPS
+from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA16F, RGBA32F, Format
+from gpgpu_legacy.plan.plan import (
+    Affine,
+    Binding,
+    Extent,
+    FragmentPass,
+    ParameterValue,
+    Plan,
+    Rect,
+    Repeat,
+    StateValue,
+    Step,
+    Texcoords,
+    Texture,
+    TextureKind,
+    constant_vector,
+)
+from gpgpu_legacy.runtime import native
+from gpgpu_legacy.runtime.executor import find_executor
+from gpgpu_legacy.runtime.native import compile_loop, roomy, run_loop
+
+JIT = find_executor("jit")
+NARROW, WIDE = Processor(4, 16), Processor(16, 32)
+
+READ = ["TEX R0, fragment.texcoord[0], texture[0], RECT;"]
+TWICE = program(*READ, "ADD result.color, R0, R0;")
+
+
+def single(
+    *lines: str, size: tuple[int, int] = (5, 3), target: Format = R32F, source: Format = R32F
+) -> Plan:
+    each = FragmentPass(
+        program(*READ, *lines),
+        (Binding(0, "A"),),
+        "P",
+        Rect(0, 0, *size),
+        (fragment_texcoords(0, *size),),
+    )
+    textures = (texture("P", *size, target), texture("A", *size, source))
+    return Plan("native", (), (), textures, (), (each,), ())
+
+
+def loop_of(plan: Plan) -> tuple[Loop, dict[str, Texture]]:
+    [loop] = loops(plan)
+    assert isinstance(loop, Loop)
+    return loop, {each.name: each for each in plan.textures}
+
+
+def code_of(plan: Plan, processor: Processor = WIDE, *, exact: bool = False) -> Code:
+    return print_loop(*loop_of(plan), processor, exact=exact)
+
+
+# The text ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("processor", [NARROW, WIDE], ids=["4 lanes", "16 lanes"])
+@pytest.mark.parametrize("name", FORMATS)
+def test_modules_are_llvm_s_language(name: str, processor: Processor) -> None:
+    import llvmlite.binding as llvm
+
+    code = code_of(single("MOV result.color, R0;", target=FORMATS[name]), processor)
+    module = llvm.parse_assembly(code.text)
+    module.verify()
+    assert {"stage", "run"} <= {function.name for function in module.functions}
+    assert f"<{processor.lanes} x float>" in code.text
+
+
+def test_only_the_default_contracts() -> None:
+    plan = single("MAD result.color, R0, R0, R0;")
+    assert "contract" in code_of(plan).text
+    assert "contract" not in code_of(plan, exact=True).text
+
+
+@pytest.mark.parametrize("line", ["EX2", "LG2", "SIN", "COS", "SCS"])
+def test_what_libraries_round_differently_is_not_exact(line: str) -> None:
+    plan = single(f"{line} R1{'.xy' * (line == 'SCS')}, R0.x;", "MOV result.color, R1;")
+    assert code_of(plan)
+    with pytest.raises(UnsupportedError, match="to the last bit"):
+        code_of(plan, exact=True)
+
+
+def test_the_approximate_ufuncs_are_ufuncs() -> None:
+    assert set(UFUNCS) > APPROXIMATE
+    assert all(isinstance(getattr(np, name), np.ufunc) for name in UFUNCS)
+
+
+def test_half_floats_need_instructions_for_them() -> None:
+    plan = single("MOV result.color, R0;", source=FORMATS["r16f"])
+    with pytest.raises(UnsupportedError, match="r16f"):
+        code_of(plan, replace(WIDE, halves=False))
+    assert code_of(single("MOV result.color, R0;"), replace(WIDE, halves=False))
+
+
+def test_a_texture_whose_texels_32_bits_do_not_count_is_refused() -> None:
+    loop, textures = loop_of(single("MOV result.color, R0;"))
+    textures["A"] = replace(textures["A"], extent=Extent(1 << 16, 1 << 15))
+    with pytest.raises(UnsupportedError, match="2³¹"):
+        print_loop(loop, textures, WIDE, exact=False)
+
+
+BENT = ((0.0, 0.0, 0.0, 1.0), (5.0, 0.0, 0.0, 1.0), (5.0, 4.0, 0.0, 1.0), (0.0, 3.0, 0.0, 1.0))
+
+
+def test_two_triangles_are_refused() -> None:
+    plan = single("MOV result.color, fragment.texcoord[0];")
+    [each] = plan.steps
+    assert isinstance(each, FragmentPass)
+    bent = replace(plan, steps=(replace(each, texcoords=(Texcoords(0, BENT),)),))
+    with pytest.raises(UnsupportedError, match="two triangles"):
+        code_of(bent)
+
+
+def test_corners_that_bend_in_a_later_iteration_are_refused() -> None:
+    """Flat in the first iteration; one corner moves on faster than the others."""
+    plan = single("MOV result.color, fragment.texcoord[0];")
+    [each] = plan.steps
+    assert isinstance(each, FragmentPass)
+
+    def moving(step: float) -> Plan:
+        flat = fragment_texcoords(0, 5, 3).corners
+        a, b, c, d = (
+            (Affine(constant_vector(corner)[0], by), *corner[1:])
+            for corner, by in zip(flat, (1.0, 1.0, step, 1.0), strict=True)
+        )
+        drawn = replace(each, texcoords=(Texcoords(0, (a, b, c, d)),))  # type: ignore[arg-type]
+        return replace(plan, steps=(Repeat(3, (drawn,)),))
+
+    assert code_of(moving(1.0))
+    with pytest.raises(UnsupportedError, match="two triangles"):
+        code_of(moving(2.0))
+
+
+# Words -------------------------------------------------------------------------------------------
+
+
+def test_the_words_of_a_texture() -> None:
+    plan = single("MOV result.color, R0;", source=RGBA32F)
+    loop, textures = loop_of(plan)
+    ready = compile_loop(loop, textures, exact=True)
+    made = {name: roomy(each) for name, each in textures.items()}
+    words = native._words(ready, made)
+    names = ready.code.textures
+    assert sorted(names) == ["A", "P"]
+    assert len(words) == HEADER_WORDS + 2 * TEXTURE_WORDS
+    assert words[TABLE] == ready.table.ctypes.data
+    assert words[COUNT] == 1
+    for number, name in enumerate(names):
+        mine = words[HEADER_WORDS + number * TEXTURE_WORDS :][:TEXTURE_WORDS].tolist()
+        planes = [plane.ctypes.data for plane in made[name].planes]
+        assert mine[: len(planes)] == planes
+        assert mine[MOST_PLANES:] == [2 * ROOM, 5, 3, 1]
+
+
+def test_parameters_and_state_come_from_the_pass() -> None:
+    text = program(
+        "ADD R0, program.local[1], program.env[2];",
+        "ADD result.color, R0, state.fog.color;",
+    )
+    given = {
+        "local": {1: (1.0, 2.0, 3.0, 4.0)},
+        "env": {0: (99.0,) * 4, 2: (10.0, 20.0, 30.0, 40.0)},
+    }
+    state = {"state.fog.color": (0.5, 0.25, 0.125, 1.0)}
+    found = draw(text, (3, 2), executor=JIT, state=state, **given)
+    assert found[1, 2].tolist() == [11.5, 22.25, 33.125, 45.0]
+
+
+def test_parameters_of_every_iteration() -> None:
+    each = FragmentPass(
+        program("ADD result.color, program.local[0], fragment.position;"),
+        (),
+        "P",
+        Rect(0, 0, 3, 2),
+        locals=(ParameterValue(0, (Affine(1.0, 0.5), 0.0, 0.0, 0.0)),),
+        state=(StateValue("state.fog.color", (1.0,) * 4),),
+    )
+    found = carry_out(show([Repeat(4, (each,))], texture("P", 3, 2, RGBA32F)), executor=JIT)
+    assert found[..., 0].tolist() == [[3.0, 4.0, 5.0]] * 2
+
+
+# Memory ------------------------------------------------------------------------------------------
+
+
+def guarded(each: Texture) -> tuple[Storage, list[np.ndarray]]:
+    """Storage whose planes stand between words that no run may change; past its rows is NaN."""
+    storage, wholes = roomy(each), []
+    for number, plane in enumerate(storage.planes):
+        rows, length = plane.shape[0], plane.strides[0] // plane.itemsize
+        whole = np.full((rows + 2, length), 77, plane.dtype)
+        whole[1:-1] = 55
+        whole[1:-1, : plane.shape[1]] = plane
+        storage.planes[number] = whole[1:-1, : plane.shape[1]]
+        wholes.append(whole)
+    return storage, wholes
+
+
+@pytest.mark.parametrize("texel_format", ["r32f", "rgba16f", "unorm8"])
+@pytest.mark.parametrize(
+    ("extent", "rect"),
+    [
+        ((1, 1), Rect(0, 0, 1, 1)),
+        ((64, 5), Rect(0, 0, 64, 5)),
+        ((65, 9), Rect(0, 0, 65, 9)),
+        ((70, 9), Rect(3, 1, 20, 7)),
+        ((9, 17), Rect(8, 0, 1, 17)),
+    ],
+    ids=str,
+)
+def test_nothing_outside_of_the_rectangle_is_written(
+    extent: tuple[int, int], rect: Rect, texel_format: str
+) -> None:
+    """By hand: 1 in the rectangle, what was there before in the texels around it."""
+    each = FragmentPass(program("MOV result.color, 1;"), (), "P", rect)
+    target = texture("P", *extent, FORMATS[texel_format], (0.5, 0.5, 0.5, 0.5))
+    loop, textures = loop_of(Plan("guarded", (), (), (target,), (), (each,), ()))
+    storage, wholes = guarded(target)
+    expected = storage.decoded(0).copy()
+    expected[rect.y : rect.y + rect.height, rect.x : rect.x + rect.width] = 1.0
+    with ThreadPoolExecutor(2) as pool:
+        run_loop(compile_loop(loop, textures, exact=True), {"P": storage}, (0, 1), pool)
+    for channel, whole in enumerate(wholes):
+        np.testing.assert_array_equal(storage.decoded(channel), expected)
+        assert (whole[[0, -1]] == 77).all()
+
+
+def test_no_row_is_shorter_than_a_tile_that_runs_over_its_end() -> None:
+    """A tile begins left of a row's end and is at most ROOM texels wide."""
+    assert native._host().processor.lanes * MOST_STRIPS <= ROOM
+    for width in (1, 63, 64, 65, 127, 128, 1000):
+        [plane] = roomy(texture("P", width, 2, R32F)).planes
+        assert plane.shape == (2, width)
+        assert plane.strides[0] // plane.itemsize >= width + ROOM
+
+
+@pytest.mark.parametrize("offset", [-1000.0, -3.0, 0.0, 3.0, 1000.0])
+@pytest.mark.parametrize("slope", [1.0, 2.0, -1.0, 0.0])
+def test_lookups_stay_in_the_texture_however_far_they_point(offset: float, slope: float) -> None:
+    """Clamped by hand to the edge: placed lookups, and computed ones a hair off the centres."""
+    width, height = 67, 3
+    texels = np.arange(width * height, dtype=np.float32).reshape(height, width, 1)
+    centre = 0.0 if slope % 2 else 0.5
+    for nudge in (0.0, 2.0**-6):
+        base = (offset + centre + nudge, 0.0, 0.0, 1.0)
+        dx, dy = (slope, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)
+        place = Texcoords(0, corners(base, dx, dy, width, height))
+        found = draw(program(*READ, "MOV result.color, R0;"), (width, height), executor=JIT,
+                     target=R32F, textures={0: texels}, texcoords=[place])  # fmt: skip
+        columns = np.floor(base[0] + slope * (np.arange(width) + 0.5)).clip(0, width - 1)
+        assert_same_bits(found, texels[:, columns.astype(int)])
+
+
+# Half floats -------------------------------------------------------------------------------------
+
+
+def test_half_floats_are_rounded_to_the_nearest() -> None:
+    """By hand: steps of 2⁻¹⁰ at 1, ties to even; the largest is 65504; denormals are kept."""
+    values = [1 + 2.0**-11, 1 + 3 * 2.0**-11, 65519.0, 65520.0, 2.0**-24, 2.0**-25, -0.0, np.inf]
+    expected = [1.0, 1 + 2.0**-9, 65504.0, np.inf, 2.0**-24, 0.0, -0.0, np.inf]
+    texels = np.float32(values).reshape(1, 8, 1)
+    plan = {"textures": {0: texels}, "texcoords": [fragment_texcoords(0, 8, 1)]}
+    found = draw(program(*READ, "MOV result.color, R0.x;"), (8, 1), executor=JIT,
+                 target=RGBA16F, **plan)  # type: ignore[arg-type]  # fmt: skip
+    assert_same_bits(found[0, :, 2], np.float32(expected))
+
+
+# The cache ---------------------------------------------------------------------------------------
+
+SCRIPT = """
+import sys
+import numpy as np
+from gpgpu_legacy import run_program
+from gpgpu_legacy.runtime import native
+compiled = []
+keep = native._keep
+native._keep = lambda *given: (compiled.append(1), keep(*given))
+text = "!!ARBfp1.0\\nADD result.color, fragment.position, 1;\\nEND\\n"
+found = run_program(text, 3, 2, executor="jit")
+assert found[1, 2].tolist() == [3.5, 2.5, 1.5, 2.0], found[1, 2]
+print(len(compiled))
+"""
+
+
+def compiled_in_a_process(folder: Path) -> int:
+    """How many modules a process with that cache folder had to compile."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder)}
+    command = [sys.executable, "-c", SCRIPT]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+def test_code_is_kept_for_later_processes(tmp_path: Path) -> None:
+    assert compiled_in_a_process(tmp_path) == 1
+    [kept] = (tmp_path / "gpgpu-legacy").iterdir()
+    assert compiled_in_a_process(tmp_path) == 0
+    whole = kept.read_bytes()
+    for damaged in (b"", b"nonsense", whole[:-1], whole[:100] + b"?" + whole[101:]):
+        kept.write_bytes(damaged)
+        assert compiled_in_a_process(tmp_path) == 1
+        assert kept.read_bytes() == whole
+    assert compiled_in_a_process(tmp_path) == 0
+
+
+def test_a_cache_folder_that_is_none_does_no_harm(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+    assert compiled_in_a_process(tmp_path / "file") == 1
+
+
+def test_a_user_without_a_home_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("no home")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    native._keep("name", b"code")
+    assert native._kept("name") is None
+
+
+def test_code_is_compiled_once_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, given = show_twice()
+    carry_out(plan, given, JIT)
+    monkeypatch.setattr(native._Host, "_load", lambda *_: pytest.fail("compiled again"))
+    carry_out(plan, given, JIT)
+
+
+def show_twice() -> tuple[Plan, dict[str, Image]]:
+    size = (33, 29)
+    texels = np.random.default_rng(3).uniform(-1, 1, (29, 33, 4)).astype(np.float32)
+    step: Step = FragmentPass(
+        TWICE, (Binding(0, "A"),), "P", Rect(0, 0, *size), (fragment_texcoords(0, *size),)
+    )
+    return show([step], texture("P", *size, RGBA32F), {"A": texels}), {"A": Image(texels)}
+
+
+def test_runs_in_several_threads_at_once() -> None:
+    plan, given = show_twice()
+    operands = {"A": stacked(given["A"].texels)}
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda _: JIT.run(plan, operands, EXACT).outputs, range(32)))
+    for result in results:
+        assert_same_bits(result["result"], operands["A"] * 2)
+
+
+def test_a_texture_that_is_drawn_into_may_be_2d() -> None:
+    target = Texture("P", TextureKind.T2D, Extent(5, 2), R32F, (0.0,) * 4)
+    each = FragmentPass(program("MOV result.color, fragment.position;"), (), "P", Rect(1, 0, 3, 2))
+    found = carry_out(show([each], target), executor=JIT)
+    assert found[1, :, 0].tolist() == [0.0, 1.5, 2.5, 3.5, 0.0]

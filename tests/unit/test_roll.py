@@ -1,0 +1,190 @@
+"""Unrolled programs rolled up: what repeats is found, and unrolling it again gives the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from drawing import corners, program, texture
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpgpu_legacy.isa.ir import Instruction
+from gpgpu_legacy.lower.chains import Computed, Draw, Lookup, Loop, Placed, loops
+from gpgpu_legacy.lower.lookups import live_components
+from gpgpu_legacy.lower.roll import LONGEST_PERIOD, Segment, segments
+from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Rect, Texcoords
+
+PLACE = Texcoords(0, corners((0.0, 0.0, 0.0, 1.0), (1.0, 0, 0, 0), (0, 1.0, 0, 0), 4, 4))
+Live = tuple[Instruction, tuple[int, ...], Lookup | None]
+
+
+def drawn(lines: Sequence[str]) -> Draw:
+    text = program(*lines, temporaries="TEMP R0, R1, R2, R3, at;")
+    each = FragmentPass(text, (Binding(0, "A"),), "P", Rect(0, 0, 4, 4), (PLACE,))
+    textures = (texture("P", 4, 4, RGBA32F), texture("A", 400, 400, RGBA32F))
+    [loop] = loops(Plan("rolled", (), (), textures, (), (each,), ()))
+    assert isinstance(loop, Loop)
+    [member] = loop.body
+    assert isinstance(member, Draw)
+    return member
+
+
+def rolled(lines: Sequence[str]) -> tuple[Segment, ...]:
+    member = drawn(lines)
+    return segments(member, live_of(member))
+
+
+def live_of(member: Draw) -> tuple[tuple[int, ...], ...]:
+    known = [None if isinstance(lookup, Computed) else lookup for lookup in member.lookups]
+    return live_components(member.each.program, known)
+
+
+def alive(member: Draw) -> list[Live]:
+    """The instructions of which something is needed, as the program has them."""
+    lookups = iter(member.lookups)
+    each = [
+        (instruction, components, next(lookups) if instruction.texture is not None else None)
+        for instruction, components in zip(
+            member.each.program.instructions, live_of(member), strict=True
+        )
+    ]
+    return [live for live in each if live[1]]
+
+
+def unrolled(parts: Sequence[Segment]) -> Iterator[Live]:
+    for part in parts:
+        for turn in range(part.turns):
+            for step in part.steps:
+                yield step.instruction, step.components, moved(step.lookup, step.advance, turn)
+
+
+def moved(lookup: Lookup | None, advance: tuple[int, int], turn: int) -> Lookup | None:
+    if not isinstance(lookup, Placed):
+        assert advance == (0, 0)
+        return lookup
+    s, t = lookup.s, lookup.t
+    return replace(
+        lookup,
+        s=replace(s, constant=s.constant + Fraction(advance[0] * turn)),
+        t=replace(t, constant=t.constant + Fraction(advance[1] * turn)),
+    )
+
+
+def of_placed(live: Sequence[Live]) -> list[object]:
+    """What matters of each: a placed lookup's coordinates are known, its source is not read."""
+    return [
+        (replace(instruction, srcs=()) if isinstance(lookup, Placed) else instruction, c, lookup)
+        for instruction, c, lookup in live
+    ]
+
+
+def turn(right: int, up: int = 0, factor: float = 1.0) -> list[str]:
+    """Three instructions: a lookup (right, up) of the fragment's texel, and a multiply-add."""
+    return [
+        f"ADD at, fragment.texcoord[0], {{{right}, {up}, 0, 0}};",
+        "TEX R1, at, texture[0], RECT;",
+        f"MAD R0, R1, {factor}, R0;",
+    ]
+
+
+START, END = ["MOV R0, 0;"], ["MOV result.color, R0;"]
+
+
+def shapes(parts: Sequence[Segment]) -> list[tuple[int, int]]:
+    return [(len(part.steps), part.turns) for part in parts]
+
+
+def test_a_loop_between_what_comes_before_and_after() -> None:
+    lines = START + [line for k in range(6) for line in turn(2 * k, k)] + END
+    parts = rolled(lines)
+    assert shapes(parts) == [(1, 1), (2, 6), (1, 1)]  # what computed coordinates is dead
+    assert [step.advance for step in parts[1].steps] == [(2, 1), (0, 0)]
+
+
+def test_a_lookup_that_stays_has_no_advance() -> None:
+    [_, part, _] = rolled(START + turn(3) * 5 + END)
+    assert part.turns == 5
+    assert [step.advance for step in part.steps] == [(0, 0)] * 2
+
+
+def test_three_turns_are_left_as_they_are() -> None:
+    assert shapes(rolled(START + [line for k in range(3) for line in turn(k)] + END)) == [(8, 1)]
+
+
+def test_constants_that_change_do_not_roll() -> None:
+    lines = START + [line for k in range(6) for line in turn(k, factor=1.0 + k)] + END
+    assert shapes(rolled(lines)) == [(14, 1)]
+
+
+def test_an_uneven_advance_ends_a_loop() -> None:
+    places = [0, 1, 2, 3, 4, 9, 10, 11, 12, 13]
+    lines = START + [line for k in places for line in turn(k)] + END
+    parts = rolled(lines)
+    assert [s for s in shapes(parts) if s[1] > 1] == [(2, 5), (2, 5)]
+    assert of_placed(list(unrolled(parts))) == of_placed(alive(drawn(lines)))
+
+
+def test_a_loop_in_what_is_left_of_a_longer_one() -> None:
+    first = [line for k in range(9) for line in turn(k)]
+    second = [line for k in range(5) for line in turn(0, k, -1.0)]
+    parts = rolled(START + second + first + END)
+    assert shapes(parts) == [(1, 1), (2, 5), (2, 9), (1, 1)]
+
+
+@pytest.mark.parametrize(("period", "found"), [(LONGEST_PERIOD, True), (LONGEST_PERIOD + 1, False)])
+def test_the_longest_period(period: int, found: bool) -> None:
+    body = [f"ADD R0.{'xyzw'[k % 4]}, R0.x, {k + 1};" for k in range(period)]
+    parts = rolled(START + body * 5 + END)
+    assert (max(part.turns for part in parts) == 5) is found
+    assert list(unrolled(parts)) == alive(drawn(START + body * 5 + END))
+
+
+def test_discards_repeat_as_anything_does() -> None:
+    parts = rolled(START + ["ADD R0, R0, -1;", "KIL R0;"] * 6 + END)
+    assert (2, 6) in shapes(parts)
+
+
+def test_what_nothing_needs_is_left_out() -> None:
+    parts = rolled(["MOV R2, 1;", *START, "ADD R2, R2, R2;", *END])
+    assert shapes(parts) == [(2, 1)]
+
+
+def test_nothing_is_nothing() -> None:
+    assert rolled(["MOV R0, 0;"]) == ()
+
+
+def test_which_temporaries_a_step_reads() -> None:
+    [part] = rolled(["TEX R1, fragment.texcoord[0], texture[0], RECT;", "MOV R2, R1.w;",
+                     "MAD result.color.xz, R1, R2.yyyy, R1.wzyx;"])  # fmt: skip
+    assert [step.reads for step in part.steps] == [
+        (), (("R1", 3),), (("R1", 0), ("R1", 1), ("R1", 2), ("R1", 3), ("R2", 1)),
+    ]  # fmt: skip
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            (
+                turn(0), turn(1), turn(2), turn(3), turn(0, 2), turn(4, factor=-1.0),
+                ["ADD R0.xy, R0, R0.yxwz;"], ["KIL R0;"], ["MOV R2, R0;"], ["MUL R0, R2, R0;"],
+            )
+        ),
+        max_size=6,
+    ),
+    st.integers(1, 7),
+    st.integers(0, 2),
+)  # fmt: skip
+def test_unrolling_what_was_rolled_gives_the_program(
+    groups: list[list[str]], times: int, step: int
+) -> None:
+    lines = START.copy()
+    for number in range(times):
+        lines += [line for group in groups for line in group]
+        lines += turn(10 + number * step)
+    lines += END
+    parts = rolled(lines)
+    assert of_placed(list(unrolled(parts))) == of_placed(alive(drawn(lines)))

@@ -1,0 +1,119 @@
+"""The sizes of tiles, against register demands worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from drawing import corners, program, texture
+
+from gpgpu_legacy.algorithms.method import Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.lower.chains import Computed, Draw, Loop, loops
+from gpgpu_legacy.lower.lookups import live_components
+from gpgpu_legacy.lower.roll import Segment, segments
+from gpgpu_legacy.lower.tiles import rows_and_strips
+from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Rect, Texcoords
+
+SIDE = 8
+X = (1.0, 0.0, 0.0, 0.0)
+Y = (0.0, 1.0, 0.0, 0.0)
+FLAT = (0.0, 0.0, 0.0, 0.0)
+COLUMN = Texcoords(0, corners((0.5, 0.0, 0.0, 1.0), FLAT, Y, SIDE, SIDE))  # varies along y
+ROW = Texcoords(1, corners((0.0, 0.5, 0.0, 1.0), X, FLAT, SIDE, SIDE))  # varies along x
+OWN = Texcoords(2, corners((0.0, 0.0, 0.0, 1.0), X, Y, SIDE, SIDE))
+
+
+def programs_of(plan: Plan) -> tuple[Loop, list[tuple[Segment, ...]]]:
+    loop = next(step for step in loops(plan) if isinstance(step, Loop))
+    found = []
+    for member in loop.body:
+        if isinstance(member, Draw):
+            known = [None if isinstance(look, Computed) else look for look in member.lookups]
+            live = live_components(member.each.program, known)
+            found.append(segments(member, live))
+    return loop, found
+
+
+def tile_of(lines: Sequence[str], registers: int, carried: int = 0) -> tuple[int, int]:
+    each = FragmentPass(program(*lines), (Binding(0, "A"),), "P", Rect(0, 0, SIDE, SIDE),
+                        (COLUMN, ROW, OWN))  # fmt: skip
+    textures = (texture("P", SIDE, SIDE, RGBA32F), texture("A", SIDE, SIDE, RGBA32F))
+    _, programs = programs_of(Plan("tiles", (), (), textures, (), (each,), ()))
+    return rows_and_strips(programs, carried, registers)
+
+
+PRODUCT = [
+    "TEX R1.x, fragment.texcoord[0], texture[0], RECT;",
+    "TEX R2.x, fragment.texcoord[1], texture[0], RECT;",
+    "MUL R0.x, R1.x, R2.x;",
+    "MOV result.color, R0.x;",
+]
+
+
+@pytest.mark.parametrize(
+    ("registers", "tile"),
+    [
+        # Carried goes one number a cell. At the multiplication's sources there are besides it a
+        # number a strip and one a row, after it the product, a number a cell: a tile takes the
+        # larger of rows·strips + rows + strips and 2·rows·strips, and loads rows + strips numbers.
+        (3, (1, 1)),
+        (5, (1, 2)),  # 2 + 1 + 2; 3/2 numbers loaded a cell, as in 2 rows of 1
+        (8, (2, 2)),  # 1
+        (11, (2, 2)),
+        (12, (2, 3)),  # 5/6
+        (16, (2, 4)),  # 3/4
+        (18, (3, 3)),  # 2/3
+        (24, (3, 4)),  # 7/12
+        (32, (4, 4)),  # 1/2
+        (40, (5, 4)),  # 9/20
+        (999, (8, 4)),  # there are no more
+    ],
+)
+def test_a_product_of_a_column_and_a_row(registers: int, tile: tuple[int, int]) -> None:
+    assert tile_of(PRODUCT, registers, carried=1) == tile
+
+
+def test_what_shares_nothing_is_one_strip_of_one_row() -> None:
+    lines = ["TEX R0, fragment.texcoord[2], texture[0], RECT;", "MOV result.color, R0;"]
+    assert tile_of(lines, 999) == (1, 1)
+
+
+def test_what_is_computed_is_one_strip_of_one_row() -> None:
+    lines = [*PRODUCT[:3], "TEX R0, R0, texture[0], RECT;", "MOV result.color, R0;"]
+    assert tile_of(lines, 999) == (1, 1)
+
+
+def test_a_column_alone_is_shared_by_strips() -> None:
+    lines = ["TEX R0, fragment.texcoord[0], texture[0], RECT;", "MOV result.color, R0;"]
+    assert tile_of(lines, 16) == (1, 4)
+
+
+def test_a_row_alone_is_shared_by_rows() -> None:
+    lines = ["TEX R0, fragment.texcoord[1], texture[0], RECT;", "MOV result.color, R0;"]
+    assert tile_of(lines, 16) == (8, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "registers", "tile"),
+    [
+        # Four sums a cell, A's rgba a row, B's rgba a strip, of which not all live at once; with 16
+        # registers there is room for no second cell: 2·4 sums and 4 + 8 factors.
+        ("hall-carr-hart-multi", Options(block=32), 16, (1, 1)),
+        ("hall-carr-hart-multi", Options(block=32), 32, (2, 2)),
+        # A sum and a product a cell; a program of 32 multiply-adds carries nothing through them.
+        ("hall-carr-hart-single", Options(block=32), 16, (2, 4)),
+        ("hall-carr-hart-single", Options(block=32), 32, (4, 4)),
+        # One product a pass, of vectors: four factors a strip, four a row, one sum a cell.
+        ("larson-mcallister", Options(), 16, (1, 2)),  # 8 + 4 + 2; 2 by 2 takes 20
+        ("larson-mcallister", Options(), 32, (2, 4)),  # 16 + 8 + 8; 3 by 3 takes 33
+    ],
+    ids=lambda each: each if isinstance(each, str) else None,
+)
+def test_the_tiles_of_the_methods(
+    name: str, options: Options, registers: int, tile: tuple[int, int]
+) -> None:
+    loop, programs = programs_of(find_method(name).plan(Shape(256, 256, 256), options))
+    channels = 4 if name == "hall-carr-hart-multi" else 1
+    assert rows_and_strips(programs, channels * len(loop.origins), registers) == tile

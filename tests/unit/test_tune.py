@@ -1,0 +1,498 @@
+"""The search for the fastest way: on landscapes made up, on a real product, and what is kept."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from drawing import assert_same_bits
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpgpu_legacy import cli
+from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.bench import tune as tuning
+from gpgpu_legacy.bench import tuned
+from gpgpu_legacy.bench.run import matmul, run, run_method
+from gpgpu_legacy.bench.tune import RefusedError, axes_of, search, tune
+from gpgpu_legacy.bench.tuned import Kept, Place, Way, choose, keep, way_from_json
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.lower.workgroups import GroupShape
+from gpgpu_legacy.runtime.executor import Machine, Tuning, find_executor
+
+Command = Callable[..., tuple[int, str, str]]
+MULTI = find_method("hall-carr-hart-multi")
+JIT_TILE = Way("jit", 32, Accumulate.COPY, Tuning(tile=(2, 3)))
+
+
+@pytest.fixture(autouse=True)
+def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A file of the test's own to keep results in."""
+    path = tmp_path / "folder" / "tuning.json"
+    monkeypatch.setenv("GPGPU_LEGACY_TUNING", str(path))
+    return path
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run a command line; its exit code, what it printed, and what it complained of."""
+
+    def run_it(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", *words])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(caught.value.code or 0), out, err
+
+    return run_it
+
+
+# Landscapes --------------------------------------------------------------------------------------
+
+
+class Landscape:
+    """A machine whose every way takes what a function says, on a clock of its own."""
+
+    def __init__(self, seconds: Callable[[Way], float]) -> None:
+        self.seconds, self.now, self.runs = seconds, 0.0, list[Way]()
+
+    def clock(self) -> float:
+        return self.now
+
+    def run(self, way: Way) -> float:
+        self.runs.append(way)
+        seconds = self.seconds(way)
+        self.now += seconds
+        return seconds
+
+
+BLOCKS = (8, 16, 32, 64, 128)
+TILES = [(rows, strips) for rows in range(1, 9) for strips in range(1, 5)]
+
+
+def axes(way: Way) -> Iterator[tuple[str, list[Way]]]:
+    yield "executor", [replace(way, executor=e, tuning=None) for e in ("jit", "gl-raster")]
+    yield "block", [replace(way, block=block) for block in BLOCKS]
+    yield "tile", [replace(way, tuning=Tuning(tile=tile)) for tile in TILES]
+
+
+def valley(executor: str, block: int, tile: tuple[int, int]) -> Callable[[Way], float]:
+    """Seconds that fall towards one way from all sides."""
+
+    def seconds(way: Way) -> float:
+        assert way.block is not None
+        rows, strips = way.tuning.tile if way.tuning and way.tuning.tile else (1, 1)
+        far = abs(BLOCKS.index(way.block) - BLOCKS.index(block))
+        far += abs(rows - tile[0]) + abs(strips - tile[1]) + 5 * (way.executor != executor)
+        return 1.0 + 0.1 * far
+
+    return seconds
+
+
+@given(
+    executor=st.sampled_from(["jit", "gl-raster"]),
+    block=st.sampled_from(BLOCKS),
+    tile=st.sampled_from(TILES),
+    start=st.sampled_from(BLOCKS),
+)
+def test_the_best_way_of_a_valley_is_found(
+    executor: str, block: int, tile: tuple[int, int], start: int
+) -> None:
+    land = Landscape(valley(executor, block, tile))
+    found = search(Way("jit", start), axes, land.run, 1e9, clock=land.clock)
+    reached = land.seconds(found.way)
+    assert reached == 1.0
+    assert found.seconds == reached
+    assert found.default_seconds == land.seconds(Way("jit", start))
+    assert found.finished
+
+
+def test_the_budget_ends_a_search_with_the_best_so_far() -> None:
+    land = Landscape(valley("jit", 128, (8, 4)))
+    start = Way("jit", 8)
+    found = search(start, axes, land.run, 60.0, clock=land.clock)
+    longest = max(land.seconds(way) for way in land.runs)
+    assert land.now < 60.0 + longest
+    assert not found.finished
+    assert land.seconds(found.way) <= land.seconds(start)
+
+
+def test_a_budget_of_nothing_leaves_what_there_was() -> None:
+    land = Landscape(lambda _: 1.0)
+    found = search(Way("jit", 8), axes, land.run, 0.0, clock=land.clock)
+    assert found.way == Way("jit", 8)
+    assert set(land.runs) == {Way("jit", 8)}
+
+
+def test_ways_that_are_refused_are_passed_over_and_told_of() -> None:
+    def seconds(way: Way) -> float:
+        if way.block == 128:
+            raise RefusedError("too long a program")
+        assert way.block is not None
+        return 1.0 - way.block / 1000
+
+    land = Landscape(seconds)
+    found = search(Way("jit", 8), axes, land.run, 1e9, clock=land.clock)
+    assert found.way.block == 64
+    assert {t.reason for t in found.trials if t.way.block == 128} == {"too long a program"}
+
+
+def test_a_gain_within_the_noise_is_none() -> None:
+    land = Landscape(lambda way: 1.0 if way == Way("jit", 8) else 0.99)
+    found = search(Way("jit", 8), axes, land.run, 1e9, clock=land.clock)
+    assert found.way == Way("jit", 8)
+
+
+def test_hopeless_ways_are_not_run_again() -> None:
+    slow = Way("gl-raster", 8)
+    land = Landscape(lambda way: 50.0 if way.executor == slow.executor else 1.0)
+    search(Way("jit", 8), axes, land.run, 1e9, clock=land.clock)
+    assert land.runs.count(slow) == 1
+
+
+def test_what_seemed_to_gain_by_luck_is_dropped_at_the_end() -> None:
+    runs: dict[Way, int] = {}
+
+    def seconds(way: Way) -> float:
+        runs[way] = runs.get(way, 0) + 1
+        if way.block == 64 and way.executor == "jit" and way.tuning is None:
+            return 0.5 if runs[way] <= 7 else 2.0  # fast until it is measured for good
+        return 1.0
+
+    land = Landscape(seconds)
+    found = search(Way("jit", 8), axes, land.run, 1e9, clock=land.clock)
+    assert found.way == Way("jit", 8)
+    assert found.seconds == found.default_seconds == 1.0
+
+
+def test_a_start_that_is_refused_ends_the_search() -> None:
+    def refuse(way: Way) -> float:
+        raise RefusedError("no")
+
+    with pytest.raises(RefusedError):
+        search(Way("jit", 8), axes, refuse, 1.0)
+
+
+# The axes of real methods ------------------------------------------------------------------------
+
+
+def test_axes_are_those_that_a_method_and_an_executor_have() -> None:
+    def names(method: str, way: Way) -> list[str]:
+        return [name for name, _ in axes_of(find_method(method), 256, ["jit"])(way)]
+
+    blocked = Way("jit", 32, Accumulate.COPY)
+    assert names("hall-carr-hart-multi", blocked) == ["executor", "block", "accumulate", "tile"]
+    assert names("larson-mcallister", Way("gl-raster")) == ["executor"]
+    assert names("dobravec-bulic-shared", Way("jit", 16)) == ["executor", "block"]
+    shapes = ["threads", "fragments", "adjacent", "depth", "together"]
+    assert names("larson-mcallister", Way("gl-compute")) == ["executor", *shapes]
+
+
+def test_blocks_are_no_larger_than_the_matrices_and_those_that_there_are() -> None:
+    def blocks(method: str, way: Way, size: int) -> list[int | None]:
+        return [w.block for w in dict(axes_of(find_method(method), size, ["jit"])(way))["block"]]
+
+    assert max(filter(None, blocks("hall-carr-hart-multi", Way("jit", 32), 40))) == 32
+    shared = blocks("dobravec-bulic-shared", Way("jit", 16), 1024)
+    assert set(shared) == set(find_method("dobravec-bulic-shared").blocks)
+
+
+def test_every_way_of_a_work_group_is_one_change_from_the_usual_shape() -> None:
+    way = Way("gl-compute", 32, Accumulate.COPY)
+    usual = GroupShape()
+    for name, ways in axes_of(MULTI, 256, ["gl-compute"])(way):
+        if name not in {"executor", "block", "accumulate"}:
+            groups = [w.tuning.group for w in ways if w.tuning]
+            assert groups
+            assert usual not in groups
+            assert all(group and group.strips % group.adjacent == 0 for group in groups)
+
+
+# Shapes that are asked for -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["hall-carr-hart-multi", "hall-carr-hart-single"])
+@pytest.mark.parametrize("tile", [(1, 1), (1, 4), (3, 2), (8, 1), (8, 4), (50, 50)])
+def test_every_tile_gives_the_numpy_machine_s_product(method: str, tile: tuple[int, int]) -> None:
+    shape = Shape(45, 18, 37)
+    plan = find_method(method).plan(shape, Options(block=4))
+    rng = np.random.default_rng(1)
+    operands = {
+        "A": rng.random((45, 18), np.float32), "B": rng.random((18, 37), np.float32)
+    }  # fmt: skip
+    exact = Machine(exact=True, tuning=Tuning(tile=tile))
+    found = find_executor("jit").run(plan, operands, exact).outputs["C"]
+    assert_same_bits(found, find_executor("numpy").run(plan, operands).outputs["C"])
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        GroupShape((8, 8), 2, 2, 4, 2, 1),
+        GroupShape((16, 8), 4, 4, 8, 8, 4),
+        GroupShape((8, 16), 8, 4, 16, 1, 2),
+    ],
+)
+def test_every_group_gives_the_product(ready: Callable[[str], Any], group: GroupShape) -> None:
+    executor = ready("gl-compute")
+    rng = np.random.default_rng(1)
+    operands = {
+        "A": rng.random((45, 40), np.float32), "B": rng.random((40, 37), np.float32)
+    }  # fmt: skip
+    plan = MULTI.plan(Shape(45, 40, 37), Options(block=8))
+    found = executor.run(plan, operands, Machine(tuning=Tuning(group=group))).outputs["C"]
+    wanted = operands["A"].astype(float) @ operands["B"].astype(float)
+    assert np.abs(found - wanted).max() < 1e-5 * np.abs(wanted).max()
+
+
+# A real search -----------------------------------------------------------------------------------
+
+
+def test_a_small_search_keeps_a_way_that_gives_the_product(kept: Path) -> None:
+    [(found, search_found)] = tune(["hall-carr-hart-multi"], 32, 2.0, executors=["jit"])
+    assert found.way.executor == "jit"
+    assert found.seconds <= found.default_seconds
+    assert all(not trial.reason for trial in search_found.trials)
+    assert kept.is_file()
+    assert tuned.all_kept() == (found,)
+    a, b = np.eye(3), np.arange(9.0).reshape(3, 3)
+    assert matmul(a, b, "hall-carr-hart-multi").tolist() == b.tolist()
+
+
+def test_a_way_with_another_product_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    products = tuning._Products(MULTI, 16, 0)
+    start = Way("jit", 32, Accumulate.COPY)
+    assert products.run(start) > 0.0
+    assert products.run(replace(start, executor="numpy", block=4)) > 0.0
+    assert products.first is not None
+    wrong = products.first.copy()
+    wrong[3, 4] += 1e-3
+    assert not products.agrees(wrong)
+    wrong[3, 4] = np.nan
+    assert not products.agrees(wrong)
+    with pytest.raises(RefusedError, match="no executor"):
+        products.run(replace(start, executor="none"))
+
+
+def test_methods_share_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    budgets = []
+
+    def fake(start: Way, axes: Any, run: Any, budget_s: float, **_: Any) -> tuning.Found:
+        budgets.append(budget_s)
+        return tuning.Found(start, 1.0, 1.0, (), finished=True)
+
+    monkeypatch.setattr(tuning, "search", fake)
+    names = ["larson-mcallister", "larsen-mcallister", "hall-carr-hart-multi"]
+    tune(names, 8, 60.0, executors=["jit"], clock=lambda: 0.0)
+    assert budgets == [30.0, 60.0]  # the first took no time
+
+
+# What is kept ------------------------------------------------------------------------------------
+
+
+def remembered(way: Way = JIT_TILE, method: str = "hall-carr-hart-multi") -> Kept:
+    return Kept(method, way, 64, 1.0, 2.0, 7, "2003-07-27")
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        JIT_TILE,
+        Way("gl-raster", 64, Accumulate.BLEND),
+        Way("jit"),
+        Way("gl-compute", 8, None, Tuning(GroupShape((8, 16), 2, 4, 8, 2, 2))),
+    ],
+)
+def test_a_way_survives_its_file(way: Way) -> None:
+    assert way_from_json(json.loads(json.dumps(way.as_json()))) == way
+    keep(remembered(way))
+    assert tuned.all_kept() == (remembered(way),)
+    assert way.executor in str(way)
+
+
+def test_what_is_kept_is_there_in_another_process(kept: Path) -> None:
+    keep(remembered())
+    code = (
+        "from gpgpu_legacy.bench.run import run; import numpy as np;"
+        "from gpgpu_legacy.bench.tuned import all_kept;"
+        "print(run(np.eye(4), np.eye(4)).executor, str(all_kept()[0].way))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"jit {JIT_TILE}\n"
+    assert [path.name for path in kept.parent.iterdir()] == ["tuning.json"]
+
+
+def test_machines_do_not_share_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(remembered())
+    mine = tuned.all_kept()
+    monkeypatch.setattr(tuned, "here", lambda: Place("another chip", "1"))
+    assert tuned.all_kept() == ()
+    keep(remembered(Way("gl-raster", 8)))
+    assert tuned.all_kept()[0].way.executor == "gl-raster"
+    monkeypatch.undo()
+    assert mine[0].way == JIT_TILE
+
+
+def test_auto_takes_the_tuned_way_where_nothing_else_was_asked_for() -> None:
+    way = Way("numpy", 8, Accumulate.BLEND)
+    keep(remembered(way))
+    a = np.arange(16.0).reshape(4, 4)
+    found = run(a, a)
+    assert found.executor == "numpy"
+    assert (found.options.block, found.options.accumulate) == (8, Accumulate.BLEND)
+    assert found.product.tolist() == (a @ a).tolist()
+    assert run(a, a, block=16).options.block == 16
+    assert run(a, a, block=16).executor == "numpy"
+    assert run(a, a, executor="jit").options.block == 32
+    assert run(a, a, "larson-mcallister").executor != "numpy"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"exact": True},
+        {"arithmetic": "fp16"},
+        {"options": Options(largest_texture=8)},
+        {"options": Options(coordinates_first=2)},
+        {"executor": "jit"},
+    ],
+)
+def test_other_runs_are_left_as_they_were_asked_for(more: dict[str, Any]) -> None:
+    keep(remembered())
+    given = {"options": Options(), "executor": "auto", **more}
+    choice = choose(MULTI, **given)
+    assert choice == tuned.Choice(given["options"], given["executor"])
+
+
+def test_a_shape_of_the_code_goes_with_its_block() -> None:
+    keep(remembered())
+    assert choose(MULTI, Options(), "auto").tuning == JIT_TILE.tuning
+    assert choose(MULTI, Options(block=32, transpose_a=True), "auto").tuning == JIT_TILE.tuning
+    assert choose(MULTI, Options(block=8), "auto").tuning is None
+
+
+def test_a_run_that_is_watched_has_the_plan_it_was_asked_for() -> None:
+    keep(remembered(Way("numpy", 8, Accumulate.BLEND)))
+    a = np.eye(4)
+    found = run_method(MULTI.name, Options(), (a, a), observer=lambda *_: None)
+    assert found.options.block == 32
+
+
+def test_tuning_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
+    keep(remembered(Way("numpy", 8, Accumulate.BLEND)))
+    monkeypatch.setenv("GPGPU_LEGACY_TUNING", "off")
+    assert run(np.eye(4), np.eye(4)).options.block == 32
+    code, out, _ = command("tune", "--show")
+    assert (code, out) == (0, "tuning is off: GPGPU_LEGACY_TUNING=off\n")
+    code, _, err = command("tune")
+    assert code == 2
+    assert "unset it" in err
+
+
+def test_the_user_s_folder_is_the_platform_s(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("GPGPU_LEGACY_TUNING")
+    monkeypatch.setattr("platformdirs.user_data_path", lambda name, **_: tmp_path / name)
+    assert tuned.kept_file() == tmp_path / "gpgpu-legacy" / "tuning.json"
+
+
+DAMAGED = [
+    "", "{", "[]", "{}", '{"places": 3}', '{"places": [{"device": "a"}]}',
+    '{"places": [{"device": "a", "driver": "b", "kept": [{}]}]}', "\x00\x01",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", DAMAGED)
+def test_a_damaged_file_is_told_of_in_a_line_and_can_be_forgotten(
+    command: Command, kept: Path, text: str
+) -> None:
+    kept.parent.mkdir()
+    kept.write_text(text, encoding="utf-8")
+    for words in (["tune", "--show"], ["run", "hall-carr-hart-multi", "--size", "4"]):
+        code, _, err = command(*words)
+        assert code == 2
+        assert err.count("\n") == 1
+        assert str(kept) in err
+        assert "gpgpu-legacy tune --forget" in err
+    assert command("tune", "--forget")[0] == 0
+    assert not kept.exists()
+    assert command("tune", "--show")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"executor": "quantum"}, {"block": 0}, {"block": "many"}, {"accumulate": "by hand"},
+        {"tile": [0, 4]}, {"tile": [4]}, {"group": {"threads": [8, 8]}}, {"group": 3},
+    ],
+)  # fmt: skip
+def test_ways_that_make_no_sense_are_no_ways(change: dict[str, Any]) -> None:
+    with pytest.raises((ValueError, TypeError, KeyError, AttributeError)):
+        way_from_json({**JIT_TILE.as_json(), **change})
+
+
+# The command -------------------------------------------------------------------------------------
+
+
+def test_a_search_from_the_command_line_is_shown_kept_and_forgotten(
+    command: Command, kept: Path
+) -> None:
+    words = ("hall-carr-hart-single", "--size", "16", "--budget", "0.5", "--executor", "jit")
+    code, out, _ = command("tune", *words)
+    assert code == 0
+    assert "hall-carr-hart-single" in out
+    code, shown, _ = command("tune", "--show", "--json")
+    data = json.loads(shown)
+    assert data["file"] == str(kept)
+    assert [each["method"] for each in data["kept"]] == ["hall-carr-hart-single"]
+    assert data["kept"][0]["way"]["executor"] == "jit"
+    keep(remembered())
+    assert command("tune", "--forget", "hall-carr-hart-multi")[1] == "forgot hall-carr-hart-multi\n"
+    assert [each.method for each in tuned.all_kept()] == ["hall-carr-hart-single"]
+    assert command("tune", "--forget")[1] == "forgot hall-carr-hart-single\n"
+    assert command("tune", "--forget")[1] == "there was nothing to forget\n"
+    assert "nothing is tuned" in command("tune", "--show")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["hall"], "there is no method hall"),
+        (["--size", "0"], "the size is 0"),
+        (["--budget", "-1"], "the budget is -1"),
+        (["--budget", "nan"], "the budget is nan"),
+        (["--executor", "quantum"], "there is no executor quantum"),
+        (["--show", "--forget"], "--show or --forget"),
+        (["dobravec-bulic-host", "--executor", "gl-raster"], "gl-raster carries out no"),
+    ],
+)
+def test_mistakes_are_refused_in_one_line(
+    command: Command, words: list[str], complaint: str, kept: Path
+) -> None:
+    code, out, err = command("tune", *words)
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert complaint in err
+    assert not kept.exists()
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_of(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("GPGPU_LEGACY_TUNING", str(tmp_path / "file" / "tuning.json"))
+    code, _, err = command("tune", "--size", "8", "--budget", "0", "--executor", "jit")
+    assert code == 2
+    assert err.count("\n") == 1
+    with pytest.raises(InputError):
+        keep(remembered())
