@@ -174,15 +174,10 @@ def run(
     if chip is not None or dump is not None:
         options = chosen  # what the chip was asked about, or what is written, is what runs
     write = matrix_writer(output) if output else None
-    if (a is None) != (b is None):
-        raise InputError("give both matrices, A and B, or neither")
-    if a is not None and b is not None:
-        if size is not None or shape is not None:
-            raise InputError("the matrices have their sizes; leave --size and --shape out")
-        files = (a, b) if c is None else (a, b, c)
+    sized = size is not None or shape is not None
+    files = _files(a, b, c, sized=sized)
+    if files:
         operands = check_operands(tuple(read_matrix(file) for file in files), chosen)
-    elif c is not None:
-        raise InputError("C is given but neither A nor B; give all three, or none for random ones")
     else:
         operands = random_operands(shape_of(size, shape, DEFAULT_SIZE), chosen, seed)
     wanted = product_shape(operands, chosen)
@@ -227,6 +222,21 @@ def _sdk_example(method: str, executor: str, *, as_json: bool) -> None:
         print_json(report_example.example_as_json(example))
     else:
         print_text(report_example.example_grids(example), console())
+
+
+def _files(a: Path | None, b: Path | None, c: Path | None, *, sized: bool) -> tuple[Path, ...]:
+    """The files of A, B and, where it is given, C; none for random matrices."""
+    if (a is None) != (b is None):
+        raise InputError("give both matrices, A and B, or neither")
+    if a is None or b is None:
+        if c is not None:
+            raise InputError(
+                "C is given but neither A nor B; give all three, or none for random ones"
+            )
+        return ()
+    if sized:
+        raise InputError("the matrices have their sizes; leave --size and --shape out")
+    return (a, b) if c is None else (a, b, c)
 
 
 def _finite(value: float) -> float | None:

@@ -61,6 +61,8 @@ def progress_bar(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[st
         yield step
 
 
+MOST_ROWS = 2**24  # numbers of texels that float32 has; memory ends long before
+
 # The names of isa/arithmetic.py, which imports NumPy; a test holds them to it.
 ARITHMETICS = "fp32, fp24, fp16, fx12, rc9"
 
@@ -96,4 +98,6 @@ def shape_of(size: int | None, shape: tuple[int, int, int] | None, default: int)
     m, l, n = shape or (default if size is None else size,) * 3  # noqa: E741
     if min(m, l, n) < 0:
         raise InputError(f"the sizes are {m}, {l}, {n}; a matrix has no negative size")
+    if max(m, l, n) > MOST_ROWS:
+        raise InputError(f"the sizes are {m}, {l}, {n}; the largest that is taken is {MOST_ROWS}")
     return Shape(m, l, n)

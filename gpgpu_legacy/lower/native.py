@@ -12,7 +12,7 @@ A module has two functions of one argument, an array of 64-bit words: `stage` fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -53,12 +53,13 @@ from gpgpu_legacy.lower.grid import (
 from gpgpu_legacy.lower.lookups import live_components
 from gpgpu_legacy.lower.roll import Advance, Segment, Step, segments
 from gpgpu_legacy.lower.tiles import along, rows_and_strips
-from gpgpu_legacy.plan.formats import Format, Numeric
+from gpgpu_legacy.plan.formats import RGBA32F, Format, Numeric
 from gpgpu_legacy.plan.plan import (
     Affine,
     Blend,
     Corners,
     Filter,
+    Plan,
     Texture,
     TextureKind,
     Wrap,
@@ -133,16 +134,32 @@ def print_loop(
     *,
     exact: bool,
     tile: tuple[int, int] | None = None,
+    interleaved: Collection[str] = (),
 ) -> Code:
     """The Loop as code. Raises UnsupportedError for what is left to the reference machine.
 
     tile: rows and strips that are wanted, in place of those that tiles.py would choose.
+    interleaved: the textures whose four channels lie side by side (see `gathered_alone`).
     """
     for member in loop.body:
         if isinstance(member, Draw):
             _check(member)
-    module = _Module(loop, textures, processor, exact=exact, tile=tile)
+    module = _Module(loop, textures, processor, exact=exact, tile=tile, interleaved=interleaved)
     return module.print()
+
+
+def gathered_alone(loops: Iterable[Loop], plan: Plan) -> frozenset[str]:
+    """The rgba32f textures that lookups gather texel by texel, and that nothing else touches.
+
+    With its channels side by side such a texel is one load; planes, which rows of fragments read
+    and write, would take four.
+    """
+    computed, others = set[str](), {n for _, p in plan.weighted_passes() for n in written_by(p)}
+    for loop in loops:
+        for member in loop.body:
+            for lookup in member.lookups if isinstance(member, Draw) else ():
+                (computed if isinstance(lookup, Computed) else others).add(texture_of(lookup))
+    return frozenset(n for n in computed - others if plan.texture(n).format is RGBA32F)
 
 
 def _check(draw: Draw) -> None:
@@ -192,8 +209,9 @@ class _Module:
         *,
         exact: bool,
         tile: tuple[int, int] | None,
+        interleaved: Collection[str],
     ) -> None:
-        self.loop, self.exact = loop, exact
+        self.loop, self.exact, self.interleaved = loop, exact, interleaved
         self.draws = [member for member in loop.body if isinstance(member, Draw)]
         self.programs = [segments(draw, _live(draw)) for draw in self.draws]
         self.origins = {name: (x, y) for name, x, y in loop.origins}
@@ -645,6 +663,8 @@ class _TilePrinter:
         column, line, layer = [*indices, zero, zero][:3]
         row = self._multiply_add(layer, memory.sizes[1], line)
         texel = self._multiply_add(row, memory.row_length, column)
+        if texture.name in self.module.interleaved:
+            return self._whole_texels(memory.planes[0], texel, channels)
         return {
             c: self.decoded(texture.name, self._texels(memory.planes[c], texel)) for c in channels
         }
@@ -687,6 +707,39 @@ class _TilePrinter:
 
         return self.emit.make(texel.along_x, texel.along_y, cell)
 
+    def _whole_texels(self, first: Any, texel: Grid, channels: Sequence[int]) -> dict[int, Grid]:
+        """The channels of a texture in which those of a texel lie side by side."""
+        b, four = self.builder, ir.VectorType(F32, MOST_PLANES)
+
+        def place(number: Any) -> Any:
+            return b.gep(first, [b.mul(b.zext(number, I64), integer(MOST_PLANES))])
+
+        def cell(row: int, strip: int) -> Any:
+            number = texel.at(row, strip, vector=texel.along_x)
+            if not texel.along_x:
+                return load(b, place(number), four, 4)
+            lanes = [b.extract_element(number, ir.Constant(I32, i)) for i in range(self.tile.lanes)]
+            vectors = [load(b, place(lane), four, 4) for lane in lanes]
+            while len(vectors) > 1:  # two by two to one vector of all texels
+                pairs = zip(vectors[::2], vectors[1::2], strict=True)
+                vectors = [b.shuffle_vector(x, y, _numbers(2 * x.type.count)) for x, y in pairs]
+            return vectors[0]
+
+        texels = self.emit.make(texel.along_x, texel.along_y, cell)
+
+        def channel(c: int) -> Grid:
+            def part(row: int, strip: int) -> Any:
+                whole = texels.at(row, strip, vector=False)
+                if not texel.along_x:
+                    return b.extract_element(whole, ir.Constant(I32, c))
+                nothing = ir.Constant(whole.type, ir.Undefined)
+                every_fourth = _numbers(whole.type.count, c, MOST_PLANES)
+                return b.shuffle_vector(whole, nothing, every_fourth)
+
+            return self.emit.make(texel.along_x, texel.along_y, part)
+
+        return {c: channel(c) for c in channels}
+
     # Numbers
 
     def number(self, scalar: Scalar) -> Grid:
@@ -726,6 +779,12 @@ _AXES = {TextureKind.RECT: 2, TextureKind.T1D: 1, TextureKind.T2D: 2, TextureKin
 def _element(kind: Any) -> Any:
     """The type of one lane."""
     return kind.element if isinstance(kind, ir.VectorType) else kind
+
+
+def _numbers(end: int, start: int = 0, step: int = 1) -> ir.Constant:
+    """Which elements a shuffle takes."""
+    numbers = list(range(start, end, step))
+    return ir.Constant(ir.VectorType(I32, len(numbers)), numbers)
 
 
 def _like(kind: Any, element: Any) -> Any:

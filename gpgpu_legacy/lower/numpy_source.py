@@ -220,7 +220,7 @@ def _plain(name: str) -> str:
 def _names(temporaries: Sequence[str]) -> Mapping[str, str]:
     """A Python name for each temporary: its own, where nothing else is called that."""
     taken = {"np", "F", "program", "attributes", "parameters", "lookup", "shape", "alive"}
-    taken |= {"distance", "fog", "params", "factor", *_HELPERS, *OPCODES}
+    taken |= {"distance", "fog", "params", "factor", "map", *_HELPERS, *OPCODES}
     names: dict[str, str] = {}
     for temporary in temporaries:
         name = temporary.replace("$", "S")

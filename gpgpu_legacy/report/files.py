@@ -173,10 +173,18 @@ def check_folder(path: Path) -> None:
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """Call `write` with a temporary file beside `path`, which then takes the place of `path`.
 
-    Whatever interrupts it, `path` holds what it held before or all of what was written.
+    Whatever interrupts it, `path` holds what it held before or all of what was written. A link
+    stays a link: what it points to is replaced. A device or a pipe is written to as it is.
     Raises InputError where the folder is missing or cannot be written to.
     """
     check_folder(path)
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        try:
+            write(path)
+        except OSError as error:
+            raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
+        return
     try:
         handle, name = tempfile.mkstemp(
             prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent

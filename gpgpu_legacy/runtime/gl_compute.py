@@ -32,7 +32,6 @@ from gpgpu_legacy.plan.plan import (
     ClearPass,
     ComputePass,
     CopyPass,
-    FragmentPass,
     Pass,
     Plan,
     Texture,
@@ -101,7 +100,7 @@ class GlComputeExecutor:
         device, for loops that llvmpipe would not finish, and for an exact run where there is none.
         """
         ctx = gl.compute_context()
-        if any(isinstance(each, FragmentPass) for _, each in plan.weighted_passes()):
+        if not any(isinstance(each, ComputePass) for _, each in plan.weighted_passes()):
             with ctx:
                 device = _device(ctx.info, machine.tuning)
                 return run_fragments(ctx, plan, operands, machine, observer=observer, device=device)

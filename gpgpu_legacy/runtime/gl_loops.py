@@ -16,14 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import Storage, decode, encode, pack, slices
 from gpgpu_legacy.isa.ir import AttributeKind, ParameterSpace, Vec4
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.lower.body import PARAMETERS, attribute_name, state_name
 from gpgpu_legacy.lower.chains import Draw, Loop, Turns, loops
 from gpgpu_legacy.lower.compute import GROUP, compute_shader
-from gpgpu_legacy.lower.glsl import given_corners, shader_key
+from gpgpu_legacy.lower.glsl import (
+    FOG_COLOR,
+    FOG_COORDINATE,
+    FOG_PARAMS,
+    given_corners,
+    shader_key,
+)
 from gpgpu_legacy.lower.lookups import undecided
 from gpgpu_legacy.lower.workgroups import (
     GroupShape,
@@ -36,7 +41,6 @@ from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
     ClearPass,
-    ComputePass,
     CopyPass,
     FragmentPass,
     Pass,
@@ -94,8 +98,6 @@ def run_fragments(
     device: Device,
 ) -> Result:
     """Carry out a plan of fragment passes, copies and clears; see Executor."""
-    if any(isinstance(each, ComputePass) for _, each in plan.weighted_passes()):
-        raise PlanError(f"plan {plan.name} mixes fragment programs and kernels; use numpy or jit")
     session = _Session(ctx, plan, machine, device, apart=observer is not None)
     try:
         return session.run(operands, observer)
@@ -224,7 +226,10 @@ class _Session:
     # Work ---------------------------------------------------------------------------------
 
     def warm_up(self) -> None:
-        """Dispatch every shader once for no iteration, or one group: drivers compile only then."""
+        """Carry out one iteration with every shader on one group: drivers compile only then.
+
+        Nothing has been uploaded yet, so what is drawn here is overwritten or undefined anyway.
+        """
         for loop in self._loops():
             self.loop(loop, (0, min(1, loop.count)), groups=(1, 1))
         self.ctx.memory_barrier()
@@ -328,8 +333,9 @@ class _Session:
     def give(self, shader: _Shader, each: Pass) -> None:
         """Attributes, parameters and state of an expanded pass to a shader that reads them."""
         assert isinstance(each, FragmentPass)
-        given = given_corners(each)
-        for attribute in each.program.attributes_read:
+        given, has_fog = given_corners(each), each.program.fog is not None
+        fog_coordinate = (FOG_COORDINATE,) if has_fog else ()
+        for attribute in dict.fromkeys((*each.program.attributes_read, *fog_coordinate)):
             if attribute.kind is AttributeKind.POSITION:
                 continue
             corners = given.get(attribute) or (ATTRIBUTE_DEFAULTS[attribute.kind],) * 4
@@ -347,7 +353,8 @@ class _Session:
                 vector = vectors.get(index, _NO_PARAMETER)
                 shader.set_vectors(f"{PARAMETERS[space]}{index}", [vector])
         state = {value.binding: value.value for value in each.state}
-        for binding in each.program.state_bindings:
+        fog_state = (FOG_COLOR, FOG_PARAMS) if has_fog else ()
+        for binding in (*each.program.state_bindings, *fog_state):
             shader.set_vectors(state_name(binding), [state_vector(binding, state)])
 
 

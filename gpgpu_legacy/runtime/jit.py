@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
@@ -75,16 +76,21 @@ class _Session:
         self, plan: Plan, pool: ThreadPoolExecutor, machine: Machine, *, observed: bool
     ) -> None:
         from gpgpu_legacy.lower.grid import UnsupportedError
+        from gpgpu_legacy.lower.native import gathered_alone
         from gpgpu_legacy.runtime.native import Compiled, compile_loop, roomy
 
-        self.pool, self.make = pool, roomy
+        self.pool = pool
         self.steps = list(loops(plan, apart=observed))
+        interleaved = gathered_alone(self._loops(), plan)
+        self.make = partial(roomy, interleaved=interleaved)
         self.compiled: dict[int, Compiled] = {}
         textures = {texture.name: texture for texture in plan.textures}
         tile = machine.tuning.tile if machine.tuning else None
         for loop in self._loops():
             try:
-                self.compiled[id(loop)] = compile_loop(loop, textures, machine.exact, tile)
+                self.compiled[id(loop)] = compile_loop(
+                    loop, textures, machine.exact, tile, interleaved
+                )
             except UnsupportedError:
                 continue  # left to the reference machine
 

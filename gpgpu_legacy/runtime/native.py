@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property
 from hashlib import sha256
@@ -58,14 +58,22 @@ _DIGEST_BYTES = sha256().digest_size
 _NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)
 
 
-def roomy(texture: Texture) -> Storage:
-    """A texture's storage with room at the end of every row, so that tiles may run over it."""
+def roomy(texture: Texture, interleaved: Collection[str] = ()) -> Storage:
+    """A texture's storage with room at the end of every row, so that tiles may run over it.
+
+    interleaved: the names of textures whose channels are to lie side by side.
+    """
     storage = Storage(texture)
+    if texture.name in interleaved:
+        texels = np.ascontiguousarray(np.stack(storage.planes, axis=-1))
+        storage.planes[:] = [texels[..., channel] for channel in range(len(storage.planes))]
+        return storage  # no tile runs over what is only gathered
     if texture.kind is TextureKind.BUFFER:
         return storage  # kernels run over no end
     for number, texels in enumerate(storage.planes):
         rows, width = texels.shape
-        room = np.zeros((rows, -(-width // ROOM) * ROOM + ROOM), texels.dtype)
+        room = np.empty((rows, -(-width // ROOM) * ROOM + ROOM), texels.dtype)
+        room[...] = 0  # np.zeros would leave finding the memory to who first writes, and is timed
         room[:, :width] = texels
         storage.planes[number] = room[:, :width]
     return storage
@@ -171,11 +179,20 @@ def _keep(name: str, machine_code: bytes) -> None:
 
 
 def compile_loop(
-    loop: Loop, textures: Mapping[str, Texture], exact: bool, tile: tuple[int, int] | None = None
+    loop: Loop,
+    textures: Mapping[str, Texture],
+    exact: bool,
+    tile: tuple[int, int] | None = None,
+    interleaved: Collection[str] = (),
 ) -> Compiled:
-    """The Loop's native code; tile: as for print_loop. Raises UnsupportedError (lower/grid.py)."""
+    """The Loop's native code; tile, interleaved: as for print_loop.
+
+    Raises UnsupportedError (lower/grid.py).
+    """
     host = _host()
-    code = print_loop(loop, textures, host.processor, exact=exact, tile=tile)
+    code = print_loop(
+        loop, textures, host.processor, exact=exact, tile=tile, interleaved=interleaved
+    )
     return Compiled(loop, code, *host.functions(code.text))
 
 
@@ -251,7 +268,7 @@ def _words(ready: Compiled, textures: Mapping[str, Storage]) -> NDArray[np.int64
         for channel, texels in enumerate(planes):
             words[first + channel] = texels.ctypes.data
         extent = textures[name].texture.extent
-        row_length = planes[0].strides[0] // planes[0].itemsize
+        row_length = planes[0].strides[0] // planes[0].strides[1]
         sizes = (row_length, extent.width, extent.height, extent.depth)
         words[first + MOST_PLANES : first + TEXTURE_WORDS] = sizes
     return words

@@ -49,6 +49,16 @@ JIT, NUMPY = find_executor("jit"), find_executor("numpy")
 pytestmark = pytest.mark.filterwarnings("error")
 
 
+@pytest.mark.parametrize("name", ["jit", "gl-compute"])
+def test_fog_reaches_every_executor(name: str, ready: Callable[[str], Executor]) -> None:
+    ready(name)
+    text = "!!ARBfp1.0\nOPTION ARB_fog_linear;\nMOV result.color, {1, 0.5, 0.25, 1};\nEND\n"
+    state = {"fog.color": (0.0, 1.0, 0.0, 0.0), "fog.params": (0.0, 1.0, 3.0, 0.5)}
+    found = run_program(text, 3, 2, fogcoord=1.5, state=state, executor=name)
+    expected = [0.75, 0.75 * 0.5 + 0.25, 0.75 * 0.25, 1.0]  # 3/4 of the way is left
+    np.testing.assert_allclose(found, np.broadcast_to(expected, (2, 3, 4)), rtol=1e-6)
+
+
 @pytest.fixture(scope="module")
 def compute(ready: Callable[[str], Executor]) -> Executor:
     """gl-compute, where it keeps the order of operations."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -354,3 +355,17 @@ def test_a_writer_may_be_used_again(tmp_path: Path) -> None:
     writer(MATRIX)
     writer(MATRIX * 2)
     assert (read_matrix(tmp_path / "c.npy") == MATRIX * 2).all()
+
+
+def test_a_link_stays_a_link_and_a_device_a_device(tmp_path: Path) -> None:
+    real, link, pipe = tmp_path / "real.txt", tmp_path / "link.txt", tmp_path / "pipe"
+    link.symlink_to(real)
+    write_text(link, "one")
+    assert link.is_symlink()
+    assert real.read_text() == "one"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_text(pipe, "two")
+    assert os.read(reader, 99) == b"two"
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)

@@ -160,7 +160,21 @@ END"""
 
 
 def test_names_that_python_would_not_take() -> None:
-    names = ["np", "F", "xy", "lambda", "MAD", "color", "$", "_", "alive", "lookup", "R$1", "RS1"]
+    names = [
+        "np",
+        "F",
+        "xy",
+        "lambda",
+        "MAD",
+        "color",
+        "$",
+        "_",
+        "alive",
+        "lookup",
+        "R$1",
+        "RS1",
+        "map",
+    ]
     text = "\n".join(
         ["!!ARBfp1.0", f"TEMP {', '.join(n for n in names if n != 'MAD')};"]
         + [f"MOV {name}, {i};" for i, name in enumerate(names) if name != "MAD"]
