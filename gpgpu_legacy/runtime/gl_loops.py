@@ -113,6 +113,7 @@ class _Session:
     ) -> None:
         self.ctx, self.plan, self.machine, self.device = ctx, plan, machine, device
         self.textures = {texture.name: texture for texture in plan.textures}
+        self.token = object()  # names this session where it cannot keep it alive
         self.buffers: dict[str, Any] = {}
         self._staging: Any = None
         fused = machine.arithmetic.name == "fp32"
@@ -286,16 +287,12 @@ class _Session:
     ) -> None:
         """All of a Loop's tiles; as many iterations at a time as the driver carries out."""
         shader = _compiled(self.ctx, printed.text)
-        origins = {name: (x, y) for name, x, y in loop.origins}
         for number, name in enumerate(printed.textures):
-            extent = self.textures[name].extent
             self.buffers[name].bind_to_storage_buffer(number)
-            shader.set(f"size_{number}", "2i", extent.width, extent.rows)
-            shader.set(f"origin_{number}", "2i", *origins.get(name, (0, 0)))
-        for draw in (member for member in loop.body if isinstance(member, Draw)):
-            self.give(shader, at_iteration(draw.each, iterations[0]))
-        shader.set("extent", "2i", loop.width, loop.height)
-        shader.set("batch", "i", printed.shape.depth)
+        given = (self.token, id(loop), iterations[0])
+        if shader.given != given:  # uniforms stay from one dispatch to the next
+            self.prepare(shader, loop, printed, iterations[0])
+            shader.given = given
         across, up = printed.shape.tile
         size = groups or (-(-loop.width // across), -(-loop.height // up))
         together = iterations[1] - iterations[0]
@@ -306,6 +303,18 @@ class _Session:
             shader.set("last", "i", min(first + together, iterations[1]))
             shader.program.run(*size, 1)
             self.ctx.memory_barrier()
+
+    def prepare(self, shader: _Shader, loop: Loop, printed: Printed, iteration: int) -> None:
+        """All that a Loop's shader is given but the iterations."""
+        origins = {name: (x, y) for name, x, y in loop.origins}
+        for number, name in enumerate(printed.textures):
+            extent = self.textures[name].extent
+            shader.set(f"size_{number}", "2i", extent.width, extent.rows)
+            shader.set(f"origin_{number}", "2i", *origins.get(name, (0, 0)))
+        for draw in (member for member in loop.body if isinstance(member, Draw)):
+            self.give(shader, at_iteration(draw.each, iteration))
+        shader.set("extent", "2i", loop.width, loop.height)
+        shader.set("batch", "i", printed.shape.depth)
 
     def draw(
         self, written: FragmentPass, each: FragmentPass, groups: tuple[int, int] | None
@@ -363,6 +372,7 @@ class _Shader:
 
     def __init__(self, program: Any) -> None:
         self.program = program
+        self.given: object = None  # what its uniforms hold, as whoever set them calls it
         self._uniforms = {name: program[name] for name in program}
 
     def set(self, name: str, layout: str, *values: float) -> None:

@@ -307,7 +307,7 @@ def test_there_are_shaders() -> None:
 
 
 # Examples and rearranged variants are ours; no paper has printed their lines.
-OF_PAPERS = [path for path in SHADERS if not re.search(r"^examples/|_coordinates_first", path)]
+OF_PAPERS = [path for path in SHADERS if not re.search(r"^(examples|calibration)/|_coordinates_first", path)]
 
 
 @pytest.mark.parametrize("path", OF_PAPERS)
