@@ -19,7 +19,7 @@ figures: $(READY)
 	$(BIN)/gpgpu-legacy figure figure-2 --executor numpy --output figures/figure-2.png
 	$(BIN)/gpgpu-legacy figure figure-2 --executor numpy --animate --output figures/figure-2.gif
 	$(BIN)/gpgpu-legacy figure multichannel --executor numpy --output figures/multichannel.png
-	for name in cpu-llvmpipe h100; do \
+	for name in cpu-llvmpipe h100 cpu-lowered h100-lowered; do \
 	    $(BIN)/gpgpu-legacy lineage --from benchmarks/lineage-$$name.json --chart figures/lineage-$$name.png || exit 1; \
 	done
 

@@ -6,11 +6,11 @@ import sys
 
 import typer
 
-from gpgpu_legacy.cli import bench, chips, precision, products, programs
+from gpgpu_legacy.cli import audit, bench, chips, precision, predict, products, programs
 from gpgpu_legacy.cli.shared import app
 from gpgpu_legacy.errors import GpgpuLegacyError
 
-__all__ = ["app", "bench", "chips", "main", "precision", "products", "programs"]
+__all__ = ["app", "audit", "bench", "chips", "main", "precision", "predict", "products", "programs"]
 
 
 def main() -> None:

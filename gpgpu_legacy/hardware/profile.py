@@ -7,6 +7,7 @@ natively are kept apart.
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -15,6 +16,7 @@ from enum import Enum
 from functools import cache
 from importlib.resources import files
 from math import inf
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError
@@ -60,7 +62,17 @@ class Fact(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """What the chip is made of. memory_mib is the board's, shared_memory whether the host's too."""
+    """What the chip is made of. memory_mib is the board's, shared_memory whether the host's too.
+
+    What prediction asks for besides (hardware/predict.py): of texels of 32 and of 128 bits, the
+    clocks in which a texture unit looks one up, or the rates that were measured, in 10⁹ a second;
+    upload and read-back, where they are slower than the bus; arithmetic_width, the components that
+    an instruction computes at the cost of one; pass_us, what a pass costs beside its fragments;
+    chains_passes, whether a Repeat that chains is carried out in one go (lower/chains.py);
+    writes_overlap, whether fragments are written while others are computed, false for software;
+    coalescing, the rule by which memory serves kernels (count/coalescing.py), and the shader clocks
+    that a multiprocessor takes for a step of a request to shared memory.
+    """
 
     core_clock_mhz: Fact[float] | None = None
     shader_clock_mhz: Fact[float] | None = None
@@ -75,6 +87,22 @@ class Hardware:
     bus_gb_per_s: Fact[float] | None = None
     fragment_peak_gflops: Fact[float] | None = None
     compute_peak_gflops: Fact[float] | None = None
+    arithmetic_width: Fact[int] | None = None
+    lookup_clocks_32_bits: Fact[float] | None = None
+    lookup_clocks_128_bits: Fact[float] | None = None
+    lookups_32_bits_g_per_s: Fact[float] | None = None
+    lookups_128_bits_g_per_s: Fact[float] | None = None
+    fills_32_bits_g_per_s: Fact[float] | None = None
+    fills_128_bits_g_per_s: Fact[float] | None = None
+    blends_32_bits_g_per_s: Fact[float] | None = None
+    blends_128_bits_g_per_s: Fact[float] | None = None
+    upload_gb_per_s: Fact[float] | None = None
+    readback_gb_per_s: Fact[float] | None = None
+    pass_us: Fact[float] | None = None
+    chains_passes: Fact[bool] | None = None
+    writes_overlap: Fact[bool] | None = None
+    coalescing: Fact[str] | None = None
+    shared_memory_clocks: Fact[float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +230,12 @@ def _order(profile: Profile) -> tuple[bool, str, str]:
 def find_profile(name: str) -> Profile:
     """The profile of that name or alias; InputError, with the nearest names, where there is none.
 
+    Those that were calibrated here are found too, and those that the package has of machines on
+    which its measurements were made.
     Capitals, spaces and underscores make no difference: `Radeon 9700` is radeon-9700.
     """
-    known = {alias: each for each in profiles() for alias in (each.name, *each.aliases)}
+    everywhere = (*calibrated(), *recorded(), *profiles())
+    known = {alias: each for each in everywhere for alias in (each.name, *each.aliases)}
     plain = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
     if plain in known:
         return known[plain]
@@ -213,7 +244,45 @@ def find_profile(name: str) -> Profile:
     raise InputError(f"there is no chip {name!r}; {hint}")
 
 
+VARIABLE = "GPGPU_LEGACY_PROFILES"
+
+
+def calibrated_folder() -> Path:
+    """Where `gpgpu-legacy calibrate` puts its profiles, whether or not there is such a folder."""
+    given = os.environ.get(VARIABLE, "").strip()
+    if given:
+        return Path(given)
+    from platformdirs import user_data_path
+
+    return user_data_path("gpgpu-legacy", appauthor=False) / "profiles"
+
+
+def calibrated() -> tuple[Profile, ...]:
+    """The profiles that were measured on this machine, by name."""
+    folder = calibrated_folder()
+    if not folder.is_dir():
+        return ()
+    return tuple(
+        read_profile(path.read_text(encoding="utf-8"), str(path))
+        for path in sorted(folder.glob("[!.]*.toml"))
+    )
+
+
+@cache
+def recorded() -> tuple[Profile, ...]:
+    """The calibrations of the machines that recorded measurements were made on, by name."""
+    folder = files("gpgpu_legacy.hardware").joinpath("profiles").joinpath(_RECORDED)
+    names = sorted(e.name for e in folder.iterdir() if e.name.endswith(".toml"))
+    return tuple(
+        read_profile(folder.joinpath(name).read_text("utf-8"), f"{_RECORDED}/{name}")
+        for name in names
+    )
+
+
+_RECORDED = "recorded"
 _SOURCES = "sources.toml"
+MEASURED = {"measured": "measured by `gpgpu-legacy calibrate`"}
+"""The source of what was calibrated, which no number of the package's own chips has."""
 
 
 @cache
@@ -288,8 +357,9 @@ def _fact(data: object, declared: str, place: str) -> Fact[Any]:
             not isinstance(value, wanted) or (isinstance(value, bool) != (wanted == (bool,)))
         ):
             raise ProfileError(f"{place}: {key} is {value!r}, which is no {wanted[-1].__name__}")
-    if data["source"] not in sources():
-        known = ", ".join(sources())
+    tags = {**sources(), **MEASURED}
+    if data["source"] not in tags:
+        known = ", ".join(tags)
         raise ProfileError(f"{place}: there is no source {data['source']!r}; known are {known}")
     levels = {level.value: level for level in Confidence}
     if data["confidence"] not in levels:

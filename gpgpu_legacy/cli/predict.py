@@ -1,0 +1,213 @@
+"""Commands about time: predicted from a chip's numbers, held against what was found, measured."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpgpu_legacy.algorithms.method import Options
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cli.shared import (
+    AccumulateBy,
+    Block,
+    Json,
+    Largest,
+    MethodName,
+    Quiet,
+    ShapeOption,
+    Size,
+    TextureFormat,
+    app,
+    console,
+    print_json,
+    progress_bar,
+    shape_of,
+)
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.plan import LARGEST_TEXTURE
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.hardware.profile import Profile
+    from gpgpu_legacy.plan.plan import Plan
+
+DEFAULT_SIZE = 1024  # the largest that Hall, Carr & Hart work out
+CALIBRATION_RUNS = 7
+THIS = "this"
+
+
+@app.command("predict")
+def predict_command(
+    method: MethodName,
+    chip: Annotated[
+        str,
+        typer.Option(
+            "--chip", metavar="NAME", help="See `gpgpu-legacy chips`; `this` is this machine."
+        ),
+    ],
+    size: Size = None,
+    shape: ShapeOption = None,
+    block: Block = None,
+    accumulate: AccumulateBy = None,
+    texture_format: TextureFormat = None,
+    largest_texture: Largest = LARGEST_TEXTURE,
+    as_json: Json = False,
+) -> None:
+    """Predict how long a product takes on a chip at least, and which bound binds.
+
+    `--chip this` needs `gpgpu-legacy calibrate` once; it is the executor that `auto` would take.
+    """
+    from gpgpu_legacy.hardware.check import check_plan
+    from gpgpu_legacy.hardware.fit import over_text
+    from gpgpu_legacy.hardware.predict import predict
+    from gpgpu_legacy.report.predict import prediction_as_json, prediction_grids
+    from gpgpu_legacy.report.render import print_text
+
+    options = Options(
+        block=block,
+        accumulate=accumulate,
+        texture_format=texture_format,
+        largest_texture=largest_texture,
+    )
+    wanted = shape_of(size, shape, DEFAULT_SIZE)
+    plan = find_method(method).plan(wanted, options)
+    profile = _find_chip(chip, plan)
+    found = predict(plan, profile)
+    over = dict.fromkeys(over_text(row) for row in check_plan(plan, profile).exceeded)
+    if as_json:
+        print_json({**prediction_as_json(found, wanted), "exceeds": list(over)})
+        return
+    remarks = [f"It does not load on {profile.called}: {', '.join(over)}."] if over else []
+    print_text(prediction_grids(found, wanted, remarks), console())
+
+
+def _find_chip(name: str, plan: Plan) -> Profile:
+    """The profile of that name; `this` is the calibrated one of the executor that `auto` takes."""
+    from gpgpu_legacy.hardware.profile import calibrated, find_profile
+
+    if name.strip().lower() != THIS:
+        return find_profile(name)
+    from gpgpu_legacy.bench.calibrate import name_of
+    from gpgpu_legacy.runtime.executor import find_executor
+
+    executor = find_executor("auto", plan).name
+    if name_of(executor) not in {profile.name for profile in calibrated()}:
+        raise InputError(
+            f"{executor} is not calibrated on this machine; "
+            f"`gpgpu-legacy calibrate --executor {executor}` does it"
+        )
+    return find_profile(name_of(executor))
+
+
+@app.command("calibrate")
+def calibrate_command(
+    executor: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="See `gpgpu-legacy doctor`; may be repeated (default: all that work, but numpy).",
+        ),
+    ] = None,
+    repeat: Annotated[int, typer.Option(help="Runs that each ceiling has.")] = CALIBRATION_RUNS,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write there, for one executor alone."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure this machine's ceilings, and keep them as the profile of a chip.
+
+    An executor's profile is called this-NAME, and lies in the user's data folder; the environment
+    variable GPGPU_LEGACY_PROFILES names another one.
+    """
+    from gpgpu_legacy.bench.calibrate import (
+        calibratable,
+        calibrate,
+        count_steps,
+        write_calibration,
+    )
+    from gpgpu_legacy.report.files import check_folder
+    from gpgpu_legacy.report.predict import calibration_as_json, calibration_grid
+    from gpgpu_legacy.report.render import print_text
+
+    wanted = calibratable(executor or ())
+    if output is not None:
+        check_folder(output)
+        if len(wanted) != 1:
+            raise InputError("--output is for one profile; name one executor with --executor")
+    done = []
+    with progress_bar("calibrating", len(wanted) * count_steps(repeat), quiet=quiet) as step:
+        for each in wanted:
+            made = calibrate(each, runs=repeat, progress=step)
+            done.append((made, write_calibration(made, output)))
+    if as_json:
+        print_json({"profiles": [calibration_as_json(made, str(path)) for made, path in done]})
+        return
+    print_text([calibration_grid(made) for made, _ in done], console())
+    for _, path in done:
+        print(f"wrote {path}", file=sys.stderr)
+
+
+@app.command("roofline")
+def roofline_command(
+    chip: Annotated[
+        str, typer.Option("--chip", metavar="NAME", help="See `gpgpu-legacy chips`.")
+    ] = "h100-sxm5",
+    size: Size = None,
+    recorded: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="JSON", help="Measured points from a recorded lineage."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="PNG", help="Draw it.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Put every method under the roof of a chip, with what was published and measured there.
+
+    A point above its roof cannot be: it is named, and the exit code is 1.
+    """
+    from gpgpu_legacy.hardware.profile import find_profile
+    from gpgpu_legacy.report import roofline
+    from gpgpu_legacy.report.files import check_folder
+    from gpgpu_legacy.report.render import print_text
+
+    if output is not None:
+        check_folder(output)
+        if output.suffix.lower() != ".png":
+            raise InputError(f"{output} should end in .png")
+    n = DEFAULT_SIZE if size is None else size
+    found = roofline.roofline(find_profile(chip), n, recorded)
+    if as_json:
+        print_json(roofline.roofline_as_json(found))
+    else:
+        print_text([roofline.roofline_grid(found)], console())
+    if output is not None:
+        roofline.draw_roofline(found, output)
+        print(f"wrote {output}", file=sys.stderr)
+    if found.above:
+        for point in found.above:
+            print(f"gpgpu-legacy: {roofline.above_text(found, point)}", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+@app.command("mispredictions")
+def mispredictions_command(as_json: Json = False) -> None:
+    """Print the log of what was predicted against what was published and measured, and why.
+
+    The exit code is 1 where a prediction has moved away from the recorded one.
+    """
+    from gpgpu_legacy.bench.mispredictions import compare_all
+    from gpgpu_legacy.report.predict import mispredictions_as_json, mispredictions_grid
+    from gpgpu_legacy.report.render import print_text
+
+    rows = compare_all()
+    if as_json:
+        print_json(mispredictions_as_json(rows))
+    else:
+        print_text([mispredictions_grid(rows)], console())
+    if not all(row.holds for row in rows):
+        raise typer.Exit(1)

@@ -1,0 +1,251 @@
+"""The audit: each claim recomputed and given a verdict, and what changed since the last record."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+
+from gpgpu_legacy.papers.derive import Rounded, Value, derivations
+from gpgpu_legacy.papers.schema import (
+    Alternative,
+    Arguments,
+    Claim,
+    Paper,
+    Published,
+    Rule,
+    Verdict,
+)
+
+RECORD = "verdicts.json"
+"""The verdicts as they were last recorded, beside the papers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A claim with its verdict.
+
+    computed: what was recomputed; None where nothing was. off: how far ours is from the published
+    number, over the published one; None where words are published, or several numbers.
+    reason: in words, what the alternatives give included. how: what was computed, and from what.
+    """
+
+    paper: Paper
+    claim: Claim
+    computed: Value
+    verdict: Verdict
+    off: float | None
+    reason: str
+    how: str
+
+    @property
+    def name(self) -> str:
+        """The paper's id and the claim's."""
+        return f"{self.paper.id} {self.claim.id}"
+
+
+def audit(chosen: Iterable[Paper]) -> list[Finding]:
+    """Every claim of these papers, recomputed, in the order of the data."""
+    return [judge(paper, claim) for paper in chosen for claim in paper.claims]
+
+
+def judge(paper: Paper, claim: Claim) -> Finding:
+    """Recompute a claim and compare."""
+    computed = None if claim.derive is None else _derive(paper, claim.derive, claim.arguments)
+    verdict = _verdict(claim, computed)
+    off = _off(claim, computed) if verdict is Verdict.DIFFERS else None
+    return Finding(
+        paper, claim, computed, verdict, off, _reason(paper, claim, verdict, off), _how(claim)
+    )
+
+
+def _derive(paper: Paper, name: str, arguments: Arguments) -> Value:
+    return derivations()[name](paper, **dict(arguments))
+
+
+def _how(claim: Claim) -> str:
+    if claim.derive is None:
+        return ""
+    described = derivations()[claim.derive].__doc__ or ""
+    return " ".join(described.partition("\n\n")[0].split())
+
+
+# Verdicts -----------------------------------------------------------------------------------------
+
+
+def _verdict(claim: Claim, computed: Value) -> Verdict:
+    if claim.rule is Rule.NONE:
+        return Verdict.UNCHECKED
+    if not _RULES[claim.rule](claim, computed):
+        return Verdict.DIFFERS
+    return Verdict.RESTS_ON if claim.rests_on else Verdict.AGREES
+
+
+def _equal(claim: Claim, computed: Value) -> bool:
+    published = claim.expected
+    if isinstance(published, str) or isinstance(computed, str):
+        return published == computed
+    ours, theirs = _bounds(computed), _numbers(published)
+    if len(ours) != len(theirs) or not theirs:
+        return False
+    slack = claim.tolerance * (1 + 1e-9)
+    return all(
+        low <= number + slack and number - slack <= high
+        for (low, high), number in zip(ours, theirs, strict=True)
+    )
+
+
+def _same_formula(claim: Claim, computed: Value) -> bool:
+    from sympy import simplify, symbols, sympify
+
+    if not isinstance(computed, str):
+        return False
+    names = {name: symbols(name, positive=True) for name in ("n", "b")}
+    ours, theirs = (sympify(text, locals=names) for text in (computed, claim.published))
+    return bool(simplify(ours - theirs) == 0)
+
+
+def _within(claim: Claim, computed: Value) -> bool:
+    least, most = _numbers(claim.expected)
+    slack = claim.tolerance
+    return all(low >= least - slack and high <= most + slack for low, high in _bounds(computed))
+
+
+_RULES: Mapping[Rule, Callable[[Claim, Value], bool]] = {
+    Rule.EQUAL: _equal,
+    Rule.FORMULA: _same_formula,
+    Rule.AT_LEAST: lambda claim, computed: _single(computed) >= _single(claim.expected),
+    Rule.AT_MOST: lambda claim, computed: _single(computed) <= _single(claim.expected),
+    Rule.WITHIN: _within,
+    Rule.HOLDS: lambda claim, computed: computed is True,
+    Rule.FOUND: lambda claim, computed: computed is not None,
+}
+
+
+def _bounds(value: Value) -> tuple[tuple[float, float], ...]:
+    if isinstance(value, Rounded):
+        return ((value.low, value.high),)
+    return tuple((number, number) for number in _numbers(value))
+
+
+def _numbers(value: Value | Published) -> tuple[float, ...]:
+    if value is None or isinstance(value, str):
+        return ()
+    if isinstance(value, Rounded):
+        return (value.value,)
+    return tuple(map(float, value)) if isinstance(value, tuple) else (float(value),)
+
+
+def _single(value: Value | Published) -> float:
+    numbers = _numbers(value)
+    return numbers[0] if len(numbers) == 1 else math.nan
+
+
+def _off(claim: Claim, computed: Value) -> float | None:
+    published, ours = _single(claim.published), _single(computed)
+    if isinstance(computed, bool) or not published or math.isnan(published) or math.isnan(ours):
+        return None
+    return ours / published - 1.0
+
+
+def _reason(paper: Paper, claim: Claim, verdict: Verdict, off: float | None) -> str:
+    parts = []
+    if off is not None:
+        parts.append(f"ours is {_by(off)}")
+    if verdict is Verdict.RESTS_ON:
+        parts.append(f"assumes {claim.rests_on}")
+    if claim.reason:
+        parts.append(claim.reason)
+    parts += [_alternative(paper, each) for each in claim.alternatives]
+    return "; ".join(parts)
+
+
+def _by(off: float) -> str:
+    return f"{off + 1.0:.3g} times it" if off >= 1.0 else f"{100.0 * off:+.3g} %"
+
+
+def _alternative(paper: Paper, each: Alternative) -> str:
+    value = shown(_derive(paper, each.derive, each.arguments))
+    return f"{each.assuming}: {value}{each.unit and ' '}{each.unit}"
+
+
+_DIGITS = 5
+_PRINTED_DIGITS = 12
+
+
+def printed(value: Published) -> str:
+    """A published value with all of its digits."""
+    return shown(value, _PRINTED_DIGITS)
+
+
+def shown(value: Value | Published, digits: int = _DIGITS) -> str:
+    """A value as people read it, and as it is recorded."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    return ", ".join(_digits(number, digits) for number in _numbers(value))
+
+
+def _digits(number: float, digits: int) -> str:
+    if math.isfinite(number) and number == int(number) and abs(number) < 1e15:
+        return str(int(number))
+    return f"{number:.{digits}g}"
+
+
+# What was recorded --------------------------------------------------------------------------------
+
+Record = dict[str, dict[str, str]]
+"""By paper and claim: what was published, what was computed, the verdict."""
+
+
+def record_of(found: Iterable[Finding]) -> Record:
+    """What is recorded of these findings."""
+    return {
+        each.name: {
+            "published": printed(each.claim.published),
+            "computed": shown(each.computed),
+            "verdict": each.verdict.value,
+        }
+        for each in found
+    }
+
+
+def recorded() -> Record:
+    """The last record."""
+    text = files("gpgpu_legacy.papers").joinpath(RECORD).read_text("utf-8")
+    record: Record = json.loads(text)
+    return record
+
+
+def record_text(record: Record) -> str:
+    """A record as the text of its file, a claim a line."""
+    lines = (
+        f"  {json.dumps(name, ensure_ascii=False)}: {json.dumps(entry, ensure_ascii=False)}"
+        for name, entry in record.items()
+    )
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def changes(found: Iterable[Finding], before: Record, chosen: Iterable[Paper]) -> list[str]:
+    """A line for everything that is not as it was recorded, of the papers that were chosen."""
+    now = record_of(found)
+    ids = tuple(f"{paper.id} " for paper in chosen)
+    then = {name: entry for name, entry in before.items() if name.startswith(ids)}
+    lines = []
+    for name in [*now, *(each for each in then if each not in now)]:
+        if name not in then:
+            lines.append(f"{name}: was not there, is {now[name]['verdict']}")
+        elif name not in now:
+            lines.append(f"{name}: was {then[name]['verdict']}, is no more there")
+        else:
+            lines += [
+                f"{name}: {key} was {then[name][key] or 'nothing'}, is {value or 'nothing'}"
+                for key, value in now[name].items()
+                if value != then[name][key]
+            ]
+    return lines

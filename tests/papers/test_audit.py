@@ -1,0 +1,582 @@
+"""The audit: every claim of the papers recomputed, and the findings by the numbers they come to."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from gpgpu_legacy import cli
+from gpgpu_legacy.bench.sdk_example import PRINTED
+from gpgpu_legacy.papers import audit, schema
+from gpgpu_legacy.papers.audit import Finding, changes, judge, record_of, recorded, shown
+from gpgpu_legacy.papers.derive import Rounded, derivations
+from gpgpu_legacy.papers.schema import Claim, Paper, Rule, Verdict, find_paper, papers, read_paper
+from gpgpu_legacy.report import audit as report
+from gpgpu_legacy.runtime.executor import Timings
+
+OPENGL, DOBRAVEC = "opengl-compute", "dobravec-bulic-2017"
+HALL, MALI = "hall-carr-hart-2003", "mali-sdk-sgemm"
+RECORD = Path(audit.__file__).parent / audit.RECORD
+
+
+@cache
+def all_findings() -> dict[tuple[str, str], Finding]:
+    return {(f.paper.id, f.claim.id): f for f in audit.audit(papers())}
+
+
+def finding(paper: str, claim: str) -> Finding:
+    return all_findings()[paper, claim]
+
+
+def number(paper: str, claim: str) -> float:
+    computed = finding(paper, claim).computed
+    return computed.value if isinstance(computed, Rounded) else float(computed)  # type: ignore[arg-type]
+
+
+# The data ----------------------------------------------------------------------------------------
+
+# Typed from the papers, each with where it stands: thirty numbers picked by hand.
+SPOT_CHECK = [
+    (OPENGL, "abstract-208-times", 208),  # "runs about 208 times faster than previous CPU"
+    (OPENGL, "abstract-75-gflops", 75),  # "achieves performance of 75 GFLOPS"
+    (OPENGL, "abstract-size", 4096),  # "matrix size 4,096"
+    (OPENGL, "block-size", 32),  # Algorithm 1: "uint BLOCK_SIZE = 32"
+    (OPENGL, "table-1/CPU/1024", 7967.3),  # Table 1, printed 79673
+    (OPENGL, "table-1/CPU GFLOPS/2048", 0.40),  # Table 1
+    (OPENGL, "table-1/GPU/4096", 1831),  # Table 1, printed 1,831
+    (OPENGL, "table-1/speed-up/1024", 137),  # Table 1
+    (DOBRAVEC, "abstract-7.5-times", 7.5),  # "up to 7.5 times faster than the CPU"
+    (DOBRAVEC, "section-3.2-between-5-and-8", (5, 8)),  # "speedup factor between 5 and 8"
+    (DOBRAVEC, "section-4-3.5-times", 3.5),  # Discussion: "more than 3.5 times faster"
+    (DOBRAVEC, "section-3.1-clock", 1.1),  # "a clock with the speed of 1.1GHz"
+    (DOBRAVEC, "section-3.1-memory", 256),  # "256MB of global memory"
+    (DOBRAVEC, "section-3.2-transfers-10-ms", 10),  # "less than 10ms are needed"
+    (DOBRAVEC, "table-1/MulDG/720", 398),  # Table 1, n = 90
+    (DOBRAVEC, "table-2/MulDS/512/4 threads", 1531),  # Table 2
+    (DOBRAVEC, "section-3-2/MulH/1024", 27893),  # "5522, 5792, 27893, 6277, 6882"
+    (DOBRAVEC, "section-3.3-reference", 357),  # "MulH=357"
+    (HALL, "abstract-25-percent-bandwidth", 25),  # "only 25% of the memory bandwidth"
+    (HALL, "section-3-134", 134),  # "6 + 4b = 134 total instructions"
+    (HALL, "section-4.3-166", 166),  # "6 + 5b = 166 with b = 32"
+    (HALL, "section-4-64-mb", 64),  # "and occupy 64MB"
+    (HALL, "section-4-2828", 2828),  # "2828 × 2828"
+    (HALL, "section-5.1-175", 175),  # "175 MB/s"
+    (HALL, "section-5.1-510-ms", 510),  # "takes about 510 ms"
+    (HALL, "section-5.1-48-bytes", 48),  # "about 48 bytes per pass"
+    (HALL, "section-5.3-4.125-gb", 4.125),  # "transfers 4.125 GB of data"
+    (HALL, "section-5.3-8.25-gb-s", 8.25),  # "8.25 GB/s of bandwidth"
+    (MALI, "profiling/wait/1024", 0.074073),  # "Wait time: 0.074073ms"
+    (MALI, "C[4,3]", -0.0564545),  # "-0.277435 -0.126954 -0.0564545 -0.142268"
+]
+
+
+@pytest.mark.parametrize(("paper", "claim", "printed"), SPOT_CHECK)
+def test_thirty_numbers_are_in_the_data(paper: str, claim: str, printed: object) -> None:
+    assert find_paper(paper).claim(claim).published == printed
+
+
+def test_formulas_of_the_tables_are_claims_too() -> None:
+    claim = find_paper(HALL).claim("table-2/multi/total")
+    assert claim.published == "n**3*(3*b + 4)/(8*b)"
+    assert {f.verdict for f in all_findings().values() if f.claim.rule is Rule.FORMULA} == {
+        Verdict.AGREES,
+        Verdict.DIFFERS,  # Table 1's totals, with the copies that it leaves out
+    }
+
+
+def test_every_cell_of_every_table_is_a_claim() -> None:
+    for paper in papers():
+        cells = sum(len(s.cells) for table in paper.measured for s in table.series)
+        formulas = sum(4 * len(table.rows) for table in paper.tables)
+        elements = sum(len(row) for matrix in paper.matrices for row in matrix.rows)
+        found = [c for c in paper.claims if "/" in c.id or "[" in c.id]
+        assert len(found) == cells + formulas + elements, paper.id
+
+
+def test_the_printed_matrices_are_those_of_the_example() -> None:
+    for name, text in PRINTED.items():
+        rows = find_paper(MALI).matrix(name).rows
+        assert [digits for row in rows for digits in row] == text.split()
+
+
+@pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.id)
+def test_every_claim_says_where_it_stands_and_why(paper: Paper) -> None:
+    ids = [claim.id for claim in paper.claims]
+    assert len(set(ids)) == len(ids)
+    for claim in paper.claims:
+        found = finding(paper.id, claim.id)
+        assert claim.where
+        assert claim.derive is None or found.how, claim.id
+        if found.verdict is Verdict.DIFFERS:
+            assert claim.reason, f"{claim.id} differs and does not say why"
+        if found.verdict is Verdict.UNCHECKED:
+            assert claim.reason, f"{claim.id} is not checked and does not say why"
+        if found.verdict is Verdict.RESTS_ON:
+            assert claim.rests_on in found.reason
+        if found.computed is not None and not isinstance(found.computed, str):
+            assert "nan" not in shown(found.computed)
+    for each in paper.left_out:
+        assert each.numbers
+        assert each.where
+        assert each.reason
+
+
+def test_every_derivation_is_used_and_described() -> None:
+    claims = [claim for paper in papers() for claim in paper.claims]
+    used = {claim.derive for claim in claims} | {
+        each.derive for claim in claims for each in claim.alternatives
+    }
+    assert used - {None} == set(derivations())
+    assert all(function.__doc__ for function in derivations().values())
+
+
+def test_a_claim_with_an_unknown_key_is_refused() -> None:
+    text = data(MALI) + '\n[[claims]]\nid = "x"\nwhere = "y"\npublishd = 3\n'
+    with pytest.raises(ValueError, match=r"claim x: there is no publishd"):
+        read_paper(text)
+
+
+def test_cells_that_no_table_has_are_refused() -> None:
+    text = data(MALI) + '\n[[cells]]\ntable = "profiling"\nseries = "ran"\nderive = "rate"\n'
+    with pytest.raises(ValueError, match="has no columns"):
+        read_paper(text)
+
+
+# Verdicts ----------------------------------------------------------------------------------------
+
+
+def verdict_of(computed: object, monkeypatch: pytest.MonkeyPatch, **fields: object) -> Finding:
+    """The verdict on a claim of 100, to the last digit, that comes to `computed`."""
+    given = {"published": 100, "rule": Rule.EQUAL, "tolerance": 0.5, "reason": "", **fields}
+    claim = Claim(id="x", where="y", quote="", unit="ms", derive="made", **given)  # type: ignore[arg-type]
+    monkeypatch.setattr(audit, "derivations", lambda: {"made": lambda paper: computed})
+    return judge(find_paper(MALI), claim)
+
+
+@pytest.mark.parametrize(
+    ("computed", "fields", "verdict"),
+    [
+        (100.5, {}, "agrees"),
+        (100.51, {}, "differs"),
+        (99, {}, "differs"),
+        (99, {"tolerance": 1}, "agrees"),
+        (100, {"rests_on": "luck"}, "rests-on"),
+        (150, {"rests_on": "luck"}, "differs"),
+        (Rounded(103, 100.2, 106), {}, "agrees"),  # what rounding leaves reaches into 100.5
+        (Rounded(103, 101, 106), {}, "differs"),
+        ((100, 200), {"published": (100, 200)}, "agrees"),
+        ((100, 201), {"published": (100, 200)}, "differs"),
+        ((100,), {"published": (100, 200)}, "differs"),
+        (120, {"rule": Rule.AT_LEAST}, "agrees"),
+        (80, {"rule": Rule.AT_LEAST}, "differs"),
+        (80, {"rule": Rule.AT_MOST}, "agrees"),
+        (120, {"rule": Rule.AT_MOST}, "differs"),
+        ((3.0, 7.0), {"rule": Rule.WITHIN, "published": (2, 8)}, "agrees"),
+        ((1.0, 7.0), {"rule": Rule.WITHIN, "published": (2, 8)}, "differs"),
+        (True, {"rule": Rule.HOLDS}, "agrees"),
+        (False, {"rule": Rule.HOLDS}, "differs"),
+        (2, {"published": "twofold", "reading": 2}, "agrees"),
+        (3, {"published": "twofold", "reading": 2}, "differs"),
+        ("2*(b + 3)", {"rule": Rule.FORMULA, "published": "6 + 2*b"}, "agrees"),
+        ("2*b + 5", {"rule": Rule.FORMULA, "published": "6 + 2*b"}, "differs"),
+        (None, {"rule": Rule.FORMULA, "published": "6 + 2*b"}, "differs"),
+        (7, {"rule": Rule.NONE}, "unchecked"),
+        (7, {"rule": Rule.FOUND, "published": None, "rests_on": "a search"}, "rests-on"),
+        (math.inf, {}, "differs"),
+        (math.nan, {}, "differs"),
+    ],
+)
+def test_verdicts(
+    computed: object, fields: dict[str, object], verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert verdict_of(computed, monkeypatch, **fields).verdict.value == verdict
+
+
+@pytest.mark.parametrize(
+    ("computed", "words"), [(150, "+50 %"), (75, "-25 %"), (250, "2.5 times it")]
+)
+def test_a_verdict_says_by_how_much(
+    computed: float, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = verdict_of(computed, monkeypatch, reason="the moon")
+    assert found.reason == f"ours is {words}; the moon"
+
+
+def test_words_have_no_percentage(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = verdict_of(3, monkeypatch, published="twofold", reading=2, reason="the moon")
+    assert (found.off, found.reason) == (None, "the moon")
+
+
+# The findings, one by one ------------------------------------------------------------------------
+
+
+def differs(paper: str, claim: str, value: float, within: float = 0.005) -> None:
+    assert finding(paper, claim).verdict is Verdict.DIFFERS
+    assert number(paper, claim) == pytest.approx(value, rel=within)
+
+
+def test_208_times_is_417() -> None:
+    for claim in ("abstract-208-times", "prose-208-times"):
+        differs(OPENGL, claim, 763312 / 1831)
+        assert round(number(OPENGL, claim)) == 417
+    speed_ups = [number(OPENGL, f"table-1/speed-up/{128 << i}") for i in range(6)]
+    assert [round(x, 1) for x in speed_ups] == [7.6, 26.4, 58.9, 273.4, 376.0, 416.9]
+    assert "the quotient of the printed GFLOPS: 208" in finding(OPENGL, "abstract-208-times").reason
+
+
+def test_the_cpu_column_counts_four_operations_and_the_gpu_column_two() -> None:
+    for i, printed in enumerate((3.57, 3.53, 2.27, 0.54, 0.40, 0.36)):
+        found = finding(OPENGL, f"table-1/CPU GFLOPS/{128 << i}")
+        assert found.verdict is Verdict.DIFFERS
+        assert float(found.reason.split()[-2]) == pytest.approx(printed, abs=0.005)
+        gpu = finding(OPENGL, f"table-1/GPU GFLOPS/{128 << i}")
+        assert gpu.verdict is Verdict.AGREES
+
+
+def test_most_of_the_speed_up_is_the_hosts_slowing_down() -> None:
+    """Per step, the host of n = 4096 is 9.9 times as slow as that of n = 128."""
+    slower = (763312 / 4096**3) / (2.35 / 128**3)
+    last = finding(OPENGL, "abstract-208-times").reason.split(": ")[-1]
+    assert float(last.split()[0]) == pytest.approx(763312 / 1831 / slower, rel=1e-3)
+
+
+def test_75_gflops_are_15_percent_of_the_peak() -> None:
+    assert number(OPENGL, "abstract-practical") == pytest.approx(15.4, abs=0.05)
+    assert finding(OPENGL, "abstract-75-gflops").verdict is Verdict.AGREES
+
+
+def test_the_listing_dispatches_2048_squared_whatever_the_size() -> None:
+    found = finding(OPENGL, "group-size")
+    assert found.verdict is Verdict.DIFFERS
+    assert f"invocations at n = 128: {2048**2}" in found.reason
+    needed = {128: 3464, 256: 2983, 512: 1068}
+    for size, gflops in needed.items():
+        reason = finding(OPENGL, f"listing-at-{size}").reason
+        asked = float(reason.split(": ")[-1].split()[0])
+        assert asked == pytest.approx(gflops, abs=1)
+        least = 2 * 2048**2 * size / 486.4e6
+        differs(OPENGL, f"listing-at-{size}", least)
+    assert finding(OPENGL, "listing-at-1024").verdict is Verdict.RESTS_ON
+    assert finding(OPENGL, "loop-bound").computed is False
+
+
+def test_dobravec_and_bulics_speed_ups() -> None:
+    differs(DOBRAVEC, "abstract-7.5-times", 2169 / 275)
+    found = finding(DOBRAVEC, "section-3.2-between-5-and-8")
+    assert found.verdict is Verdict.DIFFERS
+    assert found.computed == pytest.approx((34 / 8, 2169 / 275))
+    assert "from n = 240 to 480: 4.25, 4.8333" in found.reason
+    assert number(DOBRAVEC, "abstract-two-times") == pytest.approx(2.03, abs=0.01)
+    assert finding(DOBRAVEC, "section-3.2-almost-twofold").verdict is Verdict.DIFFERS
+
+
+def test_dobravec_and_bulics_variants() -> None:
+    differs(DOBRAVEC, "section-3.3-slightly-slowed", 1.51)
+    assert "72.733 ms" in finding(DOBRAVEC, "section-3.3-slightly-slowed").reason
+    differs(DOBRAVEC, "section-3.2-similar-results", 110 / 83)
+    found = finding(DOBRAVEC, "table-1-multiples-of-160")
+    assert found.verdict is Verdict.DIFFERS
+    assert "least and largest: 1.0958, 1.1545" in found.reason
+
+
+def test_dobravec_and_bulics_statements() -> None:
+    differs(DOBRAVEC, "section-3.2-largest-size", 98 * 16)
+    differs(DOBRAVEC, "section-2.1-sum", 0)
+    differs(DOBRAVEC, "section-2.3-no-other-thread", 64)
+    differs(DOBRAVEC, "section-2.3-largest-b", 22)
+    for claim in ("section-3.2-factor-increases", "section-4-factor-increases"):
+        assert finding(DOBRAVEC, claim).computed is False
+    assert finding(DOBRAVEC, "section-3.2-difference-increases").computed is True
+
+
+def test_the_hosts_anomaly_is_of_sets_and_not_of_pages() -> None:
+    found = finding(DOBRAVEC, "section-3.2-paging")
+    assert found.verdict is Verdict.DIFFERS
+    assert "lines a set at 1024: 16;" in found.reason
+    assert "lines a set at 1536: 12;" in found.reason
+    assert finding(DOBRAVEC, "section-3.2-n-is-64").computed == (64.0, 96.0)
+
+
+def test_the_two_instruction_counts_are_one_program() -> None:
+    for claim, total in (("section-3-134", 134), ("section-4.3-166", 166)):
+        found = finding(HALL, claim)
+        assert found.verdict is Verdict.RESTS_ON
+        assert f"the write of the result: {total}" in found.reason
+        assert f"instructions alone: {total - 1}" in found.reason
+    for claim in ("section-3-6-plus-4b", "section-4.3-6-plus-5b"):
+        assert finding(HALL, claim).verdict is Verdict.AGREES
+
+
+def test_25_percent_of_the_instructions_is_3_16ths() -> None:
+    differs(HALL, "abstract-25-percent-instructions", 19.53)
+    assert "18.75 %" in finding(HALL, "abstract-25-percent-instructions").reason
+    assert number(HALL, "abstract-25-percent-bandwidth") == pytest.approx(25.78, abs=0.005)
+    assert finding(HALL, "section-5.2-3-16ths-lm").computed == "3/16"
+
+
+def test_identical_at_b_1_in_bytes_and_not_in_instructions() -> None:
+    assert finding(HALL, "section-5.1-identical-bytes").verdict is Verdict.AGREES
+    found = finding(HALL, "section-5.1-identical-instructions")
+    assert found.verdict is Verdict.DIFFERS
+    assert found.reason.endswith("a fragment, single: 6; instructions a fragment, L-M: 2")
+
+
+def test_units_of_section_5() -> None:
+    differs(HALL, "section-5.3-4.125-gb", 4.429)
+    assert "in binary units: 4.125 GiB" in finding(HALL, "section-5.3-4.125-gb").reason
+    differs(HALL, "section-5.3-8.25-gb-s", 8.858)
+    assert number(HALL, "section-5.3-headroom") == pytest.approx(14.8, abs=0.05)
+    assert "printed numbers: 20.673 %" in finding(HALL, "section-5.3-headroom").reason
+    # Both slips cancel: 537 ms for 4.43 GB are 8.25 GB/s.
+    assert "at 4 GFLOPS: 8.25 GB/s" in finding(HALL, "section-5.3-8.25-gb-s").reason
+
+
+def test_times_of_section_5() -> None:
+    transfer = finding(HALL, "section-5.1-60-ms")
+    assert transfer.verdict is Verdict.RESTS_ON
+    assert number(HALL, "section-5.1-60-ms") == 60.0
+    assert "62.915 ms" in transfer.reason
+    differs(HALL, "section-5.1-510-ms", 536.87)
+    differs(HALL, "section-5.3-same-time", 0.51)
+    assert number(HALL, "section-5.1-11-percent") == pytest.approx(100 * 60 / 570)
+    # 62.9 ms beside 2·1024³ operations at the 20.8 GFLOPS of a Radeon 9700 Pro.
+    at_peak = 100 * 62.915 / (62.915 + 2 * 1024**3 / 20.8e6)
+    said = finding(HALL, "section-5.1-11-percent").reason.split(": ")[-1]
+    assert float(said.split()[0]) == pytest.approx(at_peak, rel=1e-3)
+    assert number(HALL, "section-5.1-48-bytes") == 48
+
+
+def test_sizes_of_section_4() -> None:
+    assert number(HALL, "section-4-2828") == 2828
+    assert "in binary ones: 2896" in finding(HALL, "section-4-2828").reason
+    assert "67.109 MB" in finding(HALL, "section-4-64-mb").reason
+    differs(HALL, "section-4-4096-needs", 256)
+
+
+def test_table_1_leaves_the_copy_out() -> None:
+    for method in ("single", "multi"):
+        found = finding(HALL, f"table-1-copy-{method}")
+        assert found.verdict is Verdict.DIFFERS
+        assert "left out at b = 32: 3.0303 %" in found.reason
+
+
+def test_slips_of_the_pen() -> None:
+    differs(HALL, "figure-1-corners", 12)
+    assert finding(HALL, "equation-1-additions").computed == "4 multiplications"
+    assert finding(HALL, "listing-4-register").computed is False
+    damaged = finding(HALL, "equation-11")
+    assert damaged.verdict is Verdict.AGREES
+    assert damaged.claim.repaired
+    differs(HALL, "section-2-256-instructions", 96)
+
+
+def test_the_sdks_scalars_and_its_rate() -> None:
+    assert number(MALI, "alpha") == pytest.approx(1.0, abs=2e-6)
+    assert number(MALI, "beta") == pytest.approx(0.1, abs=2e-6)
+    residual = float(finding(MALI, "alpha").reason.split(": ")[-1])
+    assert residual < 1e-6
+    assert number(MALI, "seed") == 48
+    assert number(MALI, "run-time-rate") == pytest.approx(1.63, abs=0.005)
+    assert number(MALI, "more-efficient-use") == pytest.approx(2.2, abs=0.06)
+    differs(MALI, "symmetric", 6)
+
+
+# The record --------------------------------------------------------------------------------------
+
+
+def data(paper: str) -> str:
+    name = paper.replace("-", "_") + ".toml"
+    return files("gpgpu_legacy.papers").joinpath(name).read_text("utf-8")
+
+
+def test_verdicts_are_those_recorded(update_golden: bool) -> None:
+    found = list(all_findings().values())
+    if update_golden:
+        RECORD.write_text(audit.record_text(record_of(found)), encoding="utf-8")
+        return
+    assert changes(found, recorded(), papers()) == []
+
+
+def with_a_change(paper: str, before: str, after: str) -> tuple[Paper, ...]:
+    """The papers, with one place of one paper's data changed."""
+    text = data(paper)
+    assert text.count(before) == 1
+    changed = read_paper(text.replace(before, after))
+    return tuple(changed if each.id == paper else each for each in papers())
+
+
+def test_a_changed_cell_changes_what_follows_from_it() -> None:
+    found = audit.audit(with_a_change(OPENGL, "value = 1831", "value = 1931"))
+    lines = changes(found, recorded(), papers())
+    assert f"{OPENGL} table-1/GPU/4096: published was 1831, is 1931" in lines
+    assert f"{OPENGL} table-1/GPU GFLOPS/4096: verdict was agrees, is differs" in lines
+    assert any(line.startswith(f"{OPENGL} abstract-208-times: computed") for line in lines)
+    assert all(line.startswith(OPENGL) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("paper", "change", "claim"),
+    [
+        (DOBRAVEC, ("{ size = 720, value = 398 }", "{ size = 720, value = 399 }"),
+         "table-1/MulDG/720"),
+        (HALL, ('total = "16*n**3"', 'total = "17*n**3"'), "table-1/L-M/total"),
+        (MALI, ("0.409218", "0.409219"), "B[3,1]"),
+        (MALI, ("value = 1316.41", "value = 1316.42"), "profiling/run/1024"),
+    ],
+)  # fmt: skip
+def test_strict_names_a_changed_cell(
+    paper: str,
+    change: tuple[str, str],
+    claim: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    changed = with_a_change(paper, *change)
+    monkeypatch.setattr(schema, "papers", lambda: changed)
+    code, _, errors = command(monkeypatch, capsys, paper, "--strict", "--format", "csv")
+    assert code == 1
+    assert f"gpgpu-legacy: {paper} {claim}: published was" in errors
+
+
+def test_claims_that_come_and_go_are_named() -> None:
+    found = [finding(MALI, "seed"), finding(MALI, "alpha")]
+    before = record_of(found[:1]) | {f"{MALI} old": {"verdict": "agrees"}, f"{HALL} x": {}}
+    assert changes(found, before, [find_paper(MALI)]) == [
+        f"{MALI} alpha: was not there, is rests-on",
+        f"{MALI} old: was agrees, is no more there",
+    ]
+
+
+# The command line --------------------------------------------------------------------------------
+
+
+def command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[int, str, str]:
+    """What `gpgpu-legacy audit …` exits with, prints, and prints to stderr."""
+    monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", "audit", *arguments])
+    with pytest.raises(SystemExit) as done:
+        cli.main()
+    printed = capsys.readouterr()
+    code = done.value.code
+    return (code if isinstance(code, int) else 0), printed.out, printed.err
+
+
+def test_strict_passes_where_nothing_changed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, errors = command(monkeypatch, capsys, MALI, "--strict")
+    assert (code, errors) == (0, "")
+    assert "rests-on" in out
+
+
+def test_json_has_every_claim(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = command(monkeypatch, capsys, "--json")
+    made = json.loads(out)
+    assert code == 0
+    assert [(c["paper"], c["id"]) for c in made["claims"]] == list(all_findings())
+    wanted = {"paper", "id", "where", "published", "unit", "computed", "verdict", "reason"}
+    assert all(wanted <= claim.keys() for claim in made["claims"])
+    verdicts = {claim["verdict"] for claim in made["claims"]}
+    assert verdicts == {"agrees", "differs", "rests-on", "unchecked"}
+    assert sum(sum(each.values()) for each in made["verdicts"].values()) == len(made["claims"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "piece"),
+    [
+        ("text", "abstract-208-times"),
+        ("markdown", "| abstract-208-times | Abstract | 208 | 416.88 | times | differs |"),
+        ("csv", "opengl-compute,abstract-208-times,Abstract,208,416.88,times,differs,"),
+        ("latex", r"abstract-208-times & Abstract & 208 & 416.88 & times & differs &"),
+    ],
+)
+def test_formats_and_files(
+    kind: str,
+    piece: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "made"
+    arguments = (OPENGL, "--verdict", "differs", "--format", kind)
+    assert command(monkeypatch, capsys, *arguments, "-o", str(path))[0] == 0
+    text = path.read_text(encoding="utf-8")
+    assert piece in text
+    assert "abstract-75-gflops" not in text, "that one agrees"
+
+
+def test_left_out_numbers_are_listed_on_request(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = command(monkeypatch, capsys, HALL, "--left-out", "--format", "csv")
+    assert "ACI-0113968" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("nonsense",), "there is no paper nonsense; choose from"),
+        (("--verdict", "perhaps"), "'perhaps' is not one of"),
+        (("--format", "html"), "'html' is not one of"),
+        (("-o", "/no/such/folder/x"), "there is no folder /no/such/folder"),
+        ((MALI, "--record"), "--record is of all papers"),
+        (("--record", "--strict"), "give one of them"),
+        ((MALI, HALL), "unexpected extra argument"),
+    ],
+)
+def test_nonsense_is_one_line_and_exit_code_2(
+    arguments: tuple[str, ...],
+    complaint: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, errors = command(monkeypatch, capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert errors.count("\n") == 1
+    assert complaint in errors
+
+
+# The transfer's share ----------------------------------------------------------------------------
+
+
+def test_shares_are_of_upload_compute_and_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ran:
+        def __init__(self, size: int) -> None:
+            self.seconds = Timings(1e-3, 1e-3 * (size / 128) ** 3, 2e-3)
+
+    class Slow:
+        name = "slow"
+
+        def device(self) -> str:
+            return "a snail"
+
+    monkeypatch.setattr(report, "_able", lambda: [Slow()])
+    monkeypatch.setattr(report, "LONGEST_RUN_S", 0.01)
+    monkeypatch.setattr(
+        report, "run_method", lambda name, options, operands, *_: Ran(len(operands[0]))
+    )
+    shares = report.measure_shares()
+    assert [share.size for share in shares] == [128, 256, 512, 1024]
+    assert shares[0].transfer_share == pytest.approx(3 / 4)
+    assert shares[1].transfer_share == pytest.approx(3 / 11)
+    assert [share.transfer_share for share in shares[2:]] == [None, None]
+    assert shares[2].reason == "about 0.064 s by the size before"
+    [first, *_, last] = report.shares_grid(shares, 11.0).rows
+    assert first == ("slow", 128, pytest.approx(4.0), 25.0, 25.0, 50.0, 75.0, None, "a snail")
+    assert last[-2:] == (11.0, "about 0.51 s by the size before")
+
+
+def test_shares_are_measured() -> None:
+    shares = report.measure_shares(sizes=(16, 32))
+    assert {share.size for share in shares} == {16, 32}
+    assert {"numpy", "jit"} <= {share.executor for share in shares}
+    assert all(0.0 < (share.transfer_share or 0.0) < 1.0 for share in shares)

@@ -1,0 +1,82 @@
+"""Calibration: profiles that the strict reader takes, found by name, written whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpgpu_legacy.bench.calibrate import calibrate, count_steps, name_of, write_calibration
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.hardware.profile import calibrated, find_profile, profiles
+from gpgpu_legacy.plan.plan import ComputePass, Plan
+from gpgpu_legacy.runtime.executor import ALL_PASSES, Executor, Machine, Observer, Result, Timings
+
+
+class Clockwork:
+    """An executor that computes nothing, and takes a second a pass and half a one a transfer."""
+
+    name, summary, passes = "clockwork", "a clock", ALL_PASSES - {ComputePass}
+
+    def device(self) -> str:
+        return 'a "clock"'
+
+    def is_hardware(self) -> bool:
+        return True
+
+    def run(
+        self,
+        plan: Plan,
+        operands: Mapping[str, Any],
+        machine: Machine = Machine(),  # noqa: B008 - frozen
+        observer: Observer | None = None,
+    ) -> Result:
+        passes = sum(times for times, _ in plan.weighted_passes())
+        outputs = {m.name: np.zeros((m.rows, m.columns), np.float32) for m in plan.results}
+        return Result(outputs, Timings(0.5, float(passes), 0.5))
+
+
+def test_rates_are_work_over_time() -> None:
+    told: list[str] = []
+    made = calibrate(Clockwork(), runs=3, progress=told.append)
+    found = {ceiling.name: ceiling.value for ceiling in made.ceilings}
+    assert found["lookups_32_bits_g_per_s"] == pytest.approx(2 * 32 * 1024**2 / 1e9)
+    assert found["lookups_128_bits_g_per_s"] == pytest.approx(2 * 32 * 512**2 / 1e9)
+    assert found["fragment_peak_gflops"] == pytest.approx(32 * 8 * 8 * 512**2 / 1e9)
+    assert found["blends_32_bits_g_per_s"] == pytest.approx(1024**2 / 1e9)
+    assert found["memory_gb_per_s"] == pytest.approx(2 * 16 * 2048**2 / 1e9)
+    assert found["pass_us"] == pytest.approx(1e6)
+    assert found["upload_gb_per_s"] == pytest.approx(2 * 4 * 1024**2 / 0.5 / 1e9)
+    assert found["readback_gb_per_s"] == pytest.approx(4 * 1024**2 / 0.5 / 1e9)
+    assert len(told) == count_steps(3)
+
+
+def test_a_calibrated_profile_is_found_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GPGPU_LEGACY_PROFILES", str(tmp_path / "new"))
+    assert calibrated() == ()
+    path = write_calibration(calibrate(Clockwork(), runs=1))
+    assert [each.name for each in path.parent.iterdir()] == [f"{name_of('clockwork')}.toml"]
+    found = find_profile("this-clockwork")
+    assert found.title == 'a "clock", by clockwork'
+    assert {fact.source for _, fact in found.facts()} == {"measured"}
+    assert found not in profiles()
+    assert found.hardware.chains_passes is not None and not found.hardware.chains_passes.value
+
+
+def test_what_cannot_be_written_is_said_in_a_line(tmp_path: Path) -> None:
+    made = calibrate(Clockwork(), runs=1)
+    with pytest.raises(InputError, match="cannot be written"):
+        write_calibration(made, tmp_path / "missing" / "x.toml")
+    with pytest.raises(InputError, match="at least 1"):
+        calibrate(Clockwork(), runs=0)
+
+
+@pytest.mark.parametrize("name", ["gl-raster"])
+def test_a_real_executor_has_every_ceiling(name: str, ready: Callable[[str], Executor]) -> None:
+    made = calibrate(ready(name), runs=1, run_s=0.0)
+    assert all(0.0 < ceiling.value < float("inf") for ceiling in made.ceilings)

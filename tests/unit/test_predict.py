@@ -1,0 +1,137 @@
+"""Predictions: terms worked out by hand, what is unknown, the commands and the roofline."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cli import app
+from gpgpu_legacy.hardware.predict import Prediction, Stage, predict
+from gpgpu_legacy.hardware.profile import find_profile
+
+N, B = 256, 32
+
+
+def predicted(chip: str, method: str, n: int = N, **options: object) -> Prediction:
+    plan = find_method(method).plan(Shape(n, n, n), Options(**options))  # type: ignore[arg-type]
+    return predict(plan, find_profile(chip))
+
+
+def seconds(found: Prediction, name: str) -> float | None:
+    return next(term.seconds for term in found.terms if term.name == name)
+
+
+def test_the_terms_of_the_multichannel_product_on_a_radeon_by_hand() -> None:
+    """Hall, Carr & Hart's counts: (n/2)²·n/(2b) fragments, 2b + 1 lookups, 3b + 4 instructions."""
+    found = predicted("radeon-9800-xt", "hall-carr-hart-multi", block=B)
+    passes, area = N // 2 // B, (N // 2) ** 2
+    fragments = passes * area
+    assert seconds(found, "lookups") == pytest.approx(fragments * (2 * B + 1) * 4 / (8 * 412e6))
+    assert seconds(found, "arithmetic") == pytest.approx(fragments * (3 * B + 4) / (26.4e9 / 8))
+    assert seconds(found, "fill") == pytest.approx(fragments / (8 * 412e6))
+    read = area + 2 * B * (N // 2)  # F, and b columns and rows of texels
+    assert seconds(found, "memory") == pytest.approx(passes * 16 * (read + area) / 23.36e9)
+    assert seconds(found, "copies") == pytest.approx(passes * 2 * 16 * area / 23.36e9)
+    assert seconds(found, "upload") == pytest.approx(2 * 4 * N**2 / 2.1e9)
+    assert seconds(found, "read-back") == pytest.approx(4 * N**2 / 2.1e9)
+    assert found.bound is not None and found.bound.name == "lookups"
+    drawn, copied = seconds(found, "lookups"), seconds(found, "copies")
+    assert drawn is not None and copied is not None
+    assert found.compute_s == pytest.approx(drawn + copied)
+
+
+def test_larson_mcallister_on_a_geforce3_is_bound_by_its_pixels() -> None:
+    """One value a pixel, four pixels a clock of 200 MHz: n³ / 800 million seconds."""
+    found = predicted("geforce3", "larson-mcallister", texture_format="unorm8")
+    assert seconds(found, "blend") == pytest.approx(N**3 / 800e6)
+    assert found.compute_s == pytest.approx(N**3 / 800e6, rel=0.01)
+
+
+def test_a_rate_that_is_not_known_is_unknown_and_never_nothing() -> None:
+    found = predicted("quadro-4000", "hall-carr-hart-single")
+    assert seconds(found, "lookups") is None
+    assert {"lookups", "passes"} <= {term.name for term in found.unknown}
+    nothing = predicted("3dlabs-p10", "hall-carr-hart-single", accumulate=Accumulate.BLEND)
+    assert nothing.total_s is not None  # the bus and the memory are known
+    assert predicted("geforce-fx-5200", "hall-carr-hart-single").compute_s is None
+    assert predicted("geforce-fx-5200", "hall-carr-hart-single").total_s is None
+
+
+def test_a_warp_reads_shared_memory_in_two_clocks() -> None:
+    """The tiled kernel on 8 multiprocessors of 950 MHz: two words a multiply-add, 32 at once."""
+    found = predicted("quadro-4000", "opengl-compute-tiled", n=512)
+    least = 2 * 512**3 / 32 * 2 / (8 * 950e6)
+    took = seconds(found, "shared memory")
+    assert took is not None and least <= took <= 1.1 * least
+    assert found.bound is not None and found.bound.stage is Stage.DISPATCH
+
+
+def test_a_single_invocation_is_not_given_the_whole_chip() -> None:
+    assert seconds(predicted("quadro-4000", "dobravec-bulic-host", n=64), "arithmetic") is None
+
+
+def test_chained_passes_keep_their_sums_and_copy_nothing() -> None:
+    apart = predicted("epyc-gl-raster", "hall-carr-hart-multi")
+    chained = predicted("epyc-jit", "hall-carr-hart-multi")
+    counts = {
+        found.chip.name: {term.name: term.count for term in found.terms}
+        for found in (apart, chained)
+    }
+    fragments = (N // 2) ** 3 // B
+    assert "copies" in counts["epyc-gl-raster"] and "copies" not in counts["epyc-jit"]
+    assert counts["epyc-gl-raster"]["lookups"] == fragments * (2 * B + 1)
+    assert counts["epyc-jit"]["lookups"] == fragments * 2 * B
+    assert counts["epyc-jit"]["passes"] == 1
+
+
+def test_more_work_takes_longer() -> None:
+    times = [predicted("h100-gl-raster", "hall-carr-hart-multi", n=n).compute_s for n in (128, 256)]
+    assert times[0] is not None and times[1] is not None and times[0] < times[1]
+
+
+# Commands ---------------------------------------------------------------------------------------
+
+
+def run(*words: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, list(words))
+    return result.exit_code, result.output
+
+
+def test_predict_says_what_binds_and_what_does_not_load() -> None:
+    words = ("predict", "hall-carr-hart-multi", "--chip", "radeon-9800-xt", "--size", "256")
+    code, out = run(*words, "--block", "32")
+    assert code == 0
+    assert "lookups (drawing) binds" in out
+    assert "does not load" in out and "Not known" in out
+    _, text = run(*words, "--json")
+    data = json.loads(text)
+    assert data["binds"] == "lookups"
+    assert [t["name"] for t in data["terms"] if t["binds"]] == ["lookups"]
+    assert data["unknown"] == ["passes"]
+    assert all(term["facts"] for term in data["terms"] if term["seconds"] is not None)
+
+
+def test_this_machine_is_asked_to_be_calibrated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GPGPU_LEGACY_PROFILES", str(tmp_path))
+    result = CliRunner().invoke(app, ["predict", "row-packed", "--chip", "this", "--size", "64"])
+    assert "gpgpu-legacy calibrate" in str(result.exception)
+
+
+def test_the_roofline_is_drawn_and_names_a_point_above_its_roof(tmp_path: Path) -> None:
+    picture = tmp_path / "roof.png"
+    chip = ("roofline", "--chip", "radeon-9800-xt", "--size", "128")
+    code, _ = run(*chip, "-o", str(picture))
+    assert code == 0 and picture.read_bytes().startswith(b"\x89PNG")
+    step = {"method": "hall-carr-hart-multi", "block": 32, "seconds": 1e-6}
+    recorded = tmp_path / "too-fast.json"
+    recorded.write_text(json.dumps({"size": 128, "steps": [step]}), "utf-8")
+    code, out = run(*chip, "--from", str(recorded))
+    assert code == 1
+    assert "hall-carr-hart-multi at n = 128 stands above its roof" in out
