@@ -90,10 +90,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The terms of a plan on a chip; those with nothing to count are left out.
-
-    flops: of the plan's result, 2mln for a product, which GFLOPS are reckoned by.
-    """
+    """The terms of a plan on a chip; those with nothing to count are left out."""
 
     chip: Profile
     plan: str
