@@ -287,6 +287,8 @@ SHADERS = sorted(p.relative_to(shader_folder()).as_posix() for p in shader_folde
 def choices(path: str) -> list[dict[str, int | str | bool]]:
     if not path.endswith(".j2"):
         return [{}]
+    if path.startswith("calibration/"):
+        return [{"steps": s, "multiply_adds": m, "mask": ".x"} for s in (1, 16) for m in (1, 8)]
     return [
         {"block": b, "group": 4, "accumulate": way.value, "transpose_a": a, "transpose_b": not a}
         for b in (1, 2, 5, 32)
