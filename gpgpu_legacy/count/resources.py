@@ -125,8 +125,9 @@ class Node:
                 f"line {at}: {self.opener.mnemonic} writes {self.register}, which "
                 f"{by.mnemonic} of line {by.span.line} uses in the same node"
             )
+        verb = "tests" if self.opener.dst is None else "looks up at"
         return (
-            f"line {at}: {self.opener.mnemonic} looks up at {self.register}, which "
+            f"line {at}: {self.opener.mnemonic} {verb} {self.register}, which "
             f"{by.mnemonic} of line {by.span.line} writes in the same node"
         )
 

@@ -66,7 +66,7 @@ def require_arithmetic(executor: str, machine: Machine, able: Iterable[str] = (F
     if machine.arithmetic.name not in names:
         raise PlanError(
             f"{executor} computes in {' or '.join(names)}, not in {machine.arithmetic.name}; "
-            "the numpy executor has every arithmetic, for fragment programs"
+            "numpy, gl-raster and gl-compute have every arithmetic, for fragment programs"
         )
 
 
