@@ -9,12 +9,13 @@ iteration.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.affine import Linear, Value, lookup_coordinates, texel_centred
+from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import (
     Binding,
     ClearPass,
@@ -117,6 +118,34 @@ def loops(plan: Plan, *, apart: bool = False) -> Iterator[Loop | Turns | Pass]:
             whole = None if apart else _loop(plan, step.body, step.count)
             members = tuple(_loop(plan, (each,), step.count) or each for each in step.body)
             yield whole or Turns(step.count, members)
+
+
+Steps = Sequence[Loop | Turns | Pass]
+
+
+def loops_of(steps: Steps) -> Iterator[Loop]:
+    """The Loops among them, those that take turns too."""
+    for step in steps:
+        members = step.body if isinstance(step, Turns) else (step,)
+        yield from (member for member in members if isinstance(member, Loop))
+
+
+def carried_out(steps: Steps) -> Iterator[tuple[Loop | Pass, tuple[int, int], Pass | None]]:
+    """What is to be done, one after another: a Loop, or a pass that is none.
+
+    With it the stretch of iterations, and the pass, as it is then, that has been carried out when
+    it is done: None for a Loop that fuses several.
+    """
+    for step in steps:
+        if isinstance(step, Loop):
+            alone = step.count == len(step.passes) == 1
+            yield step, (0, step.count), at_iteration(step.passes[0], 0) if alone else None
+            continue
+        turns = step if isinstance(step, Turns) else Turns(1, (step,))
+        for iteration in range(turns.count):
+            for member in turns.body:
+                each = member.passes[0] if isinstance(member, Loop) else member
+                yield member, (iteration, iteration + 1), at_iteration(each, iteration)
 
 
 def _loop(plan: Plan, body: tuple[Pass, ...], count: int) -> Loop | None:

@@ -50,8 +50,7 @@ from gpgpu_legacy.lower.grid import (
     load,
     store,
 )
-from gpgpu_legacy.lower.lookups import live_components
-from gpgpu_legacy.lower.roll import Advance, Segment, Step, segments
+from gpgpu_legacy.lower.roll import Advance, Segment, Step, live_segments
 from gpgpu_legacy.lower.tiles import along, rows_and_strips
 from gpgpu_legacy.plan.formats import RGBA32F, Format, Numeric
 from gpgpu_legacy.plan.plan import (
@@ -213,7 +212,7 @@ class _Module:
     ) -> None:
         self.loop, self.exact, self.interleaved = loop, exact, interleaved
         self.draws = [member for member in loop.body if isinstance(member, Draw)]
-        self.programs = [segments(draw, _live(draw)) for draw in self.draws]
+        self.programs = [live_segments(draw) for draw in self.draws]
         self.origins = {name: (x, y) for name, x, y in loop.origins}
         self.written = {name for each in loop.passes for name in written_by(each)}
         self.followed = {
@@ -323,11 +322,6 @@ class _Staging:
     def place(self, plane: Plane) -> tuple[int, int]:
         """Which one it is in the first turn, and how many there are in a turn."""
         return self._places[plane]
-
-
-def _live(draw: Draw) -> tuple[tuple[int, ...], ...]:
-    known = [None if isinstance(lookup, Computed) else lookup for lookup in draw.lookups]
-    return live_components(draw.each.program, known)
 
 
 def texture_of(lookup: Lookup) -> str:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.affine import Linear
 from gpgpu_legacy.lower.chains import Computed, Draw, Lookup, Placed
-from gpgpu_legacy.lower.lookups import temporaries_read
+from gpgpu_legacy.lower.lookups import live_components, temporaries_read
 
 LONGEST_PERIOD = 64
 LEAST_TURNS = 4
@@ -59,6 +59,12 @@ def segments(draw: Draw, live: Sequence[tuple[int, ...]]) -> tuple[Segment, ...]
         reads = () if known else tuple(sorted(temporaries_read(instruction, components)))
         steps.append(Step(instruction, components, lookup, reads))
     return tuple(_rolled(steps))
+
+
+def live_segments(draw: Draw) -> tuple[Segment, ...]:
+    """The same of what is alive where known lookups read no coordinates."""
+    known = [None if isinstance(lookup, Computed) else lookup for lookup in draw.lookups]
+    return segments(draw, live_components(draw.each.program, known))
 
 
 def _rolled(steps: list[Step]) -> Iterator[Segment]:

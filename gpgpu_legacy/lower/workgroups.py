@@ -39,9 +39,8 @@ from gpgpu_legacy.lower.body import (
     result_name,
     temporary,
 )
-from gpgpu_legacy.lower.chains import Computed, Draw, Lookup, Loop, Move, Own, Placed
-from gpgpu_legacy.lower.lookups import live_components
-from gpgpu_legacy.lower.roll import Segment, Step, segments
+from gpgpu_legacy.lower.chains import Computed, Draw, Loop, Move, Own, Placed
+from gpgpu_legacy.lower.roll import Segment, Step, live_segments
 from gpgpu_legacy.lower.sampling import Unit, fetch_name, lookup_function, lookup_name
 from gpgpu_legacy.lower.tiles import Axes, along
 from gpgpu_legacy.plan.formats import Format, Numeric
@@ -116,8 +115,7 @@ def group_shape(loop: Loop, textures: Mapping[str, Texture]) -> GroupShape:
 
 def reads_attributes_or_parameters(draw: Draw) -> bool:
     """Whether instructions that are needed read what a pass gives, but for lookups' places."""
-    live = live_components(draw.each.program, [_known(x) for x in draw.lookups])
-    for segment in segments(draw, live):
+    for segment in live_segments(draw):
         for step in segment.steps:
             if step.lookup is not None and not isinstance(step.lookup, Computed):
                 continue
@@ -178,10 +176,7 @@ class _Printer:
     ) -> None:
         self.loop, self.exact = loop, exact
         self.draws = [member for member in loop.body if isinstance(member, Draw)]
-        self.programs = [
-            segments(draw, live_components(draw.each.program, [_known(x) for x in draw.lookups]))
-            for draw in self.draws
-        ]
+        self.programs = [live_segments(draw) for draw in self.draws]
         looked_up = [
             x.binding.texture if isinstance(x, Computed) else x.texture
             for draw in self.draws
@@ -373,18 +368,25 @@ class _Printer:
         """One iteration."""
         for member in self.loop.body:
             if isinstance(member, Move):
-                source, target = self.numbers[member.source], self.numbers[member.target]
-                self.cells.emit(self, f"own{target} = own{source};")
+                self._move(member)
             else:
                 self._draw(member)
 
-    def _draw(self, draw: Draw) -> None:
+    def _move(self, move: Move) -> None:
+        source, target = self.numbers[move.source], self.numbers[move.target]
+        self.cells.emit(self, f"own{target} = own{source};")
+
+    def _begin(self, draw: Draw) -> None:
+        """What a program finds: zeros, and its attributes."""
         program = draw.each.program
         for name in [*map(temporary, program.temporaries), *self._results(program)]:
             self.cells.emit(self, f"{name} = vec4(0.0);")
         if program.kills:
             self.cells.emit(self, "killed = vec4(0.0);")
         self._attributes(draw)
+
+    def _draw(self, draw: Draw) -> None:
+        self._begin(draw)
         for segment in self.programs[self.draws.index(draw)]:
             self._segment(draw, segment)
         self._write(draw)
@@ -709,19 +711,13 @@ class _Printer:
         self.line("}")
 
     def _iteration(self, draw: Draw, segment: Segment, iteration: str, staged: _At | None) -> None:
-        program = draw.each.program
         self.line("{")
         self.line(f"int iteration = {iteration};")
-        for name in [*map(temporary, program.temporaries), *self._results(program)]:
-            self.cells.emit(self, f"{name} = vec4(0.0);")
-        if program.kills:
-            self.cells.emit(self, "killed = vec4(0.0);")
-        self._attributes(draw)
+        self._begin(draw)
         self._turn(draw, segment, "0", staged)
         for member in self.loop.body:
             if isinstance(member, Move):
-                source, target = self.numbers[member.source], self.numbers[member.target]
-                self.cells.emit(self, f"own{target} = own{source};")
+                self._move(member)
             else:
                 self._write(member)
         self.line("}")
@@ -766,10 +762,6 @@ def _product_of(statement: str, colour: str, suffix: str) -> tuple[str, str] | N
         return None
     wanted = "" if match[1] else suffix
     return match[2] + wanted, match[3] + wanted
-
-
-def _known(lookup: Lookup) -> Lookup | None:
-    return None if isinstance(lookup, Computed) else lookup
 
 
 def _place_name(trips: _Trips, register: str, part: int) -> str:

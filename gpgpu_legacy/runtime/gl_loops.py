@@ -20,7 +20,7 @@ from gpgpu_legacy.interp.numeric import Storage, decode, encode, pack, slices
 from gpgpu_legacy.isa.ir import AttributeKind, ParameterSpace, Vec4
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.lower.body import PARAMETERS, attribute_name, state_name
-from gpgpu_legacy.lower.chains import Draw, Loop, Turns, loops
+from gpgpu_legacy.lower.chains import Draw, Loop, carried_out, loops, loops_of
 from gpgpu_legacy.lower.compute import GROUP, compute_shader
 from gpgpu_legacy.lower.glsl import (
     FOG_COLOR,
@@ -119,14 +119,9 @@ class _Session:
         fused = machine.arithmetic.name == "fp32"
         self.steps = list(loops(plan, apart=apart or not fused))
         self.printed: dict[int, Printed] = {}
-        for loop in self._loops():
+        for loop in loops_of(self.steps):
             if fused and _is_even(loop):
                 self.printed[id(loop)] = self.print(loop)
-
-    def _loops(self) -> Iterator[Loop]:
-        for step in self.steps:
-            members = step.body if isinstance(step, Turns) else (step,)
-            yield from (member for member in members if isinstance(member, Loop))
 
     def print(self, loop: Loop) -> Printed:
         shape = self.device.shape or group_shape(loop, self.textures)
@@ -231,36 +226,23 @@ class _Session:
 
         Nothing has been uploaded yet, so what is drawn here is overwritten or undefined anyway.
         """
-        for loop in self._loops():
+        for loop in loops_of(self.steps):
             self.loop(loop, (0, min(1, loop.count)), groups=(1, 1))
         self.ctx.memory_barrier()
         self.ctx.finish()
 
     def work(self) -> Iterator[Pass]:
         """Carry out the plan; where nothing is fused, yields pass by pass."""
-        for step in self.steps:
+        for member, iterations, done in carried_out(self.steps):
             self.ctx.memory_barrier()
-            if isinstance(step, Loop):
-                self.loop(step, (0, step.count))
-                if step.count == len(step.passes) == 1:
-                    yield step.passes[0]
-                continue
-            turns = step if isinstance(step, Turns) else Turns(1, (step,))
-            for iteration in range(turns.count):
-                for member in turns.body:
-                    self.ctx.memory_barrier()
-                    yield self.one(member, iteration)
-
-    def one(self, member: Loop | Pass, iteration: int) -> Pass:
-        each = member.passes[0] if isinstance(member, Loop) else member
-        now = at_iteration(each, iteration)
-        if isinstance(member, Loop):
-            self.loop(member, (iteration, iteration + 1))
-        elif isinstance(now, CopyPass):
-            self.copy(now)
-        elif isinstance(now, ClearPass):
-            self.clear(now)
-        return now
+            if isinstance(member, Loop):
+                self.loop(member, iterations)
+            elif isinstance(done, CopyPass):
+                self.copy(done)
+            elif isinstance(done, ClearPass):
+                self.clear(done)
+            if done is not None:
+                yield done
 
     def loop(
         self, loop: Loop, iterations: tuple[int, int], groups: tuple[int, int] | None = None

@@ -15,7 +15,7 @@ from time import sleep
 import numpy as np
 
 from gpgpu_legacy.interp.machine import run_fragment_pass
-from gpgpu_legacy.lower.chains import Loop, Turns, loops
+from gpgpu_legacy.lower.chains import Loop, carried_out, loops, loops_of
 from gpgpu_legacy.lower.jit import DTYPES, compile_kernel
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan
@@ -84,12 +84,12 @@ class _Session:
 
         self.pool = pool
         self.steps = list(loops(plan, apart=observed))
-        interleaved = gathered_alone(self._loops(), plan)
+        interleaved = gathered_alone(loops_of(self.steps), plan)
         self.make = partial(roomy, interleaved=interleaved)
         self.compiled: dict[int, Compiled] = {}
         textures = {texture.name: texture for texture in plan.textures}
         tile = machine.tuning.tile if machine.tuning else None
-        for loop in self._loops():
+        for loop in loops_of(self.steps):
             try:
                 ready = compile_loop(loop, textures, machine.exact, tile, interleaved)
             except UnsupportedError:
@@ -97,35 +97,17 @@ class _Session:
             self.compiled[id(loop)] = ready
             assert ready.table.size  # made here, before the clock starts
 
-    def _loops(self) -> Iterator[Loop]:
-        for step in self.steps:
-            members = step.body if isinstance(step, Turns) else (step,)
-            yield from (member for member in members if isinstance(member, Loop))
-
     def work(self, textures: Textures) -> Iterator[Pass]:
         """Carry out the plan; what is fused is not told of, and none of it is where observed."""
-        for step in self.steps:
-            if isinstance(step, Loop):
-                self.loop(step, (0, step.count), textures)
-                if step.count == len(step.passes) == 1:
-                    yield step.passes[0]
-                continue
-            turns = step if isinstance(step, Turns) else Turns(1, (step,))
-            for iteration in range(turns.count):
-                for member in turns.body:
-                    yield self.one(member, iteration, textures)
-
-    def one(self, member: Loop | Pass, iteration: int, textures: Textures) -> Pass:
-        """One iteration of a Loop of one pass, or a pass that is none."""
-        each = member.passes[0] if isinstance(member, Loop) else member
-        now = at_iteration(each, iteration)
-        if isinstance(member, Loop):
-            self.loop(member, (iteration, iteration + 1), textures)
-        elif isinstance(now, ComputePass):
-            _dispatch(now, textures, self.pool)
-        else:
-            copied_or_cleared(now, textures)
-        return now
+        for member, iterations, done in carried_out(self.steps):
+            if isinstance(member, Loop):
+                self.loop(member, iterations, textures)
+            elif isinstance(done, ComputePass):
+                _dispatch(done, textures, self.pool)
+            elif done is not None:
+                copied_or_cleared(done, textures)
+            if done is not None:
+                yield done
 
     def loop(self, loop: Loop, iterations: tuple[int, int], textures: Textures) -> None:
         ready = self.compiled.get(id(loop))
