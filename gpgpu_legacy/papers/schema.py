@@ -229,7 +229,7 @@ class Claim:
 
     quote: the words it stands in, cut short. reading: the number that words are taken for, where
     `published` is words: 2 for twofold. tolerance: half of the last printed digit, if the
-    data says nothing else. derive: a function of papers/derive.py that recomputes it, with these
+    data says nothing else. derive: a function of papers/derive/ that recomputes it, with these
     arguments; None where nothing does. rests_on: what has to be assumed for it to agree.
     reason: why ours differs, or why it is not checked. repaired: how a damaged text was read.
     """

@@ -1,0 +1,65 @@
+"""The chips: what a profile says, and what fits."""
+
+from __future__ import annotations
+
+import math
+
+from gpgpu_legacy.algorithms.method import Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.hardware.fit import AS_WRITTEN, fit
+from gpgpu_legacy.hardware.profile import UNLIMITED, find_profile
+from gpgpu_legacy.papers.derive.counts import options_of
+from gpgpu_legacy.papers.derive.registry import Value, derivation
+from gpgpu_legacy.papers.schema import Paper
+
+
+@derivation
+def chip_fact(paper: Paper, *, chip: str, fact: str) -> Value:
+    """A number of a chip's profile: `hardware.memory_mib`."""
+    section, _, name = fact.partition(".")
+    found = getattr(getattr(find_profile(chip), section), name)
+    value: float = found.value
+    return value
+
+
+@derivation
+def is_unlimited(paper: Paper, *, chip: str, fact: str) -> Value:
+    """Whether a chip's or an API's profile has no limit there."""
+    return chip_fact(paper, chip=chip, fact=fact) == UNLIMITED
+
+
+@derivation
+def cores_a_multiprocessor(paper: Paper, *, chip: str) -> Value:
+    """Cores of a chip over its multiprocessors."""
+    hardware = find_profile(chip).hardware
+    assert hardware.cores is not None and hardware.multiprocessors is not None
+    return hardware.cores.value / hardware.multiprocessors.value
+
+
+@derivation
+def clock_ghz(paper: Paper, *, chip: str) -> Value:
+    """The clock of a chip's cores, or of the chip where they have none of their own, in GHz."""
+    hardware = find_profile(chip).hardware
+    clock = hardware.shader_clock_mhz or hardware.core_clock_mhz
+    assert clock is not None
+    return 1e-3 * clock.value
+
+
+@derivation
+def largest_block(paper: Paper, *, method: str, chip: str, size: int) -> Value:
+    """The largest b whose program, as it is written, loads by a chip's or an API's limits."""
+    options = options_of(method, None)
+    found = fit(find_method(method), find_profile(chip), Shape(size, size, size), options).found
+    return min(each.value or 0 for each in found if each.variant == AS_WRITTEN)
+
+
+@derivation
+def largest_square_block(paper: Paper, *, threads: int) -> Value:
+    """The largest b with no more than so many threads in b×b."""
+    return math.isqrt(threads)
+
+
+@derivation
+def smallest_block_run(paper: Paper, *, table: str, series: str) -> Value:
+    """The smallest b that the paper itself ran."""
+    return min(cell.block or 0 for cell in paper.measurements(table).find(series).cells)

@@ -1,0 +1,306 @@
+"""What is done, by the counts of plans."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.count.closed_form import recover
+from gpgpu_legacy.count.instructions import count_instructions
+from gpgpu_legacy.count.resources import Resource, resources
+from gpgpu_legacy.count.traffic import Counts, count_plan, fragments_per_pass
+from gpgpu_legacy.papers.derive.registry import Value, derivation
+from gpgpu_legacy.papers.derive.times import cell, peak_gflops
+from gpgpu_legacy.papers.schema import Paper
+from gpgpu_legacy.plan.plan import ComputePass, Plan
+
+
+def options_of(method: str, block: int | None, *, as_printed: bool = False) -> Options:
+    """A method as it is printed: with the copy of the framebuffer, where there is a choice."""
+    refuses = find_method(method).refuses
+    return Options(
+        block=None if "block" in refuses else block,
+        accumulate=None if "accumulate" in refuses else Accumulate.COPY,
+        as_printed=as_printed,
+    )
+
+
+@cache
+def plan_of(method: str, size: int, block: int | None = None, *, as_printed: bool = False) -> Plan:
+    """The plan of a square product, as the paper has it."""
+    options = options_of(method, block, as_printed=as_printed)
+    return find_method(method).plan(Shape(size, size, size), options)
+
+
+@cache
+def counts_of(
+    method: str, size: int, block: int | None = None, *, as_printed: bool = False
+) -> Counts:
+    """What such a plan costs."""
+    return count_plan(plan_of(method, size, block, as_printed=as_printed))
+
+
+def _a_fragment(total: int, counts: Counts) -> int | None:
+    return total // counts.fragments if total % counts.fragments == 0 else None
+
+
+def _program_length(method: str, n: int, b: int) -> int:
+    return sum(count_instructions(each).total for each in plan_of(method, n, b).programs())
+
+
+def _memory(counts: Counts) -> int:
+    """Lookups, and the write of the result; a blend reads what was there as well."""
+    return counts.lookup + counts.fragments + counts.blend
+
+
+_QUANTITIES: dict[str, Callable[[str, int, int], int | None]] = {
+    "passes": lambda m, n, b: counts_of(m, n, b).passes,
+    "fragments_per_pass": lambda m, n, b: fragments_per_pass(plan_of(m, n, b)),
+    "bytes_requested": lambda m, n, b: counts_of(m, n, b).bytes_requested,
+    "bytes_requested_per_fragment": lambda m, n, b: _a_fragment(
+        counts_of(m, n, b).bytes_requested, counts_of(m, n, b)
+    ),
+    "bytes_and_copies": lambda m, n, b: (
+        counts_of(m, n, b).bytes_requested + counts_of(m, n, b).copy_bytes
+    ),
+    "arithmetic": lambda m, n, b: counts_of(m, n, b).arithmetic,
+    "arithmetic_per_fragment": lambda m, n, b: _a_fragment(
+        counts_of(m, n, b).arithmetic, counts_of(m, n, b)
+    ),
+    "memory_operations_per_fragment": lambda m, n, b: _a_fragment(
+        _memory(counts_of(m, n, b)), counts_of(m, n, b)
+    ),
+    "lookups_per_fragment": lambda m, n, b: _a_fragment(
+        counts_of(m, n, b).lookup, counts_of(m, n, b)
+    ),
+    "bytes_per_memory_operation": lambda m, n, b: (
+        counts_of(m, n, b).bytes_requested // _memory(counts_of(m, n, b))
+    ),
+    "geometry_bytes_per_pass": lambda m, n, b: (
+        counts_of(m, n, b).geometry_bytes // counts_of(m, n, b).passes
+    ),
+    "program_length": _program_length,
+    "program_with_end": lambda m, n, b: _program_length(m, n, b) + 1,
+    "arithmetic_and_memory_per_fragment": lambda m, n, b: _a_fragment(
+        counts_of(m, n, b).arithmetic + _memory(counts_of(m, n, b)), counts_of(m, n, b)
+    ),
+    "textures": lambda m, n, b: len(plan_of(m, n, b).textures),
+    "temporaries": lambda m, n, b: max(
+        resources(program).found(Resource.TEMPORARIES) for program in plan_of(m, n, b).programs()
+    ),
+}
+
+
+@cache
+def _recovered(method: str, quantity: str) -> Any:
+    return recover(lambda n, b: _QUANTITIES[quantity](method, n, b))
+
+
+@derivation
+def formula(paper: Paper, *, method: str, quantity: str) -> Value:
+    """The formula in n and b that the counts of real plans obey, recovered exactly."""
+    found = _recovered(method, quantity)
+    return None if found is None else str(found)
+
+
+@derivation
+def count(
+    paper: Paper, *, method: str, quantity: str, size: int, block: int, unit: float = 1
+) -> Value:
+    """A count of the plan at (n, b), in units of so many."""
+    found = _QUANTITIES[quantity](method, size, block)
+    return None if found is None else found / unit if unit != 1 else found
+
+
+@derivation
+def each_step_adds(paper: Paper, *, method: str, quantity: str) -> Value:
+    """What one more iteration of the inner loop, b + 1 for b, adds to a count a fragment."""
+    return _added(method, quantity)
+
+
+def _added(method: str, quantity: str) -> int:
+    at = _QUANTITIES[quantity]
+    more, less = at(method, 24, 3), at(method, 24, 2)
+    assert more is not None and less is not None
+    return more - less
+
+
+@derivation
+def each_step_adds_more(paper: Paper, *, method: str, than: str, quantity: str) -> Value:
+    """By how much one more iteration adds more to a count than it does in another method."""
+    return _added(method, quantity) - _added(than, quantity)
+
+
+@derivation
+def besides_the_steps(paper: Paper, *, method: str, quantity: str) -> Value:
+    """What is left of a count a fragment when the b iterations are taken off."""
+    found = _QUANTITIES[quantity](method, 24, 2)
+    assert found is not None
+    return found - 2 * _added(method, quantity)
+
+
+@derivation
+def percent_of(
+    paper: Paper, *, method: str, of: str, quantity: str, size: int, block: int
+) -> Value:
+    """A count of one method in percent of another's, at (n, b)."""
+    return 100.0 / _times(of, method, quantity, size, block)
+
+
+@derivation
+def times_less(
+    paper: Paper, *, method: str, than: str, quantity: str, size: int, block: int
+) -> Value:
+    """How many times as much another method counts, at (n, b)."""
+    return _times(than, method, quantity, size, block)
+
+
+def _times(method: str, than: str, quantity: str, size: int, block: int) -> float:
+    over, under = (_QUANTITIES[quantity](m, size, block) for m in (method, than))
+    assert over is not None and under is not None
+    return over / under
+
+
+@derivation
+def percent_in_the_limit(paper: Paper, *, method: str, of: str, quantity: str) -> Value:
+    """A count of one method in percent of another's, as b grows: the limit of both formulas."""
+    from sympy import limit, oo, symbols
+
+    b = symbols("b", positive=True)
+    return float(100 * limit(_recovered(method, quantity) / _recovered(of, quantity), b, oo))
+
+
+@derivation
+def quotient_in_the_limit(paper: Paper, *, method: str, of: str, quantity: str) -> Value:
+    """The limit, as b grows, of the quotient of two recovered formulas: a fraction."""
+    from sympy import limit, oo, symbols
+
+    b = symbols("b", positive=True)
+    return str(limit(_recovered(method, quantity) / _recovered(of, quantity), b, oo))
+
+
+@derivation
+def exact_quotient(paper: Paper, *, method: str, of: str, quantity: str) -> Value:
+    """The quotient of two recovered formulas, simplified."""
+    from sympy import simplify
+
+    return str(simplify(_recovered(method, quantity) / _recovered(of, quantity)))
+
+
+@derivation
+def same_at_block(
+    paper: Paper, *, method: str, other: str, quantity: str, size: int, block: int
+) -> Value:
+    """Whether two methods count the same at (n, b)."""
+    at = _QUANTITIES[quantity]
+    return at(method, size, block) == at(other, size, block)
+
+
+@derivation
+def counts_more_at_every_block(
+    paper: Paper, *, method: str, than: str, quantity: str, size: int, blocks: Sequence[int]
+) -> Value:
+    """Whether one method counts more than another at each of these blocks."""
+    at = _QUANTITIES[quantity]
+    return all((at(method, size, b) or 0) > (at(than, size, b) or 0) for b in blocks)
+
+
+@derivation
+def left_out_of_the_total(paper: Paper, *, method: str, size: int, block: int) -> Value:
+    """Percent by which framebuffer-to-texture copies add to the bytes requested, at (n, b)."""
+    counts = counts_of(method, size, block)
+    return 100.0 * counts.copy_bytes / counts.bytes_requested
+
+
+@derivation
+def loads_of_an_element(paper: Paper, *, method: str, size: int) -> Value:
+    """How often a kernel loads each element of A and of B from global memory, on average."""
+    return counts_of(method, size, None).global_loads / (2 * size**2)
+
+
+@derivation
+def terms_beyond(paper: Paper, *, method: str, size: int) -> Value:
+    """Terms of one element's sum beyond wA, by the kernel's loads: two a term."""
+    return counts_of(method, size, None).global_loads / 2 / size**2 - size
+
+
+@derivation
+def loads_of_a_block(paper: Paper, *, method: str, size: int, block: int) -> Value:
+    """Elements that the threads of a block load for one product of sub-matrices, in units of b²."""
+    plan = find_method(method).plan(Shape(size, size, size), Options(block=block))
+    blocks = (size // block) ** 3  # products of sub-matrices
+    return count_plan(plan).global_loads / blocks / block**2
+
+
+@derivation
+def threads_of_a_block(paper: Paper, *, method: str, size: int, block: int | None = None) -> Value:
+    """Invocations of a work group, by the kernel's declaration."""
+    return _threads(method, size, block)
+
+
+def _threads(method: str, size: int, block: int | None) -> int:
+    plan = find_method(method).plan(Shape(size, size, size), Options(block=block))
+    return max(math.prod(p.kernel.local_size) for _, p in plan.weighted_passes()
+               if isinstance(p, ComputePass))  # fmt: skip
+
+
+@derivation
+def invocations(paper: Paper, *, method: str, size: int, as_printed: bool = False) -> Value:
+    """Invocations that a method launches at n×n; as printed, whole batches of work groups."""
+    return counts_of(method, size, None, as_printed=as_printed).invocations
+
+
+@derivation
+def dispatches_what_it_needs(paper: Paper, *, method: str, size: int) -> Value:
+    """Whether a method, dispatched as printed, launches one invocation an element at n×n."""
+    return counts_of(method, size, None, as_printed=True).invocations == size**2
+
+
+@derivation
+def side_of_a_group(paper: Paper, *, method: str, size: int) -> Value:
+    """Invocations along each side of a square work group."""
+    return math.isqrt(_threads(method, size, None))
+
+
+@derivation
+def growth_of_loads(paper: Paper, *, method: str, size: int) -> Value:
+    """The power of n by which a kernel's loads grow, from n to 2n."""
+    one, other = (counts_of(method, n, None).global_loads for n in (size, 2 * size))
+    return math.log2(other / one)
+
+
+@derivation
+def least_time_as_printed(paper: Paper, *, method: str, size: int, chip: str) -> Value:
+    """Milliseconds that a method's arithmetic, dispatched as printed, takes at a chip's peak."""
+    return counts_of(method, size, None, as_printed=True).arithmetic / peak_gflops(chip) * 1e-6
+
+
+@derivation
+def rate_as_printed(paper: Paper, *, method: str, table: str, series: str, size: int) -> Value:
+    """GFLOPS that a printed time asks for, if all that is dispatched as printed is carried out."""
+    operations = counts_of(method, size, None, as_printed=True).arithmetic
+    return operations * 1e-6 / cell(paper, table, series, size).value
+
+
+@derivation
+def loop_ends(paper: Paper, *, width: int) -> Value:
+    """Whether `a <= aEnd` with aEnd = aBegin + wA - 1 can become false in 32 unsigned bits.
+
+    aBegin is 0 in the first row of work groups, and no number is above the largest.
+    """
+    largest = int(np.iinfo(np.uint32).max)
+    return (width - 1) % (largest + 1) < largest
+
+
+@derivation
+def loads_of_an_iteration(paper: Paper, *, method: str, size: int, step: int) -> Value:
+    """Elements of B that an invocation loads in one turn of a loop that goes on by `step`."""
+    counts = counts_of(method, size, None)
+    sums = counts.global_loads - size**2  # the result's old value is loaded once an element
+    return sums / 2 / size**2 / (size / step)

@@ -1,0 +1,81 @@
+"""Equations and listings, worked through as they are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.bench.run import run
+from gpgpu_legacy.papers.derive.counts import plan_of
+from gpgpu_legacy.papers.derive.registry import Value, derivation
+from gpgpu_legacy.papers.schema import Paper
+
+
+@derivation
+def wrong_elements_as_printed(paper: Paper, *, method: str, size: int) -> Value:
+    """Elements of an n×n product that come out wrong by the printed texture coordinates, run."""
+    rows = np.arange(1.0, size**2 + 1.0).reshape(size, size)
+    columns = rows[::-1].T + 0.5
+    got = run(rows, columns, method, executor="numpy", as_printed=True).product
+    return int(np.sum(got != (rows @ columns).astype(np.float32)))
+
+
+@derivation
+def operations_of(paper: Paper, *, equation: str) -> Value:
+    """What an equation's operator does, once a channel: `R2 = R1.abgr * R0.ggab`."""
+    _, first, operator, second = equation.replace(" = ", " ").split()
+    channels = len(first.partition(".")[2])
+    assert channels == len(second.partition(".")[2])
+    return f"{channels} {'multiplications' if operator == '*' else 'additions'}"
+
+
+@derivation
+def spelled_out(paper: Paper, *, equation: str, lines: Sequence[str]) -> Value:
+    """Whether the lines are the equation channel by channel."""
+    result, first, operator, second = equation.replace(" = ", " ").split()
+    (x, xs), (y, ys) = (each.split(".") for each in (first, second))
+    made = [
+        f"{result}.{c} = {x}.{a} {operator} {y}.{b}" for c, a, b in zip("rgba", xs, ys, strict=True)
+    ]
+    return made == list(lines)
+
+
+@derivation
+def quadrant_product(paper: Paper, *, terms: Sequence[Sequence[str]]) -> Value:
+    """Whether a sum of swizzled products of quadrants is the product of the matrices.
+
+    terms: swizzles of X and of Y; r, g, b and a are the quadrants A, B, C, D and E, F, G, H.
+    """
+    generator = np.random.default_rng(0)
+    x, y = (generator.integers(-8, 8, (8, 8)).astype(np.float64) for _ in range(2))
+    parts = [dict(zip("rgba", _quadrants(each), strict=True)) for each in (x, y)]
+    channels = [
+        sum(parts[0][first[c]] @ parts[1][second[c]] for first, second in terms) for c in range(4)
+    ]
+    return all(np.array_equal(a, b) for a, b in zip(channels, _quadrants(x @ y), strict=True))
+
+
+def _quadrants(matrix: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    half = len(matrix) // 2
+    above, below = matrix[:half], matrix[half:]
+    return [above[:, :half], above[:, half:], below[:, :half], below[:, half:]]
+
+
+@derivation
+def cleared_is_accumulated(paper: Paper, *, cleared: str, accumulated: str) -> Value:
+    """Whether the register that a listing clears is the one that it adds to."""
+    return cleared.partition(" = ")[0] == accumulated.partition(" = ")[0]
+
+
+@derivation
+def swizzles_of(paper: Paper, *, method: str) -> Value:
+    """The swizzles of a program's multiply-adds in their order, as it is run here."""
+    program = plan_of(method, 8, 1).programs()[0]
+    found = [i.srcs[:2] for i in program.instructions if i.mnemonic == "MAD"]
+    return " ".join(
+        "".join("rgba"[selector.value] for selector in src.swizzle)
+        for pair in found
+        for src in pair
+    )

@@ -1,0 +1,147 @@
+"""Transfers and bandwidth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from gpgpu_legacy.hardware.profile import find_profile
+from gpgpu_legacy.papers.derive.counts import counts_of, plan_of
+from gpgpu_legacy.papers.derive.registry import Value, derivation
+from gpgpu_legacy.papers.derive.times import peak_gflops
+from gpgpu_legacy.papers.schema import Paper
+from gpgpu_legacy.plan.formats import FORMATS
+
+MEGA = {"decimal": 10**6, "binary": 2**20}
+GIGA = {"decimal": 10**9, "binary": 2**30}
+
+
+@derivation
+def transfer_time(
+    paper: Paper, *, method: str, size: int, block: int, megabytes_per_s: float, megabyte: str
+) -> Value:
+    """Milliseconds of a plan's uploads and read-back at a rate, in one kind of megabyte."""
+    return _transfer_ms(method, size, block, megabytes_per_s * MEGA[megabyte])
+
+
+def _transfer_ms(method: str, size: int, block: int, bytes_per_s: float) -> float:
+    counts = counts_of(method, size, block)
+    return 1e3 * (counts.upload_bytes + counts.readback_bytes) / bytes_per_s
+
+
+@derivation
+def compute_time(paper: Paper, *, size: int, gflops: float, giga: str, unit_s: float) -> Value:
+    """Time of 2n³ operations at a rate, in units of so many seconds."""
+    return _compute_s(size, gflops, giga) / unit_s
+
+
+def _compute_s(size: int, gflops: float, giga: str) -> float:
+    return 2 * size**3 / (gflops * GIGA[giga])
+
+
+@derivation
+def transfer_share_of_printed(paper: Paper, *, transfer: str, computation: str) -> Value:
+    """Percent of the total that transfer is, by two times that the paper prints."""
+    one, other = paper.claim(transfer).published, paper.claim(computation).published
+    assert isinstance(one, int | float) and isinstance(other, int | float)
+    return 100.0 * one / (one + other)
+
+
+@derivation
+def transfer_share(
+    paper: Paper, *, method: str, size: int, block: int, megabytes_per_s: float, gflops: float
+) -> Value:
+    """Percent of the total that transfer is, both times recomputed in decimal units."""
+    transfer = _transfer_ms(method, size, block, megabytes_per_s * MEGA["decimal"])
+    return 100.0 * transfer / (transfer + 1e3 * _compute_s(size, gflops, "decimal"))
+
+
+@derivation
+def transfer_share_at_peak(
+    paper: Paper, *, method: str, size: int, block: int, megabytes_per_s: float, chip: str
+) -> Value:
+    """Percent of the total that transfer is, where the computation goes at a chip's peak."""
+    transfer = _transfer_ms(method, size, block, megabytes_per_s * MEGA["decimal"])
+    return 100.0 * transfer / (transfer + 1e3 * _compute_s(size, peak_gflops(chip), "decimal"))
+
+
+@derivation
+def upload_rate_for_the_average(
+    paper: Paper, *, method: str, size: int, block: int, average: float, readback: float
+) -> Value:
+    """MB/s at which uploads have to go for an average over uploads and a slower read-back."""
+    counts = counts_of(method, size, block)
+    seconds = (counts.upload_bytes + counts.readback_bytes) / average
+    return counts.upload_bytes / (seconds - counts.readback_bytes / readback)
+
+
+@derivation
+def average_rate(
+    paper: Paper, *, method: str, size: int, block: int, upload: float, readback: float
+) -> Value:
+    """MB/s of a plan's transfers in the mean, uploads and read-back at rates of their own."""
+    counts = counts_of(method, size, block)
+    seconds = counts.upload_bytes / upload + counts.readback_bytes / readback
+    return (counts.upload_bytes + counts.readback_bytes) / seconds
+
+
+@derivation
+def printed_headroom(paper: Paper, *, needed: str, available: str) -> Value:
+    """Percent that one printed number leaves of another."""
+    one, other = paper.claim(needed).published, paper.claim(available).published
+    assert isinstance(one, int | float) and isinstance(other, int | float)
+    return 100.0 * (1.0 - one / other)
+
+
+@derivation
+def bandwidth_needed(
+    paper: Paper, *, method: str, size: int, block: int, giga: str, seconds: float | None = None,
+    gflops: float | None = None, copies: bool = False,
+) -> Value:  # fmt: skip
+    """GB/s for a plan's bytes in a time that is given, or that 2n³ operations take at a rate."""
+    counts = counts_of(method, size, block)
+    moved = counts.bytes_requested + (counts.copy_bytes if copies else 0)
+    return _bandwidth(moved, giga, _taken(size, seconds, gflops))
+
+
+def _bandwidth(moved: int, giga: str, seconds: float) -> float:
+    return moved / seconds / GIGA[giga]
+
+
+def _taken(size: int, seconds: float | None, gflops: float | None) -> float:
+    """Seconds that are given, or that 2n³ operations take at a rate."""
+    return seconds if seconds is not None else _compute_s(size, gflops or 1.0, "decimal")
+
+
+@derivation
+def headroom(
+    paper: Paper, *, method: str, size: int, block: int, chip: str, giga: str,
+    seconds: float | None = None, gflops: float | None = None,
+) -> Value:  # fmt: skip
+    """Percent of a chip's bandwidth that is left over by what a plan needs."""
+    fact = find_profile(chip).hardware.memory_gb_per_s
+    assert fact is not None
+    moved = counts_of(method, size, block).bytes_requested
+    needed = _bandwidth(moved, giga, _taken(size, seconds, gflops))
+    return 100.0 * (1.0 - needed / fact.value)
+
+
+@derivation
+def texture_megabytes(paper: Paper, *, texture_format: str, texels: int, megabyte: str) -> Value:
+    """Size of a square texture in one kind of megabyte."""
+    return FORMATS[texture_format].texel_bytes * texels**2 / MEGA[megabyte]
+
+
+@derivation
+def largest_matrix(
+    paper: Paper, *, method: str, megabytes: int, megabyte: str, bytes_per_element: int
+) -> Value:
+    """The largest n whose matrices, one for each texture of the plan, fit so much memory."""
+    textures = len(plan_of(method, 8, 2).textures)
+    return math.isqrt(megabytes * MEGA[megabyte] // (textures * bytes_per_element))
+
+
+@derivation
+def product(paper: Paper, *, factors: Sequence[float]) -> Value:
+    """The product of numbers that the paper prints apart."""
+    return math.prod(factors)
