@@ -20,14 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.count.kernels import (
-    NO_DATA,
-    check_data_decides_nothing,
-    count_compute_pass,
-    values_of,
-)
+from gpgpu_legacy.count.kernels import count_compute_pass
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp.kernel import Array, Arrays, Grid, KernelMachine, Mask
+from gpgpu_legacy.interp.dataless import AddressMachine
+from gpgpu_legacy.interp.kernel import Array, Grid, Mask
+from gpgpu_legacy.kernel.dependence import check_data_decides_nothing
 from gpgpu_legacy.kernel.ir import Element, Kernel, Space, Type
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import ComputePass, Plan
@@ -153,7 +150,7 @@ def _of_pass(plan: Plan, each: ComputePass, rule: Rule) -> Transactions:
     }
     trace = _Trace(rule, each.kernel)
     for grid in _batches(each):
-        _TracingMachine(each, grid, lengths, trace).run()
+        AddressMachine(each, grid, lengths, trace).run()
     return trace.total()
 
 
@@ -163,32 +160,6 @@ def _batches(each: ComputePass) -> Iterator[Grid]:
     rows = max(1, BATCH_THREADS // (across * each.kernel.threads))
     for y in range(0, up, rows):
         yield Grid((0, y), (across, min(rows, up - y)))
-
-
-class _TracingMachine(KernelMachine):
-    """The reference machine without data: it reports where it would load and store."""
-
-    def __init__(
-        self, each: ComputePass, grid: Grid, lengths: dict[str, int], trace: _Trace
-    ) -> None:
-        memory = Arrays({name: np.broadcast_to(NO_DATA.flat[0], n) for name, n in lengths.items()})
-        super().__init__(each.kernel, values_of(each), grid, memory)
-        self.trace = trace
-
-    def load(self, element: Element, mask: Mask) -> Array:
-        self.trace.access(self, element, mask, store=False)
-        return NO_DATA
-
-    def store(self, element: Element, value: Array, mask: Mask) -> None:
-        self.trace.access(self, element, mask, store=True)
-
-    def place(self, element: Element, mask: Mask) -> Array:
-        """The index in the flattened array, of any value where an invocation takes no part."""
-        first, *rest = (self.scalar(index, mask).astype(np.int64) for index in element.indices)
-        flat: Array = first
-        for index, extent in zip(rest, self.extents(element)[1:], strict=True):
-            flat = flat * extent + index
-        return flat
 
 
 _Kind = tuple[Space, bool]
@@ -217,9 +188,7 @@ class _Trace:
         requests, replays = (read + written for read, written in shared)
         return Transactions(loads[0], stores[0], loads[1], stores[1], requests, replays)
 
-    def access(
-        self, machine: _TracingMachine, element: Element, mask: Mask, *, store: bool
-    ) -> None:
+    def access(self, machine: AddressMachine, element: Element, mask: Mask, *, store: bool) -> None:
         """Add what one access by the active invocations costs."""
         index, kind = machine.place(element, mask), (element.space, store)
         base = index[:, :, :1, :1]

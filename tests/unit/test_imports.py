@@ -42,7 +42,7 @@ WHERE = {
     "matplotlib": ("report/*",),
     "numba": ("lower/jit.py", "runtime/jit*.py", "cache/*"),
     "llvmlite": ("lower/grid.py", "lower/native.py", "runtime/native.py"),
-    "ctypes": ("runtime/egl.py", "runtime/gl_*.py", "runtime/native.py"),
+    "ctypes": tuple(f"runtime/{name}.py" for name in ("egl", "gl_arbfp", "gl_state", "native")),
 }
 
 
