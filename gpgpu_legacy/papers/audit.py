@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.derive import Rounded, Value, derivations
 from gpgpu_legacy.papers.schema import (
     Alternative,
@@ -29,7 +30,8 @@ class Finding:
 
     computed: what was recomputed; None where nothing was. off: how far ours is from the published
     number, over the published one; None where words are published, or several numbers.
-    reason: in words, what the alternatives give included. how: what was computed, and from what.
+    otherwise: what the claim's alternatives give, each with what it assumes. reason: in words, with
+    those. how: what was computed, and from what.
     """
 
     paper: Paper
@@ -37,6 +39,7 @@ class Finding:
     computed: Value
     verdict: Verdict
     off: float | None
+    otherwise: tuple[str, ...]
     reason: str
     how: str
 
@@ -53,16 +56,25 @@ def audit(chosen: Iterable[Paper]) -> list[Finding]:
 
 def judge(paper: Paper, claim: Claim) -> Finding:
     """Recompute a claim and compare."""
-    computed = None if claim.derive is None else _derive(paper, claim.derive, claim.arguments)
+    computed = (
+        None if claim.derive is None else _derive(paper, claim, claim.derive, claim.arguments)
+    )
     verdict = _verdict(claim, computed)
     off = _off(claim, computed) if verdict is Verdict.DIFFERS else None
-    return Finding(
-        paper, claim, computed, verdict, off, _reason(paper, claim, verdict, off), _how(claim)
-    )
+    otherwise = tuple(_alternative(paper, claim, each) for each in claim.alternatives)
+    reason = "; ".join([*_reasons(claim, verdict, off), *otherwise])
+    return Finding(paper, claim, computed, verdict, off, otherwise, reason, _how(claim))
 
 
-def _derive(paper: Paper, name: str, arguments: Arguments) -> Value:
-    return derivations()[name](paper, **dict(arguments))
+def _derive(paper: Paper, claim: Claim, name: str, arguments: Arguments) -> Value:
+    """What a derivation gives; InputError, with the claim's name, for data that it cannot take."""
+    try:
+        return derivations()[name](paper, **dict(arguments))
+    except (LookupError, TypeError, ValueError, ArithmeticError, AssertionError) as error:
+        raise InputError(
+            f"{paper.id} {claim.id}: {name} cannot be computed ({type(error).__name__}: {error}); "
+            "see the claim's arguments and the cells that they name"
+        ) from error
 
 
 def _how(claim: Claim) -> str:
@@ -150,24 +162,21 @@ def _off(claim: Claim, computed: Value) -> float | None:
     return ours / published - 1.0
 
 
-def _reason(paper: Paper, claim: Claim, verdict: Verdict, off: float | None) -> str:
-    parts = []
+def _reasons(claim: Claim, verdict: Verdict, off: float | None) -> Iterator[str]:
     if off is not None:
-        parts.append(f"ours is {_by(off)}")
+        yield f"ours is {_by(off)}"
     if verdict is Verdict.RESTS_ON:
-        parts.append(f"assumes {claim.rests_on}")
+        yield f"assumes {claim.rests_on}"
     if claim.reason:
-        parts.append(claim.reason)
-    parts += [_alternative(paper, each) for each in claim.alternatives]
-    return "; ".join(parts)
+        yield claim.reason
 
 
 def _by(off: float) -> str:
     return f"{off + 1.0:.3g} times it" if off >= 1.0 else f"{100.0 * off:+.3g} %"
 
 
-def _alternative(paper: Paper, each: Alternative) -> str:
-    value = shown(_derive(paper, each.derive, each.arguments))
+def _alternative(paper: Paper, claim: Claim, each: Alternative) -> str:
+    value = shown(_derive(paper, claim, each.derive, each.arguments))
     return f"{each.assuming}: {value}{each.unit and ' '}{each.unit}"
 
 
@@ -200,7 +209,7 @@ def _digits(number: float, digits: int) -> str:
 # What was recorded --------------------------------------------------------------------------------
 
 Record = dict[str, dict[str, str]]
-"""By paper and claim: what was published, what was computed, the verdict."""
+"""By paper and claim: what was published and how it was mended, what was computed, the verdict."""
 
 
 def record_of(found: Iterable[Finding]) -> Record:
@@ -208,17 +217,25 @@ def record_of(found: Iterable[Finding]) -> Record:
     return {
         each.name: {
             "published": printed(each.claim.published),
+            "unit": each.claim.unit,
+            "repaired": each.claim.repaired or "",
             "computed": shown(each.computed),
             "verdict": each.verdict.value,
+            "otherwise": "; ".join(each.otherwise),
         }
         for each in found
     }
 
 
 def recorded() -> Record:
-    """The last record."""
-    text = files("gpgpu_legacy.papers").joinpath(RECORD).read_text("utf-8")
-    record: Record = json.loads(text)
+    """The last record; InputError where it is not there or no record."""
+    try:
+        text = files("gpgpu_legacy.papers").joinpath(RECORD).read_text("utf-8")
+        record: Record = json.loads(text)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"papers/{RECORD} cannot be read ({error}); `gpgpu-legacy audit --record` makes it anew"
+        ) from None
     return record
 
 
@@ -244,8 +261,8 @@ def changes(found: Iterable[Finding], before: Record, chosen: Iterable[Paper]) -
             lines.append(f"{name}: was {then[name]['verdict']}, is no more there")
         else:
             lines += [
-                f"{name}: {key} was {then[name][key] or 'nothing'}, is {value or 'nothing'}"
+                f"{name}: {key} was {then[name].get(key) or 'nothing'}, is {value or 'nothing'}"
                 for key, value in now[name].items()
-                if value != then[name][key]
+                if value != then[name].get(key, "")
             ]
     return lines

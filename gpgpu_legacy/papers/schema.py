@@ -309,8 +309,17 @@ def papers() -> tuple[Paper, ...]:
     """All papers in the package: those with formulas first, then by the names of their files."""
     folder = files("gpgpu_legacy.papers")
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
-    read = [read_paper(folder.joinpath(name).read_text("utf-8")) for name in names]
+    read = [_read_file(name, folder.joinpath(name).read_text("utf-8")) for name in names]
     return tuple(sorted(read, key=lambda paper: not paper.tables))
+
+
+def _read_file(name: str, text: str) -> Paper:
+    try:
+        return read_paper(text)
+    except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+        raise InputError(
+            f"papers/{name} is not a paper's data: {type(error).__name__}: {error}"
+        ) from error
 
 
 def find_paper(name: str) -> Paper:

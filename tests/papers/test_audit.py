@@ -444,6 +444,45 @@ def test_strict_names_a_changed_cell(
     assert f"gpgpu-legacy: {paper} {claim}: published was" in errors
 
 
+@pytest.mark.parametrize(
+    ("paper", "change", "line"),
+    [
+        (HALL, ('assuming = "in binary ones", arguments = { megabyte = "binary" }',
+                'assuming = "in binary ones", arguments = { megabyte = "decimal" }'),
+         "section-4-2828: otherwise was in binary ones: 2896, is in binary ones: 2828"),
+        (HALL, ('{ assuming = "in binary units", unit = "GiB/s"',
+                '{ assuming = "in binary units", unit = "GB/s"'), "otherwise was"),
+        (DOBRAVEC, ('unit = "of B"', 'unit = "of A"'),
+         "section-2.3-row-of-b: unit was of B, is of A"),
+    ],
+)  # fmt: skip
+def test_a_changed_unit_or_alternative_is_named(
+    paper: str, change: tuple[str, str], line: str
+) -> None:
+    found = audit.audit(with_a_change(paper, *change))
+    [changed] = changes(found, recorded(), papers())
+    assert line in changed
+
+
+def test_data_that_cannot_be_computed_with_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed = with_a_change(DOBRAVEC, "{ size = 720, value = 398 }", "{ size = 728, value = 398 }")
+    monkeypatch.setattr(schema, "papers", lambda: changed)
+    code, _, errors = command(monkeypatch, capsys, DOBRAVEC)
+    assert code == 2
+    assert f"{DOBRAVEC} " in errors and "has no cell table-1/MulDG/720" in errors
+    assert errors.count("\n") == 1
+
+
+def test_what_the_kernels_do_against_what_the_text_says() -> None:
+    """Listing 2 reads A[i, k] and B[k, j]; the SDK's kernel ends in one store."""
+    row = finding(DOBRAVEC, "section-2.3-row-of-b")
+    assert (row.computed, row.verdict.value) == ("column j", "differs")
+    stores = finding(MALI, "vector-of-elements")
+    assert (stores.computed, stores.verdict.value) == (1, "differs")
+
+
 def test_claims_that_come_and_go_are_named() -> None:
     found = [finding(MALI, "seed"), finding(MALI, "alpha")]
     before = record_of(found[:1]) | {f"{MALI} old": {"verdict": "agrees"}, f"{HALL} x": {}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ import typer
 from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.errors import AssemblyError
+from gpgpu_legacy.papers.audit import recorded
+from gpgpu_legacy.papers.schema import Verdict, papers
 from gpgpu_legacy.report.render import as_markdown, grids
 from gpgpu_legacy.report.tables import regenerate
 
@@ -69,6 +72,16 @@ def test_the_messages_in_the_readme_are_those_of_the_assembler() -> None:
     with pytest.raises(AssemblyError) as refused:
         assemble(text, "blur.fp")
     assert f"```\n{refused.value}\n```" in README.read_text(encoding="utf-8")
+
+
+def test_the_verdicts_in_the_readme_are_those_of_the_audit() -> None:
+    text = README.read_text(encoding="utf-8")
+    found = Counter((name.split()[0], entry["verdict"]) for name, entry in recorded().items())
+    for each in papers():
+        counts = [found[each.id, verdict.value] for verdict in Verdict]
+        assert f"| {each.short} | " + " | ".join(map(str, [*counts, sum(counts)])) in text
+    totals = [sum(n for (_, v), n in found.items() if v == verdict.value) for verdict in Verdict]
+    assert "| all | " + " | ".join(map(str, [*totals, sum(totals)])) in text
 
 
 def test_what_the_readme_points_to_is_there() -> None:

@@ -54,6 +54,11 @@ def _program_length(method: str, n: int, b: int) -> int:
     return sum(count_instructions(each).total for each in plan_of(method, n, b).programs())
 
 
+def _instructions_of(method: str, n: int, b: int, mnemonic: str) -> int:
+    programs = plan_of(method, n, b).programs()
+    return sum(i.mnemonic == mnemonic for program in programs for i in program.instructions)
+
+
 def _memory(counts: Counts) -> int:
     """Lookups, and the write of the result; a blend reads what was there as well."""
     return counts.lookup + counts.fragments + counts.blend
@@ -90,6 +95,8 @@ _QUANTITIES: dict[str, Callable[[str, int, int], int | None]] = {
     "arithmetic_and_memory_per_fragment": lambda m, n, b: _a_fragment(
         counts_of(m, n, b).arithmetic + _memory(counts_of(m, n, b)), counts_of(m, n, b)
     ),
+    "multiply_adds": lambda m, n, b: _instructions_of(m, n, b, "MAD"),
+    "additions": lambda m, n, b: _instructions_of(m, n, b, "ADD"),
     "textures": lambda m, n, b: len(plan_of(m, n, b).textures),
     "temporaries": lambda m, n, b: max(
         resources(program).found(Resource.TEMPORARIES) for program in plan_of(m, n, b).programs()
@@ -107,6 +114,22 @@ def formula(paper: Paper, *, method: str, quantity: str) -> Value:
     """The formula in n and b that the counts of real plans obey, recovered exactly."""
     found = _recovered(method, quantity)
     return None if found is None else str(found)
+
+
+@derivation
+def totals_are_products(paper: Paper, *, table: str) -> Value:
+    """Whether each printed total is the product of the row's passes, fragments and per fragment."""
+    from sympy import prod, simplify, symbols, sympify
+
+    names = {name: symbols(name, positive=True) for name in ("n", "b")}
+    rows = next(each.rows for each in paper.tables if each.id == f"{paper.id}/{table}")
+    for row in rows:
+        printed = row.formulas
+        columns = (printed.passes, printed.fragments_per_pass, printed.per_fragment, printed.total)
+        *factors, total = (sympify(text, locals=names) for text in columns)
+        if simplify(prod(factors) - total) != 0:
+            return False
+    return True
 
 
 @derivation
@@ -286,6 +309,13 @@ def rate_as_printed(paper: Paper, *, method: str, table: str, series: str, size:
     """GFLOPS that a printed time asks for, if all that is dispatched as printed is carried out."""
     operations = counts_of(method, size, None, as_printed=True).arithmetic
     return operations * 1e-6 / cell(paper, table, series, size).value
+
+
+@derivation
+def stores_of_an_invocation(paper: Paper, *, method: str, size: int) -> Value:
+    """Elements of the result that one invocation of a kernel stores, on average."""
+    counts = counts_of(method, size, None)
+    return counts.global_stores / counts.invocations
 
 
 @derivation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,11 +15,14 @@ from gpgpu_legacy.papers.schema import Paper
 
 
 @derivation
-def wrong_elements_as_printed(paper: Paper, *, method: str, size: int) -> Value:
-    """Elements of an n×n product that come out wrong by the printed texture coordinates, run."""
+def wrong_elements(paper: Paper, *, method: str, size: int, as_printed: bool) -> Value:
+    """Elements of an n×n product that come out wrong, run by the texture coordinates as printed.
+
+    as_printed: False runs it by the corners of texels.
+    """
     rows = np.arange(1.0, size**2 + 1.0).reshape(size, size)
     columns = rows[::-1].T + 0.5
-    got = run(rows, columns, method, executor="numpy", as_printed=True).product
+    got = run(rows, columns, method, executor="numpy", as_printed=as_printed).product
     return int(np.sum(got != (rows @ columns).astype(np.float32)))
 
 
@@ -40,6 +44,44 @@ def spelled_out(paper: Paper, *, equation: str, lines: Sequence[str]) -> Value:
         f"{result}.{c} = {x}.{a} {operator} {y}.{b}" for c, a, b in zip("rgba", xs, ys, strict=True)
     ]
     return made == list(lines)
+
+
+@derivation
+def products_of(paper: Paper, *, terms: Sequence[Sequence[str]]) -> Value:
+    """A sum of swizzled products of quadrants, channel by channel, in the letters of equation (8).
+
+    terms: swizzles of X and of Y; r, g, b and a are the quadrants A, B, C, D and E, F, G, H.
+    """
+    x, y = (dict(zip("rgba", letters, strict=True)) for letters in ("ABCD", "EFGH"))
+    pairs = [[x[i] + y[j] for i, j in zip(*term, strict=True)] for term in terms]
+    return ", ".join(" + ".join(channel) for channel in zip(*pairs, strict=True))
+
+
+@derivation
+def least_register(paper: Paper, *, equation: str) -> Value:
+    """The least number of a register that an equation names: `R2.b = R1.a + R0.g`."""
+    return min(int(digits) for digits in re.findall(r"R(\d+)", equation))
+
+
+@derivation
+def required_of_b(paper: Paper, *, method: str, size: int, block: int) -> Value:
+    """What of B one element (i, j) of the product depends on, run: the j-th row, the j-th column.
+
+    Each element of B is 1 in turn, the others 0, and A is all ones.
+    """
+    i, j = 0, 1
+    found = set()
+    for place in np.ndindex(size, size):
+        b = np.zeros((size, size))
+        b[place] = 1.0
+        product = run(np.ones_like(b), b, method, block=block, executor="numpy").product
+        if product[i, j]:
+            found.add(place)
+    parts = {
+        "row j": {(j, k) for k in range(size)},
+        "column j": {(k, j) for k in range(size)},
+    }
+    return next((name for name, places in parts.items() if places == found), None)
 
 
 @derivation

@@ -11,6 +11,8 @@ from gpgpu_legacy.papers.schema import Paper
 from gpgpu_legacy.plan.formats import FORMATS
 from gpgpu_legacy.plan.plan import LARGEST_TEXTURE
 
+_SCALAR_DECIMALS = 5
+
 
 def _printed_matrix(paper: Paper, name: str) -> NDArray[np.float64]:
     return np.array([[float(digits) for digits in row] for row in paper.matrix(name).rows])
@@ -25,15 +27,18 @@ def _scalars(paper: Paper) -> NDArray[np.float64]:
 
 @derivation
 def scalar(paper: Paper, *, index: int) -> Value:
-    """α (0) or β (1): what least squares find in the printed result, to six decimals."""
-    return round(float(_scalars(paper)[index]), 6)
+    """α (0) or β (1): what least squares find in the printed result, to five decimals.
+
+    The sixth is beyond the six digits that the matrices are printed with.
+    """
+    return float(_scalars(paper).round(_SCALAR_DECIMALS)[index])
 
 
 @derivation
 def scalar_residual(paper: Paper) -> Value:
-    """The largest error that the scalars of least squares leave in an element of the result."""
+    """The largest error that these scalars, to five decimals, leave in an element of the result."""
     a, b, c, after = (_printed_matrix(paper, name) for name in ("A", "B", "C", "result"))
-    alpha, beta = _scalars(paper)
+    alpha, beta = _scalars(paper).round(_SCALAR_DECIMALS)
     return float(np.abs(alpha * (a @ b) + beta * c - after).max())
 
 
@@ -59,7 +64,7 @@ def inputs_drawn_alike(paper: Paper, *, seed: int) -> Value:
 def example_result(paper: Paper, *, row: int, column: int, seed: int) -> Value:
     """An element of α·AB + β·C, of the drawn inputs and the scalars of least squares, rounded."""
     a, b, c = (each.astype(np.float64) for each in drawn_inputs(seed, ORDER))
-    alpha, beta = np.round(_scalars(paper), 4)
+    alpha, beta = _scalars(paper).round(_SCALAR_DECIMALS)
     return float((alpha * (a @ b) + beta * c)[row, column])
 
 
