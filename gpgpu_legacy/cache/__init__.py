@@ -1,0 +1,1 @@
+"""The memory accesses of plans, and the caches that they would meet."""

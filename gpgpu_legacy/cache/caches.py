@@ -1,0 +1,143 @@
+"""What a cache is, as data: size, ways, line and policy, and how people write it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from gpgpu_legacy.errors import InputError
+
+_EXAMPLE = 'for example "8K,4way,64B" or "32K,fully,128B,fifo"'
+_SIZE = re.compile(r"(\d+)(k|m)?")
+_WAYS = re.compile(r"(\d+)-?ways?")
+_LINE = re.compile(r"(\d+)b")
+_FULLY = -1
+_SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20}
+
+
+class Policy(Enum):
+    """Which line of a full set makes room: the least recently used, the oldest, or any."""
+
+    LRU = "lru"
+    FIFO = "fifo"
+    RANDOM = "random"
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A set-associative cache; line l lies in set `l % sets`, where sets may be any whole number.
+
+    Raises InputError where the size is not a whole number of sets, or the line no power of two.
+    """
+
+    size_bytes: int
+    ways: int
+    line_bytes: int
+    policy: Policy = Policy.LRU
+
+    def __post_init__(self) -> None:
+        if min(self.size_bytes, self.ways, self.line_bytes) < 1:
+            raise InputError("a cache's size, ways and line must be at least 1")
+        if self.line_bytes & (self.line_bytes - 1):
+            raise InputError(f"a cache line of {self.line_bytes} bytes: it must be a power of two")
+        set_bytes = self.ways * self.line_bytes
+        if self.size_bytes % set_bytes:
+            raise InputError(
+                f"a cache of {self.size_bytes} bytes is not whole sets of {self.ways} × "
+                f"{self.line_bytes} bytes: make the size a multiple of {set_bytes}"
+            )
+
+    @property
+    def sets(self) -> int:
+        return self.size_bytes // (self.ways * self.line_bytes)
+
+    @property
+    def lines(self) -> int:
+        return self.size_bytes // self.line_bytes
+
+    def __str__(self) -> str:
+        """The spelling that `parse_cache` reads back."""
+        ways = f"{self.ways}way"
+        if self.ways == self.lines:
+            ways = "fully"
+        if self.ways == 1:
+            ways = "direct"
+        policy = "" if self.policy is Policy.LRU else f",{self.policy.value}"
+        return f"{_short(self.size_bytes)},{ways},{self.line_bytes}B{policy}"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One or two levels of cache before a memory, and how accesses go through them.
+
+    levels: the first is the one that accesses meet. per_texture: each region has a level 1 of its
+    own; level 2 is always shared. allocate: a write that misses fills the line, and lines are
+    written back when they are evicted; else writes fill nothing and go through to memory. seed: of
+    random replacement, which is deterministic.
+
+    Raises InputError for more than two levels, or a level 2 with shorter lines than level 1.
+    """
+
+    levels: tuple[Cache, ...]
+    per_texture: bool = False
+    allocate: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self.levels) not in {1, 2}:
+            raise InputError(f"{len(self.levels)} levels of cache: give one or two")
+        if self.levels[-1].line_bytes < self.levels[0].line_bytes:
+            raise InputError(
+                f"level 2 has lines of {self.levels[-1].line_bytes} bytes, level 1 of "
+                f"{self.levels[0].line_bytes}: level 2's must be as long or longer"
+            )
+
+    def __str__(self) -> str:
+        levels = " + ".join(map(str, self.levels))
+        shared = " a texture" if self.per_texture else ""
+        return f"{levels}{shared}, {'write-allocate' if self.allocate else 'write-through'}"
+
+
+def parse_cache(text: str) -> Cache:
+    """A cache from its size, ways, line and policy, in any order: `8K,4way,64B,fifo`.
+
+    The size is in bytes, or with K or M after it; ways are `4way`, `direct` or `fully`; the line's
+    bytes end in B; the policy is lru (the default), fifo or random. Raises InputError.
+    """
+    said: dict[str, int] = {}
+    for part in text.lower().replace(" ", "").split(","):
+        what, value = _part(part, text)
+        if what in said:
+            raise InputError(f'cache "{text}": the {what} is given twice; write it {_EXAMPLE}')
+        said[what] = value
+    for what in ("size", "ways", "line"):
+        if what not in said:
+            raise InputError(f'cache "{text}" has no {what}: write it {_EXAMPLE}')
+    size_bytes, line_bytes = said["size"], said["line"]
+    ways = said["ways"] if said["ways"] != _FULLY else max(1, size_bytes // max(1, line_bytes))
+    return Cache(size_bytes, ways, line_bytes, tuple(Policy)[said.get("policy", 0)])
+
+
+def _part(part: str, text: str) -> tuple[str, int]:
+    """What a part of a cache's text is about, and its number (that of a policy, its place)."""
+    if match := _LINE.fullmatch(part):
+        return "line", int(match[1])
+    if match := _SIZE.fullmatch(part):
+        return "size", int(match[1]) * _SIZES[match[2] or ""]
+    if match := _WAYS.fullmatch(part):
+        return "ways", int(match[1])
+    if part in {"direct", "fully"}:
+        return "ways", 1 if part == "direct" else _FULLY
+    policies = [each.value for each in Policy]
+    if part in policies:
+        return "policy", policies.index(part)
+    raise InputError(f'cache "{text}": what is "{part}"? Write it {_EXAMPLE}')
+
+
+def _short(size_bytes: int) -> str:
+    """A size with the largest suffix that leaves it whole."""
+    for suffix in ("m", "k"):
+        if size_bytes % _SIZES[suffix] == 0:
+            return f"{size_bytes // _SIZES[suffix]}{suffix.upper()}"
+    return str(size_bytes)

@@ -1,0 +1,293 @@
+"""LRU stack distances: the misses of every fully associative LRU cache from one pass over a trace.
+
+The distance of an access is how many different lines were accessed since its line was, that line
+among them (Mattson et al., IBM Systems Journal 9, 1970). It hits in a cache of so many lines or
+more. Here writes are accesses as reads are, so the misses are those of `simulate` with allocation;
+or reads alone are counted, and are those of the same trace without its writes.
+
+Not those of writes that hit but do not fill, the simulator's default: a line that is written is
+used in the caches that are large enough to have it still, and not in the smaller ones. Each cache
+then has all lines that a smaller one has, but lines leave it in another order than that in which
+the sizes hold them, so that no count of lines since an access is its distance.
+
+Each line stands at the time of its last access, one bit a time; a distance is the number of bits
+from its line's time to now, counted by words and by blocks of words. Where times run out, they are
+given out anew, in the same order. A row's repetitions cost next to nothing: after one go its lines
+are the last ones, in the order of their last accesses, and a further go leaves them so; each
+further go has therefore the distances of the second, and where its lines are all different that is
+their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.cache.sets import inlined, native
+from gpgpu_legacy.cache.trace import Chunk, Trace
+from gpgpu_legacy.errors import InputError
+
+_WORD, _BLOCK = 6, 12
+"""Bits of a time that stand for its place in a word, and in a block of words."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distances:
+    """How many accesses have each distance.
+
+    histogram: int64 [most lines + 1], by distance in lines of `line_bytes`; none have distance 0.
+    cold: accesses to a line for the first time, which miss in every cache.
+    """
+
+    histogram: NDArray[np.int64]
+    cold: int
+    line_bytes: int
+
+    @property
+    def accesses(self) -> int:
+        return int(self.histogram.sum()) + self.cold
+
+    def misses(self, lines: int) -> int:
+        """The misses of a fully associative LRU cache of so many lines."""
+        return self.cold + int(self.histogram[max(0, lines) + 1 :].sum())
+
+    def curve(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Sizes in lines, and the misses from there on: 1, then each size at which they fall."""
+        beyond = self.cold + np.concatenate([np.cumsum(self.histogram[::-1])[::-1][1:], [0]])
+        sizes = np.union1d([1], np.flatnonzero(self.histogram)).astype(np.int64)
+        return sizes, np.append(beyond, self.cold)[np.minimum(sizes, len(beyond))]
+
+
+def stack_distances(
+    trace: Trace,
+    *,
+    line_bytes: int | None = None,
+    reads_only: bool = False,
+    progress: Callable[[float], None] | None = None,
+) -> Distances:
+    """The distances of a trace's accesses; as exact as they are for any cache, in one pass.
+
+    line_bytes: of the caches, a power of two times the trace's; by default the trace's. reads_only:
+    leave writes out, as if they did not happen. progress: gets the fraction that is done. Memory is
+    some 20 bytes a line of the address space. Raises InputError where lines do not fit the trace's,
+    or an access is in no region.
+    """
+    size = trace.line_bytes if line_bytes is None else line_bytes
+    if size < trace.line_bytes or size & (size - 1):
+        raise InputError(
+            f"lines of {size} bytes for a trace of lines of {trace.line_bytes}: they must be a "
+            "power of two, and as long or longer"
+        )
+    stack = _Stack(trace, size)
+    total = sum(step.count for step in trace.steps) or 1
+    done = 0
+    for step in trace.steps:
+        for turn in range(step.count):
+            for sweep in step.turn(turn):
+                for chunk in sweep.chunks():
+                    stack.run(chunk, reads_only=reads_only)
+            done += 1
+            if progress is not None:
+                progress(done / total)
+    return stack.distances()
+
+
+class _Stack:
+    """Lines by the times of their last accesses.
+
+    last: int32, the time of each line's last access, -1 where there was none; at: int32, the line
+    of each time; words: uint64, the times that are some line's last; blocks: int32, how many those
+    are in each block; now: the next time.
+    """
+
+    def __init__(self, trace: Trace, line_bytes: int) -> None:
+        self.line_bytes = line_bytes
+        self.shift = (line_bytes // trace.line_bytes).bit_length() - 1
+        self.base = min((each.base // line_bytes for each in trace.regions), default=0)
+        end = max((each.base + each.size_bytes for each in trace.regions), default=0)
+        self.lines = -(-end // line_bytes) - self.base
+        self.last = np.full(self.lines, -1, np.int32)
+        self.histogram = np.zeros(self.lines + 1, np.int64)
+        self.cold = np.zeros(1, np.int64)
+        self.now = np.zeros(1, np.int64)
+        self._make_times(2 * self.lines)
+
+    def _make_times(self, times: int) -> None:
+        blocks = (times >> _BLOCK) + 1
+        self.at = np.full(blocks << _BLOCK, -1, np.int32)
+        self.words = np.zeros(blocks << (_BLOCK - _WORD), np.uint64)
+        self.blocks = np.zeros(blocks, np.int32)
+
+    def run(self, chunk: Chunk, *, reads_only: bool) -> None:
+        chosen = (chunk.kinds & 1 == 0) | (not reads_only)
+        lines = np.ascontiguousarray(chunk.lines[:, chosen], np.int64)
+        times = np.ascontiguousarray(chunk.times, np.int32)
+        needed = self.lines + 3 * lines.shape[1]  # a row's two goes find times enough
+        if needed > len(self.at):
+            self._grow(needed)
+        good = _measure(
+            lines, times, self.shift, self.base, self.last, self.at, self.words, self.blocks,
+            self.now, self.histogram, self.cold,
+        )  # fmt: skip
+        if not good:
+            raise InputError("the trace has an access that is in none of its regions")
+
+    def _grow(self, times: int) -> None:
+        """Make more times; those given out stay."""
+        before = self.at
+        self._make_times(times)
+        self.at[: len(before)] = before
+        self.now[0] = _given_anew(self.last, self.at, self.words, self.blocks, self.now[0])
+
+    def distances(self) -> Distances:
+        return Distances(self.histogram, int(self.cold[0]), self.line_bytes)
+
+
+@inlined
+def _bits(word: int) -> Any:
+    """How many bits are set (Warren, Hacker's Delight, 5-1)."""
+    twos = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    low = twos & np.uint64(0x3333333333333333)
+    fours = low + ((twos >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    eights = (fours + (fours >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((eights * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@inlined
+def _flip(time: int, words: NDArray[np.uint64], blocks: NDArray[np.int32], by: int) -> None:
+    """Set the bit of a time (by = 1), or clear it (-1)."""
+    words[time >> _WORD] ^= np.uint64(1) << np.uint64(time & 63)
+    blocks[time >> _BLOCK] += by
+
+
+@inlined
+def _since(time: int, now: int, words: NDArray[np.uint64], blocks: NDArray[np.int32]) -> Any:
+    """How many bits are set from a time to the last one before now."""
+    first, last = time >> _WORD, (now - 1) >> _WORD
+    found = _bits(words[first] >> np.uint64(time & 63))
+    word = first + 1
+    in_block = (1 << (_BLOCK - _WORD)) - 1
+    while word <= last and word & in_block:
+        found += _bits(words[word])
+        word += 1
+    if word > last:
+        return found
+    # Bits after now are not set, so that the last block is whole.
+    for block in range(word >> (_BLOCK - _WORD), (last >> (_BLOCK - _WORD)) + 1):
+        found += blocks[block]
+    return found
+
+
+@native
+def _given_anew(
+    last: NDArray[np.int32],
+    at: NDArray[np.int32],
+    words: NDArray[np.uint64],
+    blocks: NDArray[np.int32],
+    now: int,
+) -> Any:
+    """Give the lines times from 0 on, in the order of those that they have; the next time."""
+    words[:] = 0
+    blocks[:] = 0
+    time = 0
+    for old in range(now):
+        line = at[old]
+        if last[line] == old:
+            last[line] = time
+            at[time] = line
+            _flip(time, words, blocks, 1)
+            time += 1
+    return time
+
+
+@inlined
+def _go(  # noqa: PLR0917
+    row: NDArray[np.int64],
+    weight: int,
+    start: int,
+    shift: int,
+    base: int,
+    last: NDArray[np.int32],
+    at: NDArray[np.int32],
+    words: NDArray[np.uint64],
+    blocks: NDArray[np.int32],
+    histogram: NDArray[np.int64],
+    cold: NDArray[np.int64],
+) -> Any:
+    """Go through a row once, and count it so many times.
+
+    start: the first time of this go. Returns the next time, or -1 where a line is in no region; how
+    many accesses there are; and how many of them to a line that the go did not have before.
+    """
+    now = start
+    there = different = 0
+    for slot in range(len(row)):
+        if row[slot] < 0:
+            continue
+        line = (row[slot] >> shift) - base
+        if not 0 <= line < len(last):
+            return -1, 0, 0
+        there += 1
+        before = int(last[line])
+        different += before < start
+        if before < 0:
+            cold[0] += weight
+        elif before >= start and before == now - 1:
+            histogram[1] += weight
+            continue
+        else:
+            histogram[_since(before, now, words, blocks)] += weight
+            _flip(before, words, blocks, -1)
+        _flip(now, words, blocks, 1)
+        last[line] = now
+        at[now] = line
+        now += 1
+    return now, there, different
+
+
+@native
+def _measure(  # noqa: PLR0917
+    lines: NDArray[np.int64],
+    times: NDArray[np.int32],
+    shift: int,
+    base: int,
+    last: NDArray[np.int32],
+    at: NDArray[np.int32],
+    words: NDArray[np.uint64],
+    blocks: NDArray[np.int32],
+    clock: NDArray[np.int64],
+    histogram: NDArray[np.int64],
+    cold: NDArray[np.int64],
+) -> bool:
+    """Count the distances of a chunk's rows; False where a line is in no region."""
+    rows, slots = lines.shape
+    now = clock[0]
+    there = different = 0
+    for row in range(rows):
+        slot = 0
+        while row and slot < slots and lines[row, slot] == lines[row - 1, slot]:
+            slot += 1
+        further = int(times[row])
+        for go in range(2):
+            if go == 0 and row and slot == slots:
+                continue  # it is a further go of the row before
+            if go == 1 and different == there:
+                histogram[there] += there * further
+                continue
+            if now + slots > len(at):
+                now = _given_anew(last, at, words, blocks, now)
+            weight = further if go else 1
+            if weight == 0:
+                continue
+            now, there, different = _go(
+                lines[row], weight, now, shift, base, last, at, words, blocks, histogram, cold
+            )
+            if now < 0:
+                return False
+            further -= weight
+    clock[0] = now
+    return True

@@ -1,0 +1,255 @@
+"""The conventions of traces once more, one access at a time: where texels lie, and who reads them.
+
+Nothing here is shared with the package but plans. Texels are found by running each fragment on the
+scalar machine, and layouts and raster orders are written from their descriptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scalar_machine import LOOKUPS, F, _Fragment, taps
+from strategies import Scene
+
+from gpgpu_legacy.cache.trace import NO_ACCESS, Sweep, Trace
+from gpgpu_legacy.isa.ir import Instruction
+from gpgpu_legacy.plan.expand import passes
+from gpgpu_legacy.plan.plan import (
+    Blend,
+    CopyPass,
+    FragmentPass,
+    Pass,
+    Plan,
+    Texture,
+    TextureKind,
+    constant_vector,
+)
+
+Place = tuple[int, int]
+Access = tuple[int, bool, int]
+"""The number of the texture, whether it is written, the address in bytes."""
+
+
+# Layouts -----------------------------------------------------------------------------------------
+
+
+def power_of_2(size: int) -> int:
+    power = 1
+    while power < size:
+        power *= 2
+    return power
+
+
+def number_of(layout: str, size: Place, place: Place) -> int:
+    """How many texels lie before a texel of a texture of that size."""
+    (width, height), (x, y) = size, place
+    if layout == "linear":
+        return y * width + x
+    if layout == "morton":
+        return morton_number(power_of_2(width), power_of_2(height), x, y)
+    if layout == "6d":
+        large = number_of("32x32", size, (x - x % 32, y - y % 32))
+        return large + number_of("4x4", (32, 32), (x % 32, y % 32))
+    block = tuple(map(int, layout.split("x")))
+    blocks_in_a_row = (width + block[0] - 1) // block[0]
+    before = (y // block[1]) * blocks_in_a_row + x // block[0]
+    return before * block[0] * block[1] + (y % block[1]) * block[0] + x % block[0]
+
+
+def morton_number(width: int, height: int, x: int, y: int) -> int:
+    """By halves: bits of x and y in turn, the longer side's alone above."""
+    if width == height == 1:
+        return 0
+    if width > height:
+        half = width // 2
+        return x // half * (half * height) + morton_number(half, height, x % half, y)
+    if height > width:
+        half = height // 2
+        return y // half * (half * width) + morton_number(width, half, x, y % half)
+    half = width // 2
+    quarter = 2 * (y // half) + x // half
+    return quarter * half * half + morton_number(half, half, x % half, y % half)
+
+
+def texels_of(layout: str, size: Place) -> int:
+    """How many texels a texture takes, padding included."""
+    width, height = size
+    if layout == "linear":
+        return width * height
+    if layout == "morton":
+        return power_of_2(width) * power_of_2(height)
+    block = (32, 32) if layout == "6d" else tuple(map(int, layout.split("x")))
+    return -(-width // block[0]) * block[0] * -(-height // block[1]) * block[1]
+
+
+# Raster orders -----------------------------------------------------------------------------------
+
+
+def order_of(raster: str, width: int, height: int) -> list[Place]:
+    """The fragments of a rectangle in order; or its quads, with tiles counted in quads."""
+    everywhere = [(x, y) for y in range(height) for x in range(width)]
+    if raster == "scan":
+        return everywhere
+    if raster == "morton":
+        side = power_of_2(max(width, height))
+        return sorted(everywhere, key=lambda place: morton_number(side, side, *place))
+    if raster == "hilbert":
+        inside = set(everywhere)
+        return [each for each in hilbert(power_of_2(max(width, height))) if each in inside]
+    w, h = (int(side) for side in raster.removeprefix("tiled:").split("x"))
+    return sorted(everywhere, key=lambda place: (place[1] // h, place[0] // w, place[1], place[0]))
+
+
+def hilbert(side: int) -> list[Place]:
+    if side == 1:
+        return [(0, 0)]
+    half, inner = side // 2, hilbert(side // 2)
+    return [
+        *((y, x) for x, y in inner),
+        *((x, y + half) for x, y in inner),
+        *((x + half, y + half) for x, y in inner),
+        *((side - 1 - y, half - 1 - x) for x, y in inner),
+    ]
+
+
+def order_of_quads(raster: str, width: int, height: int) -> list[list[Place]]:
+    """The fragments of each quad, those that there are."""
+    if raster.startswith("tiled:"):
+        w, h = (int(side) // 2 for side in raster.removeprefix("tiled:").split("x"))
+        raster = f"tiled:{w}x{h}"
+    quads = order_of(raster, (width + 1) // 2, (height + 1) // 2)
+    fours = [[(2 * x, 2 * y), (2 * x + 1, 2 * y), (2 * x, 2 * y + 1), (2 * x + 1, 2 * y + 1)]
+             for x, y in quads]  # fmt: skip
+    return [[(x, y) for x, y in four if x < width and y < height] for four in fours]
+
+
+# Accesses ----------------------------------------------------------------------------------------
+
+
+class Looking(_Fragment):
+    """A fragment that notes where it looks, gets NaN from there, and does not die."""
+
+    def __init__(self, each: FragmentPass, textures: dict[int, Texture], place: Place) -> None:
+        rect, samplers = each.rect, {b.unit: b.sampler for b in each.bindings}
+        scene = Scene(
+            text="",
+            size=(rect.width, rect.height),
+            rect=rect,
+            textures={},
+            texcoords=each.texcoords,
+            local={p.index: constant_vector(p.value) for p in each.locals},
+            env={p.index: constant_vector(p.value) for p in each.env},
+        )
+        super().__init__(each.program, scene, *place)
+        self.units, self.samplers = textures, samplers
+        self.found: list[tuple[str, Place]] = []
+
+    def execute(self, instruction: Instruction) -> None:
+        if instruction.mnemonic == "KIL":
+            return
+        if instruction.texture is None:
+            super().execute(instruction)
+            return
+        [source] = instruction.srcs
+        s, t, _ = LOOKUPS[instruction.mnemonic](self.load(source))
+        texture = self.units[instruction.texture.unit]
+        sampler, extent = self.samplers[instruction.texture.unit], texture.extent
+        normalised = texture.kind is not TextureKind.RECT
+        [(x, _)] = taps(s, extent.width, F(extent.width if normalised else 1),
+                        sampler.wrap_s, sampler.filter)  # fmt: skip
+        [(y, _)] = taps(t, extent.height, F(extent.height if normalised else 1),
+                        sampler.wrap_t, sampler.filter)  # fmt: skip
+        assert x is not None
+        assert y is not None
+        y = 0 if texture.kind is TextureKind.T1D else y
+        self.found.append((texture.name, (x, y)))
+        assert instruction.dst is not None
+        destination = self.destination(instruction.dst)
+        for c in instruction.dst.components:
+            destination[c] = F(np.nan)
+
+
+class Addresses:
+    """The address space of a plan in a layout."""
+
+    def __init__(self, plan: Plan, layout: str) -> None:
+        self.layout, self.number, self.base = layout, dict[str, int](), dict[str, int]()
+        self.textures = {texture.name: texture for texture in plan.textures}
+        address = 0
+        for number, each in enumerate(plan.textures):
+            self.number[each.name], self.base[each.name] = number, address
+            size = (each.extent.width, each.extent.rows)
+            address += texels_of(layout, size) * each.format.texel_bytes
+            address = (address + 4095) // 4096 * 4096
+
+    def access(self, name: str, place: Place, *, writes: bool) -> Access:
+        each = self.textures[name]
+        texels = number_of(self.layout, (each.extent.width, each.extent.rows), place)
+        return self.number[name], writes, self.base[name] + texels * each.format.texel_bytes
+
+
+def of_fragment(each: FragmentPass, space: Addresses, place: Place) -> list[Access]:
+    bound = {b.unit: space.textures[b.texture] for b in each.bindings}
+    looking = Looking(each, bound, place)
+    looking.run()
+    found = [space.access(name, texel, writes=False) for name, texel in looking.found]
+    own = (each.rect.x + place[0], each.rect.y + place[1])
+    for target in each.targets:
+        if each.blend is Blend.ADD:
+            found.append(space.access(target, own, writes=False))
+        found.append(space.access(target, own, writes=True))
+    return found
+
+
+def of_pass(each: Pass, space: Addresses, raster: str, *, quads: bool) -> list[Access]:
+    if isinstance(each, CopyPass):
+        a, b = each.source_rect, each.target_rect
+        return [
+            access
+            for y in range(a.height)
+            for x in range(a.width)
+            for access in (
+                space.access(each.source, (a.x + x, a.y + y), writes=False),
+                space.access(each.target, (b.x + x, b.y + y), writes=True),
+            )
+        ]
+    if not isinstance(each, FragmentPass):
+        return []
+    width, height = each.rect.width, each.rect.height
+    together = [[place] for place in order_of(raster, width, height)]
+    if quads:
+        together = order_of_quads(raster, width, height)
+    found: list[Access] = []
+    for places in together:
+        fragments = [of_fragment(each, space, place) for place in places]
+        found += [access for turn in zip(*fragments, strict=True) for access in turn]
+    return found
+
+
+def accesses_of(plan: Plan, layout: str, raster: str, *, quads: bool) -> list[list[Access]]:
+    """The accesses of each pass of the expanded plan that makes any."""
+    space = Addresses(plan, layout)
+    found = (of_pass(each, space, raster, quads=quads) for each in passes(plan))
+    return [each for each in found if each]
+
+
+# Traces written out ------------------------------------------------------------------------------
+
+
+def written_out(sweep: Sweep) -> list[Access]:
+    """The accesses of a sweep, with lines in place of addresses."""
+    found = []
+    for chunk in sweep.chunks():
+        kinds = [(int(kind) // 2, kind % 2 == 1) for kind in chunk.kinds]
+        for row, times in zip(chunk.lines.tolist(), chunk.times.tolist(), strict=True):
+            each = [(*kind, line) for kind, line in zip(kinds, row, strict=True)
+                    if line != NO_ACCESS]  # fmt: skip
+            found += each * times
+    return found
+
+
+def sweeps(trace: Trace) -> Iterator[Sweep]:
+    for step in trace.steps:
+        for iteration in range(step.count):
+            yield from step.turn(iteration)

@@ -1,0 +1,190 @@
+"""Stack distances against a list in plain Python, and against the simulator at every size."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpgpu_legacy.cache.caches import Cache, Memory
+from gpgpu_legacy.cache.distances import Distances, stack_distances
+from gpgpu_legacy.cache.simulate import simulate
+from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, Region, Step, Sweep, Trace
+from gpgpu_legacy.errors import InputError
+
+GRANULE = 16
+REGIONS = (Region("a", 4096, 2048, 4), Region("b", 8192, 1024, 16))
+FIRST = (256, 512)
+COUNT = (128, 64)
+
+
+def trace(*chunks: Chunk, turns: int = 1) -> Trace:
+    accesses = sum(int(each.times @ (each.lines >= 0).sum(axis=1)) for each in chunks)
+    sweep = Sweep("pass", accesses, lambda: iter(chunks))
+    return Trace("trace", REGIONS, (Step(turns, lambda _: (sweep,)),), GRANULE)
+
+
+def chunk(
+    lines: Sequence[Sequence[int]], kinds: Sequence[int], times: Sequence[int] | None = None
+) -> Chunk:
+    counts = [1] * len(lines) if times is None else times
+    table = np.array(lines, np.int64).reshape(len(lines), len(kinds))
+    return Chunk(table, np.array(kinds, np.int16), np.array(counts, np.int32))
+
+
+def reads(*lines: int) -> Trace:
+    return trace(chunk([[FIRST[0] + line] for line in lines], [0]))
+
+
+def by_hand(lines: Sequence[int]) -> tuple[Counter[int], int]:
+    """How many accesses have each distance, and the cold ones: a list, the last one first."""
+    stack: list[int] = []
+    found: Counter[int] = Counter()
+    cold = 0
+    for line in lines:
+        if line in stack:
+            found[stack.index(line) + 1] += 1
+            stack.remove(line)
+        else:
+            cold += 1
+        stack.insert(0, line)
+    return found, cold
+
+
+def counted(distances: Distances) -> Counter[int]:
+    return Counter({d: int(n) for d, n in enumerate(distances.histogram) if n})
+
+
+def written_out(chunks: Sequence[Chunk], granules: int, *, reads_only: bool = False) -> list[int]:
+    return [
+        line // granules
+        for each in chunks
+        for row, times in zip(each.lines.tolist(), each.times.tolist(), strict=True)
+        for _ in range(times)
+        for line, kind in zip(row, each.kinds.tolist(), strict=True)
+        if line != NO_ACCESS and not (reads_only and kind % 2)
+    ]
+
+
+@st.composite
+def chunks_of(draw: st.DrawFn) -> Chunk:
+    slots = draw(st.integers(1, 9))
+    kinds = draw(st.lists(st.integers(0, 3), min_size=slots, max_size=slots))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rows = draw(st.integers(0, 50))
+    span = draw(st.sampled_from([2, 8, 64]))
+    lines = rng.integers(0, span, (rows, slots)) + np.array([FIRST[kind // 2] for kind in kinds])
+    lines[rng.random(lines.shape) < draw(st.sampled_from([0, 0.2]))] = NO_ACCESS
+    for row in range(1, rows):
+        if rng.random() < 0.3:
+            lines[row] = lines[row - 1]
+    return chunk(lines.tolist(), kinds, rng.integers(1, 6, rows).tolist())
+
+
+@settings(max_examples=300)
+@given(st.lists(chunks_of(), max_size=3), st.sampled_from([1, 2, 8]), st.booleans())
+def test_distances_are_places_in_the_list(
+    chunks: list[Chunk], granules: int, reads_only: bool
+) -> None:
+    found = stack_distances(trace(*chunks), line_bytes=granules * GRANULE, reads_only=reads_only)
+    lines = written_out(chunks, granules, reads_only=reads_only)
+    assert (counted(found), found.cold) == by_hand(lines)
+    assert found.accesses == len(lines)
+
+
+@settings(max_examples=30)
+@given(st.lists(chunks_of(), min_size=1, max_size=2))
+def test_the_curve_is_the_simulator_at_every_size(chunks: list[Chunk]) -> None:
+    several = trace(*chunks, turns=2)
+    found = stack_distances(several)
+    sizes, misses = found.curve()
+    for lines in range(1, sum(COUNT) + 2):
+        memory = Memory((Cache(lines * GRANULE, lines, GRANULE),), allocate=True)
+        expected = simulate(several, memory).misses
+        assert found.misses(lines) == expected
+        assert misses[np.searchsorted(sizes, lines, side="right") - 1] == expected
+
+
+@settings(max_examples=30)
+@given(chunks_of())
+def test_reads_alone_are_the_simulator_without_writes(each: Chunk) -> None:
+    found = stack_distances(trace(each), reads_only=True)
+    read = each.kinds & 1 == 0
+    without = trace(Chunk(each.lines[:, read], each.kinds[read], each.times))
+    for lines in (1, 2, 5, 17, 60):
+        memory = Memory((Cache(lines * GRANULE, lines, GRANULE),))
+        assert found.misses(lines) == simulate(without, memory).misses
+
+
+def test_distances_by_hand() -> None:
+    found = stack_distances(reads(0, 1, 2, 0, 0, 1))
+    # 0 again after 1, 2 and itself: 3; then 1; then 1 after 2, 0 and itself: 3.
+    assert counted(found) == {1: 1, 3: 2}
+    assert found.cold == 3
+    assert [found.misses(lines) for lines in (0, 1, 2, 3, 4, 10**9)] == [6, 5, 5, 3, 3, 3]
+    sizes, misses = found.curve()
+    assert (sizes.tolist(), misses.tolist()) == ([1, 3], [5, 3])
+
+
+@pytest.mark.parametrize(
+    ("rows", "lines", "default", "all_alike", "reads_alone"),
+    [
+        # Read 0, 1, 2, write 0, read 1. In two lines a write that fills puts out 1; else it stays.
+        ([[256, -1], [257, -1], [258, -1], [-1, 256], [257, -1]], 2, 4, 5, 3),
+        # Read 0, 1, 2, write 0, read 3 and 0. In three lines the write is a use, and 0 stays.
+        ([[256, -1], [257, -1], [258, -1], [-1, 256], [259, -1], [256, -1]], 3, 4, 4, 5),
+    ],
+)
+def test_writes_that_fill_nothing_are_another_matter(
+    rows: list[list[int]], lines: int, default: int, all_alike: int, reads_alone: int
+) -> None:
+    several = trace(chunk(rows, [0, 1]))
+    memory = Memory((Cache(lines * GRANULE, lines, GRANULE),))
+    assert simulate(several, memory).misses == default
+    assert stack_distances(several).misses(lines) == all_alike
+    assert stack_distances(several, reads_only=True).misses(lines) == reads_alone
+
+
+def test_times_that_run_out_are_given_anew() -> None:
+    lines = np.random.default_rng(3).integers(0, 60, 5000).tolist()
+    found = stack_distances(reads(*lines))
+    assert (counted(found), found.cold) == by_hand(lines)
+
+
+def test_a_row_longer_than_all_regions() -> None:
+    lines = (FIRST[0] + np.random.default_rng(4).integers(0, 9, (3, 6000))).tolist()
+    each = chunk(lines, [0] * 6000, [1, 3, 2])
+    found = stack_distances(trace(each))
+    assert (counted(found), found.cold) == by_hand(written_out([each], 1))
+
+
+def test_far_distances_are_counted_over_blocks() -> None:
+    wide = (Region("w", 0, 16 * 20_000, 4),)
+    lines = np.concatenate([np.arange(20_000), np.arange(20_000), [19_999, 0]])
+    each = chunk(lines[:, None].tolist(), [0])
+    sweep = Sweep("pass", len(lines), lambda: iter([each]))
+    found = stack_distances(Trace("t", wide, (Step(1, lambda _: (sweep,)),), 16))
+    assert found.cold == 20_000
+    assert counted(found) == {20_000: 20_001, 1: 1}
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(InputError, match="lines of 8 bytes for a trace of lines of 16"):
+        stack_distances(reads(0), line_bytes=8)
+    with pytest.raises(InputError, match="must be a power of two"):
+        stack_distances(reads(0), line_bytes=48)
+    with pytest.raises(InputError, match="none of its regions"):
+        stack_distances(reads(10**6))
+
+
+def test_progress_and_an_empty_trace() -> None:
+    seen: list[float] = []
+    found = stack_distances(trace(turns=4), progress=seen.append)
+    assert seen == [0.25, 0.5, 0.75, 1.0]
+    assert (found.accesses, found.cold, found.misses(1)) == (0, 0, 0)
+    sizes, misses = found.curve()
+    assert (sizes.tolist(), misses.tolist()) == ([1], [0])

@@ -1,0 +1,492 @@
+"""The accesses of plans that draw: against plain Python, hand work, and the counts of bytes."""
+
+from __future__ import annotations
+
+from itertools import chain, groupby
+from typing import Any
+
+import numpy as np
+import pytest
+from cache_conventions import Access, accesses_of, sweeps, written_out
+from drawing import corners, fragment_texcoords, program, texture
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from plans import Made, plans
+from products import METHODS_AND_WAYS, fragment_methods, options_of, plan_of
+
+import gpgpu_legacy.cache.raster as fragments_in_order
+from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cache import fragments
+from gpgpu_legacy.cache.fragments import MOST_LINES, MOST_ROWS, trace_fragments
+from gpgpu_legacy.cache.layout import parse_layout
+from gpgpu_legacy.cache.raster import parse_raster
+from gpgpu_legacy.cache.trace import NO_ACCESS, Trace
+from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.plan.formats import R16F, R32F, RGBA32F
+from gpgpu_legacy.plan.plan import (
+    Affine,
+    Binding,
+    Blend,
+    ClearPass,
+    CopyPass,
+    Extent,
+    Filter,
+    FragmentPass,
+    Plan,
+    Rect,
+    Repeat,
+    Sampler,
+    Step,
+    Texcoords,
+    Texture,
+    TextureKind,
+    Wrap,
+)
+
+LAYOUTS = ("linear", "4x4", "3x5", "morton", "6d")
+RASTERS = ("scan", "tiled:8x8", "tiled:4x2", "morton", "hilbert")
+
+
+def trace(plan: Plan, layout: str = "linear", raster: str = "scan", **more: Any) -> Trace:
+    return trace_fragments(plan, layout=parse_layout(layout), raster=parse_raster(raster), **more)
+
+
+def in_lines(accesses: list[Access], line_bytes: int) -> list[Access]:
+    return [(number, writes, address // line_bytes) for number, writes, address in accesses]
+
+
+def assert_as_plain_python(
+    plan: Plan, layout: str, raster: str, *, quads: bool, line_bytes: int
+) -> None:
+    made = list(sweeps(trace(plan, layout, raster, quads=quads, line_bytes=line_bytes)))
+    expected = accesses_of(plan, layout, raster, quads=quads)
+    assert [each.accesses for each in made] == [len(each) for each in expected]
+    for sweep, accesses in zip(made, expected, strict=True):
+        assert written_out(sweep) == in_lines(accesses, line_bytes), sweep.label
+
+
+# Against plain Python ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("quads", [False, True])
+@pytest.mark.parametrize(("layout", "raster"), list(zip(LAYOUTS, RASTERS, strict=True)))
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_methods(
+    method: Method, way: Accumulate | None, layout: str, raster: str, quads: bool
+) -> None:
+    plan = plan_of(method, (9, 6, 11), options_of(method, way, block=3))
+    assert_as_plain_python(plan, layout, raster, quads=quads, line_bytes=64)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"largest_texture": 4},
+        {"transpose_a": True},
+        {"transpose_b": True},
+        {"alpha": 2.0, "beta": 3.0, "adds": True},
+        {"coordinates_first": 2},
+        {"as_printed": True},
+    ],
+    ids=lambda more: next(iter(more)),
+)
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_methods_in_other_ways(
+    method: Method, way: Accumulate | None, more: dict[str, Any]
+) -> None:
+    options = options_of(method, way, block=2, **more)
+    plan = plan_of(method, (8, 5, 8), options)
+    for layout, raster, quads in (("linear", "scan", False), ("4x4", "hilbert", True)):
+        assert_as_plain_python(plan, layout, raster, quads=quads, line_bytes=16)
+
+
+SINGLE = find_method("hall-carr-hart-single")
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.tuples(st.integers(1, 12), st.integers(1, 5), st.integers(1, 12)),
+    st.sampled_from(fragment_methods()),
+    st.tuples(st.sampled_from(LAYOUTS), st.sampled_from(RASTERS), st.booleans()),
+    st.sampled_from((16, 32, 64, 256)),
+)
+def test_odd_sizes(
+    shape: tuple[int, int, int], method: Method, how: tuple[str, str, bool], line_bytes: int
+) -> None:
+    (layout, raster, quads), options = how, options_of(method, block=2)
+    plan = plan_of(method, shape, options)
+    assert_as_plain_python(plan, layout, raster, quads=quads, line_bytes=line_bytes)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@given(
+    plans(tame=True),
+    st.sampled_from(LAYOUTS),
+    st.sampled_from(RASTERS),
+    st.booleans(),
+    st.sampled_from((16, 64)),
+)
+def test_random_plans(made: Made, layout: str, raster: str, quads: bool, line: int) -> None:
+    """Several targets, blends, copies, discards, Repeats that do not chain, clamped lookups."""
+    drawn = [p.rect.area for _, p in made.plan.weighted_passes() if isinstance(p, FragmentPass)]
+    assume(sum(drawn) <= 200)
+    try:
+        trace(made.plan, layout, raster, quads=quads, line_bytes=line)
+    except InputError:
+        assume(False)
+    assert_as_plain_python(made.plan, layout, raster, quads=quads, line_bytes=line)
+
+
+# Plans made by hand ------------------------------------------------------------------------------
+
+LOOKS = program("TEX R0, fragment.texcoord[0], texture[0], RECT;", "MOV result.color, R0;")
+
+
+def one_pass(*steps: Step, read: Texture | None = None, size: tuple[int, int] = (4, 2)) -> Plan:
+    target, also = (texture(name, *size, R32F) for name in ("T", "U"))
+    given = read or texture("G", *size, R32F)
+    return Plan("by hand", (), (), (given, target, also), (), steps, ())
+
+
+def draw(
+    text: Program = LOOKS, places: Texcoords | None = None, size: tuple[int, int] = (4, 2),
+    sampler: Sampler = Sampler(),  # noqa: B008 - frozen
+    **more: Any,
+) -> FragmentPass:  # fmt: skip
+    return FragmentPass(
+        text,
+        (Binding(0, "G", sampler),),
+        "T",
+        Rect(0, 0, *size),
+        (places or fragment_texcoords(0, *size),),
+        **more,
+    )
+
+
+def test_a_pass_by_hand() -> None:
+    """Rows of 16 bytes, lines of 8: G is lines 0 to 3, T lies 4096 bytes on, at line 512."""
+    made = trace(one_pass(draw()), line_bytes=8)
+    [step] = made.steps
+    [sweep] = step.turn(0)
+    [chunk] = sweep.chunks()
+    assert [(r.name, r.base, r.size_bytes, r.element_bytes) for r in made.regions] == [
+        ("G", 0, 32, 4), ("T", 4096, 32, 4), ("U", 8192, 32, 4),
+    ]  # fmt: skip
+    assert chunk.kinds.tolist() == [0, 3]
+    assert chunk.lines.tolist() == [[0, 512], [1, 513], [2, 514], [3, 515]]
+    assert chunk.times.tolist() == [2, 2, 2, 2]
+    assert (sweep.accesses, step.count, made.line_bytes) == (16, 1, 8)
+    assert (made.name, made.raster, made.layout) == ("by hand", "scan", "linear")
+
+
+def test_quads_by_hand() -> None:
+    """Three columns: of the second quad two fragments are there."""
+    size = (3, 2)
+    plan = one_pass(draw(size=size), size=size)
+    made = trace(plan, quads=True, line_bytes=4)
+    [chunk] = made.steps[0].turn(0)[0].chunks()
+    assert chunk.kinds.tolist() == [0] * 4 + [3] * 4
+    assert chunk.lines.tolist() == [
+        [0, 1, 3, 4, 1024, 1025, 1027, 1028],
+        [2, NO_ACCESS, 5, NO_ACCESS, 1026, NO_ACCESS, 1029, NO_ACCESS],
+    ]
+    assert made.raster == "scan in quads"
+
+
+def test_a_blended_write_is_a_read_and_a_write_and_a_copy_too() -> None:
+    copy = CopyPass("T", Rect(1, 0, 2, 1), "U", Rect(2, 1, 2, 1))
+    plan = one_pass(ClearPass("T"), draw(blend=Blend.ADD), copy)
+    drawn, copied = sweeps(trace(plan, "linear", "hilbert", quads=True, line_bytes=4))
+    assert written_out(drawn)[4:12] == [(1, False, 1024), (1, False, 1025), (1, False, 1028),
+                                       (1, False, 1029), (1, True, 1024), (1, True, 1025),
+                                       (1, True, 1028), (1, True, 1029)]  # fmt: skip
+    assert written_out(copied) == [
+        (1, False, 1025), (2, True, 2054), (1, False, 1026), (2, True, 2055),
+    ]  # fmt: skip
+    assert copied.label == "copy of T to U"
+
+
+def test_several_targets_are_written_in_turn() -> None:
+    each = draw(also=("U",))
+    assert written_out(next(sweeps(trace(one_pass(each), line_bytes=4))))[:3] == [
+        (0, False, 0), (1, True, 1024), (2, True, 2048),
+    ]  # fmt: skip
+
+
+def test_clears_alone_are_no_step_and_neither_is_a_repeat_of_nothing() -> None:
+    plan = one_pass(ClearPass("T"), Repeat(0, (draw(),)), Repeat(3, (ClearPass("T"),)))
+    assert trace(plan).steps == ()
+
+
+def test_a_fragment_that_may_die_is_counted() -> None:
+    text = program("TEX R0, fragment.texcoord[0], texture[0], RECT;", "KIL -R0;",
+                   "MOV result.color, R0;")  # fmt: skip
+    assert next(sweeps(trace(one_pass(draw(text))))).accesses == 16
+
+
+def plane(s: tuple[float, float, float], t: tuple[float, float, float]) -> Texcoords:
+    """Set 0: s and t as constant, slope along x, slope along y."""
+    base, dx, dy = ((s[i], t[i], 0.0, 1.0) for i in range(3))
+    return Texcoords(0, corners(base, dx, dy, 4, 2))
+
+
+@pytest.mark.parametrize("raster", RASTERS)
+@pytest.mark.parametrize("quads", [False, True])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    "places",
+    [
+        pytest.param(plane((-0.5, 1.0, 1.0), (0.0, 0.0, 1.0)), id="s along both"),
+        pytest.param(plane((0.0, 0.0, 1.0), (0.5, 1.0, -1.0)), id="t along both"),
+        pytest.param(plane((0.0, 0.5, 0.0), (0.0, 0.0, 0.25)), id="halves and quarters"),
+        pytest.param(plane((-3.0, 2.0, 0.0), (7.0, 0.0, -3.0)), id="clamped"),
+    ],
+)
+def test_places_of_other_slopes(layout: str, raster: str, quads: bool, places: Texcoords) -> None:
+    plan = one_pass(draw(places=places))
+    assert_as_plain_python(plan, layout, raster, quads=quads, line_bytes=4)
+
+
+@pytest.mark.parametrize("wrap", list(Wrap))
+@pytest.mark.parametrize("kind", [TextureKind.T2D, TextureKind.T1D])
+def test_normalised_coordinates(kind: TextureKind, wrap: Wrap) -> None:
+    """From -1 to 2 along s: a texture of 8 columns once, and what lies to both sides of it."""
+    text = program(
+        f"TEX R0, fragment.texcoord[0], texture[0], {kind.value};", "MOV result.color, R0;"
+    )
+    read = Texture("G", kind, Extent(8, 1 if kind is TextureKind.T1D else 4), R16F)
+    each = draw(text, plane((-1.0, 0.75, 0.0), (0.0, 0.0, 0.5)), sampler=Sampler(wrap_s=wrap))
+    assert_as_plain_python(one_pass(each, read=read), "4x4", "scan", quads=False, line_bytes=16)
+
+
+def test_lookups_of_what_another_pass_of_the_repeat_writes() -> None:
+    """They do not chain (test_chains.py), which a trace does not need."""
+    place = plane((1.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    back = FragmentPass(LOOKS, (Binding(0, "T"),), "U", Rect(0, 0, 4, 2), (place,))
+    again = FragmentPass(LOOKS, (Binding(0, "U"),), "T", Rect(0, 0, 4, 2), (place,))
+    plan = one_pass(draw(), Repeat(3, (back, again)))
+    assert_as_plain_python(plan, "linear", "scan", quads=False, line_bytes=4)
+
+
+# What cannot be traced ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        (("TEX R0, fragment.texcoord[0], texture[0], RECT;",
+          "TEX R1, R0, texture[0], RECT;"), "test.fp:4: TEX from G is at coordinates that are not"),
+        (("MUL R0, fragment.texcoord[0], fragment.texcoord[0];",
+          "TXP R1, R0, texture[0], RECT;"), "test.fp:4: TXP from G is at coordinates that are not"),
+        (("TEX R1, fragment.color, texture[0], RECT;",), "test.fp:3: TEX from G is at coordinates"),
+    ],
+)  # fmt: skip
+def test_a_dependent_lookup_is_refused(lines: tuple[str, ...], complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        trace(one_pass(draw(program(*lines, "MOV result.color, R1;"))))
+
+
+@pytest.mark.parametrize(
+    ("kind", "depth", "how", "complaint"),
+    [
+        (TextureKind.RECT, 1, Filter.LINEAR, "is a linear lookup in a RECT texture"),
+        (TextureKind.T3D, 2, Filter.NEAREST, "is a nearest lookup in a 3D texture"),
+        (TextureKind.CUBE, 6, Filter.NEAREST, "is a nearest lookup in a CUBE texture"),
+    ],
+)
+def test_other_lookups_are_refused(
+    kind: TextureKind, depth: int, how: Filter, complaint: str
+) -> None:
+    text = program(
+        f"TEX R0, fragment.texcoord[0], texture[0], {kind.value};", "MOV result.color, R0;"
+    )
+    read = Texture("G", kind, Extent(4, 4, depth), R32F)
+    with pytest.raises(InputError, match=complaint):
+        trace(one_pass(draw(text, sampler=Sampler(how)), read=read))
+
+
+@pytest.mark.parametrize("line_bytes", [0, -64, 48, 2])
+def test_lines_that_do_not_hold_whole_texels_are_refused(line_bytes: int) -> None:
+    with pytest.raises(InputError, match="power of two of at least 4"):
+        trace(one_pass(draw()), line_bytes=line_bytes)
+
+
+def test_tiles_that_quads_do_not_fill_are_refused() -> None:
+    with pytest.raises(InputError, match="even sides"):
+        trace(one_pass(draw()), raster="tiled:3x3", quads=True)
+
+
+def test_dispatches_are_refused() -> None:
+    plan = find_method("opengl-compute-tiled").plan(Shape(8, 8, 8))
+    with pytest.raises(InputError, match="dispatches kernels"):
+        trace(plan)
+
+
+# Chunks ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("quads", [False, True])
+@pytest.mark.parametrize(("block", "size"), [(2, 300), (64, 130)])
+def test_chunks_are_bounded_and_not_used_again(block: int, size: int, quads: bool) -> None:
+    """Lines as short as a texel, so that no two fragments share one."""
+    plan = SINGLE.plan(Shape(size, block, size), Options(block=block))
+    sweep = next(sweeps(trace(plan, quads=quads, line_bytes=4)))
+    chunks = list(sweep.chunks())
+    assert len(chunks) > 1
+    assert all(c.lines.shape == (len(c.times), len(c.kinds)) for c in chunks)
+    assert all(len(c.times) <= MOST_ROWS and c.lines.size <= MOST_LINES for c in chunks)
+    there = sum(int(((c.lines != NO_ACCESS).sum(axis=1) * c.times).sum()) for c in chunks)
+    assert there == sweep.accesses == size * size * (2 * block + 2)
+    assert [c.lines.tolist() for c in sweep.chunks()] == [c.lines.tolist() for c in chunks]
+
+
+@pytest.mark.parametrize("raster", RASTERS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("n", [64, 61])
+def test_rows_are_runs_of_fragments_with_the_same_lines(layout: str, raster: str, n: int) -> None:
+    plan = SINGLE.plan(Shape(n, 4, n), Options(block=4))
+    for sweep in sweeps(trace(plan, layout, raster)):
+        [chunk] = sweep.chunks()
+        out = written_out(sweep)
+        slots = len(chunk.kinds)
+        fragments = [tuple(out[i : i + slots]) for i in range(0, len(out), slots)]
+        assert chunk.times.tolist() == [len(list(run)) for _, run in groupby(fragments)]
+
+
+@pytest.mark.parametrize("quads", [False, True])
+@pytest.mark.parametrize("raster", RASTERS)
+def test_tables_in_parts_make_the_same_accesses(
+    raster: str, quads: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for rectangles so large, and programs so long, that tables for all of it have no room."""
+    monkeypatch.setattr(fragments, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(fragments_in_order, "CHUNK_POSITIONS", 13)
+    fragments_in_order._kept.cache_clear()
+    plan = plan_of(SINGLE, (9, 4, 11), Options(block=2))
+    assert_as_plain_python(plan, "4x4", raster, quads=quads, line_bytes=16)
+    fragments_in_order._kept.cache_clear()
+
+
+# Totals ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("quads", [False, True])
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"largest_texture": 16}, {"alpha": 2.0, "beta": 3.0, "adds": True}],
+    ids=["plain", "cut", "scaled"],
+)
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_bytes_are_those_that_the_plan_is_counted_to_request(
+    method: Method, way: Accumulate | None, more: dict[str, Any], quads: bool
+) -> None:
+    plan = plan_of(method, (37, 19, 22), options_of(method, way, **more))
+    made = trace(plan, "4x4", "tiled:8x8", quads=quads)
+    found = 0
+    for chunk in chain.from_iterable(sweep.chunks() for sweep in sweeps(made)):
+        sizes = np.array([made.regions[kind // 2].element_bytes for kind in chunk.kinds])
+        found += int(((chunk.lines != NO_ACCESS) * sizes * chunk.times[:, None]).sum())
+    counts = count_plan(plan)
+    assert found == counts.bytes_requested + counts.copy_bytes
+
+
+# Shifts ------------------------------------------------------------------------------------------
+
+
+def real_shifts(made: Trace, step: int, iteration: int) -> dict[int, int] | None:
+    """By how many bytes each region's accesses really are moved; lines must be texels."""
+    first, other = (
+        [access for sweep in made.steps[step].turn(i) for access in written_out(sweep)]
+        for i in (0, iteration)
+    )
+    found: dict[int, set[int]] = {}
+    for (region, writes, line), (same, also, moved) in zip(first, other, strict=True):
+        assert (region, writes) == (same, also)
+        found.setdefault(region, set()).add((moved - line) * made.line_bytes)
+    if any(len(each) > 1 for each in found.values()):
+        return None
+    return {region: each.pop() for region, each in found.items()}
+
+
+@pytest.mark.parametrize("quads", [False, True])
+@pytest.mark.parametrize("layout", ["linear", "4x4", "3x5", "morton"])
+@pytest.mark.parametrize("block", [1, 3, 4])
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_shifts_are_real(
+    method: Method, way: Accumulate | None, block: int, layout: str, quads: bool
+) -> None:
+    """What is proven is so; and for these methods all that is so is proven."""
+    plan = plan_of(method, (5, 24, 7), options_of(method, way, block=block))
+    texel_bytes = plan.textures[0].format.texel_bytes
+    made = trace(plan, layout, quads=quads, line_bytes=texel_bytes)
+    for number, step in enumerate(made.steps):
+        for iteration in range(step.count):
+            assert step.shifts(iteration) == real_shifts(made, number, iteration)
+
+
+def test_shifts_by_hand() -> None:
+    """A pass of the single-channel method moves A by a block of columns, B by a block of rows."""
+    plan = SINGLE.plan(Shape(16, 32, 24), Options(block=8, accumulate=Accumulate.COPY))
+    names = [texture.name for texture in plan.textures]
+    assert names == ["A", "B", "C", "F"]
+    [step] = trace(plan).steps
+    assert [step.shifts(i) for i in (0, 3)] == [
+        {0: 0, 1: 0, 2: 0, 3: 0},
+        {0: 3 * 8 * 4, 1: 3 * 8 * 24 * 4, 2: 0, 3: 0},
+    ]
+    [blocked] = trace(plan, "4x4").steps
+    assert blocked.shifts(1) == {0: 2 * 64, 1: 2 * 6 * 64, 2: 0, 3: 0}  # 2 blocks; 2 rows of 6
+    [large] = trace(plan, "16x16").steps
+    assert large.shifts(1) == {0: 8 * 4, 1: 8 * 16 * 4, 2: 0, 3: 0}  # inside the same blocks
+    assert large.shifts(2) == {0: 16 * 16 * 4, 1: 2 * 16 * 16 * 4, 2: 0, 3: 0}
+
+
+def test_what_crosses_blocks_unevenly_is_no_shift() -> None:
+    """Columns 0, 1, 2; 3, 4, 5; 6, 7, 8; 9, 10, 11: the last three lie in one block again."""
+    plan = SINGLE.plan(Shape(4, 12, 4), Options(block=3, accumulate=Accumulate.BLEND))
+    [step] = trace(plan, "4x4").steps
+    assert [step.shifts(i) for i in (1, 2)] == [None, None]
+    assert step.shifts(3) == {0: 2 * 64 + 4, 1: 2 * 64 + 16, 2: 0}
+
+
+def test_what_is_clamped_is_no_shift() -> None:
+    """Three texels to the right each turn, in a texture of eight."""
+    moving = tuple(
+        (Affine(float(x), 3.0), y, 0.0, 1.0)
+        for x, y in ((0.0, 0.0), (4.0, 0.0), (4.0, 2.0), (0.0, 2.0))
+    )
+    each = draw(places=Texcoords(0, moving))  # type: ignore[arg-type]
+    plan = one_pass(Repeat(3, (each,)), read=texture("G", 8, 2, R32F))
+    [step] = trace(plan).steps
+    assert [step.shifts(i) for i in range(3)] == [{0: 0, 1: 0}, {0: 12, 1: 0}, None]
+
+
+def test_large_products_are_prepared_quickly_and_lazily() -> None:
+    """4096 turns; of the last one the first chunk alone is made."""
+    plan = find_method("larson-mcallister").plan(Shape(4096, 4096, 4096))
+    [step] = trace(plan).steps
+    assert step.count == 4096
+    assert step.shifts(4095) == {0: 4095 * 4, 1: 4095 * 4096 * 4, 2: 0}
+    [sweep] = step.turn(4095)
+    assert sweep.accesses == 4 * 4096 * 4096
+    assert sweep.label.endswith("turn 4096 of 4096")
+    first = next(iter(sweep.chunks()))
+    size = 4096 * 4096 * 4
+    assert first.lines[1].tolist() == [
+        4095 * 4 // 64, (size + 4095 * 4096 * 4 + 64) // 64, (2 * size + 64) // 64,
+        (2 * size + 64) // 64,
+    ]  # fmt: skip
+    assert first.times[:2].tolist() == [16, 16]
+
+
+def test_buffers_stay_linear() -> None:
+    buffers = tuple(Texture(name, TextureKind.BUFFER, Extent(5, 5), RGBA32F, (0.0,) * 4)
+                    for name in ("X", "Y"))  # fmt: skip
+    whole = Rect(0, 0, 5, 5)
+    plan = Plan("buffers", (), (), buffers, (), (CopyPass("X", whole, "Y", whole),), ())
+    made = trace(plan, "morton", line_bytes=16)
+    assert [each.size_bytes for each in made.regions] == [400, 400]
+    assert [line for _, _, line in written_out(next(sweeps(made)))[::2]] == list(range(25))

@@ -1,0 +1,127 @@
+"""In which order fragments come: against hand work, plain Python, and what any order must keep."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from cache_conventions import Place, order_of, order_of_quads
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpgpu_legacy.cache.raster import CHUNK_POSITIONS, RASTERS, Raster, parse_raster
+from gpgpu_legacy.errors import InputError
+
+NAMES = ("scan", "tiled:8x8", "tiled:3x2", "tiled:1x5", "tiled:64x2", "morton", "hilbert")
+EVEN = ("scan", "tiled:8x8", "tiled:2x6", "morton", "hilbert")
+
+
+def places(raster: Raster, width: int, height: int, *, quads: bool = False) -> list[Place]:
+    chunks = raster.positions(width, height, quads=quads)
+    return [place for xs, ys in chunks for place in zip(xs.tolist(), ys.tolist(), strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "height", "expected"),
+    [
+        ("scan", 2, 2, [(0, 0), (1, 0), (0, 1), (1, 1)]),
+        ("tiled:2x2", 3, 3, [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (2, 1), (0, 2), (1, 2),
+                             (2, 2)]),
+        ("morton", 3, 3, [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (2, 1), (0, 2), (1, 2), (2, 2)]),
+        ("morton", 1, 3, [(0, 0), (0, 1), (0, 2)]),
+        ("hilbert", 2, 2, [(0, 0), (0, 1), (1, 1), (1, 0)]),
+        ("hilbert", 4, 2, [(0, 0), (1, 0), (1, 1), (0, 1), (3, 1), (2, 1), (2, 0), (3, 0)]),
+    ],
+)  # fmt: skip
+def test_small_ones_by_hand(name: str, width: int, height: int, expected: list[Place]) -> None:
+    assert places(parse_raster(name), width, height) == expected
+
+
+@given(st.sampled_from(NAMES), st.integers(1, 40), st.integers(1, 40))
+def test_orders_are_those_of_plain_python(name: str, width: int, height: int) -> None:
+    assert places(parse_raster(name), width, height) == order_of(name, width, height)
+
+
+@given(st.sampled_from(EVEN), st.integers(1, 40), st.integers(1, 40))
+def test_quads_come_in_the_same_order(name: str, width: int, height: int) -> None:
+    expected = [(four[0][0] // 2, four[0][1] // 2) for four in order_of_quads(name, width, height)]
+    assert places(parse_raster(name), width, height, quads=True) == expected
+
+
+@pytest.mark.parametrize("order", [4, 32, 128])
+def test_a_hilbert_curve_goes_from_neighbour_to_neighbour(order: int) -> None:
+    found = places(parse_raster("hilbert"), order, order)
+    assert all(abs(a - c) + abs(b - d) == 1 for (a, b), (c, d) in pairwise(found))
+    assert (found[0], found[-1]) == ((0, 0), (order - 1, 0))
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.sampled_from(NAMES),
+    st.sampled_from(((1, 70000), (70000, 1), (300, 500), (513, 257), (4097, 3))),
+)
+def test_each_fragment_comes_once_over_many_chunks(name: str, size: Place) -> None:
+    width, height = size
+    lengths, seen = [], set[Place]()
+    for xs, ys in parse_raster(name).positions(width, height):
+        lengths.append(len(xs))
+        seen.update(zip(xs.tolist(), ys.tolist(), strict=True))
+    assert sum(lengths) == len(seen) == width * height
+    assert all(0 <= x < width and 0 <= y < height for x, y in seen)
+    assert max(lengths) <= CHUNK_POSITIONS
+
+
+@pytest.mark.parametrize("name", ["scan", "tiled:8x8", "morton"])
+def test_what_is_too_long_to_keep_comes_in_the_same_order(name: str) -> None:
+    """Rows 3000 and 3001 of a wide rectangle, of which no list is kept."""
+    width, height = 2048, 3002
+    chunks = parse_raster(name).positions(width, height)
+    last = [(x, y) for xs, ys in chunks if ys.max() >= 3000
+            for x, y in zip(xs.tolist(), ys.tolist(), strict=True) if y >= 3000]  # fmt: skip
+    expected = {
+        "scan": [(x, 3000 + y) for y in range(2) for x in range(width)],
+        "tiled:8x8": [(8 * tile + x, 3000 + y) for tile in range(width // 8) for y in range(2)
+                      for x in range(8)],
+        "morton": [(2 * pair + x, 3000 + y) for pair in range(width // 2) for y in range(2)
+                   for x in range(2)],
+    }  # fmt: skip
+    assert last == expected[name]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("Scan", "scan"), ("8x8", "tiled:8x8"), ("tiled:16X2", "tiled:16x2"), (" morton", "morton"),
+     ("HILBERT", "hilbert")],
+)  # fmt: skip
+def test_names_read_back(text: str, name: str) -> None:
+    raster = parse_raster(text)
+    assert raster.name == name
+    assert parse_raster(name) == raster
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("tiled", "there is no raster order 'tiled'; choose from scan"),
+        ("peano", "there is no raster order"),
+        ("tiled:8", "there is no raster order"),
+        ("tiled:0x8", "a tile of 0x8 is out of range; its sides are 1 to 8192"),
+    ],
+)
+def test_other_spellings_are_refused(text: str, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        parse_raster(text)
+
+
+def test_the_complaint_names_every_form() -> None:
+    with pytest.raises(InputError) as caught:
+        parse_raster("boustrophedon")
+    assert all(each.form in str(caught.value) for each in RASTERS)
+
+
+@pytest.mark.parametrize("tile", ["3x2", "2x3", "1x1"])
+def test_quads_must_fill_tiles(tile: str) -> None:
+    raster = parse_raster(tile)
+    with pytest.raises(InputError, match=f"do not fill tiles of {tile}; give the tiles even sides"):
+        raster.positions(8, 8, quads=True)
+    assert len(places(raster, 8, 8)) == 64

@@ -1,0 +1,519 @@
+"""The cache simulator against a cache in plain Python, and against cases worked by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from gpgpu_legacy.cache.caches import Cache, Memory, Policy, parse_cache
+from gpgpu_legacy.cache.sets import WIDE
+from gpgpu_legacy.cache.simulate import LevelTally, Result, simulate
+from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, Region, Step, Sweep, Trace
+from gpgpu_legacy.errors import InputError
+
+GRANULE = 16
+REGION = 4096
+ELEMENTS = (4, 16, 8)
+REGIONS = tuple(
+    Region(name, number * REGION, REGION, ELEMENTS[number]) for number, name in enumerate("abc")
+)
+
+# A cache in plain Python -------------------------------------------------------------------------
+
+
+class Plain:
+    """A list of [line, dirty] a set, the line that goes next last; written from the definitions."""
+
+    def __init__(self, cache: Cache, seed: int) -> None:
+        self.cache = cache
+        self.sets: list[list[list[int]]] = [[] for _ in range(cache.sets)]
+        self.x = ((seed + 1) * 0x9E3779B97F4A7C15) % 2**64
+
+    def look(self, line: int, *, fill: bool, dirty: bool) -> tuple[bool, list[int] | None]:
+        """Whether it hit, and the line that was put out."""
+        lines = self.sets[line % self.cache.sets]
+        for each in lines:
+            if each[0] == line:
+                each[1] |= dirty
+                if self.cache.policy is Policy.LRU:
+                    lines.remove(each)
+                    lines.insert(0, each)
+                return True, None
+        if not fill:
+            return False, None
+        if self.cache.policy is Policy.RANDOM:
+            return False, self.replace_any(lines, [line, int(dirty)])
+        victim = lines.pop() if len(lines) == self.cache.ways else None
+        lines.insert(0, [line, int(dirty)])
+        return False, victim
+
+    def replace_any(self, lines: list[list[int]], new: list[int]) -> list[int] | None:
+        if len(lines) < self.cache.ways:
+            lines.append(new)
+            return None
+        self.x ^= (self.x << 13) % 2**64
+        self.x ^= self.x >> 7
+        self.x ^= (self.x << 17) % 2**64
+        way = (self.x >> 16) % self.cache.ways
+        victim, lines[way] = lines[way], new
+        return victim
+
+
+class PlainMemory:
+    """Level 1 (one a region, or one), perhaps level 2, and counters by what they count."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        copies = len(REGIONS) if memory.per_texture else 1
+        self.first = [Plain(memory.levels[0], memory.seed) for _ in range(copies)]
+        if memory.per_texture:  # they draw from one stream of random numbers
+            assert memory.levels[0].policy is not Policy.RANDOM
+        self.second = [Plain(each, memory.seed + 1) for each in memory.levels[1:]]
+        self.counts: Counter[tuple[str, int]] = Counter()
+        self.hits: list[bool] = []
+
+    def access(self, granule: int, kind: int) -> None:
+        region, write = divmod(kind, 2)
+        through = bool(write) and not self.memory.allocate
+        first = self.first[region if self.memory.per_texture else 0]
+        size = first.cache.line_bytes
+        line = granule * GRANULE // size
+        hit, victim = first.look(line, fill=not through, dirty=bool(write) and not through)
+        self.hits.append(hit)
+        self.counts["write hit" if write else "read hit", region] += hit
+        self.counts["write" if write else "read", region] += 1
+        if through:
+            self.counts["through", region] += 1
+        if self.second and (through or not hit):
+            self.below(line * size, region, fill=not through, dirty=False)
+        elif not through and not hit:
+            self.counts["fill", region] += 1
+        if victim is not None and victim[1]:
+            owner = victim[0] * size // REGION
+            if self.second:
+                self.below(victim[0] * size, owner, fill=True, dirty=True)
+            else:
+                self.counts["back", owner] += 1
+
+    def below(self, address: int, region: int, *, fill: bool, dirty: bool) -> None:
+        [second] = self.second
+        size = second.cache.line_bytes
+        hit, victim = second.look(address // size, fill=fill, dirty=dirty)
+        self.counts["hit 2" if hit else "miss 2", 0] += 1
+        if fill and not hit:
+            self.counts["fill", region] += 1
+        if victim is not None and victim[1]:
+            self.counts["back", victim[0] * size // REGION] += 1
+
+    def dirty_at_end(self) -> Counter[int]:
+        size = self.memory.levels[-1].line_bytes
+        addresses = {
+            line * each.cache.line_bytes // size * size
+            for each in [*self.first, *self.second]
+            for lines in each.sets
+            for line, dirty in lines
+            if dirty
+        }
+        return Counter(address // REGION for address in addresses)
+
+
+def expanded(chunks: Sequence[Chunk]) -> Iterator[tuple[int, int]]:
+    for chunk in chunks:
+        for row, times in zip(chunk.lines.tolist(), chunk.times.tolist(), strict=True):
+            for _ in range(times):
+                for line, kind in zip(row, chunk.kinds.tolist(), strict=True):
+                    if line != NO_ACCESS:
+                        yield line, kind
+
+
+def check(result: Result, chunks: Sequence[Chunk], memory: Memory) -> None:
+    """Every number of a result against the plain cache's."""
+    plain = PlainMemory(memory)
+    for line, kind in expanded(chunks):
+        plain.access(line, kind)
+    counts, dirty = plain.counts, plain.dirty_at_end()
+    size = memory.levels[-1].line_bytes
+    for number, (region, tally) in enumerate(zip(REGIONS, result.regions, strict=True)):
+        reads, writes = counts["read", number], counts["write", number]
+        assert (tally.reads, tally.writes) == (reads, writes)
+        assert tally.read_hits == counts["read hit", number]
+        assert tally.write_hits == counts["write hit", number]
+        assert tally.bytes_requested == (reads + writes) * region.element_bytes
+        assert tally.bytes_from_memory == counts["fill", number] * size
+        assert tally.bytes_to_memory == (
+            counts["through", number] * region.element_bytes
+            + (counts["back", number] + dirty[number]) * size
+        )
+    hits = sum(plain.hits)
+    levels = [LevelTally(hits, len(plain.hits) - hits)]
+    if len(memory.levels) == 2:
+        levels.append(LevelTally(counts["hit 2", 0], counts["miss 2", 0]))
+    assert result.levels == tuple(levels)
+    assert (result.accesses, result.hits) == (len(plain.hits), hits)
+    assert result.misses == result.accesses - result.hits
+
+
+# Traces ------------------------------------------------------------------------------------------
+
+
+def chunk(
+    lines: Sequence[Sequence[int]], kinds: Sequence[int], times: Sequence[int] | None = None
+) -> Chunk:
+    counts = [1] * len(lines) if times is None else times
+    table = np.array(lines, np.int64).reshape(len(lines), len(kinds))
+    return Chunk(table, np.array(kinds, np.int16), np.array(counts, np.int32))
+
+
+def sweep(chunks: Sequence[Chunk]) -> Sweep:
+    return Sweep("pass", sum(1 for _ in expanded(chunks)), lambda: iter(chunks))
+
+
+def trace(*steps: Step) -> Trace:
+    return Trace("trace", REGIONS, steps, GRANULE)
+
+
+def once(*chunks: Chunk) -> Trace:
+    return trace(Step(1, lambda _: (sweep(chunks),)))
+
+
+def reads(*lines: int) -> Trace:
+    return once(chunk([[line] for line in lines], [0]))
+
+
+@st.composite
+def chunks_of(draw: st.DrawFn, most_times: int = 5) -> Chunk:
+    """Rows over few lines of each region, some absent, some rows equal to the one before."""
+    slots = draw(st.integers(1, 7))
+    kinds = draw(st.lists(st.integers(0, 5), min_size=slots, max_size=slots))
+    span = draw(st.sampled_from([3, 12, 100]))
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    rows = draw(st.integers(0, 40))
+    lines = rng.integers(0, span, (rows, slots)) + np.array(kinds) // 2 * (REGION // GRANULE)
+    lines[rng.random(lines.shape) < draw(st.sampled_from([0, 0.2]))] = NO_ACCESS
+    for row in range(1, rows):
+        if rng.random() < 0.3:
+            lines[row] = lines[row - 1]
+    times = rng.integers(1, most_times + 1, rows)
+    return chunk(lines.tolist(), kinds, times.tolist())
+
+
+@st.composite
+def caches(draw: st.DrawFn, *, shortest: int = GRANULE, random: bool = True) -> Cache:
+    policies = [Policy.LRU, Policy.FIFO, *([Policy.RANDOM] if random else [])]
+    line = draw(st.sampled_from([16, 32, 64]).filter(lambda size: size >= shortest))
+    ways = draw(st.sampled_from([1, 2, 3, 4, 8, WIDE, WIDE + 1, 40]))
+    sets = draw(st.sampled_from([1, 2, 3, 4, 5, 8] if ways <= 8 else [1, 2, 3]))
+    return Cache(sets * ways * line, ways, line, draw(st.sampled_from(policies)))
+
+
+@st.composite
+def memories(draw: st.DrawFn, *, random: bool = True) -> Memory:
+    per_texture = draw(st.booleans())
+    levels = [draw(caches(random=random and not per_texture))]
+    if draw(st.booleans()):
+        levels.append(draw(caches(shortest=levels[0].line_bytes, random=random)))
+    seed = draw(st.integers(0, 1000))
+    return Memory(tuple(levels), per_texture, draw(st.booleans()), seed)
+
+
+@settings(max_examples=400)
+@given(memories(), st.lists(chunks_of(), max_size=3))
+def test_any_trace_through_any_memory_is_that_of_plain_caches(
+    memory: Memory, chunks: list[Chunk]
+) -> None:
+    check(simulate(once(*chunks), memory), chunks, memory)
+
+
+@settings(max_examples=100)
+@given(memories(), st.lists(chunks_of(most_times=1), max_size=2))
+def test_the_map_has_a_one_where_an_access_hits(memory: Memory, chunks: list[Chunk]) -> None:
+    found: list[int] = []
+
+    def note(_: Sweep, each: Chunk, hits: NDArray[np.uint8]) -> None:
+        assert hits.dtype == np.uint8
+        assert hits.shape == each.lines.shape
+        assert not hits[each.lines < 0].any()
+        found.extend(hits[each.lines >= 0].tolist())
+
+    result = simulate(once(*chunks), memory, misses=note)
+    plain = PlainMemory(memory)
+    for line, kind in expanded(chunks):
+        plain.access(line, kind)
+    assert found == plain.hits
+    check(result, chunks, memory)
+
+
+@settings(max_examples=100)
+@given(memories(random=False), chunks_of(most_times=9))
+def test_rows_with_times_are_rows_written_out(memory: Memory, each: Chunk) -> None:
+    ones = np.ones(int(each.times.sum()), np.int32)
+    written_out = Chunk(np.repeat(each.lines, each.times, axis=0), each.kinds, ones)
+    assert simulate(once(each), memory) == simulate(once(written_out), memory)
+
+
+# By hand -----------------------------------------------------------------------------------------
+
+TWO_WAYS = Cache(32, 2, 16)
+
+
+@pytest.mark.parametrize(
+    ("policy", "hits"),
+    [
+        # 0 and 1 are filled, 0 is used, 2 puts out 1; 0 is there.
+        (Policy.LRU, 2),
+        # 2 puts out 0, which came first; then 0 puts out 1.
+        (Policy.FIFO, 1),
+    ],
+)
+def test_lru_puts_out_the_least_recent_and_fifo_the_oldest(policy: Policy, hits: int) -> None:
+    result = simulate(reads(0, 1, 0, 2, 0), Memory((replace(TWO_WAYS, policy=policy),)))
+    assert (result.hits, result.misses) == (hits, 5 - hits)
+    assert result.bytes_requested == 5 * 4
+    assert result.bytes_from_memory == (5 - hits) * 16
+    assert result.hit_ratio == hits / 5
+
+
+def test_lines_lie_in_set_line_modulo_sets() -> None:
+    direct = Memory((Cache(48, 1, 16),))
+    assert simulate(reads(0, 3, 0, 3), direct).hits == 0
+    assert simulate(reads(0, 1, 2, 0, 1, 2), direct).hits == 3
+
+
+def test_a_longer_line_has_its_neighbours() -> None:
+    result = simulate(reads(0, 1, 2, 3, 4), Memory((Cache(128, 2, 64),)))
+    assert (result.hits, result.bytes_from_memory) == (3, 128)
+
+
+def test_writes_go_through_and_fill_nothing() -> None:
+    each = chunk([[0, 0], [1, 0]], [1, 0])
+    result = simulate(once(each), Memory((TWO_WAYS,)))
+    [a, _, _] = result.regions
+    # Write 0 misses, read 0 fills it, write 1 misses, read 0 hits.
+    assert (a.writes, a.write_hits, a.reads, a.read_hits) == (2, 0, 2, 1)
+    assert (a.bytes_to_memory, a.bytes_from_memory) == (8, 16)
+
+
+def test_a_write_that_hits_is_a_use() -> None:
+    each = chunk([[0, -1], [1, -1], [-1, 0], [2, -1], [0, -1]], [0, 1])
+    assert simulate(once(each), Memory((TWO_WAYS,))).hits == 2
+
+
+def test_with_allocation_dirty_lines_are_written_back_once() -> None:
+    each = chunk([[0, -1], [0, -1], [-1, 1], [-1, 2], [-1, 3]], [1, 0])
+    result = simulate(once(each), Memory((TWO_WAYS,), allocate=True))
+    # 0 is filled and written twice; 2 puts it out, so it is written back; the rest is clean.
+    assert (result.bytes_from_memory, result.bytes_to_memory) == (4 * 16, 16)
+    again = simulate(once(chunk([[0], [1]], [1])), Memory((TWO_WAYS,), allocate=True))
+    assert again.bytes_to_memory == 2 * 16  # both were dirty at the end
+
+
+def test_level_2_gets_what_level_1_misses() -> None:
+    memory = Memory((Cache(16, 1, 16), Cache(64, 4, 16)))
+    result = simulate(reads(0, 1, 0, 1, 1), memory)
+    assert result.levels == (LevelTally(1, 4), LevelTally(2, 2))
+    assert (result.hits, result.bytes_from_memory) == (1, 32)
+
+
+def test_each_texture_has_its_own_level_1() -> None:
+    other = REGION // GRANULE
+    each = chunk([[0, other], [0, other]], [0, 2])
+    assert simulate(once(each), Memory((Cache(16, 1, 16),))).hits == 0
+    assert simulate(once(each), Memory((Cache(16, 1, 16),), per_texture=True)).hits == 2
+
+
+def test_random_replacement_is_the_same_for_the_same_seed() -> None:
+    lines = np.random.default_rng(5).integers(0, 64, 500).tolist()
+    random = Cache(256, 4, 16, Policy.RANDOM)
+    found = [simulate(reads(*lines), Memory((random,), seed=seed)) for seed in (1, 1, 2)]
+    assert found[0] == found[1] != found[2]
+
+
+def test_a_trace_with_longer_lines_than_the_cache_is_refused() -> None:
+    with pytest.raises(InputError, match="8 bytes, where the trace has lines of 16"):
+        simulate(reads(0), Memory((Cache(64, 2, 8),)))
+
+
+def test_an_empty_trace_has_no_accesses() -> None:
+    result = simulate(trace(), Memory((TWO_WAYS,)))
+    assert (result.accesses, result.hit_ratio, result.exact, result.turns) == (0, 0.0, True, 0)
+
+
+# Turns -------------------------------------------------------------------------------------------
+
+
+def moved(each: Chunk, granules: dict[int, int]) -> Chunk:
+    steps = np.array([granules.get(kind // 2, 0) for kind in each.kinds.tolist()], np.int64)
+    lines = np.where(each.lines < 0, NO_ACCESS, each.lines + steps)
+    return Chunk(lines, each.kinds, each.times)
+
+
+def shifting(each: Chunk, count: int, granules: dict[int, int]) -> tuple[Step, list[Chunk]]:
+    """A step whose turn i is the chunk with each region moved i times, and all its chunks."""
+    touched = {kind // 2 for kind in each.kinds.tolist()}
+    turns = [moved(each, {n: i * by for n, by in granules.items()}) for i in range(count)]
+    step = Step(
+        count,
+        lambda turn: (sweep([turns[turn]]),),
+        lambda turn: {n: granules.get(n, 0) * turn * GRANULE for n in touched},
+    )
+    return step, turns
+
+
+@settings(max_examples=300)
+@given(
+    memories(),
+    chunks_of(),
+    st.lists(chunks_of(), max_size=1),
+    st.integers(1, 24),
+    st.tuples(*[st.sampled_from([0, 0, 1, 2, 4, 6])] * 3),
+)
+def test_multiplied_turns_are_turns_carried_out(
+    memory: Memory, each: Chunk, before: list[Chunk], count: int, moves: tuple[int, ...]
+) -> None:
+    step, turns = shifting(each, count, dict(enumerate(moves)))
+    whole = trace(Step(1, lambda _: (sweep(before),)), step, Step(1, lambda _: (sweep(before),)))
+    result = simulate(whole, memory)
+    check(result, [*before, *turns, *before], memory)
+    every = simulate(whole, memory, every_pass=True)
+    assert every.regions == result.regions
+    assert every.levels == result.levels
+    assert (every.turns, every.turns_simulated, every.turns_repeated) == (count + 2, count + 2, 0)
+    assert result.turns == result.turns_simulated + result.turns_repeated
+    assert result.exact
+
+
+def test_turns_that_repeat_are_not_carried_out() -> None:
+    each = chunk([[0, 256], [1, 257], [0, 300]], [0, 3])
+    step, turns = shifting(each, 50, {0: 0, 1: 2})
+    asked: list[int] = []
+
+    def turn(number: int) -> tuple[Sweep, ...]:
+        asked.append(number)
+        return step.turn(number)
+
+    own = Memory((Cache(64, 2, 16),), per_texture=True)
+    result = simulate(trace(replace(step, turn=turn)), own)
+    assert result.turns_repeated > 40
+    assert len(set(asked)) < 10
+    check(result, turns, own)
+    # In one cache of two sets, moves of 0 and 2 lines leave sets where they are.
+    assert simulate(trace(step), replace(own, per_texture=False)).turns_repeated > 40
+
+
+def test_a_period_must_move_whole_lines() -> None:
+    each = chunk([[0], [5]], [0])
+    step, turns = shifting(each, 40, {0: 1})
+    memory = Memory((Cache(256, 2, 64),))
+    result = simulate(trace(step), memory)
+    assert 0 < result.turns_repeated <= 36
+    assert result.turns_repeated % 4 == 0
+    check(result, turns, memory)
+
+
+def test_turns_of_unknown_shifts_are_carried_out() -> None:
+    step, _ = shifting(chunk([[0], [1]], [0]), 20, {0: 0})
+    unknown = Step(step.count, step.turn)
+    result = simulate(trace(unknown), Memory((TWO_WAYS,)))
+    assert (result.turns_simulated, result.turns_repeated) == (20, 0)
+
+
+def test_random_replacement_repeats_nothing() -> None:
+    step, _ = shifting(chunk([[0], [1]], [0]), 20, {0: 0})
+    memory = Memory((replace(TWO_WAYS, policy=Policy.RANDOM),))
+    assert simulate(trace(step), memory).turns_repeated == 0
+
+
+def test_a_line_across_two_regions_cannot_be_moved() -> None:
+    step, _ = shifting(chunk([[0], [1]], [0]), 20, {0: 0})
+    long = Memory((Cache(2 * REGION, 1, 2 * REGION),))
+    assert simulate(trace(step), long).turns_repeated == 0
+
+
+# Budget and progress -----------------------------------------------------------------------------
+
+
+def test_what_the_time_did_not_reach_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter(range(1000))
+    monkeypatch.setattr("gpgpu_legacy.cache.simulate.monotonic", lambda: next(now))
+    each = chunk([[0], [1]], [0], [3, 2])
+    two = Step(4, lambda _: (sweep([each, each]), sweep([each])))
+    # The clock starts at 0 and is read once a pass and once a chunk: the first turn reads 1 to 5,
+    # the second its first pass at 6 and its first chunk at 7.
+    result = simulate(trace(two), Memory((TWO_WAYS,)), every_pass=True, budget_s=8)
+    assert not result.exact
+    assert (result.turns, result.turns_simulated, result.turns_left_out) == (4, 1, 3)
+    assert result.accesses == 20
+    assert result.accesses_left_out == 4 * 15 - 20
+    assert result.passes_left_out == 6
+    assert result.misses == 2
+
+
+def test_enough_time_leaves_nothing_out() -> None:
+    result = simulate(reads(0, 1), Memory((TWO_WAYS,)), budget_s=3600)
+    assert (result.exact, result.accesses_left_out, result.passes_left_out) == (True, 0, 0)
+
+
+def test_progress_goes_up_to_one() -> None:
+    step, _ = shifting(chunk([[0], [1]], [0]), 8, {0: 0})
+    seen: list[float] = []
+    simulate(trace(step, step), Memory((TWO_WAYS,)), every_pass=True, progress=seen.append)
+    assert seen == sorted(seen)
+    assert (seen[0], seen[-1]) == (1 / 16, 1.0)
+
+
+# How caches are written --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "cache"),
+    [
+        ("8K,4way,64B", Cache(8192, 4, 64)),
+        ("64B, fifo, 8k, 4-way", Cache(8192, 4, 64, Policy.FIFO)),
+        ("3M,12way,64B", Cache(3 << 20, 12, 64)),
+        ("1000,direct,8B,random", Cache(1000, 1, 8, Policy.RANDOM)),
+        ("32K,fully,128B,lru", Cache(32768, 256, 128)),
+    ],
+)
+def test_a_cache_is_read_and_written(text: str, cache: Cache) -> None:
+    assert parse_cache(text) == cache
+    assert parse_cache(str(cache)) == cache
+
+
+def test_sets_may_be_any_number() -> None:
+    assert (parse_cache("3M,12way,64B").sets, parse_cache("1000,direct,8B").sets) == (4096, 125)
+    assert str(parse_cache("64B,1024,fully")) == "1K,fully,64B"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("8K,4way", "has no line"),
+        ("4way,64B", "has no size"),
+        ("8K,64B", "has no ways"),
+        ("8K,16K,4way,64B", "the size is given twice"),
+        ("8K,4way,64B,plru", 'what is "plru"'),
+        ("8K,4way,48B", "power of two"),
+        ("8K,3way,64B", "make the size a multiple of 192"),
+        ("0,1way,64B", "at least 1"),
+        ("32,fully,64B", "not whole sets"),
+        ("", 'what is ""'),
+    ],
+)
+def test_what_is_wrong_with_a_cache_is_said(text: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        parse_cache(text)
+
+
+def test_levels_are_one_or_two_and_the_second_has_lines_as_long() -> None:
+    with pytest.raises(InputError, match="3 levels"):
+        Memory((TWO_WAYS,) * 3)
+    with pytest.raises(InputError, match="level 2 has lines of 16 bytes, level 1 of 64"):
+        Memory((Cache(256, 2, 64), TWO_WAYS))
