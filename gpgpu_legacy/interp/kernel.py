@@ -253,22 +253,29 @@ class KernelMachine:
 
     def index(self, element: Element, mask: Mask) -> Array:
         """The index in the flattened array; 0 for invocations that take no part."""
-        indices = [self.scalar(index, mask).astype(np.int64) for index in element.indices]
-        extents = self.extents(element)
-        flat = indices[0]
-        for index, extent in zip(indices[1:], extents[1:], strict=True):
+        flat = self.place(element, mask)
+        self.check(element, flat, mask)
+        return flat if mask is None else np.where(mask, flat, 0)
+
+    def place(self, element: Element, mask: Mask) -> Array:
+        """The index in the flattened array, of any value where an invocation takes no part."""
+        first, *rest = (self.scalar(index, mask).astype(np.int64) for index in element.indices)
+        flat: Array = first
+        for index, extent in zip(rest, self.extents(element)[1:], strict=True):
             flat = flat * extent + index
-        length = int(np.prod(extents))
-        outside = (flat < 0) | (flat >= length)
+        return flat
+
+    def check(self, element: Element, place: Array, mask: Mask) -> None:
+        """PlanError where one of the invocations of the mask reaches outside of the array."""
+        length = int(np.prod(self.extents(element)))
+        outside = (place < 0) | (place >= length)
         if mask is not None:
-            flat = np.where(mask, flat, 0)
             outside = outside & mask
         if outside.any():
             raise PlanError(
                 f"{self.kernel.name}: an invocation reaches outside of {element.array}, which has "
                 f"{length} elements"
             )
-        return flat
 
     def extents(self, element: Element) -> tuple[int, ...]:
         if element.space is Space.BUFFER:

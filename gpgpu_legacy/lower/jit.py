@@ -36,6 +36,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.kernel.dependence import check_data_decides_nothing, deciding_variables
 from gpgpu_legacy.kernel.ir import (
     Assign,
     Barrier,
@@ -540,6 +541,7 @@ class _Printer:
                     if otherwise:
                         self.add(depth, "else:")
                         self.print(otherwise, depth + 1, level)
+                        self.end_block(otherwise, depth + 1)
 
     def end_block(self, body: tuple[_Step, ...], depth: int) -> None:
         if not body:
@@ -575,13 +577,18 @@ class _Printer:
         return plain + index[self.arrays.get(name, ())]
 
     def element(self, element: Element, level: int) -> str:
-        if element.space is Space.BUFFER:
-            return f"b_{element.array}[np.uint64({self.index(element.indices[0], level)})]"
-        extents = next(s.extents for s in self.kernel.shared if s.name == element.array)
+        letter = "b" if element.space is Space.BUFFER else "s"
+        return f"{letter}_{element.array}[np.uint64({self.flat(element, level)})]"
+
+    def flat(self, element: Element, level: int) -> str:
+        """The index in the flattened array, as int64."""
         flat = self.index(element.indices[0], level)
+        if element.space is Space.BUFFER:
+            return flat
+        extents = next(s.extents for s in self.kernel.shared if s.name == element.array)
         for index, extent in zip(element.indices[1:], extents[1:], strict=True):
             flat = f"({flat}) * {extent} + {self.index(index, level)}"
-        return f"s_{element.array}[np.uint64({flat})]"
+        return flat
 
     def index(self, index: Expression, level: int) -> str:
         """An index as int64: the base as an int32, whose sign lets base + slope·tx be exact.
@@ -697,12 +704,114 @@ def python_text(kernel: Kernel) -> str:
     return _Printer(kernel, analysis, steps).text()
 
 
+# Addresses -----------------------------------------------------------------------------------
+
+
+class _AddressPrinter(_Printer):
+    """A kernel of one invocation a work group that goes where it goes, and touches no data.
+
+    It keeps the variables that conditions and indices are made of; each load and store becomes a
+    line and a kind in two arrays, which are handed over whenever they are full.
+    """
+
+    def __init__(
+        self, kernel: Kernel, analysis: _Analysis, steps: tuple[_Step, ...], kept: frozenset[str]
+    ) -> None:
+        super().__init__(kernel, analysis, steps)
+        self.kept = kept
+
+    def text(self) -> str:
+        """The whole module."""
+        uniforms = [f"u_{uniform.name}" for uniform in self.kernel.uniforms]
+        arguments = ["lines", "kinds", "shift", "places", *uniforms, "across", "first", "last"]
+        self.add(0, f"def {_ADDRESSES}({', '.join(arguments)}):")
+        kernel = self.kernel
+        names = [b.name for b in kernel.buffers] + [array.name for array in kernel.shared]
+        for number, name in enumerate(names):
+            for column, letter in enumerate("pwk"):
+                self.add(1, f"{letter}_{name} = places[{number}, {column}]")
+        self.add(1, "at = 0")
+        self.add(1, "for group in range(first, last):")
+        self.add(2, "gx, gy = group % across, group // across")
+        self.print(self.steps, 2, _GROUP)
+        self.add(1, "yield at")
+        return _HEADER + "\n".join(self.lines) + "\n"
+
+    def assign(self, place: Place, value: Expression, depth: int, level: int) -> None:
+        self.accesses(value, depth)
+        if isinstance(place, Element):
+            self.access(place, depth, store=True)
+        elif _variables(place) <= self.kept:
+            super().assign(place, value, depth, level)
+
+    def end_block(self, body: tuple[_Step, ...], depth: int) -> None:
+        self.add(depth, "pass")  # what is in the body may all have been data
+
+    def accesses(self, node: object, depth: int) -> None:
+        """The loads that an expression makes, in the order in which it is evaluated."""
+        if not any(isinstance(each, Element) for each in _inner(node)):
+            return
+        match node:
+            case Element():
+                self.access(node, depth, store=False)
+            case Select(condition=condition, chosen=chosen, other=other):
+                self.add(depth, f"if {self.value(condition, _GROUP)}:")
+                self.accesses(chosen, depth + 1)
+                self.end_block((), depth + 1)
+                self.add(depth, "else:")
+                self.accesses(other, depth + 1)
+                self.end_block((), depth + 1)
+            case tuple():
+                for each in node:
+                    self.accesses(each, depth)
+            case _ if is_dataclass(node):
+                for field in fields(node):
+                    self.accesses(getattr(node, field.name), depth)
+
+    def access(self, element: Element, depth: int, *, store: bool) -> None:
+        name, flat = element.array, self.flat(element, _GROUP)
+        inside = depth
+        if element.space is Space.SHARED:
+            self.add(depth, f"if k_{name} >= 0:")
+            inside += 1
+        self.add(inside, f"lines[at] = (p_{name} + ({flat}) * w_{name}) >> shift")
+        self.add(inside, f"kinds[at] = k_{name}{' + 1' * store}")
+        self.add(inside, "at += 1")
+        self.add(inside, "if at == lines.size:")
+        self.add(inside + 1, "yield at")
+        self.add(inside + 1, "at = 0")
+
+
+def address_text(kernel: Kernel) -> str:
+    """The Python module whose generator `addresses` says where a kernel loads and stores.
+
+    For kernels of one invocation a work group, in which data decides nothing. The generator's
+    arguments: `lines`, int64 [accesses], and `kinds`, of any integer type, which it fills; by how
+    many bits an address is shifted right to be a line; `places`, int64 [arrays, 3], of the buffers
+    and then the shared arrays in the kernel's order: address, bytes of an element, kind of a load
+    (a store's is one more; less than 0 for shared arrays that make no accesses); uniforms; work
+    groups along x, the first work group and the one after the last. It yields how many accesses it
+    has put into `lines` and `kinds`: all that these hold, and at last what is left.
+    Raises PlanError for other kernels.
+    """
+    if kernel.threads != 1:
+        raise PlanError(f"{kernel.name} has {kernel.threads} invocations a work group and not one")
+    check_data_decides_nothing(kernel)
+    body = _versions(kernel.body, count(1))
+    analysis = _Analysis(kernel, body)
+    steps = _Scheduler(kernel, analysis).schedule(body, _GROUP)
+    return _AddressPrinter(kernel, analysis, steps, deciding_variables(body)).text()
+
+
 # Native code ---------------------------------------------------------------------------------
 
-_ENTRY = "work_groups"
+_ENTRY, _ADDRESSES = "work_groups", "addresses"
 
 WorkGroups = Callable[..., None]
 """A compiled kernel; see python_text."""
+
+Addresses = Callable[..., Iterator[int]]
+"""A compiled generator; see address_text."""
 
 
 @cache
@@ -717,13 +826,24 @@ def compile_kernel(kernel: Kernel) -> WorkGroups:
     text = python_text(kernel)
     buffers = [numba.float32[::1]] * len(kernel.buffers)
     uniforms = [getattr(numba, DTYPES[uniform.type]) for uniform in kernel.uniforms]
-    signature = numba.void(*buffers, *uniforms, *[numba.int64] * 4)
+    made: WorkGroups = _compiled(text, _ENTRY, numba.void(*buffers, *uniforms, *[numba.int64] * 4))
+    return made
 
-    def compiled(module: ModuleType, *, keep: bool) -> WorkGroups:
-        function = getattr(module, _ENTRY)
-        made: WorkGroups = numba.njit(signature, nogil=True, error_model="numpy", cache=keep)(
-            function
-        )
+
+@cache
+def compile_addresses(kernel: Kernel) -> Addresses:
+    """The native code of address_text, compiled when it is first called, and kept likewise."""
+    made: Addresses = _compiled(address_text(kernel), _ADDRESSES)
+    return made
+
+
+def _compiled(text: str, entry: str, signature: Any = None) -> Callable[..., Any]:
+    """The function of that name of a module's text, as native code."""
+    import numba
+
+    def compiled(module: ModuleType, *, keep: bool) -> Callable[..., Any]:
+        jit = numba.njit(signature, nogil=True, error_model="numpy", cache=keep)
+        made: Callable[..., Any] = jit(getattr(module, entry))
         return made
 
     name = f"kernel_{sha256(f'{numba.__version__} {text}'.encode()).hexdigest()[:24]}"

@@ -1,0 +1,247 @@
+"""Chunks through levels of cache, in native code.
+
+Rows that say the same again. A go through a row that fills no line, in any level, leaves the same
+lines resident as before; hits and misses depend on nothing else, so a further go has the same
+outcome. It also leaves the same state: with LRU the order after a go is that of the row's last
+uses, which a further go makes again; FIFO and random replacement change nothing on a hit; dirty
+lines stay dirty. So a row is carried out until a go fills nothing, and the remaining ones of its
+`times` have the outcome of that go; so have rows after it that equal it. While goes fill lines,
+each is carried out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.cache.sets import HIT, LRU, Level, inlined, look, native, set_of
+
+READ, KEEP, THROUGH = 0, 1, 2
+"""What an access is to a cache: a read, a write that allocates, or one that goes through."""
+
+USES, ABSENT, MISSES, USES_2, MISSES_2, FILLS, BACKS = range(7)
+"""Columns of the counts, int64 [kinds, 7]: rows × times, of which no access; misses of level 1;
+lookups and misses of level 2; lines filled from memory; lines written back to memory."""
+
+
+@inlined
+def _owner(granule: int, starts: NDArray[np.int64]) -> Any:
+    """The place of the region in which a line begins, regions in the order of their addresses."""
+    low, high = 0, len(starts)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if starts[middle] <= granule:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@inlined
+def _back(entry: int, level: Level, starts: NDArray[np.int64], owners: NDArray[np.int64]) -> Any:
+    """The kind that a line written back is counted under: a write of the region it begins in."""
+    return 2 * owners[_owner((entry >> 1) << level.granule_shift, starts)] + 1
+
+
+@native
+def _again(  # noqa: PLR0917
+    row: NDArray[np.int64],
+    goes: int,
+    kinds: NDArray[np.int64],
+    through: NDArray[np.int64],
+    last: NDArray[np.int64],
+    two: bool,
+    counts: NDArray[np.int64],
+) -> None:
+    """Count further goes with the outcome of the last one, which filled nothing.
+
+    Then reads and allocating writes hit level 1; `last` has of the slots that write `through`
+    whether they missed level 1 (1) and level 2 (2).
+    """
+    for slot in through:
+        if row[slot] >= 0:
+            counts[kinds[slot], MISSES] += goes * (last[slot] & 1)
+            if two:
+                counts[kinds[slot], USES_2] += goes
+                counts[kinds[slot], MISSES_2] += goes * (last[slot] >> 1)
+
+
+@inlined
+def _below(  # noqa: PLR0917
+    second: Level,
+    policy: int,
+    wide: bool,
+    granule: int,
+    kind: int,
+    fill: int,
+    dirty: int,
+    counts: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    owners: NDArray[np.int64],
+) -> Any:
+    """A lookup in level 2; 1 where it missed."""
+    outcome = look(second, 0, granule, fill, dirty, policy, wide)
+    counts[kind, USES_2] += 1
+    if outcome == HIT:
+        return 0
+    counts[kind, MISSES_2] += 1
+    if fill:
+        counts[kind, FILLS] += 1
+        if outcome >= 0 and outcome & 1:
+            counts[_back(outcome, second, starts, owners), BACKS] += 1
+    return 1
+
+
+@inlined
+def _drive(  # noqa: PLR0912, PLR0915, PLR0917
+    lines: NDArray[np.int64],
+    times: NDArray[np.int32],
+    kinds: NDArray[np.int64],
+    acts: NDArray[np.int64],
+    copies: NDArray[np.int64],
+    through: NDArray[np.int64],
+    first: Level,
+    second: Level,
+    counts: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    owners: NDArray[np.int64],
+    last: NDArray[np.int64],
+    hits: NDArray[np.uint8],
+    policy_1: int,
+    wide_1: bool,
+    two: bool,
+    policy_2: int,
+    wide_2: bool,
+    mapped: bool,
+) -> None:
+    """Carry out a chunk's rows.
+
+    acts, copies: of each slot, how it accesses and which cache of level 1. through: the slots that
+    write through. starts, owners: the first line of each region in the order of addresses, and its
+    number. last: room for the slots' outcomes. hits: as OnMisses has it, if mapped. The levels'
+    policies and kinds are apart so that they may be constants.
+    """
+    rows, slots = lines.shape
+    shift, sets, mask, entries = first.granule_shift, first.sets, first.mask, first.entries
+    quiet = absent = False
+    for at in range(rows):
+        row = np.uint64(at)
+        if quiet and not mapped:
+            slot = 0
+            while slot < slots and lines[row, slot] == lines[at - 1, slot]:
+                slot += 1
+            if slot == slots:
+                _again(lines[at], times[at], kinds, through, last, two, counts)
+                if absent:
+                    for slot in range(slots):
+                        if lines[row, slot] < 0:
+                            counts[kinds[slot], ABSENT] += times[at]
+                continue
+        fills = 0
+        absent = False
+        left = np.int64(times[at])
+        while left > 0:
+            fills = 0
+            for slot in range(slots):
+                granule = lines[row, slot]
+                if granule < 0:
+                    absent = True
+                    counts[kinds[slot], ABSENT] += 1
+                    continue
+                act = acts[slot]
+                if not wide_1 and not (two and act == THROUGH):
+                    line = granule >> shift
+                    place = np.uint64(copies[slot] * sets + set_of(line, sets, mask))
+                    front = entries[place, 0]
+                    if front | 1 == (line << 1) | 1:
+                        if act:
+                            entries[place, 0] = front | (act & 1)
+                            last[slot] = 0
+                        continue
+                kind, fill = kinds[slot], int(act != THROUGH)
+                outcome = look(first, copies[slot], granule, fill, act & 1, policy_1, wide_1)
+                missed = int(outcome != HIT)
+                counts[kind, MISSES] += missed
+                fills += missed & fill
+                if mapped and missed and left == times[at]:
+                    hits[row, slot] = 0
+                if not fill:
+                    last[slot] = missed
+                elif not missed:
+                    continue
+                if two:
+                    below = _below(
+                        second, policy_2, wide_2, granule, kind, fill, 0, counts, starts, owners
+                    )
+                    if not fill:
+                        last[slot] += 2 * below
+                elif fill:
+                    counts[kind, FILLS] += 1
+                if outcome >= 0 and outcome & 1:
+                    into = _back(outcome, first, starts, owners)
+                    if two:
+                        evicted = (outcome >> 1) << first.granule_shift
+                        _below(
+                            second, policy_2, wide_2, evicted, into, 1, 1, counts, starts, owners
+                        )
+                    else:
+                        counts[into, BACKS] += 1
+            left -= 1
+            quiet = fills == 0
+            if quiet and left:
+                _again(lines[at], left, kinds, through, last, two, counts)
+                if absent:
+                    for slot in range(slots):
+                        if lines[row, slot] < 0:
+                            counts[kinds[slot], ABSENT] += left
+                break
+
+
+@native
+def drive_lru(  # noqa: PLR0917
+    lines: NDArray[np.int64],
+    times: NDArray[np.int32],
+    kinds: NDArray[np.int64],
+    acts: NDArray[np.int64],
+    copies: NDArray[np.int64],
+    through: NDArray[np.int64],
+    first: Level,
+    second: Level,
+    counts: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    owners: NDArray[np.int64],
+    last: NDArray[np.int64],
+    hits: NDArray[np.uint8],
+) -> None:
+    """One level of narrow sets, LRU, without a map: what most runs are."""
+    _drive(
+        lines, times, kinds, acts, copies, through, first, second, counts, starts, owners, last,
+        hits, LRU, False, False, LRU, False, False,
+    )  # fmt: skip
+
+
+@native
+def drive_any(  # noqa: PLR0917
+    lines: NDArray[np.int64],
+    times: NDArray[np.int32],
+    kinds: NDArray[np.int64],
+    acts: NDArray[np.int64],
+    copies: NDArray[np.int64],
+    through: NDArray[np.int64],
+    first: Level,
+    second: Level,
+    counts: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    owners: NDArray[np.int64],
+    last: NDArray[np.int64],
+    hits: NDArray[np.uint8],
+    two: bool,
+    mapped: bool,
+) -> None:
+    """Levels of any kind."""
+    _drive(
+        lines, times, kinds, acts, copies, through, first, second, counts, starts, owners, last,
+        hits, first.policy, first.wide, two, second.policy, second.wide, mapped,
+    )  # fmt: skip

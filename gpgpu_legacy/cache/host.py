@@ -1,0 +1,336 @@
+"""A processor's memory as a program meets it: pages, DTLB, page walks, and two levels of cache.
+
+What an access does, in order. Its virtual page is looked up in the DTLB. Where it is not there, the
+page walk loads the page's entry of the page table, through the caches like any load; the levels of
+the table above that one are taken to be in the processor, as Core 2's paging-structure caches have
+them. Then the access itself goes to level 1, and where it misses to level 2, by its physical
+address. Both levels allocate on writes and write back: a dirty line that level 1 evicts is written
+into level 2 after the miss has been served. All is replaced by LRU. There is no prefetching: a
+stride of nearly a page or more is none that the hardware of the time follows.
+
+Virtual addresses are the trace's, from 0 on. The page table is as many whole pages as it needs for
+them, each with its frame like the others, numbered after them.
+
+Level 1's sets are chosen by bits within a page, so that DTLB and level 1 do the same whatever
+frames the pages have: they are simulated once (Core), and what they ask of level 2 is carried out
+by each machine and paging (Level2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.cache.caches import Cache
+from gpgpu_legacy.cache.sets import (
+    HIT,
+    LRU,
+    inlined,
+    native,
+    new_entries,
+    new_state,
+    set_mask,
+    set_of,
+    touch,
+)
+from gpgpu_legacy.errors import InputError
+
+Int64s = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """What lies between a core and its memory.
+
+    l1, l2: write-allocate, write-back, LRU, with lines of one size. dtlb: a cache whose lines are
+    pages. entry_bytes: of the page table. memory_bytes: the RAM, from which frames are taken.
+    walks: whether a miss of the DTLB loads an entry of the page table; where not, it is counted and
+    no more, to see what page walks do to the caches.
+    """
+
+    l1: Cache
+    l2: Cache
+    dtlb: Cache
+    entry_bytes: int
+    memory_bytes: int
+    walks: bool = True
+
+    def __post_init__(self) -> None:
+        if self.l1.line_bytes != self.l2.line_bytes:
+            raise InputError("the two levels of a host's cache must have lines of one size")
+        if self.page_bytes % (self.l1.sets * self.l1.line_bytes):
+            raise InputError("level 1's sets must be chosen by bits within a page")
+
+    @property
+    def page_bytes(self) -> int:
+        """Of one page, virtual or physical."""
+        return self.dtlb.line_bytes
+
+    @property
+    def core(self) -> tuple[Cache, Cache, int, bool]:
+        """What a Core is made of."""
+        return self.dtlb, self.l1, self.entry_bytes, self.walks
+
+    @property
+    def colours(self) -> int:
+        """Pages that can lie side by side in level 2: frames of one colour share their sets."""
+        return max(1, self.l2.sets * self.l2.line_bytes // self.page_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """Which frame of memory each page has.
+
+    off_colour: 0 for perfect colouring, where page p has frame p; None for frames drawn from all of
+    memory. Between, such a fraction of the pages has a colour drawn from all colours, and each page
+    the first free frame of its colour. seed: of what is drawn.
+    """
+
+    off_colour: float | None = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.off_colour is not None and not 0.0 <= self.off_colour <= 1.0:
+            raise InputError(f"a fraction of {self.off_colour} off colour: give one from 0 to 1")
+
+    def __str__(self) -> str:
+        """The spelling that `parse_paging` reads, without the seed."""
+        if self.off_colour is None:
+            return "random"
+        return f"off-colour:{self.off_colour:g}" if self.off_colour else "coloured"
+
+    def frames(self, pages: int, hierarchy: Hierarchy) -> Int64s:
+        """The frame of each page, int64 [pages], all different."""
+        available = hierarchy.memory_bytes // hierarchy.page_bytes
+        if pages > available:
+            raise InputError(
+                f"{pages} pages are needed and memory has {available}; take a smaller size"
+            )
+        if self.off_colour == 0.0:
+            return np.arange(pages, dtype=np.int64)
+        draw = np.random.default_rng(self.seed)
+        if self.off_colour is None:
+            return draw.permutation(available)[:pages].astype(np.int64)
+        colours = np.arange(pages) % hierarchy.colours
+        astray = draw.random(pages) < self.off_colour
+        colours[astray] = draw.integers(0, hierarchy.colours, astray.sum())
+        frames = np.empty(pages, np.int64)
+        for colour in range(hierarchy.colours):
+            own = np.flatnonzero(colours == colour)
+            frames[own] = colour + hierarchy.colours * np.arange(own.size)
+        return frames
+
+
+def parse_paging(text: str, seed: int = 0) -> Paging:
+    """`coloured`, `random` or `off-colour:0.1`, the fraction of pages; InputError for another."""
+    kind, colon, fraction = text.strip().lower().partition(":")
+    if not colon and kind in {"coloured", "random"}:
+        return Paging(None if kind == "random" else 0.0, seed)
+    try:
+        if kind == "off-colour":
+            return Paging(float(fraction), seed)
+    except ValueError:
+        pass
+    raise InputError(f'paging "{text}": write coloured, random or off-colour:0.1 (a fraction)')
+
+
+@dataclass(frozen=True, slots=True)
+class HostCounts:
+    """What accesses found. Page walks are apart: their loads are not among the accesses.
+
+    accesses, l1_misses, l2_misses: of the program's own. dtlb_misses: each is one load by the page
+    walk; walk_l1_misses, walk_l2_misses: of those loads. written_back: dirty lines that level 2
+    evicted.
+    """
+
+    accesses: int
+    l1_misses: int
+    dtlb_misses: int
+    walk_l1_misses: int
+    l2_misses: int
+    walk_l2_misses: int
+    written_back: int
+
+
+def measure(
+    cases: Sequence[tuple[Hierarchy, Paging]],
+    stream: Iterable[tuple[Int64s, NDArray[np.int16]]],
+    *,
+    unit_bytes: int,
+    bytes_in_use: int,
+    first: int,
+    last: int,
+) -> list[HostCounts]:
+    """What accesses first … last - 1 of a stream find in each case, after those before them.
+
+    stream: addresses over `unit_bytes`, int64, a power of two no larger than a line, and kinds, odd
+    for a write; no more of it is made than is needed. bytes_in_use: addresses are below it. All
+    caches are empty at the beginning.
+    """
+    parts = {h.core: Core(*h.core, bytes_in_use) for h, _ in cases}
+    behind = [Level2(h, paging, bytes_in_use) for h, paging in cases]
+
+    def counts() -> list[HostCounts]:
+        return [
+            HostCounts(*parts[h.core].counts.tolist(), *each.counts.tolist())
+            for (h, _), each in zip(cases, behind, strict=True)
+        ]
+
+    before, position = counts(), 0
+    for units, kinds in stream:
+        cuts = sorted({0, *(min(max(c - position, 0), units.size) for c in (first, last))})
+        for start, stop in pairwise(cuts):
+            asked = {
+                name: core.access(units[start:stop], kinds[start:stop], unit_bytes)
+                for name, core in parts.items()
+            }
+            for (h, _), each in zip(cases, behind, strict=True):
+                each.serve(asked[h.core])
+            if position + stop == first:
+                before = counts()
+        position += units.size
+        if position >= last:
+            break
+    return [_less(new, old) for new, old in zip(counts(), before, strict=True)]
+
+
+def _less(new: HostCounts, old: HostCounts) -> HostCounts:
+    return HostCounts(*(getattr(new, f.name) - getattr(old, f.name) for f in fields(new)))
+
+
+_NO_WALKS = -1
+_DATA, _WALK, _BACK = 0, 1, 2  # what level 1 asks of level 2: a line, one for a walk, to take one
+
+
+class Core:
+    """DTLB and level 1, by virtual addresses; pages of the page table come after the others."""
+
+    def __init__(
+        self, dtlb: Cache, l1: Cache, entry_bytes: int, walks: bool, bytes_in_use: int
+    ) -> None:
+        """As in a Hierarchy. bytes_in_use: the virtual addresses are below it."""
+        self._page_bits = dtlb.line_bytes.bit_length() - 1
+        self._line_bits = l1.line_bytes.bit_length() - 1
+        self._table = (
+            _pages(dtlb.line_bytes, bytes_in_use) * dtlb.line_bytes,
+            entry_bytes.bit_length() - 1 if walks else _NO_WALKS,
+        )
+        self._dtlb, self._l1 = new_entries(dtlb), new_entries(l1)
+        self._masks = set_mask(dtlb), set_mask(l1)
+        self._unused = new_state(0)
+        self.counts = np.zeros(4, np.int64)
+        """Accesses, misses of level 1 and the DTLB, misses of walks in level 1."""
+
+    def access(self, units: Int64s, kinds: NDArray[np.int16], unit_bytes: int) -> Int64s:
+        """Carry out accesses in order (see `measure`): what they ask of level 2, for `serve`.
+
+        No lock of Python's is held.
+        """
+        asked = np.empty(4 * units.size, np.int64)
+        bits = unit_bytes.bit_length() - 1, self._page_bits, self._line_bits
+        number = _access(
+            units, kinds, bits, self._table, self._dtlb, self._l1, self._masks,
+            self.counts, asked, self._unused,
+        )  # fmt: skip
+        return asked[:number]
+
+
+class Level2:
+    """Level 2, by physical addresses."""
+
+    def __init__(self, hierarchy: Hierarchy, paging: Paging, bytes_in_use: int) -> None:
+        """bytes_in_use: the virtual addresses are below it."""
+        page, l2 = hierarchy.page_bytes, hierarchy.l2
+        pages = _pages(page, bytes_in_use)
+        table = ceil(pages / (page // hierarchy.entry_bytes))
+        self._lines = page // l2.line_bytes
+        self._frames = paging.frames(pages + table, hierarchy)
+        self._entries, self._mask = new_entries(l2), set_mask(l2)
+        self._unused = new_state(0)
+        self.counts = np.zeros(3, np.int64)
+        """Misses, those of walks, dirty lines evicted."""
+
+    def serve(self, asked: Int64s) -> None:
+        """Carry out what level 1 asks. No lock of Python's is held."""
+        bits = self._lines.bit_length() - 1
+        _serve(asked, bits, self._frames, self._entries, self._mask, self.counts, self._unused)
+
+
+def _pages(page_bytes: int, bytes_in_use: int) -> int:
+    return max(1, ceil(bytes_in_use / page_bytes))
+
+
+@native
+def _access(  # noqa: PLR0917 - numba takes them by position
+    units: Int64s,
+    kinds: NDArray[np.int16],
+    bits: tuple[int, int, int],
+    table: tuple[int, int],
+    dtlb: Int64s,
+    l1: Int64s,
+    masks: tuple[int, int],
+    counts: Int64s,
+    asked: Int64s,
+    unused: NDArray[np.uint64],
+) -> int:
+    """See Core.access. bits: of a unit, a page, a line. table: its address, bits of an entry."""
+    unit_bits, page_bits, line_bits = bits
+    number = 0
+    for i in range(units.size):
+        address = units[i] << unit_bits
+        page = address >> page_bits
+        row = set_of(page, dtlb.shape[0], masks[0])
+        missed = touch(dtlb, row, page, LRU, 1, 0, unused) != HIT
+        counts[2] += missed
+        if missed and table[1] != _NO_WALKS:
+            line = (table[0] + (page << table[1])) >> line_bits
+            victim = touch(l1, set_of(line, l1.shape[0], masks[1]), line, LRU, 1, 0, unused)
+            if victim != HIT:
+                counts[3] += 1
+                number = _ask(asked, number, line, _WALK, victim)
+        line = address >> line_bits
+        dirty = kinds[i] & 1
+        victim = touch(l1, set_of(line, l1.shape[0], masks[1]), line, LRU, 1, dirty, unused)
+        if victim != HIT:
+            counts[1] += 1
+            number = _ask(asked, number, line, _DATA, victim)
+    counts[0] += units.size
+    return number
+
+
+@inlined
+def _ask(asked: Int64s, number: int, line: int, kind: int, victim: int) -> int:
+    """Ask for a line, and after it to take the dirty one that it evicted: how much is asked now."""
+    asked[number] = line << 2 | kind
+    if victim >= 0 and victim & 1:
+        asked[number + 1] = (victim >> 1) << 2 | _BACK
+        return number + 2
+    return number + 1
+
+
+@native
+def _serve(  # noqa: PLR0917 - numba takes them by position
+    asked: Int64s,
+    bits: int,
+    frames: Int64s,
+    entries: Int64s,
+    mask: int,
+    counts: Int64s,
+    unused: NDArray[np.uint64],
+) -> None:
+    """See Level2.serve. bits: of the lines of a page."""
+    for i in range(asked.size):
+        kind = asked[i] & 3
+        virtual = asked[i] >> 2
+        line = frames[virtual >> bits] << bits | virtual & ((1 << bits) - 1)
+        row = set_of(line, entries.shape[0], mask)
+        victim = touch(entries, row, line, LRU, 1, np.int64(kind == _BACK), unused)
+        if victim != HIT:
+            counts[0] += kind == _DATA
+            counts[1] += kind == _WALK
+            counts[2] += victim >= 0 and victim & 1

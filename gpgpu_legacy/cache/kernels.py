@@ -1,0 +1,454 @@
+"""Dispatches as traces: where kernels load and store, work group by work group.
+
+Work groups come one after another, x first. In a work group its invocations take each access in
+turn, in the order of the program, numbered x first; those that a guard or a branch keeps away make
+none. Buffers are regions in the plan's order, each aligned to REGION_ALIGNMENT. The shared arrays
+of each kernel are regions after them: one copy, which the work groups use one after another. Where
+shared memory is in RAM, as on the Mali-T604, what is done to them are accesses like others; where
+it is on chip, none.
+
+The reference machine without data says where (interp/dataless.py), for many work groups at once;
+of a kernel of one invocation a work group, native code does (lower/jit.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from math import prod
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from gpgpu_legacy.cache.trace import (
+    NO_ACCESS,
+    REGION_ALIGNMENT,
+    Chunk,
+    Region,
+    Step,
+    Sweep,
+    Trace,
+)
+from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.interp.dataless import AddressMachine, CountingMachine, values_of
+from gpgpu_legacy.interp.kernel import Array, Grid, Mask
+from gpgpu_legacy.kernel.dependence import check_data_decides_nothing
+from gpgpu_legacy.kernel.ir import Element, Kernel, SharedArray, Space, Type
+from gpgpu_legacy.lower.jit import DTYPES, compile_addresses
+from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan, Repeat
+
+CHUNK_ACCESSES = 1 << 19  # of a chunk, or of a row that is longer
+ROW_SLOTS = 1 << 14  # of a chunk's row, or the invocations of a work group if they are more
+BATCH_INVOCATIONS = 1 << 22  # that the reference machine takes at a time, at most
+LARGEST_RECORD = 1 << 24  # lines that are kept of a batch, before they are spread out: 128 MiB
+
+Lines = NDArray[np.int64]
+Kinds = NDArray[np.int16]
+
+
+def trace_kernels(plan: Plan, *, line_bytes: int = 64, shared_in_memory: bool = True) -> Trace:
+    """All accesses of a plan's dispatches to its buffers and shared arrays.
+
+    line_bytes: the granule of the trace's lines. shared_in_memory: whether shared arrays lie in
+    memory, and what is done to them are accesses; else they lie on chip, and make none.
+    Raises PlanError for a plan with other passes than dispatches, for a kernel in which data
+    decides on control flow or an address, and where an invocation reaches outside of an array (not
+    for kernels of one invocation); InputError for lines that are no power of two or shorter than
+    an element.
+    """
+    dispatches = [each for _, each in plan.weighted_passes() if isinstance(each, ComputePass)]
+    if len(dispatches) < sum(1 for _ in plan.weighted_passes()):
+        raise PlanError(f"{plan.name} draws; trace_kernels is for plans of dispatches")
+    places = _Places(plan, [each.kernel for each in dispatches], shared_in_memory)
+    widest = max((region.element_bytes for region in places.regions), default=1)
+    if line_bytes & (line_bytes - 1) or line_bytes < widest:
+        raise InputError(f"lines of {line_bytes} bytes: give a power of two from {widest} on")
+    maker = _Maker(places, line_bytes.bit_length() - 1)
+    steps = tuple(
+        maker.step(step.count, step.body) if isinstance(step, Repeat) else maker.step(1, (step,))
+        for step in plan.steps
+    )
+    return Trace(plan.name, tuple(places.regions), steps, line_bytes)
+
+
+_ELEMENT_BYTES = {Type.DOUBLE: 8, Type.VEC4: 16}  # of the others, 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an array of a kernel lies: its first byte, bytes of an element, the kind of a load."""
+
+    base: int
+    element_bytes: int
+    kind: int
+
+
+class _Places:
+    """The regions of a plan, and which of them each array of a kernel is."""
+
+    def __init__(self, plan: Plan, kernels: list[Kernel], shared_in_memory: bool) -> None:
+        self.regions: list[Region] = []
+        self.plan, self.shared_in_memory = plan, shared_in_memory
+        self.numbers = {
+            texture.name: self.add(
+                texture.name,
+                texture.extent.width * texture.extent.rows,
+                texture.format.texel_bytes,
+            )
+            for texture in plan.textures
+        }
+        self.shared: dict[tuple[Kernel, str], int] = {}
+        for kernel in dict.fromkeys(kernels) if shared_in_memory else ():
+            for array in kernel.shared:
+                self.shared[kernel, array.name] = self.add(
+                    self.free_name(array), prod(array.extents), _ELEMENT_BYTES.get(array.type, 4)
+                )
+
+    def add(self, name: str, elements: int, element_bytes: int) -> int:
+        """A further region after the last; its number."""
+        end = self.regions[-1].base + self.regions[-1].size_bytes if self.regions else 0
+        base = -(-end // REGION_ALIGNMENT) * REGION_ALIGNMENT
+        self.regions.append(Region(name, base, elements * element_bytes, element_bytes))
+        return len(self.regions) - 1
+
+    def free_name(self, array: SharedArray) -> str:
+        """The array's name, or with a number after it where another region has it."""
+        taken = {region.name for region in self.regions}
+        numbered = (f"{array.name} {i}" for i in range(2, len(taken) + 3))
+        return next(name for name in (array.name, *numbered) if name not in taken)
+
+    def of(self, each: ComputePass) -> dict[str, _Place]:
+        """The arrays of a pass's kernel, by name, in the kernel's order; those on chip are not."""
+        bound = {b.binding: self.numbers[b.texture] for b in each.buffers}
+        numbers = {b.name: bound[b.binding] for b in each.kernel.buffers}
+        if self.shared_in_memory:
+            numbers |= {a.name: self.shared[each.kernel, a.name] for a in each.kernel.shared}
+        return {
+            name: _Place(self.regions[n].base, self.regions[n].element_bytes, 2 * n)
+            for name, n in numbers.items()
+        }
+
+    def lengths(self, each: ComputePass) -> dict[str, int]:
+        """Elements of the kernel's buffers, by their names in the kernel."""
+        bound = {b.binding: self.regions[self.numbers[b.texture]] for b in each.buffers}
+        found = {b.name: bound[b.binding] for b in each.kernel.buffers}
+        return {name: r.size_bytes // r.element_bytes for name, r in found.items()}
+
+
+class _Maker:
+    """Makes steps and sweeps; counts each different dispatch once."""
+
+    def __init__(self, places: _Places, shift: int) -> None:
+        self.places, self.shift = places, shift
+        self.accesses: dict[ComputePass, int] = {}
+
+    def step(self, count: int, body: tuple[Pass, ...]) -> Step:
+        dispatches = [each for each in body if isinstance(each, ComputePass)]
+
+        def turn(iteration: int) -> tuple[Sweep, ...]:
+            return tuple(self.sweep(_at(each, iteration)) for each in dispatches)
+
+        def shifts(iteration: int) -> dict[int, int] | None:
+            alike = all(_at(each, iteration) == _at(each, 0) for each in dispatches)
+            return {n: 0 for each in dispatches for n in self.touched(each)} if alike else None
+
+        return Step(count, turn, shifts)
+
+    def touched(self, each: ComputePass) -> set[int]:
+        """The numbers of the regions that a dispatch may access."""
+        return {place.kind // 2 for place in self.places.of(each).values()}
+
+    def sweep(self, each: ComputePass) -> Sweep:
+        if each not in self.accesses:
+            check_data_decides_nothing(each.kernel)
+            self.accesses[each] = _count(each, shared=self.places.shared_in_memory)
+        across, up = each.groups
+        single = each.kernel.threads == 1
+        chunks = self.single if single else self.lockstep
+        label = f"{each.kernel.name}, {across}×{up} work groups"
+        return Sweep(label, self.accesses[each], partial(chunks, each))
+
+    def single(self, each: ComputePass) -> Iterator[Chunk]:
+        """The chunks of a kernel of one invocation a work group."""
+        for lines, kinds in self.addresses(each):
+            for start, period, repeats in repetitions(kinds, ROW_SLOTS):
+                rows = lines[start : start + period * repeats].reshape(repeats, period)
+                slots = kinds[start : start + period]
+                yield Chunk(rows.copy(), slots.copy(), np.ones(repeats, np.int32))
+
+    def addresses(self, each: ComputePass) -> Iterator[tuple[Lines, Kinds]]:
+        """Lines and kinds, one after another; the arrays are written anew for the next ones."""
+        found = self.places.of(each)
+        kernel = each.kernel
+        names = [b.name for b in kernel.buffers] + [array.name for array in kernel.shared]
+        on_chip = _Place(0, 0, -1)
+        rows = [found.get(name, on_chip) for name in names]
+        places = np.array([(p.base, p.element_bytes, p.kind) for p in rows], np.int64)
+        given = values_of(each)
+        uniforms = [getattr(np, DTYPES[u.type])(given[u.name]) for u in each.kernel.uniforms]
+        lines, kinds = np.empty(CHUNK_ACCESSES, np.int64), np.empty(CHUNK_ACCESSES, np.int16)
+        across, up = each.groups
+        code = compile_addresses(each.kernel)
+        for count in code(
+            lines, kinds, self.shift, places.reshape(-1, 3), *uniforms, across, 0, across * up
+        ):
+            if count:
+                yield lines[:count], kinds[:count]
+
+    def lockstep(self, each: ComputePass) -> Iterator[Chunk]:
+        """The chunks of a kernel of several invocations a work group."""
+        places, lengths = self.places.of(each), self.places.lengths(each)
+
+        def record(grid: Grid) -> _Record:
+            made = _Record(places, self.shift)
+            AddressMachine(each, grid, lengths, made).run()
+            return made
+
+        for grid, recorded in _batches(each, record):
+            yield from recorded.chunks(grid, each.kernel.local_size)
+
+
+def _at(each: ComputePass, iteration: int) -> ComputePass:
+    """A dispatch as it is in one iteration."""
+    now = at_iteration(each, iteration)
+    assert isinstance(now, ComputePass)
+    return now
+
+
+def first_dispatch_addresses(
+    plan: Plan, *, line_bytes: int
+) -> tuple[tuple[Region, ...], Iterator[tuple[Lines, Kinds]]]:
+    """The regions of a plan, and the accesses of its only dispatch, one invocation a work group.
+
+    As trace_kernels' chunks in one row, but not copied: the arrays are written anew for the next
+    ones. Raises PlanError for other plans.
+    """
+    steps = plan.steps
+    if len(steps) != 1 or not isinstance(steps[0], ComputePass) or steps[0].kernel.threads != 1:
+        raise PlanError(f"{plan.name} is not one dispatch of one invocation a work group")
+    places = _Places(plan, [steps[0].kernel], shared_in_memory=True)
+    maker = _Maker(places, line_bytes.bit_length() - 1)
+    return tuple(places.regions), maker.addresses(steps[0])
+
+
+# How many ------------------------------------------------------------------------------------
+
+
+class _AccessTally:
+    """A Tally that counts accesses of active invocations."""
+
+    def __init__(self, each: ComputePass, *, shared: bool) -> None:
+        self.invocations, self.shared = each.invocations, shared
+        self.weight, self.total = 1, 0
+
+    def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
+        """See Listener."""
+        if element.space is Space.SHARED and not self.shared:
+            return
+        active = self.invocations
+        if mask is not None:
+            active = int(np.count_nonzero(mask)) * (self.invocations // mask.size)
+        self.total += active * self.weight
+
+    def arithmetic(self, kind: Type, mask: Mask) -> None:
+        """See Listener."""
+
+    def barrier(self, mask: Mask) -> None:
+        """See Listener."""
+
+
+def _count(each: ComputePass, *, shared: bool) -> int:
+    tally = _AccessTally(each, shared=shared)
+    CountingMachine(each, tally).run()
+    return tally.total
+
+
+# Many work groups at once --------------------------------------------------------------------
+
+
+class _TooLargeError(Exception):
+    """A batch whose accesses take more room than LARGEST_RECORD."""
+
+
+def _batches(
+    each: ComputePass, record: Callable[[Grid], _Record]
+) -> Iterator[tuple[Grid, _Record]]:
+    """The work groups in order, so many at a time that what is recorded of them has room."""
+    across, up = each.groups
+    width = across
+    rows = max(1, BATCH_INVOCATIONS // max(1, across * each.kernel.threads))
+    x = y = 0
+    while y < up and across:
+        count = min(width, across - x), min(rows, up - y)
+        grid = Grid((x, y), count)
+        try:
+            recorded = record(grid)
+        except _TooLargeError:
+            if count == (1, 1):
+                raise PlanError(
+                    f"{each.kernel.name}: a work group makes more accesses than the "
+                    f"{LARGEST_RECORD} that there is room for; choose a smaller product"
+                ) from None
+            width, rows = (width, -(-count[1] // 2)) if count[1] > 1 else (-(-count[0] // 2), 1)
+            continue
+        yield grid, recorded
+        x += count[0]
+        if x >= across:
+            x, y = 0, y + count[1]
+
+
+class _Record:
+    """The accesses of a batch of work groups: of each, lines as few as tell all.
+
+    A line that is the same for a row of work groups or of invocations is kept once.
+    """
+
+    def __init__(self, places: dict[str, _Place], shift: int) -> None:
+        self.places, self.shift = places, shift
+        self.lines: list[Lines] = []  # each broadcasts to (groups y, groups x, local y, local x)
+        self.kinds: list[int] = []
+        self.size = 0
+
+    def access(self, machine: AddressMachine, element: Element, mask: Mask, *, store: bool) -> None:
+        """See AccessListener."""
+        index = machine.place(element, mask)
+        machine.check(element, index, mask)
+        place = self.places.get(element.array)
+        if place is None:
+            return
+        lines = (place.base + index * place.element_bytes) >> self.shift
+        if mask is not None:
+            lines = np.where(mask, lines, NO_ACCESS)
+        self.size += lines.size
+        if self.size > LARGEST_RECORD:
+            raise _TooLargeError
+        self.lines.append(lines)
+        self.kinds.append(place.kind + store)
+
+    def chunks(self, grid: Grid, local_size: tuple[int, int]) -> Iterator[Chunk]:
+        """A row a work group where that is short, else a row for what it repeats."""
+        if not self.lines:
+            return
+        threads, accesses = prod(local_size), len(self.lines)
+        groups = np.indices(grid.count[::-1]).reshape(2, -1)
+        values = np.concatenate([lines.ravel() for lines in self.lines])
+        starts = np.array([0, *accumulate(lines.size for lines in self.lines)][:-1], np.int64)
+        steps = np.array([_steps(lines.shape) for lines in self.lines], np.int64)
+        kinds = np.array(self.kinds, np.int16)
+        whole = accesses * threads <= min(ROW_SLOTS, CHUNK_ACCESSES)
+        together = max(1, CHUNK_ACCESSES // (accesses * threads)) if whole else 1
+        parts = [(0, accesses, 1)] if whole else list(_parts(kinds, threads))
+        for group in range(0, groups.shape[1], together):
+            here = groups[:, group : group + together]
+            for start, period, repeats in parts:
+                taken = slice(start, start + period * repeats)
+                lines = np.empty((here.shape[1], period * repeats * threads), np.int64)
+                _spread(lines, values, starts[taken], steps[taken], here, local_size[0])
+                lines = lines.reshape(-1, period * threads)
+                slots = np.repeat(kinds[start : start + period], threads)
+                yield Chunk(lines, slots, np.ones(len(lines), np.int32))
+
+
+def _parts(kinds: Kinds, threads: int) -> Iterator[tuple[int, int, int]]:
+    """What a work group repeats, in pieces no longer than a chunk: start, period, repeats."""
+    for start, period, repeats in repetitions(kinds, max(1, ROW_SLOTS // threads)):
+        most = max(1, CHUNK_ACCESSES // (period * threads))
+        shorter = max(1, CHUNK_ACCESSES // threads)  # of a single row
+        if repeats == 1 and period > shorter:
+            for first in range(0, period, shorter):
+                yield start + first, min(shorter, period - first), 1
+            continue
+        for first in range(0, repeats, most):
+            yield start + first * period, period, min(most, repeats - first)
+
+
+# Rows ------------------------------------------------------------------------------------------
+
+
+def repetitions(kinds: Kinds, longest: int) -> Iterator[tuple[int, int, int]]:
+    """A sequence cut into stretches that repeat: start, period and how often, one after another.
+
+    A reader is fast where many rows have the same kinds. longest: of a period. What repeats nothing
+    comes as periods that are there once.
+    """
+    start = at = 0
+    stride = 0
+    while at < kinds.size:
+        period, repeats = _repetition(kinds[at:], longest)
+        if repeats < 2:
+            stride += 1
+            at += max(1, stride // _PATIENCE)  # further and further, where nothing is found
+            continue
+        yield from _once(start, at, longest)
+        yield at, period, repeats
+        start = at = at + period * repeats
+        stride = 0
+    yield from _once(start, kinds.size, longest)
+
+
+_PATIENCE = 16
+_OCCURRENCES = 8  # of each kind that are looked at for a period
+
+
+def _once(start: int, end: int, longest: int) -> Iterator[tuple[int, int, int]]:
+    for first in range(start, end, longest):
+        yield first, min(longest, end - first), 1
+
+
+def _repetition(kinds: Kinds, longest: int) -> tuple[int, int]:
+    """The period at the beginning of a sequence that goes on longest, and how often it is there."""
+    beginning = kinds[: 2 * longest]
+    periods: set[int] = set()
+    for kind in np.flatnonzero(np.bincount(beginning)).tolist():
+        places = np.flatnonzero(beginning == kind)[: _OCCURRENCES + 1]
+        periods.update((places - places[0]).tolist())
+    best = 1, 1
+    for period in sorted(each for each in periods if 0 < each <= longest):
+        repeats = 1 + _same(kinds[:-period], kinds[period:]) // period
+        if repeats > 1 and period * repeats > best[0] * best[1]:
+            best = period, repeats
+        if period * (repeats + 1) > kinds.size:
+            break  # it goes on to the end
+    return best
+
+
+def _same(left: Kinds, right: Kinds) -> int:
+    """How many elements are the same from the beginning on."""
+    done, piece = 0, 64
+    while done < left.size:
+        different = left[done : done + piece] != right[done : done + piece]
+        if different.any():
+            return done + int(different.argmax())
+        done, piece = done + different.size, 2 * piece
+    return done
+
+
+# Lines -----------------------------------------------------------------------------------------
+
+
+def _steps(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """How far apart an array's elements lie along each dimension; 0 along those of length 1."""
+    strides = [prod(shape[i + 1 :]) for i in range(len(shape))]
+    return tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True))
+
+
+@njit(cache=True, nogil=True)
+def _spread(  # noqa: PLR0917 - numba takes them by position
+    out: Lines, values: Lines, starts: Lines, steps: Lines, groups: Lines, columns: int
+) -> None:
+    """Write each work group's accesses into its row of `out`, an access's invocations in turn.
+
+    groups: y and x of each row's work group, int64 [2, rows].
+    """
+    threads = out.shape[1] // starts.size
+    for row in range(out.shape[0]):
+        for i in range(starts.size):
+            base = starts[i] + groups[0, row] * steps[i, 0] + groups[1, row] * steps[i, 1]
+            for y in range(threads // columns):
+                for x in range(columns):
+                    slot = i * threads + y * columns + x
+                    out[row, slot] = values[base + y * steps[i, 2] + x * steps[i, 3]]

@@ -1,0 +1,207 @@
+"""Caches with what is in them, and how a chunk is carried out on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.cache.caches import Memory, Policy
+from gpgpu_legacy.cache.drive import (
+    ABSENT,
+    KEEP,
+    THROUGH,
+    USES,
+    drive_any,
+    drive_lru,
+)
+from gpgpu_legacy.cache.sets import LRU, new_level, read_ordered, write_ordered
+from gpgpu_legacy.cache.trace import Chunk, Trace
+
+_SHORT, _SLOTS = 3, 64
+"""Rows shorter than this, each done once, are taken together as rows of about so many slots."""
+
+
+class Machine:
+    """Caches with what is in them, and the counts so far."""
+
+    def __init__(self, trace: Trace, memory: Memory) -> None:
+        """Empty caches; second: level 2, or where there is none, level 1, which stays unused."""
+        copies = max(1, len(trace.regions)) if memory.per_texture else 1
+        self.trace, self.memory = trace, memory
+        self.levels = [
+            new_level(
+                cache, trace.line_bytes, copies=1 if number else copies, seed=memory.seed + number
+            )
+            for number, cache in enumerate(memory.levels)
+        ]
+        order = sorted(range(len(trace.regions)), key=lambda number: trace.regions[number].base)
+        bases = [trace.regions[number].base // trace.line_bytes for number in order]
+        self.starts = np.array(bases or [0], np.int64)
+        self.owners = np.array(order or [0], np.int64)
+        self.counts = np.zeros((2 * max(1, len(trace.regions)), 7), np.int64)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether moving lines by region is one to one: no line has parts of two regions."""
+        longest = self.memory.levels[-1].line_bytes
+        regions = [self.trace.regions[number] for number in self.owners if self.trace.regions]
+        return (
+            all(cache.policy is not Policy.RANDOM for cache in self.memory.levels)
+            and all(region.base % longest == 0 for region in regions)
+            and all(a.base + a.size_bytes <= b.base for a, b in pairwise(regions))
+        )
+
+    def run(self, chunk: Chunk, *, mapped: bool) -> NDArray[np.uint8]:
+        """Carry out a chunk; its hits where they are asked for, uint8 [rows, slots]."""
+        lines = np.ascontiguousarray(chunk.lines, np.int64)
+        times = np.ascontiguousarray(chunk.times, np.int32)
+        rows, slots = lines.shape
+        hits = (lines >= 0).astype(np.uint8) if mapped else np.zeros((0, slots), np.uint8)
+        together = max(1, _SLOTS // max(1, slots)) if slots < _SHORT and np.all(times == 1) else 1
+        whole = rows // together * together
+        for many, part in ((together, slice(whole)), (1, slice(whole, rows))):
+            shape = -1 if slots else 0, many * slots
+            self._run(
+                lines[part].reshape(shape),
+                np.ascontiguousarray(times[part][::many]),
+                np.tile(chunk.kinds.astype(np.int64), many),
+                hits[part].reshape(shape),
+                mapped=mapped,
+            )
+        return hits
+
+    def _run(
+        self,
+        lines: NDArray[np.int64],
+        times: NDArray[np.int32],
+        kinds: NDArray[np.int64],
+        hits: NDArray[np.uint8],
+        *,
+        mapped: bool,
+    ) -> None:
+        acts = (kinds & 1) * (KEEP if self.memory.allocate else THROUGH)
+        copies = kinds >> 1 if self.memory.per_texture else np.zeros_like(kinds)
+        np.add.at(self.counts[:, USES], kinds, int(times.sum(dtype=np.int64)))
+        first, second = self.levels[0], self.levels[-1]
+        two = len(self.levels) == 2
+        rest = (
+            np.flatnonzero(acts == THROUGH),
+            first,
+            second,
+            self.counts,
+            self.starts,
+            self.owners,
+            np.zeros(len(kinds), np.int64),
+            hits,
+        )
+        if two or mapped or first.wide or first.policy != LRU:
+            drive_any(lines, times, kinds, acts, copies, *rest, two, mapped)
+        else:
+            drive_lru(lines, times, kinds, acts, copies, *rest)
+
+    def accesses(self) -> int:
+        """How many there were so far."""
+        return int(self.counts[:, USES].sum() - self.counts[:, ABSENT].sum())
+
+    def state(self) -> list[NDArray[np.int64]]:
+        """Of each level its entries in order, int64 [copies × sets, ways]; a copy."""
+        states = []
+        for level in self.levels:
+            state = level.entries.copy()
+            if level.wide:
+                read_ordered(level, state)
+            states.append(state)
+        return states
+
+    def restore(self, states: Sequence[NDArray[np.int64]]) -> None:
+        for level, state in zip(self.levels, states, strict=True):
+            if level.wide:
+                write_ordered(level, state)
+            else:
+                level.entries[:] = state
+
+    def maps(self, moves: Mapping[int, int]) -> bool:
+        """Whether moving regions by so many bytes moves lines to lines, and sets to sets."""
+        for number, cache in enumerate(self.memory.levels):
+            if any(move % cache.line_bytes for move in moves.values()):
+                return False
+            turns = {move // cache.line_bytes % cache.sets for move in moves.values()}
+            if len(turns) > 1 and (number or not self.memory.per_texture):
+                return False
+        return True
+
+    def moved(
+        self,
+        states: Sequence[NDArray[np.int64]],
+        moves: Mapping[int, int],
+        periods: int = 1,
+        stay: Sequence[NDArray[np.bool_]] | None = None,
+    ) -> list[NDArray[np.int64]] | None:
+        """States with each region's lines moved, so many times; None where that cannot be.
+
+        moves: in bytes, by region; one that is not in it stays. stay: entries whose lines are not
+        moved, though they go where their set goes. It cannot be where a line leaves its region, or
+        comes where it already is.
+        """
+        found = []
+        for number, (cache, state) in enumerate(zip(self.memory.levels, states, strict=True)):
+            steps = np.zeros(max(1, len(self.trace.regions)), np.int64)
+            for region, move in moves.items():
+                steps[region] = move // cache.line_bytes * periods
+            taken = state >= 0 if stay is None else (state >= 0) & ~stay[number]
+            after = self._moved_lines(state, taken, steps, cache.line_bytes)
+            if after is None:
+                return None
+            if number or not self.memory.per_texture:
+                shared = next((int(steps[region]) for region in moves), 0)
+                found.append(np.roll(after, shared % cache.sets, axis=0))
+                continue
+            parts = after.reshape(len(steps), cache.sets, cache.ways)
+            for region, step in enumerate(steps):
+                parts[region] = np.roll(parts[region], int(step) % cache.sets, axis=0)
+            found.append(parts.reshape(state.shape))
+        return found
+
+    def _moved_lines(
+        self,
+        state: NDArray[np.int64],
+        taken: NDArray[np.bool_],
+        steps: NDArray[np.int64],
+        line_bytes: int,
+    ) -> NDArray[np.int64] | None:
+        lines = state[taken] >> 1
+        granules = line_bytes // self.trace.line_bytes
+        places = np.searchsorted(self.starts, lines * granules, side="right") - 1
+        owners = self.owners[np.maximum(places, 0)]
+        after = lines + steps[owners]
+        bases = np.array([region.base for region in self.trace.regions], np.int64)
+        sizes = np.array([region.size_bytes for region in self.trace.regions], np.int64)
+        for each in (lines, after):
+            offsets = each * line_bytes - bases[owners]
+            if np.any(offsets < 0) or np.any(offsets >= sizes[owners]):
+                return None
+        moved = state.copy()
+        moved[taken] = (after << 1) | (state[taken] & 1)
+        ordered = np.sort(moved >> 1, axis=1)
+        if np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)):
+            return None
+        return moved
+
+    def still_dirty(self) -> NDArray[np.int64]:
+        """How many lines of memory are dirty in any level, by region; int64 [regions].
+
+        A line of level 1 dirties the line of the last level that it is a part of; each of these is
+        written back once.
+        """
+        last = self.levels[-1]
+        lines = []
+        for level in self.levels:
+            entries = level.entries[(level.entries >= 0) & (level.entries & 1 == 1)]
+            lines.append((entries >> 1) >> (last.granule_shift - level.granule_shift))
+        granules = np.unique(np.concatenate(lines)) << last.granule_shift
+        places = np.searchsorted(self.starts, granules, side="right") - 1
+        owners = self.owners[np.maximum(places, 0)]
+        return np.bincount(owners, minlength=len(self.counts) // 2)

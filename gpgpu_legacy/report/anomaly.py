@@ -1,0 +1,296 @@
+"""The host's anomaly as tables and as a figure: misses, and times predicted and published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import nan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpgpu_legacy.bench.anomaly import METHOD, Anomaly, Spike
+from gpgpu_legacy.papers.schema import MeasuredTable, find_paper
+from gpgpu_legacy.report.files import write_whole
+from gpgpu_legacy.report.render import Entry, Grid, Numeral
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_PAPER = "dobravec-bulic-2017"
+_TABLE = "section-3-2"
+
+_INCHES, _DPI = (8.4, 6.4), 150
+_COLOURS = ("#1a56a8", "#2e7d32", "#8e5bb5", "#b07a1e", "#00838f", "#6d4c41", "#ad1457", "#546e7a")
+_MARKS = ("o", "^", "D", "v", "P", "X", "<", ">")
+_PUBLISHED = "#b3261e"
+_PAPER_COLOUR, _GRID_LINE = "#fcfcf9", "#d8d8d2"
+
+
+# What the paper has --------------------------------------------------------------------------
+
+
+def published_times() -> dict[int, float]:
+    """The host's published times by size, in ms: from Section 3.2, then from the tables."""
+    paper = find_paper(_PAPER)
+    tables = sorted(paper.measured, key=lambda table: not table.id.endswith(_TABLE))
+    found: dict[int, float] = {}
+    for table in tables:
+        for series in table.series:
+            if series.method == METHOD:
+                for cell in series.cells:
+                    found.setdefault(cell.size, cell.value)
+    return found
+
+
+def published_sizes() -> tuple[int, ...]:
+    """The sizes around the anomaly, of Section 3.2."""
+    table: MeasuredTable = find_paper(_PAPER).measurements(_TABLE)
+    return tuple(size for size, _ in table.rows)
+
+
+# Tables --------------------------------------------------------------------------------------
+
+
+def anomaly_grids(found: Sequence[Anomaly]) -> list[Grid]:
+    """The first machine and paging size by size, all of them beside one another, and the paging."""
+    first = found[0]
+    grids = [_sizes(first), _side_by_side(found), _models(found)]
+    if first.spikes:
+        grids.append(_paging(first))
+    return grids
+
+
+def _name(each: Anomaly) -> str:
+    return f"{each.host.name}, {each.paging}"
+
+
+def _digits(value: float | None, places: int) -> Numeral | None:
+    return None if value is None else Numeral(f"{value:.{places}f}")
+
+
+def _sizes(each: Anomaly) -> Grid:
+    heads = (
+        "n",
+        "misses",
+        "of page walks",
+        "of level 1",
+        "of the DTLB",
+        "predicted, ns",
+        "published, ns",
+        "predicted, ms",
+        "published, ms",
+        "time is",
+        "spike",
+    )
+    rows = tuple(
+        (
+            row.size,
+            _digits(row.found.misses, 4),
+            _digits(row.found.walk_misses, 4),
+            _digits(row.found.l1_misses, 4),
+            _digits(row.found.dtlb_misses, 4),
+            _digits(row.predicted_ns, 2),
+            _digits(row.published_ns, 2),
+            _digits(row.predicted_ms, 0),
+            _digits(row.published_ms, 0),
+            "fitted" if row.is_fitted else "predicted",
+            "yes" if row.spike_predicted else None,
+        )
+        for row in each.rows
+    )
+    counted = max(row.found.rows for row in each.rows)
+    notes = (
+        "An inner iteration is one of the n³ of MulH. Misses are lines from memory for each, those "
+        f"that page walks need among them; counted over {counted} rows of C after warming up. A "
+        "spike is predicted where they are more than twice what it takes to read each line of B "
+        "once for all the columns in it.",
+        _model_note(each),
+        "The base has a DTLB miss and a line from level 2 in it, as an iteration has them at the "
+        "sizes that it is fitted to: where the DTLB misses less, the predicted time is too long.",
+    )
+    caption = f"MulH on {each.host.title}, pages {each.paging}."
+    return Grid("anomaly", caption, heads, rows, notes)
+
+
+def _model_note(each: Anomaly) -> str:
+    prices = each.prices
+    if prices is None:
+        return "No times are published at the sizes that prices are fitted to."
+    sizes = ", ".join(map(str, prices.sizes))
+    if prices.miss_ns is None:
+        return (
+            f"At n = {sizes} the misses are the same, so no price of a miss can be had and 1024 is "
+            f"left unexplained; the base is the median, {prices.base_ns:.2f} ns, and a spike has "
+            "no predicted time."
+        )
+    return (
+        f"Time of an iteration: {prices.base_ns:.2f} ns + {prices.miss_ns:.2f} ns a miss, fitted "
+        f"to the published times at n = {sizes} alone."
+    )
+
+
+def _side_by_side(found: Sequence[Anomaly]) -> Grid:
+    """A row for each machine and paging, a column for each size."""
+    first = found[0].rows
+    heads = ("machine, paging", *(f"{row.size}" for row in first))
+    rows: list[tuple[Entry, ...]] = [
+        (_name(each), *(_digits(row.found.misses, 4) for row in each.rows)) for each in found
+    ]
+    rows.append(("published, ns", *(_digits(row.published_ns, 2) for row in first)))
+    notes = ("off-colour:f is perfect colouring but for a fraction f of the pages.",)
+    caption = "Misses an inner iteration, by machine and paging."
+    return Grid("anomaly-misses", caption, heads, tuple(rows), notes)
+
+
+def _models(found: Sequence[Anomaly]) -> Grid:
+    sizes = tuple(dict.fromkeys(spike.size for each in found for spike in each.spikes))
+    parts = ("predicted +ns", "misses", "asked for")
+    heads = (
+        "machine, paging",
+        "base, ns",
+        "a miss, ns",
+        *(f"{size}: {part}" for size in sizes for part in parts),
+        "largest error elsewhere",
+    )
+    rows = []
+    for each in found:
+        at = {spike.size: spike for spike in each.spikes}
+        spikes: list[Entry] = []
+        for size in sizes:
+            spike = at[size]
+            extra = _digits(spike.predicted_extra_ns, 1)
+            spikes += [extra, _digits(spike.misses, 3), _digits(spike.asked_misses, 3)]
+        base, price = (
+            (None, None) if each.prices is None else (each.prices.base_ns, each.prices.miss_ns)
+        )
+        error = _largest_error(each)
+        rows.append((_name(each), _digits(base, 2), _digits(price, 2), *spikes, error))
+    extras = ", ".join(
+        f"+{spike.published_extra_ns:.1f} ns at {spike.size}" for spike in found[0].spikes
+    )
+    notes = (
+        f"Published, beside the sizes next to it: {extras}. Asked for: the misses that would make "
+        "it up at that price."
+        if extras
+        else "No published time among these sizes stands out.",
+        "Largest error elsewhere: of predicted times of sizes from n = 960 on at which nothing "
+        "stands out and to which nothing was fitted.",
+    )
+    return Grid("anomaly-models", "The time models.", heads, tuple(rows), notes)
+
+
+_LEAST_COMPARED = 960  # below it the DTLB misses less than at the sizes that are fitted
+
+
+def _largest_error(each: Anomaly) -> str | None:
+    spikes = {spike.size for spike in each.spikes}
+    errors = [
+        row.predicted_ms / row.published_ms - 1
+        for row in each.rows
+        if row.predicted_ms is not None and row.published_ms
+        if not row.is_fitted and row.size >= _LEAST_COMPARED and row.size not in spikes
+    ]
+    return f"{max(errors, key=abs):+.1%}" if errors else None
+
+
+def _paging(each: Anomaly) -> Grid:
+    heads = (
+        "n",
+        "ns",
+        "ns beside",
+        "DTLB misses",
+        "beside",
+        "a DTLB miss would cost, ns",
+        "misses",
+        "of page walks",
+        "without walks",
+        "A, B and C, MiB",
+        "of memory",
+    )
+    rows = tuple(_paging_row(spike) for spike in each.spikes)
+    notes = (
+        "The paper puts it down to paging. The matrices take a small part of memory, so nothing is "
+        "swapped; the DTLB misses about once an iteration at these sizes and beside them alike. "
+        "Where no cost of a DTLB miss stands, there are no more of them than beside it, and no "
+        "price of one explains the time.",
+        "Without walks: the misses where page walks load nothing. What they add are lines of the "
+        "page table that take places in sets that a column of B fills; beside these sizes, where "
+        "there is room, they add nothing.",
+        "Beside: the means of "
+        + "; ".join(f"{', '.join(map(str, s.beside))} for {s.size}" for s in each.spikes)
+        + ".",
+    )
+    caption = f"The paper's own explanation, paging, on {each.host.name}, pages {each.paging}."
+    return Grid("anomaly-paging", caption, heads, rows, notes)
+
+
+def _paging_row(spike: Spike) -> tuple[Entry, ...]:
+    return (
+        spike.size,
+        _digits(spike.published_ns, 2),
+        _digits(spike.published_ns_beside, 2),
+        _digits(spike.dtlb_misses, 4),
+        _digits(spike.dtlb_misses_beside, 4),
+        _digits(spike.dtlb_miss_would_cost_ns, 0),
+        _digits(spike.misses, 4),
+        _digits(spike.walk_misses, 4),
+        _digits(spike.misses_without_walks, 4),
+        _digits(spike.matrices_bytes / 2**20, 1),
+        Numeral(f"{spike.matrices_bytes / spike.memory_bytes:.1%}"),
+    )
+
+
+def anomaly_json(found: Sequence[Anomaly]) -> dict[str, Any]:
+    """The first machine and paging, and under `models` all of them."""
+    models = [each.as_json() for each in found]
+    return {**models[0], "models": models}
+
+
+# The figure ----------------------------------------------------------------------------------
+
+
+def draw_anomaly(found: Sequence[Anomaly], path: Path) -> None:
+    """Published and predicted time of an inner iteration over n, and below the misses.
+
+    A curve for each machine and paging; sizes stand at equal distances. Raises InputError where the
+    file cannot be written.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(_INCHES, dpi=_DPI, facecolor=_PAPER_COLOUR, layout="constrained")
+    FigureCanvasAgg(figure)
+    times, misses = figure.subplots(2, 1, sharex=True)
+    rows = sorted(found[0].rows, key=lambda row: row.size)
+    places = range(len(rows))
+    for i, each in enumerate(found):
+        own = sorted(each.rows, key=lambda row: row.size)
+        style: dict[str, Any] = {
+            "marker": _MARKS[i % len(_MARKS)],
+            "color": _COLOURS[i % len(_COLOURS)],
+            "linewidth": 1.2,
+            "markersize": 4.5,
+        }
+        predicted = [nan if row.predicted_ns is None else row.predicted_ns for row in own]
+        times.plot(places, predicted, "--", label=f"predicted: {_name(each)}", **style)
+        misses.plot(places, [row.found.misses for row in own], label=_name(each), **style)
+    published = [nan if row.published_ns is None else row.published_ns for row in rows]
+    times.plot(
+        places, published, "s", color=_PUBLISHED, markersize=6.5, label="published", zorder=9
+    )
+    times.set_ylabel("ns an inner iteration")
+    times.set_title("MulH of Dobravec & Bulić 2017 on the host", loc="left", fontsize=11)
+    misses.set_ylabel("misses an inner iteration")
+    misses.set_xlabel("size n of the n×n matrices, at equal distances")
+    misses.set_xticks(list(places), [str(row.size) for row in rows], rotation=45)
+    for axes in (times, misses):
+        _finish(axes)
+    times.legend(fontsize=7, framealpha=0.9, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    write_whole(path, lambda to: figure.savefig(to, format="png", facecolor=_PAPER_COLOUR))
+
+
+def _finish(axes: Axes) -> None:
+    axes.set_facecolor("white")
+    axes.set_ylim(bottom=0)
+    axes.grid(visible=True, which="major", color=_GRID_LINE, linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,498 @@
+"""The host's memory simulated: against a plain LRU in Python, and what it says of the anomaly."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import astuple, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpgpu_legacy import cli
+from gpgpu_legacy.algorithms.method import Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.bench.anomaly import PAGINGS as PAGING_DEFAULTS
+from gpgpu_legacy.bench.anomaly import ROWS as ROW_DEFAULT
+from gpgpu_legacy.bench.anomaly import (
+    Found,
+    anomaly,
+    count_sizes,
+    fit,
+    simulate_host,
+    standing_out,
+)
+from gpgpu_legacy.cache.caches import Cache
+from gpgpu_legacy.cache.host import Hierarchy, HostCounts, Paging, measure, parse_paging
+from gpgpu_legacy.cache.kernels import first_dispatch_addresses
+from gpgpu_legacy.cli import anomaly as command
+from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.hardware.hosts import Host, find_host, hosts, read_hosts
+from gpgpu_legacy.hardware.profile import ProfileError
+from gpgpu_legacy.report.anomaly import anomaly_grids, published_sizes, published_times
+from gpgpu_legacy.report.render import as_text
+
+Capture = pytest.CaptureFixture[str]
+
+# The simulation against plain Python ------------------------------------------------------------
+
+TINY = Hierarchy(
+    l1=Cache(256, 2, 16),  # 8 sets
+    l2=Cache(2048, 4, 16),  # 32 sets: two pages lie side by side
+    dtlb=Cache(6 * 256, 2, 256),  # 3 sets of pages of 256 bytes
+    entry_bytes=8,
+    memory_bytes=1 << 16,
+)
+
+
+class PlainCache:
+    """Sets of lines in order of use, with whether each is dirty."""
+
+    def __init__(self, sets: int, ways: int) -> None:
+        self.ways = ways
+        self.sets: list[OrderedDict[int, bool]] = [OrderedDict() for _ in range(sets)]
+
+    def use(self, line: int, dirty: bool) -> tuple[bool, tuple[int, bool] | None]:
+        """Whether the line was there, and what was evicted for it."""
+        held = self.sets[line % len(self.sets)]
+        if line in held:
+            held[line] |= dirty
+            held.move_to_end(line)
+            return True, None
+        held[line] = dirty
+        return False, held.popitem(last=False) if len(held) > self.ways else None
+
+
+class PlainHost:
+    """All of it by physical addresses, in bytes."""
+
+    def __init__(self, frames: list[int], pages: int, walks: bool) -> None:
+        self.frames, self.pages, self.walks = frames, pages, walks
+        self.dtlb, self.l1, self.l2 = PlainCache(3, 2), PlainCache(8, 2), PlainCache(32, 4)
+        self.counts = dict.fromkeys(
+            ("accesses", "l1", "dtlb", "walk_l1", "l2", "walk_l2", "back"), 0
+        )
+
+    def access(self, address: int, write: bool) -> None:
+        self.counts["accesses"] += 1
+        page = address // 256
+        if not self.dtlb.use(page, False)[0]:
+            self.counts["dtlb"] += 1
+            of_table, entry = self.pages + page // 32, page % 32  # 32 entries a page
+            if self.walks:
+                self.load(self.frames[of_table] * 256 + entry * 8, False, "walk_")
+        self.load(self.frames[page] * 256 + address % 256, write, "")
+
+    def load(self, physical: int, write: bool, who: str) -> None:
+        line = physical // 16
+        found, evicted = self.l1.use(line, write)
+        if found:
+            return
+        self.counts[f"{who}l1"] += 1
+        found, gone = self.l2.use(line, False)
+        self.counts[f"{who}l2"] += not found
+        self.counts["back"] += gone is not None and gone[1]
+        if evicted is not None and evicted[1]:
+            _, gone = self.l2.use(evicted[0], True)
+            self.counts["back"] += gone is not None and gone[1]
+
+
+def plain_counts(
+    addresses: list[int],
+    writes: list[bool],
+    paging: Paging,
+    pages: int,
+    first: int,
+    *,
+    walks: bool = True,
+) -> tuple[int, ...]:
+    host = PlainHost(paging.frames(pages + -(-pages // 32), TINY).tolist(), pages, walks)
+    before: tuple[int, ...] = ()
+    for i, (address, write) in enumerate(zip(addresses, writes, strict=True)):
+        if i == first:
+            before = tuple(host.counts.values())
+        host.access(address, write)
+    return tuple(a - b for a, b in zip(host.counts.values(), before, strict=True))
+
+
+PAGINGS = [Paging(), Paging(None, 3), Paging(0.3, 4), Paging(1.0, 5)]
+
+
+@pytest.mark.parametrize("paging", PAGINGS, ids=str)
+@pytest.mark.parametrize(("pages", "piece"), [(14, 4000), (40, 77), (70, 1000)])
+def test_random_accesses_find_what_they_do_in_plain_python(
+    paging: Paging, pages: int, piece: int
+) -> None:
+    draw = np.random.default_rng(pages)
+    here = np.cumsum(draw.integers(-40, 41, 4000)) * 4 % (pages * 256)
+    far = draw.integers(0, pages * 64, 4000) * 4
+    addresses = np.where(draw.random(4000) < 0.7, here, far)
+    writes = draw.random(4000) < 0.3
+    kinds = (2 * draw.integers(0, 3, 4000) + writes).astype(np.int16)
+
+    def stream() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for start in range(0, 4000, piece):
+            yield addresses[start : start + piece] // 4, kinds[start : start + piece]
+
+    first, last = 1001, 3777
+    found = measure(
+        [(TINY, paging), (replace(TINY, walks=False), paging)], stream(),
+        unit_bytes=4, bytes_in_use=pages * 256, first=first, last=last,
+    )  # fmt: skip
+    given = addresses[:last].tolist(), writes[:last].tolist(), paging, pages, first
+    expected = [plain_counts(*given, walks=walks) for walks in (True, False)]
+    assert [astuple(each) for each in found] == expected
+    assert all(expected[0])
+
+
+@pytest.mark.parametrize("paging", PAGINGS[:3], ids=str)
+def test_the_hosts_loop_finds_what_it_does_in_plain_python(paging: Paging) -> None:
+    n = 20
+    base_b = 4096  # A has 1600 bytes; buffers are aligned to 4 KiB
+    addresses, writes = [], []
+    for i in range(3):
+        for j in range(n):
+            for k in range(n):
+                addresses += [4 * (i * n + k), base_b + 4 * (k * n + j)]
+            addresses.append(2 * base_b + 4 * (i * n + j))
+            writes += [False] * (2 * n) + [True]
+    pages = (2 * base_b + 4 * n * n + 255) // 256
+    expected = plain_counts(addresses, writes, paging, pages, len(addresses) // 3)
+    regions, stream = first_dispatch_addresses(
+        find_method("dobravec-bulic-host").plan(Shape(n, n, n)), line_bytes=4
+    )
+    a_row = n * (2 * n + 1)
+    assert len(addresses) == 3 * a_row
+    [found] = measure(
+        [(TINY, paging)], stream, unit_bytes=4, first=a_row, last=3 * a_row,
+        bytes_in_use=regions[-1].base + regions[-1].size_bytes,
+    )  # fmt: skip
+    assert astuple(found) == expected
+
+
+def test_only_a_dispatch_of_one_invocation_is_followed() -> None:
+    with pytest.raises(PlanError, match="not one dispatch"):
+        first_dispatch_addresses(find_method("mali-sgemm").plan(Shape(8, 8, 8)), line_bytes=4)
+
+
+# Pages --------------------------------------------------------------------------------------------
+
+
+def test_frames_are_different_and_of_the_colours_that_are_asked_for() -> None:
+    hierarchy = find_host("core2-3mb").hierarchy
+    assert hierarchy.colours == 64  # 4096 sets of 64 bytes over 4096 bytes
+    assert (Paging().frames(5000, hierarchy) == np.arange(5000)).all()
+    for paging in (Paging(None, 1), Paging(0.1, 1), Paging(1.0, 1)):
+        frames = paging.frames(5000, hierarchy)
+        assert len(set(frames.tolist())) == 5000
+        assert (paging.frames(5000, hierarchy) == frames).all()
+        assert frames.min() >= 0 and frames.max() < (4 << 30) // 4096
+    astray = (Paging(0.1, 1).frames(5000, hierarchy) - np.arange(5000)) % 64 != 0
+    assert 0.07 < astray.mean() < 0.13
+    other = Paging(None, 2).frames(5000, hierarchy)
+    assert (other != Paging(None, 1).frames(5000, hierarchy)).any()
+
+
+def test_pages_that_memory_does_not_have_are_refused() -> None:
+    with pytest.raises(InputError, match="257 pages are needed and memory has 256"):
+        Paging().frames(257, TINY)
+
+
+@pytest.mark.parametrize("text", ["coloured", "random", "off-colour:0.05"])
+def test_paging_is_written_as_it_is_read(text: str) -> None:
+    assert str(parse_paging(text)) == text
+    assert parse_paging(f" {text.upper()} ", 7).seed == 7
+
+
+@pytest.mark.parametrize("text", ["colored", "random:1", "off-colour", "off-colour:x", ""])
+def test_paging_that_cannot_be_read(text: str) -> None:
+    with pytest.raises(InputError, match="write coloured, random or off-colour"):
+        parse_paging(text)
+
+
+def test_a_fraction_is_from_0_to_1() -> None:
+    with pytest.raises(InputError, match="from 0 to 1"):
+        parse_paging("off-colour:1.5")
+
+
+def test_a_hierarchy_that_is_not_simulated_is_refused() -> None:
+    with pytest.raises(InputError, match="bits within a page"):
+        Hierarchy(Cache(32768, 4, 64), Cache(1 << 20, 8, 64), TINY.dtlb, 8, 1 << 30)
+    with pytest.raises(InputError, match="lines of one size"):
+        Hierarchy(Cache(256, 2, 16), Cache(2048, 4, 32), TINY.dtlb, 8, 1 << 16)
+
+
+# The machines ----------------------------------------------------------------------------------
+
+
+def test_the_machines_are_those_of_the_time() -> None:
+    three, six = (find_host(name).hierarchy for name in ("P8800", "core2-6mb"))
+    assert (three.l2.size_bytes, three.l2.ways, three.l2.sets) == (3 << 20, 12, 4096)
+    assert (six.l2.size_bytes, six.l2.ways, six.l2.sets) == (6 << 20, 24, 4096)
+    for each in (three, six):
+        assert (each.l1.size_bytes, each.l1.ways, each.l1.line_bytes) == (32 << 10, 8, 64)
+        assert (each.dtlb.lines, each.dtlb.ways, each.page_bytes) == (256, 4, 4096)
+    with pytest.raises(InputError, match="choose from core2-3mb, core2-6mb"):
+        find_host("pentium")
+
+
+@pytest.mark.parametrize("host", hosts(), ids=lambda host: host.name)
+def test_every_number_has_a_source(host: Host) -> None:
+    assert len(host.facts) == 8
+    assert {fact.source for fact in host.facts.values()} == {"S002", "remembered"}
+
+
+def test_a_file_that_does_not_keep_to_the_form() -> None:
+    table = '[sources]\nS002 = "a paper"\n[one]\ntitle = "One"\naliases = []\n'
+    with pytest.raises(ProfileError, match="missing or unknown: clock_ghz"):
+        read_hosts(table)
+
+
+# What is found -----------------------------------------------------------------------------------
+
+ORDINARY = (992, 1008, 1040, 1056, 1504, 1520, 1552, 1568)
+
+
+@pytest.fixture(scope="module")
+def misses() -> dict[tuple[str, str, int], Found]:
+    """By machine, paging and size; one row of C warms up and one is counted."""
+    cases = [
+        (find_host("core2-3mb"), Paging()),
+        (find_host("core2-3mb"), Paging(0.01)),
+        (find_host("core2-6mb"), Paging()),
+    ]
+    simulated = [(host.hierarchy, paging) for host, paging in cases]
+    return {
+        (host.name, str(paging), size): found
+        for size in (*ORDINARY, 512, 768, 1024, 1280, 1536, 2048)
+        for (host, paging), found in zip(cases, simulate_host(size, simulated, rows=1), strict=True)
+    }
+
+
+def test_at_1024_every_step_down_a_column_misses(
+    misses: dict[tuple[str, str, int], Found],
+) -> None:
+    """16 lines a set of 12 ways: LRU has none of them when it comes round again."""
+    assert misses["core2-3mb", "coloured", 1024].misses == pytest.approx(1.0, abs=0.006)
+
+
+def test_at_1536_the_columns_sets_are_just_full(misses: dict[tuple[str, str, int], Found]) -> None:
+    """12 lines a set of 12 ways, which any other line tips over."""
+    assert 0.14 < misses["core2-3mb", "coloured", 1536].misses < 0.266
+    assert 0.157 < misses["core2-3mb", "off-colour:0.01", 1536].misses < 0.266
+
+
+@pytest.mark.parametrize("size", ORDINARY)
+def test_elsewhere_a_line_serves_sixteen_columns(
+    misses: dict[tuple[str, str, int], Found], size: int
+) -> None:
+    assert misses["core2-3mb", "coloured", size].misses == pytest.approx(1 / 16, abs=0.0005)
+
+
+def test_without_page_walks_three_lines_of_a_tip_over_three_sets() -> None:
+    """Of the 96 lines of a row of A every 32nd falls into one of the 128 sets of a column of B.
+
+    In those 3 sets 13 lines go around and all 12 of B miss: 1/16 + 3/128 · 15/16.
+    """
+    hierarchy = replace(find_host("core2-3mb").hierarchy, walks=False)
+    [found] = simulate_host(1536, [(hierarchy, Paging())], rows=1)
+    assert found.misses == pytest.approx(1 / 16 + 3 / 128 * 15 / 16, abs=0.005)
+    assert found.walk_misses == 0 and found.dtlb_misses > 0.99
+
+
+def test_6_mb_of_24_ways_show_neither(misses: dict[tuple[str, str, int], Found]) -> None:
+    assert misses["core2-6mb", "coloured", 1024].misses < 0.001
+    assert misses["core2-6mb", "coloured", 1536].misses == pytest.approx(1 / 16, abs=0.0005)
+
+
+def test_sizes_that_the_paper_does_not_have(misses: dict[tuple[str, str, int], Found]) -> None:
+    """At 2048, 2048 lines fall into 32 sets, 64 a set; 512 and 768 fit, 1280 is 5 a set."""
+    for machine in ("core2-3mb", "core2-6mb"):
+        assert misses[machine, "coloured", 2048].misses == pytest.approx(1.0, abs=0.006)
+        assert misses[machine, "coloured", 512].misses < 0.001
+        assert misses[machine, "coloured", 768].misses < 0.001
+        assert misses[machine, "coloured", 1280].misses == pytest.approx(1 / 16, abs=0.0005)
+
+
+def test_the_dtlb_misses_alike(misses: dict[tuple[str, str, int], Found]) -> None:
+    """A step down a column is nearly a page or more, and 256 entries are too few for it."""
+    of_dtlb = {n: misses["core2-3mb", "coloured", n].dtlb_misses for n in (*ORDINARY, 1024, 1536)}
+    assert all(0.96 < each < 1.01 for each in of_dtlb.values())
+    assert abs(of_dtlb[1536] - of_dtlb[1552]) < 0.001
+    assert misses["core2-3mb", "coloured", 512].dtlb_misses < 0.02
+
+
+def test_sizes_that_cannot_be_simulated() -> None:
+    cases = [(find_host("core2-3mb").hierarchy, Paging())]
+    with pytest.raises(InputError, match="C has 2 rows; 1 to warm up and 2 to count"):
+        simulate_host(2, cases)
+    with pytest.raises(InputError, match="at least 1"):
+        simulate_host(64, cases, rows=0)
+    with pytest.raises(InputError, match="the largest size"):
+        simulate_host(100_000, cases)
+
+
+# The time model -----------------------------------------------------------------------------------
+
+
+def found_at(size: int, misses: float, dtlb: float = 1.0) -> Found:
+    """As many as that, an iteration; a quarter of the misses are a page walk's."""
+    steps = 4 * size**2
+    l2 = round(misses * steps)
+    return Found(
+        size, 4, HostCounts(2 * steps, 0, round(dtlb * steps), 0, l2 - l2 // 4, l2 // 4, 0)
+    )
+
+
+def milliseconds(size: int, ns: float) -> float:
+    return ns * size**3 / 1e6
+
+
+def test_prices_are_those_of_the_line_through_the_times() -> None:
+    """5 ns and 20 ns a miss."""
+    found = [found_at(1000, 0.0), found_at(1024, 1.0), found_at(1040, 0.25)]
+    times = {1000: milliseconds(1000, 5), 1024: milliseconds(1024, 25)}
+    times[1040] = milliseconds(1040, 10)
+    prices = fit(found, times)
+    assert prices.base_ns == pytest.approx(5.0)
+    assert prices.miss_ns == pytest.approx(20.0)
+    assert prices.sizes == (1000, 1024, 1040)
+    assert prices.iteration_ns(0.5) == pytest.approx(15.0)
+
+
+def test_where_misses_are_the_same_there_is_no_price() -> None:
+    found = [found_at(n, 0.0625) for n in (1000, 1024, 1040)]
+    times = {1000: milliseconds(1000, 6), 1024: milliseconds(1024, 26)}
+    times[1040] = milliseconds(1040, 5)
+    prices = fit(found, times)
+    assert prices.miss_ns is None
+    assert prices.base_ns == pytest.approx(6.0)
+    assert prices.iteration_ns(0.5) == pytest.approx(6.0)
+
+
+def test_what_stands_out_of_published_times() -> None:
+    """18 ns beside 6 ns; 8 ns beside 7 ns do not stand out, nor 9 ns that nothing stands beside."""
+    ns = {1000: 6.0, 1024: 18.0, 1040: 6.2, 1500: 7.0, 1520: 8.0, 1540: 7.0, 3000: 9.0}
+    found = standing_out({n: milliseconds(n, each) for n, each in ns.items()})
+    assert found == {1024: (1000, 1040)}
+
+
+def test_published_times_are_the_papers() -> None:
+    published = published_times()
+    assert published[1024] == 27893 and published[1536] == 37020 and published[512] == 357
+    assert published_sizes() == tuple(16 * n for n in (62, 63, 64, 65, 66, 94, 95, 96, 97, 98))
+
+
+def test_the_whole_of_it_at_small_sizes() -> None:
+    """Nothing is published at the sizes that prices are fitted to, so there are none."""
+    cases = [(host, Paging()) for host in hosts()]
+    told: list[str] = []
+    found = anomaly(cases, {64: 10.0}, (96, 64, 96), rows=2, progress=told.append)
+    assert sorted(told) == ["n = 64", "n = 96"] and count_sizes((96, 64, 96), {64: 10.0}) == 2
+    assert [each.host.name for each in found] == ["core2-3mb", "core2-6mb"]
+    for each in found:
+        assert each.prices is None and not each.spikes
+        assert [row.size for row in each.rows] == [96, 64]
+        assert [row.published_ms for row in each.rows] == [None, 10.0]
+        assert all(row.predicted_ms is None for row in each.rows)
+    text = as_text(anomaly_grids(found))
+    assert "No times are published at the sizes" in text
+    assert "No published time among these sizes stands out" in text
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: Capture):  # type: ignore[no-untyped-def]
+    """Run a command line; its exit code, what it printed, and what it complained of."""
+
+    def command(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", *words])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(caught.value.code or 0), out, err
+
+    return command
+
+
+def test_the_command_predicts_held_out_sizes(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """Prices come from 1024 and its neighbours, whether they are shown or not."""
+    picture = tmp_path / "anomaly.png"
+    code, out, err = run(
+        "anomaly", "--size", "256", "1024", "--machine", "p8800", "--paging", "coloured",
+        "--rows", "1", "--json", "-o", str(picture),
+    )  # fmt: skip
+    assert code == 0 and f"wrote {picture}" in err
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    data = json.loads(out)
+    assert data["machine"] == "core2-3mb" and data["paging"] == "coloured"
+    small, large = data["rows"]
+    assert (small["n"], large["n"]) == (256, 1024)
+    assert small["published_ms"] is None and not small["fitted"]
+    assert large["spike_predicted"] and not small["spike_predicted"]
+    assert large["published_ms"] == 27893 and large["fitted"]
+    assert large["predicted_ms"] == pytest.approx(27893, rel=0.01)
+    fitted = data["fit"]["base_ns"] + data["fit"]["miss_ns"] * small["misses_per_iteration"]
+    assert small["predicted_ms"] == pytest.approx(fitted * 256**3 / 1e6)
+    assert data["fit"]["sizes"] == [992, 1008, 1024, 1040, 1056]
+    assert data["fit"]["miss_ns"] == pytest.approx(21.7, abs=0.5)
+    [spike] = data["spikes"]
+    assert spike["beside"] == [992, 1008, 1040, 1056]
+    assert spike["predicted_extra_ns"] == pytest.approx(spike["published_extra_ns"], rel=0.01)
+    assert spike["misses_asked_for"] == pytest.approx(1.004, abs=0.005)
+    assert spike["misses_without_walks"] == pytest.approx(1.0, abs=0.005)
+    assert spike["dtlb_miss_would_cost_ns"] > 1000
+    assert (spike["matrices_bytes"], spike["memory_bytes"]) == (12 << 20, 4 << 30)
+    assert spike["n"] == 1024 and spike["published_extra_ns"] == pytest.approx(20.3, abs=0.05)
+    assert data["models"][0]["rows"] == data["rows"]
+
+
+def test_where_there_is_no_price_a_spike_has_no_time(run) -> None:  # type: ignore[no-untyped-def]
+    """6 MB show nothing at 1024, but 2048 lines in 32 sets are too many for 24 ways too."""
+    code, out, _ = run(
+        "anomaly", "--size", "1024", "2048", "--machine", "core2-6mb", "--paging", "coloured",
+        "--rows", "1", "--json",
+    )  # fmt: skip
+    data = json.loads(out)
+    assert code == 0 and data["fit"]["miss_ns"] is None
+    plain, spike = data["rows"]
+    assert not plain["spike_predicted"] and plain["predicted_ms"] is not None
+    assert spike["spike_predicted"] and spike["predicted_ms"] is None
+
+
+def test_the_command_in_words(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run(
+        "anomaly", "--size", "64", "1024", "--machine", "core2-3mb", "core2-6mb",
+        "--paging", "coloured", "--rows", "1", "--quiet",
+    )  # fmt: skip
+    assert code == 0
+    assert "MulH on Intel Core 2 Duo P8800, 2.66 GHz, 3 MB of level 2, pages coloured." in out
+    assert "core2-6mb, coloured" in out
+    assert "The paper's own explanation, paging" in out
+
+
+def test_the_help_says_what_there_is() -> None:
+    assert ", ".join(host.name for host in hosts()) == command.MACHINES
+    assert " ".join(PAGING_DEFAULTS) == command.PAGINGS
+    assert command.ROWS == ROW_DEFAULT
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--machine", "i7"), "there is no host 'i7'"),
+        (("--paging", "red"), "write coloured, random or off-colour"),
+        (("--size", "0"), "C has 0 rows"),
+        (("--rows", "0"), "at least 1"),
+        (("-o", "picture.gif"), "should end in .png"),
+    ],
+)
+def test_errors_are_one_line(run, words: tuple[str, ...], complaint: str) -> None:  # type: ignore[no-untyped-def]
+    code, _, err = run("anomaly", "--paging", "coloured", *words)
+    assert code == 2
+    assert complaint in err and err.count("\n") == 1

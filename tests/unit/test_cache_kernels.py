@@ -1,0 +1,417 @@
+"""Dispatches as traces, against the same loops written out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpgpu_legacy.algorithms.dispatch import bindings, buffer, uniforms
+from gpgpu_legacy.algorithms.method import Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cache import kernels
+from gpgpu_legacy.cache.kernels import trace_kernels
+from gpgpu_legacy.cache.trace import NO_ACCESS, Trace
+from gpgpu_legacy.count.kernels import count_compute_pass
+from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.interp.dataless import AddressMachine
+from gpgpu_legacy.interp.kernel import Array, Grid, Mask
+from gpgpu_legacy.kernel.ir import Element
+from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.plan.expand import passes
+from gpgpu_legacy.plan.plan import Affine, ComputePass, Number, Plan, Repeat
+
+HOST, GLOBAL, SHARED = (f"dobravec-bulic-{kind}" for kind in ("host", "global", "shared"))
+TILED, MALI = "opengl-compute-tiled", "mali-sgemm"
+WORD = 4
+
+Access = tuple[str, int, bool]
+"""The array, the index of the element in it, and whether it is a store."""
+
+
+def plan_of(name: str, *shape: int, **options: Any) -> Plan:
+    return find_method(name).plan(Shape(*shape), Options(**options))
+
+
+def in_order(trace: Trace) -> list[Access]:
+    """All accesses of a trace whose lines are words."""
+    assert trace.line_bytes == WORD
+    found = []
+    for step in trace.steps:
+        for iteration in range(step.count):
+            for sweep in step.turn(iteration):
+                here = []
+                for chunk in sweep.chunks():
+                    assert chunk.lines.dtype == np.int64 and chunk.kinds.dtype == np.int16
+                    assert chunk.lines.shape == (chunk.times.size, chunk.kinds.size)
+                    assert (chunk.times == 1).all()
+                    for row in chunk.lines.tolist():
+                        here += zip(row, chunk.kinds.tolist(), strict=True)
+                here = [(line, kind) for line, kind in here if line != NO_ACCESS]
+                assert sweep.accesses == len(here)
+                found += here
+    regions = trace.regions
+    return [
+        (regions[kind // 2].name, line - regions[kind // 2].base // WORD, bool(kind % 2))
+        for line, kind in found
+    ]
+
+
+def words(plan: Plan, **options: Any) -> list[Access]:
+    return in_order(trace_kernels(plan, line_bytes=WORD, **options))
+
+
+# The methods, by hand ------------------------------------------------------------------------
+
+
+def in_groups(rows: int, columns: int, b: int) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
+    """Work groups x first, with their invocations (y, x), x first."""
+    threads = [(y, x) for y in range(b) for x in range(b)]
+    for by in range(-(-rows // b)):
+        for bx in range(-(-columns // b)):
+            yield by, bx, threads
+
+
+def host_loops(m: int, l: int, n: int) -> list[Access]:  # noqa: E741
+    found: list[Access] = []
+    for i in range(m):
+        for j in range(n):
+            for k in range(l):
+                found += [("A", i * l + k, False), ("B", k * n + j, False)]
+            found.append(("C", i * n + j, True))
+    return found
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 5), (1, 1, 1), (6, 2, 3)])
+def test_the_host_goes_through_its_loops(shape: tuple[int, int, int]) -> None:
+    assert words(plan_of(HOST, *shape)) == host_loops(*shape)
+
+
+def test_the_host_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "CHUNK_ACCESSES", 7)
+    trace = trace_kernels(plan_of(HOST, 3, 4, 5), line_bytes=WORD)
+    [sweep] = trace.steps[0].turn(0)
+    sizes = [chunk.lines.size for chunk in sweep.chunks()]
+    assert max(sizes) <= 7 and sum(sizes) == 3 * 5 * (2 * 4 + 1)
+    assert in_order(trace) == host_loops(3, 4, 5)
+
+
+def test_the_hosts_rows_are_elements_of_c() -> None:
+    """n steps of two loads, and a store."""
+    [sweep] = trace_kernels(plan_of(HOST, 10, 20, 30)).steps[0].turn(0)
+    [chunk] = sweep.chunks()
+    assert chunk.lines.shape == (300, 41)
+    assert chunk.kinds.tolist() == [0, 2] * 20 + [5]
+
+
+def global_loops(n: int, b: int) -> list[Access]:
+    found: list[Access] = []
+    for by, bx, threads in in_groups(n, n, b):
+        for e in range(n):
+            found += [("A", (by * b + y) * n + e, False) for y, _ in threads]
+            found += [("B", e * n + bx * b + x, False) for _, x in threads]
+        found += [("C", (by * b + y) * n + bx * b + x, True) for y, x in threads]
+    return found
+
+
+@pytest.mark.parametrize(("n", "b"), [(8, 4), (6, 2), (4, 4), (3, 1)])
+def test_from_global_memory(n: int, b: int) -> None:
+    assert words(plan_of(GLOBAL, n, n, n, block=b)) == global_loops(n, b)
+
+
+@pytest.mark.parametrize(
+    ("chunk", "record"), [(1 << 20, 500), (100, 1 << 20), (40, 600), (1, 1 << 20)]
+)
+def test_batches_and_chunks_change_nothing(
+    monkeypatch: pytest.MonkeyPatch, chunk: int, record: int
+) -> None:
+    expected = global_loops(12, 4)
+    monkeypatch.setattr(kernels, "CHUNK_ACCESSES", chunk)
+    monkeypatch.setattr(kernels, "LARGEST_RECORD", record)
+    trace = trace_kernels(plan_of(GLOBAL, 12, 12, 12, block=4), line_bytes=WORD)
+    [sweep] = trace.steps[0].turn(0)
+    largest = max(each.lines.size for each in sweep.chunks())
+    assert largest <= max(chunk, 2 * 16)  # a row of what is repeated is not cut
+    assert in_order(trace) == expected
+
+
+def test_a_work_group_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "LARGEST_RECORD", 60)
+    with pytest.raises(PlanError, match="more accesses than the 60"):
+        words(plan_of(GLOBAL, 12, 12, 12, block=4))
+
+
+def shared_loops(n: int, b: int) -> list[Access]:
+    found: list[Access] = []
+    for by, bx, threads in in_groups(n, n, b):
+        for step in range(0, n, b):
+            found += [("A", (by * b + y) * n + step + x, False) for y, x in threads]
+            found += [("As", y * b + x, True) for y, x in threads]
+            found += [("B", (step + y) * n + bx * b + x, False) for y, x in threads]
+            found += [("Bs", y * b + x, True) for y, x in threads]
+            for k in range(b):
+                found += [("As", y * b + k, False) for y, _ in threads]
+                found += [("Bs", k * b + x, False) for _, x in threads]
+        found += [("C", (by * b + y) * n + bx * b + x, True) for y, x in threads]
+    return found
+
+
+@pytest.mark.parametrize(("n", "b"), [(8, 4), (6, 2), (3, 1)])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_from_shared_memory(n: int, b: int, dynamic: bool) -> None:
+    assert words(plan_of(SHARED, n, n, n, block=b, dynamic=dynamic)) == shared_loops(n, b)
+
+
+@pytest.mark.parametrize("b", [1, 4])
+def test_shared_memory_on_chip_makes_no_accesses(b: int) -> None:
+    plan = plan_of(SHARED, 8, 8, 8, block=b)
+    expected = [each for each in shared_loops(8, b) if each[0] in "ABC"]
+    assert words(plan, shared_in_memory=False) == expected
+    trace = trace_kernels(plan, shared_in_memory=False)
+    assert [region.name for region in trace.regions] == ["A", "B", "C"]
+
+
+def tiled_loops(m: int, l: int, n: int) -> list[Access]:  # noqa: E741
+    """Algorithm 2, with its guards; a guard that fails leaves the invocation out."""
+    found: list[Access] = []
+    b = 32
+    for by, bx, threads in in_groups(m, n, b):
+        for step in range(0, l, b):
+            for y, x in threads:
+                if by * b + y < m and step + x < l:
+                    found.append(("A", (by * b + y) * l + step + x, False))
+            found += [("As", y * b + x, True) for y, x in threads]
+            for y, x in threads:
+                if bx * b + x < n and step + y < l:
+                    found.append(("B", (step + y) * n + bx * b + x, False))
+            found += [("Bs", y * b + x, True) for y, x in threads]
+            for k in range(b):
+                found += [("As", y * b + k, False) for y, _ in threads]
+                found += [("Bs", k * b + x, False) for _, x in threads]
+        for y, x in threads:
+            if by * b + y < m and bx * b + x < n:
+                found.append(("C", (by * b + y) * n + bx * b + x, True))
+    return found
+
+
+@pytest.mark.parametrize("shape", [(32, 32, 32), (40, 33, 35), (5, 64, 7)])
+def test_the_tiled_multiply(shape: tuple[int, int, int]) -> None:
+    assert words(plan_of(TILED, *shape)) == tiled_loops(*shape)
+
+
+def test_mali_sgemm() -> None:
+    n, b = 16, 8
+    expected: list[Access] = []
+    for by, bx, threads in in_groups(n, n, b):
+        rows = [((by * b + y) * n, bx * b + x) for y, x in threads]
+        for k in range(0, n, 4):
+            for i in range(4):
+                expected += [("B", (k + i) * n + x, False) for _, x in rows]
+            for i in range(4):
+                expected += [("A", y + k + i, False) for y, _ in rows]
+        expected += [("C", y + x, False) for y, x in rows]
+        expected += [("C", y + x, True) for y, x in rows]
+    assert words(plan_of(MALI, n, n, n)) == expected
+
+
+# Totals --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "options"),
+    [
+        (HOST, (7, 5, 9), {}),
+        (GLOBAL, (20, 30, 10), {"block": 8}),
+        (SHARED, (20, 30, 10), {"block": 8}),
+        (TILED, (40, 70, 33), {}),
+        (TILED, (64, 32, 32), {}),
+        (MALI, (12, 9, 21), {"alpha": 2.0, "beta": 0.5, "adds": True}),
+        (GLOBAL, (20, 30, 10), {"block": 8, "alpha": 2.0, "beta": 0.5, "adds": True}),
+    ],
+)
+def test_totals_are_what_is_counted(
+    name: str, shape: tuple[int, int, int], options: dict[str, Any]
+) -> None:
+    plan = plan_of(name, *shape, **options)
+    counts = [count_compute_pass(plan, e) for e in passes(plan) if isinstance(e, ComputePass)]
+    shared_too = sum(
+        c.global_loads + c.global_stores + c.shared_loads + c.shared_stores for c in counts
+    )
+    on_chip = sum(c.global_loads + c.global_stores for c in counts)
+    assert len(words(plan)) == shared_too
+    found = words(plan, shared_in_memory=False)
+    assert len(found) == on_chip
+    assert sum(store for _, _, store in found) == sum(c.global_stores for c in counts)
+
+
+# Native code for one invocation --------------------------------------------------------------
+
+TWISTED = """
+layout(local_size_x = 1) in;
+uniform int n;
+uniform uint first;
+layout(binding = 0) readonly buffer A_ { float A[]; };
+layout(binding = 1) buffer B_ { float B[]; };
+shared float S[2][3];
+void main() {
+    int g = int(gl_WorkGroupID.x);
+    float sum = 1.5;
+    vec4 four = vec4(A[g], B[3], A[2], B[1]);
+    for (int i = n; i > g; i -= 2) {
+        bool odd = i % 2 == 1;
+        sum += odd ? A[i] * B[i / 2] : 2.0;
+        if (i / 3 == 1) {
+            S[i % 2][i / 3] = A[7] + sum;
+        } else {
+            sum *= 0.5;
+        }
+        int last = i;
+        last += 1;
+        B[last] = S[1][2] + B[last];
+    }
+    if (g == 1)
+        sum -= four.x;
+    B[first + uint(g)] = sum + B[0];
+}
+"""
+
+
+class Recorded:
+    """An AccessListener that knows names and indices."""
+
+    def __init__(self) -> None:
+        self.found: list[Access] = []
+
+    def access(self, machine: AddressMachine, element: Element, mask: Mask, *, store: bool) -> None:
+        index: Array = np.broadcast_to(machine.place(element, mask), machine.shape)
+        taken = index.ravel() if mask is None else index[np.broadcast_to(mask, machine.shape)]
+        self.found += [(element.array, i, store) for i in taken.tolist()]
+
+
+def by_the_reference_machine(plan: Plan) -> list[Access]:
+    """Each work group by itself."""
+    recorded = Recorded()
+    for each in passes(plan):
+        assert isinstance(each, ComputePass)
+        names = {b.binding: plan.texture(b.texture).extent for b in each.buffers}
+        lengths = {
+            b.name: names[b.binding].width * names[b.binding].height for b in each.kernel.buffers
+        }
+        for y in range(each.groups[1]):
+            for x in range(each.groups[0]):
+                AddressMachine(each, Grid((x, y), (1, 1)), lengths, recorded).run()
+    return recorded.found
+
+
+def twisted(local_size: int = 1, groups: int = 5, first: Number = 20) -> Plan:
+    text = TWISTED.replace("local_size_x = 1", f"local_size_x = {local_size}")
+    step = ComputePass(
+        parse_kernel(text), bindings("A", "B"), uniforms(n=9, first=first), (groups, 1)
+    )
+    return Plan("twisted", (), (), (buffer("A", 4, 10), buffer("B", 4, 10)), (), (step,), ())
+
+
+@pytest.mark.parametrize("local_size", [1, 3])
+def test_native_code_and_batches_say_what_the_reference_machine_does(local_size: int) -> None:
+    plan = twisted(local_size)
+    expected = by_the_reference_machine(plan)
+    assert len({array for array, _, _ in expected}) == 3
+    assert words(plan) == expected
+
+
+@pytest.mark.parametrize("name", [HOST, GLOBAL, SHARED])
+def test_the_methods_of_one_invocation_likewise(name: str) -> None:
+    plan = plan_of(name, 5, 5, 5, **({} if name == HOST else {"block": 1}))
+    assert words(plan) == by_the_reference_machine(plan)
+
+
+# Rows ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "longest", "expected"),
+    [
+        ("ababababc", 8, ["ab ab ab ab", "c"]),
+        ("abcdededeabcdedede", 9, ["abcdedede abcdedede"]),
+        ("abcdededeabcdedede", 8, ["abc", "de de de", "abc", "de de de"]),
+        ("bbbbaaaabbbbaaaac", 20, ["bbbbaaaa bbbbaaaa", "c"]),
+        ("abcd", 3, ["abc", "d"]),
+        ("aaaa", 1, ["a a a a"]),
+        ("", 4, []),
+    ],
+)
+def test_what_a_sequence_repeats(text: str, longest: int, expected: list[str]) -> None:
+    kinds = np.frombuffer(text.encode(), np.uint8).astype(np.int16)
+    found = [
+        " ".join(text[start + i * period : start + (i + 1) * period] for i in range(repeats))
+        for start, period, repeats in kernels.repetitions(kinds, longest)
+    ]
+    assert found == expected
+
+
+def test_any_sequence_is_covered_once() -> None:
+    draw = np.random.default_rng(0)
+    for length in (1, 50, 1000):
+        kinds = draw.integers(0, 3, length).astype(np.int16)
+        at = 0
+        for start, period, repeats in kernels.repetitions(kinds, 20):
+            assert start == at and 1 <= period <= 20
+            stretch = kinds[start : start + period * repeats].reshape(repeats, period)
+            assert (stretch == stretch[0]).all()
+            at += period * repeats
+        assert at == length
+
+
+# Regions, steps, errors ----------------------------------------------------------------------
+
+
+def test_regions_are_aligned_and_in_the_plans_order() -> None:
+    trace = trace_kernels(plan_of(SHARED, 40, 48, 56, block=8))
+    found = [(r.name, r.base, r.size_bytes, r.element_bytes) for r in trace.regions]
+    assert found == [
+        ("A", 0, 7680, 4),  # 40·48 floats
+        ("B", 8192, 10752, 4),  # 48·56
+        ("C", 20480, 8960, 4),  # 40·56
+        ("As", 32768, 256, 4),
+        ("Bs", 36864, 256, 4),
+    ]
+
+
+def test_longer_lines_hold_several_words() -> None:
+    plan = plan_of(GLOBAL, 8, 8, 8, block=4)
+    of_words, of_lines = (trace_kernels(plan, line_bytes=size) for size in (4, 64))
+    [fine], [coarse] = of_words.steps[0].turn(0), of_lines.steps[0].turn(0)
+    for a, b in zip(fine.chunks(), coarse.chunks(), strict=True):
+        assert (a.lines // 16 == b.lines).all()
+
+
+def test_what_a_repeat_repeats() -> None:
+    [step] = twisted().steps
+    assert isinstance(step, ComputePass)
+    same = replace(twisted(), steps=(Repeat(3, (step,)),))
+    moving = replace(same, steps=(Repeat(3, twisted(first=Affine(20, 2)).steps),))
+    for plan in (same, moving):
+        assert words(plan) == by_the_reference_machine(plan)
+    assert trace_kernels(same).steps[0].shifts(2) == {0: 0, 1: 0, 2: 0}
+    assert trace_kernels(moving).steps[0].shifts(0) == {0: 0, 1: 0, 2: 0}
+    assert trace_kernels(moving).steps[0].shifts(2) is None
+
+
+def test_arrays_of_one_name_in_several_kernels_are_several_regions() -> None:
+    one, other = twisted(1), twisted(3)
+    trace = trace_kernels(replace(one, steps=(*one.steps, *other.steps)))
+    assert [region.name for region in trace.regions] == ["A", "B", "S", "S 2"]
+
+
+def test_errors_say_what_is_wrong() -> None:
+    with pytest.raises(PlanError, match="draws"):
+        trace_kernels(find_method("hall-carr-hart-multi").plan(Shape(8, 8, 8), Options(block=2)))
+    with pytest.raises(InputError, match="power of two from 4 on"):
+        trace_kernels(plan_of(HOST, 2, 2, 2), line_bytes=2)
+    with pytest.raises(InputError, match="48 bytes"):
+        trace_kernels(plan_of(HOST, 2, 2, 2), line_bytes=48)
+    with pytest.raises(PlanError, match="outside of B"):
+        words(twisted(3, first=100))
