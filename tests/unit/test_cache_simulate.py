@@ -12,7 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from gpgpu_legacy.algorithms.method import Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cache.caches import Cache, Memory, Policy, parse_cache
+from gpgpu_legacy.cache.fragments import trace_fragments
+from gpgpu_legacy.cache.layout import parse_layout
+from gpgpu_legacy.cache.raster import parse_raster
 from gpgpu_legacy.cache.sets import WIDE
 from gpgpu_legacy.cache.simulate import LevelTally, Result, simulate
 from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, Region, Step, Sweep, Trace
@@ -388,6 +393,56 @@ def test_multiplied_turns_are_turns_carried_out(
     assert (every.turns, every.turns_simulated, every.turns_repeated) == (count + 2, count + 2, 0)
     assert result.turns == result.turns_simulated + result.turns_repeated
     assert result.exact
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    memories(),
+    st.sampled_from(["larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"]),
+    st.sampled_from([8, 12, 16, 24]),
+    st.sampled_from([1, 2, 3, 4]),
+    st.sampled_from([("linear", "scan"), ("linear", "2x2"), ("4x4", "4x4"), ("morton", "scan")]),
+)
+def test_a_products_multiplied_passes_are_passes_carried_out(
+    memory: Memory, method: str, size: int, block: int, order: tuple[str, str]
+) -> None:
+    """Here regions move by parts of lines, so that several turns make one line's."""
+    options = Options() if method == "larson-mcallister" else Options(block=block)
+    plan = find_method(method).plan(Shape(size, size, size), options)
+    made = trace_fragments(
+        plan, layout=parse_layout(order[0]), raster=parse_raster(order[1]), line_bytes=GRANULE
+    )
+    result, every = simulate(made, memory), simulate(made, memory, every_pass=True)
+    assert (result.regions, result.levels) == (every.regions, every.levels)
+
+
+def test_a_columns_walk_is_proven_to_repeat_line_by_line() -> None:
+    """Sixteen columns of floats lie in a line, so that sixteen passes are a period."""
+    plan = find_method("larson-mcallister").plan(Shape(96, 96, 96), Options())
+    made = trace_fragments(plan, layout=parse_layout("linear"), raster=parse_raster("scan"))
+    own = Memory((parse_cache("1K,2way,64B"),), per_texture=True)
+    result, every = simulate(made, own), simulate(made, own, every_pass=True)
+    assert result.turns_repeated == 96 - 2 * 16
+    assert result.regions == every.regions
+
+
+def test_lines_that_nothing_touches_again_need_not_be_alike() -> None:
+    """Turn i walks down column i of 8 rows, all in set i: sets fill one after another.
+
+    No state is that of the turn before, moved, if the columns behind it are looked at.
+    """
+    rows, columns = 8, 24
+    column = chunk([[row * columns] for row in range(rows)], [0])
+    step, turns = shifting(column, columns, {0: 1})
+    memory = Memory((Cache(columns * 2 * GRANULE, 2, GRANULE),))
+    result = simulate(trace(step), memory)
+    assert (result.turns_simulated, result.turns_repeated) == (2, columns - 2)
+    check(result, turns, memory)
+    # Where a later step may touch them, they count.
+    later = Step(1, lambda _: (sweep([column]),))
+    result = simulate(trace(step, later), memory)
+    assert result.turns_repeated == 0
+    check(result, [*turns, column], memory)
 
 
 def test_turns_that_repeat_are_not_carried_out() -> None:
