@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.sets import HIT, LRU, Level, inlined, look, native, set_of
+from gpgpu_legacy.cache.sets import HIT, Level, inlined, look, native, set_of
 
 READ, KEEP, THROUGH = 0, 1, 2
 """What an access is to a cache: a read, a write that allocates, or one that goes through."""
@@ -94,8 +94,8 @@ def _below(  # noqa: PLR0917
     return 1
 
 
-@inlined
-def _drive(  # noqa: PLR0912, PLR0915, PLR0917
+@native
+def drive(  # noqa: PLR0912, PLR0915, PLR0917
     lines: NDArray[np.int64],
     times: NDArray[np.int32],
     kinds: NDArray[np.int64],
@@ -109,21 +109,18 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
     owners: NDArray[np.int64],
     last: NDArray[np.int64],
     hits: NDArray[np.uint8],
-    policy_1: int,
-    wide_1: bool,
     two: bool,
-    policy_2: int,
-    wide_2: bool,
     mapped: bool,
 ) -> None:
     """Carry out a chunk's rows.
 
     acts, copies: of each slot, how it accesses and which cache of level 1. through: the slots that
     write through. starts, owners: the first line of each region in the order of addresses, and its
-    number. last: room for the slots' outcomes. hits: as OnMisses has it, if mapped. The levels'
-    policies and kinds are apart so that they may be constants.
+    number. last: room for the slots' outcomes. hits: as OnMisses has it, if mapped. second: of no
+    account unless there are two levels.
     """
     rows, slots = lines.shape
+    policy_1, wide_1, policy_2, wide_2 = first.policy, first.wide, second.policy, second.wide
     shift, sets, mask, entries = first.granule_shift, first.sets, first.mask, first.entries
     quiet = absent = False
     for at in range(rows):
@@ -197,51 +194,3 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
                         if lines[row, slot] < 0:
                             counts[kinds[slot], ABSENT] += left
                 break
-
-
-@native
-def drive_lru(  # noqa: PLR0917
-    lines: NDArray[np.int64],
-    times: NDArray[np.int32],
-    kinds: NDArray[np.int64],
-    acts: NDArray[np.int64],
-    copies: NDArray[np.int64],
-    through: NDArray[np.int64],
-    first: Level,
-    second: Level,
-    counts: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    owners: NDArray[np.int64],
-    last: NDArray[np.int64],
-    hits: NDArray[np.uint8],
-) -> None:
-    """One level of narrow sets, LRU, without a map: what most runs are."""
-    _drive(
-        lines, times, kinds, acts, copies, through, first, second, counts, starts, owners, last,
-        hits, LRU, False, False, LRU, False, False,
-    )  # fmt: skip
-
-
-@native
-def drive_any(  # noqa: PLR0917
-    lines: NDArray[np.int64],
-    times: NDArray[np.int32],
-    kinds: NDArray[np.int64],
-    acts: NDArray[np.int64],
-    copies: NDArray[np.int64],
-    through: NDArray[np.int64],
-    first: Level,
-    second: Level,
-    counts: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    owners: NDArray[np.int64],
-    last: NDArray[np.int64],
-    hits: NDArray[np.uint8],
-    two: bool,
-    mapped: bool,
-) -> None:
-    """Levels of any kind."""
-    _drive(
-        lines, times, kinds, acts, copies, through, first, second, counts, starts, owners, last,
-        hits, first.policy, first.wide, two, second.policy, second.wide, mapped,
-    )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +12,14 @@ from numpy.typing import NDArray
 from gpgpu_legacy.cache.caches import Memory, Policy
 from gpgpu_legacy.cache.drive import (
     ABSENT,
+    FILLS,
     KEEP,
+    MISSES,
     THROUGH,
     USES,
-    drive_any,
-    drive_lru,
+    drive,
 )
+from gpgpu_legacy.cache.narrow import NARROW
 from gpgpu_legacy.cache.sets import LRU, new_level, read_ordered, write_ordered
 from gpgpu_legacy.cache.trace import Chunk, Trace
 
@@ -82,25 +85,54 @@ class Machine:
         *,
         mapped: bool,
     ) -> None:
-        acts = (kinds & 1) * (KEEP if self.memory.allocate else THROUGH)
-        copies = kinds >> 1 if self.memory.per_texture else np.zeros_like(kinds)
         np.add.at(self.counts[:, USES], kinds, int(times.sum(dtype=np.int64)))
-        first, second = self.levels[0], self.levels[-1]
-        two = len(self.levels) == 2
-        rest = (
+        narrow = self._narrow()
+        if narrow is not None and not mapped:
+            self._run_narrow(narrow, lines, times, kinds)
+            return
+        acts = (kinds & 1) * (KEEP if self.memory.allocate else THROUGH)
+        drive(
+            lines,
+            times,
+            kinds,
+            acts,
+            self._copies(kinds),
             np.flatnonzero(acts == THROUGH),
-            first,
-            second,
+            self.levels[0],
+            self.levels[-1],
             self.counts,
             self.starts,
             self.owners,
             np.zeros(len(kinds), np.int64),
             hits,
+            len(self.levels) == 2,
+            mapped,
         )
-        if two or mapped or first.wide or first.policy != LRU:
-            drive_any(lines, times, kinds, acts, copies, *rest, two, mapped)
-        else:
-            drive_lru(lines, times, kinds, acts, copies, *rest)
+
+    def _narrow(self) -> Any:
+        """The native code for what most caches are; None where they are something else."""
+        if len(self.levels) == 2 or self.memory.allocate or self.levels[0].policy != LRU:
+            return None
+        return NARROW.get(self.memory.levels[0].ways)
+
+    def _run_narrow(
+        self,
+        narrow: Any,
+        lines: NDArray[np.int64],
+        times: NDArray[np.int32],
+        kinds: NDArray[np.int64],
+    ) -> None:
+        level, writes = self.levels[0], kinds & 1 == 1
+        misses, absent, last = np.zeros((3, len(kinds)), np.int64)
+        shape = level.granule_shift, level.sets, level.mask
+        bases = self._copies(kinds) * level.sets
+        narrow(lines, times, writes, bases, level.entries, *shape, misses, absent, last)
+        for column, counted in ((MISSES, misses), (ABSENT, absent), (FILLS, misses * ~writes)):
+            np.add.at(self.counts[:, column], kinds, counted)
+
+    def _copies(self, kinds: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Which cache of level 1 each slot accesses."""
+        return kinds >> 1 if self.memory.per_texture else np.zeros_like(kinds)
 
     def accesses(self) -> int:
         """How many there were so far."""
