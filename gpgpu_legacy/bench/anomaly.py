@@ -4,12 +4,12 @@ The loop of the paper's Listing 1 is followed access by access through the simul
 (cache/host.py): some rows of C to warm up, then `rows` rows of C that are counted. An inner
 iteration is one turn of the innermost loop, of which the product has n³.
 
-The time model is a price for each line from memory on top of all else:
-    t = n³ · (base_ns + miss_ns · misses an iteration),
-its two prices fitted by least squares to the published times at FIT_SIZES and to no other; all
-other sizes are predictions. Where the misses are the same at all of those sizes no price can be
-had, and the base is their median time. The base holds what an iteration at those sizes costs
-besides: the arithmetic, a line from level 2, and a DTLB miss.
+The time model is a price for each miss of the DTLB and each line from memory, on top of all else:
+    t = n³ · (base_ns + dtlb_ns · DTLB misses + miss_ns · misses, an iteration),
+its prices (none below 0) fitted by least squares to the published times at FIT_SIZES and to no
+other; all other sizes are predictions. Where the misses are the same at all of those sizes no price
+of a miss can be had; then times that stand out are not fitted to. The base holds what an iteration
+costs besides: the arithmetic, and a line from level 2.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.hardware.hosts import Host
 from gpgpu_legacy.runtime.devices import thread_count
 
-FIT_SIZES = (992, 1008, 1024, 1040, 1056)
-"""n = 1024, where the time stands out most, and its neighbours."""
+FIT_SIZES = (480, 992, 1008, 1024, 1040, 1056)
+"""n = 1024, where the time stands out most, its neighbours, and a size that the DTLB holds."""
 
-PREDICTED_SIZES = (512, 768, 1280, 2048)
-"""Further sizes, of which the paper says nothing about an anomaly."""
+PREDICTED_SIZES = (512, 560, 640, 720, 768, 800, 1280, 2048)
+"""Further sizes, of which the paper says nothing about an anomaly; some have published times."""
 
 PAGINGS = ("coloured", "off-colour:0.01", "random")
 WARM_ROWS, ROWS = 1, 2
@@ -92,18 +92,21 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The time model. miss_ns: None where the sizes it is fitted to tell nothing about it.
+    """The time model.
 
-    sizes: what the prices are fitted to.
+    dtlb_ns, miss_ns: of a miss of the DTLB, and of a line from memory; None where the sizes that it
+    is fitted to tell nothing about it. sizes: what the prices are fitted to.
     """
 
     base_ns: float
+    dtlb_ns: float | None
     miss_ns: float | None
     sizes: tuple[int, ...]
 
-    def iteration_ns(self, misses: float) -> float:
-        """The time of an inner iteration with so many misses."""
-        return self.base_ns + (self.miss_ns or 0.0) * misses
+    def iteration_ns(self, found: Found) -> float:
+        """The time of an inner iteration with the misses that were found."""
+        dtlb_ns, miss_ns = self.dtlb_ns or 0.0, self.miss_ns or 0.0
+        return self.base_ns + dtlb_ns * found.dtlb_misses + miss_ns * found.misses
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +206,7 @@ class Anomaly:
             else {
                 "sizes": list(prices.sizes),
                 "base_ns": prices.base_ns,
+                "dtlb_ns": prices.dtlb_ns,
                 "miss_ns": prices.miss_ns,
             },
             "rows": [_row_as_json(row) for row in self.rows],
@@ -370,14 +374,27 @@ def _prices(found: Mapping[int, Found], published_ms: Mapping[int, float]) -> Pr
 
 
 def fit(found: Sequence[Found], published_ms: Mapping[int, float]) -> Prices:
-    """Base and price of a miss, by least squares on the published times of these sizes."""
+    """The prices, by least squares on the published times of these sizes."""
+    from scipy.optimize import nnls
+
+    priced = _differ([each.misses for each in found])
+    if not priced:
+        beyond = standing_out(published_ms)
+        found = [each for each in found if each.size not in beyond]
+    walked = _differ([each.dtlb_misses for each in found])
     sizes = tuple(each.size for each in found)
+    columns = [
+        [1.0 for _ in found],
+        [each.dtlb_misses if walked else 0.0 for each in found],
+        [each.misses if priced else 0.0 for each in found],
+    ]
     times = [published_ms[size] * 1e6 / size**3 for size in sizes]
-    misses = [each.misses for each in found]
-    if max(misses) - min(misses) < _SAME_MISSES:
-        return Prices(median(times), None, sizes)
-    price, base = np.polyfit(misses, times, 1).tolist()
-    return Prices(base, price, sizes)
+    base, walk, miss = nnls(np.array(columns).T, np.array(times))[0].tolist()
+    return Prices(base, walk if walked else None, miss if priced else None, sizes)
+
+
+def _differ(numbers: Sequence[float]) -> bool:
+    return max(numbers) - min(numbers) >= _SAME_MISSES
 
 
 def _row(host: Host, found: Found, prices: Prices | None, published_ms: float | None) -> Row:
@@ -385,7 +402,7 @@ def _row(host: Host, found: Found, prices: Prices | None, published_ms: float | 
     spike = found.misses > 2 * WORD_BYTES / host.hierarchy.l2.line_bytes
     predicted = None
     if prices is not None and (prices.miss_ns is not None or not spike):
-        predicted = prices.iteration_ns(found.misses) * size**3 / 1e6
+        predicted = prices.iteration_ns(found) * size**3 / 1e6
     is_fitted = prices is not None and size in prices.sizes
     return Row(found, predicted, published_ms, is_fitted, spike)
 

@@ -6,11 +6,24 @@ import sys
 
 import typer
 
-from gpgpu_legacy.cli import audit, bench, chips, precision, predict, products, programs
+from gpgpu_legacy.cli import (
+    anomaly,
+    audit,
+    bench,
+    cache,
+    chips,
+    precision,
+    predict,
+    products,
+    programs,
+)
 from gpgpu_legacy.cli.shared import app
 from gpgpu_legacy.errors import GpgpuLegacyError
 
-__all__ = ["app", "audit", "bench", "chips", "main", "precision", "predict", "products", "programs"]
+__all__ = [
+    "anomaly", "app", "audit", "bench", "cache", "chips", "main",
+    "precision", "predict", "products", "programs",
+]  # fmt: skip
 
 
 def main() -> None:

@@ -11,12 +11,12 @@ from time import perf_counter
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperOption
 
 from gpgpu_legacy.algorithms.method import Accumulate
 from gpgpu_legacy.cli.shared import (
     METHOD_HELP,
     Json,
+    Lists,
     Quiet,
     Seed,
     app,
@@ -30,33 +30,7 @@ BENCH_SIZES, BENCH_REPEATS, BENCH_BUDGET_S = (256, 512, 1024), 5, 60.0
 TUNE_SIZE, TUNE_BUDGET_S = 1024, 60.0
 
 
-class _Lists(TyperCommand):
-    """A command whose options for several values take them in a row: `--size 256 512`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Name the option again before each further value, which is how the parser has it."""
-        several = {
-            name
-            for parameter in self.params
-            if isinstance(parameter, TyperOption) and parameter.multiple
-            for name in parameter.opts
-        }
-        return super().parse_args(ctx, list(_repeated(args, several)))
-
-
-def _repeated(args: list[str], several: set[str]) -> Iterator[str]:
-    option, values = "", 0
-    for word in args:
-        if word.startswith("-") and not word[1:].isdecimal():
-            option, values = word, 0
-        else:
-            if option in several and values:
-                yield option
-            values += 1
-        yield word
-
-
-@app.command(cls=_Lists)
+@app.command(cls=Lists)
 def bench(
     method: Annotated[
         list[str] | None, typer.Option(metavar="NAME …", help=f"{METHOD_HELP} All without it.")

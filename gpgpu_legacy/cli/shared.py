@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from gpgpu_legacy.algorithms.method import Accumulate, Shape
 from gpgpu_legacy.algorithms.registry import methods
@@ -27,6 +28,32 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+
+class Lists(TyperCommand):
+    """A command whose options for several values take them in a row: `--size 256 512`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Name the option again before each further value, which is how the parser has it."""
+        several = {
+            name
+            for parameter in self.params
+            if isinstance(parameter, TyperOption) and parameter.multiple
+            for name in parameter.opts
+        }
+        return super().parse_args(ctx, list(_repeated(args, several)))
+
+
+def _repeated(args: list[str], several: set[str]) -> Iterator[str]:
+    option, values = "", 0
+    for word in args:
+        if word.startswith("-") and not word[1:].isdecimal():
+            option, values = word, 0
+        else:
+            if option in several and values:
+                yield option
+            values += 1
+        yield word
 
 
 def console() -> Console:

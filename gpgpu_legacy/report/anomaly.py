@@ -104,8 +104,8 @@ def _sizes(each: Anomaly) -> Grid:
         "spike is predicted where they are more than twice what it takes to read each line of B "
         "once for all the columns in it.",
         _model_note(each),
-        "The base has a DTLB miss and a line from level 2 in it, as an iteration has them at the "
-        "sizes that it is fitted to: where the DTLB misses less, the predicted time is too long.",
+        "The base has a line from level 2 in it; where columns of B stay in level 1, at some sizes "
+        "below 480, the predicted time is a little too long.",
     )
     caption = f"MulH on {each.host.title}, pages {each.paging}."
     return Grid("anomaly", caption, heads, rows, notes)
@@ -116,16 +116,18 @@ def _model_note(each: Anomaly) -> str:
     if prices is None:
         return "No times are published at the sizes that prices are fitted to."
     sizes = ", ".join(map(str, prices.sizes))
+    parts = [f"{prices.base_ns:.2f} ns"]
+    if prices.dtlb_ns is not None:
+        parts.append(f"{prices.dtlb_ns:.2f} ns a DTLB miss")
+    if prices.miss_ns is not None:
+        parts.append(f"{prices.miss_ns:.2f} ns a miss")
+    model = f"Time of an iteration: {' + '.join(parts)}, fitted to the published times at n = "
     if prices.miss_ns is None:
         return (
-            f"At n = {sizes} the misses are the same, so no price of a miss can be had and 1024 is "
-            f"left unexplained; the base is the median, {prices.base_ns:.2f} ns, and a spike has "
-            "no predicted time."
+            f"{model}{sizes}. There the misses are the same, so that no price of a miss can be "
+            "had: what stands out is left unexplained, and a spike has no predicted time."
         )
-    return (
-        f"Time of an iteration: {prices.base_ns:.2f} ns + {prices.miss_ns:.2f} ns a miss, fitted "
-        f"to the published times at n = {sizes} alone."
-    )
+    return f"{model}{sizes} alone."
 
 
 def _side_by_side(found: Sequence[Anomaly]) -> Grid:
@@ -147,6 +149,7 @@ def _models(found: Sequence[Anomaly]) -> Grid:
     heads = (
         "machine, paging",
         "base, ns",
+        "a DTLB miss, ns",
         "a miss, ns",
         *(f"{size}: {part}" for size in sizes for part in parts),
         "largest error elsewhere",
@@ -159,11 +162,14 @@ def _models(found: Sequence[Anomaly]) -> Grid:
             spike = at[size]
             extra = _digits(spike.predicted_extra_ns, 1)
             spikes += [extra, _digits(spike.misses, 3), _digits(spike.asked_misses, 3)]
-        base, price = (
-            (None, None) if each.prices is None else (each.prices.base_ns, each.prices.miss_ns)
+        prices = each.prices
+        numbers = (
+            (None, None, None)
+            if prices is None
+            else (prices.base_ns, prices.dtlb_ns, prices.miss_ns)
         )
         error = _largest_error(each)
-        rows.append((_name(each), _digits(base, 2), _digits(price, 2), *spikes, error))
+        rows.append((_name(each), *(_digits(each, 2) for each in numbers), *spikes, error))
     extras = ", ".join(
         f"+{spike.published_extra_ns:.1f} ns at {spike.size}" for spike in found[0].spikes
     )
@@ -172,13 +178,10 @@ def _models(found: Sequence[Anomaly]) -> Grid:
         "it up at that price."
         if extras
         else "No published time among these sizes stands out.",
-        "Largest error elsewhere: of predicted times of sizes from n = 960 on at which nothing "
+        "Largest error elsewhere: of predicted times of sizes at which nothing "
         "stands out and to which nothing was fitted.",
     )
     return Grid("anomaly-models", "The time models.", heads, tuple(rows), notes)
-
-
-_LEAST_COMPARED = 960  # below it the DTLB misses less than at the sizes that are fitted
 
 
 def _largest_error(each: Anomaly) -> str | None:
@@ -187,7 +190,7 @@ def _largest_error(each: Anomaly) -> str | None:
         row.predicted_ms / row.published_ms - 1
         for row in each.rows
         if row.predicted_ms is not None and row.published_ms
-        if not row.is_fitted and row.size >= _LEAST_COMPARED and row.size not in spikes
+        if not row.is_fitted and row.size not in spikes
     ]
     return f"{max(errors, key=abs):+.1%}" if errors else None
 

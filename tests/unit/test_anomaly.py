@@ -351,26 +351,35 @@ def milliseconds(size: int, ns: float) -> float:
     return ns * size**3 / 1e6
 
 
-def test_prices_are_those_of_the_line_through_the_times() -> None:
-    """5 ns and 20 ns a miss."""
-    found = [found_at(1000, 0.0), found_at(1024, 1.0), found_at(1040, 0.25)]
-    times = {1000: milliseconds(1000, 5), 1024: milliseconds(1024, 25)}
-    times[1040] = milliseconds(1040, 10)
+def test_prices_are_those_that_the_times_are_made_of() -> None:
+    """3 ns, 2 ns a DTLB miss and 20 ns a miss."""
+    found = [found_at(500, 0.0, 0.0), found_at(1000, 0.0), found_at(1024, 1.0)]
+    found.append(found_at(1040, 0.25, 0.5))
+    times = {500: milliseconds(500, 3), 1000: milliseconds(1000, 5), 1024: milliseconds(1024, 25)}
+    times[1040] = milliseconds(1040, 9)
     prices = fit(found, times)
-    assert prices.base_ns == pytest.approx(5.0)
+    assert prices.base_ns == pytest.approx(3.0)
+    assert prices.dtlb_ns == pytest.approx(2.0)
     assert prices.miss_ns == pytest.approx(20.0)
-    assert prices.sizes == (1000, 1024, 1040)
-    assert prices.iteration_ns(0.5) == pytest.approx(15.0)
+    assert prices.sizes == (500, 1000, 1024, 1040)
+    assert prices.iteration_ns(found_at(2000, 0.5)) == pytest.approx(15.0)
 
 
 def test_where_misses_are_the_same_there_is_no_price() -> None:
-    found = [found_at(n, 0.0625) for n in (1000, 1024, 1040)]
-    times = {1000: milliseconds(1000, 6), 1024: milliseconds(1024, 26)}
-    times[1040] = milliseconds(1040, 5)
-    prices = fit(found, times)
-    assert prices.miss_ns is None
-    assert prices.base_ns == pytest.approx(6.0)
-    assert prices.iteration_ns(0.5) == pytest.approx(6.0)
+    """What stands out is not fitted to; 2 ns a DTLB miss are left."""
+    found = [found_at(n, 0.0625) for n in (1000, 1024, 1040)] + [found_at(500, 0.0625, 0.0)]
+    ns = {1000: 6.0, 1024: 26.0, 1040: 6.0, 500: 4.0}
+    prices = fit(found, {n: milliseconds(n, each) for n, each in ns.items()})
+    assert prices.miss_ns is None and prices.sizes == (1000, 1040, 500)
+    assert (prices.base_ns, prices.dtlb_ns) == pytest.approx((4.0, 2.0))
+    assert prices.iteration_ns(found_at(2000, 0.5)) == pytest.approx(6.0)
+
+
+def test_where_nothing_differs_the_base_is_all() -> None:
+    found = [found_at(n, 0.0625) for n in (1000, 1040)]
+    prices = fit(found, {1000: milliseconds(1000, 5.6), 1040: milliseconds(1040, 5.4)})
+    assert (prices.dtlb_ns, prices.miss_ns) == (None, None)
+    assert prices.base_ns == pytest.approx(5.5)
 
 
 def test_what_stands_out_of_published_times() -> None:
@@ -437,10 +446,12 @@ def test_the_command_predicts_held_out_sizes(run, tmp_path: Path) -> None:  # ty
     assert large["spike_predicted"] and not small["spike_predicted"]
     assert large["published_ms"] == 27893 and large["fitted"]
     assert large["predicted_ms"] == pytest.approx(27893, rel=0.01)
-    fitted = data["fit"]["base_ns"] + data["fit"]["miss_ns"] * small["misses_per_iteration"]
+    fit = data["fit"]
+    fitted = fit["base_ns"] + fit["miss_ns"] * small["misses_per_iteration"]
+    fitted += fit["dtlb_ns"] * small["dtlb_misses_per_iteration"]
     assert small["predicted_ms"] == pytest.approx(fitted * 256**3 / 1e6)
-    assert data["fit"]["sizes"] == [992, 1008, 1024, 1040, 1056]
-    assert data["fit"]["miss_ns"] == pytest.approx(21.7, abs=0.5)
+    assert fit["sizes"] == [480, 992, 1008, 1024, 1040, 1056]
+    assert fit["miss_ns"] == pytest.approx(21.7, abs=0.5)
     [spike] = data["spikes"]
     assert spike["beside"] == [992, 1008, 1040, 1056]
     assert spike["predicted_extra_ns"] == pytest.approx(spike["published_extra_ns"], rel=0.01)
