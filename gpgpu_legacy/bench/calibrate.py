@@ -1,14 +1,20 @@
 """The ceilings of this machine, measured: a profile of it for hardware/predict.py, one an executor.
 
-Each ceiling has a plan that does one thing: multiply-adds, lookups as a product makes them, fills,
-blends, copies, passes of one fragment, transfers. It is made longer until a run takes long enough
-to be measured, run once without being measured, and then several times; the rate is the median's.
+Each ceiling has a plan that does one thing: multiply-adds, dot products, lookups as a product makes
+them, fills, blends, copies, passes of one fragment, transfers. It is made longer until a run takes
+long enough to be measured, run once without being measured, and then several times; the rate is the
+median's.
+
+An executor that computes tiles of fragments (lower/workgroups.py) stages what they share, and
+nothing else. So its lookups are measured where every fragment has its own; what it stages has a
+plan that reads shared memory most of the time; and the rectangles have tiles for the whole chip.
+How many that takes is the rate of them all over the rate of one.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +27,7 @@ from gpgpu_legacy.algorithms.tiles import corners
 from gpgpu_legacy.asm.shaders import load_program
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.hardware.profile import Profile, calibrated_folder, read_profile
+from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, Format
 from gpgpu_legacy.plan.plan import (
     ONE_A_TEXEL,
@@ -48,13 +55,17 @@ from gpgpu_legacy.runtime.executor import F32, Executor, Timings, available, fin
 
 RUNS, RUN_S, MOST_TURNS = 7, 0.05, 64
 SIDE = {R32F: 1024, RGBA32F: 512}  # the textures of a product of 1024×1024 matrices
+TILED_SIDE = {R32F: 2048, RGBA32F: 1024}  # 256 tiles
 STEPS = 32
 MANY = 8  # multiply-adds for two lookups, four times what the multichannel product has
 COPY_SIDE, TRANSFER_SIDE = 2048, 1024
-ARITHMETIC = "fragment_peak_gflops"
+ARITHMETIC, TILES = "fragment_peak_gflops", "tiles_at_once"
+TILE = GroupShape()  # of what has four channels
 _OPERATIONS_A_LOOKUP = (("lookups_32_bits_g_per_s", 1), ("lookups_128_bits_g_per_s", 4))
 _UNASKED = ("numpy",)  # the reference machine is slow, and no way to compute
 _CHAINING = ("jit", "gl-compute")  # the executors that carry out chained passes in one go
+_TILING = ("gl-compute",)  # those that compute tiles of fragments
+_LONG = 4096  # turns of what looks up the same texels in each
 _SHORT_PASSES = 16  # a pass of one fragment is as short as a pass can be: more of them a turn
 
 
@@ -86,7 +97,7 @@ class _Task:
 
     build: the plan, so many turns long. work: what a turn of it comes to, in the unit of the rate.
     seconds: which of the times it is about. slowness: the ceiling is seconds over work, in place of
-    work over seconds.
+    work over seconds. of_tiles: it is nothing that an executor without tiles has.
     """
 
     name: str
@@ -95,6 +106,7 @@ class _Task:
     seconds: Callable[[Timings], float] = lambda timings: timings.compute_s
     most_turns: int = MOST_TURNS
     slowness: bool = False
+    of_tiles: bool = False
 
 
 def name_of(executor: str) -> str:
@@ -122,10 +134,11 @@ def calibrate(
     """
     if runs < 1:
         raise InputError(f"--repeat is {runs}; it must be at least 1")
-    tell = progress or (lambda _: None)
+    tell, tiled = progress or (lambda _: None), executor.name in _TILING
     trials = []
-    for task in _tasks():
-        trials.append(_ready(executor, task, run_s))
+    for task in _tasks(tiled=tiled):
+        if tiled or not task.of_tiles:
+            trials.append(_ready(executor, task, run_s))
         tell(f"{executor.name}: {task.name}")
     for number in range(runs):  # in rounds, so that what slows the machine down meets all of them
         for trial in trials:
@@ -140,7 +153,7 @@ def calibrate(
 
 def count_steps(runs: int = RUNS) -> int:
     """How often `calibrate` reports progress."""
-    return len(_tasks()) + runs
+    return len(_tasks(tiled=False)) + runs
 
 
 def write_calibration(made: Calibration, path: Path | None = None) -> Path:
@@ -184,18 +197,25 @@ class _Trial:
 def _ceilings(trials: Sequence[_Trial]) -> list[Ceiling]:
     """One of each name. The peak of arithmetic is the most that any of the programs got.
 
-    The walks multiply and add too, once for two lookups, 2 operations on each channel.
+    The walks multiply and add too, once for two lookups, 2 operations on each channel. How many
+    tiles are computed at once is the peak over the rate of one tile.
     """
     measured = [trial.ceiling() for trial in trials]
     peaks = [each for each in measured if each.name == ARITHMETIC]
-    others = [each for each in measured if each.name != ARITHMETIC]
+    alone = [each for each in measured if each.name == TILES]
+    others = [each for each in measured if each.name not in (ARITHMETIC, TILES)]
     peaks += [
         Ceiling(ARITHMETIC, c * each.value, c * each.lowest, c * each.highest, each.runs)
         for each in others
         for name, c in _OPERATIONS_A_LOOKUP
         if each.name == name
     ]
-    return [max(peaks, key=lambda peak: peak.value), *others]
+    peak = max(peaks, key=lambda peak: peak.value)
+    tiles = [
+        Ceiling(TILES, peak.value / c.value, peak.value / c.highest, peak.value / c.lowest, c.runs)
+        for c in alone
+    ]
+    return [peak, *others, *tiles]
 
 
 def _ready(executor: Executor, task: _Task, run_s: float) -> _Trial:
@@ -228,39 +248,70 @@ def _seconds(executor: Executor, trial: _Trial) -> float:
 # The plans -------------------------------------------------------------------------------------
 
 
-def _tasks() -> tuple[_Task, ...]:
+def _tasks(*, tiled: bool) -> tuple[_Task, ...]:
     """Every ceiling, by the name of its field in the profile; arithmetic in two ways."""
-    side = SIDE[RGBA32F]
-    sizes = ((32, R32F), (128, RGBA32F))
+    sides = TILED_SIDE if tiled else SIDE
+    side = sides[RGBA32F]
     transfer_gb = TRANSFER_SIDE**2 * R32F.texel_bytes / 1e9
-    lookups = tuple(
-        _Task(
-            f"lookups_{bits}_bits_g_per_s",
-            lambda turns, texels=texels: _lookups(turns, texels),  # type: ignore[misc]
-            2 * STEPS * SIDE[texels] ** 2 / 1e9,
-        )
-        for bits, texels in sizes
-    )
-    writes = tuple(
-        _Task(
-            f"{kind}_{bits}_bits_g_per_s",
-            lambda turns, texels=texels, blend=blend: _fills(turns, texels, blend),  # type: ignore[misc]
-            SIDE[texels] ** 2 / 1e9,
-        )
-        for kind, blend in (("fills", Blend.NONE), ("blends", Blend.ADD))
-        for bits, texels in sizes
-    )
     step_gflop = 8 * side**2 * STEPS / 1e9
+    tile_gflop = 8 * TILE.tile[0] * TILE.tile[1] * STEPS / 1e9
+    columns_gb = RGBA32F.texel_bytes * STEPS * side**2 / TILE.rows / 1e9
+    dots_g = 8 * STEPS * side**2 / 1e9
     return (
-        _Task(ARITHMETIC, _multiply_adds, 4 * step_gflop),
-        _Task(ARITHMETIC, lambda turns: _lookups(turns, RGBA32F, MANY), MANY * step_gflop),
-        *lookups,
-        *writes,
+        _Task(ARITHMETIC, _multiply_adds, 4 * 8 * SIDE[RGBA32F] ** 2 * STEPS / 1e9),
+        _walk_of_arithmetic(ARITHMETIC, side, MANY * step_gflop, tiled=tiled),
+        _walk_of_arithmetic(TILES, TILE.tile[0], MANY * tile_gflop, tiled=True),
+        _Task("dots_g_per_s", lambda turns: _dot_products(turns, side), dots_g),
+        *_lookup_tasks(tiled=tiled),
+        _Task(
+            "shared_memory_gb_per_s",
+            lambda turns: _columns(turns, side),
+            columns_gb,
+            most_turns=_LONG,
+            of_tiles=True,
+        ),
+        *_write_tasks(),
         _Task("memory_gb_per_s", _copies, 2 * COPY_SIDE**2 * RGBA32F.texel_bytes / 1e9),
         _Task("pass_us", _short_passes, _SHORT_PASSES / 1e6, slowness=True),
+        _Task("run_us", lambda _: _short_passes(0), 1 / 1e6, most_turns=1, slowness=True),
         _Task("upload_gb_per_s", _transfers, 2 * transfer_gb, lambda t: t.upload_s, 1),
         _Task("readback_gb_per_s", _transfers, transfer_gb, lambda t: t.readback_s, 1),
     )
+
+
+def _walk_of_arithmetic(name: str, side: int, gflop: float, *, tiled: bool) -> _Task:
+    """A walk with so many multiply-adds that they are what takes time."""
+    if tiled:
+        return _Task(
+            name,
+            lambda turns: _lookups(turns, RGBA32F, side, _Walk(MANY, advances=False)),
+            gflop,
+            most_turns=_LONG,
+            of_tiles=name == TILES,
+        )
+    return _Task(name, lambda turns: _lookups(turns, RGBA32F, side, _Walk(MANY)), gflop)
+
+
+def _lookup_tasks(*, tiled: bool) -> Iterator[_Task]:
+    sides = TILED_SIDE if tiled else SIDE
+    walk = _Walk(advances=not tiled, shared=not tiled)
+    for bits, texels in ((32, R32F), (128, RGBA32F)):
+        yield _Task(
+            f"lookups_{bits}_bits_g_per_s",
+            lambda turns, texels=texels: _lookups(turns, texels, sides[texels], walk),  # type: ignore[misc]
+            2 * STEPS * sides[texels] ** 2 / 1e9,
+            most_turns=_LONG if tiled else MOST_TURNS,
+        )
+
+
+def _write_tasks() -> Iterator[_Task]:
+    for kind, blend in (("fills", Blend.NONE), ("blends", Blend.ADD)):
+        for bits, texels in ((32, R32F), (128, RGBA32F)):
+            yield _Task(
+                f"{kind}_{bits}_bits_g_per_s",
+                lambda turns, texels=texels, blend=blend: _fills(turns, texels, blend),  # type: ignore[misc]
+                SIDE[texels] ** 2 / 1e9,
+            )
 
 
 def _texture(name: str, texels: Format, width: int, height: int, *, filled: bool = True) -> Texture:
@@ -292,43 +343,83 @@ def _multiply_adds(turns: int) -> Plan:
     return _plan("multiply-adds", (screen,), (each,) * turns)
 
 
-def _lookups(turns: int, texels: Format, multiply_adds: int = 1) -> Plan:
-    """A walk along A's rows and B's columns, a stretch of it a pass; the framebuffer adds up.
+def _dot_products(turns: int, side: int) -> Plan:
+    """Passes of a vector times a matrix, each by itself."""
+    screen = _texture("C", RGBA32F, side, side)
+    each = FragmentPass(
+        load_program("calibration/transform.fp.j2", steps=STEPS),
+        (),
+        screen.name,
+        Rect(0, 0, side, side),
+        (corners(0, (0.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 0.0)),),
+        locals=tuple(_local(row, 0.25) for row in range(4)),
+    )
+    return _plan("dot-products", (screen,), (each,) * turns)
 
-    multiply_adds: for each pair of lookups; where there are many, arithmetic is what takes time.
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """What a walk is like.
+
+    multiply_adds: for each pair of lookups. advances: a turn goes on where the one before it ended,
+    and does not start again. shared: fragments of a row, or of a column, look up the same texels.
     """
-    side, along = SIDE[texels], STEPS * MOST_TURNS
+
+    multiply_adds: int = 1
+    advances: bool = True
+    shared: bool = True
+
+
+def _lookups(turns: int, texels: Format, side: int, walk: _Walk) -> Plan:
+    """A walk along A's rows and B's columns, a stretch of it a pass; the framebuffer adds up."""
+    along = STEPS * (MOST_TURNS if walk.advances else 1) + (0 if walk.shared else side)
     textures = (
         _texture("A", texels, along, side),
         _texture("B", texels, side, along),
         _texture("C", texels, side, side),
     )
-    k, end = Affine(0.5, STEPS), float(side)
     each = FragmentPass(
         load_program(
             "calibration/lookups.fp.j2",
             steps=STEPS,
             mask=".r" if texels.channels == 1 else "",
-            multiply_adds=multiply_adds,
+            multiply_adds=walk.multiply_adds,
         ),
         (Binding(0, "A"), Binding(1, "B")),
         "C",
         Rect(0, 0, side, side),
-        (_along_rows(k, end), _along_columns(k, end)),
+        _walked(walk, float(side)),
         locals=(ParameterValue(0, (1.0, 0.0, 0.0, 1.0)),),
         blend=Blend.ADD,
     )
     return _plan("lookups", textures, (Repeat(turns, (each,)),))
 
 
-def _along_rows(k: Affine, end: float) -> Texcoords:
-    """(k, i) at the corners, in the order row, column."""
-    return corners(0, (0.0, k), (0.0, k), (end, k), (end, k))
+def _walked(walk: _Walk, end: float) -> tuple[Texcoords, Texcoords]:
+    """(k, i) and (j, k) at the corners; (k + j, i) and (j, k + i) where nothing is shared."""
+    step = STEPS if walk.advances else 0
+    near, far = Affine(0.5, step), Affine(0.5, step)
+    if not walk.shared:
+        near, far = Affine(0.0, step), Affine(end, step)
+    along_rows = corners(0, (0.0, near), (0.0, far), (end, far), (end, near))
+    along_columns = corners(1, (near, 0.0), (near, end), (far, end), (far, 0.0))
+    return along_rows, along_columns
 
 
-def _along_columns(k: Affine, end: float) -> Texcoords:
-    """(j, k) likewise."""
-    return corners(1, (k, 0.0), (k, end), (k, end), (k, 0.0))
+def _columns(turns: int, side: int) -> Plan:
+    """Sums of what columns of fragments share; every turn reads the same."""
+    textures = (_texture("A", RGBA32F, side, STEPS), _texture("C", RGBA32F, side, side))
+    end = float(side)
+    each = FragmentPass(
+        load_program("calibration/columns.fp.j2", steps=STEPS),
+        (Binding(0, "A"),),
+        "C",
+        Rect(0, 0, side, side),
+        (corners(0, (0.5, 0.0), (0.5, end), (0.5, end), (0.5, 0.0)),),
+        locals=(ParameterValue(0, (0.0, 1.0, 0.0, 0.0)),),
+        blend=Blend.ADD,
+    )
+    return _plan("columns", textures, (Repeat(turns, (each,)),))
 
 
 def _fills(turns: int, texels: Format, blend: Blend) -> Plan:
@@ -357,7 +448,8 @@ def _copies(turns: int) -> Plan:
 
 
 def _short_passes(turns: int) -> Plan:
-    steps = (_fill("C", 1),) * (_SHORT_PASSES * turns)
+    """Passes of one fragment; no turn is one pass."""
+    steps = (_fill("C", 1),) * max(1, _SHORT_PASSES * turns)
     return _plan("passes", (_texture("C", RGBA32F, 1, 1),), steps)
 
 
@@ -395,6 +487,11 @@ def _profile_text(executor: Executor, device: str, found: Sequence[Ceiling]) -> 
         "[hardware]",
         *(_fact(each.name, f"{each.value:.4g}", _spread(each)) for each in found),
         _fact("chains_passes", str(chains).lower(), "whether a Repeat is carried out in one go"),
+        _fact(
+            "stages_lookups",
+            str(executor.name in _TILING).lower(),
+            "whether tiles stage what their fragments share",
+        ),
         _fact(
             "writes_overlap",
             str(executor.is_hardware()).lower(),

@@ -7,6 +7,9 @@ and the transfers over the bus. A rate that is not known of a chip makes its ter
 zero; the sum is then of what is known, and says so.
 
 Memory serves each texel that a pass touches once a pass: textures are cached while it is drawn.
+A chip that computes tiles of fragments (lower/workgroups.py) stages what a row or a column of a
+tile shares: it is looked up once a tile, and read from shared memory once for all fragments of an
+invocation that want it. Fewer tiles than the chip computes at once leave a part of it idle.
 Kernels' loads and stores move what the chip's coalescing rule says, or where there is none, each
 buffer once a dispatch.
 """
@@ -27,6 +30,9 @@ from gpgpu_legacy.isa.ir import ResultRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form
 from gpgpu_legacy.lower.chains import Computed, Draw, Loop, Own, Placed, Turns, loops
 from gpgpu_legacy.lower.lookups import live_components
+from gpgpu_legacy.lower.roll import live_segments
+from gpgpu_legacy.lower.tiles import along
+from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
 from gpgpu_legacy.plan.plan import (
     Blend,
     ClearPass,
@@ -53,6 +59,7 @@ class Stage(Enum):
     COPY = "copies"
     CLEAR = "clears"
     PASS = "passes"
+    RUN = "the run"
     UPLOAD = "upload"
     READBACK = "read-back"
 
@@ -142,9 +149,11 @@ def predict(plan: Plan, chip: Profile) -> Prediction:
     """
     counts, rates = count_plan(plan), _Rates(chip.hardware)
     computes = any(isinstance(each, ComputePass) for _, each in plan.weighted_passes())
-    work = _work(plan, chained=rates.chains)
+    work = _work(plan, rates)
     terms = [*(_dispatched(plan, rates) if computes else _drawn(work, rates))]
     memory = rates.memory()
+    if rates.knows_runs:
+        terms.append(Term("starting and waiting", Stage.RUN, 1, "runs", rates.run()))
     terms += [
         Term("copies", Stage.COPY, work.copy_bytes, "bytes", memory),
         Term("clears", Stage.CLEAR, work.clear_bytes, "bytes", memory),
@@ -162,32 +171,56 @@ def predict(plan: Plan, chip: Profile) -> Prediction:
 class _Work:
     """What a plan's drawing comes to.
 
-    instructions, components: arithmetic ones, and the multiply-adds of single components that they
-    come to.
+    instructions, components, dots: arithmetic ones; the multiply-adds of single components that
+    they come to; and those that make a number of several components together, as dot products do.
     lookups, fills, blends: by the bits of the texel.
+    shared_bytes: read from shared memory, by all invocations together.
+    room: the fragments that the chip could have computed in the time that the tiles take.
     """
 
     instructions: int = 0
     components: int = 0
+    dots: int = 0
     lookups: Counter[int] = field(default_factory=Counter)
     fills: Counter[int] = field(default_factory=Counter)
     blends: Counter[int] = field(default_factory=Counter)
+    shared_bytes: int = 0
     memory_bytes: int = 0
     copy_bytes: int = 0
     clear_bytes: int = 0
     passes: int = 0
+    fragments: int = 0
+    room: int = 0
+
+    @property
+    def busy(self) -> float:
+        """The part of the chip that has something to compute; 1 where it computes no tiles."""
+        return self.fragments / self.room if self.room else 1.0
 
 
-def _work(plan: Plan, *, chained: bool) -> _Work:
+def _work(plan: Plan, rates: _Rates) -> _Work:
     """What drawing comes to, where passes that chain are one, or where none is."""
-    work = _Work()
+    work, chained = _Work(), rates.chains
+    textures = {texture.name: texture for texture in plan.textures}
     for times, each in _members(loops(plan, apart=not chained)):
         if isinstance(each, Loop):
-            _add_loop(work, plan, each, whole=chained and len(each.passes) * each.count > 1)
+            shape = group_shape(each, textures) if rates.stages else None
+            if shape is not None:
+                _add_tiles(work, each, shape, rates.tiles_at_once)
+            whole = chained and len(each.passes) * each.count > 1
+            _add_loop(work, plan, each, shape, whole=whole)
         else:
             work.passes += times
             _add_pass(work, plan, each, times)
     return work
+
+
+def _add_tiles(work: _Work, loop: Loop, shape: GroupShape, at_once: float) -> None:
+    """How many of a Loop's fragments there are, and how many there is room for meanwhile."""
+    across, up = shape.tile
+    tiles = -(-loop.width // across) * -(-loop.height // up)
+    work.fragments += loop.count * loop.width * loop.height
+    work.room += int(loop.count * max(tiles, at_once) * across * up)
 
 
 def _members(steps: Iterable[Loop | Turns | Pass]) -> Iterator[tuple[int, Loop | Pass]]:
@@ -206,7 +239,9 @@ def _add_pass(work: _Work, plan: Plan, each: Pass, times: int) -> None:
     elif isinstance(each, ClearPass):
         work.clear_bytes += times * counts.clear_bytes
     elif isinstance(each, FragmentPass):
-        _add_program(work, plan, _unanalysed(each), times)
+        draw = _unanalysed(each)
+        _add_arithmetic(work, plan, draw, times)
+        _add_lookups(work, plan, draw, times)
         _add_writes(work, plan, each, times)
         read = sum(_bytes(plan, name) for name in dict.fromkeys(read_by(each)))
         work.memory_bytes += times * read
@@ -219,19 +254,28 @@ def _unanalysed(each: FragmentPass) -> Draw:
     return Draw(each, tuple(Computed(bound[unit]) for unit in units))
 
 
-def _add_loop(work: _Work, plan: Plan, loop: Loop, *, whole: bool) -> None:
-    """A Loop; `whole`: its partial sums stay in registers from one iteration to the next."""
+def _add_loop(
+    work: _Work, plan: Plan, loop: Loop, shape: GroupShape | None, *, whole: bool
+) -> None:
+    """A Loop; `whole`: its partial sums stay in registers from one iteration to the next.
+
+    shape: of the tiles that it is computed in, if it is.
+    """
     work.passes += 1 if whole else loop.count
     written = {name for each in loop.passes for name in written_by(each)}
     for member in loop.body:
         if not isinstance(member, Draw):
             continue  # a copy between registers
         own = Counter(look.texture for look in member.lookups if isinstance(look, Own))
-        _add_program(work, plan, member, loop.count, own if whole else Counter())
+        _add_arithmetic(work, plan, member, loop.count)
+        if shape is None:
+            _add_lookups(work, plan, member, loop.count, own if whole else Counter())
+        else:
+            _add_tiled_lookups(work, plan, loop, member, shape, whole=whole)
         work.memory_bytes += loop.count * _read_bytes(plan, member)
         if not whole:
             _add_writes(work, plan, member.each, loop.count)
-        elif member.each.blend is not Blend.NONE:
+        elif member.each.blend is not Blend.NONE and not _ends_in_a_product(member):
             work.instructions += loop.count * member.each.rect.area
             channels = plan.texture(member.each.target).format.channels
             work.components += loop.count * member.each.rect.area * channels
@@ -243,17 +287,24 @@ def _add_loop(work: _Work, plan: Plan, loop: Loop, *, whole: bool) -> None:
             work.memory_bytes += 2 * area * texel
 
 
-def _add_program(
-    work: _Work, plan: Plan, draw: Draw, times: int, registers: Counter[str] | None = None
-) -> None:
-    """Instructions and lookups of a pass; registers: lookups, by texture, that are none.
+def _ends_in_a_product(draw: Draw) -> bool:
+    """Whether what is blended is a product: it is added as it is made, by one multiply-add."""
+    last = draw.each.program.instructions[-1]
+    result = last.dst is not None and isinstance(last.dst.register, ResultRegister)
+    return result and OPCODES[last.mnemonic].glsl == _PRODUCT
 
-    All instructions are counted, but of components only those that anything needs: a compiler
-    leaves out the rest, and the coordinates that walk from texel to texel.
+
+_PRODUCT = "{0} * {1}"
+
+
+def _add_arithmetic(work: _Work, plan: Plan, draw: Draw, times: int) -> None:
+    """Instructions of a pass.
+
+    All are counted, but of components only those that anything needs: a compiler leaves out the
+    rest, and the coordinates that walk from texel to texel.
     """
     each = draw.each
     fragments = times * each.rect.area
-    bits = {b.unit: 8 * plan.texture(b.texture).format.texel_bytes for b in each.bindings}
     placed = [None if isinstance(look, Computed) else look for look in draw.lookups]
     live = live_components(each.program, placed)
     channels = plan.texture(each.target).format.channels
@@ -262,13 +313,55 @@ def _add_program(
         if instruction.dst is not None and isinstance(instruction.dst.register, ResultRegister):
             components = tuple(c for c in components if c < channels)  # noqa: PLW2901
         if row.cost is Cost.ARITHMETIC:
-            together = bool(components) and row.form is Form.VECTOR
             work.instructions += fragments
-            work.components += fragments * (CHANNELS if together else len(components))
-        elif instruction.texture is not None:
+            if row.form is Form.VECTOR:
+                work.dots += fragments * bool(components)
+            else:
+                work.components += fragments * len(components)
+
+
+def _add_lookups(
+    work: _Work, plan: Plan, draw: Draw, times: int, registers: Counter[str] | None = None
+) -> None:
+    """Lookups of a pass; registers: those, by texture, that are none."""
+    each = draw.each
+    fragments = times * each.rect.area
+    bits = {b.unit: 8 * plan.texture(b.texture).format.texel_bytes for b in each.bindings}
+    for instruction in each.program.instructions:
+        if instruction.texture is not None:
             work.lookups[bits[instruction.texture.unit]] += fragments
     for name, number in (registers or Counter()).items():
         work.lookups[8 * plan.texture(name).format.texel_bytes] -= fragments * number
+
+
+def _add_tiled_lookups(
+    work: _Work, plan: Plan, loop: Loop, draw: Draw, shape: GroupShape, *, whole: bool
+) -> None:
+    """Lookups of a pass that is computed in tiles, those that are staged and those that are not.
+
+    An invocation looks up what its fragments share once. Staged is what turns, and what varies
+    along one axis alone: once a tile.
+    """
+    fragments = loop.count * draw.each.rect.area
+    segments = live_segments(draw)
+    iterates = loop.count > 1 and len(segments) == 1
+    for segment in segments:
+        for step in segment.steps:
+            if step.lookup is None or (whole and isinstance(step.lookup, Own)):
+                continue
+            x, y = along(step.lookup) if isinstance(step.lookup, Placed) else (True, True)
+            texel_bytes = plan.texture(_looked_up(step.lookup)).format.texel_bytes
+            number = segment.turns * fragments
+            alone = number // ((1 if x else shape.strips) * (1 if y else shape.rows))
+            if x == y or not (segment.turns > 1 or iterates):
+                work.lookups[8 * texel_bytes] += alone
+                continue
+            work.shared_bytes += alone * texel_bytes
+            work.lookups[8 * texel_bytes] += number // shape.tile[1 if x else 0]
+
+
+def _looked_up(lookup: Own | Placed | Computed) -> str:
+    return lookup.binding.texture if isinstance(lookup, Computed) else lookup.texture
 
 
 def _add_writes(work: _Work, plan: Plan, each: FragmentPass, times: int) -> None:
@@ -310,12 +403,10 @@ def _bytes(plan: Plan, name: str) -> int:
 
 
 def _drawn(work: _Work, rates: _Rates) -> Iterator[Term]:
-    width, arithmetic = rates.fragment_arithmetic()
-    count, unit = work.components, "multiply-adds"
-    if width > 1:
-        count, unit = work.instructions, "instructions"
-    yield Term("arithmetic", Stage.DRAW, count, unit, arithmetic)
+    yield _arithmetic(work, rates)
     yield _by_bits("lookups", work.lookups, "lookups", rates.lookups)
+    shared = rates.measured("shared_memory_gb_per_s", 1e9)
+    yield Term("shared memory", Stage.DRAW, work.shared_bytes, "bytes", _part(shared, work.busy))
     yield Term("memory", Stage.DRAW, work.memory_bytes, "bytes", rates.memory())
     for name, counts, rate_of in (
         ("fill", work.fills, rates.fills),
@@ -323,6 +414,29 @@ def _drawn(work: _Work, rates: _Rates) -> Iterator[Term]:
     ):
         written = _by_bits(name, counts, "fragments", rate_of)
         yield written if rates.writes_overlap else replace(written, stage=Stage.WRITE)
+
+
+def _arithmetic(work: _Work, rates: _Rates) -> Term:
+    """Multiply-adds and dot products, one after another; instructions where a chip counts them."""
+    width, rate = rates.fragment_arithmetic()
+    if width > 1:
+        return Term("arithmetic", Stage.DRAW, work.instructions, "instructions", rate)
+    dots = rates.measured("dots_g_per_s", 1e9)
+    if not work.dots or dots.per_s is None or rate.per_s is None:
+        count = work.components + CHANNELS * work.dots
+        return Term("arithmetic", Stage.DRAW, count, "multiply-adds", _part(rate, work.busy))
+    count = work.components + work.dots
+    seconds = work.components / rate.per_s + work.dots / dots.per_s
+    mixed = Rate(count / seconds, (*rate.facts, *dots.facts), "multiply-adds and dot products")
+    return Term("arithmetic", Stage.DRAW, count, "operations", _part(mixed, work.busy))
+
+
+def _part(rate: Rate, busy: float) -> Rate:
+    """The rate of a chip of which a part is idle."""
+    if rate.per_s is None or busy >= 1.0:
+        return rate
+    why = f"{100 * busy:.0f} % of the chip has tiles"
+    return Rate(rate.per_s * busy, rate.facts, f"{rate.why}, {why}" if rate.why else why)
 
 
 def _by_bits(name: str, counts: Counter[int], unit: str, rate_of: Callable[[int], Rate]) -> Term:
@@ -387,6 +501,21 @@ class _Rates:
     def chains(self) -> bool:
         """Whether passes that chain are carried out in one go."""
         return self.hardware.chains_passes is not None and self.hardware.chains_passes.value
+
+    @property
+    def stages(self) -> bool:
+        """Whether fragments are computed in tiles, which stage what they share."""
+        return self.hardware.stages_lookups is not None and self.hardware.stages_lookups.value
+
+    @property
+    def tiles_at_once(self) -> float:
+        """How many tiles the chip computes at once; 1 where that is not known."""
+        return 1.0 if self.hardware.tiles_at_once is None else self.hardware.tiles_at_once.value
+
+    @property
+    def knows_runs(self) -> bool:
+        """Whether it is known what a run costs; it is no part of a chip's own numbers."""
+        return self.hardware.run_us is not None
 
     @property
     def writes_overlap(self) -> bool:
@@ -465,10 +594,18 @@ class _Rates:
 
     def passes(self) -> Rate:
         """Passes a second that draw nothing."""
-        fact = self.hardware.pass_us
+        return self.each_takes("pass_us")
+
+    def run(self) -> Rate:
+        """Runs a second of a plan that does nothing."""
+        return self.each_takes("run_us")
+
+    def each_takes(self, name: str) -> Rate:
+        """The rate of what takes so many microseconds."""
+        fact = getattr(self.hardware, name)
         if fact is None:
-            return Rate(None, why="pass_us is not known")
-        return Rate(1e6 / fact.value, (("pass_us", fact),))
+            return Rate(None, why=f"{name} is not known")
+        return Rate(1e6 / fact.value, ((name, fact),))
 
     def upload(self) -> Rate:
         """Bytes a second to the chip."""

@@ -67,8 +67,12 @@ class Hardware:
     What prediction asks for besides (hardware/predict.py): of texels of 32 and of 128 bits, the
     clocks in which a texture unit looks one up, or the rates that were measured, in 10⁹ a second;
     upload and read-back, where they are slower than the bus; arithmetic_width, the components that
-    an instruction computes at the cost of one; pass_us, what a pass costs beside its fragments;
-    chains_passes, whether a Repeat that chains is carried out in one go (lower/chains.py);
+    an instruction computes at the cost of one; dots_g_per_s, the dot products of four components,
+    in 10⁹ a second; pass_us, what a pass costs beside its fragments, and run_us, what starting and
+    waiting for the end costs; chains_passes, whether a Repeat that chains is carried out in one go
+    (lower/chains.py); stages_lookups, whether tiles of fragments stage what they share in shared
+    memory (lower/workgroups.py), shared_memory_gb_per_s, what invocations read from there, and
+    tiles_at_once, of how many tiles the chip is full;
     writes_overlap, whether fragments are written while others are computed, false for software;
     coalescing, the rule by which memory serves kernels (count/coalescing.py), and the shader clocks
     that a multiprocessor takes for a step of a request to shared memory.
@@ -98,8 +102,13 @@ class Hardware:
     blends_128_bits_g_per_s: Fact[float] | None = None
     upload_gb_per_s: Fact[float] | None = None
     readback_gb_per_s: Fact[float] | None = None
+    dots_g_per_s: Fact[float] | None = None
+    shared_memory_gb_per_s: Fact[float] | None = None
+    tiles_at_once: Fact[float] | None = None
     pass_us: Fact[float] | None = None
+    run_us: Fact[float] | None = None
     chains_passes: Fact[bool] | None = None
+    stages_lookups: Fact[bool] | None = None
     writes_overlap: Fact[bool] | None = None
     coalescing: Fact[str] | None = None
     shared_memory_clocks: Fact[float] | None = None

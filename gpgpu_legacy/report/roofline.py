@@ -167,14 +167,21 @@ def _roofs(chip: Profile) -> Iterator[Roof]:
     ):
         if peak is not None:
             yield Roof(name, peak.value, None)
+    staged = hardware.stages_lookups is not None and hardware.stages_lookups.value
+    if not staged:  # tiles look up what they share once, and so less than instructions ask for
+        yield from _lookup_roofs(chip)
+    if hardware.memory_gb_per_s is not None:
+        yield Roof("memory, nothing cached", None, hardware.memory_gb_per_s.value)
+
+
+def _lookup_roofs(chip: Profile) -> Iterator[Roof]:
+    hardware = chip.hardware
     measured = ((32, hardware.lookups_32_bits_g_per_s), (128, hardware.lookups_128_bits_g_per_s))
     clocks = ((32, hardware.lookup_clocks_32_bits), (128, hardware.lookup_clocks_128_bits))
     for (bits, rate), (_, taken) in zip(measured, clocks, strict=True):
         a_second = _lookups(chip, rate, taken)
         if a_second is not None:
             yield Roof(f"lookups of {bits} bits", None, a_second * bits / 8)
-    if hardware.memory_gb_per_s is not None:
-        yield Roof("memory, nothing cached", None, hardware.memory_gb_per_s.value)
 
 
 def _lookups(chip: Profile, rate: Fact[float] | None, clocks: Fact[float] | None) -> float | None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from gpgpu_legacy.algorithms.method import Options
+from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.bench.mispredictions import Case, Compared, Origin, compare_all, read_cases
 from gpgpu_legacy.papers.schema import papers
 
@@ -18,7 +20,8 @@ FRAGMENTS = {
 
 
 def name(case: Case) -> str:
-    return f"{case.chip}-{case.method}-{case.size}"
+    how = f"-{case.accumulate.value}" if case.accumulate else ""
+    return f"{case.chip}-{case.method}-{case.size}{how}"
 
 
 @pytest.fixture(scope="module")
@@ -46,17 +49,42 @@ def test_published_times_are_the_papers(case: Case) -> None:
 @pytest.mark.parametrize("case", [c for c in CASES if c.kind is Origin.MEASURED], ids=name)
 def test_measured_times_are_the_recorded_ones(case: Case) -> None:
     data = json.loads((ROOT / case.where).read_text("utf-8"))
-    assert data["size"] == case.size
-    step = next(s for s in data["steps"] if s["method"] == case.method)
+    if "steps" in data:
+        assert data["size"] == case.size
+        step = next(s for s in data["steps"] if s["method"] == case.method)
+    else:
+        executor = case.chip.partition("-")[2]
+        options = find_method(case.method).options(Options(accumulate=case.accumulate))
+        accumulate = options.accumulate.value if options.accumulate else None
+        wanted = (executor, case.method, case.size, accumulate)
+        [step] = [
+            r
+            for r in data["runs"]
+            if (r["executor"], r["method"], r["size"], r["accumulate"]) == wanted
+        ]
     assert case.seconds == pytest.approx(step["seconds"], rel=1e-4)
     assert case.block == step["block"]
 
 
+SIZES = {
+    "h200-gl-compute": {1024, 2048, 4096},
+    "h200-gl-raster": {1024, 2048},  # at 4096 Larson and McAllister's takes 18 s, and has no row
+    "xeon-gl-raster": {1024},
+    "xeon-jit": {1024, 2048},
+}
+
+
+@pytest.mark.parametrize("chip", SIZES)
+def test_every_fragment_method_has_been_measured(chip: str) -> None:
+    measured = {(c.method, c.size) for c in CASES if c.chip == chip}
+    assert measured >= {(method, size) for method in FRAGMENTS for size in SIZES[chip]}
+
+
 def test_fragment_methods_on_calibrated_machines_are_within_a_factor_of_two() -> None:
+    """But for one, of which the row says why."""
     measured = [c for c in CASES if c.kind is Origin.MEASURED and c.method in FRAGMENTS]
-    assert {c.method for c in measured if c.chip == "h100-gl-raster"} == FRAGMENTS
-    assert {c.method for c in measured if c.chip == "epyc-gl-raster"} == FRAGMENTS
-    assert all(0.5 <= c.ratio <= 2.0 for c in measured)
+    beyond = {(c.chip, c.method) for c in measured if not 0.5 <= c.ratio <= 2.0}
+    assert beyond == {("h200-gl-compute", "row-packed")}
 
 
 def test_a_ratio_that_moved_does_not_hold() -> None:

@@ -9,9 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpgpu_legacy.bench.calibrate import calibrate, count_steps, name_of, write_calibration
+from gpgpu_legacy.bench.calibrate import (
+    _tasks,
+    calibrate,
+    count_steps,
+    name_of,
+    write_calibration,
+)
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.hardware.profile import calibrated, find_profile, profiles
+from gpgpu_legacy.lower.chains import Draw, Loop, Placed, loops
+from gpgpu_legacy.lower.tiles import along
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.runtime.executor import ALL_PASSES, Executor, Machine, Observer, Result, Timings
 
@@ -48,10 +56,65 @@ def test_rates_are_work_over_time() -> None:
     assert found["fragment_peak_gflops"] == pytest.approx(32 * 8 * 8 * 512**2 / 1e9)
     assert found["blends_32_bits_g_per_s"] == pytest.approx(1024**2 / 1e9)
     assert found["memory_gb_per_s"] == pytest.approx(2 * 16 * 2048**2 / 1e9)
+    assert found["dots_g_per_s"] == pytest.approx(8 * 32 * 512**2 / 1e9)
     assert found["pass_us"] == pytest.approx(1e6)
+    assert found["run_us"] == pytest.approx(1e6)
     assert found["upload_gb_per_s"] == pytest.approx(2 * 4 * 1024**2 / 0.5 / 1e9)
     assert found["readback_gb_per_s"] == pytest.approx(4 * 1024**2 / 0.5 / 1e9)
     assert len(told) == count_steps(3)
+
+
+class Tiles(Clockwork):
+    """The same, by the name of the executor that computes tiles of fragments."""
+
+    name = "gl-compute"
+
+    def __init__(self) -> None:
+        self.plans: dict[str, Plan] = {}
+
+    def run(
+        self,
+        plan: Plan,
+        operands: Mapping[str, Any],
+        machine: Machine = Machine(),  # noqa: B008 - frozen
+        observer: Observer | None = None,
+    ) -> Result:
+        self.plans.setdefault(plan.name, plan)
+        return super().run(plan, operands, machine, observer)
+
+
+def test_tiles_are_measured_by_what_they_share() -> None:
+    """A tile has 64 by 64 fragments, and an invocation four rows of them."""
+    made = calibrate(Tiles(), runs=1)
+    found = {ceiling.name: ceiling.value for ceiling in made.ceilings}
+    assert found["lookups_32_bits_g_per_s"] == pytest.approx(2 * 32 * 2048**2 / 1e9)
+    assert found["shared_memory_gb_per_s"] == pytest.approx(16 * 32 * 1024**2 / 4 / 1e9)
+    assert found["tiles_at_once"] == pytest.approx((1024 / 64) ** 2)
+    hardware = made.profile.hardware
+    assert hardware.stages_lookups is not None and hardware.stages_lookups.value
+    apart = calibrate(Clockwork(), runs=1)
+    assert not {"shared_memory_gb_per_s", "tiles_at_once"} & {c.name for c in apart.ceilings}
+
+
+@pytest.mark.parametrize(("plan", "axes"), [("columns", (True, False)), ("lookups", (True, False))])
+def test_what_is_to_be_staged_varies_along_one_axis(plan: str, axes: tuple[bool, bool]) -> None:
+    """The first walk is that of arithmetic, whose operands are a product's."""
+    tiles = Tiles()
+    calibrate(tiles, runs=1)
+    [loop] = [each for each in loops(tiles.plans[f"calibrate-{plan}"]) if isinstance(each, Loop)]
+    looked_up = [look for draw in loop.body if isinstance(draw, Draw) for look in draw.lookups]
+    assert looked_up and all(isinstance(look, Placed) and look.inside for look in looked_up)
+    assert axes in {along(look) for look in looked_up if isinstance(look, Placed)}
+    assert (True, True) not in {along(look) for look in looked_up if isinstance(look, Placed)}
+
+
+def test_what_every_fragment_has_of_its_own_is_staged_by_no_tile() -> None:
+    walk = next(t for t in _tasks(tiled=True) if t.name == "lookups_32_bits_g_per_s")
+    [loop] = [each for each in loops(walk.build(2)) if isinstance(each, Loop)]
+    looked_up = [look for draw in loop.body if isinstance(draw, Draw) for look in draw.lookups]
+    assert len(looked_up) == 2 * 32
+    assert all(isinstance(look, Placed) and look.inside for look in looked_up)
+    assert {along(look) for look in looked_up if isinstance(look, Placed)} == {(True, True)}
 
 
 def test_a_calibrated_profile_is_found_by_its_name(

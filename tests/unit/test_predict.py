@@ -13,6 +13,7 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.hardware.predict import Prediction, Stage, predict
 from gpgpu_legacy.hardware.profile import find_profile
+from gpgpu_legacy.report.roofline import roofline
 
 N, B = 256, 32
 
@@ -76,21 +77,78 @@ def test_a_single_invocation_is_not_given_the_whole_chip() -> None:
 
 
 def test_chained_passes_keep_their_sums_and_copy_nothing() -> None:
-    apart = predicted("epyc-gl-raster", "hall-carr-hart-multi")
-    chained = predicted("epyc-jit", "hall-carr-hart-multi")
-    counts = {
-        found.chip.name: {term.name: term.count for term in found.terms}
-        for found in (apart, chained)
-    }
+    apart = predicted("xeon-gl-raster", "hall-carr-hart-multi")
+    chained = predicted("xeon-jit", "hall-carr-hart-multi")
     fragments = (N // 2) ** 3 // B
-    assert "copies" in counts["epyc-gl-raster"] and "copies" not in counts["epyc-jit"]
-    assert counts["epyc-gl-raster"]["lookups"] == fragments * (2 * B + 1)
-    assert counts["epyc-jit"]["lookups"] == fragments * 2 * B
-    assert counts["epyc-jit"]["passes"] == 1
+    assert "copies" in counts(apart) and "copies" not in counts(chained)
+    assert counts(apart)["lookups"] == fragments * (2 * B + 1)
+    assert counts(chained)["lookups"] == fragments * 2 * B
+    assert counts(chained)["passes"] == 1
+
+
+def counts(found: Prediction) -> dict[str, float]:
+    return {term.name: term.count for term in found.terms}
+
+
+def fact(found: Prediction, name: str) -> float:
+    return float(getattr(found.chip.hardware, name).value)
+
+
+def test_tiles_look_up_what_their_fragments_share_once() -> None:
+    """Tiles of 64×64 fragments, an invocation four by four of them, one texel of 16 bytes each."""
+    found = predicted("h200-gl-compute", "hall-carr-hart-multi", block=B)
+    fragments = (N // 2) ** 3 // B
+    assert counts(found)["lookups"] == fragments * 2 * B / 64
+    assert counts(found)["shared memory"] == fragments * 2 * B * 16 / 4
+    assert "copies" not in counts(found) and counts(found)["passes"] == 1
+
+
+def test_scalars_have_larger_tiles() -> None:
+    """128×128 fragments of one channel, an invocation eight by eight of them."""
+    for method in ("larson-mcallister", "hall-carr-hart-single"):
+        found = predicted("h200-gl-compute", method)
+        assert counts(found)["lookups"] == 2 * N**3 / 128
+        assert counts(found)["shared memory"] == 2 * N**3 * 4 / 8
+
+
+def test_a_product_that_is_blended_is_a_multiply_add() -> None:
+    chained = predicted("h200-gl-compute", "larson-mcallister")
+    assert counts(chained)["arithmetic"] == N**3
+    apart = predicted("h200-gl-raster", "larson-mcallister")
+    assert counts(apart)["arithmetic"] == N**3 and counts(apart)["blend"] == N**3
+
+
+def test_a_chip_with_few_tiles_is_idle_in_part() -> None:
+    """C is 128×128 texels, four tiles."""
+    found = predicted("h200-gl-compute", "packed-2x2")
+    fragments, texels = (N // 2) ** 2, N // 2
+    peak = fact(found, "fragment_peak_gflops") * 1e9 / 2
+    busy = 4 / fact(found, "tiles_at_once")
+    took = seconds(found, "arithmetic")
+    assert took == pytest.approx(fragments * (8 * texels + 8) / (peak * busy), rel=0.01)
+    bytes_read = fragments * 2 * texels * 16 / 4
+    shared = bytes_read / (fact(found, "shared_memory_gb_per_s") * 1e9 * busy)
+    assert seconds(found, "shared memory") == pytest.approx(shared, rel=1e-3)
+
+
+def test_dot_products_have_a_rate_of_their_own() -> None:
+    """Of row-packed: four dot products and four additions for each texel of a row of A."""
+    found = predicted("h200-gl-raster", "row-packed")
+    steps = (N * N // 4) * (N // 4)
+    adds = 4 * steps / (fact(found, "fragment_peak_gflops") * 1e9 / 2)
+    dots = 4 * steps / (fact(found, "dots_g_per_s") * 1e9)
+    assert seconds(found, "arithmetic") == pytest.approx(adds + dots, rel=0.01)
+
+
+def test_what_a_run_costs_is_added_once() -> None:
+    found = predicted("h200-gl-compute", "packed-2x2", n=64)
+    assert seconds(found, "starting and waiting") == pytest.approx(1e-6 * fact(found, "run_us"))
+    assert len(counts(found)) == len(found.terms)  # no term twice
+    assert "starting and waiting" not in counts(predicted("radeon-9800-xt", "packed-2x2"))
 
 
 def test_more_work_takes_longer() -> None:
-    times = [predicted("h100-gl-raster", "hall-carr-hart-multi", n=n).compute_s for n in (128, 256)]
+    times = [predicted("h200-gl-raster", "hall-carr-hart-multi", n=n).compute_s for n in (128, 256)]
     assert times[0] is not None and times[1] is not None and times[0] < times[1]
 
 
@@ -122,6 +180,14 @@ def test_this_machine_is_asked_to_be_calibrated(
     monkeypatch.setenv("GPGPU_LEGACY_PROFILES", str(tmp_path))
     result = CliRunner().invoke(app, ["predict", "row-packed", "--chip", "this", "--size", "64"])
     assert "gpgpu-legacy calibrate" in str(result.exception)
+
+
+def test_lookups_are_no_roof_where_tiles_stage_them() -> None:
+    tiles, apart = (
+        {roof.name for roof in roofline(find_profile(chip), 64).roofs}
+        for chip in ("h200-gl-compute", "h200-gl-raster")
+    )
+    assert apart - tiles == {"lookups of 32 bits", "lookups of 128 bits"}
 
 
 def test_the_roofline_is_drawn_and_names_a_point_above_its_roof(tmp_path: Path) -> None:
