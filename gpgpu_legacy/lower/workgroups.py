@@ -30,6 +30,7 @@ from gpgpu_legacy.isa.ir import (
     ParameterSpace,
     Program,
 )
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.lower.affine import Linear
 from gpgpu_legacy.lower.body import (
     Body,
@@ -108,9 +109,33 @@ def print_groups(
 def group_shape(loop: Loop, textures: Mapping[str, Texture]) -> GroupShape:
     """The usual shape: as many fragments an invocation as 64 numbers of a partial sum make."""
     channels = max(textures[name].format.channels for name, *_ in loop.origins)
+    shape = GroupShape()
     if channels == 1:
-        return GroupShape(strips=8, rows=8, together=2, adjacent=4)
-    return GroupShape()
+        shape = GroupShape(strips=8, rows=8, together=2, adjacent=4)
+    turn = max(1, shape.strips * shape.rows * _longest_turn(loop))
+    together = max(1, min(shape.together, LONGEST_BODY // turn))
+    return replace(shape, together=1 << (together.bit_length() - 1))
+
+
+LONGEST_BODY = 1024
+"""Operations on single numbers that turns are unrolled to; a longer body runs many times slower."""
+
+_DOT_OPERATIONS = 7  # four products and their sums, which nothing contracts
+
+
+def _longest_turn(loop: Loop) -> int:
+    """Operations on single numbers of a turn of any of its programs, for one fragment."""
+    segments = [
+        segment for draw in loop.body if isinstance(draw, Draw) for segment in live_segments(draw)
+    ]
+    return max((sum(map(_operations, s.steps)) for s in segments if s.turns > 1), default=0)
+
+
+def _operations(step: Step) -> int:
+    if step.lookup is not None:
+        return 0
+    vector = OPCODES[step.instruction.mnemonic].form is Form.VECTOR
+    return _DOT_OPERATIONS if vector else len(step.components)
 
 
 def reads_attributes_or_parameters(draw: Draw) -> bool:
