@@ -14,6 +14,9 @@ import typer
 from gpgpu_legacy.algorithms.method import Accumulate, Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.shared import (
+    CACHE_HELP,
+    LAYOUT_HELP,
+    RASTER_HELP,
     AccumulateBy,
     Json,
     Largest,
@@ -38,10 +41,6 @@ if TYPE_CHECKING:
 DEFAULT_SIZE = 256  # answers within seconds
 DEFAULT_CACHE = "8K,4way,64B"
 TABLE_BUDGET_S = 600.0
-
-CACHE_HELP = "Size, ways, line and policy, as 8K,4way,64B or 32K,fully,128B,fifo."
-RASTER_HELP = "Order of fragments: scan, tiled:WxH (or WxH), morton, hilbert."
-LAYOUT_HELP = "Of textures: linear, WxH blocks, morton, 6d, 6d:WxH,WxH."
 
 
 class Writes(Enum):

@@ -11,6 +11,9 @@ import typer
 from gpgpu_legacy.algorithms.method import Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.shared import (
+    CACHE_HELP,
+    LAYOUT_HELP,
+    RASTER_HELP,
     AccumulateBy,
     Block,
     Json,
@@ -53,11 +56,18 @@ def predict_command(
     accumulate: AccumulateBy = None,
     texture_format: TextureFormat = None,
     largest_texture: Largest = LARGEST_TEXTURE,
+    cache: Annotated[
+        str | None, typer.Option(metavar="SPEC", help=f"Through a simulated cache. {CACHE_HELP}")
+    ] = None,
+    raster: Annotated[str | None, typer.Option(metavar="ORDER", help=RASTER_HELP)] = None,
+    layout: Annotated[str | None, typer.Option(metavar="LAYOUT", help=LAYOUT_HELP)] = None,
     as_json: Json = False,
 ) -> None:
     """Predict how long a product takes on a chip at least, and which bound binds.
 
     `--chip this` needs `gpgpu-legacy calibrate` once; it is the executor that `auto` would take.
+    With --cache, memory serves what a simulation of that cache takes from it, else each texel that
+    a pass touches once a pass.
     """
     from gpgpu_legacy.hardware.check import check_plan
     from gpgpu_legacy.hardware.fit import over_text
@@ -74,13 +84,28 @@ def predict_command(
     wanted = shape_of(size, shape, DEFAULT_SIZE)
     plan = find_method(method).plan(wanted, options)
     profile = _find_chip(chip, plan)
-    found = predict(plan, profile)
+    served = _served(plan, cache, raster, layout)
+    found = predict(plan, profile, memory_bytes=served)
     over = dict.fromkeys(over_text(row) for row in check_plan(plan, profile).exceeded)
     if as_json:
         print_json({**prediction_as_json(found, wanted), "exceeds": list(over)})
         return
     remarks = [f"It does not load on {profile.called}: {', '.join(over)}."] if over else []
     print_text(prediction_grids(found, wanted, remarks), console())
+
+
+def _served(plan: Plan, cache: str | None, raster: str | None, layout: str | None) -> int | None:
+    """The bytes that memory serves behind a cache; None without one."""
+    if cache is None:
+        if raster is not None or layout is not None:
+            raise InputError("--raster and --layout say how a cache is met; give --cache, too")
+        return None
+    from gpgpu_legacy.cache.caches import Memory, parse_cache
+    from gpgpu_legacy.cache.run import cache_run, memory_bytes
+
+    memory = Memory((parse_cache(cache),))
+    result = cache_run(plan, memory, layout=layout or "linear", raster=raster or "scan")
+    return memory_bytes(result)
 
 
 def _find_chip(name: str, plan: Plan) -> Profile:

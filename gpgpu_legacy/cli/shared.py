@@ -112,6 +112,9 @@ Largest = Annotated[int, typer.Option(help="Width and height of the largest text
 ExecutorName = Annotated[str, typer.Option("--executor", help="See `gpgpu-legacy doctor`.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON for other programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
+CACHE_HELP = "Size, ways, line and policy, as 8K,4way,64B or 32K,fully,128B,fifo."
+RASTER_HELP = "Order of fragments: scan, tiled:WxH (or WxH), morton, hilbert."
+LAYOUT_HELP = "Of textures: linear, WxH blocks, morton, 6d, 6d:WxH,WxH."
 Size = Annotated[int | None, typer.Option(help="n, for n×n matrices.")]
 ShapeOption = Annotated[
     tuple[int, int, int] | None, typer.Option("--shape", metavar="M L N", help="M×L by L×N.")

@@ -142,16 +142,32 @@ class Prediction:
         return tuple(term for term in self.terms if term.seconds is None)
 
 
-def predict(plan: Plan, chip: Profile) -> Prediction:
+def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Prediction:
     """Bound the time of a plan on a chip from below.
 
-    Raises PlanError for a kernel whose data decides what it does (see count_compute_pass).
+    memory_bytes: what memory serves, copies included, where it is known from a simulated cache
+    (cache/run.py); else each texel that a pass touches is served once a pass.
+    Raises PlanError for a kernel whose data decides what it does (see count_compute_pass), and for
+    simulated bytes of a chip that carries passes out in one go, which the plan's accesses are not.
     """
     counts, rates = count_plan(plan), _Rates(chip.hardware)
+    if memory_bytes is not None and rates.chains:
+        raise PlanError(
+            f"{chip.name} carries passes out in one go, with partial sums in registers: what a "
+            "cache makes of the plan's own accesses says nothing of it; choose a chip that draws"
+        )
     computes = any(isinstance(each, ComputePass) for _, each in plan.weighted_passes())
     work = _work(plan, rates)
     terms = [*(_dispatched(plan, rates) if computes else _drawn(work, rates))]
     memory = rates.memory()
+    if memory_bytes is not None:
+        work.copy_bytes = 0
+        terms = [
+            replace(each, name="memory, by the cache", count=memory_bytes, rate=memory)
+            if each.name == "memory"
+            else each
+            for each in terms
+        ]
     if rates.knows_runs:
         terms.append(Term("starting and waiting", Stage.RUN, 1, "runs", rates.run()))
     terms += [

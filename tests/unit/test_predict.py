@@ -174,6 +174,35 @@ def test_predict_says_what_binds_and_what_does_not_load() -> None:
     assert all(term["facts"] for term in data["terms"] if term["seconds"] is not None)
 
 
+def test_a_simulated_cache_says_what_memory_serves() -> None:
+    """16 texels of a column lie 512 bytes apart, in 2 sets of one line each: none in B is found."""
+    words = ("hall-carr-hart-multi", "--chip", "radeon-9800-xt", "--size", "64", "--block", "16")
+    code, out = run("predict", *words, "--cache", "1K,direct,64B", "--json")
+    assert code == 0
+    terms = {term["name"]: term for term in json.loads(out)["terms"]}
+    code, out = run("cache", *words[:1], *words[3:], "--cache", "1K,direct,64B", "--json")
+    cached = json.loads(out)
+    served = cached["bytes_from_memory"] + cached["bytes_to_memory"]
+    assert cached["by_texture"]["B"]["read_hits"] == 0
+    assert terms["memory, by the cache"]["count"] == served > cached["bytes_requested"]
+    assert terms["memory, by the cache"]["seconds"] == pytest.approx(served / 23.36e9)
+    assert not {"memory", "copies"} & terms.keys()
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--chip", "radeon-9800-xt", "--raster", "scan"), "give --cache, too"),
+        (("--chip", "radeon-9800-xt", "--layout", "8x8"), "give --cache, too"),
+        (("--chip", "radeon-9800-xt", "--cache", "3K"), "has no"),
+        (("--chip", "xeon-jit", "--cache", "8K,4way,64B"), "in one go"),
+    ],
+)
+def test_a_cache_that_says_nothing_is_refused(words: tuple[str, ...], problem: str) -> None:
+    result = CliRunner().invoke(app, ["predict", "hall-carr-hart-multi", "--size", "32", *words])
+    assert problem in str(result.exception)
+
+
 def test_this_machine_is_asked_to_be_calibrated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from gpgpu_legacy.cache.run import memory_bytes
 from gpgpu_legacy.hardware.profile import find_profile
+from gpgpu_legacy.papers.derive.caches import through_cache
 from gpgpu_legacy.papers.derive.counts import counts_of, plan_of
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import peak_gflops
@@ -96,11 +98,17 @@ def printed_headroom(paper: Paper, *, needed: str, available: str) -> Value:
 @derivation
 def bandwidth_needed(
     paper: Paper, *, method: str, size: int, block: int, giga: str, seconds: float | None = None,
-    gflops: float | None = None, copies: bool = False,
+    gflops: float | None = None, copies: bool = False, cache: str | None = None,
+    raster: str = "scan", layout: str = "linear",
 ) -> Value:  # fmt: skip
-    """GB/s for a plan's bytes in a time that is given, or that 2n³ operations take at a rate."""
+    """GB/s for a plan's bytes in a time that is given, or that 2n³ operations take at a rate.
+
+    cache: count what a simulated one takes from memory and writes to it, copies included.
+    """
     counts = counts_of(method, size, block)
     moved = counts.bytes_requested + (counts.copy_bytes if copies else 0)
+    if cache is not None:
+        moved = memory_bytes(through_cache(method, size, block, cache, raster, layout))
     return _bandwidth(moved, giga, _taken(size, seconds, gflops))
 
 
