@@ -19,13 +19,15 @@ def _read(entries: NDArray[np.int64], at: int, entry: int, ways: int) -> Any:
     """Bring an entry to the front of its set, filled in where it is not there: 1 then, else 0."""
     if entries[at, 0] == entry:
         return 0
-    found, held = False, entry
+    # All bits set from where the entry was found: there the others stay where they are. In place
+    # of a condition, of which a compiler makes a branch that no processor can foresee.
+    found, held = np.int64(0), entry
     for way in range(ways):
         there = entries[at, way]
-        entries[at, way] = there if found else held
-        found |= there == entry
-        held = held if found else there
-    return 0 if found else 1
+        entries[at, way] = held ^ ((held ^ there) & found)
+        found |= -np.int64(there == entry)
+        held = there
+    return 1 + found
 
 
 @inlined

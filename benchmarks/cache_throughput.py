@@ -1,0 +1,141 @@
+"""How many accesses a second the cache simulator takes, beside pycachesim on the same trace.
+
+    python benchmarks/cache_throughput.py [CACHE …] > benchmarks/cache-throughput.json
+
+pycachesim (AGPL, in C) is no dependency: `pip install pycachesim` where the comparison is wanted;
+without it the ratios are null. Each trace is given to it as addresses by its bulk load, writes as
+loads. One thread of each, medians of the processor's time. `rows` is a trace as fragments make it,
+rows that repeat one another told once; `accesses`, the same written out one by one.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections.abc import Callable
+from statistics import median
+from time import thread_time
+
+import numpy as np
+
+from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cache.caches import Cache, Memory, parse_cache
+from gpgpu_legacy.cache.run import plan_trace
+from gpgpu_legacy.cache.simulate import simulate
+from gpgpu_legacy.cache.trace import Chunk, Region, Step, Sweep, Trace
+from gpgpu_legacy.runtime.devices import processor_name
+
+try:
+    import cachesim
+except ImportError:
+    cachesim = None
+
+LINE_BYTES = 64
+MOST = 4_000_000  # accesses of a trace: pycachesim takes a list of Python's numbers
+RUNS = 5
+PLANS = (
+    ("larson-mcallister", 128, Options()),
+    ("hall-carr-hart-single", 128, Options(block=32, accumulate=Accumulate.PING_PONG)),
+    ("hall-carr-hart-multi", 256, Options(block=8, accumulate=Accumulate.PING_PONG)),
+    ("hall-carr-hart-multi", 256, Options(block=32, accumulate=Accumulate.PING_PONG)),
+)
+
+
+def held(name: str, chunks: list[Chunk]) -> Trace:
+    """A trace of chunks that are there already, so that making them is not timed."""
+    sweep = Sweep(name, 0, lambda: iter(chunks))
+    end = max(int(chunk.lines.max()) for chunk in chunks) + 1
+    region = Region(name, 0, end * LINE_BYTES, 4)
+    return Trace(name, (region,), (Step(1, lambda _: (sweep,)),), LINE_BYTES)
+
+
+def of_plan(name: str, size: int, options: Options) -> list[Chunk]:
+    """The first accesses of a product, all in one region."""
+    plan = find_method(name).plan(Shape(size, size, size), options)
+    chunks, accesses = [], 0
+    for step in plan_trace(plan, LINE_BYTES).steps:
+        for turn in range(step.count):
+            for sweep in step.turn(turn):
+                for each in sweep.chunks():
+                    chunks.append(Chunk(each.lines, each.kinds & 1, each.times))
+                    accesses += int(each.times.sum()) * len(each.kinds)
+                    if accesses >= MOST:
+                        return chunks
+    return chunks
+
+
+def random_lines(lines: int) -> list[Chunk]:
+    rows = np.random.default_rng(0).integers(0, lines, (MOST, 1))
+    return [Chunk(rows, np.zeros(1, np.int16), np.ones(MOST, np.int32))]
+
+
+def written_out(chunks: list[Chunk]) -> list[Chunk]:
+    return [
+        Chunk(np.repeat(c.lines, c.times, axis=0), c.kinds, np.ones(int(c.times.sum()), np.int32))
+        for c in chunks
+    ]
+
+
+def seconds(work: Callable[[], object]) -> float:
+    times = []
+    for _ in range(RUNS):
+        start = thread_time()
+        work()
+        times.append(thread_time() - start)
+    return median(times)
+
+
+def peer_seconds(cache: Cache, addresses: list[int]) -> float:
+    memory = cachesim.MainMemory()
+    policy = cache.policy.value.upper()
+    level = cachesim.Cache("L1", cache.sets, cache.ways, cache.line_bytes, policy)
+    memory.load_to(level)
+    memory.store_from(level)
+    simulator = cachesim.CacheSimulator(level, memory)
+    return seconds(lambda: simulator.load(addresses, length=1))
+
+
+def measured(cache: Cache, name: str, chunks: list[Chunk]) -> dict[str, object]:
+    memory = Memory((cache,))
+    every = written_out(chunks)
+    count = sum(chunk.lines.size for chunk in every)
+    result = simulate(held(name, chunks), memory)
+    took = {
+        "rows": seconds(lambda: simulate(held(name, chunks), memory)),
+        "accesses": seconds(lambda: simulate(held(name, every), memory)),
+    }
+    peer = None
+    if cachesim is not None:
+        lines = np.concatenate([chunk.lines.ravel() for chunk in every])
+        peer = peer_seconds(cache, (lines * LINE_BYTES).tolist())
+    return {
+        "cache": str(cache),
+        "trace": name,
+        "accesses": count,
+        "hit_ratio": result.hit_ratio,
+        **{f"{how}_m_per_s": count / each / 1e6 for how, each in took.items()},
+        "pycachesim_m_per_s": None if peer is None else count / peer / 1e6,
+        **{f"{how}_ratio": None if peer is None else peer / each for how, each in took.items()},
+    }
+
+
+def main() -> None:
+    """Print every trace through every cache, as JSON."""
+    caches = [parse_cache(text) for text in sys.argv[1:] or ("8K,4way,64B", "32K,8way,64B")]
+    traces = {f"{n} lines at random": random_lines(n) for n in (256, 4096)}
+    for name, size, options in PLANS:
+        block = "" if options.block is None else f", b = {options.block}"
+        traces[f"{name}, n = {size}{block}"] = of_plan(name, size, options)
+    rows = [measured(cache, name, each) for cache in caches for name, each in traces.items()]
+    print(
+        json.dumps(
+            {"device": processor_name(), "python": platform.python_version(), "rows": rows},
+            indent=1,
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
