@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import asdict
 from importlib.metadata import version
 from importlib.resources import files
+from math import inf
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
+from gpgpu_legacy.bench.cache_table import ACCUMULATE, Setting, make_table
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.schema import papers
 from gpgpu_legacy.report import render
 from gpgpu_legacy.report import tables as make
+from gpgpu_legacy.report.cache_table import cache_table_grids
 from gpgpu_legacy.report.figures import animate_figure_2, demonstrate, draw_figure_2, save_png
 from gpgpu_legacy.report.tables import Measured, Table, regenerate, tables_as_json
 from gpgpu_legacy.runtime.executor import find_executor, survey
 
 PAGE = "index.html"
 _BARS = "GFLOPS"  # the column with bars
+
+_TITLES = {"every-method": "Every method", "measured": "Measured here"}
+
+_CACHED_SIZE, _CACHED_BLOCKS = 128, (1, 4, 16, 64)
+_CACHES = ("2K,4way,64B", "8K,4way,64B")
 
 _FILES = (
     ("tables.txt", "the tables as text"),
@@ -69,7 +78,7 @@ def write_report(
 def _write(folder: Path, size: int, block: int, measured: list[Measured]) -> None:
     tables = regenerate(size, block, measured)
     costs = make.every_method(size, block)
-    grids = render.grids(tables, costs)
+    grids = [*render.grids(tables, costs), *_through_caches()]
     executor = find_executor("auto")
     demonstration = demonstrate(executor)
     image = draw_figure_2(demonstration)
@@ -86,6 +95,17 @@ def _write(folder: Path, size: int, block: int, measured: list[Measured]) -> Non
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
+
+
+def _through_caches() -> list[render.Grid]:
+    """The methods of Table 1 through small caches, at a size that takes a moment."""
+    where = [
+        Setting(cache, raster, layout)
+        for raster, layout in (("scan", "linear"), ("tiled:8x8", "8x8"))
+        for cache in _CACHES
+    ]
+    table = make_table(_CACHED_SIZE, _CACHED_BLOCKS, where, ACCUMULATE, inf)
+    return cache_table_grids(table)
 
 
 def _json(data: dict[str, Any]) -> str:
@@ -117,7 +137,7 @@ def _page(
         version=version("gpgpu-legacy"),
         paper=papers()[0],
         grids=grids,
-        titles=titles | {"every-method": "Every method", "measured": "Measured here"},
+        titles=defaultdict(lambda: "Through a cache", titles | _TITLES),
         columns=lambda grid: list(zip(*grid.rows, strict=True)),
         numeric=render.is_numeric,
         cell=_cell,

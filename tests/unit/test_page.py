@@ -1,0 +1,112 @@
+"""The report: its files, its page, and that a report that fails leaves the one before as it was."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.report import page
+from gpgpu_legacy.report.page import write_report
+
+
+class Reader(HTMLParser):
+    """Headings by their ids, the cells of each row, and the links and pictures."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.headings: dict[str, str] = {}
+        self.rows: list[list[str]] = []
+        self.places: list[str] = []
+        self.open: list[str] = []
+        self.heading = ""
+        self.balanced = True
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.places += [value for name in ("href", "src") if (value := given.get(name))]
+        if tag == "tr":
+            self.rows.append([])
+        if tag == "td":
+            self.rows[-1].append("")
+        if tag == "h2":
+            self.heading = given.get("id") or ""
+        if tag not in {"meta", "link", "img", "br", "source"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.balanced &= self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "td" in self.open:
+            self.rows[-1][-1] += data
+        if "h2" in self.open:
+            self.headings[self.heading] = data
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(tmp_path_factory.mktemp("made") / "report", 16, 4, measure=False)
+
+
+def read(file: Path) -> Reader:
+    reader = Reader()
+    reader.feed(file.read_text(encoding="utf-8"))
+    return reader
+
+
+def test_the_page_is_whole_and_what_it_points_to_is_there(report: Path) -> None:
+    reader = read(report)
+    assert reader.balanced and not reader.open
+    local = [place for place in reader.places if not place.startswith(("#", "http", "data:"))]
+    assert {"figure-2.png", "figure-2.gif", "tables.json"} <= set(local)
+    assert [place for place in local if not (report.parent / place).is_file()] == []
+    anchors = {place[1:] for place in reader.places if place.startswith("#")}
+    assert anchors <= reader.headings.keys()
+
+
+def test_the_page_has_the_papers_tables_and_a_cache(report: Path) -> None:
+    reader = read(report)
+    assert reader.headings["hall-carr-hart-2003-table-1"] == "Table 1"
+    assert reader.headings["cache-table-tiled-8x8-8x8"] == "Through a cache"
+    named = {row[0].strip(): row for row in reversed(reader.rows) if row}
+    # Larson & McAllister's 16 bytes a fragment, of n² fragments, in n passes.
+    assert "65\N{THIN SPACE}536" in named["larson-mcallister"]
+
+
+def test_the_files_are_the_tables(report: Path) -> None:
+    data = json.loads((report.parent / "tables.json").read_text("utf-8"))
+    assert [table["id"] for table in data["tables"]] == [
+        "hall-carr-hart-2003/table-1",
+        "hall-carr-hart-2003/table-2",
+    ]
+    text = (report.parent / "tables.txt").read_text("utf-8")
+    assert "8K,4way,64B" in text and "larson-mcallister" in text
+
+
+def test_a_report_that_fails_leaves_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tmp_path / "report"
+    before.mkdir()
+    (before / "index.html").write_text("before")
+
+    def fails(*_: object) -> None:
+        raise InputError("no figure today")
+
+    monkeypatch.setattr(page, "draw_figure_2", fails)
+    with pytest.raises(InputError, match="no figure today"):
+        write_report(before, 8, 2, measure=False)
+    assert (before / "index.html").read_text() == "before"
+    assert [each.name for each in tmp_path.iterdir()] == ["report"]
+
+
+def test_a_report_has_to_have_somewhere_to_go(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for place in (tmp_path / "none" / "report", file):
+        with pytest.raises(InputError, match="cannot be a folder"):
+            write_report(place, 8, 2, measure=False)
