@@ -76,7 +76,7 @@ def _rolled(steps: list[Step]) -> Iterator[Segment]:
         return
     yield from _rolled(steps[:start])
     body = [
-        replace(step, advance=_advance(step, steps[start + period + i]) or (0, 0))
+        replace(step, advance=_advance(_place(step), _place(steps[start + period + i])) or (0, 0))
         for i, step in enumerate(steps[start : start + period])
     ]
     yield Segment(tuple(body), turns)
@@ -87,11 +87,12 @@ def _longest(steps: list[Step]) -> tuple[int, int, int]:
     """Where the longest repetition starts, its period, and how often it turns; 1 if none does."""
     numbers: dict[object, int] = {}
     kinds = [numbers.setdefault(_kind(step), len(numbers)) for step in steps]
+    places = [_place(step) for step in steps]
     best = (0, 1, 1)
     for period in range(1, min(LONGEST_PERIOD, len(steps) // 2) + 1):
         start = 0
         while start + period < len(steps):
-            length = _run(steps, kinds, start, period)
+            length = _run(places, kinds, start, period)
             turns = length // period + 1
             if turns >= LEAST_TURNS and turns * period > best[1] * best[2]:
                 best = (start, period, turns)
@@ -99,18 +100,17 @@ def _longest(steps: list[Step]) -> tuple[int, int, int]:
     return best
 
 
-def _run(steps: list[Step], kinds: list[int], start: int, period: int) -> int:
+def _run(places: list[_Place], kinds: list[int], start: int, period: int) -> int:
     """How many steps from `start` on are repeated one period later, lookups moving evenly."""
     length = 0
-    while start + length + period < len(steps):
+    while start + length + period < len(places):
         i = start + length
         if kinds[i] != kinds[i + period]:
             break
-        if length >= period and _advance(steps[i], steps[i + period]) != _advance(
-            steps[i - period], steps[i]
-        ):
+        advance = _advance(places[i], places[i + period])
+        if advance is None:
             break
-        if _advance(steps[i], steps[i + period]) is None:
+        if length >= period and advance != _advance(places[i - period], places[i]):
             break
         length += 1
     return length
@@ -132,12 +132,25 @@ def _slopes(form: Linear) -> tuple[Fraction, ...]:
     return (form.x, form.y, form.iteration)
 
 
-def _advance(step: Step, later: Step) -> Advance | None:
+_Place = tuple[int | Fraction, int | Fraction] | None
+"""Where a placed lookup looks in the first fragment; whole numbers are ints, which are faster."""
+
+
+def _place(step: Step) -> _Place:
+    if not isinstance(step.lookup, Placed):
+        return None
+    s, t = step.lookup.s.constant, step.lookup.t.constant
+    return (
+        s.numerator if s.denominator == 1 else s,
+        t.numerator if t.denominator == 1 else t,
+    )
+
+
+def _advance(place: _Place, later: _Place) -> Advance | None:
     """How far the lookup has moved; nothing for what is no placed lookup."""
-    if not (isinstance(step.lookup, Placed) and isinstance(later.lookup, Placed)):
+    if place is None or later is None:
         return (0, 0)
-    right = later.lookup.s.constant - step.lookup.s.constant
-    up = later.lookup.t.constant - step.lookup.t.constant
+    right, up = later[0] - place[0], later[1] - place[1]
     if right.denominator != 1 or up.denominator != 1:
         return None
     return int(right), int(up)

@@ -12,6 +12,8 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.bench.mispredictions import Case, Compared, Origin, compare_all, read_cases
 from gpgpu_legacy.papers.schema import papers
 
+pytestmark = pytest.mark.xdist_group("mispredictions")  # all predictions are made once
+
 ROOT = Path(__file__).parents[2]
 CASES = read_cases()[1]
 FRAGMENTS = {
