@@ -72,9 +72,9 @@ def stack_distances(
     """The distances of a trace's accesses; as exact as they are for any cache, in one pass.
 
     line_bytes: of the caches, a power of two times the trace's; by default the trace's. reads_only:
-    leave writes out, as if they did not happen. progress: gets the fraction that is done. Memory is
-    some 20 bytes a line of the address space. Raises InputError where lines do not fit the trace's,
-    or an access is in no region.
+    leave writes out, as if they did not happen. progress: gets the fraction that is done, after
+    each chunk and each turn. Memory is some 20 bytes a line of the address space. Raises InputError
+    where lines do not fit the trace's, or an access is in no region.
     """
     size = trace.line_bytes if line_bytes is None else line_bytes
     if size < trace.line_bytes or size & (size - 1):
@@ -87,9 +87,15 @@ def stack_distances(
     done = 0
     for step in trace.steps:
         for turn in range(step.count):
-            for sweep in step.turn(turn):
+            sweeps = step.turn(turn)
+            whole = sum(sweep.accesses for sweep in sweeps)
+            slots = 0  # those without an access among them, so `whole` may come early
+            for sweep in sweeps:
                 for chunk in sweep.chunks():
                     stack.run(chunk, reads_only=reads_only)
+                    slots += len(chunk.kinds) * int(chunk.times.sum())
+                    if progress is not None and slots < whole:
+                        progress((done + slots / whole) / total)
             done += 1
             if progress is not None:
                 progress(done / total)

@@ -30,11 +30,14 @@ class HitMap:
     """How many reads there were of each place, and how many of them hit.
 
     of: what the places are, for people. reads, hits: int64 [rows, columns], row 0 the lowest.
+    all_reads, all_hits: of all places together, those that share a line counted once.
     """
 
     of: str
     reads: I64
     hits: I64
+    all_reads: int
+    all_hits: int
 
     @property
     def ratio(self) -> NDArray[np.float64]:
@@ -174,7 +177,8 @@ class _Fragments:
         """What has been added up."""
         height, width = self.rect.height, self.rect.width
         of = f"the fragments of a rectangle of {width}×{height}"
-        return HitMap(of, self.reads[:height, :width], self.hits[:height, :width])
+        reads, hits = self.reads[:height, :width], self.hits[:height, :width]
+        return HitMap(of, reads, hits, int(reads.sum()), int(hits.sum()))
 
 
 class _Texels:
@@ -202,7 +206,8 @@ class _Texels:
     def seen(self) -> HitMap:
         """What has been added up."""
         of = f"the texels of {self.name}, each by the line that it lies in"
-        return HitMap(of, self.reads[self.lines], self.hits[self.lines])
+        reads, hits = self.reads[self.lines], self.hits[self.lines]
+        return HitMap(of, reads, hits, int(self.reads.sum()), int(self.hits.sum()))
 
 
 @native

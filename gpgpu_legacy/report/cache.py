@@ -196,11 +196,10 @@ def _tally_as_json(each: Tally) -> dict[str, int]:
 
 def hit_map_caption(run: Run, found: HitMap) -> str:
     """What a hit map shows, for below the picture."""
-    reads, hits = int(found.reads.sum()), int(found.hits.sum())
     left_out = "" if run.result.exact else " The budget left out a part of the run."
     return (
         f"Reads that hit, of {found.of}, row 0 lowest: {_product(run.ask)}, {_through(run.ask)}. "
-        f"{hits:,} of {reads:,} reads hit.{left_out} Grey: no reads."
+        f"{found.all_hits:,} of {found.all_reads:,} reads hit.{left_out} Grey: no reads."
     )
 
 

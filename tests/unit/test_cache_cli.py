@@ -22,10 +22,12 @@ from PIL import Image
 from gpgpu_legacy import cli
 from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.bench.cache_runs import asks, mapped_run
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.hit_map import hit_map
 from gpgpu_legacy.cache.run import cache_run, memory_bytes
 from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.report.cache import hit_map_caption
 from gpgpu_legacy.report.cache_plots import MARGIN
 
 Command = Callable[..., tuple[int, str, str]]
@@ -410,6 +412,19 @@ def test_a_hit_map_of_blocked_layouts_copies_and_clears() -> None:
     assert (blocks == blocks[:, :1, :, :1]).all()  # a 4×4 block of r32f is a line
     assert blocks[:, 0, :, 0].sum() == by_name["F"].reads
     assert of_f.hits.reshape(5, 4, 5, 4)[:, 0, :, 0].sum() == by_name["F"].read_hits
+    assert (of_f.all_reads, of_f.all_hits) == (by_name["F"].reads, by_name["F"].read_hits)
+
+
+def test_the_caption_of_a_hit_map_counts_each_read_once() -> None:
+    """A row of B is a line: all of its 8 texels have the line's numbers, its reads are 8³ in all.
+
+    Pass k reads row k of B for every fragment, and it stays in the cache: a miss in each of 8.
+    """
+    [ask] = asks(
+        find_method(LM), [Shape(8, 8, 8)], [Options()], [Memory((parse_cache("96,fully,32B"),))]
+    )
+    ran, found = mapped_run(ask, "B")
+    assert "504 of 512 reads hit" in hit_map_caption(ran, found)
 
 
 # Bad input ----------------------------------------------------------------------------------------

@@ -188,3 +188,15 @@ def test_progress_and_an_empty_trace() -> None:
     assert (found.accesses, found.cold, found.misses(1)) == (0, 0, 0)
     sizes, misses = found.curve()
     assert (sizes.tolist(), misses.tolist()) == ([1], [0])
+
+
+def test_progress_goes_on_within_a_turn() -> None:
+    """A budget ends a curve where it reports, and one turn may be most of a run."""
+    seen: list[float] = []
+    rows = [chunk([[FIRST[0], FIRST[0] + 1]], [0, 0], [5]) for _ in range(4)]
+    stack_distances(trace(*rows, turns=2), progress=seen.append)
+    assert seen == [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0]
+    seen.clear()
+    guarded = [chunk([[FIRST[0], NO_ACCESS]], [0, 0]) for _ in range(4)]
+    stack_distances(trace(*guarded), progress=seen.append)
+    assert seen == [0.5, 1.0]
