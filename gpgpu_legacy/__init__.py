@@ -15,10 +15,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.algorithms.method import Accumulate as Accumulate
     from gpgpu_legacy.algorithms.method import Method as Method
-    from gpgpu_legacy.algorithms.method import Options as Options
-    from gpgpu_legacy.algorithms.method import Shape as Shape
+    from gpgpu_legacy.algorithms.options import Accumulate as Accumulate
+    from gpgpu_legacy.algorithms.options import Options as Options
+    from gpgpu_legacy.algorithms.options import Shape as Shape
     from gpgpu_legacy.algorithms.registry import find_method as find_method
     from gpgpu_legacy.algorithms.registry import methods as methods
     from gpgpu_legacy.asm.parser import assemble as assemble
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
     from gpgpu_legacy.runtime.executor import find_executor as find_executor
 
 _HOMES = {
-    "Accumulate": "algorithms.method",
+    "Accumulate": "algorithms.options",
     "AssemblyError": "errors",
     "Counts": "count.traffic",
     "GpgpuLegacyError": "errors",
     "Method": "algorithms.method",
-    "Options": "algorithms.method",
+    "Options": "algorithms.options",
     "Plan": "plan.plan",
     "Program": "isa.ir",
     "Run": "bench.run",
-    "Shape": "algorithms.method",
+    "Shape": "algorithms.options",
     "assemble": "asm.parser",
     "check_program": "hardware.check",
     "count_plan": "count.traffic",

@@ -7,7 +7,8 @@ block; here matrices are padded with zeros to such a multiple, so any size will 
 from __future__ import annotations
 
 from gpgpu_legacy.algorithms.dispatch import Padding, one_dispatch, product_plan
-from gpgpu_legacy.algorithms.method import Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.kernel.shaders import load_kernel
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import ComputePass, Plan

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gpgpu_legacy.algorithms.hall_carr_hart import DEFAULT_BLOCK, build, load_listing
-from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.tiles import Layout
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import Plan

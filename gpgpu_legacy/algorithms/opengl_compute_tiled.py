@@ -9,7 +9,8 @@ whose guards could never fail goes without them.
 from __future__ import annotations
 
 from gpgpu_legacy.algorithms.dispatch import bindings, groups_for, product_plan, uniforms
-from gpgpu_legacy.algorithms.method import Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.kernel.shaders import load_kernel
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import ComputePass, Plan

@@ -8,7 +8,8 @@ loop over the inner dimension; ARB_fragment_program has no loop, so it is unroll
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.method import Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.algorithms.tiles import (
     Given,
     Layout,

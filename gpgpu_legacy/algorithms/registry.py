@@ -6,10 +6,13 @@ from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
 import gpgpu_legacy.algorithms
-from gpgpu_legacy.algorithms.method import Method
 from gpgpu_legacy.errors import InputError
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.algorithms.method import Method
 
 
 @cache

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpgpu_legacy.algorithms.method import Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.algorithms.tiles import (
     Cut,
     Given,

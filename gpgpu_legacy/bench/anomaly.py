@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.algorithms.method import Shape
+from gpgpu_legacy.algorithms.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cache.host import Hierarchy, HostCounts, Paging, measure
 from gpgpu_legacy.cache.kernels import first_dispatch_addresses

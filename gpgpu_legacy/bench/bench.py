@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.bench.peers import F32, OneRun, peers
 from gpgpu_legacy.bench.run import random_operands

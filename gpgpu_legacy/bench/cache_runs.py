@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import product
 from time import perf_counter
 
-from gpgpu_legacy.algorithms.method import Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.cache.caches import Cache, Memory
 from gpgpu_legacy.cache.distances import Distances, stack_distances
 from gpgpu_legacy.cache.hit_map import HitMap, hit_map
@@ -100,10 +101,10 @@ def asks(
             f"{method.name} dispatches kernels, which have neither a raster order nor quads nor a "
             "texture layout; leave --raster, --quads and --layout out"
         )
-    for option, order, place, memory in product(chosen, orders, places, known):
-        line_bytes = memory.levels[0].line_bytes
+    lines = dict.fromkeys(memory.levels[0].line_bytes for memory in known)
+    for option, order, line_bytes in product(chosen, orders, lines):
         small = method.plan(_ONE, option)
-        plan_trace(small, line_bytes, raster=order, layout=place, quads=quads)
+        plan_trace(small, line_bytes, raster=order, quads=quads)
     combined = product(shapes, chosen, orders, places, known)
     return list(
         dict.fromkeys(

@@ -18,13 +18,12 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
 from itertools import pairwise, product
 from os import cpu_count
 from threading import Event
 from time import perf_counter
 
-from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.layout import parse_layout
@@ -203,7 +202,7 @@ def make_table(
         raise InputError(f"there are {workers} workers; give at least 1")
     rows_known = {row.case: row for row in known.rows} if known else {}
     wanted = cases(blocks, where)
-    for case in wanted:
+    for case in _unlike(wanted):
         _check(case, accumulate)
     started, stopped = perf_counter(), Event()
 
@@ -238,20 +237,19 @@ class _StoppedError(Exception):
     """Another simulation failed, or the user has had enough."""
 
 
+def _unlike(wanted: Iterable[Case]) -> Iterable[Case]:
+    """One case of each plan and line; whether a plan can be followed does not depend on more."""
+    return {
+        (each.method, each.block, parse_cache(each.setting.cache).line_bytes): each
+        for each in wanted
+    }.values()
+
+
 def _check(case: Case, accumulate: Accumulate) -> None:
     """InputError, before the long part, for what cannot be followed."""
     setting, line_bytes = case.setting, parse_cache(case.setting.cache).line_bytes
-    plan_trace(
-        _small_plan(case.method, case.block, accumulate),
-        line_bytes,
-        raster=setting.raster,
-        layout=setting.layout,
-    )
-
-
-@lru_cache
-def _small_plan(method: str, block: int | None, accumulate: Accumulate) -> Plan:
-    return plan_of(Case(method, block, Setting("", "", "")), 1, accumulate)
+    plan = plan_of(case, 1, accumulate)
+    plan_trace(plan, line_bytes, raster=setting.raster, layout=setting.layout)
 
 
 def _simulate(

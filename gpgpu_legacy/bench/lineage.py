@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.algorithms.method import Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import methods
 from gpgpu_legacy.bench.run import F32, Run, random_operands, run_method
 from gpgpu_legacy.plan.formats import R32F

@@ -12,7 +12,7 @@ from enum import Enum
 from importlib.resources import files
 from typing import Any
 
-from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.hardware.predict import predict

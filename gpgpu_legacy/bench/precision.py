@@ -39,7 +39,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.algorithms.method import Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.bench.run import find_arithmetic, run_method
 from gpgpu_legacy.errors import InputError
@@ -47,8 +48,8 @@ from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Temporary
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.plan.formats import FORMATS, Format, Numeric
-from gpgpu_legacy.plan.plan import LARGEST_TEXTURE, Blend, FragmentPass, Plan
+from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE, Format, Numeric
+from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
 from gpgpu_legacy.runtime.executor import F32
 
 F64 = NDArray[np.float64]

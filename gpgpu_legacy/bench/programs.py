@@ -21,10 +21,9 @@ from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, Arithmetic
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget, Vec4
 from gpgpu_legacy.isa.state import canonical_state
-from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, RGBA32F
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
-    LARGEST_TEXTURE,
     AttributeCorners,
     Binding,
     Blend,

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.bench.tuned import Choice, choose
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
-from gpgpu_legacy.plan.formats import FORMATS, Numeric
-from gpgpu_legacy.plan.plan import LARGEST_TEXTURE, Pass, Plan
+from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE, Numeric
+from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.runtime.executor import Machine, Observer, Timings, find_executor
 
 F32 = NDArray[np.float32]

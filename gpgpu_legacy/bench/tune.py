@@ -15,7 +15,8 @@ from time import perf_counter
 
 import numpy as np
 
-from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.bench.run import DEFAULT_METHOD, F32, random_operands
 from gpgpu_legacy.bench.tuned import OFF, VARIABLE, Kept, Way, is_off, keep

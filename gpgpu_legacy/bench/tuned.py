@@ -16,7 +16,8 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from gpgpu_legacy.algorithms.method import Accumulate, Method, Options
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Accumulate, Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.bench.peers import processor
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError

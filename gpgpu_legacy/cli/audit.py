@@ -14,7 +14,7 @@ from gpgpu_legacy.cli.products import TableFormat
 from gpgpu_legacy.cli.shared import Json, Quiet, app, console, progress_bar
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers import paper_ids
-from gpgpu_legacy.papers.schema import Verdict
+from gpgpu_legacy.papers.verdict import Verdict
 
 if TYPE_CHECKING:
     from gpgpu_legacy.report.audit import Share

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gpgpu_legacy.algorithms.method import Accumulate
+from gpgpu_legacy.algorithms.options import Accumulate
 from gpgpu_legacy.cli.shared import (
     METHOD_HELP,
     Json,

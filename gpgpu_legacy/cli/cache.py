@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpgpu_legacy.algorithms.method import Accumulate, Options
+from gpgpu_legacy.algorithms.options import Accumulate, Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.shared import (
     CACHE_HELP,
@@ -32,7 +32,7 @@ from gpgpu_legacy.cli.shared import (
     shape_of,
 )
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.plan import LARGEST_TEXTURE
+from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
 if TYPE_CHECKING:
     from gpgpu_legacy.bench.cache_runs import Ask

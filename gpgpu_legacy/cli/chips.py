@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpgpu_legacy.algorithms.method import Options
+from gpgpu_legacy.algorithms.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.shared import (
     AccumulateBy,
@@ -21,10 +21,11 @@ from gpgpu_legacy.cli.shared import (
     print_json,
     shape_of,
 )
-from gpgpu_legacy.plan.plan import LARGEST_TEXTURE
+from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.algorithms.method import Method, Shape
+    from gpgpu_legacy.algorithms.method import Method
+    from gpgpu_legacy.algorithms.options import Shape
     from gpgpu_legacy.plan.plan import Plan
 
 DEFAULT_SIZE = 1024  # the largest that Hall, Carr & Hart work out

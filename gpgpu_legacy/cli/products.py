@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpgpu_legacy.algorithms.method import Options, Shape
+from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers import paper_ids
-from gpgpu_legacy.plan.plan import LARGEST_TEXTURE
+from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

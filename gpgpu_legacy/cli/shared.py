@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from gpgpu_legacy.algorithms.method import Accumulate, Shape
-from gpgpu_legacy.algorithms.registry import methods
+from gpgpu_legacy.algorithms.options import Accumulate, Shape
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import FORMATS
 
@@ -95,7 +94,7 @@ ARITHMETICS = "fp32, fp24, fp16, fx12, rc9"
 
 # Options that several commands take -----------------------------------------------------------
 
-METHOD_HELP = f"One of {', '.join(method.name for method in methods())}."
+METHOD_HELP = "See `gpgpu-legacy methods`."
 MethodName = Annotated[str, typer.Argument(metavar="METHOD", help=METHOD_HELP)]
 Block = Annotated[int | None, typer.Option(help="The paper's b: steps of the sum in one pass.")]
 AccumulateBy = Annotated[

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 
-from gpgpu_legacy.algorithms.method import Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.errors import InputError

@@ -177,15 +177,6 @@ class PrintedMatrix:
     rows: tuple[tuple[str, ...], ...]
 
 
-class Verdict(Enum):
-    """What became of a claim."""
-
-    AGREES = "agrees"
-    DIFFERS = "differs"
-    RESTS_ON = "rests-on"
-    UNCHECKED = "unchecked"
-
-
 class Rule(Enum):
     """When what is computed agrees with what is published.
 

@@ -1,9 +1,13 @@
-"""Texture formats: what a texel stores, and how many bytes it takes."""
+"""Texture formats: what a texel stores, and how many bytes it takes; how large textures are."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+
+LARGEST_TEXTURE = 8192
+"""Default width and height, in texels, of the largest texture a plan uses: what the drivers of the
+last ten years all allow. The GeForce4 of Hall, Carr & Hart's Section 4 allowed 2048."""
 
 
 class Numeric(Enum):

@@ -18,10 +18,6 @@ from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.plan.formats import Format
 
-LARGEST_TEXTURE = 8192
-"""Default width and height, in texels, of the largest texture a plan uses: what the drivers of the
-last ten years all allow. The GeForce4 of Hall, Carr & Hart's Section 4 allowed 2048."""
-
 
 @dataclass(frozen=True, slots=True)
 class Affine:

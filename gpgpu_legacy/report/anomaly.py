@@ -131,13 +131,16 @@ def _model_note(each: Anomaly) -> str:
 
 
 def _side_by_side(found: Sequence[Anomaly]) -> Grid:
-    """A row for each machine and paging, a column for each size."""
-    first = found[0].rows
-    heads = ("machine, paging", *(f"{row.size}" for row in first))
-    rows: list[tuple[Entry, ...]] = [
-        (_name(each), *(_digits(row.found.misses, 4) for row in each.rows)) for each in found
+    """A row for each size, of which there are many; a column for each machine and paging."""
+    heads = ("n", *(_name(each) for each in found), "published, ns")
+    rows = [
+        (
+            same[0].size,
+            *(_digits(row.found.misses, 4) for row in same),
+            _digits(same[0].published_ns, 2),
+        )
+        for same in zip(*(each.rows for each in found), strict=True)
     ]
-    rows.append(("published, ns", *(_digits(row.published_ns, 2) for row in first)))
     notes = ("off-colour:f is perfect colouring but for a fraction f of the pages.",)
     caption = "Misses an inner iteration, by machine and paging."
     return Grid("anomaly-misses", caption, heads, tuple(rows), notes)

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gpgpu_legacy.algorithms.method import Options, Shape
+from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.bench.run import random_operands, run_method
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.papers.audit import Finding, printed, shown
 from gpgpu_legacy.papers.derive import Rounded, Value
-from gpgpu_legacy.papers.schema import Paper, Published, Rule, Verdict
+from gpgpu_legacy.papers.schema import Paper, Published, Rule
+from gpgpu_legacy.papers.verdict import Verdict
 from gpgpu_legacy.report.render import Entry, Grid, Numeral, pretty
 from gpgpu_legacy.runtime.executor import Executor, able
 

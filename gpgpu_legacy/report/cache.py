@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gpgpu_legacy.algorithms.method import Shape
+from gpgpu_legacy.algorithms.options import Shape
 from gpgpu_legacy.bench.cache_runs import Ask, Curve, NotRun, Run
 from gpgpu_legacy.cache.hit_map import HitMap
 from gpgpu_legacy.cache.simulate import Result, Tally

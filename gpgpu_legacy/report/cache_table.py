@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpgpu_legacy.algorithms.method import Accumulate
+from gpgpu_legacy.algorithms.options import Accumulate
 from gpgpu_legacy.bench.cache_table import (
     BEFORE,
     BLOCKED,

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from PIL import Image, ImageDraw
 
 from gpgpu_legacy.algorithms.larson_mcallister import METHOD
-from gpgpu_legacy.algorithms.method import Options, Shape
+from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.bench.run import random_operands
 from gpgpu_legacy.errors import InputError

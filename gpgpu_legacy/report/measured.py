@@ -15,7 +15,7 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from gpgpu_legacy.algorithms.method import Options, Shape
+from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.bench.run import random_operands
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError

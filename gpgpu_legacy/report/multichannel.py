@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image, ImageDraw
 
 from gpgpu_legacy.algorithms.hall_carr_hart_multi import METHOD
-from gpgpu_legacy.algorithms.method import Options, Shape
+from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import (
     Dst,

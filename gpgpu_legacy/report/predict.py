@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpgpu_legacy.algorithms.method import Shape
+from gpgpu_legacy.algorithms.options import Shape
 from gpgpu_legacy.hardware.predict import TRANSFERS, Prediction, Rate, Stage, Term
 from gpgpu_legacy.hardware.profile import MEASURED, sources
 from gpgpu_legacy.report.render import Entry, Grid

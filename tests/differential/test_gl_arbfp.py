@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from products import fragment_methods
 
-from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError

@@ -26,7 +26,8 @@ from products import (
 )
 
 from gpgpu_legacy.algorithms.dispatch import bindings, buffer, read_from, uniforms
-from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
 from gpgpu_legacy.kernel.parser import parse_kernel

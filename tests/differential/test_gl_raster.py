@@ -45,7 +45,8 @@ from products import (
 )
 from strategies import SMALL_NUMBER, Scene, scenes, whole_scenes
 
-from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.errors import PlanError

@@ -31,7 +31,7 @@ from products import (
 from strategies import SMALL_NUMBER, Scene, whole_scenes
 
 from gpgpu_legacy import run_program
-from gpgpu_legacy.algorithms.method import Options
+from gpgpu_legacy.algorithms.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.errors import PlanError

@@ -16,7 +16,8 @@ from gpgpu_legacy.bench.sdk_example import PRINTED
 from gpgpu_legacy.papers import audit, schema
 from gpgpu_legacy.papers.audit import Finding, changes, judge, record_of, recorded, shown
 from gpgpu_legacy.papers.derive import Rounded, derivations
-from gpgpu_legacy.papers.schema import Claim, Paper, Rule, Verdict, find_paper, papers, read_paper
+from gpgpu_legacy.papers.schema import Claim, Paper, Rule, find_paper, papers, read_paper
+from gpgpu_legacy.papers.verdict import Verdict
 from gpgpu_legacy.report import audit as report
 from gpgpu_legacy.runtime.executor import Timings
 

@@ -14,7 +14,7 @@ import pytest
 
 from gpgpu_legacy import sources
 from gpgpu_legacy.algorithms import hall_carr_hart_multi, hall_carr_hart_single, larson_mcallister
-from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.asm import shaders
 from gpgpu_legacy.count.traffic import count_plan

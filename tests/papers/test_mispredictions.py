@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpgpu_legacy.algorithms.method import Options
+from gpgpu_legacy.algorithms.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.bench.mispredictions import Case, Compared, Origin, compare_all, read_cases
 from gpgpu_legacy.papers.schema import papers

@@ -14,7 +14,8 @@ from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.papers.audit import recorded
-from gpgpu_legacy.papers.schema import Verdict, papers
+from gpgpu_legacy.papers.schema import papers
+from gpgpu_legacy.papers.verdict import Verdict
 from gpgpu_legacy.report.render import as_markdown, grids
 from gpgpu_legacy.report.tables import regenerate
 

@@ -21,7 +21,8 @@ from products import (
     ways,
 )
 
-from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.asm.printer import disassemble
 from gpgpu_legacy.errors import InputError

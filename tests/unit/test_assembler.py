@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from language import ROWS, VECTORS, Writer
 from strategies import program_texts
 
-from gpgpu_legacy.algorithms.method import Accumulate
+from gpgpu_legacy.algorithms.options import Accumulate
 from gpgpu_legacy.asm.limits import Limits
 from gpgpu_legacy.asm.parser import HEADER, assemble
 from gpgpu_legacy.asm.printer import disassemble

@@ -10,7 +10,8 @@ import pytest
 from drawing import assert_same_bits
 from products import F32, METHODS_AND_WAYS, fragment_methods, options_of, plan_of, random_operands
 
-from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.bench import run as bench
 from gpgpu_legacy.bench.follow import Follower, Place, place_of

@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from gpgpu_legacy import cli
-from gpgpu_legacy.algorithms.method import Accumulate
+from gpgpu_legacy.algorithms.options import Accumulate
 from gpgpu_legacy.bench.bench import MOST_RUNS, TURN_S, Entrant, entrants, measure
 from gpgpu_legacy.bench.peers import peers
 from gpgpu_legacy.errors import InputError, PlanError

@@ -20,8 +20,9 @@ import pytest
 from PIL import Image
 
 from gpgpu_legacy import cli
-from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.bench import cache_table
 from gpgpu_legacy.bench.cache_runs import asks, mapped_run
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.hit_map import hit_map
@@ -619,6 +620,20 @@ def test_the_table_says_what_was_not_run(run: Command, run_json: JsonCommand) ->
     code, out, _ = run(*SMALL, "--budget", "0")
     assert code == 0
     assert "Not run, with a budget of 0 s." in out
+
+
+def test_what_a_table_checks_first_is_once_a_plan_and_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All of it comes before the budget begins: hundreds of settings must not be hundreds of it."""
+    checked = []
+    monkeypatch.setattr(cache_table, "plan_trace", lambda plan, line, **_: checked.append(line))
+    where = cache_table.settings(
+        ("1K,4way,64B", "2K,4way,64B", "2K,2way,128B"), ("scan", "morton"), ("linear", "8x8")
+    )
+    table = cache_table.make_table(8, (1, 2), where, Accumulate.COPY, 0.0)
+    assert Counter(checked) == {64: 5, 128: 5}  # one method without a block, two with two
+    assert len(table.not_run) == 12 * 5
 
 
 def test_a_table_is_resumed_and_judged_where_it_is_whole(

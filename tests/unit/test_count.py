@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from products import METHODS_AND_WAYS, options_of
 
-from gpgpu_legacy.algorithms.method import Accumulate, Method, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Accumulate, Shape
 from gpgpu_legacy.count.closed_form import evaluate, recover, same_formula
 from gpgpu_legacy.count.instructions import InstructionCounts, count_instructions
 from gpgpu_legacy.count.traffic import Counts, count_pass, count_plan, fragments_per_pass

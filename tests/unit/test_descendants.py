@@ -18,7 +18,8 @@ from products import (
     random_operands,
 )
 
-from gpgpu_legacy.algorithms.method import Method, Options
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.asm.printer import disassemble
 from gpgpu_legacy.bench.run import matmul

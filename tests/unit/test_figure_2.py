@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gpgpu_legacy.algorithms.method import Options
+from gpgpu_legacy.algorithms.options import Options
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import ClearPass
 from gpgpu_legacy.report.figures import (

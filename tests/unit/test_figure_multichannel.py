@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from gpgpu_legacy.algorithms.method import Shape
+from gpgpu_legacy.algorithms.options import Shape
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.report.figures import save_png

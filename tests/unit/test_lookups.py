@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from products import METHODS_AND_WAYS, options_of
 from strategies import Scene, program_texts, scenes
 
-from gpgpu_legacy.algorithms.method import Accumulate, Method, Options, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.isa.ir import Dst, Instruction, Program, ResultKind, ResultRegister

@@ -18,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from products import METHODS_AND_WAYS, options_of, random_operands
 
-from gpgpu_legacy.algorithms.method import Accumulate, Method, Shape
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Accumulate, Shape
 from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.asm.printer import disassemble
 from gpgpu_legacy.count.traffic import count_plan

@@ -14,7 +14,7 @@ from PIL import Image
 from products import eight_bit_product, fragment_methods
 from typer.testing import CliRunner
 
-from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.bench.precision import (
     Accuracy,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gpgpu_legacy.algorithms.method import Shape
+from gpgpu_legacy.algorithms.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.hardware.fit import AS_WRITTEN, fit
 from gpgpu_legacy.hardware.profile import UNLIMITED, find_profile

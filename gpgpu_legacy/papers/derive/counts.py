@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.algorithms.method import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.count.closed_form import recover
 from gpgpu_legacy.count.instructions import count_instructions

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.bench.sdk_example import ORDER, drawn_inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.schema import Paper
-from gpgpu_legacy.plan.formats import FORMATS
-from gpgpu_legacy.plan.plan import LARGEST_TEXTURE
+from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE
 
 _SCALAR_DECIMALS = 5
 
