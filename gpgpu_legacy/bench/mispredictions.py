@@ -9,6 +9,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -17,6 +18,7 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.hardware.predict import predict
 from gpgpu_legacy.hardware.profile import find_profile
+from gpgpu_legacy.plan.plan import Plan
 
 
 class Origin(Enum):
@@ -96,12 +98,19 @@ def compare_all() -> list[Compared]:
     Raises GpgpuLegacyError for a case of which nothing can be predicted.
     """
     tolerance, cases = read_cases()
-    return [_compare(case, tolerance) for case in cases]
+    return [compare(case, tolerance) for case in cases]
 
 
-def _compare(case: Case, tolerance: float) -> Compared:
-    options = Options(block=case.block, accumulate=case.accumulate)
-    plan = find_method(case.method).plan(Shape(case.size, case.size, case.size), options)
+@cache
+def _plan(method: str, size: int, block: int | None, accumulate: Accumulate | None) -> Plan:
+    """A square product's plan; several chips have the same."""
+    options = Options(block=block, accumulate=accumulate)
+    return find_method(method).plan(Shape(size, size, size), options)
+
+
+def compare(case: Case, tolerance: float) -> Compared:
+    """Today's prediction for one case; raises as compare_all does."""
+    plan = _plan(case.method, case.size, case.block, case.accumulate)
     found = predict(plan, find_profile(case.chip))
     if found.compute_s is None or found.bound is None:
         raise GpgpuLegacyError(f"nothing is known of {case.method} on {case.chip}")

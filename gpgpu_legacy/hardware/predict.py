@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from gpgpu_legacy.count.coalescing import RULES, transactions
@@ -214,11 +215,17 @@ class _Work:
         return self.fragments / self.room if self.room else 1.0
 
 
+@lru_cache(maxsize=32)
+def _steps(plan: Plan, *, apart: bool) -> tuple[Loop | Turns | Pass, ...]:
+    """The plan's Loops and passes; programs of one long pass take a while to analyse."""
+    return tuple(loops(plan, apart=apart))
+
+
 def _work(plan: Plan, rates: _Rates) -> _Work:
     """What drawing comes to, where passes that chain are one, or where none is."""
     work, chained = _Work(), rates.chains
     textures = {texture.name: texture for texture in plan.textures}
-    for times, each in _members(loops(plan, apart=not chained)):
+    for times, each in _members(_steps(plan, apart=not chained)):
         if isinstance(each, Loop):
             shape = group_shape(each, textures) if rates.stages else None
             if shape is not None:

@@ -9,13 +9,12 @@ import pytest
 
 from gpgpu_legacy.algorithms.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.bench.mispredictions import Case, Compared, Origin, compare_all, read_cases
+from gpgpu_legacy.bench.mispredictions import Case, Compared, Origin, compare, read_cases
 from gpgpu_legacy.papers.schema import papers
 
-pytestmark = pytest.mark.xdist_group("mispredictions")  # all predictions are made once
-
 ROOT = Path(__file__).parents[2]
-CASES = read_cases()[1]
+TOLERANCE, CASES = read_cases()
+LONGEST = {"row-packed": 2048, "packed-2x2": 2048}  # one long program, which takes long to analyse
 FRAGMENTS = {
     "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi", "row-packed", "packed-2x2"
 }  # fmt: skip
@@ -26,14 +25,11 @@ def name(case: Case) -> str:
     return f"{case.chip}-{case.method}-{case.size}{how}"
 
 
-@pytest.fixture(scope="module")
-def compared() -> dict[str, Compared]:
-    return {name(row.case): row for row in compare_all()}
-
-
-@pytest.mark.parametrize("case", CASES, ids=name)
-def test_the_ratio_is_the_recorded_one(case: Case, compared: dict[str, Compared]) -> None:
-    row = compared[name(case)]
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if c.size <= LONGEST.get(c.method, c.size)], ids=name
+)
+def test_the_ratio_is_the_recorded_one(case: Case) -> None:
+    row = compare(case, TOLERANCE)
     assert row.ratio == pytest.approx(case.ratio, rel=0.02)
     assert row.holds and row.binds
     assert len(case.reason) > 30

@@ -122,7 +122,7 @@ def test_odd_sizes(
     assert_as_plain_python(plan, layout, raster, quads=quads, line_bytes=line_bytes)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(
     plans(tame=True),
     st.sampled_from(LAYOUTS),
