@@ -229,7 +229,7 @@ def memories(draw: st.DrawFn, *, random: bool = True) -> Memory:
     return Memory(tuple(levels), per_texture, draw(st.booleans()), seed)
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(memories(), st.lists(chunks_of(), max_size=3))
 def test_any_trace_through_any_memory_is_that_of_plain_caches(
     memory: Memory, chunks: list[Chunk]
@@ -372,7 +372,7 @@ def shifting(each: Chunk, count: int, granules: dict[int, int]) -> tuple[Step, l
     return step, turns
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(
     memories(),
     chunks_of(),
