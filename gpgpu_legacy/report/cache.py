@@ -328,8 +328,9 @@ def curves_as_json(curves: Sequence[Curve], not_run: Sequence[NotRun]) -> dict[s
 
 
 def curve_as_json(curve: Curve) -> dict[str, Any]:
-    """A curve for other programs, at powers of two."""
+    """A curve for other programs: one line, then every size at which the misses fall."""
     line_bytes = curve.ask.memory.levels[0].line_bytes
+    sizes, counts = curve.distances.curve()
     return {
         **_ask_as_json(curve.ask),
         "line_bytes": line_bytes,
@@ -338,12 +339,12 @@ def curve_as_json(curve: Curve) -> dict[str, Any]:
         "cold_misses": curve.distances.cold,
         "curve": [
             {
-                "lines": lines,
                 "bytes": lines * line_bytes,
-                "misses": curve.distances.misses(lines),
-                "miss_ratio": _miss_ratio(curve, lines),
+                "lines": lines,
+                "misses": misses,
+                "miss_ratio": misses / max(1, curve.distances.accesses),
             }
-            for lines in _powers(curve)
+            for lines, misses in zip(sizes.tolist(), counts.tolist(), strict=True)
         ],
         "seconds": curve.seconds,
     }

@@ -326,8 +326,9 @@ def test_a_curve_is_that_of_plain_lru_caches(run_json: JsonCommand, tmp_path: Pa
         outcomes = fully_associative(accesses, 7, point["lines"], 32, allocate=True)
         assert point["misses"] == sum(not hit for _, hit in outcomes)
         assert point["bytes"] == 32 * point["lines"]
-    assert [point["lines"] for point in data["curve"]] == [1, 2, 4, 8, 16]
-    assert [p["misses"] == data["cold_misses"] for p in data["curve"]] == [False] * 4 + [True]
+    misses = [point["misses"] for point in data["curve"]]
+    assert data["curve"][0]["lines"] == 1 and misses[-1] == data["cold_misses"]
+    assert misses == sorted(set(misses), reverse=True)
     assert as_rgb(plot).std() > 2.0
 
 
