@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpgpu_legacy.cli.products import TableFormat
-from gpgpu_legacy.cli.shared import Json, Quiet, app, console, progress_bar
+from gpgpu_legacy.cli.shared import (
+    Json,
+    OutputFile,
+    Quiet,
+    TableFormat,
+    TablesAs,
+    app,
+    console,
+    progress_bar,
+)
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers import paper_ids
 from gpgpu_legacy.papers.verdict import Verdict
@@ -45,12 +53,8 @@ def audit_command(
     left_out: Annotated[
         bool, typer.Option("--left-out", help="List the numbers that are no claims, too.")
     ] = False,
-    table_format: Annotated[
-        TableFormat, typer.Option("--format", help="How to write the tables.")
-    ] = TableFormat.TEXT,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A file to write to.")
-    ] = None,
+    table_format: TablesAs = TableFormat.TEXT,
+    output: OutputFile = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

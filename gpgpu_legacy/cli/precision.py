@@ -10,13 +10,15 @@ from typing import Annotated
 
 import typer
 
-from gpgpu_legacy.cli.products import TableFormat
 from gpgpu_legacy.cli.shared import (
     ARITHMETICS,
     METHOD_HELP,
     Json,
+    OutputFile,
     Quiet,
     Seed,
+    TableFormat,
+    TablesAs,
     TextureFormat,
     app,
     console,
@@ -46,12 +48,8 @@ def precision(
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw error and bound against n.")
     ] = None,
-    table_format: Annotated[
-        TableFormat, typer.Option("--format", help="How to write the tables.")
-    ] = TableFormat.TEXT,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A file to write to.")
-    ] = None,
+    table_format: TablesAs = TableFormat.TEXT,
+    output: OutputFile = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -36,10 +36,13 @@ from gpgpu_legacy.cli.shared import (
     Json,
     Largest,
     MethodName,
+    OutputFile,
     Quiet,
     Seed,
     ShapeOption,
     Size,
+    TableFormat,
+    TablesAs,
     TextureFormat,
     TransposeA,
     TransposeB,
@@ -316,16 +319,6 @@ def _print_follower(follower: Any, element: str) -> None:
     console().print(table)
 
 
-class TableFormat(Enum):
-    """How tables are written."""
-
-    TEXT = "text"
-    MARKDOWN = "markdown"
-    CSV = "csv"
-    LATEX = "latex"
-    JSON = "json"
-
-
 _PAPER = "hall-carr-hart-2003"
 _PAPERS = ", ".join(paper_ids())
 
@@ -351,12 +344,8 @@ def tables(
     plots: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Draw the paper's plots there.")
     ] = None,
-    table_format: Annotated[
-        TableFormat, typer.Option("--format", help="How to write them.")
-    ] = TableFormat.TEXT,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A file to write to.")
-    ] = None,
+    table_format: TablesAs = TableFormat.TEXT,
+    output: OutputFile = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

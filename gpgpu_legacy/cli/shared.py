@@ -6,6 +6,8 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -92,6 +94,17 @@ MOST_ROWS = 2**24  # numbers of texels that float32 has; memory ends long before
 # The names of isa/arithmetic.py, which imports NumPy; a test holds them to it.
 ARITHMETICS = "fp32, fp24, fp16, fx12, rc9"
 
+
+class TableFormat(Enum):
+    """How tables are written."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    LATEX = "latex"
+    JSON = "json"
+
+
 # Options that several commands take -----------------------------------------------------------
 
 METHOD_HELP = "See `gpgpu-legacy methods`."
@@ -110,6 +123,8 @@ AsPrinted = Annotated[bool, typer.Option(help="The paper's literal texture coord
 Largest = Annotated[int, typer.Option(help="Width and height of the largest texture, in texels.")]
 ExecutorName = Annotated[str, typer.Option("--executor", help="See `gpgpu-legacy doctor`.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON for other programs.")]
+TablesAs = Annotated[TableFormat, typer.Option("--format", help="How to write the tables.")]
+OutputFile = Annotated[Path | None, typer.Option("-o", "--output", help="A file to write to.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
 CACHE_HELP = "Size, ways, line and policy, as 8K,4way,64B or 32K,fully,128B,fifo."
 RASTER_HELP = "Order of fragments: scan, tiled:WxH (or WxH), morton, hilbert."
