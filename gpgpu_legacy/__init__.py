@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from gpgpu_legacy.plan.expand import expand as expand
     from gpgpu_legacy.plan.plan import Plan as Plan
     from gpgpu_legacy.plan.validate import validate as validate
-    from gpgpu_legacy.runtime.executor import executors as executors
-    from gpgpu_legacy.runtime.executor import find_executor as find_executor
+    from gpgpu_legacy.runtime.registry import executors as executors
+    from gpgpu_legacy.runtime.registry import find_executor as find_executor
 
 _HOMES = {
     "Accumulate": "algorithms.options",
@@ -56,9 +56,9 @@ _HOMES = {
     "check_program": "hardware.check",
     "count_plan": "count.traffic",
     "disassemble": "asm.printer",
-    "executors": "runtime.executor",
+    "executors": "runtime.registry",
     "expand": "plan.expand",
-    "find_executor": "runtime.executor",
+    "find_executor": "runtime.registry",
     "find_method": "algorithms.registry",
     "find_profile": "hardware.profile",
     "matmul": "bench.run",

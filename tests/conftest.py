@@ -7,7 +7,8 @@ import pytest
 from hypothesis import settings
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
-from gpgpu_legacy.runtime.executor import Executor, executors
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.registry import executors
 
 # The same examples on every run and no time limit an example, so that a slow machine is no failure.
 settings.register_profile(

@@ -39,7 +39,8 @@ from gpgpu_legacy.plan.plan import (
     TextureKind,
 )
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.runtime.executor import Executor, Machine, find_executor
+from gpgpu_legacy.runtime.executor import Executor, Machine
+from gpgpu_legacy.runtime.registry import find_executor
 
 F32 = NDArray[np.float32]
 ZERO = (0.0, 0.0, 0.0, 0.0)

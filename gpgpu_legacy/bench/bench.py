@@ -32,7 +32,8 @@ from gpgpu_legacy.bench.run import random_operands
 from gpgpu_legacy.bench.tuned import Choice, choose, here
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import R32F
-from gpgpu_legacy.runtime.executor import Executor, Machine, able, find_executor
+from gpgpu_legacy.runtime.executor import Executor, Machine
+from gpgpu_legacy.runtime.registry import able, find_executor
 
 SIZES = (256, 512, 1024)
 REPEATS, BUDGET_S = 5, 60.0
@@ -40,8 +41,7 @@ TURN_S, MOST_RUNS = 0.05, 10  # a turn has as many runs as so many seconds hold,
 PROBE_SIZE, PROBE_STEP = 64, 4  # see _Contest.climb
 WHOLE_CHECK, ROWS_CHECKED = 1024, 64  # up to which n every row is checked, and how many above
 
-DRIVER_PEER, DRIVER = "driver-arbfp", "gl-arbfp"
-_UNASKED = ("numpy", DRIVER)  # the reference machine is slow, and the driver's own is a peer
+DRIVER_PEER = "driver-arbfp"
 _PACKAGES = (
     "gpgpu-legacy", "numpy", "moderngl", "llvmlite", "numba", "torch", "cupy", "cupy-cuda11x",
     "cupy-cuda12x", "cupy-cuda13x",
@@ -224,10 +224,11 @@ def _on_executors(method: Method, options: Options, names: Sequence[str]) -> Ite
         yield _entrant(method, Choice(tuned.options, executor.name, tuned.tuning), executor)
     fit = able(plan)
     for executor in fit:
-        if not names and executor.name not in _UNASKED:
+        has = executor.capabilities
+        if not names and not has.is_reference and not has.runs_driver_programs:
             yield _entrant(method, Choice(options, executor.name), executor)
     for executor in fit:
-        if executor.name == DRIVER:
+        if executor.capabilities.runs_driver_programs:
             yield _entrant(method, Choice(options, executor.name), executor, is_peer=True)
 
 

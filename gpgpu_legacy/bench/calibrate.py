@@ -51,7 +51,8 @@ from gpgpu_legacy.plan.plan import (
     TextureKind,
 )
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.runtime.executor import F32, Executor, Timings, available, find_executor
+from gpgpu_legacy.runtime.executor import F32, Executor, Timings
+from gpgpu_legacy.runtime.registry import available, find_executor
 
 RUNS, RUN_S, MOST_TURNS = 7, 0.05, 64
 SIDE = {R32F: 1024, RGBA32F: 512}  # the textures of a product of 1024×1024 matrices
@@ -62,9 +63,6 @@ COPY_SIDE, TRANSFER_SIDE = 2048, 1024
 ARITHMETIC, TILES = "fragment_peak_gflops", "tiles_at_once"
 TILE = GroupShape()  # of what has four channels
 _OPERATIONS_A_LOOKUP = (("lookups_32_bits_g_per_s", 1), ("lookups_128_bits_g_per_s", 4))
-_UNASKED = ("numpy",)  # the reference machine is slow, and no way to compute
-_CHAINING = ("jit", "gl-compute")  # the executors that carry out chained passes in one go
-_TILING = ("gl-compute",)  # those that compute tiles of fragments
 _LONG = 4096  # turns of what looks up the same texels in each
 _SHORT_PASSES = 16  # a pass of one fragment is as short as a pass can be: more of them a turn
 
@@ -118,7 +116,7 @@ def calibratable(names: Sequence[str] = ()) -> list[Executor]:
     """The executors to calibrate: those named, or all that work here but the reference machine."""
     if names:
         return [find_executor(name) for name in dict.fromkeys(names)]
-    return [each for each in available() if each.name not in _UNASKED]
+    return [each for each in available() if not each.capabilities.is_reference]
 
 
 def calibrate(
@@ -134,7 +132,7 @@ def calibrate(
     """
     if runs < 1:
         raise InputError(f"--repeat is {runs}; it must be at least 1")
-    tell, tiled = progress or (lambda _: None), executor.name in _TILING
+    tell, tiled = progress or (lambda _: None), _computes_tiles(executor)
     trials = []
     for task in _tasks(tiled=tiled):
         if tiled or not task.of_tiles:
@@ -149,6 +147,11 @@ def calibrate(
     text = _profile_text(executor, device, found)
     profile = read_profile(text, name_of(executor.name))
     return Calibration(executor.name, device, tuple(found), text, profile)
+
+
+def _computes_tiles(executor: Executor) -> bool:
+    """Whether fragments are computed in tiles by work groups, which stage what they share."""
+    return "group" in executor.capabilities.tuning
 
 
 def count_steps(runs: int = RUNS) -> int:
@@ -476,8 +479,8 @@ def _transfers(turns: int) -> Plan:
 
 def _profile_text(executor: Executor, device: str, found: Sequence[Ceiling]) -> str:
     """The profile as a file, in the form of those that the package has."""
-    chains = executor.name in _CHAINING
-    kernels = ComputePass in executor.passes
+    chains = executor.capabilities.fuses_passes
+    kernels = ComputePass in executor.capabilities.passes
     lines = [
         f"name = {_quoted(name_of(executor.name))}",
         f"title = {_quoted(f'{device}, by {executor.name}')}",
@@ -489,7 +492,7 @@ def _profile_text(executor: Executor, device: str, found: Sequence[Ceiling]) -> 
         _fact("chains_passes", str(chains).lower(), "whether a Repeat is carried out in one go"),
         _fact(
             "stages_lookups",
-            str(executor.name in _TILING).lower(),
+            str(_computes_tiles(executor)).lower(),
             "whether tiles stage what their fragments share",
         ),
         _fact(

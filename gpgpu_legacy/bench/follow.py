@@ -15,6 +15,7 @@ from gpgpu_legacy.plan.plan import (
     Pass,
     Plan,
     Rect,
+    constant_rect,
     read_by,
     written_by,
 )
@@ -126,6 +127,8 @@ class Follower:
 def _covers(each: Pass, place: Place) -> bool:
     if isinstance(each, ClearPass | ComputePass):
         return True
-    rect: Rect = each.target_rect if isinstance(each, CopyPass) else each.rect
+    rect: Rect = (
+        constant_rect(each.target_rect) if isinstance(each, CopyPass) else constant_rect(each.rect)
+    )
     inside_x = rect.x <= place.x < rect.x + rect.width
     return inside_x and rect.y <= place.y < rect.y + rect.height

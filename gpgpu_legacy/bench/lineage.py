@@ -16,7 +16,7 @@ from gpgpu_legacy.algorithms.registry import methods
 from gpgpu_legacy.bench.run import F32, Run, random_operands, run_method
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.runtime.devices import processor_name
-from gpgpu_legacy.runtime.executor import find_executor
+from gpgpu_legacy.runtime.registry import find_executor
 
 REPEATS = 3
 QUICK_SECONDS = 2.0  # a run longer than this is not repeated

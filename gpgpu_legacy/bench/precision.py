@@ -51,6 +51,7 @@ from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE, Format, Numeric
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
 from gpgpu_legacy.runtime.executor import F32
+from gpgpu_legacy.runtime.registry import reference
 
 F64 = NDArray[np.float64]
 
@@ -214,15 +215,20 @@ def accuracy(case: Case, a: F32, b: F32) -> Accuracy:
     """The error of one product of n×n matrices, run on the numpy executor, and its bound."""
     options = Options(texture_format=case.texture_format.name)
     run = run_method(
-        case.method.name, options, (a, b), "numpy", exact=True, arithmetic=case.arithmetic.name
+        case.method.name,
+        options,
+        (a, b),
+        reference().name,
+        exact=True,
+        arithmetic=case.arithmetic.name,
     )
     bound = error_bound(a, b, case.arithmetic, case.texture_format, run.plan)
-    reference = a.astype(np.float64) @ b.astype(np.float64)
+    wanted = a.astype(np.float64) @ b.astype(np.float64)
     saturated = _saturated(run.product, case, run.plan)
     addresses = bound.addresses
     with np.errstate(all="ignore"):
-        error = np.abs(run.product.astype(np.float64) - reference)
-        largest = float(np.abs(reference).max()) or 1.0
+        error = np.abs(run.product.astype(np.float64) - wanted)
+        largest = float(np.abs(wanted).max()) or 1.0
         in_force = addresses and not saturated
         return Accuracy(
             case.method.name,

@@ -45,11 +45,11 @@ from gpgpu_legacy.plan.plan import (
     Texture,
     TextureKind,
     Wrap,
+    constant_rect,
 )
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.runtime.executor import Executor, Machine, Result, find_executor
-
-AUTO, REFERENCE = "auto", "numpy"
+from gpgpu_legacy.runtime.executor import Executor, Machine, Result
+from gpgpu_legacy.runtime.registry import AUTO, find_executor, reference
 
 F32 = NDArray[np.float32]
 Textures = Mapping[int, Sequence[Any]]
@@ -75,7 +75,7 @@ class Drawing:
     @property
     def work(self) -> int:
         """Fragments times instructions."""
-        return self.draw.rect.area * len(self.program.instructions)
+        return constant_rect(self.draw.rect).area * len(self.program.instructions)
 
     @property
     def targets(self) -> tuple[Texture, ...]:
@@ -222,14 +222,14 @@ def carry_out(
     """Run a drawing; which executor did it, and what it gave. Arguments as for run_program."""
     machine = Machine(exact, find_arithmetic(arithmetic))
     small = executor == AUTO and drawing.work <= SMALL_WORK
-    found = find_executor(REFERENCE if small else executor, drawing.plan)
+    found = reference() if small else find_executor(executor, drawing.plan)
     try:
         return found, found.run(drawing.plan, drawing.operands, machine)
     except PlanError:
         if executor != AUTO:
             raise
-    reference = find_executor(REFERENCE)
-    return reference, reference.run(drawing.plan, drawing.operands, machine)
+    last = reference()
+    return last, last.run(drawing.plan, drawing.operands, machine)
 
 
 def find_arithmetic(name: str) -> Arithmetic:

@@ -19,7 +19,8 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE, Numeric
 from gpgpu_legacy.plan.plan import Pass, Plan
-from gpgpu_legacy.runtime.executor import Machine, Observer, Timings, find_executor
+from gpgpu_legacy.runtime.executor import Machine, Observer, Timings
+from gpgpu_legacy.runtime.registry import find_executor, reference
 
 F32 = NDArray[np.float32]
 
@@ -231,7 +232,7 @@ def run_method(
     plan = method.plan(shape, chosen)
     numbers = find_arithmetic(arithmetic)
     by_default = executor == "auto" and numbers.rounds
-    machine = find_executor("numpy" if by_default else tuned.executor, plan)
+    machine = reference() if by_default else find_executor(tuned.executor, plan)
     results = []
     warm_up = 1 if repeat > 1 else 0
     given = dict(zip(("A", "B", "C0"), checked, strict=False))

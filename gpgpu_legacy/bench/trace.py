@@ -24,7 +24,7 @@ from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Instruction, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
 from gpgpu_legacy.plan.formats import RGBA32F
-from gpgpu_legacy.plan.plan import Filter, FragmentPass, Pass, Texture, TextureKind
+from gpgpu_legacy.plan.plan import Filter, FragmentPass, Pass, Texture, TextureKind, constant_rect
 from gpgpu_legacy.runtime.host import Textures, pass_by_pass, run_on_host
 
 
@@ -95,7 +95,7 @@ def trace(drawing: Drawing, x: int, y: int, arithmetic: Arithmetic = FP32) -> Tr
 
     Raises InputError where the rectangle has no such fragment.
     """
-    rect = drawing.draw.rect
+    rect = constant_rect(drawing.draw.rect)
     if not (0 <= x < rect.width and 0 <= y < rect.height):
         raise InputError(
             f"there is no fragment {x},{y} in {rect.width}×{rect.height}; x and y count from 0 at "
@@ -130,7 +130,7 @@ class _Watched(Machine):
         fragment: tuple[int, int],
     ) -> None:
         super().__init__(_inputs(each, fragment[1], 1), textures, arithmetic)
-        self._width, self._x = each.rect.width, fragment[0]
+        self._width, self._x = constant_rect(each.rect).width, fragment[0]
         self._over = False
         self._texel: Texel | None = None
         self.steps: list[Step] = []

@@ -25,7 +25,8 @@ from gpgpu_legacy.lower.chains import Loop, Turns, loops
 from gpgpu_legacy.lower.tiles import MOST_ROWS, MOST_STRIPS
 from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import Machine, Tuning, able, find_executor
+from gpgpu_legacy.runtime.executor import Capabilities, Machine, Tuning
+from gpgpu_legacy.runtime.registry import able, find_executor
 
 SIZE, BUDGET_S = 1024, 60.0
 
@@ -35,7 +36,6 @@ BEHIND = 1.15  # a way that is never closer to the best one than this has no fur
 GAIN = 0.98  # what is not faster than this part of the best time is not taken for faster
 
 _BLOCKS = (8, 16, 32, 64, 128, 256)
-_LEFT_OUT = ("gl-arbfp", "numpy")  # the driver's own is a peer; the reference machine is slow
 
 
 class RefusedError(Exception):
@@ -197,8 +197,9 @@ def axes_of(method: Method, size: int, executors: Sequence[str]) -> Axes:
             yield "block", [replace(way, block=block) for block in blocks]
         if way.accumulate is not None:
             yield "accumulate", [replace(way, accumulate=each) for each in Accumulate]
-        if usual is not None and way.executor in _SHAPES:
-            yield from _SHAPES[way.executor](way, usual)
+        if usual is not None:
+            for shape in sorted(find_executor(way.executor).capabilities.tuning):
+                yield from _SHAPES[shape](way, usual)
 
     return axes
 
@@ -248,8 +249,8 @@ def _tiles(way: Way, _: GroupShape) -> Iterator[tuple[str, list[Way]]]:
 
 
 _SHAPES: dict[str, Callable[[Way, GroupShape], Iterator[tuple[str, list[Way]]]]] = {
-    "gl-compute": _groups,
-    "jit": _tiles,
+    "group": _groups,
+    "tile": _tiles,
 }
 
 
@@ -311,8 +312,13 @@ def executors_of(method: Method, names: Sequence[str] = ()) -> list[str]:
     if names:
         return list(dict.fromkeys(find_executor(name, plan).name for name in names))
     usual = find_executor("auto", plan).name
-    fit = [each.name for each in able(plan) if each.name not in _LEFT_OUT]
+    fit = [each.name for each in able(plan) if not _is_left_out(each.capabilities)]
     return list(dict.fromkeys([usual, *fit]))
+
+
+def _is_left_out(capabilities: Capabilities) -> bool:
+    """The reference is slow, and the driver's own programs are a peer."""
+    return capabilities.is_reference or capabilities.runs_driver_programs
 
 
 class _Products:

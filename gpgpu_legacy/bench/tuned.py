@@ -23,7 +23,8 @@ from gpgpu_legacy.bench.peers import processor
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.lower.workgroups import GroupShape
-from gpgpu_legacy.runtime.executor import Tuning, executor_names
+from gpgpu_legacy.runtime.executor import Tuning
+from gpgpu_legacy.runtime.registry import executor_names
 
 VARIABLE, OFF = "GPGPU_LEGACY_TUNING", "off"
 

@@ -44,6 +44,7 @@ from gpgpu_legacy.plan.plan import (
     Texture,
     TextureKind,
     Wrap,
+    constant_rect,
 )
 
 I64 = NDArray[np.int64]
@@ -161,8 +162,8 @@ def _accesses(plan: Plan, each: Pass, count: int) -> list[_Access]:
     """In the order in which a fragment, or a texel that is copied, makes them."""
     if isinstance(each, CopyPass):
         return [
-            _own(plan.texture(each.source), each.source_rect, writes=False),
-            _own(plan.texture(each.target), each.target_rect, writes=True),
+            _own(plan.texture(each.source), constant_rect(each.source_rect), writes=False),
+            _own(plan.texture(each.target), constant_rect(each.target_rect), writes=True),
         ]
     if not isinstance(each, FragmentPass):
         raise InputError(
@@ -170,7 +171,7 @@ def _accesses(plan: Plan, each: Pass, count: int) -> list[_Access]:
         )
     ways = (True,) if each.blend is Blend.NONE else (False, True)
     return _lookups(plan, each, count) + [
-        _own(plan.texture(target), each.rect, writes=writes)
+        _own(plan.texture(target), constant_rect(each.rect), writes=writes)
         for target in each.targets
         for writes in ways
     ]
@@ -470,7 +471,7 @@ def _pass(plan: Plan, each: Pass, count: int, space: _Space, order: tuple[Raster
         [access.repeats[1] for access in accesses],
         [space.rows[number] for number in numbers],
     )
-    rect = each.target_rect if isinstance(each, CopyPass) else _rect(each)
+    rect = constant_rect(each.target_rect) if isinstance(each, CopyPass) else _rect(each)
     by_row = np.repeat(np.array(kinds, np.int16), len(_QUAD) if quads else 1)
     size = (rect.width, rect.height)
     return _Pass(_label(each), size, (columns, rows), by_row, raster, quads, space)
@@ -478,7 +479,7 @@ def _pass(plan: Plan, each: Pass, count: int, space: _Space, order: tuple[Raster
 
 def _rect(each: Pass) -> Rect:
     assert isinstance(each, FragmentPass)
-    return each.rect
+    return constant_rect(each.rect)
 
 
 def _label(each: Pass) -> str:

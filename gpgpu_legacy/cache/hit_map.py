@@ -17,7 +17,16 @@ from gpgpu_legacy.cache.sets import native
 from gpgpu_legacy.cache.simulate import Result, simulate
 from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, Step, Sweep, Trace
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.plan import ClearPass, FragmentPass, Pass, Plan, Rect, Repeat, TextureKind
+from gpgpu_legacy.plan.plan import (
+    ClearPass,
+    FragmentPass,
+    Pass,
+    Plan,
+    Rect,
+    Repeat,
+    TextureKind,
+    constant_rect,
+)
 
 I64 = NDArray[np.int64]
 
@@ -140,7 +149,11 @@ class _Fragments:
     """Reads by the fragment that made them."""
 
     def __init__(self, plan: Plan, raster: str, *, quads: bool) -> None:
-        drawn = [each.rect for _, each in plan.weighted_passes() if isinstance(each, FragmentPass)]
+        drawn = [
+            constant_rect(each.rect)
+            for _, each in plan.weighted_passes()
+            if isinstance(each, FragmentPass)
+        ]
         if not drawn:
             arrays = ", ".join(texture.name for texture in plan.textures)
             raise InputError(
@@ -159,7 +172,9 @@ class _Fragments:
 
     def read(self, drawn: _Drawn, chunk: Chunk, hits: NDArray[np.uint8]) -> None:
         """Add up the reads of a chunk."""
-        if not isinstance(drawn.each, FragmentPass) or not self._fits(drawn.each.rect):
+        if not isinstance(drawn.each, FragmentPass) or not self._fits(
+            constant_rect(drawn.each.rect)
+        ):
             return
         rows = slice(drawn.rows, drawn.rows + len(chunk.lines))
         drawn.rows = rows.stop

@@ -39,7 +39,7 @@ from gpgpu_legacy.kernel.dependence import check_data_decides_nothing
 from gpgpu_legacy.kernel.ir import Element, Kernel, SharedArray, Space, Type
 from gpgpu_legacy.lower.jit import DTYPES, compile_addresses
 from gpgpu_legacy.plan.expand import at_iteration
-from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan, Repeat
+from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan, Repeat, constant_groups
 
 CHUNK_ACCESSES = 1 << 19  # of a chunk, or of a row that is longer
 ROW_SLOTS = 1 << 14  # of a chunk's row, or the invocations of a work group if they are more
@@ -166,7 +166,7 @@ class _Maker:
         if each not in self.accesses:
             check_data_decides_nothing(each.kernel)
             self.accesses[each] = _count(each, shared=self.places.shared_in_memory)
-        across, up = each.groups
+        across, up = constant_groups(each.groups)
         single = each.kernel.threads == 1
         chunks = self.single if single else self.lockstep
         label = f"{each.kernel.name}, {across}×{up} work groups"
@@ -191,7 +191,7 @@ class _Maker:
         given = values_of(each)
         uniforms = [getattr(np, DTYPES[u.type])(given[u.name]) for u in each.kernel.uniforms]
         lines, kinds = np.empty(CHUNK_ACCESSES, np.int64), np.empty(CHUNK_ACCESSES, np.int16)
-        across, up = each.groups
+        across, up = constant_groups(each.groups)
         code = compile_addresses(each.kernel)
         for count in code(
             lines, kinds, self.shift, places.reshape(-1, 3), *uniforms, across, 0, across * up
@@ -278,7 +278,7 @@ def _batches(
     each: ComputePass, record: Callable[[Grid], _Record]
 ) -> Iterator[tuple[Grid, _Record]]:
     """The work groups in order, so many at a time that what is recorded of them has room."""
-    across, up = each.groups
+    across, up = constant_groups(each.groups)
     width = across
     rows = max(1, BATCH_INVOCATIONS // max(1, across * each.kernel.threads))
     x = y = 0

@@ -115,7 +115,7 @@ def _find_chip(name: str, plan: Plan) -> Profile:
     if name.strip().lower() != THIS:
         return find_profile(name)
     from gpgpu_legacy.bench.calibrate import name_of
-    from gpgpu_legacy.runtime.executor import find_executor
+    from gpgpu_legacy.runtime.registry import find_executor
 
     executor = find_executor("auto", plan).name
     if name_of(executor) not in {profile.name for profile in calibrated()}:

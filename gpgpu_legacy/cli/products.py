@@ -497,7 +497,7 @@ class _Picture:
 def _draw_figure_2(picture: _Picture, path: Path, animate: bool) -> None:
     from gpgpu_legacy.bench.run import check_operands
     from gpgpu_legacy.report import figures
-    from gpgpu_legacy.runtime.executor import find_executor
+    from gpgpu_legacy.runtime.registry import find_executor
 
     chosen = find_method("larson-mcallister").options(picture.options)
     given = picture.operands(
@@ -516,7 +516,7 @@ def _draw_multichannel(picture: _Picture, path: Path, animate: bool) -> None:
     from gpgpu_legacy.bench.run import check_operands
     from gpgpu_legacy.report import multichannel
     from gpgpu_legacy.report.figures import save_png
-    from gpgpu_legacy.runtime.executor import find_executor
+    from gpgpu_legacy.runtime.registry import find_executor
 
     if picture.options.transpose_a or picture.options.transpose_b:
         raise InputError("the picture shows equation (10), which transposes nothing; give A and B")
@@ -613,7 +613,7 @@ def lineage(
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Say which executors work here, why one does not, and how to mend it."""
-    from gpgpu_legacy.runtime.executor import find_executor, survey
+    from gpgpu_legacy.runtime.registry import find_executor, survey
 
     found = survey()
     kernel = find_method("opengl-compute-tiled").plan(Shape(1, 1, 1))

@@ -27,7 +27,7 @@ from gpgpu_legacy.interp.kernel import Array, Grid, Mask
 from gpgpu_legacy.kernel.dependence import check_data_decides_nothing
 from gpgpu_legacy.kernel.ir import Element, Kernel, Space, Type
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.plan import ComputePass, Plan
+from gpgpu_legacy.plan.plan import ComputePass, Plan, constant_groups
 
 WORD_BYTES = 4
 BATCH_THREADS = 1 << 22  # invocations at a time: index arrays of at most 32 MiB
@@ -156,7 +156,7 @@ def _of_pass(plan: Plan, each: ComputePass, rule: Rule) -> Transactions:
 
 def _batches(each: ComputePass) -> Iterator[Grid]:
     """The work groups, some whole rows at a time."""
-    across, up = each.groups
+    across, up = constant_groups(each.groups)
     rows = max(1, BATCH_THREADS // (across * each.kernel.threads))
     for y in range(0, up, rows):
         yield Grid((0, y), (across, min(rows, up - y)))

@@ -26,6 +26,7 @@ from gpgpu_legacy.plan.plan import (
     Output,
     Pass,
     Plan,
+    constant_rect,
 )
 
 VERTEX_BYTES = 12  # three floats a position
@@ -109,14 +110,14 @@ def count_pass(plan: Plan, each: Pass) -> Counts:
     """Count one pass of a plan."""
     if isinstance(each, CopyPass):
         texel = plan.texture(each.source).format.texel_bytes
-        return Counts(copy_bytes=2 * texel * each.source_rect.area)
+        return Counts(copy_bytes=2 * texel * constant_rect(each.source_rect).area)
     if isinstance(each, ClearPass):
         target = plan.texture(each.target)
         texels = target.extent.width * target.extent.height
         return Counts(clear_bytes=texels * target.format.texel_bytes)
     if isinstance(each, ComputePass):
         return Counts(dispatches=1, **asdict(count_compute_pass(plan, each)))
-    return _fragment_counts(plan, each).times(each.rect.area) + Counts(
+    return _fragment_counts(plan, each).times(constant_rect(each.rect).area) + Counts(
         passes=1, geometry_bytes=RECTANGLE_VERTICES * VERTEX_BYTES
     )
 
@@ -148,5 +149,7 @@ def _transfer_bytes(plan: Plan, transfers: Iterable[Input | Output]) -> int:
 
 def fragments_per_pass(plan: Plan) -> int | None:
     """Fragments of each fragment pass; None where passes differ or there are none."""
-    areas = {p.rect.area for _, p in plan.weighted_passes() if isinstance(p, FragmentPass)}
+    areas = {
+        constant_rect(p.rect).area for _, p in plan.weighted_passes() if isinstance(p, FragmentPass)
+    }
     return areas.pop() if len(areas) == 1 else None

@@ -43,6 +43,7 @@ from gpgpu_legacy.plan.plan import (
     Pass,
     Plan,
     Rect,
+    constant_rect,
     read_by,
     written_by,
 )
@@ -299,9 +300,9 @@ def _add_loop(
         if not whole:
             _add_writes(work, plan, member.each, loop.count)
         elif member.each.blend is not Blend.NONE and not _ends_in_a_product(member):
-            work.instructions += loop.count * member.each.rect.area
+            work.instructions += loop.count * constant_rect(member.each.rect).area
             channels = plan.texture(member.each.target).format.channels
-            work.components += loop.count * member.each.rect.area * channels
+            work.components += loop.count * constant_rect(member.each.rect).area * channels
     if whole:
         area = loop.width * loop.height
         for name in written:
@@ -327,7 +328,7 @@ def _add_arithmetic(work: _Work, plan: Plan, draw: Draw, times: int) -> None:
     rest, and the coordinates that walk from texel to texel.
     """
     each = draw.each
-    fragments = times * each.rect.area
+    fragments = times * constant_rect(each.rect).area
     placed = [None if isinstance(look, Computed) else look for look in draw.lookups]
     live = live_components(each.program, placed)
     channels = plan.texture(each.target).format.channels
@@ -348,7 +349,7 @@ def _add_lookups(
 ) -> None:
     """Lookups of a pass; registers: those, by texture, that are none."""
     each = draw.each
-    fragments = times * each.rect.area
+    fragments = times * constant_rect(each.rect).area
     bits = {b.unit: 8 * plan.texture(b.texture).format.texel_bytes for b in each.bindings}
     for instruction in each.program.instructions:
         if instruction.texture is not None:
@@ -365,7 +366,7 @@ def _add_tiled_lookups(
     An invocation looks up what its fragments share once. Staged is what turns, and what varies
     along one axis alone: once a tile.
     """
-    fragments = loop.count * draw.each.rect.area
+    fragments = loop.count * constant_rect(draw.each.rect).area
     segments = live_segments(draw)
     iterates = loop.count > 1 and len(segments) == 1
     for segment in segments:
@@ -391,7 +392,7 @@ def _add_writes(work: _Work, plan: Plan, each: FragmentPass, times: int) -> None
     blends = each.blend is not Blend.NONE
     for name in each.targets:
         texel = plan.texture(name).format.texel_bytes
-        fragments = times * each.rect.area
+        fragments = times * constant_rect(each.rect).area
         (work.blends if blends else work.fills)[8 * texel] += fragments
         work.memory_bytes += fragments * texel * (1 + blends)
 
@@ -401,9 +402,9 @@ def _read_bytes(plan: Plan, draw: Draw) -> int:
     touched: Counter[str] = Counter()
     for lookup in draw.lookups:
         if isinstance(lookup, Placed):
-            touched[lookup.texture] += _texels(lookup, draw.each.rect)
+            touched[lookup.texture] += _texels(lookup, constant_rect(draw.each.rect))
         elif not isinstance(lookup, Own):
-            touched[lookup.binding.texture] += draw.each.rect.area
+            touched[lookup.binding.texture] += constant_rect(draw.each.rect).area
     return sum(
         min(texels * plan.texture(name).format.texel_bytes, _bytes(plan, name))
         for name, texels in touched.items()

@@ -14,7 +14,7 @@ import numpy as np
 from gpgpu_legacy.interp.kernel import Array, Arrays, Grid, KernelMachine, Listener, Mask
 from gpgpu_legacy.kernel.dependence import uniform_loops
 from gpgpu_legacy.kernel.ir import Element, For
-from gpgpu_legacy.plan.plan import ComputePass
+from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
 NO_DATA: Array = np.zeros((1, 1, 1, 1), np.float32)
 """What every load gives where no data is followed."""
@@ -74,7 +74,13 @@ class CountingMachine(KernelMachine):
 
     def __init__(self, each: ComputePass, tally: Tally) -> None:
         """each: a dispatch in which no number is Affine and data decides nothing."""
-        super().__init__(each.kernel, values_of(each), Grid((0, 0), each.groups), Arrays({}), tally)
+        super().__init__(
+            each.kernel,
+            values_of(each),
+            Grid((0, 0), constant_groups(each.groups)),
+            Arrays({}),
+            tally,
+        )
         self.tally = tally
         self.uniform_loops = uniform_loops(each.kernel)
 

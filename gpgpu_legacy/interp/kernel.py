@@ -43,7 +43,7 @@ from gpgpu_legacy.kernel.ir import (
     Variable,
     Vector,
 )
-from gpgpu_legacy.plan.plan import ComputePass
+from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
 Array = NDArray[Any]
 Value = Array | tuple[Array, Array, Array, Array]
@@ -96,7 +96,7 @@ def run_compute_pass(each: ComputePass, textures: Mapping[str, Storage]) -> None
         b.name: textures[names[b.binding]].planes[0].reshape(-1) for b in each.kernel.buffers
     }
     uniforms = {u.name: u.value for u in each.uniforms}
-    across, up = each.groups
+    across, up = constant_groups(each.groups)
     width = min(across, max(1, BATCH_THREADS // each.kernel.threads))
     rows = max(1, BATCH_THREADS // (width * each.kernel.threads))
     for y in range(0, up, rows):

@@ -46,7 +46,9 @@ from gpgpu_legacy.plan.plan import (
     Plane,
     Rect,
     Sampler,
+    constant_rect,
     constant_vector,
+    state_values,
     triangle_planes,
 )
 
@@ -64,10 +66,10 @@ def run_fragment_pass(
     In fp32 each operation is rounded, a multiply-add after the multiplication and after the
     addition; in another arithmetic each instruction is, once. NaN and infinities are data.
     """
-    rows = max(1, BAND_FRAGMENTS // each.rect.width)
+    rows = max(1, BAND_FRAGMENTS // constant_rect(each.rect).width)
     with np.errstate(all="ignore"):
-        for start in range(0, each.rect.height, rows):
-            height = min(rows, each.rect.height - start)
+        for start in range(0, constant_rect(each.rect).height, rows):
+            height = min(rows, constant_rect(each.rect).height - start)
             _run_band(each, textures, arithmetic, start, height)
 
 
@@ -78,7 +80,7 @@ def _run_band(
     start: int,
     height: int,
 ) -> None:
-    rect = each.rect
+    rect = constant_rect(each.rect)
     bound = {b.unit: Bound(textures[b.texture], b.sampler) for b in each.bindings}
     inputs = _inputs(each, start, height)
     machine = Machine(inputs, bound, arithmetic)
@@ -137,15 +139,18 @@ class Inputs:
 
 
 def _inputs(each: FragmentPass, start: int, height: int) -> Inputs:
-    x = (np.arange(each.rect.width, dtype=np.float32) + np.float32(0.5))[None, :]
+    x = (np.arange(constant_rect(each.rect).width, dtype=np.float32) + np.float32(0.5))[None, :]
     y = (np.arange(start, start + height, dtype=np.float32) + np.float32(0.5))[:, None]
     given = {Attribute(AttributeKind.TEXCOORD, t.set): t.corners for t in each.texcoords}
     given |= {Attribute(a.kind): a.corners for a in each.attributes}
     read, bindings = each.program.attributes_read, each.program.state_bindings
     if each.program.fog is not None:
         read, bindings = (*read, _FOG_COORDINATE), (*bindings, COLOR, PARAMS)
-    attributes = {attribute: _attribute(attribute, given, each.rect, x, y) for attribute in read}
-    state = {s.binding: s.value for s in each.state}
+    attributes = {
+        attribute: _attribute(attribute, given, constant_rect(each.rect), x, y)
+        for attribute in read
+    }
+    state = state_values(each)
     local = {p.index: constant_vector(p.value) for p in each.locals}
     env = {p.index: constant_vector(p.value) for p in each.env}
     return Inputs(attributes, local, env, {b: state_vector(b, state) for b in bindings})

@@ -208,6 +208,16 @@ class Program:
     options: tuple[str, ...] = ()
     attributes: tuple[AttributeDeclaration, ...] = ()
 
+    def __hash__(self) -> int:
+        """Of what equality compares; computed once, for programs are keys of many tables."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(
+            (self.instructions, self.temporaries, self.parameters, self.options, self.attributes)
+        )
+
     @property
     def has_separate_colors(self) -> bool:
         """Whether result.color[n] goes to target n; else result.color goes to all targets."""

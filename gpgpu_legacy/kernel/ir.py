@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
 
 class Type(Enum):
@@ -244,6 +245,14 @@ class Kernel:
     body: tuple[Statement, ...]
     text: str = field(default="", compare=False, repr=False)
     name: str = field(default="", compare=False)
+
+    def __hash__(self) -> int:
+        """Of what equality compares; computed once, for kernels are keys of many tables."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.local_size, self.uniforms, self.buffers, self.shared, self.body))
 
     @property
     def threads(self) -> int:

@@ -33,6 +33,8 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     Number,
     NumberVec4,
+    Table,
+    constant_rect,
 )
 
 _HALF = Fraction(1, 2)
@@ -195,12 +197,14 @@ class _Run:
     """One program on forms."""
 
     def __init__(self, each: FragmentPass, iterations: int) -> None:
-        self.domain = Domain(each.rect.width, each.rect.height, iterations)
+        self.domain = Domain(
+            constant_rect(each.rect).width, constant_rect(each.rect).height, iterations
+        )
         self.temporaries = {name: _zeros() for name in each.program.temporaries}
         self.local = {p.index: p.value for p in each.locals}
         self.env = {p.index: p.value for p in each.env}
         self.texcoords = {t.set: _planes(t.corners, self.domain) for t in each.texcoords}
-        self.origin = (each.rect.x, each.rect.y)
+        self.origin = (constant_rect(each.rect).x, constant_rect(each.rect).y)
 
     def execute(self, instruction: Instruction) -> tuple[Value, Value] | None:
         """Carry out one instruction; the coordinates where it is a lookup."""
@@ -294,6 +298,8 @@ def _zeros() -> list[Value]:
 
 def _form(number: Number, domain: Domain) -> Value:
     """A number as a form; unknown where it is not finite or float32 rounds it."""
+    if isinstance(number, Table):
+        return UNKNOWN
     base, step = (number.base, number.step) if isinstance(number, Affine) else (number, 0.0)
     try:
         form = Linear(Fraction(base), iteration=Fraction(step), domain=domain)

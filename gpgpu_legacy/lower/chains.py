@@ -30,6 +30,7 @@ from gpgpu_legacy.plan.plan import (
     Repeat,
     TextureKind,
     Wrap,
+    constant_rect,
     written_by,
 )
 
@@ -171,9 +172,12 @@ def _loop(plan: Plan, body: tuple[Pass, ...], count: int) -> Loop | None:
 def _rectangles(each: Pass) -> list[tuple[str, Rect]]:
     """The textures that a pass writes, or copies from, each with its rectangle."""
     if isinstance(each, FragmentPass):
-        return [(target, each.rect) for target in each.targets]
+        return [(target, constant_rect(each.rect)) for target in each.targets]
     assert isinstance(each, CopyPass)
-    return [(each.source, each.source_rect), (each.target, each.target_rect)]
+    return [
+        (each.source, constant_rect(each.source_rect)),
+        (each.target, constant_rect(each.target_rect)),
+    ]
 
 
 def _member(
@@ -221,7 +225,7 @@ def _lookup(
     if not (texel_centred(s) and texel_centred(t)):
         return Computed(binding)
     first = (_from_first_fragment(s), _from_first_fragment(t))
-    inside = _stays(first, texture.extent, each.rect, count)
+    inside = _stays(first, texture.extent, constant_rect(each.rect), count)
     return Placed(binding.texture, *first, inside)
 
 

@@ -29,13 +29,12 @@ from gpgpu_legacy.lower.body import (
 )
 from gpgpu_legacy.lower.lookups import Decisions, Folded, undecided
 from gpgpu_legacy.lower.sampling import Unit, fetch_name, lookup_function, lookup_name
+from gpgpu_legacy.plan.expand import corners_at
 from gpgpu_legacy.plan.formats import RGBA32F, Format, Numeric
 from gpgpu_legacy.plan.plan import (
-    Affine,
     Corners,
     Extent,
     FragmentPass,
-    Number,
     Plan,
     Sampler,
     TextureKind,
@@ -169,15 +168,7 @@ def _is_bent(corners: Corners, iterations: int) -> bool:
 
     How far they are from it is affine in the iteration, so it is greatest in one of these.
     """
-    return not all(is_planar(_at(corners, i)) for i in {0, iterations - 1})
-
-
-def _at(corners: Corners, iteration: int) -> Corners:
-    def number(value: Number) -> float:
-        return value.at(iteration) if isinstance(value, Affine) else value
-
-    a, b, c, d = ((number(x), number(y), number(z), number(w)) for x, y, z, w in corners)
-    return (a, b, c, d)
+    return not all(is_planar(corners_at(corners, i)) for i in {0, iterations - 1})
 
 
 def vertex_shader(places: int = 0) -> str:

@@ -58,10 +58,13 @@ from gpgpu_legacy.plan.plan import (
     Blend,
     Corners,
     Filter,
+    Number,
     Plan,
+    Table,
     Texture,
     TextureKind,
     Wrap,
+    constant_rect,
     is_planar,
     written_by,
 )
@@ -178,10 +181,15 @@ def _is_flat(corners: Corners) -> bool:
     if not any(isinstance(n, Affine) for corner in corners for n in corner):
         return is_planar(corners)
     for four in zip(*corners, strict=True):
-        a, b, c, d = ((n.base, n.step) if isinstance(n, Affine) else (n, 0.0) for n in four)
+        a, b, c, d = (_base_and_step(n) for n in four)
         if any(p + r - q - s for p, q, r, s in zip(a, b, c, d, strict=True)):
             return False
     return True
+
+
+def _base_and_step(number: Number) -> tuple[float, float]:
+    assert not isinstance(number, Table)
+    return (number.base, number.step) if isinstance(number, Affine) else (number, 0.0)
 
 
 # Modules and functions -----------------------------------------------------------------------
@@ -910,7 +918,7 @@ class _DrawPrinter:
         if attribute.kind is AttributeKind.POSITION:
             if component >= 2:
                 return self.emit.grid((0.5, 1.0)[component - 2])
-            rect = self.draw.each.rect
+            rect = constant_rect(self.draw.each.rect)
             return exactly("fadd", (x, y)[component], float((rect.x, rect.y)[component]))
         base, dx, dy = (
             self.tile.number(Scalar(self.number, attribute, component, k)) for k in range(3)

@@ -7,27 +7,73 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 from gpgpu_legacy.plan.plan import (
-    Affine,
     AttributeCorners,
+    ClearPass,
     ComputePass,
+    CopyPass,
     Corners,
     FragmentPass,
+    MovingRect,
     Number,
     NumberVec4,
     ParameterValue,
     Pass,
     Plan,
+    Rect,
     Repeat,
+    StateValue,
+    Step,
+    Table,
     Texcoords,
     UniformValue,
+    Varying,
+    whole_at,
 )
 
 
 def expand(plan: Plan) -> Plan:
-    """The same plan with no Repeat and no Affine in it."""
+    """The same plan with no Repeat and no number that varies in it."""
     return replace(plan, steps=tuple(passes(plan)))
+
+
+def without_tables(plan: Plan) -> Plan:
+    """The same plan with no Table and no MovingRect in it: a Repeat that has any is written out.
+
+    What is left of a Repeat differs from iteration to iteration in Affine numbers alone, and its
+    rectangles stay where they are.
+    """
+    if not any(isinstance(step, Repeat) and _has_tables(step) for step in plan.steps):
+        return plan
+    steps: list[Step] = []
+    for step in plan.steps:
+        if isinstance(step, Repeat) and _has_tables(step):
+            steps += [at_iteration(each, i) for i in range(step.count) for each in step.body]
+        else:
+            steps.append(step)
+    return replace(plan, steps=tuple(steps))
+
+
+def _has_tables(step: Repeat) -> bool:
+    return any(
+        moves(each) or any(isinstance(n, Table) for n in numbers(each)) for each in step.body
+    )
+
+
+def moves(each: Pass) -> bool:
+    """Whether a pass has a rectangle, or a number of work groups, that differs in iterations."""
+    match each:
+        case FragmentPass():
+            return isinstance(each.rect, MovingRect)
+        case CopyPass():
+            return isinstance(each.source_rect, MovingRect) or isinstance(
+                each.target_rect, MovingRect
+            )
+        case ComputePass():
+            return any(isinstance(n, Varying) for n in each.groups)
+    return False
 
 
 def passes(plan: Plan) -> Iterator[Pass]:
@@ -51,36 +97,96 @@ def carried_out(plan: Plan) -> Iterator[tuple[Pass, Pass, int]]:
 
 def at_iteration(each: Pass, iteration: int) -> Pass:
     """A pass of a Repeat's body as it is in one iteration; the same object where none differs."""
-    if isinstance(each, ComputePass):
-        values = tuple(UniformValue(u.name, _number(u.value, iteration)) for u in each.uniforms)
-        return each if values == each.uniforms else replace(each, uniforms=values)
-    if not isinstance(each, FragmentPass) or not _varies(each):
+    if not varies(each):
         return each
-    return replace(
-        each,
-        texcoords=tuple(_texcoords(t, iteration) for t in each.texcoords),
-        locals=tuple(_parameter(p, iteration) for p in each.locals),
-        env=tuple(_parameter(p, iteration) for p in each.env),
-        attributes=tuple(_attribute(a, iteration) for a in each.attributes),
-    )
+    match each:
+        case FragmentPass():
+            return replace(
+                each,
+                rect=_rect(each.rect, iteration),
+                texcoords=tuple(_texcoords(t, iteration) for t in each.texcoords),
+                locals=tuple(_parameter(p, iteration) for p in each.locals),
+                env=tuple(_parameter(p, iteration) for p in each.env),
+                attributes=tuple(_attribute(a, iteration) for a in each.attributes),
+                state=tuple(_state(s, iteration) for s in each.state),
+            )
+        case CopyPass():
+            return replace(
+                each,
+                source_rect=_rect(each.source_rect, iteration),
+                target_rect=_rect(each.target_rect, iteration),
+            )
+        case ClearPass():
+            return replace(each, value=_vector(each.value, iteration))
+    across, up = (whole_at(n, iteration) for n in each.groups)
+    uniforms = tuple(UniformValue(u.name, number_at(u.value, iteration)) for u in each.uniforms)
+    return replace(each, uniforms=uniforms, groups=(across, up))
 
 
-def _varies(each: FragmentPass) -> bool:
-    sets = [t.corners for t in each.texcoords] + [a.corners for a in each.attributes]
-    corners = (corner for four in sets for corner in four)
-    values = (p.value for p in each.locals + each.env)
-    return any(isinstance(n, Affine) for vector in (*corners, *values) for n in vector)
+def varies(each: Pass) -> bool:
+    """Whether any number of a pass differs from iteration to iteration."""
+    return next(varying(each), None) is not None
+
+
+def varying(each: Pass) -> Iterator[Varying]:
+    """The numbers of a pass that differ from iteration to iteration."""
+    return (number for number in numbers(each) if isinstance(number, Varying))
+
+
+def numbers(each: Pass) -> Iterator[Number]:
+    """All numbers of a pass that may differ from iteration to iteration."""
+    match each:
+        case FragmentPass():
+            yield from _of_rect(each.rect)
+            corners = [t.corners for t in each.texcoords] + [a.corners for a in each.attributes]
+            vectors = [p.value for p in each.locals + each.env] + [s.value for s in each.state]
+            for vector in chain(*corners, vectors):
+                yield from vector
+        case CopyPass():
+            yield from _of_rect(each.source_rect)
+            yield from _of_rect(each.target_rect)
+        case ClearPass():
+            yield from each.value
+        case ComputePass():
+            yield from (uniform.value for uniform in each.uniforms)
+            yield from each.groups
+
+
+def whole_numbers(each: Pass) -> tuple[Number, ...]:
+    """Those of them that count texels or work groups."""
+    match each:
+        case FragmentPass():
+            return _of_rect(each.rect)
+        case CopyPass():
+            return _of_rect(each.source_rect) + _of_rect(each.target_rect)
+        case ComputePass():
+            return each.groups
+    return ()
+
+
+def number_at(value: Number, iteration: int) -> float:
+    """A number of a Repeat in one iteration, counted from 0."""
+    return value.at(iteration) if isinstance(value, Varying) else value
+
+
+def _of_rect(rect: Rect | MovingRect) -> tuple[Number, ...]:
+    return (rect.x, rect.y, rect.width, rect.height)
+
+
+def _rect(rect: Rect | MovingRect, iteration: int) -> Rect:
+    return rect.at(iteration) if isinstance(rect, MovingRect) else rect
 
 
 def _texcoords(texcoords: Texcoords, iteration: int) -> Texcoords:
-    return Texcoords(texcoords.set, _corners(texcoords.corners, iteration))
+    return Texcoords(texcoords.set, corners_at(texcoords.corners, iteration))
 
 
 def _attribute(attribute: AttributeCorners, iteration: int) -> AttributeCorners:
-    return AttributeCorners(attribute.kind, _corners(attribute.corners, iteration))
+    return AttributeCorners(attribute.kind, corners_at(attribute.corners, iteration))
 
 
-def _corners(corners: Corners, iteration: int) -> Corners:
+def corners_at(corners: Corners, iteration: int) -> Corners:
+    """Values at corners in one iteration, counted from 0."""
     a, b, c, d = (_vector(corner, iteration) for corner in corners)
     return (a, b, c, d)
 
@@ -89,10 +195,10 @@ def _parameter(parameter: ParameterValue, iteration: int) -> ParameterValue:
     return ParameterValue(parameter.index, _vector(parameter.value, iteration))
 
 
+def _state(state: StateValue, iteration: int) -> StateValue:
+    return StateValue(state.binding, _vector(state.value, iteration))
+
+
 def _vector(values: NumberVec4, iteration: int) -> NumberVec4:
-    x, y, z, w = (_number(value, iteration) for value in values)
+    x, y, z, w = (number_at(value, iteration) for value in values)
     return (x, y, z, w)
-
-
-def _number(value: Number, iteration: int) -> float:
-    return value.at(iteration) if isinstance(value, Affine) else value

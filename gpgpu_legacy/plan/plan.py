@@ -31,8 +31,24 @@ class Affine:
         return self.base + self.step * iteration
 
 
-Number = float | Affine
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A number that has a value of its own in each iteration of a Repeat: values[iteration]."""
+
+    values: tuple[float, ...]
+
+    def at(self, iteration: int) -> float:
+        """The value in the given iteration, counted from 0."""
+        return self.values[iteration]
+
+
+Varying = Affine | Table
+"""What a number may be in a Repeat where it is not the same in all of its iterations."""
+
+Number = float | Varying
 NumberVec4 = tuple[Number, Number, Number, Number]
+Whole = int | Varying
+"""A whole number in a Repeat: all values of a Varying one are whole too."""
 
 
 # Textures and the matrices in them -----------------------------------------------------------
@@ -99,6 +115,36 @@ class Rect:
     def area(self) -> int:
         """The number of texels in it."""
         return self.width * self.height
+
+
+@dataclass(frozen=True, slots=True)
+class MovingRect:
+    """A rectangle in a Repeat that changes place or size from one iteration to the next."""
+
+    x: Whole
+    y: Whole
+    width: Whole
+    height: Whole
+
+    def at(self, iteration: int) -> Rect:
+        """The rectangle in the given iteration, counted from 0."""
+        return Rect(
+            whole_at(self.x, iteration),
+            whole_at(self.y, iteration),
+            whole_at(self.width, iteration),
+            whole_at(self.height, iteration),
+        )
+
+
+def whole_at(value: Whole, iteration: int) -> int:
+    """A whole number of a Repeat in one iteration, counted from 0."""
+    return value if isinstance(value, int) else int(value.at(iteration))
+
+
+def constant_rect(rect: Rect | MovingRect) -> Rect:
+    """A rectangle of an expanded plan, in which none moves."""
+    assert isinstance(rect, Rect)
+    return rect
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +296,7 @@ class StateValue:
     """The value of a vector of GL state in a pass, by its canonical name (isa/state.py)."""
 
     binding: str
-    value: Vec4
+    value: NumberVec4
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +327,7 @@ class FragmentPass:
     program: Program
     bindings: tuple[Binding, ...]
     target: str
-    rect: Rect
+    rect: Rect | MovingRect
     texcoords: tuple[Texcoords, ...] = ()
     locals: tuple[ParameterValue, ...] = ()
     env: tuple[ParameterValue, ...] = ()
@@ -301,9 +347,9 @@ class CopyPass:
     """A rectangle of one texture copied to a rectangle of the same size in another."""
 
     source: str
-    source_rect: Rect
+    source_rect: Rect | MovingRect
     target: str
-    target_rect: Rect
+    target_rect: Rect | MovingRect
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +357,7 @@ class ClearPass:
     """Every texel of a texture set to one value."""
 
     target: str
-    value: Vec4 = (0.0, 0.0, 0.0, 0.0)
+    value: NumberVec4 = (0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,13 +387,14 @@ class ComputePass:
     kernel: Kernel
     buffers: tuple[BufferBinding, ...]
     uniforms: tuple[UniformValue, ...]
-    groups: tuple[int, int]
+    groups: tuple[Whole, Whole]
     independent: bool = False
 
     @property
     def invocations(self) -> int:
-        """Threads of the whole dispatch."""
-        return self.groups[0] * self.groups[1] * self.kernel.threads
+        """Threads of the whole dispatch, of an expanded plan."""
+        across, up = constant_groups(self.groups)
+        return across * up * self.kernel.threads
 
     def textures(self, *, written: bool) -> tuple[str, ...]:
         """The textures that the kernel may write, or else those that it may read."""
@@ -380,9 +427,27 @@ def read_by(each: Pass) -> tuple[str, ...]:
     return ()
 
 
+def state_values(each: FragmentPass) -> dict[str, Vec4]:
+    """The state that a pass of an expanded plan gives, by canonical name."""
+    return {given.binding: constant_vector(given.value) for given in each.state}
+
+
+def constant_groups(groups: tuple[Whole, Whole]) -> tuple[int, int]:
+    """Work groups along x and y of an expanded plan, in which no number varies."""
+    across, up = groups
+    assert isinstance(across, int)
+    assert isinstance(up, int)
+    return across, up
+
+
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A body of passes carried out `count` times; Affine numbers in it count the iterations."""
+    """A body of passes carried out `count` times.
+
+    A number in it is a constant, Affine in the iteration, or a Table with a value an iteration:
+    of texture coordinates and attributes, parameters, state, clear values and uniforms, and of
+    rectangles (MovingRect) and work groups.
+    """
 
     count: int
     body: tuple[Pass, ...]
@@ -444,7 +509,7 @@ _PLANAR_TOLERANCE = 1e-6
 
 
 def is_planar(corners: Corners) -> bool:
-    """Whether corner values (expanded ones: no Affine left in them) lie in a plane."""
+    """Whether corner values of an expanded plan lie in a plane."""
     for a, b, c, d in zip(*(constant_vector(corner) for corner in corners), strict=True):
         if abs(a + c - b - d) > _PLANAR_TOLERANCE * max(1.0, abs(a), abs(b), abs(c), abs(d)):
             return False
@@ -485,8 +550,8 @@ def _slope(start: NumberVec4, end: NumberVec4, length: int) -> Vec4:
 
 
 def constant_vector(values: NumberVec4) -> Vec4:
-    """A vector of an expanded plan, in which no number is Affine."""
+    """A vector of an expanded plan, in which no number varies."""
     x, y, z, w = values
-    assert not isinstance(x, Affine) and not isinstance(y, Affine)
-    assert not isinstance(z, Affine) and not isinstance(w, Affine)
+    assert not isinstance(x, Varying) and not isinstance(y, Varying)
+    assert not isinstance(z, Varying) and not isinstance(w, Varying)
     return (x, y, z, w)

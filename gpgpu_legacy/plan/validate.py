@@ -8,7 +8,7 @@ from math import isfinite
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import AttributeKind
-from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.plan.expand import at_iteration, varies, varying, whole_numbers
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
     Affine,
@@ -24,9 +24,13 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     Rect,
     Repeat,
+    Table,
     Texture,
     TextureKind,
+    Varying,
     Wrap,
+    constant_groups,
+    constant_rect,
 )
 
 _LAYERED = (TextureKind.T3D, TextureKind.CUBE)
@@ -36,6 +40,10 @@ _GIVEN_BY_CORNERS = {
     AttributeKind.SECONDARY_COLOR,
     AttributeKind.FOGCOORD,
 }
+
+
+def _is_whole(*values: float) -> bool:
+    return all(isfinite(value) and value == int(value) for value in values)
 
 
 def validate(plan: Plan) -> None:
@@ -76,10 +84,35 @@ class _Validator:
         if step.count == 0:
             return
         for each in step.body:
-            for iteration in sorted({0, step.count - 1}):
+            self.varying(each, step.count)
+        ends = sorted({0, step.count - 1})
+        tabled = any(isinstance(n, Table) for each in step.body for n in varying(each))
+        for iteration in range(step.count) if tabled else ends:
+            for each in step.body:
                 self.one_pass(at_iteration(each, iteration))
 
+    def varying(self, each: Pass, count: int) -> None:
+        """The numbers of a pass in a Repeat of so many iterations."""
+        for number in varying(each):
+            if isinstance(number, Table) and len(number.values) != count:
+                raise self.fail(
+                    f"a Table of {len(number.values)} values stands in a Repeat of {count} "
+                    "iterations; give a value for each"
+                )
+        for whole in whole_numbers(each):
+            if isinstance(whole, Affine) and not _is_whole(whole.base, whole.step):
+                raise self.fail(f"{whole} counts texels or work groups; give whole numbers")
+            if isinstance(whole, Table) and not _is_whole(*whole.values):
+                raise self.fail(
+                    "a Table of texels or work groups has a value that is no whole number"
+                )
+
     def one_pass(self, each: Pass) -> None:
+        if varies(each):
+            raise self.fail(
+                "a pass outside of a Repeat has a number that varies; give it one value, or repeat "
+                "the pass"
+            )
         checks: dict[type, Callable[..., None]] = {
             FragmentPass: self.fragment_pass,
             CopyPass: self.copy_pass,
@@ -134,7 +167,7 @@ class _Validator:
         if each.matrix not in self.matrices:
             raise self.fail(f"no matrix is called {each.matrix}")
         texture = self.texture(each.texture)
-        self.inside(each.rect, texture, f"the transfer of {each.matrix}")
+        self.inside(constant_rect(each.rect), texture, f"the transfer of {each.matrix}")
         if len(each.packing.offsets) != texture.format.channels:
             raise self.fail(
                 f"matrix {each.matrix} is packed in {len(each.packing.offsets)} channels, texture "
@@ -150,7 +183,7 @@ class _Validator:
 
     def fragment_pass(self, each: FragmentPass) -> None:
         self.targets(each)
-        self.inside(each.rect, self.texture(each.target), "a pass")
+        self.inside(constant_rect(each.rect), self.texture(each.target), "a pass")
         self.bindings(each)
         for binding in each.bindings:
             self.read(binding.texture, "bound")
@@ -240,7 +273,7 @@ class _Validator:
 
     def finite(self, name: str, corners: Corners) -> None:
         for number in chain.from_iterable(corners):
-            assert not isinstance(number, Affine)
+            assert not isinstance(number, Varying)
             if not isfinite(number):
                 raise self.fail(f"a corner value of {name} is not finite")
 
@@ -253,12 +286,10 @@ class _Validator:
                     "and 2D ones"
                 )
         self.read(each.source, "copied")
-        self.inside(each.source_rect, source, "a copy")
-        self.inside(each.target_rect, target, "a copy")
-        same_size = (each.source_rect.width, each.source_rect.height) == (
-            each.target_rect.width,
-            each.target_rect.height,
-        )
+        self.inside(constant_rect(each.source_rect), source, "a copy")
+        self.inside(constant_rect(each.target_rect), target, "a copy")
+        there, here = constant_rect(each.source_rect), constant_rect(each.target_rect)
+        same_size = (there.width, there.height) == (here.width, here.height)
         if not same_size or source.format is not target.format:
             raise self.fail(
                 f"a copy from {each.source} to {each.target} changes size or format; it can do "
@@ -285,7 +316,7 @@ class _Validator:
         if given != wanted:
             odd = ", ".join(sorted(given ^ wanted))
             raise self.fail(f"{kernel.name} and the pass differ in the uniforms {odd}")
-        if min(each.groups) < 1:
+        if min(constant_groups(each.groups)) < 1:
             raise self.fail(f"{kernel.name} is dispatched for {each.groups} work groups")
         self.defined.update(each.textures(written=True))
 

@@ -16,7 +16,8 @@ from gpgpu_legacy.papers.derive import Rounded, Value
 from gpgpu_legacy.papers.schema import Paper, Published, Rule
 from gpgpu_legacy.papers.verdict import Verdict
 from gpgpu_legacy.report.render import Entry, Grid, Numeral, pretty
-from gpgpu_legacy.runtime.executor import Executor, able
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.registry import able
 
 # The verdicts -----------------------------------------------------------------------------------
 

@@ -32,7 +32,8 @@ from gpgpu_legacy.papers.schema import (
 )
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.report.render import Entry, Grid, Numeral
-from gpgpu_legacy.runtime.executor import Executor, available
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.registry import available, reference
 
 LARGEST_FIRST_SIZE = 128  # what may be started with nothing known of the time it takes
 PROBE_SIZE = 64  # what is run first, for an estimate, where a series begins with a larger size
@@ -219,9 +220,9 @@ def _cast(series: Series, executors: Sequence[Executor]) -> tuple[Executor, ...]
         return ()
     plan = _job(series, series.cells[0]).at(2).plan()
     kinds = frozenset(type(each) for _, each in plan.weighted_passes())
-    able = [executor for executor in executors if kinds <= executor.passes]
+    able = [executor for executor in executors if kinds <= executor.capabilities.passes]
     if _is_sequential(plan):
-        able = [executor for executor in able if executor.name != "numpy"]
+        able = [executor for executor in able if not executor.capabilities.is_reference]
     host = [executor for executor in able if executor.name == series.executor]
     return tuple(host or able)
 
@@ -511,7 +512,7 @@ def _left_out(table: MeasuredTable, found: Measurements, executor: str) -> list[
         f"{series.label} is not run on {executor}: "
         + (
             "it is one invocation, and NumPy is vectorised over invocations."
-            if executor == "numpy"
+            if executor == reference().name
             else "it carries out no such pass."
         )
         for series in _timed(table)

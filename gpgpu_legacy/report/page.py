@@ -22,7 +22,7 @@ from gpgpu_legacy.report import tables as make
 from gpgpu_legacy.report.cache_table import cache_table_grids
 from gpgpu_legacy.report.figures import animate_figure_2, demonstrate, draw_figure_2, save_png
 from gpgpu_legacy.report.tables import Measured, Table, regenerate, tables_as_json
-from gpgpu_legacy.runtime.executor import find_executor, survey
+from gpgpu_legacy.runtime.registry import find_executor, survey
 
 PAGE = "index.html"
 _BARS = "GFLOPS"  # the column with bars

@@ -17,7 +17,7 @@ from gpgpu_legacy.count.traffic import Counts, count_plan, fragments_per_pass
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.papers.schema import PublishedRow, PublishedTable, papers
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import able
+from gpgpu_legacy.runtime.registry import able
 
 QUICK_SECONDS = 1.0  # a run shorter than this is repeated for its median
 QUICK_REPEATS = 3

@@ -1,41 +1,47 @@
-"""What an executor is, and where the executors are found."""
+"""The contract of executors: a plan is prepared once and run as often as one likes.
+
+`Executor.prepare` generates and compiles what a plan needs and allocates what it works on;
+`Prepared.run` moves operands in, carries the passes out and moves the results back, and neither
+allocates on the device nor compiles; `Prepared.close` gives everything back. `Executor.run` is
+prepare and run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Protocol
+from threading import RLock
+from time import perf_counter
+from types import TracebackType
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-import gpgpu_legacy.runtime
-from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
-from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
-from gpgpu_legacy.plan.plan import (
-    ClearPass,
-    ComputePass,
-    CopyPass,
-    FragmentPass,
-    Pass,
-    Plan,
-)
+from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
+from gpgpu_legacy.plan.expand import without_tables
+from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.validate import validate
 
 if TYPE_CHECKING:
     from gpgpu_legacy.lower.workgroups import GroupShape
 
 F32 = NDArray[np.float32]
 
+FRAGMENT_PASSES: frozenset[type[Pass]] = frozenset({FragmentPass, CopyPass, ClearPass})
+ALL_PASSES = FRAGMENT_PASSES | {ComputePass}
+EVERY_ARITHMETIC = frozenset(ARITHMETICS)
+
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The shape that lowered code is to have; None leaves it to the executor's own rule.
+    """The shape that generated code is to have; None leaves it to the executor's own rule.
 
-    group: of a work group, where gl-compute prints fragment programs. tile: rows and vectors
-    across of jit's tiles of fragments.
+    group: of a work group, where fragment programs become compute shaders. tile: rows and vectors
+    across of the tiles of fragments that native code takes.
     """
 
     group: GroupShape | None = None
@@ -46,7 +52,7 @@ class Tuning:
 class Machine:
     """How a run is done.
 
-    exact: multiply and add are rounded apart and nothing is reordered, as the numpy executor
+    exact: multiply and add are rounded apart and nothing is reordered, as the reference executor
     always does; otherwise a device may contract a multiply-add.
     arithmetic: to which numbers fragment programs round; kernels are float32 throughout.
     tuning: a shape for the code, which changes times and no result; an executor may pass it over.
@@ -57,26 +63,41 @@ class Machine:
     tuning: Tuning | None = None
 
 
-def require_arithmetic(executor: str, machine: Machine, able: Iterable[str] = (FP32.name,)) -> None:
-    """Raise PlanError where an executor has not the arithmetic that a run asks for.
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an executor can do; code elsewhere asks for this, and not for an executor's name.
 
-    able: the names of those that it has.
+    passes: the kinds of pass that it runs. arithmetics: by name, those of fragment programs.
+    exact: whether `Machine.exact` gives the reference's bits for fragment programs.
+    fuses_passes: whether passes whose fragments read back only their own texels run in one go.
+    tuning: the fields of Tuning that it heeds.
+    is_reference: whether it defines what the others must give. runs_driver_programs: whether the
+    driver gets the program's own text, so that it is a peer to compare with.
+    gpu_rank, cpu_rank: where `auto` has it in its order on a GPU and on the CPU; None: not at all.
     """
-    names = tuple(able)
-    if machine.arithmetic.name not in names:
-        raise PlanError(
-            f"{executor} computes in {' or '.join(names)}, not in {machine.arithmetic.name}; "
-            "numpy, gl-raster and gl-compute have every arithmetic, for fragment programs"
-        )
+
+    passes: frozenset[type[Pass]]
+    arithmetics: frozenset[str] = frozenset({FP32.name})
+    exact: bool = True
+    fuses_passes: bool = False
+    tuning: frozenset[str] = frozenset()
+    is_reference: bool = False
+    runs_driver_programs: bool = False
+    gpu_rank: int | None = None
+    cpu_rank: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Seconds of one run: matrices to textures, the passes, textures to matrices."""
+    """Seconds of one run: matrices to textures, the passes, textures to matrices.
+
+    prepare_s: of preparing the plan, which was done once for all runs of it.
+    """
 
     upload_s: float
     compute_s: float
     readback_s: float
+    prepare_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,26 +113,149 @@ Observer = Callable[[int, Pass, Callable[[str], F32]], None]
 by name: (H, W, channels) float32, row 0 first. Reading leaves the run as it was."""
 
 
-class Executor(Protocol):
-    """Carries out plans. A file of this folder that has an EXECUTOR is found by the registry."""
+class Prepared(ABC):
+    """A plan made ready on an executor, with all that it allocated; a context manager.
 
-    @property
-    def name(self) -> str:
-        """What the command line calls it."""
+    Any thread may run and close it; runs take their turn. What makes a run different from the one
+    before is its operands alone.
+    """
 
-    @property
-    def summary(self) -> str:
-        """What it is, in a line."""
+    def __init__(self, plan: Plan, machine: Machine) -> None:
+        """plan: validated, without Tables. A subclass allocates and compiles here."""
+        self.plan, self.machine = plan, machine
+        self.prepare_s = 0.0
+        self._lock = RLock()
+        self._closed = self._running = False
 
-    @property
-    def passes(self) -> frozenset[type[Pass]]:
-        """The kinds of pass that it carries out."""
+    def run(self, operands: Mapping[str, F32], observer: Observer | None = None) -> Result:
+        """Run the plan on float32 operands of the shapes that it names.
 
+        Raises InputError for operands that do not fit, after closing, and inside of an observer of
+        the same run.
+        """
+        given = check_operands(self.plan, operands)
+        with self._lock:
+            self._require_idle("run")
+            self._running = True
+            try:
+                return self._run(given, observer)
+            finally:
+                self._running = False
+
+    def close(self) -> None:
+        """Release everything; what was read back stays. Closing twice does nothing more."""
+        with self._lock:
+            if self._closed:
+                return
+            self._require_idle("closed")
+            self._closed = True
+            with self._session():
+                self._release()
+
+    def __enter__(self) -> Self:
+        """The prepared plan itself; it is closed at the end of the block."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def _require_idle(self, what: str) -> None:
+        if self._closed:
+            raise InputError(
+                f"the prepared plan {self.plan.name} is closed and cannot be {what}; prepare it "
+                "again"
+            )
+        if self._running:
+            raise InputError(
+                f"the prepared plan {self.plan.name} is running and cannot be {what} by its own "
+                "observer; prepare the plan a second time for that"
+            )
+
+    def _run(self, operands: Mapping[str, F32], observer: Observer | None) -> Result:
+        """Upload, compute, read back, each timed to its end."""
+        with self._session():
+            self._make_ready(observed=observer is not None)
+            started = perf_counter()
+            self._upload(operands)
+            uploaded = perf_counter()
+            self._compute(observer)
+            computed = perf_counter()
+            outputs = self._read_back()
+            finished = perf_counter()
+        return Result(
+            outputs,
+            Timings(uploaded - started, computed - uploaded, finished - computed, self.prepare_s),
+        )
+
+    def _session(self) -> AbstractContextManager[object]:
+        """What must be held while the device is used: a context, say."""
+        return nullcontext()
+
+    def _make_ready(self, *, observed: bool) -> None:  # noqa: B027 - many have nothing to do
+        """Before the clock starts: make what only an observed run needs, where it is missing."""
+
+    @abstractmethod
+    def _upload(self, operands: Mapping[str, F32]) -> None:
+        """Set initial values and send the operands; return when they have arrived."""
+
+    @abstractmethod
+    def _compute(self, observer: Observer | None) -> None:
+        """Carry out all passes, telling the observer of each; return when they are done."""
+
+    @abstractmethod
+    def _read_back(self) -> dict[str, F32]:
+        """The matrices that the plan makes, by name, in arrays of their own."""
+
+    @abstractmethod
+    def _release(self) -> None:
+        """Give back what was allocated."""
+
+
+class Executor(ABC):
+    """Runs plans. A module of this folder that has an EXECUTOR is found by the registry."""
+
+    name: ClassVar[str]
+    """What the command line calls it."""
+    summary: ClassVar[str]
+    """What it is, in a line."""
+    capabilities: ClassVar[Capabilities]
+
+    @abstractmethod
     def device(self) -> str:
         """The device it runs on, in words; ExecutorUnavailableError where it cannot run here."""
 
+    @abstractmethod
     def is_hardware(self) -> bool:
         """Whether that device is a GPU; ExecutorUnavailableError where it cannot run here."""
+
+    @abstractmethod
+    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
+        """Make a validated plan without Tables ready, on a machine whose arithmetic it has."""
+
+    def prepare(self, plan: Plan, machine: Machine = Machine()) -> Prepared:
+        """Make a plan ready to be run: validate it, generate and compile code, allocate.
+
+        Raises PlanError for a plan that is not valid, for passes and arithmetics that the executor
+        does not have, and for what the device has no room for.
+        """
+        started = perf_counter()
+        validate(plan)
+        kinds = frozenset(type(each) for _, each in plan.weighted_passes())
+        missing = kinds - self.capabilities.passes
+        if missing:
+            raise PlanError(
+                f"plan {plan.name} has {names_of(missing)}, which {self.name} does not run"
+            )
+        self._require_arithmetic(machine, kernels=ComputePass in kinds)
+        prepared = self._prepare(without_tables(plan), machine)
+        prepared.prepare_s = perf_counter() - started
+        return prepared
 
     def run(
         self,
@@ -120,84 +264,24 @@ class Executor(Protocol):
         machine: Machine = Machine(),
         observer: Observer | None = None,
     ) -> Result:
-        """Carry out a validated plan on float32 operands of the shapes that the plan names."""
+        """Prepare a plan, run it once and close it."""
+        with self.prepare(plan, machine) as prepared:
+            return prepared.run(operands, observer)
+
+    def _require_arithmetic(self, machine: Machine, *, kernels: bool) -> None:
+        wanted, has = machine.arithmetic.name, self.capabilities.arithmetics
+        if wanted not in (has & {FP32.name} if kernels else has):
+            from gpgpu_legacy.runtime.registry import executors
+
+            others = [e.name for e in executors() if wanted in e.capabilities.arithmetics]
+            listed = " and ".join([", ".join(others[:-1]), *others[-1:]] if others[1:] else others)
+            raise PlanError(
+                f"{'a kernel' if kernels else self.name} computes in {FP32.name}, not in {wanted}; "
+                f"{listed} have every arithmetic, for fragment programs"
+            )
 
 
-@cache
-def executors() -> tuple[Executor, ...]:
-    """All executors, those that need the least first."""
-    modules = (
-        import_module(f"{gpgpu_legacy.runtime.__name__}.{module.name}")
-        for module in iter_modules(gpgpu_legacy.runtime.__path__)
-    )
-    found = [module.EXECUTOR for module in modules if hasattr(module, "EXECUTOR")]
-    return tuple(sorted(found, key=lambda e: (e.name != "numpy", e.name)))
-
-
-def survey() -> list[tuple[Executor, bool, str]]:
-    """Every executor: whether it works here, and its device or why not."""
-    found = []
-    for executor in executors():
-        try:
-            found.append((executor, True, executor.device()))
-        except ExecutorUnavailableError as error:
-            found.append((executor, False, str(error)))
-    return found
-
-
-def available() -> list[Executor]:
-    """The executors that can run here."""
-    return [executor for executor, works, _ in survey() if works]
-
-
-_AUTO = "auto"
-_ON_A_GPU = ("gl-compute", "gl-raster")
-_ON_THE_CPU = ("jit", "gl-raster", "gl-compute", "numpy")  # the last one runs anywhere
-
-
-def executor_names() -> tuple[str, ...]:
-    """What may be asked for by name: `auto`, then every executor."""
-    return (_AUTO, *(executor.name for executor in executors()))
-
-
-def find_executor(name: str, plan: Plan | None = None) -> Executor:
-    """The executor of that name, ready to run.
-
-    `auto` is the first that can carry out the plan: gl-compute or gl-raster on a GPU, else jit,
-    else OpenGL in software, else numpy. What runs in a single invocation is a host's program, and
-    stays off the GPU. Without a plan, one of fragment passes is meant.
-    Raises InputError for an unknown name or one that cannot carry out the plan's passes,
-    ExecutorUnavailableError where it cannot run here.
-    """
-    by_name = {executor.name: executor for executor in executors()}
-    kinds = frozenset(type(each) for _, each in plan.weighted_passes()) if plan else frozenset()
-    if name == _AUTO:
-        needed = kinds if plan else FRAGMENT_PASSES
-        fit = {each.name: each for each in executors() if needed <= each.passes}
-        on_a_gpu = [] if plan and _is_sequential(plan) else [fit[n] for n in _ON_A_GPU if n in fit]
-        on_the_cpu = [fit[n] for n in _ON_THE_CPU if n in fit]
-        gpu = (e for e in on_a_gpu if _works(e) and e.is_hardware())
-        return next(gpu, None) or next(e for e in on_the_cpu if _works(e))
-    if name not in by_name:
-        raise InputError(f"there is no executor {name}; choose from {', '.join(executor_names())}")
-    executor = by_name[name]
-    if not kinds <= executor.passes:
-        able = ", ".join(e.name for e in executors() if kinds <= e.passes)
-        missing = " and ".join(sorted(_KINDS[kind] for kind in kinds - executor.passes))
-        raise InputError(f"{name} carries out no {missing}; choose from {able}")
-    executor.device()
-    return executor
-
-
-def _is_sequential(plan: Plan) -> bool:
-    """Whether nothing in it could run in parallel."""
-    passes = [each for _, each in plan.weighted_passes()]
-    return bool(passes) and all(isinstance(p, ComputePass) and p.invocations == 1 for p in passes)
-
-
-FRAGMENT_PASSES: frozenset[type[Pass]] = frozenset({FragmentPass, CopyPass, ClearPass})
-ALL_PASSES = FRAGMENT_PASSES | {ComputePass}
-_KINDS: dict[type[Pass], str] = {
+_KINDS: Mapping[type[Pass], str] = {
     FragmentPass: "fragment passes",
     CopyPass: "copies",
     ClearPass: "clears",
@@ -205,15 +289,33 @@ _KINDS: dict[type[Pass], str] = {
 }
 
 
-def able(plan: Plan) -> list[Executor]:
-    """The executors that can run here and carry out every pass of the plan."""
-    kinds = frozenset(type(each) for _, each in plan.weighted_passes())
-    return [executor for executor in available() if kinds <= executor.passes]
+def names_of(kinds: frozenset[type[Pass]]) -> str:
+    """Kinds of pass in words."""
+    return " and ".join(sorted(_KINDS[kind] for kind in kinds))
 
 
-def _works(executor: Executor) -> bool:
-    try:
-        executor.device()
-    except ExecutorUnavailableError:
-        return False
-    return True
+def check_operands(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
+    """The operands that a plan wants, as contiguous float32 arrays.
+
+    Raises InputError where one is missing, is none of the plan's, is no array of real numbers or
+    has another shape.
+    """
+    wanted = {matrix.name: (matrix.rows, matrix.columns) for matrix in plan.operands}
+    missing = [name for name in wanted if name not in operands]
+    if missing:
+        raise InputError(
+            f"plan {plan.name} takes the operands {', '.join(wanted)}, and what was given lacks "
+            f"{', '.join(missing)}"
+        )
+    given: dict[str, F32] = {}
+    for name, shape in wanted.items():
+        array = np.asarray(operands[name])
+        if array.dtype.kind not in "fiub":
+            raise InputError(f"operand {name} holds {array.dtype} values; give real numbers")
+        if array.shape != shape:
+            found = "×".join(map(str, array.shape)) or "a single number"
+            raise InputError(
+                f"operand {name} is {found}, but plan {plan.name} takes {shape[0]}×{shape[1]}"
+            )
+        given[name] = np.ascontiguousarray(array, np.float32)
+    return given

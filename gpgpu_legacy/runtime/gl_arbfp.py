@@ -41,18 +41,23 @@ from gpgpu_legacy.plan.plan import (
     Texture,
     TextureKind,
     Wrap,
+    constant_rect,
+    constant_vector,
 )
 from gpgpu_legacy.runtime.egl import GL, Context, context
 from gpgpu_legacy.runtime.executor import (
     F32,
     FRAGMENT_PASSES,
+    Capabilities,
+    Executor,
     Machine,
     Observer,
+    Prepared,
     Result,
     Timings,
-    require_arithmetic,
 )
 from gpgpu_legacy.runtime.gl_state import reset, tell
+from gpgpu_legacy.runtime.sessions import OneByOne
 from gpgpu_legacy.runtime.transfers import read_back, zero_results
 
 _CORNERS = ((-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0))  # a plan's corner order
@@ -160,7 +165,7 @@ _WRAPS = {
 _Surface = tuple[str, int]  # a texture by name, and one of its layers
 
 
-class GlArbfpExecutor:
+class GlArbfpExecutor(Executor):
     """Runs where the driver offers GL_ARB_fragment_program to a compatibility context.
 
     Arithmetic is the driver's: llvmpipe rounds a multiply-add twice, as the numpy executor does,
@@ -171,7 +176,7 @@ class GlArbfpExecutor:
 
     name = "gl-arbfp"
     summary = "the driver's own ARB_fragment_program, through EGL"
-    passes = FRAGMENT_PASSES
+    capabilities = Capabilities(FRAGMENT_PASSES, exact=False, runs_driver_programs=True)
 
     def device(self) -> str:
         """The renderer and the version of its driver; see Executor."""
@@ -182,12 +187,18 @@ class GlArbfpExecutor:
         """Whether the renderer is a GPU; see Executor."""
         return context().is_hardware
 
-    def run(
+    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
+        def session(operands: Mapping[str, F32], observer: Observer | None) -> Result:
+            return self._carry_out(plan, operands, machine, observer)
+
+        return OneByOne(plan, machine, session)
+
+    def _carry_out(
         self,
         plan: Plan,
         operands: Mapping[str, F32],
-        machine: Machine = Machine(),  # noqa: B008 - frozen
-        observer: Observer | None = None,
+        machine: Machine,
+        observer: Observer | None,
     ) -> Result:
         """Carry out a plan; see Executor.
 
@@ -197,7 +208,6 @@ class GlArbfpExecutor:
         """
         if not plan.textures:
             return Result(zero_results(plan), Timings(0.0, 0.0, 0.0))
-        require_arithmetic(self.name, machine)
         made = context()
         with made.current():
             session = _Session(made, plan)
@@ -471,7 +481,7 @@ class _Session:
         elif isinstance(each, CopyPass):
             self.copy(each)
         elif isinstance(each, ClearPass):
-            self.clear(each.target, each.value)
+            self.clear(each.target, constant_vector(each.value))
 
     def bind(self, unit: int, name: str) -> None:
         """Bind a texture to a unit, which becomes the active one."""
@@ -495,7 +505,7 @@ class _Session:
 
     def copy(self, each: CopyPass) -> None:
         """The framebuffer into the texture, as Hall, Carr & Hart's Section 3 has it."""
-        there, here = each.source_rect, each.target_rect
+        there, here = constant_rect(each.source_rect), constant_rect(each.target_rect)
         self.aim((each.source, 0))
         self.bind(0, each.target)
         self.gl.glCopyTexSubImage2D(
@@ -504,7 +514,7 @@ class _Session:
         )
 
     def draw(self, each: FragmentPass) -> None:
-        gl, program, rect = self.gl, self.programs[id(each.program)], each.rect
+        gl, program, rect = self.gl, self.programs[id(each.program)], constant_rect(each.rect)
         gl.glBindProgramARB(GL.VERTEX_PROGRAM, self.vertex_program)
         gl.glBindProgramARB(GL.FRAGMENT_PROGRAM, program.name)
         for index, vector in _parameters(program.locals, each.locals):

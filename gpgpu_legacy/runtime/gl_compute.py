@@ -37,18 +37,26 @@ from gpgpu_legacy.plan.plan import (
     Texture,
     TextureKind,
     UniformValue,
+    constant_groups,
+    constant_rect,
+    constant_vector,
 )
 from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import (
     ALL_PASSES,
+    EVERY_ARITHMETIC,
     F32,
+    Capabilities,
+    Executor,
     Machine,
     Observer,
+    Prepared,
     Result,
     Timings,
     Tuning,
 )
 from gpgpu_legacy.runtime.gl_loops import Device, run_fragments
+from gpgpu_legacy.runtime.sessions import OneByOne
 from gpgpu_legacy.runtime.transfers import read_back
 
 # OpenGL 4.3, table 23.72: what every driver has at least. It is what counts where the context does
@@ -72,12 +80,19 @@ _DTYPES: dict[Type, type[np.generic]] = {
 _TEXEL_BYTES = R32F.texel_bytes
 
 
-class GlComputeExecutor:
+class GlComputeExecutor(Executor):
     """Runs on any OpenGL 4.3 driver, GPU or software, with no window."""
 
     name = "gl-compute"
     summary = "storage buffers and compute shaders, through OpenGL 4.3"
-    passes = ALL_PASSES
+    capabilities = Capabilities(
+        ALL_PASSES,
+        EVERY_ARITHMETIC,
+        fuses_passes=True,
+        tuning=frozenset({"group"}),
+        gpu_rank=1,
+        cpu_rank=3,
+    )
 
     def device(self) -> str:
         """The GL renderer and version; ExecutorUnavailableError where there is no OpenGL 4.3."""
@@ -87,12 +102,18 @@ class GlComputeExecutor:
         """Whether the renderer is a GPU."""
         return gl.is_hardware(gl.compute_context())
 
-    def run(
+    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
+        def session(operands: Mapping[str, F32], observer: Observer | None) -> Result:
+            return self._carry_out(plan, operands, machine, observer)
+
+        return OneByOne(plan, machine, session)
+
+    def _carry_out(
         self,
         plan: Plan,
         operands: Mapping[str, F32],
-        machine: Machine = Machine(),  # noqa: B008 - frozen
-        observer: Observer | None = None,
+        machine: Machine,
+        observer: Observer | None,
     ) -> Result:
         """Carry out a plan, of fragment passes or of kernels; see Executor.
 
@@ -213,12 +234,12 @@ def _check_kernel(kernel: Kernel, info: Mapping[str, Any]) -> None:
 
 
 def _check_groups(each: ComputePass, info: Mapping[str, Any]) -> None:
-    for axis in range(2):
+    for axis, groups in enumerate(constant_groups(each.groups)):
         _within(
             info,
             "GL_MAX_COMPUTE_WORK_GROUP_COUNT",
-            each.groups[axis],
-            f"{each.kernel.name} takes {each.groups[axis]} work groups along {'xy'[axis]}",
+            groups,
+            f"{each.kernel.name} takes {groups} work groups along {'xy'[axis]}",
             "choose a larger --block or smaller matrices",
             axis=axis,
         )
@@ -447,12 +468,14 @@ class _Session:
                 for u in first.uniforms
             ),
             tuple((self.buffers[b.texture], b.binding) for b in each.buffers),
-            each.groups,
+            constant_groups(each.groups),
         )
 
     def carry_out(self, each: Pass, job: _Job | None) -> None:
         if isinstance(each, ClearPass):
-            self.write(each.target, _plane(self.plan.texture(each.target), each.value[0]))
+            self.write(
+                each.target, _plane(self.plan.texture(each.target), constant_vector(each.value)[0])
+            )
         elif isinstance(each, CopyPass):
             self.copy(each)
         elif job is not None:
@@ -464,7 +487,7 @@ class _Session:
 
     def copy(self, each: CopyPass) -> None:
         """Row by row, for the rows of a rectangle do not lie side by side."""
-        there, here = each.source_rect, each.target_rect
+        there, here = constant_rect(each.source_rect), constant_rect(each.target_rect)
         source, target = self.plan.texture(each.source), self.plan.texture(each.target)
         for row in range(here.height):
             self.ctx.copy_buffer(

@@ -46,9 +46,11 @@ from gpgpu_legacy.plan.plan import (
     Pass,
     Plan,
     Texture,
+    constant_rect,
     constant_vector,
     is_planar,
     plane,
+    state_values,
     triangle_planes,
 )
 from gpgpu_legacy.runtime import gl
@@ -207,7 +209,7 @@ class _Session:
 
     def copy(self, each: CopyPass) -> None:
         """Row by row, for the rows of a rectangle do not lie side by side."""
-        there, here = each.source_rect, each.target_rect
+        there, here = constant_rect(each.source_rect), constant_rect(each.target_rect)
         source, target = self.textures[each.source], self.textures[each.target]
         texel = source.format.channels * _FLOAT_BYTES
         for row in range(here.height):
@@ -313,7 +315,7 @@ class _Session:
         names = [binding.texture for binding in each.bindings]
         for number, name in enumerate([*names, *each.targets]):
             self.buffers[name].bind_to_storage_buffer(number)
-        rect = each.rect
+        rect = constant_rect(each.rect)
         self.give(shader, each)
         shader.set("origin", "2f", rect.x, rect.y)
         shader.set("size", "2f", rect.width, rect.height)
@@ -332,9 +334,9 @@ class _Session:
             corners = given.get(attribute) or (ATTRIBUTE_DEFAULTS[attribute.kind],) * 4
             name = attribute_name(attribute)
             planes = (
-                [plane(corners, each.rect)]
+                [plane(corners, constant_rect(each.rect))]
                 if is_planar(corners)
-                else list(triangle_planes(corners, each.rect))
+                else list(triangle_planes(corners, constant_rect(each.rect)))
             )
             for part in ("base", "dx", "dy"):
                 shader.set_vectors(f"{name}_{part}", [getattr(p, part) for p in planes])
@@ -343,7 +345,7 @@ class _Session:
             for index in each.program.parameter_indices(space):
                 vector = vectors.get(index, _NO_PARAMETER)
                 shader.set_vectors(f"{PARAMETERS[space]}{index}", [vector])
-        state = {value.binding: value.value for value in each.state}
+        state = state_values(each)
         fog_state = (FOG_COLOR, FOG_PARAMS) if has_fog else ()
         for binding in (*each.program.state_bindings, *fog_state):
             shader.set_vectors(state_name(binding), [state_vector(binding, state)])

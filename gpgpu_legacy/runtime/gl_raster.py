@@ -52,11 +52,26 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     Rect,
     Texture,
+    constant_rect,
+    constant_vector,
+    state_values,
     triangle_planes,
     written_by,
 )
 from gpgpu_legacy.runtime import gl
-from gpgpu_legacy.runtime.executor import F32, FRAGMENT_PASSES, Machine, Observer, Result, Timings
+from gpgpu_legacy.runtime.executor import (
+    EVERY_ARITHMETIC,
+    F32,
+    FRAGMENT_PASSES,
+    Capabilities,
+    Executor,
+    Machine,
+    Observer,
+    Prepared,
+    Result,
+    Timings,
+)
+from gpgpu_legacy.runtime.sessions import OneByOne
 from gpgpu_legacy.runtime.transfers import read_back
 
 _NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)  # what a program reads where a pass gives nothing
@@ -73,12 +88,12 @@ def _stored_dtype(texel_format: Format) -> np.dtype[Any]:
     return np.dtype(f"{kind}{texel_format.bits_per_channel // 8}")
 
 
-class GlRasterExecutor:
+class GlRasterExecutor(Executor):
     """Runs on any OpenGL 4.0 driver, GPU or software, with no window."""
 
     name = "gl-raster"
     summary = "framebuffers and fragment shaders, through OpenGL"
-    passes = FRAGMENT_PASSES
+    capabilities = Capabilities(FRAGMENT_PASSES, EVERY_ARITHMETIC, gpu_rank=2, cpu_rank=2)
 
     def device(self) -> str:
         """The GL renderer and version; ExecutorUnavailableError where there is none."""
@@ -88,12 +103,18 @@ class GlRasterExecutor:
         """Whether the renderer is a GPU."""
         return gl.is_hardware(gl.context())
 
-    def run(
+    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
+        def session(operands: Mapping[str, F32], observer: Observer | None) -> Result:
+            return self._carry_out(plan, operands, machine, observer)
+
+        return OneByOne(plan, machine, session)
+
+    def _carry_out(
         self,
         plan: Plan,
         operands: Mapping[str, F32],
-        machine: Machine = Machine(),  # noqa: B008 - frozen
-        observer: Observer | None = None,
+        machine: Machine,
+        observer: Observer | None,
     ) -> Result:
         """Carry out a plan; see Executor. Raises PlanError where a texture is too large here."""
         ctx = gl.context()
@@ -214,7 +235,9 @@ class _Session:
         decisions = decide(self.plan, each, folding=not arithmetic.rounds)
         key = shader_key(self.plan, each, decisions, exact=exact, arithmetic=arithmetic)
         shader = _SHADERS.find(self.ctx, vertex_shader(key.places), fragment_shader(key))
-        return _Job(shader, tuple(place.corners(each.rect) for place in decisions.places))
+        return _Job(
+            shader, tuple(place.corners(constant_rect(each.rect)) for place in decisions.places)
+        )
 
     def warm_up(self, jobs: Mapping[int, _Job | None]) -> None:
         """Draw one fragment with every shader.
@@ -225,13 +248,13 @@ class _Session:
         for _, written in self.plan.weighted_passes():
             each = at_iteration(written, 0)
             if isinstance(each, FragmentPass):
-                rect = replace(each.rect, width=1, height=1)
+                rect = replace(constant_rect(each.rect), width=1, height=1)
                 self.carry_out(replace(each, rect=rect), jobs[id(written)], 0)
         self.ctx.finish()
 
     def carry_out(self, each: Pass, job: _Job | None, iteration: int) -> None:
         if isinstance(each, ClearPass):
-            self.clear(each.target, each.value)
+            self.clear(each.target, constant_vector(each.value))
             return
         assert job is not None
         if isinstance(each, CopyPass):
@@ -244,7 +267,7 @@ class _Session:
 
     def copy(self, each: CopyPass, shader: _Shader) -> None:
         """A copy is drawn: it is exact for floats, and takes any two rectangles."""
-        there, here = each.source_rect, each.target_rect
+        there, here = constant_rect(each.source_rect), constant_rect(each.target_rect)
         self.textures[each.source].use(0)
         shader.set("source", "i", 0)
         shader.set("offset", "2i", there.x - here.x, there.y - here.y)
@@ -256,9 +279,9 @@ class _Session:
             shader.set(f"texture{binding.unit}", "i", binding.unit)
         self.set_attributes(each, shader)
         self.set_parameters(each, shader)
-        shader.set("origin", "2f", each.rect.x, each.rect.y)
-        shader.set("size", "2f", each.rect.width, each.rect.height)
-        self.draw_rectangle(each.targets, each.rect, each.blend, shader)
+        shader.set("origin", "2f", constant_rect(each.rect).x, constant_rect(each.rect).y)
+        shader.set("size", "2f", constant_rect(each.rect).width, constant_rect(each.rect).height)
+        self.draw_rectangle(each.targets, constant_rect(each.rect), each.blend, shader)
 
     def set_attributes(self, each: FragmentPass, shader: _Shader) -> None:
         """The planes of the attributes; a shader that does not bend one reads its first plane."""
@@ -269,7 +292,7 @@ class _Session:
             if not shader.has(f"{name}_base"):
                 continue
             corners = given.get(attribute) or (ATTRIBUTE_DEFAULTS[attribute.kind],) * 4
-            planes = triangle_planes(corners, each.rect)
+            planes = triangle_planes(corners, constant_rect(each.rect))
             shader.set_vectors(f"{name}_base", *(p.base for p in planes))
             shader.set_vectors(f"{name}_dx", *(p.dx for p in planes))
             shader.set_vectors(f"{name}_dy", *(p.dy for p in planes))
@@ -279,7 +302,7 @@ class _Session:
             vectors = {parameter.index: parameter.value for parameter in values}
             for n in each.program.parameter_indices(space):
                 shader.set_vectors(f"{PARAMETERS[space]}{n}", vectors.get(n, _NO_PARAMETER))
-        state = {value.binding: value.value for value in each.state}
+        state = state_values(each)
         fog = (FOG_COLOR, FOG_PARAMS) if each.program.fog is not None else ()
         for binding in (*each.program.state_bindings, *fog):
             shader.set_vectors(state_name(binding), state_vector(binding, state))

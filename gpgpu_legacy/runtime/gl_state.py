@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import Vec4
-from gpgpu_legacy.plan.plan import StateValue
+from gpgpu_legacy.plan.plan import StateValue, constant_vector
 from gpgpu_legacy.runtime.egl import GL
 
 _Setter = Callable[[SimpleNamespace, Sequence[str], Vec4], None]
@@ -132,6 +132,6 @@ def tell(gl: SimpleNamespace, value: StateValue) -> bool:
     for pattern, setter in _STATE.items():
         match = re.fullmatch(pattern, value.binding)
         if match is not None:
-            setter(gl, match.groups(), value.value)
+            setter(gl, match.groups(), constant_vector(value.value))
             return True
     return False

@@ -9,7 +9,15 @@ import numpy as np
 
 from gpgpu_legacy.interp.numeric import Storage, pack, slices
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Pass, Plan, Texture
+from gpgpu_legacy.plan.plan import (
+    ClearPass,
+    CopyPass,
+    Pass,
+    Plan,
+    Texture,
+    constant_rect,
+    constant_vector,
+)
 from gpgpu_legacy.runtime.executor import F32, Observer, Result, Timings
 from gpgpu_legacy.runtime.transfers import read_back
 
@@ -64,10 +72,12 @@ def copied_or_cleared(each: Pass, textures: Textures) -> bool:
     """Carry out a pass that is a copy or a clear; false where it is neither."""
     if isinstance(each, CopyPass):
         source, target = textures[each.source], textures[each.target]
-        target.copy(slices(each.target_rect), source, slices(each.source_rect))
+        target.copy(
+            slices(constant_rect(each.target_rect)), source, slices(constant_rect(each.source_rect))
+        )
         return True
     if isinstance(each, ClearPass):
-        textures[each.target].clear(each.value)
+        textures[each.target].clear(constant_vector(each.value))
         return True
     return False
 

@@ -18,22 +18,25 @@ from gpgpu_legacy.interp.machine import run_fragment_pass
 from gpgpu_legacy.lower.chains import Loop, carried_out, loops, loops_of
 from gpgpu_legacy.lower.jit import DTYPES, compile_kernel
 from gpgpu_legacy.plan.expand import at_iteration
-from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan, constant_groups
 from gpgpu_legacy.runtime.devices import processor_name, thread_count
 from gpgpu_legacy.runtime.executor import (
     ALL_PASSES,
     F32,
+    Capabilities,
+    Executor,
     Machine,
     Observer,
+    Prepared,
     Result,
-    require_arithmetic,
 )
 from gpgpu_legacy.runtime.host import Textures, copied_or_cleared, run_on_host
+from gpgpu_legacy.runtime.sessions import OneByOne
 
 _CHUNKS = 8  # a thread, so that a thread that is late leaves work to the others
 
 
-class JitExecutor:
+class JitExecutor(Executor):
     """All the processor's cores; the numpy executor's results, bit for bit, where `exact`.
 
     What is undefined in GLSL is undefined here: kernels that reach outside of a buffer are to be
@@ -42,7 +45,9 @@ class JitExecutor:
 
     name = "jit"
     summary = "native code on all cores of the CPU, compiled by LLVM and numba"
-    passes = ALL_PASSES
+    capabilities = Capabilities(
+        ALL_PASSES, fuses_passes=True, tuning=frozenset({"tile"}), cpu_rank=1
+    )
 
     def device(self) -> str:
         """The processor, as the operating system names it, and how many threads work."""
@@ -53,15 +58,20 @@ class JitExecutor:
         """Never a GPU."""
         return False
 
-    def run(
+    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
+        def session(operands: Mapping[str, F32], observer: Observer | None) -> Result:
+            return self._carry_out(plan, operands, machine, observer)
+
+        return OneByOne(plan, machine, session)
+
+    def _carry_out(
         self,
         plan: Plan,
         operands: Mapping[str, F32],
-        machine: Machine = Machine(),  # noqa: B008 - frozen
-        observer: Observer | None = None,
+        machine: Machine,
+        observer: Observer | None,
     ) -> Result:
         """Carry out a plan; see Executor. Raises PlanError for a kernel that is not compiled."""
-        require_arithmetic(self.name, machine)
         for _, each in plan.weighted_passes():
             if isinstance(each, ComputePass):
                 compile_kernel(each.kernel)
@@ -136,7 +146,7 @@ def _dispatch(each: ComputePass, textures: Textures, pool: ThreadPoolExecutor) -
     buffers = [textures[names[b.binding]].planes[0].reshape(-1) for b in each.kernel.buffers]
     given = {u.name: u.value for u in each.uniforms}
     uniforms = [getattr(np, DTYPES[u.type])(given[u.name]) for u in each.kernel.uniforms]
-    across, up = each.groups
+    across, up = constant_groups(each.groups)
     groups, work_groups = across * up, compile_kernel(each.kernel)
     chunk = -(-groups // (thread_count() * _CHUNKS))
 

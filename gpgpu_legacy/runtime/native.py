@@ -47,8 +47,10 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     Texture,
     TextureKind,
+    constant_rect,
     constant_vector,
     plane,
+    state_values,
 )
 from gpgpu_legacy.runtime.devices import thread_count
 
@@ -301,13 +303,13 @@ def _number(each: FragmentPass, scalar: Scalar) -> float:
     level = ATTRIBUTE_DEFAULTS[source.kind][component]
     if given is None or (source.kind is AttributeKind.FOGCOORD and component > 0):
         return 0.0 if scalar.coefficient else level
-    flat = plane(given, each.rect)
+    flat = plane(given, constant_rect(each.rect))
     return (flat.base, flat.dx, flat.dy)[scalar.coefficient][component] + 0.0  # a -0 becomes 0
 
 
 def _parameter(each: FragmentPass, parameter: Parameter) -> Vec4:
     if parameter.space is ParameterSpace.STATE:
-        return state_vector(parameter.binding, {v.binding: v.value for v in each.state})
+        return state_vector(parameter.binding, state_values(each))
     values = each.locals if parameter.space is ParameterSpace.LOCAL else each.env
     given = {p.index: p.value for p in values}
     return constant_vector(given.get(parameter.index, _NO_PARAMETER))

@@ -10,21 +10,25 @@ from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan
 from gpgpu_legacy.runtime.devices import processor_name
 from gpgpu_legacy.runtime.executor import (
     ALL_PASSES,
+    EVERY_ARITHMETIC,
     F32,
+    Capabilities,
+    Executor,
     Machine,
     Observer,
+    Prepared,
     Result,
-    require_arithmetic,
 )
 from gpgpu_legacy.runtime.host import Textures, pass_by_pass, run_on_host
+from gpgpu_legacy.runtime.sessions import OneByOne
 
 
-class NumpyExecutor:
+class NumpyExecutor(Executor):
     """Runs anywhere, in every arithmetic; every operation is rounded."""
 
     name = "numpy"
     summary = "the reference machine, in NumPy on the CPU"
-    passes = ALL_PASSES
+    capabilities = Capabilities(ALL_PASSES, EVERY_ARITHMETIC, is_reference=True, cpu_rank=4)
 
     def device(self) -> str:
         """The processor, as the operating system names it."""
@@ -34,16 +38,20 @@ class NumpyExecutor:
         """Never a GPU."""
         return False
 
-    def run(
+    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
+        def session(operands: Mapping[str, F32], observer: Observer | None) -> Result:
+            return self._carry_out(plan, operands, machine, observer)
+
+        return OneByOne(plan, machine, session)
+
+    def _carry_out(
         self,
         plan: Plan,
         operands: Mapping[str, F32],
-        machine: Machine = Machine(),  # noqa: B008 - frozen
-        observer: Observer | None = None,
+        machine: Machine,
+        observer: Observer | None,
     ) -> Result:
         """Carry out a plan; see Executor. Kernels are float32 alone."""
-        if any(isinstance(each, ComputePass) for _, each in plan.weighted_passes()):
-            require_arithmetic("a kernel", machine)
 
         def carry_out(each: Pass, textures: Textures) -> None:
             if isinstance(each, FragmentPass):

@@ -53,7 +53,8 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime import egl, gl_arbfp, numpy_machine
-from gpgpu_legacy.runtime.executor import F32, executors
+from gpgpu_legacy.runtime.executor import F32
+from gpgpu_legacy.runtime.registry import executors
 
 pytestmark = pytest.mark.gl
 

@@ -55,8 +55,9 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime import gl, gl_compute
-from gpgpu_legacy.runtime.executor import Executor, Machine, find_executor
+from gpgpu_legacy.runtime.executor import Executor, Machine
 from gpgpu_legacy.runtime.gl_loops import Device, run_fragments
+from gpgpu_legacy.runtime.registry import find_executor
 
 pytestmark = pytest.mark.gl
 

@@ -83,7 +83,8 @@ from gpgpu_legacy.plan.plan import (
     TextureKind,
     Wrap,
 )
-from gpgpu_legacy.runtime.executor import Executor, Machine, Result, find_executor
+from gpgpu_legacy.runtime.executor import Executor, Machine, Result
+from gpgpu_legacy.runtime.registry import find_executor
 
 pytestmark = pytest.mark.gl
 

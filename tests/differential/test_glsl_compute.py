@@ -48,7 +48,8 @@ from gpgpu_legacy.plan.plan import (
     triangle_planes,
 )
 from gpgpu_legacy.runtime import gl
-from gpgpu_legacy.runtime.executor import Executor, find_executor
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.registry import find_executor
 
 pytestmark = pytest.mark.gl
 

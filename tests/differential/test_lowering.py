@@ -41,7 +41,8 @@ from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Blend, FragmentPass
 from gpgpu_legacy.runtime import jit as jit_module
-from gpgpu_legacy.runtime.executor import Executor, Machine, find_executor
+from gpgpu_legacy.runtime.executor import Executor, Machine
+from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.sources import shader_text
 
 JIT, NUMPY = find_executor("jit"), find_executor("numpy")

@@ -6,11 +6,12 @@ import json
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fakes import FakeExecutor
 from PIL import Image
 
 from gpgpu_legacy import cli
@@ -27,8 +28,8 @@ from gpgpu_legacy.runtime.executor import (
     ALL_PASSES,
     F32,
     FRAGMENT_PASSES,
+    Capabilities,
     Machine,
-    Observer,
     Result,
     Timings,
 )
@@ -238,31 +239,25 @@ class Clock:
         return self.now
 
 
-@dataclass
-class Fake:
+class Fake(FakeExecutor):
     """Takes `ns` nanoseconds a step of the sum, and keeps what it was asked for."""
 
-    name: str
-    clock: Clock
-    ns: float = 1.0
-    passes: frozenset[type[Pass]] = ALL_PASSES
-    refuses_above: int = 1 << 30
-    summary: str = "a fake"
-    sizes: list[tuple[str, int]] = field(default_factory=list)
-
-    def device(self) -> str:
-        return f"device of {self.name}"
-
-    def is_hardware(self) -> bool:
-        return False
-
-    def run(
+    def __init__(
         self,
-        plan: Plan,
-        operands: Mapping[str, F32],
-        machine: Machine = Machine(),  # noqa: B008
-        observer: Observer | None = None,
-    ) -> Result:
+        name: str,
+        clock: Clock,
+        ns: float = 1.0,
+        passes: frozenset[type[Pass]] = ALL_PASSES,
+        refuses_above: int = 1 << 30,
+        *,
+        is_reference: bool = False,
+    ) -> None:
+        self.name, self.clock, self.ns = name, clock, ns  # type: ignore[misc]
+        self.refuses_above = refuses_above
+        self.capabilities = Capabilities(passes, is_reference=is_reference)  # type: ignore[misc]
+        self.sizes: list[tuple[str, int]] = []
+
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
         n = operands["A"].shape[0]
         if n > self.refuses_above:
             raise PlanError("too large for a fake")
@@ -362,7 +357,7 @@ def test_a_refusal_is_told_and_does_not_end_the_rest() -> None:
 
 
 def test_the_numpy_machine_is_spared_the_host_and_says_so() -> None:
-    fake = Fake("numpy", Clock())
+    fake = Fake("numpy", Clock(), is_reference=True)
     found = measure(DOBRAVEC, 1e3, fake)
     assert "dobravec-bulic-host" not in {method for method, _ in fake.sizes}
     grids = [g for g in measured.grids(find_paper(DOBRAVEC), found) if g.id.endswith("/numpy")]

@@ -28,7 +28,7 @@ from gpgpu_legacy.asm.printer import disassemble
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import FORMATS, UNORM8
 from gpgpu_legacy.plan.plan import Affine, CopyPass, FragmentPass, Plan
-from gpgpu_legacy.runtime.executor import find_executor
+from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
 NAN, INF = float("nan"), float("inf")

@@ -19,8 +19,9 @@ from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP16, FP24, FP32, FX12, RC9, Arithmetic
-from gpgpu_legacy.runtime.executor import Executor, Machine, find_executor, require_arithmetic
+from gpgpu_legacy.runtime.executor import Executor, Machine
 from gpgpu_legacy.runtime.gl import compute_context
+from gpgpu_legacy.runtime.registry import find_executor
 
 NAN, INF = float("nan"), float("inf")
 NARROW = [FP24, FP16, FX12, RC9]
@@ -236,10 +237,11 @@ def test_the_glsl_text_rounds_to_the_same_bits(
 
 
 def test_an_executor_says_which_arithmetic_it_has() -> None:
-    require_arithmetic("jit", Machine())
-    require_arithmetic("new", Machine(arithmetic=FP16), ("fp32", "fp16"))
+    plan = find_method("larson-mcallister").plan(Shape(2, 2, 2), Options())
+    find_executor("jit").prepare(plan, Machine()).close()
+    find_executor("numpy").prepare(plan, Machine(arithmetic=FP16)).close()
     with pytest.raises(PlanError) as raised:
-        require_arithmetic("jit", Machine(arithmetic=RC9))
+        find_executor("jit").prepare(plan, Machine(arithmetic=RC9))
     assert str(raised.value).startswith("jit computes in fp32, not in rc9")
     assert "\n" not in str(raised.value)
 

@@ -29,7 +29,8 @@ from gpgpu_legacy.plan.plan import (
     Rect,
     Region,
 )
-from gpgpu_legacy.runtime.executor import Machine, Observer, Result, Timings, find_executor
+from gpgpu_legacy.runtime.executor import Machine, Observer, Result, Timings
+from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
 A = np.array([[1.0, 2.0], [3.0, 4.0]])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from fakes import FakeExecutor
 
 from gpgpu_legacy.bench.calibrate import (
     _tasks,
@@ -21,13 +21,22 @@ from gpgpu_legacy.hardware.profile import calibrated, find_profile, profiles
 from gpgpu_legacy.lower.chains import Draw, Loop, Placed, loops
 from gpgpu_legacy.lower.tiles import along
 from gpgpu_legacy.plan.plan import ComputePass, Plan
-from gpgpu_legacy.runtime.executor import ALL_PASSES, Executor, Machine, Observer, Result, Timings
+from gpgpu_legacy.runtime.executor import (
+    ALL_PASSES,
+    F32,
+    Capabilities,
+    Executor,
+    Machine,
+    Result,
+    Timings,
+)
 
 
-class Clockwork:
+class Clockwork(FakeExecutor):
     """An executor that computes nothing, and takes a second a pass and half a one a transfer."""
 
-    name, summary, passes = "clockwork", "a clock", ALL_PASSES - {ComputePass}
+    name, summary = "clockwork", "a clock"
+    capabilities = Capabilities(ALL_PASSES - {ComputePass})
 
     def device(self) -> str:
         return 'a "clock"'
@@ -35,13 +44,7 @@ class Clockwork:
     def is_hardware(self) -> bool:
         return True
 
-    def run(
-        self,
-        plan: Plan,
-        operands: Mapping[str, Any],
-        machine: Machine = Machine(),  # noqa: B008 - frozen
-        observer: Observer | None = None,
-    ) -> Result:
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
         passes = sum(times for times, _ in plan.weighted_passes())
         outputs = {m.name: np.zeros((m.rows, m.columns), np.float32) for m in plan.results}
         return Result(outputs, Timings(0.5, float(passes), 0.5))
@@ -65,22 +68,17 @@ def test_rates_are_work_over_time() -> None:
 
 
 class Tiles(Clockwork):
-    """The same, by the name of the executor that computes tiles of fragments."""
+    """The same, as one that computes tiles of fragments."""
 
-    name = "gl-compute"
+    name = "tiles"
+    capabilities = Capabilities(ALL_PASSES - {ComputePass}, tuning=frozenset({"group"}))
 
     def __init__(self) -> None:
         self.plans: dict[str, Plan] = {}
 
-    def run(
-        self,
-        plan: Plan,
-        operands: Mapping[str, Any],
-        machine: Machine = Machine(),  # noqa: B008 - frozen
-        observer: Observer | None = None,
-    ) -> Result:
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
         self.plans.setdefault(plan.name, plan)
-        return super().run(plan, operands, machine, observer)
+        return super().result(plan, operands, machine)
 
 
 def test_tiles_are_measured_by_what_they_share() -> None:

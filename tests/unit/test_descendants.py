@@ -26,7 +26,8 @@ from gpgpu_legacy.bench.run import matmul
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.interp.numeric import pack, unpack
 from gpgpu_legacy.plan.plan import Blend, ClearPass, FragmentPass, Packing, Plan, Rect, Region
-from gpgpu_legacy.runtime.executor import Executor, find_executor
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
 PACKED, ROWS = find_method("packed-2x2"), find_method("row-packed")

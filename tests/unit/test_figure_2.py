@@ -20,7 +20,8 @@ from gpgpu_legacy.report.figures import (
     save_png,
 )
 from gpgpu_legacy.report.text import BEYOND_LATIN_1, Font, wrap
-from gpgpu_legacy.runtime.executor import Result, Timings, find_executor
+from gpgpu_legacy.runtime.executor import Result, Timings
+from gpgpu_legacy.runtime.registry import find_executor
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "figure-2.png"
 SIZES = [(1, 1, 1), (3, 2, 5), (2, 16, 5), (16, 3, 1), (1, 2, 16), (16, 16, 16)]

@@ -22,7 +22,8 @@ from gpgpu_legacy.report.multichannel import (
     draw_multichannel,
     random_demonstration,
 )
-from gpgpu_legacy.runtime.executor import Executor, Result, Timings, find_executor
+from gpgpu_legacy.runtime.executor import Executor, Result, Timings
+from gpgpu_legacy.runtime.registry import find_executor
 
 ROOT = Path(__file__).parent.parent.parent
 GOLDEN = ROOT / "tests" / "golden" / "multichannel.png"

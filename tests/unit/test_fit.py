@@ -28,7 +28,8 @@ from gpgpu_legacy.hardware.check import (
 from gpgpu_legacy.hardware.fit import Fit, Largest, Limited, What, fit, refuse_unless_it_runs
 from gpgpu_legacy.hardware.profile import find_profile, profiles
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
-from gpgpu_legacy.runtime.executor import Machine, find_executor
+from gpgpu_legacy.runtime.executor import Machine
+from gpgpu_legacy.runtime.registry import find_executor
 
 MULTI, SINGLE = "hall-carr-hart-multi", "hall-carr-hart-single"
 

@@ -202,6 +202,6 @@ def test_listing_the_methods_imports_nothing_heavy(statements: str) -> None:
 
 
 def test_executors_are_listed_without_making_a_gl_context() -> None:
-    found = imported_by("from gpgpu_legacy.runtime.executor import executors; executors()")
+    found = imported_by("from gpgpu_legacy.runtime.registry import executors; executors()")
     assert "numpy" in found
     assert not found & {"moderngl", "sympy", "PIL"}

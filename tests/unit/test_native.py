@@ -58,8 +58,8 @@ from gpgpu_legacy.plan.plan import (
     constant_vector,
 )
 from gpgpu_legacy.runtime import native
-from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.native import compile_loop, roomy, run_loop
+from gpgpu_legacy.runtime.registry import find_executor
 
 JIT = find_executor("jit")
 NARROW, WIDE = Processor(4, 16), Processor(16, 32)

@@ -61,7 +61,7 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.serialise import plan_as_json
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.runtime.executor import find_executor
+from gpgpu_legacy.runtime.registry import find_executor
 
 WHOLE = Rect(0, 0, 4, 3)
 ONES = (1.0, 1.0, 1.0, 1.0)

@@ -15,7 +15,7 @@ from gpgpu_legacy.bench.programs import SMALL_WORK, carry_out, discarded, prepar
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError, PlanError
 from gpgpu_legacy.isa.ir import TextureTarget
 from gpgpu_legacy.plan.plan import Blend, Filter, Sampler, Wrap
-from gpgpu_legacy.runtime.executor import find_executor
+from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.sources import shader_text
 
 F32 = np.float32

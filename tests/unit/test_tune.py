@@ -26,7 +26,8 @@ from gpgpu_legacy.bench.tune import RefusedError, axes_of, search, tune
 from gpgpu_legacy.bench.tuned import Kept, Place, Way, choose, keep, way_from_json
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.workgroups import GroupShape
-from gpgpu_legacy.runtime.executor import Machine, Tuning, find_executor
+from gpgpu_legacy.runtime.executor import Machine, Tuning
+from gpgpu_legacy.runtime.registry import find_executor
 
 Command = Callable[..., tuple[int, str, str]]
 MULTI = find_method("hall-carr-hart-multi")

@@ -1,0 +1,118 @@
+"""Where the executors are found, and which one `auto` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+import gpgpu_legacy.runtime
+from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
+from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan
+from gpgpu_legacy.runtime.executor import FRAGMENT_PASSES, Executor, names_of
+
+AUTO = "auto"
+
+
+@cache
+def executors() -> tuple[Executor, ...]:
+    """All executors, the reference first, then by name."""
+    modules = (
+        import_module(f"{gpgpu_legacy.runtime.__name__}.{module.name}")
+        for module in iter_modules(gpgpu_legacy.runtime.__path__)
+    )
+    there_are = [module.EXECUTOR for module in modules if hasattr(module, "EXECUTOR")]
+    return tuple(sorted(there_are, key=lambda e: (not e.capabilities.is_reference, e.name)))
+
+
+def reference() -> Executor:
+    """The executor that defines what the others must give; it runs anywhere."""
+    return next(executor for executor in executors() if executor.capabilities.is_reference)
+
+
+def survey() -> list[tuple[Executor, bool, str]]:
+    """Every executor: whether it works here, and its device or why not."""
+    rows = []
+    for executor in executors():
+        try:
+            rows.append((executor, True, executor.device()))
+        except ExecutorUnavailableError as error:
+            rows.append((executor, False, str(error)))
+    return rows
+
+
+def available() -> list[Executor]:
+    """The executors that can run here."""
+    return [executor for executor, works, _ in survey() if works]
+
+
+def able(plan: Plan) -> list[Executor]:
+    """The executors that can run here and have every kind of pass of the plan."""
+    kinds = _kinds_of(plan)
+    return [executor for executor in available() if kinds <= executor.capabilities.passes]
+
+
+def executor_names() -> tuple[str, ...]:
+    """What may be asked for by name: `auto`, then every executor."""
+    return (AUTO, *(executor.name for executor in executors()))
+
+
+def find_executor(name: str, plan: Plan | None = None) -> Executor:
+    """The executor of that name, ready to run.
+
+    `auto` is the first that can run the plan: on a GPU in the order of `gpu_rank`, else in that of
+    `cpu_rank`. What runs in a single invocation is a host's program, and stays off the GPU. Without
+    a plan, one of fragment passes is meant.
+    Raises InputError for an unknown name or one that cannot run the plan's passes,
+    ExecutorUnavailableError where it cannot run here.
+    """
+    by_name = {executor.name: executor for executor in executors()}
+    kinds = _kinds_of(plan) if plan else frozenset[type[Pass]]()
+    if name == AUTO:
+        return _automatic(kinds if plan else FRAGMENT_PASSES, plan)
+    if name not in by_name:
+        raise InputError(f"there is no executor {name}; choose from {', '.join(executor_names())}")
+    executor = by_name[name]
+    missing = kinds - executor.capabilities.passes
+    if missing:
+        fit = ", ".join(e.name for e in executors() if kinds <= e.capabilities.passes)
+        raise InputError(f"{name} carries out no {names_of(missing)}; choose from {fit}")
+    executor.device()
+    return executor
+
+
+def _automatic(kinds: frozenset[type[Pass]], plan: Plan | None) -> Executor:
+    fit = [executor for executor in executors() if kinds <= executor.capabilities.passes]
+    on_a_gpu = _in_order((e.capabilities.gpu_rank, e) for e in fit)
+    on_the_cpu = _in_order((e.capabilities.cpu_rank, e) for e in fit)
+    if plan is None or not _is_sequential(plan):
+        for executor in on_a_gpu:
+            if _works(executor) and executor.is_hardware():
+                return executor
+    return next(executor for executor in on_the_cpu if _works(executor))
+
+
+def _in_order(ranked: Iterable[tuple[int | None, Executor]]) -> list[Executor]:
+    with_rank = [(rank, executor) for rank, executor in ranked if rank is not None]
+    return [executor for _, executor in sorted(with_rank, key=lambda each: each[0])]
+
+
+def _kinds_of(plan: Plan) -> frozenset[type[Pass]]:
+    return frozenset(type(each) for _, each in plan.weighted_passes())
+
+
+def _is_sequential(plan: Plan) -> bool:
+    """Whether nothing in it could run in parallel."""
+    passes = [each for _, each in plan.weighted_passes()]
+    return bool(passes) and all(
+        isinstance(p, ComputePass) and p.groups == (1, 1) and p.kernel.threads == 1 for p in passes
+    )
+
+
+def _works(executor: Executor) -> bool:
+    try:
+        executor.device()
+    except ExecutorUnavailableError:
+        return False
+    return True

@@ -1,0 +1,62 @@
+"""Executors for tests that compute nothing: what a run gives, and how long it takes, is made up."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime.executor import (
+    ALL_PASSES,
+    F32,
+    Capabilities,
+    Executor,
+    Machine,
+    Observer,
+    Prepared,
+    Result,
+)
+
+
+class FakePrepared(Prepared):
+    """Asks its executor for the result of each run."""
+
+    def __init__(self, fake: FakeExecutor, plan: Plan, machine: Machine) -> None:
+        super().__init__(plan, machine)
+        self.fake = fake
+
+    def _run(self, operands: Mapping[str, F32], observer: Observer | None) -> Result:
+        return self.fake.result(self.plan, operands, self.machine)
+
+    def _upload(self, operands: Mapping[str, F32]) -> None:
+        raise AssertionError
+
+    def _compute(self, observer: Observer | None) -> None:
+        raise AssertionError
+
+    def _read_back(self) -> dict[str, F32]:
+        raise AssertionError
+
+    def _release(self) -> None:
+        pass
+
+
+class FakeExecutor(Executor):
+    """A subclass says what a run gives."""
+
+    name = "fake"
+    summary = "a fake"
+    capabilities = Capabilities(ALL_PASSES)
+
+    def device(self) -> str:
+        return f"device of {self.name}"
+
+    def is_hardware(self) -> bool:
+        return False
+
+    @abstractmethod
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+        """What a run gives."""
+
+    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
+        return FakePrepared(self, plan, machine)
