@@ -155,7 +155,13 @@ def run(
         _sdk_example(find_method(method).name, executor, as_json=as_json)
         return
     from gpgpu_legacy.bench.follow import Follower
-    from gpgpu_legacy.bench.run import check_operands, product_shape, random_operands, run_method
+    from gpgpu_legacy.bench.run import (
+        Sampling,
+        check_operands,
+        product_shape,
+        random_operands,
+        run_method,
+    )
     from gpgpu_legacy.report.dump import dump as dump_plan
     from gpgpu_legacy.report.files import matrix_writer, read_matrix
 
@@ -188,11 +194,11 @@ def run(
     if chip is not None:
         ask_chip(plan, chip, find_method(method), wanted, chosen, anyway=anyway)
     follower = Follower(plan, *_element(follow)) if follow else None
-    runs = repeat + (repeat > 1)
-    passes = sum(times for times, _ in plan.weighted_passes())
-    with progress_bar(f"{method}, passes", runs * passes, quiet=quiet) as step:
+    sampling = Sampling(repeat)
+    steps = 1 + sampling.total + (follower is not None and repeat > 1)  # preparing is one
+    with progress_bar(f"{method}, runs", steps, quiet=quiet) as step:
         result = run_method(
-            method, options, operands, executor, repeat, exact=exact, arithmetic=arithmetic,
+            method, options, operands, executor, sampling, exact=exact, arithmetic=arithmetic,
             observer=follower, progress=step and partial(step, ""),
         )  # fmt: skip
     if write is not None:
@@ -280,6 +286,7 @@ def _print_run(result: Run, *, check: bool) -> None:
     row("executor", f"{result.executor} on {result.device}")
     rate = f", {result.gflops:.4g} GFLOPS" if result.gflops else ""
     bandwidth = f", {result.gigabytes_per_s:.4g} GB/s requested" if result.gigabytes_per_s else ""
+    row("prepare", f"{seconds.prepare_s * 1e3:.4g} ms, once")
     row("compute", f"{seconds.compute_s * 1e3:.4g} ms{rate}{bandwidth}")
     row(
         "transfer",

@@ -252,6 +252,7 @@ class Fake(FakeExecutor):
         *,
         is_reference: bool = False,
     ) -> None:
+        super().__init__()
         self.name, self.clock, self.ns = name, clock, ns  # type: ignore[misc]
         self.refuses_above = refuses_above
         self.capabilities = Capabilities(passes, is_reference=is_reference)  # type: ignore[misc]

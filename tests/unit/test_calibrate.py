@@ -74,6 +74,7 @@ class Tiles(Clockwork):
     capabilities = Capabilities(ALL_PASSES - {ComputePass}, tuning=frozenset({"group"}))
 
     def __init__(self) -> None:
+        super().__init__()
         self.plans: dict[str, Plan] = {}
 
     def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
