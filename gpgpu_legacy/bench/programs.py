@@ -139,7 +139,7 @@ def run_program(
     clear: what the rectangle holds before, and keeps where KIL discards. blend: `add` adds the
     program's colour to it.
     draw_buffers: n gives result.color[0] to [n - 1], as (n, height, width, 4).
-    executor: by name. `auto` is the numpy reference machine for what it does at once, and the
+    executor: by name. `auto` is the reference machine for what it does at once, and the
     fastest that can do it for more. exact: no multiply-add is contracted. arithmetic: the format
     that results of instructions are rounded to: fp32, fp24, fp16, fx12, rc9.
 

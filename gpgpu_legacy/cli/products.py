@@ -620,6 +620,7 @@ def lineage(
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Say which executors work here, why one does not, and how to mend it."""
+    from gpgpu_legacy.runtime.executor import FRAGMENT_PASSES, names_of
     from gpgpu_legacy.runtime.registry import find_executor, survey
 
     found = survey()
@@ -631,7 +632,17 @@ def doctor(as_json: Json = False) -> None:
                 "auto": drawing,
                 "auto_compute": computing,
                 "executors": [
-                    {"name": e.name, "summary": e.summary, "works": works, "detail": detail}
+                    {
+                        "name": e.name,
+                        "summary": e.summary,
+                        "works": works,
+                        "detail": detail,
+                        "passes": sorted(names_of(frozenset({p})) for p in e.capabilities.passes),
+                        "arithmetics": sorted(e.capabilities.arithmetics),
+                        "exact": e.capabilities.exact,
+                        "fuses_passes": e.capabilities.fuses_passes,
+                        "tuning": sorted(e.capabilities.tuning),
+                    }
                     for e, works, detail in found
                 ],
             }
@@ -639,9 +650,18 @@ def doctor(as_json: Json = False) -> None:
         return
     from rich.table import Table
 
-    table = Table("executor", "works", "what it is", "device, or why not", box=None, pad_edge=False)
+    heads = ("executor", "works", "what it is", "what it can do", "device, or why not")
+    table = Table(*heads, box=None, pad_edge=False)
     for executor, works, detail in found:
-        table.add_row(executor.name, "yes" if works else "no", executor.summary, detail)
+        has = executor.capabilities
+        can = [
+            *(["kernels"] if has.passes - FRAGMENT_PASSES else []),
+            *(["fused passes"] if has.fuses_passes else []),
+            *(["--exact"] if has.exact else []),
+            *(["--arithmetic"] if len(has.arithmetics) > 1 else []),
+        ]
+        words = ", ".join(can)
+        table.add_row(executor.name, "yes" if works else "no", executor.summary, words, detail)
     terminal = console()
     terminal.print(table)
     terminal.print(

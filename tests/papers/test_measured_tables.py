@@ -383,6 +383,16 @@ def test_a_product_that_two_tables_have_is_run_once() -> None:
     assert runs.count(512) <= 1 + measured.QUICK_REPEATS
 
 
+def test_a_product_is_prepared_once_for_its_repetitions_and_closed() -> None:
+    quick = Fake("gl-compute", Clock(), 1e-3)
+    measure(MALI, 60.0, quick)
+    assert [size for _, size in quick.sizes] == [64] + [1024] * (1 + measured.QUICK_REPEATS)
+    assert [each.closed for each in quick.prepared] == [True, True]
+    refusing = Fake("gl-compute", Clock(), refuses_above=8)
+    measure(MALI, 60.0, refusing)
+    assert [each.closed for each in refusing.prepared] == [True]
+
+
 @pytest.mark.parametrize("budget", [-1.0, math.nan])
 def test_a_budget_is_a_number_of_seconds(budget: float) -> None:
     with pytest.raises(InputError, match="budget"):
