@@ -2,30 +2,22 @@
 
 A plan that draws is carried out by runtime/gl_loops.py; the rest of this file is about kernels. A
 texture of kind BUFFER is a shader storage buffer, a ComputePass is a dispatch, and the driver
-gets the text of the kernel as it stands under shaders/. So what GLSL leaves open stays open here: a
-driver may contract a multiply and an add into one rounding, and regroup a sum. llvmpipe contracts
-nothing, and regroups only within an expression of three terms or more (it adds x + y + z + w as
-(x + y) + (z + w)). Where there is none, `Machine.exact` holds on llvmpipe without a change to the
-text; any other exact run is refused.
-
-llvmpipe leaves every loop, in silence, once an invocation has gone through 65536 iterations. What
-would come that far is refused there, for its result would be wrong.
+gets the text of the kernel as it stands under shaders/. What GLSL leaves open stays open;
+gl_limits.py says what that is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp.kernel import Array, Grid, KernelMachine, Mask
 from gpgpu_legacy.interp.numeric import pack, slices
-from gpgpu_legacy.kernel.ir import Binary, For, Kernel, Statement, Type
+from gpgpu_legacy.kernel.ir import Type
 from gpgpu_legacy.plan.expand import at_iteration, passes
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
@@ -35,8 +27,6 @@ from gpgpu_legacy.plan.plan import (
     Pass,
     Plan,
     Texture,
-    TextureKind,
-    UniformValue,
     constant_groups,
     constant_rect,
     constant_vector,
@@ -55,21 +45,17 @@ from gpgpu_legacy.runtime.executor import (
     Timings,
     Tuning,
 )
+from gpgpu_legacy.runtime.gl_limits import (
+    LLVMPIPE_ITERATIONS,
+    check_exact,
+    check_kernels,
+    is_llvmpipe,
+    size_bytes,
+)
 from gpgpu_legacy.runtime.gl_loops import Device, run_fragments
 from gpgpu_legacy.runtime.sessions import OneByOne
 from gpgpu_legacy.runtime.transfers import read_back
 
-# OpenGL 4.3, table 23.72: what every driver has at least. It is what counts where the context does
-# not tell its own; moderngl does not ask for the size of shared memory.
-_AT_LEAST = {
-    "GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS": 1024,
-    "GL_MAX_COMPUTE_WORK_GROUP_SIZE": (1024, 1024, 64),
-    "GL_MAX_COMPUTE_WORK_GROUP_COUNT": (65535, 65535, 65535),
-    "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE": 32768,
-    "GL_MAX_SHADER_STORAGE_BLOCK_SIZE": 1 << 24,
-}
-
-_BYTES = {Type.INT: 4, Type.UINT: 4, Type.FLOAT: 4, Type.DOUBLE: 8, Type.VEC4: 16, Type.BOOL: 4}
 _DTYPES: dict[Type, type[np.generic]] = {
     Type.INT: np.int32,
     Type.UINT: np.uint32,
@@ -126,8 +112,8 @@ class GlComputeExecutor(Executor):
                 device = _device(ctx.info, machine.tuning)
                 return run_fragments(ctx, plan, operands, machine, observer=observer, device=device)
         if machine.exact:
-            _check_exact(plan, ctx.info)
-        _check(plan, ctx.info)
+            check_exact(plan, ctx.info)
+        check_kernels(plan, ctx.info)
         with ctx:
             session = _Session(ctx, plan)
             try:
@@ -138,202 +124,9 @@ class GlComputeExecutor(Executor):
 
 def _device(info: Mapping[str, Any], tuning: Tuning | None) -> Device:
     """What moderngl does not ask the driver for: 32 KiB of shared memory is what all have."""
-    most = _LLVMPIPE_ITERATIONS if _is_llvmpipe(info) else None
+    most = LLVMPIPE_ITERATIONS if is_llvmpipe(info) else None
     shared = 48 << 10 if "NVIDIA" in info["GL_VENDOR"] else 32 << 10
     return Device(shared, most, tuning.group if tuning else None)
-
-
-# Exactness -----------------------------------------------------------------------------------
-
-
-def _is_llvmpipe(info: Mapping[str, Any]) -> bool:
-    return "llvmpipe" in info["GL_RENDERER"]
-
-
-def _check_exact(plan: Plan, info: Mapping[str, Any]) -> None:
-    """Raise PlanError where the driver may round or add otherwise than the text says."""
-    remedy = "run without exact arithmetic, or exactly on the numpy executor"
-    if not _is_llvmpipe(info):
-        raise PlanError(f"this driver may contract the multiply-adds of a kernel; {remedy}")
-    for _, each in plan.weighted_passes():
-        if isinstance(each, ComputePass) and _has_chain(each.kernel.body):
-            name = each.kernel.name
-            raise PlanError(f"llvmpipe may regroup a sum or product of {name}; {remedy}")
-
-
-def _has_chain(node: object) -> bool:
-    """Whether three or more terms or factors, none of them integers, meet in one expression."""
-    if isinstance(node, tuple):
-        return any(_has_chain(each) for each in node)
-    if not is_dataclass(node):
-        return False
-    if isinstance(node, Binary) and not node.type.is_integer:
-        alike = next((each for each in ("+-", "*/") if node.operator in each), "")
-        for operand in (node.left, node.right):
-            if isinstance(operand, Binary) and operand.operator in alike:
-                return True
-    return any(_has_chain(getattr(node, field.name)) for field in fields(node))
-
-
-# Limits --------------------------------------------------------------------------------------
-
-
-def _check(plan: Plan, info: Mapping[str, Any]) -> None:
-    """Raise PlanError, in one line, at the first thing that the device has no room for."""
-    for texture in plan.textures:
-        _check_texture(texture, info)
-    for _, each in plan.weighted_passes():
-        if isinstance(each, ComputePass):
-            _check_kernel(each.kernel, info)
-            _check_groups(each, info)
-    if _is_llvmpipe(info):
-        _check_loops(plan)
-
-
-def _check_texture(texture: Texture, info: Mapping[str, Any]) -> None:
-    if texture.kind is not TextureKind.BUFFER or texture.format is not R32F:
-        raise PlanError(
-            f"texture {texture.name} is {texture.kind.value} of {texture.format.name} and "
-            "gl-compute has r32f buffers alone; use gl-raster"
-        )
-    _within(
-        info,
-        "GL_MAX_SHADER_STORAGE_BLOCK_SIZE",
-        _size_bytes(texture),
-        f"buffer {texture.name} takes {_size_bytes(texture)} bytes",
-        "multiply smaller matrices, or use the numpy executor",
-    )
-
-
-def _check_kernel(kernel: Kernel, info: Mapping[str, Any]) -> None:
-    smaller = "choose a smaller --block"
-    _within(
-        info,
-        "GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS",
-        kernel.threads,
-        f"{kernel.name} has work groups of {kernel.threads} invocations",
-        smaller,
-    )
-    for axis in range(2):
-        _within(
-            info,
-            "GL_MAX_COMPUTE_WORK_GROUP_SIZE",
-            kernel.local_size[axis],
-            f"{kernel.name} has work groups of {kernel.local_size[axis]} along {'xy'[axis]}",
-            smaller,
-            axis=axis,
-        )
-    shared = sum(_BYTES[array.type] * int(np.prod(array.extents)) for array in kernel.shared)
-    _within(
-        info,
-        "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE",
-        shared,
-        f"{kernel.name} shares {shared} bytes in a work group",
-        smaller,
-    )
-
-
-def _check_groups(each: ComputePass, info: Mapping[str, Any]) -> None:
-    for axis, groups in enumerate(constant_groups(each.groups)):
-        _within(
-            info,
-            "GL_MAX_COMPUTE_WORK_GROUP_COUNT",
-            groups,
-            f"{each.kernel.name} takes {groups} work groups along {'xy'[axis]}",
-            "choose a larger --block or smaller matrices",
-            axis=axis,
-        )
-
-
-def _within(
-    info: Mapping[str, Any], limit: str, needed: int, problem: str, remedy: str, *, axis: int = 0
-) -> None:
-    """Raise PlanError where more is needed than the limit of that name allows.
-
-    axis: which number of a limit that has one for x, y and z.
-    """
-    values = info.get(limit, _AT_LEAST[limit])
-    allowed = values[axis] if isinstance(values, tuple) else values
-    if needed > allowed:
-        raise PlanError(f"{problem} and {limit} is {allowed} here; {remedy}")
-
-
-# Mesa's LP_MAX_TGSI_LOOP_ITERATIONS, of all loops of an invocation together.
-_LLVMPIPE_ITERATIONS = 65535
-
-
-def _check_loops(plan: Plan) -> None:
-    """Raise PlanError where llvmpipe would leave a loop before its end."""
-    for _, written in plan.weighted_passes():
-        each = at_iteration(written, 0)
-        if isinstance(each, ComputePass) and not _loops_end(each.kernel, each.uniforms):
-            raise PlanError(
-                f"an invocation of {each.kernel.name} goes through more than "
-                f"{_LLVMPIPE_ITERATIONS} iterations of its loops, which is where llvmpipe leaves "
-                "them; multiply smaller matrices, or use the numpy executor"
-            )
-
-
-@lru_cache(maxsize=256)
-def _loops_end(kernel: Kernel, uniforms: tuple[UniformValue, ...]) -> bool:
-    """Whether the first invocation finishes its loops within what llvmpipe allows.
-
-    It stands for the others. A loop that the driver unrolls is counted as it is written.
-    """
-    alone = replace(kernel, local_size=(1, 1))
-    counter = _LoopCounter(
-        alone, {u.name: u.value for u in uniforms}, Grid((0, 0), (1, 1)), _Zeros()
-    )
-    try:
-        counter.run()
-    except _TooLongError:
-        return False
-    return True
-
-
-class _TooLongError(Exception):
-    """A kernel has gone through more iterations than are allowed."""
-
-
-class _LoopCounter(KernelMachine):
-    """A machine that counts the iterations of all loops, and stops at the most allowed."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.iterations = 0
-        self.bodies: set[int] = set()
-
-    def loop(self, statement: For, mask: Mask) -> None:
-        self.bodies.add(id(statement.body))
-        super().loop(statement, mask)
-        self.count()  # the iteration in which the condition no longer holds
-
-    def statements(self, statements: tuple[Statement, ...], mask: Mask) -> None:
-        if id(statements) in self.bodies:
-            self.count()
-        super().statements(statements, mask)
-
-    def count(self) -> None:
-        self.iterations += 1
-        if self.iterations > _LLVMPIPE_ITERATIONS:
-            raise _TooLongError
-
-
-class _Zeros:
-    """Buffers without an end that read 0: enough for loops that go by uniforms."""
-
-    def load(self, name: str, index: Array) -> Array:
-        return np.zeros(index.shape, np.float32)
-
-    def store(self, name: str, index: Array, values: Array) -> None:
-        pass
-
-    def length(self, name: str) -> int:
-        return np.iinfo(np.int64).max
-
-
-def _size_bytes(texture: Texture) -> int:
-    return texture.extent.width * texture.extent.height * _TEXEL_BYTES
 
 
 # Runs ----------------------------------------------------------------------------------------
@@ -360,7 +153,7 @@ class _Session:
         """
         spare, _SPARE[:] = list(_SPARE), []
         for texture in self.plan.textures:
-            size = _size_bytes(texture)
+            size = size_bytes(texture)
             fitting = next((buffer for buffer in spare if buffer.size == size), None)
             if fitting is not None:
                 spare.remove(fitting)
