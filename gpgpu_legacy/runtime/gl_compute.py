@@ -82,11 +82,11 @@ class GlComputeExecutor(Executor):
 
     def device(self) -> str:
         """The GL renderer and version; ExecutorUnavailableError where there is no OpenGL 4.3."""
-        return gl.device_name(gl.compute_context())
+        return gl.compute_context().device_name
 
     def is_hardware(self) -> bool:
         """Whether the renderer is a GPU."""
-        return gl.is_hardware(gl.compute_context())
+        return gl.compute_context().is_hardware
 
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         def session(operands: Mapping[str, F32], observer: Observer | None) -> Result:
@@ -106,15 +106,15 @@ class GlComputeExecutor(Executor):
         Raises PlanError for a texture that is no buffer of floats, for what exceeds a limit of the
         device, for loops that llvmpipe would not finish, and for an exact run where there is none.
         """
-        ctx = gl.compute_context()
+        shared = gl.compute_context()
         if not any(isinstance(each, ComputePass) for _, each in plan.weighted_passes()):
-            with ctx:
-                device = _device(ctx.info, machine.tuning)
+            with shared.current() as ctx:
+                device = _device(shared.info, machine.tuning)
                 return run_fragments(ctx, plan, operands, machine, observer=observer, device=device)
         if machine.exact:
-            check_exact(plan, ctx.info)
-        check_kernels(plan, ctx.info)
-        with ctx:
+            check_exact(plan, shared.info)
+        check_kernels(plan, shared.info)
+        with shared.current() as ctx:
             session = _Session(ctx, plan)
             try:
                 return session.run(operands, observer)
@@ -176,8 +176,8 @@ class _Session:
             self.carry_out(each, job)
             if observer is not None:
                 self.ctx.memory_barrier()
-                observer(number, each, self.read)
-                gl.make_current(self.ctx)  # the observer may have run another plan
+                with gl.context().released():
+                    observer(number, each, self.read_for_observer)
         self.ctx.memory_barrier()  # for the transfers back
         self.ctx.finish()
         computed = perf_counter()
@@ -219,9 +219,13 @@ class _Session:
             _STAGING[:] = [self.ctx.buffer(reserve=size, dynamic=True)]
         return _STAGING[0]
 
+    def read_for_observer(self, name: str) -> F32:
+        """A whole buffer, for one who does not have the context."""
+        with gl.context().current():
+            return self.read(name)
+
     def read(self, name: str) -> F32:
         """A whole buffer: (H, W, 1) float32."""
-        gl.make_current(self.ctx)
         extent, buffer = self.plan.texture(name).extent, self.buffers[name]
         staging = self.staging(buffer.size)
         self.ctx.copy_buffer(staging, buffer, buffer.size)

@@ -146,8 +146,8 @@ class _Session:
         uploaded = perf_counter()
         for number, done in enumerate(self.work()):
             if observer is not None:
-                observer(number, done, self.read)
-                gl.make_current(self.ctx)
+                with gl.context().released():
+                    observer(number, done, self.read_for_observer)
         self.ctx.memory_barrier()
         self.ctx.finish()
         computed = perf_counter()
@@ -183,9 +183,13 @@ class _Session:
             self._staging = self.ctx.buffer(reserve=size, dynamic=True)
         return self._staging
 
+    def read_for_observer(self, name: str) -> F32:
+        """A whole texture, for one who does not have the context."""
+        with gl.context().current():
+            return self.read(name)
+
     def read(self, name: str) -> F32:
         """A whole texture: (rows, W, channels) float32."""
-        gl.make_current(self.ctx)
         self.ctx.memory_barrier()
         extent, channels = self.textures[name].extent, self.textures[name].format.channels
         buffer = self.buffers[name]

@@ -97,11 +97,11 @@ class GlRasterExecutor(Executor):
 
     def device(self) -> str:
         """The GL renderer and version; ExecutorUnavailableError where there is none."""
-        return gl.device_name(gl.context())
+        return gl.context().device_name
 
     def is_hardware(self) -> bool:
         """Whether the renderer is a GPU."""
-        return gl.is_hardware(gl.context())
+        return gl.context().is_hardware
 
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         def session(operands: Mapping[str, F32], observer: Observer | None) -> Result:
@@ -117,8 +117,7 @@ class GlRasterExecutor(Executor):
         observer: Observer | None,
     ) -> Result:
         """Carry out a plan; see Executor. Raises PlanError where a texture is too large here."""
-        ctx = gl.context()
-        with ctx, _SHADERS.in_use():
+        with gl.context().current() as ctx, _SHADERS.in_use():
             session = _Session(ctx, plan, machine)
             try:
                 return session.run(operands, observer)
@@ -158,8 +157,8 @@ class _Session:
         for number, (written, each, iteration) in enumerate(carried_out(self.plan)):
             self.carry_out(each, jobs[id(written)], iteration)
             if observer is not None:
-                observer(number, each, self.read)
-                gl.make_current(self.ctx)  # the observer may have made another context current
+                with gl.context().released():
+                    observer(number, each, self.read_for_observer)
         self.ctx.finish()
         computed = perf_counter()
         outputs = read_back(self.plan, lambda name, rect: self.read(name)[slices(rect)])
@@ -213,6 +212,10 @@ class _Session:
         texel_format = self.plan.texture(name).format
         rounded = decode(encode(np.array(value, np.float32), texel_format), texel_format)
         self.framebuffers[name,].clear(*rounded.tolist())
+
+    def read_for_observer(self, name: str) -> F32:
+        with gl.context().current():
+            return self.read(name)
 
     def read(self, name: str) -> F32:
         """A whole texture: (rows, W, channels) float32."""

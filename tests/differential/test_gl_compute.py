@@ -231,7 +231,7 @@ def test_drawn_products_in_groups_of_every_shape(
 ) -> None:
     plan = plan_of(method, (21, 19, 67), options_of(method, way))
     operands = random_operands(plan, 7)
-    with gl.compute_context() as ctx:
+    with gl.compute_context().current() as ctx:
         device = Device(32 << 10, shape=group)
         found = run_fragments(ctx, plan, operands, EXACT, observer=None, device=device).outputs["C"]
     if keeps_order(compute):
@@ -245,7 +245,7 @@ def test_a_driver_that_ends_loops_gets_some_iterations_at_a_time(
 ) -> None:
     plan = plan_of(find_method("larson-mcallister"), (5, 23, 9), Options())
     operands = random_operands(plan, 7)
-    with gl.compute_context() as ctx:
+    with gl.compute_context().current() as ctx:
         device = Device(32 << 10, most_iterations=most)
         found = run_fragments(ctx, plan, operands, EXACT, observer=None, device=device).outputs["C"]
     if keeps_order(compute):
@@ -474,7 +474,7 @@ def buffers_alive() -> int:
         pytest.skip("GL does not come through EGL here")
     library.eglGetProcAddress.restype = ctypes.c_void_p
     kind = ctypes.CFUNCTYPE(ctypes.c_ubyte, ctypes.c_uint)
-    with gl.context() as ctx:
+    with gl.context().current() as ctx:
         made = ctx.buffer(reserve=4)
         last = int(made.glo)
         made.release()

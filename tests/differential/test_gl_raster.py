@@ -1113,7 +1113,7 @@ def objects_alive() -> int:
         pytest.skip("GL does not come through EGL here")
     library.eglGetProcAddress.restype = ctypes.c_void_p
     kind = ctypes.CFUNCTYPE(ctypes.c_ubyte, ctypes.c_uint)
-    with gl.context() as ctx:
+    with gl.context().current() as ctx:
         texture_made = ctx.texture((1, 1), 1)
         last = int(texture_made.glo)
         texture_made.release()
