@@ -20,22 +20,24 @@ from gpgpu_legacy.interp.numeric import Storage, decode, encode, pack, slices
 from gpgpu_legacy.isa.ir import AttributeKind, ParameterSpace, Vec4
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.lower.body import PARAMETERS, attribute_name, state_name
-from gpgpu_legacy.lower.chains import Draw, Loop, carried_out, loops, loops_of
+from gpgpu_legacy.lower.chains import Loop, carried_out, loops, loops_of
 from gpgpu_legacy.lower.compute import GROUP, compute_shader
+from gpgpu_legacy.lower.content import Arguments, UnsupportedError, group_content
 from gpgpu_legacy.lower.glsl import (
     FOG_COLOR,
     FOG_COORDINATE,
     FOG_PARAMS,
-    given_corners,
     shader_key,
 )
 from gpgpu_legacy.lower.lookups import undecided
+from gpgpu_legacy.lower.values import given_corners
 from gpgpu_legacy.lower.workgroups import (
+    ITERATIONS,
+    GroupCode,
     GroupShape,
-    Printed,
+    emit_groups,
     group_shape,
-    print_groups,
-    reads_attributes_or_parameters,
+    uniform_blocks,
 )
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import (
@@ -58,6 +60,7 @@ from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Result, Timing
 from gpgpu_legacy.runtime.transfers import read_back
 
 _FLOAT_BYTES = 4
+_BLOCK_ALIGNMENT = 256  # of what is bound as a uniform block; no device asks for more
 _NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)
 
 
@@ -115,24 +118,36 @@ class _Session:
     ) -> None:
         self.ctx, self.plan, self.machine, self.device = ctx, plan, machine, device
         self.textures = {texture.name: texture for texture in plan.textures}
-        self.token = object()  # names this session where it cannot keep it alive
         self.buffers: dict[str, Any] = {}
         self._staging: Any = None
         fused = machine.arithmetic.name == "fp32"
         self.steps = list(loops(plan, apart=apart or not fused))
-        self.printed: dict[int, Printed] = {}
-        for loop in loops_of(self.steps):
-            if fused and _is_even(loop):
-                self.printed[id(loop)] = self.print(loop)
+        self.tiled: dict[Loop, _Tiled] = {}
+        for loop in dict.fromkeys(loops_of(self.steps)) if fused else ():
+            tiled = self.tile(loop)
+            if tiled is not None:
+                self.tiled[loop] = tiled
 
-    def print(self, loop: Loop) -> Printed:
-        shape = self.device.shape or group_shape(loop, self.textures)
-        return print_groups(
-            loop, self.textures, shape, self.device.shared_bytes, exact=self.machine.exact
-        )
+    def tile(self, loop: Loop) -> _Tiled | None:
+        """The Loop on work groups; None where it is drawn in another way."""
+        content, arguments = group_content(loop, self.textures)
+        shape = self.device.shape or group_shape(content)
+        shared_bytes = self.device.shared_bytes
+        try:
+            code = _emitted(content, shape, shared_bytes, exact=self.machine.exact)
+        except UnsupportedError:
+            return None
+        blocks = uniform_blocks(code, arguments)
+        if len(blocks) > 1 and not loop.alternates:
+            return None
+        stride = -(-code.block_bytes // _BLOCK_ALIGNMENT) * _BLOCK_ALIGNMENT
+        padded = np.zeros((len(blocks), stride), np.uint8)
+        padded[:, : code.block_bytes] = blocks
+        return _Tiled(code, arguments, self.ctx.buffer(padded), stride)
 
     def release(self) -> None:
-        for buffer in (*self.buffers.values(), self._staging):
+        blocks = (tiled.blocks for tiled in self.tiled.values())
+        for buffer in (*self.buffers.values(), *blocks, self._staging):
             if buffer is not None:
                 buffer.release()
 
@@ -253,9 +268,9 @@ class _Session:
     def loop(
         self, loop: Loop, iterations: tuple[int, int], groups: tuple[int, int] | None = None
     ) -> None:
-        printed = self.printed.get(id(loop))
-        if printed is not None:
-            self.dispatch(loop, printed, iterations, groups)
+        tiled = self.tiled.get(loop)
+        if tiled is not None:
+            self.dispatch(tiled, iterations, groups)
             return
         for iteration in range(*iterations):
             for each in loop.passes:
@@ -267,42 +282,24 @@ class _Session:
                 self.ctx.memory_barrier()
 
     def dispatch(
-        self,
-        loop: Loop,
-        printed: Printed,
-        iterations: tuple[int, int],
-        groups: tuple[int, int] | None,
+        self, tiled: _Tiled, iterations: tuple[int, int], groups: tuple[int, int] | None
     ) -> None:
         """All of a Loop's tiles; as many iterations at a time as the driver carries out."""
-        shader = _compiled(self.ctx, printed.text)
-        for number, name in enumerate(printed.textures):
+        code, arguments = tiled.code, tiled.arguments
+        shader = _compiled(self.ctx, code.text)
+        for number, name in enumerate(arguments.textures):
             self.buffers[name].bind_to_storage_buffer(number)
-        given = (self.token, id(loop), iterations[0])
-        if shader.given != given:  # uniforms stay from one dispatch to the next
-            self.prepare(shader, loop, printed, iterations[0])
-            shader.given = given
-        across, up = printed.shape.tile
-        size = groups or (-(-loop.width // across), -(-loop.height // up))
+        row = iterations[0] * tiled.stride % tiled.blocks.size
+        tiled.blocks.bind_to_uniform_block(0, offset=row, size=code.block_bytes)
+        across, up = code.shape.tile
+        size = groups or (-(-arguments.width // across), -(-arguments.height // up))
         together = iterations[1] - iterations[0]
         if self.device.most_iterations is not None:
-            together = max(1, min(together, self.device.most_iterations // (printed.turns + 2)))
+            together = max(1, min(together, self.device.most_iterations // (code.turns + 2)))
         for first in range(*iterations, together):
-            shader.set("first", "i", first)
-            shader.set("last", "i", min(first + together, iterations[1]))
+            shader.set(ITERATIONS, "2i", first, min(first + together, iterations[1]))
             shader.program.run(*size, 1)
             self.ctx.memory_barrier()
-
-    def prepare(self, shader: _Shader, loop: Loop, printed: Printed, iteration: int) -> None:
-        """All that a Loop's shader is given but the iterations."""
-        origins = {name: (x, y) for name, x, y in loop.origins}
-        for number, name in enumerate(printed.textures):
-            extent = self.textures[name].extent
-            shader.set(f"size_{number}", "2i", extent.width, extent.rows)
-            shader.set(f"origin_{number}", "2i", *origins.get(name, (0, 0)))
-        for draw in (member for member in loop.body if isinstance(member, Draw)):
-            self.give(shader, at_iteration(draw.each, iteration))
-        shader.set("extent", "2i", loop.width, loop.height)
-        shader.set("batch", "i", printed.shape.depth)
 
     def draw(
         self, written: FragmentPass, each: FragmentPass, groups: tuple[int, int] | None
@@ -360,7 +357,6 @@ class _Shader:
 
     def __init__(self, program: Any) -> None:
         self.program = program
-        self.given: object = None  # what its uniforms hold, as whoever set them calls it
         self._uniforms = {name: program[name] for name in program}
 
     def set(self, name: str, layout: str, *values: float) -> None:
@@ -377,34 +373,23 @@ class _Shader:
             uniform.write(np.array(vectors, np.float32).tobytes())
 
 
+@dataclass(frozen=True, slots=True)
+class _Tiled:
+    """A Loop's shader, what it is handed, and a buffer of uniform blocks, one a row of `stride`."""
+
+    code: GroupCode
+    arguments: Arguments
+    blocks: Any
+    stride: int
+
+
+_emitted = lru_cache(maxsize=256)(emit_groups)
+
+
 @lru_cache(maxsize=256)
 def _compiled(ctx: Any, text: str) -> _Shader:
     """A shader of the context, compiled once a process."""
     return _Shader(ctx.compute_shader(text))
-
-
-def _is_even(loop: Loop) -> bool:
-    """Whether what its programs read besides textures is the same in all iterations, and flat."""
-    for member in loop.body:
-        if not isinstance(member, Draw):
-            continue
-        each = member.each
-        if each.program.fog is not None or each.program.state_bindings:
-            return False
-        if loop.count > 1 and not _reads_the_same(loop, member):
-            return False
-        first = at_iteration(each, 0)
-        assert isinstance(first, FragmentPass)
-        if not all(is_planar(corners) for corners in given_corners(first).values()):
-            return False
-    return True
-
-
-def _reads_the_same(loop: Loop, draw: Draw) -> bool:
-    first, last = at_iteration(draw.each, 0), at_iteration(draw.each, loop.count - 1)
-    if first == last:
-        return True
-    return not reads_attributes_or_parameters(draw)
 
 
 def _size_bytes(texture: Texture) -> int:

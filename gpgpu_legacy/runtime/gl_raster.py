@@ -33,11 +33,11 @@ from gpgpu_legacy.lower.glsl import (
     FOG_COORDINATE,
     FOG_PARAMS,
     fragment_shader,
-    given_corners,
     shader_key,
     vertex_shader,
 )
 from gpgpu_legacy.lower.lookups import decide
+from gpgpu_legacy.lower.values import given_corners
 from gpgpu_legacy.plan.expand import at_iteration, carried_out
 from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.plan import (
