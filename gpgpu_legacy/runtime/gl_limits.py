@@ -24,7 +24,6 @@ from gpgpu_legacy.interp.kernel import Array, Grid, KernelMachine, Mask
 from gpgpu_legacy.kernel.dependence import uniform_loops
 from gpgpu_legacy.kernel.ir import Binary, For, Kernel, Type
 from gpgpu_legacy.plan.expand import at_iteration
-from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
     ComputePass,
     Plan,
@@ -42,6 +41,7 @@ _AT_LEAST = {
     "GL_MAX_COMPUTE_WORK_GROUP_COUNT": (65535, 65535, 65535),
     "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE": 32768,
     "GL_MAX_SHADER_STORAGE_BLOCK_SIZE": 1 << 24,
+    "GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS": 8,
 }
 
 _BYTES = {Type.INT: 4, Type.UINT: 4, Type.FLOAT: 4, Type.DOUBLE: 8, Type.VEC4: 16, Type.BOOL: 4}
@@ -81,31 +81,27 @@ def _has_chain(node: object) -> bool:
 # Limits --------------------------------------------------------------------------------------
 
 
+def check_textures(plan: Plan, info: Mapping[str, Any]) -> None:
+    """Raise PlanError, in one line, where a texture is no storage buffer of the device."""
+    for texture in plan.textures:
+        noun = "buffer" if texture.kind is TextureKind.BUFFER else "texture"
+        _within(
+            info,
+            "GL_MAX_SHADER_STORAGE_BLOCK_SIZE",
+            size_bytes(texture),
+            f"{noun} {texture.name} takes {size_bytes(texture)} bytes",
+            "multiply smaller matrices, or use the numpy executor",
+        )
+
+
 def check_kernels(plan: Plan, info: Mapping[str, Any]) -> None:
     """Raise PlanError, in one line, at the first thing that the device has no room for."""
-    for texture in plan.textures:
-        _check_texture(texture, info)
     for _, each in plan.weighted_passes():
         if isinstance(each, ComputePass):
             _check_kernel(each.kernel, info)
             _check_groups(each, info)
     if is_llvmpipe(info):
         _check_loops(plan)
-
-
-def _check_texture(texture: Texture, info: Mapping[str, Any]) -> None:
-    if texture.kind is not TextureKind.BUFFER or texture.format is not R32F:
-        raise PlanError(
-            f"texture {texture.name} is {texture.kind.value} of {texture.format.name} and "
-            "gl-compute has r32f buffers alone; use gl-raster"
-        )
-    _within(
-        info,
-        "GL_MAX_SHADER_STORAGE_BLOCK_SIZE",
-        size_bytes(texture),
-        f"buffer {texture.name} takes {size_bytes(texture)} bytes",
-        "multiply smaller matrices, or use the numpy executor",
-    )
 
 
 def _check_kernel(kernel: Kernel, info: Mapping[str, Any]) -> None:
@@ -149,16 +145,24 @@ def _check_groups(each: ComputePass, info: Mapping[str, Any]) -> None:
 
 
 def _within(
-    info: Mapping[str, Any], limit: str, needed: int, problem: str, remedy: str, *, axis: int = 0
+    info: Mapping[str, Any], name: str, needed: int, problem: str, remedy: str, *, axis: int = 0
 ) -> None:
     """Raise PlanError where more is needed than the limit of that name allows.
 
     axis: which number of a limit that has one for x, y and z.
     """
-    values = info.get(limit, _AT_LEAST[limit])
-    allowed = values[axis] if isinstance(values, tuple) else values
+    allowed = limit(info, name, axis)
     if needed > allowed:
-        raise PlanError(f"{problem} and {limit} is {allowed} here; {remedy}")
+        raise PlanError(f"{problem} and {name} is {allowed} here; {remedy}")
+
+
+def limit(info: Mapping[str, Any], name: str, axis: int = 0) -> int:
+    """A limit of the device by its name, or what every driver has at least.
+
+    axis: which number of a limit that has one for x, y and z.
+    """
+    values: int | tuple[int, ...] = info.get(name, _AT_LEAST[name])
+    return values[axis] if isinstance(values, tuple) else values
 
 
 # Mesa's LP_MAX_TGSI_LOOP_ITERATIONS, of all loops of an invocation together.
