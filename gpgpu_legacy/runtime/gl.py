@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any
 
-from gpgpu_legacy.errors import ExecutorUnavailableError
+from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
 from gpgpu_legacy.runtime import egl
 from gpgpu_legacy.runtime.devices import is_gpu
 from gpgpu_legacy.runtime.gl_sharing import OnePerProcess, SharedContext
@@ -68,6 +68,25 @@ class GlContext(SharedContext[ModernglContext]):
     def finish(self) -> None:
         """Wait until all that was asked for is done; the context is current."""
         self._moderngl.finish()
+
+    def compile(self, name: str, **stages: str) -> Any:
+        """A moderngl program of GLSL texts, by moderngl's names of the stages.
+
+        name: whose shader it is, for the message. The context is current. Raises PlanError, in one
+        line, where the driver refuses it.
+        """
+        import moderngl
+
+        try:
+            if "compute_shader" in stages:
+                return self._moderngl.compute_shader(stages["compute_shader"])
+            return self._moderngl.program(**stages)
+        except moderngl.Error as error:
+            complaint = " ".join(str(error).split())
+            raise PlanError(
+                f"{self.info['GL_RENDERER']} refuses the shader of {name or 'a program'}: "
+                f"{complaint[:300]}"
+            ) from None
 
     def _is_current(self) -> bool:
         if self._surroundings is None:
