@@ -44,7 +44,7 @@ def recorded(plan: Plan, record: Callable[[Pass, int], Callable[[int], object]])
     row: list[Pass] = []
 
     def add(count: int, passes: Sequence[Pass]) -> None:
-        if passes:
+        if passes and count:
             calls = tuple(record(each, count) for each in passes)
             groups.append(Recorded(count, tuple(passes), calls))
 

@@ -65,7 +65,7 @@ class SharedContext(ABC, Generic[_Handle]):
         self._before: list[object] = []  # what was current before each use of that thread
         self._pid = os.getpid()
         self._discarded: deque[Releasable] = deque()
-        self._programs = ContentCache(kept_programs)
+        self.programs = ContentCache(kept_programs)
 
     @property
     @abstractmethod
@@ -163,7 +163,7 @@ class SharedContext(ABC, Generic[_Handle]):
 
         It lives as long as somebody refers to it, and longer while it is among the last used.
         """
-        return cast(_Value, self._programs.get(key, make))
+        return cast(_Value, self.programs.get(key, make))
 
     def discard(self, objects: Iterable[Releasable]) -> None:
         """Have objects released as soon as the context is current, last first. Any thread may."""
