@@ -37,30 +37,29 @@ def written_programs(plan: Plan) -> tuple[Program, ...]:
 
 
 def _plain(value: Any, files: Mapping[Program, str]) -> Any:
-    match value:
-        case Program():
-            return files[value]
-        case Enum():
-            return value.value
-        case tuple():
-            return [_plain(each, files) for each in value]
-        case bool() | str() | None:
-            return value
-        case Integral():
-            return int(value)
-        case Real():
-            return _number(float(value))
+    if isinstance(value, Program):
+        return files[value]
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, tuple):
+        return [_plain(each, files) for each in value]
     if is_dataclass(value):
         name = type(value).__name__
         kind = {"kind": name} if name in _KINDS else {}
         return kind | {f.name: _plain(getattr(value, f.name), files) for f in fields(value)}
-    return value
+    return _number(value) if isinstance(value, Real) else value
 
 
-def _number(value: float) -> float | str:
-    if isfinite(value):
+def _number(value: Real) -> float | str:
+    """A number of Python or NumPy as JSON has it."""
+    if isinstance(value, bool):
         return value
-    return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Integral):
+        return int(value)
+    number = float(value)
+    if isfinite(number):
+        return number
+    return "NaN" if isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 
 _KINDS = {"Repeat", "FragmentPass", "CopyPass", "ClearPass", "ComputePass"}
