@@ -39,6 +39,11 @@ if TYPE_CHECKING:
     from gpgpu_legacy.plan.expand import expand as expand
     from gpgpu_legacy.plan.plan import Plan as Plan
     from gpgpu_legacy.plan.validate import validate as validate
+    from gpgpu_legacy.runtime.executor import Executor as Executor
+    from gpgpu_legacy.runtime.executor import Machine as Machine
+    from gpgpu_legacy.runtime.executor import Prepared as Prepared
+    from gpgpu_legacy.runtime.executor import Result as Result
+    from gpgpu_legacy.runtime.executor import Timings as Timings
     from gpgpu_legacy.runtime.registry import executors as executors
     from gpgpu_legacy.runtime.registry import find_executor as find_executor
 
@@ -47,13 +52,18 @@ _HOMES = {
     "Accumulate": "algorithms.options",
     "AssemblyError": "errors",
     "Counts": "count.traffic",
+    "Executor": "runtime.executor",
     "GpgpuLegacyError": "errors",
+    "Machine": "runtime.executor",
     "Method": "algorithms.method",
     "Options": "algorithms.options",
     "Plan": "plan.plan",
+    "Prepared": "runtime.executor",
     "Program": "isa.ir",
+    "Result": "runtime.executor",
     "Run": "bench.run",
     "Shape": "algorithms.options",
+    "Timings": "runtime.executor",
     "assemble": "asm.parser",
     "check_program": "hardware.check",
     "count_plan": "count.traffic",
