@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.bench.run import matmul as matmul
     from gpgpu_legacy.bench.run import run as run
     from gpgpu_legacy.count.resources import resources as resources
+    from gpgpu_legacy.count.traffic import Accounting as Accounting
     from gpgpu_legacy.count.traffic import Counts as Counts
     from gpgpu_legacy.count.traffic import count_plan as count_plan
     from gpgpu_legacy.errors import AssemblyError as AssemblyError
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.runtime.registry import find_executor as find_executor
 
 _HOMES = {
+    "Accounting": "count.traffic",
     "Accumulate": "algorithms.options",
     "AssemblyError": "errors",
     "Counts": "count.traffic",

@@ -26,6 +26,7 @@ from gpgpu_legacy.bench.run import DEFAULT_METHOD, F32, random_operands
 from gpgpu_legacy.bench.tuned import OFF, VARIABLE, Kept, Way, is_off, keep
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.chains import Loop, Turns, loops
+from gpgpu_legacy.lower.content import group_content
 from gpgpu_legacy.lower.tiles import MOST_ROWS, MOST_STRIPS
 from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
 from gpgpu_legacy.plan.plan import Plan
@@ -215,7 +216,7 @@ def _usual_group(plan: Plan) -> GroupShape | None:
     for step in loops(plan):
         for member in step.body if isinstance(step, Turns) else (step,):
             if isinstance(member, Loop):
-                return group_shape(member, textures)
+                return group_shape(group_content(member, textures)[0])
     return None
 
 
