@@ -21,9 +21,6 @@ from gpgpu_legacy.papers.verdict import Verdict
 from gpgpu_legacy.report import audit as report
 from gpgpu_legacy.runtime.executor import Timings
 
-# One worker audits the papers, once.
-pytestmark = pytest.mark.xdist_group("audit")
-
 OPENGL, DOBRAVEC = "opengl-compute", "dobravec-bulic-2017"
 HALL, MALI = "hall-carr-hart-2003", "mali-sdk-sgemm"
 RECORD = Path(audit.__file__).parent / audit.RECORD

@@ -13,10 +13,6 @@ from gpgpu_legacy.report import page
 from gpgpu_legacy.report.page import write_report
 
 
-# One worker writes the report, once.
-pytestmark = pytest.mark.xdist_group("page")
-
-
 class Reader(HTMLParser):
     """Headings by their ids, the cells of each row, and the links and pictures."""
 
