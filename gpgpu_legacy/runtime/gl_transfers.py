@@ -61,13 +61,17 @@ bool source(ivec2 texel, int c, out int index) {
 _HOLDER = """
 bool holder(ivec2 element, out ivec2 texel, out int c) {
     if (transposed != 0) element = element.yx;
-    for (c = channels - 1; c >= 0; c--) {
-        ivec2 away = element - offsets[c];
-        texel = (away / steps).yx;
-        bool held = all(greaterThanEqual(away, ivec2(0))) && texel.yx * steps == away;
-        if (held && all(lessThan(texel, size))) return true;
+    bool is_held = false;
+    for (int n = 0; n < channels; n++) {
+        ivec2 away = element - offsets[n], there = (away / steps).yx;
+        bool held = all(greaterThanEqual(away, ivec2(0))) && there.yx * steps == away;
+        if (held && all(lessThan(there, size))) {
+            is_held = true;
+            texel = there;
+            c = n;
+        }
     }
-    return false;
+    return is_held;
 }
 """
 
