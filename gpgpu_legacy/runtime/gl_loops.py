@@ -134,7 +134,7 @@ class _Session:
         shape = self.device.shape or group_shape(content)
         shared_bytes = self.device.shared_bytes
         try:
-            code = _emitted(content, shape, shared_bytes, exact=self.machine.exact)
+            code = emit_groups(content, shape, shared_bytes, exact=self.machine.exact)
         except UnsupportedError:
             return None
         blocks = uniform_blocks(code, arguments)
@@ -377,9 +377,6 @@ class _Tiled:
     arguments: Arguments
     blocks: Any
     stride: int
-
-
-_emitted = lru_cache(maxsize=256)(emit_groups)
 
 
 @lru_cache(maxsize=256)
