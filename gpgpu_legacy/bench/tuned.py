@@ -47,7 +47,7 @@ def here() -> Place:
     except ExecutorUnavailableError:
         return Place(processor(), "no OpenGL")
     renderer, version = str(ctx.info["GL_RENDERER"]), str(ctx.info["GL_VERSION"])
-    if gl.is_hardware(ctx):
+    if ctx.is_hardware:
         return Place(f"{renderer}; {processor()}", f"OpenGL {version}")
     return Place(processor(), f"OpenGL {version}, {renderer}")
 

@@ -505,13 +505,14 @@ class Plane:
     dy: Vec4
 
 
-_PLANAR_TOLERANCE = 1e-6
+PLANAR_TOLERANCE = 1e-6
+"""How far corner values may be from a plane and still lie in it, relative to the largest."""
 
 
 def is_planar(corners: Corners) -> bool:
     """Whether corner values of an expanded plan lie in a plane."""
     for a, b, c, d in zip(*(constant_vector(corner) for corner in corners), strict=True):
-        if abs(a + c - b - d) > _PLANAR_TOLERANCE * max(1.0, abs(a), abs(b), abs(c), abs(d)):
+        if abs(a + c - b - d) > PLANAR_TOLERANCE * max(1.0, abs(a), abs(b), abs(c), abs(d)):
             return False
     return True
 

@@ -10,13 +10,13 @@ import ctypes
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_ubyte, c_uint, c_void_p
-from functools import cache
-from threading import RLock
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.runtime.devices import is_gpu
+from gpgpu_legacy.runtime.gl_sharing import OnePerProcess, SharedContext
 
 
 class GL:
@@ -237,6 +237,8 @@ _GL_FUNCTIONS: _Signatures = {
     "glViewport": (None, c_int, c_int, c_int, c_int),
 }
 
+_CORE_LIMITS = {"GL_MAX_COMPUTE_SHARED_MEMORY_SIZE": 0x8262}
+
 REQUIRED_EXTENSIONS = (
     "GL_ARB_fragment_program",
     "GL_ARB_vertex_program",
@@ -252,7 +254,87 @@ REQUIRED_EXTENSIONS = (
 _MOST_DEVICES = 32
 
 
-class Context:
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What was current on a thread: the interface, and a context with its display and surfaces."""
+
+    interface: int
+    context: int | None
+    display: int | None = None
+    draw: int | None = None
+    read: int | None = None
+
+
+class Surroundings:
+    """Which of the process's EGL contexts, ours and others', is current on a thread."""
+
+    def __init__(self, functions: SimpleNamespace) -> None:
+        """functions: those of EGL."""
+        self._egl = functions
+
+    def current(self) -> int | None:
+        """The OpenGL context that is current on this thread."""
+        self._egl.eglBindAPI(_EGL.OPENGL_API)
+        found: int | None = self._egl.eglGetCurrentContext()
+        return found
+
+    def save(self) -> Saved:
+        """What is current on this thread; from here on OpenGL is the interface."""
+        egl = self._egl
+        interface, context = egl.eglQueryAPI(), self.current()
+        if not context:
+            return Saved(interface, None)
+        draw, read = egl.eglGetCurrentSurface(_EGL.DRAW), egl.eglGetCurrentSurface(_EGL.READ)
+        return Saved(interface, context, egl.eglGetCurrentDisplay(), draw, read)
+
+    def restore(self, before: Saved) -> None:
+        """Make it so again."""
+        egl = self._egl
+        egl.eglBindAPI(_EGL.OPENGL_API)
+        if before.context:
+            egl.eglMakeCurrent(before.display, before.draw, before.read, before.context)
+        elif display := egl.eglGetCurrentDisplay():
+            egl.eglMakeCurrent(display, None, None, None)
+        if before.interface != _EGL.OPENGL_API:
+            egl.eglBindAPI(before.interface)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """What is current before the block is so again after it."""
+        before = self.save()
+        try:
+            yield
+        finally:
+            self.restore(before)
+
+
+def surroundings() -> Surroundings | None:
+    """Those of this process; None where there is no EGL."""
+    try:
+        return Surroundings(_load_egl())
+    except ExecutorUnavailableError:
+        return None
+
+
+def core_limits() -> dict[str, int]:
+    """Limits that moderngl does not ask for, by OpenGL's names, of the context that is current.
+
+    None where it is no EGL context, or where its version does not have the limit.
+    """
+    egl = _load_egl()
+    gl = {
+        name: _function(egl, name, _GL_FUNCTIONS[name]) for name in ("glGetIntegerv", "glGetError")
+    }
+    limits = {}
+    for name, number in _CORE_LIMITS.items():
+        value = c_int()
+        gl["glGetIntegerv"](number, byref(value))
+        if gl["glGetError"]() == GL.NO_ERROR:
+            limits[name] = value.value
+    return limits
+
+
+class Context(SharedContext[SimpleNamespace]):
     """A compatibility context of OpenGL, with its functions in `gl` under their own names.
 
     Its state is nobody else's: what a fresh context has (identity matrices, no tests) still holds.
@@ -260,8 +342,9 @@ class Context:
 
     def __init__(self, egl: SimpleNamespace, display: int, context: int) -> None:
         """Take over an EGL context, which must be current."""
+        super().__init__()
         self._egl, self._display, self._context = egl, display, context
-        self._lock = RLock()
+        self._surroundings = Surroundings(egl)
         self.gl = SimpleNamespace(
             **{name: _function(egl, name, signature) for name, signature in _GL_FUNCTIONS.items()}
         )
@@ -274,34 +357,41 @@ class Context:
         return value.decode("ascii", "replace") if value else ""
 
     @property
+    def handle(self) -> SimpleNamespace:
+        """OpenGL's functions."""
+        return self.gl
+
+    @property
     def is_hardware(self) -> bool:
         """Whether a GPU renders."""
         return is_gpu(self.renderer)
 
     def integer(self, name: int) -> int:
-        """The value of a state variable or limit of one integer."""
+        """The value of a state variable or limit of one integer; the context is current."""
         value = c_int()
         self.gl.glGetIntegerv(name, byref(value))
         return value.value
 
-    def make_current(self) -> None:
-        """Make the context current on this thread, in place of whichever is."""
-        self._egl.eglBindAPI(_EGL.OPENGL_API)
+    def finish(self) -> None:
+        """Wait until all that was asked for is done; the context is current."""
+        self.gl.glFinish()
+
+    def _is_current(self) -> bool:
+        return self._surroundings.current() == self._context
+
+    def _make_current(self) -> None:
         if not self._egl.eglMakeCurrent(self._display, None, None, self._context):
             raise ExecutorUnavailableError(
                 f"the OpenGL context cannot be made current (EGL error {self._error()}); "
                 "end what else uses it in another thread"
             )
 
-    @contextmanager
-    def current(self) -> Iterator[SimpleNamespace]:
-        """The context is current inside the block; what was current before is so again after it.
+    def _save(self) -> Saved:
+        return self._surroundings.save()
 
-        One thread at a time is let in. Gives the functions.
-        """
-        with self._lock, _restored(self._egl):
-            self.make_current()
-            yield self.gl
+    def _restore(self, before: object) -> None:
+        assert isinstance(before, Saved)
+        self._surroundings.restore(before)
 
     def destroy(self) -> None:
         """Delete the context, when it is no longer current.
@@ -314,13 +404,8 @@ class Context:
         return hex(self._egl.eglGetError())
 
 
-@cache
-def context() -> Context:
-    """The one context of the process, made when first asked for: a GPU's where there is one.
-
-    Raises ExecutorUnavailableError, which says what to install, where there is none with
-    GL_ARB_fragment_program.
-    """
+def _make() -> Context:
+    """A context: a GPU's where there is one."""
     egl = _load_egl()
     software: Context | None = None
     problems: list[str] = []
@@ -343,6 +428,18 @@ def context() -> Context:
         f"no OpenGL context with GL_ARB_fragment_program ({found}); install the GPU's driver or "
         "Mesa's, as in: apt install libegl1 libgl1-mesa-dri"
     )
+
+
+_CONTEXT = OnePerProcess(_make)
+
+
+def context() -> Context:
+    """The one context of its kind in the process, made when first asked for.
+
+    Raises ExecutorUnavailableError, which says what to install, where there is none with
+    GL_ARB_fragment_program, and in a process that was forked from one that has used OpenGL.
+    """
+    return _CONTEXT()
 
 
 def _load_egl() -> SimpleNamespace:
@@ -401,7 +498,7 @@ def _make_context(egl: SimpleNamespace, display: int) -> Context:
         *(_EGL.RENDERABLE_TYPE, _EGL.OPENGL_BIT),
     )
     config, count = c_void_p(), c_int()
-    with _restored(egl):
+    with Surroundings(egl).kept():
         if not egl.eglBindAPI(_EGL.OPENGL_API):
             raise _refused(egl, "has no OpenGL")
         egl.eglChooseConfig(display, attributes, byref(config), 1, byref(count))
@@ -432,21 +529,3 @@ def _refused(egl: SimpleNamespace, problem: str) -> ExecutorUnavailableError:
     error = egl.eglGetError()
     reason = "" if error == _EGL.SUCCESS else f" (EGL error {error:#x})"
     return ExecutorUnavailableError(problem + reason)
-
-
-@contextmanager
-def _restored(egl: SimpleNamespace) -> Iterator[None]:
-    """Whatever context is current on this thread is so again after the block."""
-    interface = egl.eglQueryAPI()
-    egl.eglBindAPI(_EGL.OPENGL_API)
-    display, context = egl.eglGetCurrentDisplay(), egl.eglGetCurrentContext()
-    draw, read = egl.eglGetCurrentSurface(_EGL.DRAW), egl.eglGetCurrentSurface(_EGL.READ)
-    try:
-        yield
-    finally:
-        egl.eglBindAPI(_EGL.OPENGL_API)
-        if context:
-            egl.eglMakeCurrent(display, draw, read, context)
-        elif egl.eglGetCurrentContext():
-            egl.eglMakeCurrent(egl.eglGetCurrentDisplay(), None, None, None)
-        egl.eglBindAPI(interface)

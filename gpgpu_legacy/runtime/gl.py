@@ -4,11 +4,14 @@ moderngl.
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
-from gpgpu_legacy.errors import ExecutorUnavailableError
+from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
+from gpgpu_legacy.runtime import egl
 from gpgpu_legacy.runtime.devices import is_gpu
+from gpgpu_legacy.runtime.gl_sharing import OnePerProcess, SharedContext
 
 GL_DITHER = 0x0BD0
 GL_FRAMEBUFFER_SRGB = 0x8DB9
@@ -18,15 +21,94 @@ _LEAST_VERSION, _COMPUTE_VERSION = 400, 430
 # EGL hands out OpenGL's own functions too, so that libGL, which belongs to X11, need not be there.
 _EGL: dict[str, Any] = {"backend": "egl", "libgl": "libEGL.so.1", "libegl": "libEGL.so.1"}
 
+ModernglContext = Any
+"""moderngl tells no types."""
 
-@cache
-def context() -> Any:
-    """A moderngl context of OpenGL 4.0 or later: headless through EGL, else the platform's own.
 
-    Drivers may give exactly the version that is asked for, so 4.3, with its compute shaders, is
+class GlContext(SharedContext[ModernglContext]):
+    """A moderngl context that any thread may use, one at a time.
+
+    Its dithering and sRGB conversion are off. Clamping needs no switch: a core profile clamps the
+    colours read from and written to fixed-point framebuffers alone.
+    """
+
+    def __init__(self, made: ModernglContext, surroundings: egl.Surroundings | None) -> None:
+        """Take over a context that is current.
+
+        surroundings: where it came through EGL, what else may be current there.
+        """
+        super().__init__()
+        self._moderngl, self._surroundings = made, surroundings
+        self._current = surroundings.current() if surroundings else None
+        self._info: Mapping[str, Any] = {**made.info, **(egl.core_limits() if surroundings else {})}
+        self.version_code: int = made.version_code
+        made.disable_direct(GL_DITHER)
+        made.disable_direct(GL_FRAMEBUFFER_SRGB)
+
+    @property
+    def handle(self) -> ModernglContext:
+        """The context that moderngl made."""
+        return self._moderngl
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """What the driver says of itself and its limits, by OpenGL's names."""
+        return self._info
+
+    @property
+    def device_name(self) -> str:
+        """The renderer and the version of its driver."""
+        return f"{self.info['GL_RENDERER']}, OpenGL {self.info['GL_VERSION']}"
+
+    @property
+    def is_hardware(self) -> bool:
+        """Whether the renderer is a GPU."""
+        return is_gpu(str(self.info["GL_RENDERER"]))
+
+    def finish(self) -> None:
+        """Wait until all that was asked for is done; the context is current."""
+        self._moderngl.finish()
+
+    def compile(self, name: str, **stages: str) -> Any:
+        """A moderngl program of GLSL texts, by moderngl's names of the stages.
+
+        name: whose shader it is, for the message. The context is current. Raises PlanError, in one
+        line, where the driver refuses it.
+        """
+        import moderngl
+
+        try:
+            if "compute_shader" in stages:
+                return self._moderngl.compute_shader(stages["compute_shader"])
+            return self._moderngl.program(**stages)
+        except moderngl.Error as error:
+            complaint = " ".join(str(error).split())
+            raise PlanError(
+                f"{self.info['GL_RENDERER']} refuses the shader of {name or 'a program'}: "
+                f"{complaint[:300]}"
+            ) from None
+
+    def _is_current(self) -> bool:
+        if self._surroundings is None:
+            return False
+        return self._surroundings.current() == self._current
+
+    def _make_current(self) -> None:
+        self._moderngl.__enter__()
+
+    def _save(self) -> object:
+        return self._surroundings.save() if self._surroundings else bool(self._before)
+
+    def _restore(self, before: object) -> None:
+        if isinstance(before, egl.Saved) and self._surroundings is not None:
+            self._surroundings.restore(before)
+        elif not before:
+            self._moderngl.__exit__(None, None, None)
+
+
+def _make() -> GlContext:
+    """Drivers may give exactly the version that is asked for, so 4.3, with its compute shaders, is
     asked for first.
-
-    Raises ExecutorUnavailableError, with what to install, where there is no such thing.
     """
     try:
         import moderngl
@@ -34,14 +116,20 @@ def context() -> Any:
         raise ExecutorUnavailableError(f"moderngl cannot be imported ({error})") from None
     problems = []
     for backend in (_EGL, {}):
-        for version in (_COMPUTE_VERSION, _LEAST_VERSION):
-            try:
-                made = moderngl.create_context(standalone=True, require=version, **backend)
-            except Exception as error:  # the loaders raise what they like
-                problem = str(error).strip() or type(error).__name__
-                continue
-            _make_plain(made)
-            return made
+        surroundings = egl.surroundings() if backend else None
+        with surroundings.kept() if surroundings else nullcontext():
+            for version in (_COMPUTE_VERSION, _LEAST_VERSION):
+                try:
+                    made: ModernglContext = moderngl.create_context(
+                        standalone=True, require=version, **backend
+                    )
+                except Exception as error:  # the loaders raise what they like
+                    problem = str(error).strip() or type(error).__name__
+                    continue
+                context = GlContext(made, surroundings)
+                if surroundings is None:
+                    made.__exit__(None, None, None)
+                return context
         problems.append(problem)
     raise ExecutorUnavailableError(
         f"no OpenGL 4.0 context ({'; '.join(dict.fromkeys(problems))}); install a driver, "
@@ -49,44 +137,28 @@ def context() -> Any:
     )
 
 
-def compute_context() -> Any:
+_CONTEXT = OnePerProcess(_make)
+
+
+def context() -> GlContext:
+    """The context of OpenGL 4.0 or later: headless through EGL, else the platform's own.
+
+    Raises ExecutorUnavailableError, with what to install, where there is no such thing, and in a
+    process that was forked from one that has used OpenGL.
+    """
+    return _CONTEXT()
+
+
+def compute_context() -> GlContext:
     """The same context, where it has compute shaders.
 
     Raises ExecutorUnavailableError where there is no OpenGL, or one before 4.3.
     """
-    ctx = context()
-    if ctx.version_code < _COMPUTE_VERSION:
-        major, minor = divmod(ctx.version_code // 10, 10)
+    made = context()
+    if made.version_code < _COMPUTE_VERSION:
+        major, minor = divmod(made.version_code // 10, 10)
         raise ExecutorUnavailableError(
             f"compute shaders need OpenGL 4.3 and this driver gives {major}.{minor}; install a "
             "newer driver, or use the numpy executor"
         )
-    return ctx
-
-
-def make_current(ctx: Any) -> None:
-    """Make the context current again, inside of a `with` that something else may have disturbed.
-
-    At the end of a `with` on a context none is current, and so after a nested one too.
-    """
-    ctx.__enter__()
-
-
-def _make_plain(made: Any) -> None:
-    """Switch off what would change a value on its way into a framebuffer.
-
-    Clamping needs no switch here: a core profile clamps the colours read from and written to
-    fixed-point framebuffers alone.
-    """
-    made.disable_direct(GL_DITHER)
-    made.disable_direct(GL_FRAMEBUFFER_SRGB)
-
-
-def device_name(ctx: Any) -> str:
-    """The renderer and the version of its driver."""
-    return f"{ctx.info['GL_RENDERER']}, OpenGL {ctx.info['GL_VERSION']}"
-
-
-def is_hardware(ctx: Any) -> bool:
-    """Whether the renderer is a GPU."""
-    return is_gpu(str(ctx.info["GL_RENDERER"]))
+    return made

@@ -268,16 +268,15 @@ class _Session:
         """Call the observer, which may make other contexts current as it likes."""
 
         def read(name: str) -> F32:
-            self.context.make_current()
-            extent = self.described[name].extent
-            return self.read(name, Rect(0, 0, extent.width, extent.rows))
+            with self.context.current():
+                extent = self.described[name].extent
+                return self.read(name, Rect(0, 0, extent.width, extent.rows))
 
-        observer(number, each, read)
-        self.context.make_current()
+        with self.context.released():
+            observer(number, each, read)
 
     def release(self) -> None:
-        """Delete all that this run has made; the context is made current for it."""
-        self.context.make_current()
+        """Delete all that this run has made."""
         programs = [loaded.name for loaded in self.programs.values()]
         self.delete(self.gl.glDeleteProgramsARB, [*programs, self.vertex_program])
         self.delete(self.gl.glDeleteFramebuffers, self.framebuffers.values())

@@ -1,19 +1,49 @@
-"""What every executor does with its results: from textures back to matrices."""
+"""What executors do with operands and results on the host: matrices to texels and back.
+
+The arrays are made once for a prepared plan and filled in each run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from itertools import combinations
+from types import MappingProxyType
 
 import numpy as np
 
-from gpgpu_legacy.interp.numeric import unpack
-from gpgpu_legacy.plan.plan import Plan, Rect
+from gpgpu_legacy.interp.numeric import Stored, decode, encode, unpack
+from gpgpu_legacy.plan.formats import R32F, Format
+from gpgpu_legacy.plan.plan import (
+    ONE_A_TEXEL,
+    Blend,
+    ClearPass,
+    ComputePass,
+    CopyPass,
+    Extent,
+    FragmentPass,
+    Input,
+    Matrix,
+    Output,
+    Pass,
+    Plan,
+    Rect,
+    Region,
+    Repeat,
+    read_by,
+    written_by,
+)
 from gpgpu_legacy.runtime.executor import F32
 
 
-def zero_results(plan: Plan) -> dict[str, F32]:
-    """The matrices that a plan makes, by name, before anything is read into them."""
-    return {m.name: np.zeros((m.rows, m.columns), np.float32) for m in plan.results}
+def zero_results(plan: Plan, *, but: Mapping[str, F32] = MappingProxyType({})) -> dict[str, F32]:
+    """The matrices that a plan makes, by name, before anything is read into them.
+
+    but: those that are there already.
+    """
+    return {
+        m.name: but[m.name] if m.name in but else np.zeros((m.rows, m.columns), np.float32)
+        for m in plan.results
+    }
 
 
 def read_back(plan: Plan, read: Callable[[str, Rect], F32]) -> dict[str, F32]:
@@ -26,3 +56,134 @@ def read_back(plan: Plan, read: Callable[[str, Rect], F32]) -> dict[str, F32]:
         texels = read(output.texture, output.rect)
         unpack(texels, results[output.matrix], output.region, output.packing)
     return results
+
+
+class HostInput:
+    """An Input, packed on the host."""
+
+    def __init__(self, plan: Plan, each: Input) -> None:
+        """each: of the plan."""
+        self.input = each
+        self.format: Format = plan.texture(each.texture).format
+        matrix = next(m for m in plan.operands if m.name == each.matrix)
+        self._as_it_is = self.format is R32F and _is_the_matrix(each, matrix)
+        # What lies outside the region is 0 and stays so.
+        shape = (each.rect.height, each.rect.width, self.format.channels)
+        self._texels = None if self._as_it_is else np.zeros(shape, np.float32)
+
+    def stored(self, matrix: F32) -> Stored:
+        """The texels of the rectangle, (height, width, channels) as the texture stores them.
+
+        They are good until the next call.
+        """
+        if self._texels is None:
+            return matrix[..., None]
+        region, packing, rect = self.input.region, self.input.packing, self.input.rect
+        part = matrix[
+            region.row : region.row + region.rows, region.column : region.column + region.columns
+        ]
+        part = part.T if packing.transposed else part
+        for channel, (row, column) in enumerate(packing.offsets):
+            values = part[row :: packing.row_step, column :: packing.column_step]
+            values = values[: rect.height, : rect.width]
+            self._texels[: values.shape[0], : values.shape[1], channel] = values
+        return encode(self._texels, self.format)
+
+
+class HostOutput:
+    """An Output, unpacked on the host."""
+
+    def __init__(self, plan: Plan, each: Output) -> None:
+        """each: of the plan."""
+        self.output = each
+        self.format: Format = plan.texture(each.texture).format
+        matrix = next(m for m in plan.results if m.name == each.matrix)
+        whole = self.format is R32F and _is_the_matrix(each, matrix)
+        shape = (each.rect.height, each.rect.width, self.format.channels)
+        zero = np.zeros((), np.float32)
+        self._stored = None if whole else np.empty(shape, encode(zero, self.format).dtype)
+
+    def destination(self, results: Mapping[str, F32]) -> Stored:
+        """Where the texels of the rectangle belong, as the texture stores them.
+
+        (height, width, channels), in one piece: a kept array, or the result itself.
+        """
+        return results[self.output.matrix][..., None] if self._stored is None else self._stored
+
+    def put(self, results: Mapping[str, F32]) -> None:
+        """Put what is there now into its result."""
+        if self._stored is not None:
+            texels = decode(self._stored, self.format)
+            unpack(texels, results[self.output.matrix], self.output.region, self.output.packing)
+
+
+def _is_the_matrix(each: Input | Output, matrix: Matrix) -> bool:
+    """Whether the texels of a transfer are the matrix as it lies in memory."""
+    return (
+        each.packing == ONE_A_TEXEL
+        and each.region == Region(0, 0, matrix.rows, matrix.columns)
+        and (each.rect.width, each.rect.height) == (matrix.columns, matrix.rows)
+    )
+
+
+def undefined_textures(plan: Plan) -> tuple[str, ...]:
+    """Textures of which a run may see texels that it has not written.
+
+    They have no initial value, and neither the inputs nor the first pass that has to do with them
+    fill them. So that a second run gives what the first one gave, they are cleared before each.
+    """
+    seen = {texture.name for texture in plan.textures if texture.initial is not None}
+    for texture in plan.textures:
+        rects = [each.rect for each in plan.inputs if each.texture == texture.name]
+        if rects and _cover(rects, texture.extent):
+            seen.add(texture.name)
+    undefined: dict[str, None] = {}
+    for each in _first_passes(plan):
+        for name in (*read_by(each), *written_by(each)):
+            if name not in seen:
+                seen.add(name)
+                extent = plan.texture(name).extent
+                if not (name in written_by(each) and _fills(each, extent)):
+                    undefined[name] = None
+    for output in plan.outputs:
+        if output.texture not in seen:
+            undefined[output.texture] = None
+    return tuple(undefined)
+
+
+def _first_passes(plan: Plan) -> Iterable[Pass]:
+    """Passes in the order in which they first run."""
+    for step in plan.steps:
+        if isinstance(step, Repeat):
+            yield from step.body if step.count else ()
+        else:
+            yield step
+
+
+def _fills(each: Pass, extent: Extent) -> bool:
+    """Whether a pass writes every texel of its targets, and reads none of them."""
+    match each:
+        case ClearPass():
+            return True
+        case CopyPass():
+            rect = each.target_rect
+        case FragmentPass():
+            if each.blend is not Blend.NONE or each.program.kills:
+                return False
+            rect = each.rect
+        case ComputePass():
+            return False
+    return isinstance(rect, Rect) and _cover([rect], extent)
+
+
+def _cover(rects: list[Rect], extent: Extent) -> bool:
+    """Whether rectangles of a texture, none over another, cover it."""
+    if sum(rect.area for rect in rects) != extent.width * extent.rows:
+        return False
+    return not any(overlap(a, b) for a, b in combinations(rects, 2))
+
+
+def overlap(a: Rect, b: Rect) -> bool:
+    """Whether two rectangles have a texel in common."""
+    across = a.x < b.x + b.width and b.x < a.x + a.width
+    return across and a.y < b.y + b.height and b.y < a.y + a.height

@@ -83,7 +83,9 @@ from gpgpu_legacy.plan.plan import (
     TextureKind,
     Wrap,
 )
+from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import Executor, Machine, Result
+from gpgpu_legacy.runtime.gl_sharing import ContentCache
 from gpgpu_legacy.runtime.registry import find_executor
 
 pytestmark = pytest.mark.gl
@@ -1105,15 +1107,13 @@ def test_runs_leave_no_objects_behind(raster: Executor) -> None:
 
 def objects_alive() -> int:
     """Textures and framebuffers of the executor's context."""
-    from gpgpu_legacy.runtime import gl
-
     try:
         library = ctypes.CDLL("libEGL.so.1")
     except OSError:
         pytest.skip("GL does not come through EGL here")
     library.eglGetProcAddress.restype = ctypes.c_void_p
     kind = ctypes.CFUNCTYPE(ctypes.c_ubyte, ctypes.c_uint)
-    with gl.context() as ctx:
+    with gl.context().current() as ctx:
         texture_made = ctx.texture((1, 1), 1)
         last = int(texture_made.glo)
         texture_made.release()
@@ -1125,23 +1125,22 @@ def objects_alive() -> int:
 
 def test_shaders_are_shared_by_plans_of_one_shape(raster: Executor) -> None:
     """A second plan of the same sizes compiles nothing new."""
-    from gpgpu_legacy.runtime import gl_raster
-
     plan = plan_of(LARSON, Shape(3, 4, 5), Options())
     raster.run(plan, random_operands(plan))
-    compiled = gl_raster._SHADERS.compiled
+    programs = gl.context().programs
+    made = programs.made
     again = replace(plan, name="the same by another name")
     raster.run(again, random_operands(again))
-    assert gl_raster._SHADERS.compiled == compiled
+    assert programs.made == made
 
 
 def test_shaders_that_were_used_longest_ago_are_released(
     raster: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gpgpu_legacy.runtime import gl_raster
-
-    monkeypatch.setattr(gl_raster._Shaders, "_KEPT", 2)
+    raster.device()
+    programs = ContentCache(2)
+    monkeypatch.setattr(gl.context(), "programs", programs)
     texts = [program(f"MOV result.color, {n}.25;") for n in range(4)]
     for n in (0, 1, 2, 3, 2, 0, 3):  # those released are compiled again, and draw the same
         assert draw(texts[n], (1, 1), executor=raster).tolist() == [[[n + 0.25] * 4]]
-    assert len(gl_raster._SHADERS._by_text) == 2
+    assert len(programs) == 2

@@ -61,20 +61,20 @@ NOTHING = (0.0, 0.0, 0.0, 0.0)
 
 
 @pytest.fixture(scope="module")
-def context(ready: Callable[[str], Executor]) -> Any:
+def context(ready: Callable[[str], Executor]) -> gl.GlContext:
     """The process's OpenGL context, with compute shaders."""
     ready("gl-compute")
     return gl.compute_context()
 
 
-def dispatched(ctx: Any, plan: Plan, images: dict[str, Image]) -> list[F32]:
+def dispatched(context: gl.GlContext, plan: Plan, images: dict[str, Image]) -> list[F32]:
     """The targets of the plan's one pass, after the compute shader of it has run once."""
     [each] = plan.steps
     assert isinstance(each, FragmentPass)
     key = shader_key(plan, each, undecided(each.program), exact=True)
     bound = [images[binding.texture].texels for binding in each.bindings]
     targets = [initial(plan, name) for name in each.targets]
-    with ctx:
+    with context.current() as ctx:
         shader = ctx.compute_shader(compute_shader(key, each.blend))
         arrays = [np.ascontiguousarray(array, np.float32) for array in bound + targets]
         buffers = [ctx.buffer(array.tobytes()) for array in arrays]
@@ -142,7 +142,7 @@ def reference(plan: Plan, images: dict[str, Image]) -> list[F32]:
 
 @given(scene=whole_scenes(SMALL_NUMBER, SMALL_NUMBER, EXACT_ROWS, most=8))
 @settings(max_examples=40)
-def test_random_programs_of_the_whole_language(context: Any, scene: Scene) -> None:
+def test_random_programs_of_the_whole_language(context: gl.GlContext, scene: Scene) -> None:
     images = {f"T{n}": i if isinstance(i, Image) else Image(i) for n, i in scene.textures.items()}
     names = ["target", "also"][: scene.targets]
     each = FragmentPass(
@@ -167,7 +167,7 @@ def test_random_programs_of_the_whole_language(context: Any, scene: Scene) -> No
 @pytest.mark.parametrize("blend", Blend)
 @pytest.mark.parametrize("texel_format", FORMATS.values(), ids=FORMATS.keys())
 def test_targets_of_every_format_with_discarded_fragments(
-    context: Any, texel_format: Format, blend: Blend
+    context: gl.GlContext, texel_format: Format, blend: Blend
 ) -> None:
     """More than one group, beside the target's edges; a bent set, a filtered 3D texture."""
     text = program(
@@ -194,7 +194,7 @@ def test_targets_of_every_format_with_discarded_fragments(
     np.testing.assert_array_equal(found, expected)
 
 
-def test_a_program_alone_compiles(context: Any) -> None:
+def test_a_program_alone_compiles(context: gl.GlContext) -> None:
     """With every opcode, and textures of sizes that are assumed."""
     lines = ["MOV R0, fragment.texcoord[0];"]
     shapes = {
@@ -205,5 +205,5 @@ def test_a_program_alone_compiles(context: Any) -> None:
     }  # fmt: skip
     lines += [shapes[row.shape.name].format(row.mnemonic) for row in OPCODES.values()]
     key = program_key(program(*lines, "MOV result.color, R0;"))
-    with context:
-        context.compute_shader(compute_shader(key)).release()
+    with context.current() as ctx:
+        ctx.compute_shader(compute_shader(key)).release()

@@ -215,7 +215,7 @@ def test_the_glsl_text_rounds_to_the_same_bits(
     row: Arithmetic, ready: Callable[[str], Executor]
 ) -> None:
     ready("gl-compute")
-    context, rng = compute_context(), np.random.default_rng(3)
+    shared, rng = compute_context(), np.random.default_rng(3)
     any_bits = rng.integers(0, 2**32, 40000, dtype=np.uint64).astype(np.uint32).view(np.float32)
     scales = 2.0 ** rng.uniform(-70, 70, 20000) * rng.choice((-1, 1), 20000)
     ties = np.arange(-1024, 1024) / 510, np.arange(-8192, 8192) / 2048
@@ -224,7 +224,7 @@ def test_the_glsl_text_rounds_to_the_same_bits(
     edges = np.array([v for v in EDGES if abs(v) < 1e30 or isinf(v) or isnan(v)], np.float32)
     values = np.concatenate([any_bits, edges, near.astype(np.float32)])
     values = np.resize(values, -(-len(values) // 64) * 64)
-    with context:
+    with shared.current() as context:
         buffer = context.buffer(values.tobytes())
         buffer.bind_to_storage_buffer(0)
         shader = context.compute_shader(SHADER % row.glsl_function)

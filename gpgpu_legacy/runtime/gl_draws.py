@@ -1,0 +1,143 @@
+"""The passes of a prepared plan as draws: what each asks of OpenGL, settled beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpgpu_legacy.interp.numeric import decode, encode
+from gpgpu_legacy.plan.formats import Format
+from gpgpu_legacy.plan.plan import Number, Rect
+from gpgpu_legacy.runtime.gl import ModernglContext
+from gpgpu_legacy.runtime.gl_shader import DrawingShader, Uniforms
+from gpgpu_legacy.runtime.gl_values import over_iterations, single
+
+Viewport = tuple[int, int, int, int]
+
+
+def viewport(rect: Rect) -> Viewport:
+    """A rectangle in moderngl's words."""
+    return (rect.x, rect.y, rect.width, rect.height)
+
+
+class Bound:
+    """What is bound and set on the context, as far as it is known: nothing is done twice."""
+
+    def __init__(self, context: ModernglContext) -> None:
+        """Of a context of which nothing is known."""
+        self._context = context
+        self._textures: dict[int, Any] = {}
+        self._framebuffer: Any = None
+        self._viewport: Viewport | None = None
+        self._adds: bool | None = None
+
+    def forget(self) -> None:
+        """Others have used the context."""
+        self._textures.clear()
+        self._framebuffer = self._viewport = self._adds = None
+
+    def look_up(self, unit: int, texture: Any) -> None:
+        """Have a texture at a unit."""
+        if self._textures.get(unit) is not texture:
+            texture.use(unit)
+            self._textures[unit] = texture
+
+    def aim(self, framebuffer: Any, place: Viewport, *, adds: bool) -> None:
+        """Have what is drawn go to a rectangle of a framebuffer, added to what is there or not."""
+        if framebuffer is not self._framebuffer or place != self._viewport:
+            framebuffer.viewport = place
+            framebuffer.use()
+            self._framebuffer, self._viewport = framebuffer, place
+        if adds is not self._adds:
+            context = self._context
+            if adds:
+                context.blend_func = context.ONE, context.ONE
+            context.enable_only(context.BLEND if adds else context.NOTHING)
+            self._adds = adds
+
+    def clear(self, framebuffer: Any, value: Sequence[float]) -> None:
+        """Set all texels of a framebuffer."""
+        framebuffer.clear(*value)
+        self._framebuffer = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a draw goes: a rectangle of a framebuffer; added to what is there, or in its place."""
+
+    framebuffer: Any
+    where: Viewport
+    adds: bool = False
+
+
+class Draw:
+    """A rectangle drawn with a shader; called with the iteration."""
+
+    __slots__ = ("_adds", "_bound", "_framebuffer", "_shader", "_textures", "_uniforms", "_where")
+
+    def __init__(
+        self,
+        bound: Bound,
+        shader: DrawingShader,
+        uniforms: Uniforms,
+        textures: Sequence[tuple[int, Any]],
+        target: Target,
+    ) -> None:
+        """textures: with their units."""
+        self._bound, self._shader, self._uniforms = bound, shader, uniforms
+        self._textures = [(unit, texture.mglo) for unit, texture in textures]
+        self._framebuffer = target.framebuffer.mglo
+        self._where, self._adds = target.where, target.adds
+
+    def __call__(self, iteration: int) -> None:
+        """Draw it as it is in that iteration."""
+        bound = self._bound
+        for unit, texture in self._textures:
+            bound.look_up(unit, texture)
+        self._uniforms.set(iteration)
+        bound.aim(self._framebuffer, self._where, adds=self._adds)
+        self._shader.render()
+
+    def warm_up(self) -> None:
+        """Draw one fragment, if nothing has been drawn in this way yet.
+
+        Drivers finish compiling at a shader's first draw, and that is no part of a run's time.
+        """
+        if self._adds in self._shader.warm:
+            return
+        self._shader.warm.add(self._adds)
+        whole, self._where = self._where, (*self._where[:2], 1, 1)
+        self(0)
+        self._where = whole
+
+
+class Clear:
+    """All texels of a texture set to a value; called with the iteration."""
+
+    __slots__ = ("_bound", "_framebuffer", "_values")
+
+    def __init__(
+        self,
+        bound: Bound,
+        framebuffer: Any,
+        texel_format: Format,
+        value: Sequence[Number],
+        count: int = 1,
+    ) -> None:
+        """The value is rounded to the format first, so that no driver has to."""
+        self._bound, self._framebuffer = bound, framebuffer
+        values = single(over_iterations(value, count))
+        self._values = decode(encode(values, texel_format), texel_format)
+
+    def __call__(self, iteration: int) -> None:
+        """Clear it to the value of that iteration."""
+        row = self._values[iteration if len(self._values) > 1 else 0]
+        self._bound.clear(self._framebuffer, row.tolist())
+
+
+def copy_offset(source: Rect, target: Rect) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
+    """From the target's texels to the source's, x and y."""
+    return np.array([(source.x - target.x, source.y - target.y)], np.int32)

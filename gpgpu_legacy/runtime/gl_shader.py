@@ -1,0 +1,153 @@
+"""A compiled program of moderngl, and what its uniforms hold in the passes of a prepared plan.
+
+A uniform that is the same in all passes of the plan that use the shader is set once a run, for
+another plan may have used the shader in between; one that differs is set by each pass, from bytes
+that were made when the plan was prepared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.lower.glsl import vertex_shader
+from gpgpu_legacy.runtime.gl import GlContext
+from gpgpu_legacy.runtime.gl_sharing import Releasable
+
+Values = NDArray[np.generic]
+Write = Callable[[Any], None]
+
+_TRIANGLE_STRIP = 0x0005
+
+
+class Shader:
+    """A compiled program with its uniforms, as far as the driver has kept them.
+
+    It is released when nobody refers to it any more, as soon as the context is used.
+    """
+
+    def __init__(self, context: GlContext, program: Any, *others: Releasable) -> None:
+        """Take over a program, and objects that go with it; they are released before it."""
+        self.program = program
+        self.warm: set[object] = set()  # in which ways it has been used, and so is compiled
+        members = {name: program[name] for name in program}
+        self._uniforms = {n: m for n, m in members.items() if hasattr(m, "array_length")}
+        context.release_with(self, [program, *others])
+
+    def has(self, name: str) -> bool:
+        """Whether the program has a uniform of that name in use."""
+        return name in self._uniforms
+
+    def set(self, name: str, values: Values) -> None:
+        """Set a uniform for good, as far as it is in use."""
+        if name in self._uniforms:
+            self.writer(name)(self.fitted(name, values[None]).tobytes())
+
+    def writer(self, name: str) -> Write:
+        """What sets a uniform to bytes."""
+        write: Write = self._uniforms[name].write
+        return write
+
+    def fitted(self, name: str, values: Values) -> Values:
+        """The values (n, …) of a uniform as (n, numbers), with as many numbers as it holds."""
+        uniform = self._uniforms[name]
+        rows = values.reshape(len(values), -1)
+        return np.ascontiguousarray(rows[:, : uniform.array_length * uniform.dimension])
+
+
+class DrawingShader(Shader):
+    """A shader that draws the rectangle of the viewport."""
+
+    def __init__(self, context: GlContext, program: Any) -> None:
+        """Take over a program whose vertex shader is one of vertex_shader."""
+        vertices = context.handle.vertex_array(program, [])
+        super().__init__(context, program, vertices)
+        self.render = partial(vertices.mglo.render, _TRIANGLE_STRIP, 4, 0, 1)
+
+
+def drawing_shader(
+    context: GlContext, key: Hashable, name: str, fragment_text: Callable[[], str], places: int = 0
+) -> DrawingShader:
+    """The shader of a key, made where there is none yet; the context is current.
+
+    key: equal for equal texts. name: whose shader it is, for messages. places: those of
+    vertex_shader. Its `textureN` is unit N. Raises PlanError where the driver refuses the text.
+    """
+
+    def make() -> DrawingShader:
+        program = context.compile(
+            name, vertex_shader=vertex_shader(places), fragment_shader=fragment_text()
+        )
+        shader = DrawingShader(context, program)
+        for unit in range(int(context.info["GL_MAX_TEXTURE_IMAGE_UNITS"])):
+            shader.set(f"texture{unit}", np.array(unit, np.int32))
+        return shader
+
+    return context.program(key, make)
+
+
+class Uniforms:
+    """What a pass sets before it draws or dispatches; filled in by UniformTable.settle."""
+
+    __slots__ = ("constant", "varying")
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        self.constant: list[tuple[Write, bytes]] = []
+        self.varying: list[tuple[Write, memoryview, int]] = []
+
+    def set(self, iteration: int) -> None:
+        """Set those that may differ from what the shader's last pass has left."""
+        for write, data in self.constant:
+            write(data)
+        for write, rows, size in self.varying:
+            start = iteration * size
+            write(rows[start : start + size])
+
+
+class UniformTable:
+    """The uniforms of all passes of a plan."""
+
+    def __init__(self) -> None:
+        """For no pass yet."""
+        self._uses: dict[tuple[Shader, str], list[tuple[Uniforms, Values]]] = {}
+        self._once: list[tuple[Write, bytes]] = []
+
+    def add(self, shader: Shader, values: Mapping[str, Values]) -> Uniforms:
+        """A pass's values (n, …) by name; n is its iterations, or 1 where they are the same in all.
+
+        Those that the shader does not have are passed over. What comes back is filled in when all
+        passes are known.
+        """
+        uniforms = Uniforms()
+        for name, given in values.items():
+            if shader.has(name):
+                uses = self._uses.setdefault((shader, name), [])
+                uses.append((uniforms, shader.fitted(name, given)))
+        return uniforms
+
+    def settle(self) -> None:
+        """All passes are known: part what is the same in all from what is not."""
+        for (shader, name), uses in self._uses.items():
+            write = shader.writer(name)
+            if all(len(rows) == 1 for _, rows in uses):
+                distinct = {rows.tobytes() for _, rows in uses}
+                if len(distinct) == 1:
+                    self._once.append((write, distinct.pop()))
+                    continue
+            for uniforms, rows in uses:
+                if len(rows) == 1:
+                    uniforms.constant.append((write, rows.tobytes()))
+                else:
+                    data = rows.data.cast("B")
+                    uniforms.varying.append((write, data, len(data) // len(rows)))
+        self._uses.clear()
+
+    def begin(self) -> None:
+        """At the start of a run: set what is the same in all passes."""
+        for write, data in self._once:
+            write(data)

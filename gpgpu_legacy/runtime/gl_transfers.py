@@ -1,0 +1,339 @@
+"""Matrices to textures and back on the device, where the host would have to shuffle elements.
+
+A matrix crosses the bus as it lies in memory, through a kept buffer, into a kept texture of single
+floats: the sheet. One draw an input moves its elements from there to where its packing has them;
+one draw an output moves texels to the sheet. Elements lie on the sheet row after row without gaps,
+so that a matrix of any shape fits that has not too many of them.
+
+Storage buffers need no sheet: PACK_COMPUTE_SHADER and UNPACK_COMPUTE_SHADER are the same moves from
+buffer to buffer. All of them keep all bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, TypeVar
+
+import numpy as np
+
+from gpgpu_legacy.plan.formats import Format, Numeric
+from gpgpu_legacy.plan.plan import Input, Matrix, Output, Plan, Rect
+from gpgpu_legacy.runtime.executor import F32
+from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
+from gpgpu_legacy.runtime.gl_shader import (
+    DrawingShader,
+    Uniforms,
+    UniformTable,
+    Values,
+    drawing_shader,
+)
+from gpgpu_legacy.runtime.transfers import overlap
+
+_Transfer = TypeVar("_Transfer", Input, Output)
+
+_LEAST_WIDTH = 4096  # of a sheet, in elements
+_MOST_ELEMENTS = 1 << 30  # which an int counts, with room for what the last row lacks
+_MOST_CHANNELS = 4
+_FLOAT_BYTES = 4
+
+# What all moves know. `region` is a region of a matrix with so many `columns`: its first row and
+# column, its rows and columns. `corner` and `size` are its rectangle of texels, x and y.
+_PACKING = """
+uniform ivec4 region;
+uniform ivec2 offsets[4], steps, corner, size;
+uniform int channels, columns, transposed;
+"""
+
+# Where channel c of a texel of the rectangle comes from; false where that is padding.
+_SOURCE = """
+bool source(ivec2 texel, int c, out int index) {
+    ivec2 element = offsets[c] + steps * texel.yx;
+    if (transposed != 0) element = element.yx;
+    index = (region.x + element.x) * columns + region.y + element.y;
+    return all(greaterThanEqual(element, ivec2(0))) && all(lessThan(element, region.zw));
+}
+"""
+
+# Which texel of the rectangle, and which channel of it, holds an element of the region: the last
+# one, where several do; false where none does.
+_HOLDER = """
+bool holder(ivec2 element, out ivec2 texel, out int c) {
+    if (transposed != 0) element = element.yx;
+    for (c = channels - 1; c >= 0; c--) {
+        ivec2 away = element - offsets[c];
+        texel = (away / steps).yx;
+        bool held = all(greaterThanEqual(away, ivec2(0))) && texel.yx * steps == away;
+        if (held && all(lessThan(texel, size))) return true;
+    }
+    return false;
+}
+"""
+
+_PACK_FRAGMENT_SHADER = f"""#version 400 core
+uniform sampler2D sheet;
+uniform int shift;
+{_PACKING}{_SOURCE}
+out vec4 color;
+void main() {{
+    ivec2 texel = ivec2(gl_FragCoord.xy) - corner;
+    color = vec4(0.0);
+    int index;
+    for (int c = 0; c < channels; c++) {{
+        if (!source(texel, c, index)) continue;
+        ivec2 place = ivec2(index & ((1 << shift) - 1), index >> shift);
+        color[c] = texelFetch(sheet, place, 0).r;
+    }}
+}}
+"""
+
+_UNPACK_FRAGMENT_SHADER = f"""#version 400 core
+uniform sampler2D texels;
+uniform int shift;
+{_PACKING}{_HOLDER}
+out float element_value;
+void main() {{
+    ivec2 place = ivec2(gl_FragCoord.xy), texel;
+    int index = (place.y << shift) + place.x, c;
+    ivec2 element = ivec2(index / columns, index % columns) - region.xy;
+    bool inside = all(greaterThanEqual(element, ivec2(0))) && all(lessThan(element, region.zw));
+    if (!inside || !holder(element, texel, c)) discard;
+    element_value = texelFetch(texels, corner + texel, 0)[c];
+}}
+"""
+
+COMPUTE_GROUP = (16, 16)
+
+_COMPUTE_BUFFERS = f"""#version 430 core
+layout(local_size_x = {COMPUTE_GROUP[0]}, local_size_y = {COMPUTE_GROUP[1]}) in;
+layout(std430, binding = 0) buffer Matrix {{ uint elements[]; }};
+layout(std430, binding = 1) buffer Texture {{ uint texels[]; }};
+uniform int width;
+{_PACKING}"""
+
+PACK_COMPUTE_SHADER = f"""{_COMPUTE_BUFFERS}{_SOURCE}
+void main() {{
+    ivec2 texel = ivec2(gl_GlobalInvocationID.xy);
+    if (any(greaterThanEqual(texel, size))) return;
+    int first = ((corner.y + texel.y) * width + corner.x + texel.x) * channels, index;
+    for (int c = 0; c < channels; c++) {{
+        texels[first + c] = source(texel, c, index) ? elements[index] : 0u;
+    }}
+}}
+"""
+"""One invocation a texel of an Input's rectangle, from the matrix (binding 0, float32 elements row
+after row) to the texture (binding 1, float32 channels, texel after texel, row after row). Uniforms:
+packing_uniforms, and `width`, the texture's."""
+
+UNPACK_COMPUTE_SHADER = f"""{_COMPUTE_BUFFERS}{_HOLDER}
+void main() {{
+    ivec2 element = ivec2(gl_GlobalInvocationID.yx), texel;
+    int c;
+    if (any(greaterThanEqual(element, region.zw)) || !holder(element, texel, c)) return;
+    int first = ((corner.y + texel.y) * width + corner.x + texel.x) * channels;
+    elements[(region.x + element.x) * columns + region.y + element.y] = texels[first + c];
+}}
+"""
+"""One invocation an element of an Output's region, its column first: the way back. Elements that no
+texel holds are left as they are."""
+
+
+def packing_uniforms(matrix: Matrix, each: Input | Output) -> dict[str, Values]:
+    """What the shaders of this file ask about a transfer, by name, for UniformTable."""
+    region, rect, packing = each.region, each.rect, each.packing
+    missing = [(0, 0)] * (_MOST_CHANNELS - len(packing.offsets))
+    numbers: dict[str, object] = {
+        "region": (region.row, region.column, region.rows, region.columns),
+        "offsets": (*packing.offsets, *missing),
+        "steps": (packing.row_step, packing.column_step),
+        "corner": (rect.x, rect.y),
+        "size": (rect.width, rect.height),
+        "channels": len(packing.offsets),
+        "columns": matrix.columns,
+        "transposed": int(packing.transposed),
+    }
+    return {name: np.array([value], np.int32) for name, value in numbers.items()}
+
+
+# By drawing --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Drawable:
+    """A texture of a plan that can be drawn to: moderngl's texture and framebuffer, its format."""
+
+    texture: Any
+    framebuffer: Any
+    format: Format
+
+    @property
+    def holds_floats(self) -> bool:
+        """Whether its channels are float32, which a move does not change."""
+        return self.format.numeric is Numeric.FLOAT and self.format.bits_per_channel == 32
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """A draw between the sheet and a texture."""
+
+    shader: DrawingShader
+    uniforms: Uniforms
+    source: Any
+    target: Any
+    viewport: tuple[int, int, int, int]
+
+    def draw(self) -> None:
+        self.uniforms.set(0)
+        self.source.use(0)
+        self.target.viewport = self.viewport
+        self.target.use()
+        self.shader.render()
+
+
+class Sheet:
+    """The texture, with its buffer, through which matrices come and go; nobody else's."""
+
+    def __init__(self, context: ModernglContext, elements: int, largest: int) -> None:
+        """elements: of the largest matrix. largest: width and height of the device's textures."""
+        self.width = _LEAST_WIDTH
+        while self.rows(elements) > largest:
+            self.width *= 2
+        size = (self.width, self.rows(elements))
+        self.texture = context.texture(size, 1, dtype="f4", alignment=1)
+        self.texture.filter = (context.NEAREST, context.NEAREST)
+        self.framebuffer = context.framebuffer([self.texture])
+        self.buffer = context.buffer(reserve=size[0] * size[1] * _FLOAT_BYTES, dynamic=True)
+
+    @staticmethod
+    def has_room(matrix: Matrix, largest: int) -> bool:
+        """Whether a matrix fits on a sheet of a device with textures so large."""
+        elements = matrix.rows * matrix.columns
+        return largest >= _LEAST_WIDTH and elements <= min(_MOST_ELEMENTS, largest * largest // 2)
+
+    def rows(self, elements: int) -> int:
+        """Rows of the sheet that so many elements take."""
+        return -(-elements // self.width)
+
+    def part(self, matrix: Matrix) -> tuple[int, int, int, int]:
+        """The rectangle that a matrix takes."""
+        return (0, 0, self.width, self.rows(matrix.rows * matrix.columns))
+
+    def send(self, matrix: Matrix, values: F32) -> None:
+        """Lay a matrix on it."""
+        self.buffer.write(values)
+        self.texture.write(self.buffer, viewport=self.part(matrix), alignment=1)
+
+    def clear(self, matrix: Matrix) -> None:
+        """Lay zeros on it."""
+        self.framebuffer.clear(0.0, 0.0, 0.0, 0.0, viewport=self.part(matrix))
+
+    def fetch(self, matrix: Matrix) -> F32:
+        """The matrix that lies on it."""
+        part = self.part(matrix)
+        self.framebuffer.read_into(self.buffer, viewport=part, components=1, dtype="f4")
+        values = np.empty((matrix.rows, matrix.columns), np.float32)
+        self.buffer.read_into(values, size=values.nbytes)
+        return values
+
+    def release(self) -> None:
+        """Give everything back; the context is current."""
+        for made in (self.buffer, self.framebuffer, self.texture):
+            made.release()
+
+
+class DeviceTransfers:
+    """The inputs and results of a plan that the device packs and unpacks.
+
+    inputs: those of the plan that it takes; outputs likewise. The others are the host's.
+    """
+
+    def __init__(self, context: GlContext, plan: Plan, textures: Mapping[str, Drawable]) -> None:
+        """textures: those of the plan, by name. Nothing is made on the device yet."""
+        self._context, self._textures = context, textures
+        self._largest = int(context.info["GL_MAX_TEXTURE_SIZE"])
+        matrices = {m.name: m for m in (*plan.operands, *plan.results)}
+        self._matrices = {n: m for n, m in matrices.items() if Sheet.has_room(m, self._largest)}
+        self.inputs = [] if _overlapping(plan.inputs) else self._movable(plan.inputs)
+        movable = frozenset(self._movable(plan.outputs))
+        on_the_host = {each.matrix for each in plan.outputs if each not in movable}
+        self.outputs = [each for each in plan.outputs if each.matrix not in on_the_host]
+        self._sheet: Sheet | None = None
+        self._uniforms = UniformTable()
+        self._to_textures: dict[str, list[_Move]] = {}
+        self._to_sheet: dict[str, list[_Move]] = {}
+
+    def _movable(self, transfers: Iterable[_Transfer]) -> list[_Transfer]:
+        return [
+            each
+            for each in transfers
+            if each.matrix in self._matrices and self._textures[each.texture].holds_floats
+        ]
+
+    def make(self) -> Sheet | None:
+        """Make the sheet and record the draws; None where there is nothing to do."""
+        used = {each.matrix for each in self.inputs} | {each.matrix for each in self.outputs}
+        if not used:
+            return None
+        elements = max(m.rows * m.columns for n, m in self._matrices.items() if n in used)
+        sheet = self._sheet = Sheet(self._context.handle, elements, self._largest)
+        for each in self.inputs:
+            target, rect = self._textures[each.texture].framebuffer, each.rect
+            place = (rect.x, rect.y, rect.width, rect.height)
+            move = self._record(_PACK_FRAGMENT_SHADER, each, sheet.texture, target, place)
+            self._to_textures.setdefault(each.matrix, []).append(move)
+        for output in self.outputs:
+            matrix, region = self._matrices[output.matrix], output.region
+            first = region.row * matrix.columns // sheet.width
+            last = ((region.row + region.rows) * matrix.columns - 1) // sheet.width
+            place = (0, first, sheet.width, last - first + 1)
+            source = self._textures[output.texture].texture
+            move = self._record(_UNPACK_FRAGMENT_SHADER, output, source, sheet.framebuffer, place)
+            self._to_sheet.setdefault(output.matrix, []).append(move)
+        self._uniforms.settle()
+        return sheet
+
+    def _record(
+        self,
+        text: str,
+        each: Input | Output,
+        source: Any,
+        target: Any,
+        viewport: tuple[int, int, int, int],
+    ) -> _Move:
+        assert self._sheet is not None
+        shader = drawing_shader(self._context, text, "the transfers", lambda: text)
+        values = packing_uniforms(self._matrices[each.matrix], each)
+        values["shift"] = np.array([self._sheet.width.bit_length() - 1], np.int32)
+        return _Move(shader, self._uniforms.add(shader, values), source, target, viewport)
+
+    def send(self, operands: Mapping[str, F32]) -> None:
+        """Send the operands that are its own, and move them to the textures."""
+        if self._sheet is None:
+            return
+        self._uniforms.begin()
+        for name, moves in self._to_textures.items():
+            self._sheet.send(self._matrices[name], operands[name])
+            for move in moves:
+                move.draw()
+
+    def fetch(self) -> dict[str, F32]:
+        """The results that are its own, by name; zero where no output covers them."""
+        results: dict[str, F32] = {}
+        if self._sheet is None:
+            return results
+        self._uniforms.begin()
+        for name, moves in self._to_sheet.items():
+            self._sheet.clear(self._matrices[name])
+            for move in moves:
+                move.draw()
+            results[name] = self._sheet.fetch(self._matrices[name])
+        return results
+
+
+def _overlapping(inputs: Sequence[Input]) -> bool:
+    """Whether the order of the inputs matters."""
+    by_texture: dict[str, list[Rect]] = {}
+    for each in inputs:
+        by_texture.setdefault(each.texture, []).append(each.rect)
+    return any(overlap(a, b) for rects in by_texture.values() for a, b in combinations(rects, 2))

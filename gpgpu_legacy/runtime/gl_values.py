@@ -1,0 +1,133 @@
+"""The numbers that a fragment pass gives its shader, for all iterations of a Repeat at once.
+
+Each is an array (n, elements, 4) float32: n is the number of iterations, or 1 where no number in it
+varies. They are computed in float64 as interp/machine.py and plan/plan.py do one by one, so that
+the bits are theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, ParameterSpace
+from gpgpu_legacy.isa.state import state_vector
+from gpgpu_legacy.lower.body import PARAMETERS, attribute_name, state_name
+from gpgpu_legacy.lower.glsl import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
+from gpgpu_legacy.lower.values import given_corners
+from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.plan.plan import (
+    ATTRIBUTE_DEFAULTS,
+    PLANAR_TOLERANCE,
+    Affine,
+    Corners,
+    FragmentPass,
+    Number,
+    NumberVec4,
+    Rect,
+    Table,
+    constant_rect,
+    state_values,
+)
+
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+Wanted = Callable[[str], bool]
+
+_NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)  # what a program reads where a pass gives nothing
+
+
+def over_iterations(numbers: Sequence[Number], count: int) -> F64:
+    """The values of numbers: (count, len(numbers)), or (1, len(numbers)) where none varies."""
+    values = np.array([[_first(number) for number in numbers]])
+    varying = [(n, v) for n, v in enumerate(numbers) if isinstance(v, Affine) and v.step != 0]
+    if not varying or count == 1:
+        return values
+    values = np.repeat(values, count, axis=0)
+    iterations = np.arange(count, dtype=np.float64)
+    for column, number in varying:
+        values[:, column] = number.base + number.step * iterations
+    return values
+
+
+def _first(number: Number) -> float:
+    assert not isinstance(number, Table)
+    return number.at(0) if isinstance(number, Affine) else number
+
+
+def single(values: F64) -> F32:
+    """Rounded to float32, in one piece; what is too large becomes infinite."""
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(values, np.float32)
+
+
+def pass_values(each: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
+    """The attributes, parameters and state that a shader reads, by the names of its uniforms.
+
+    count: the iterations. wanted: whether the shader has the uniform of a name. An attribute's
+    planes are two, those of the rectangle's triangles.
+    """
+    yield from _attributes(each, count, wanted)
+    for space, given in ((ParameterSpace.LOCAL, each.locals), (ParameterSpace.ENV, each.env)):
+        vectors: dict[int, NumberVec4] = {p.index: p.value for p in given}
+        for index in each.program.parameter_indices(space):
+            name = f"{PARAMETERS[space]}{index}"
+            if wanted(name):
+                vector = over_iterations(vectors.get(index, _NO_PARAMETER), count)
+                yield name, single(vector.reshape(-1, 1, 4))
+    yield from _state(each, count, wanted)
+
+
+def _attributes(each: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
+    given, rect = given_corners(each), constant_rect(each.rect)
+    fog = (FOG_COORDINATE,) if each.program.fog is not None else ()
+    for attribute in dict.fromkeys((*each.program.attributes_read, *fog)):
+        name = attribute_name(attribute)
+        if attribute.kind is AttributeKind.POSITION or not wanted(f"{name}_base"):
+            continue
+        corners = given.get(attribute) or _default_corners(attribute)
+        for part, values in zip(("base", "dx", "dy"), _planes(corners, rect, count), strict=True):
+            yield f"{name}_{part}", values
+
+
+def _default_corners(attribute: Attribute) -> Corners:
+    value = ATTRIBUTE_DEFAULTS[attribute.kind]
+    return (value, value, value, value)
+
+
+@lru_cache(maxsize=1024)
+def _planes(corners: Corners, rect: Rect, count: int) -> tuple[F32, F32, F32]:
+    """Bases and slopes along x and y of the triangles' planes: (n, 2, 4); see triangle_planes."""
+    numbers = [number for corner in corners for number in corner]
+    values = over_iterations(numbers, count).reshape(-1, 4, 4)
+    origin, right, far, top = (values[:, n] for n in range(4))
+    with np.errstate(all="ignore"):
+        largest = np.maximum(1.0, np.abs(values).max(axis=1))
+        off = np.abs(origin + far - right - top) > PLANAR_TOLERANCE * largest
+        bent = off.any(axis=1)[:, None]
+        across, up = (right - origin) / rect.width, (top - origin) / rect.height
+        dx = np.stack([across, np.where(bent, (far - top) / rect.width, across)], axis=1)
+        dy = np.stack([np.where(bent, (far - right) / rect.height, up), up], axis=1)
+    return single(np.stack([origin, origin], axis=1)), single(dx), single(dy)
+
+
+def _state(each: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
+    fog = (FOG_COLOR, FOG_PARAMS) if each.program.fog is not None else ()
+    names = {binding: state_name(binding) for binding in (*each.program.state_bindings, *fog)}
+    read = {binding: name for binding, name in names.items() if wanted(name)}
+    if not read:
+        return
+    numbers = [number for given in each.state for number in given.value]
+    iterations = count if any(isinstance(number, Affine) for number in numbers) else 1
+    rows: dict[str, list[Sequence[float]]] = {binding: [] for binding in read}
+    for iteration in range(iterations):
+        now = at_iteration(each, iteration)
+        assert isinstance(now, FragmentPass)
+        given = state_values(now)
+        for binding, vectors in rows.items():
+            vectors.append(state_vector(binding, given))
+    for binding, name in read.items():
+        yield name, single(np.array(rows[binding], np.float64).reshape(-1, 1, 4))
