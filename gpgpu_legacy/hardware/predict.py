@@ -24,16 +24,21 @@ from functools import lru_cache
 from typing import Any
 
 from gpgpu_legacy.count.coalescing import RULES, transactions
-from gpgpu_legacy.count.traffic import count_pass, count_plan
+from gpgpu_legacy.count.traffic import count_plan, count_repeated
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.hardware.profile import Fact, Hardware, Profile
+from gpgpu_legacy.hardware.repeats import known_by_iteration
 from gpgpu_legacy.isa.ir import ResultRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form
 from gpgpu_legacy.lower.chains import Computed, Draw, Loop, Own, Placed, Turns, loops
+from gpgpu_legacy.lower.content import Content, group_content
+from gpgpu_legacy.lower.content import Own as RegisterLookup
+from gpgpu_legacy.lower.content import Placed as PlacedLookup
 from gpgpu_legacy.lower.lookups import live_components
 from gpgpu_legacy.lower.roll import live_segments
 from gpgpu_legacy.lower.tiles import along
 from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
+from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import (
     Blend,
     ClearPass,
@@ -218,8 +223,14 @@ class _Work:
 
 @lru_cache(maxsize=32)
 def _steps(plan: Plan, *, apart: bool) -> tuple[Loop | Turns | Pass, ...]:
-    """The plan's Loops and passes; programs of one long pass take a while to analyse."""
-    return tuple(loops(plan, apart=apart))
+    """The plan's Loops and passes; programs of one long pass take a while to analyse.
+
+    Where passes may chain, Repeats with Tables are written out, as for an executor that fuses
+    passes. Where none does, a Repeat is written out that is not known but iteration by iteration.
+    """
+    if not apart:
+        return tuple(loops(without_tables(plan)))
+    return tuple(loops(known_by_iteration(plan), apart=True))
 
 
 def _work(plan: Plan, rates: _Rates) -> _Work:
@@ -228,15 +239,21 @@ def _work(plan: Plan, rates: _Rates) -> _Work:
     textures = {texture.name: texture for texture in plan.textures}
     for times, each in _members(_steps(plan, apart=not chained)):
         if isinstance(each, Loop):
-            shape = group_shape(each, textures) if rates.stages else None
+            content, _ = group_content(each, textures)
+            shape = group_shape(content) if rates.stages else None
             if shape is not None:
                 _add_tiles(work, each, shape, rates.tiles_at_once)
-            whole = chained and len(each.passes) * each.count > 1
-            _add_loop(work, plan, each, shape, whole=whole)
+                _add_tiled_lookups(work, content, each, shape, whole=chained and _fuses(each))
+            _add_loop(work, plan, each, shape, whole=chained and _fuses(each))
         else:
             work.passes += times
             _add_pass(work, plan, each, times)
     return work
+
+
+def _fuses(loop: Loop) -> bool:
+    """Whether several passes are one."""
+    return len(loop.passes) * loop.count > 1
 
 
 def _add_tiles(work: _Work, loop: Loop, shape: GroupShape, at_once: float) -> None:
@@ -257,11 +274,10 @@ def _members(steps: Iterable[Loop | Turns | Pass]) -> Iterator[tuple[int, Loop |
 
 def _add_pass(work: _Work, plan: Plan, each: Pass, times: int) -> None:
     """A pass that is no Loop: what it looks up is not analysed, only counted."""
-    counts = count_pass(plan, each)
     if isinstance(each, CopyPass):
-        work.copy_bytes += times * counts.copy_bytes
+        work.copy_bytes += count_repeated(plan, each, times).copy_bytes
     elif isinstance(each, ClearPass):
-        work.clear_bytes += times * counts.clear_bytes
+        work.clear_bytes += count_repeated(plan, each, times).clear_bytes
     elif isinstance(each, FragmentPass):
         draw = _unanalysed(each)
         _add_arithmetic(work, plan, draw, times)
@@ -283,7 +299,7 @@ def _add_loop(
 ) -> None:
     """A Loop; `whole`: its partial sums stay in registers from one iteration to the next.
 
-    shape: of the tiles that it is computed in, if it is.
+    shape: of the tiles that it is computed in, if it is; their lookups are counted apart.
     """
     work.passes += 1 if whole else loop.count
     written = {name for each in loop.passes for name in written_by(each)}
@@ -294,15 +310,14 @@ def _add_loop(
         _add_arithmetic(work, plan, member, loop.count)
         if shape is None:
             _add_lookups(work, plan, member, loop.count, own if whole else Counter())
-        else:
-            _add_tiled_lookups(work, plan, loop, member, shape, whole=whole)
         work.memory_bytes += loop.count * _read_bytes(plan, member)
         if not whole:
             _add_writes(work, plan, member.each, loop.count)
         elif member.each.blend is not Blend.NONE and not _ends_in_a_product(member):
-            work.instructions += loop.count * constant_rect(member.each.rect).area
-            channels = plan.texture(member.each.target).format.channels
-            work.components += loop.count * constant_rect(member.each.rect).area * channels
+            fragments = loop.count * constant_rect(member.each.rect).area
+            formats = [plan.texture(target).format for target in member.each.targets]
+            work.instructions += fragments * len(formats)
+            work.components += fragments * sum(each.channels for each in formats)
     if whole:
         area = loop.width * loop.height
         for name in written:
@@ -359,33 +374,31 @@ def _add_lookups(
 
 
 def _add_tiled_lookups(
-    work: _Work, plan: Plan, loop: Loop, draw: Draw, shape: GroupShape, *, whole: bool
+    work: _Work, content: Content, loop: Loop, shape: GroupShape, *, whole: bool
 ) -> None:
-    """Lookups of a pass that is computed in tiles, those that are staged and those that are not.
+    """Lookups of passes that are computed in tiles, those that are staged and those that are not.
 
     An invocation looks up what its fragments share once. Staged is what turns, and what varies
     along one axis alone: once a tile.
     """
-    fragments = loop.count * constant_rect(draw.each.rect).area
-    segments = live_segments(draw)
-    iterates = loop.count > 1 and len(segments) == 1
-    for segment in segments:
-        for step in segment.steps:
-            if step.lookup is None or (whole and isinstance(step.lookup, Own)):
-                continue
-            x, y = along(step.lookup) if isinstance(step.lookup, Placed) else (True, True)
-            texel_bytes = plan.texture(_looked_up(step.lookup)).format.texel_bytes
-            number = segment.turns * fragments
-            alone = number // ((1 if x else shape.strips) * (1 if y else shape.rows))
-            if x == y or not (segment.turns > 1 or iterates):
-                work.lookups[8 * texel_bytes] += alone
-                continue
-            work.shared_bytes += alone * texel_bytes
-            work.lookups[8 * texel_bytes] += number // shape.tile[1 if x else 0]
-
-
-def _looked_up(lookup: Own | Placed | Computed) -> str:
-    return lookup.binding.texture if isinstance(lookup, Computed) else lookup.texture
+    fragments = loop.count * loop.width * loop.height
+    for segments in map(live_segments, content.draws):
+        iterates = loop.count > 1 and len(segments) == 1
+        for segment in segments:
+            for step in segment.steps:
+                if step.lookup is None or (whole and isinstance(step.lookup, RegisterLookup)):
+                    continue
+                x = y = True
+                if isinstance(step.lookup, PlacedLookup):
+                    x, y = along(step.lookup)
+                texel_bytes = content.surfaces[step.lookup.texture].format.texel_bytes
+                number = segment.turns * fragments
+                alone = number // ((1 if x else shape.strips) * (1 if y else shape.rows))
+                if x == y or not (segment.turns > 1 or iterates):
+                    work.lookups[8 * texel_bytes] += alone
+                    continue
+                work.shared_bytes += alone * texel_bytes
+                work.lookups[8 * texel_bytes] += number // shape.tile[1 if x else 0]
 
 
 def _add_writes(work: _Work, plan: Plan, each: FragmentPass, times: int) -> None:
@@ -481,9 +494,7 @@ def _by_bits(name: str, counts: Counter[int], unit: str, rate_of: Callable[[int]
 
 def _dispatched(plan: Plan, rates: _Rates) -> Iterator[Term]:
     counts = count_plan(plan)
-    alone = all(
-        each.invocations == 1 for _, each in plan.weighted_passes() if isinstance(each, ComputePass)
-    )
+    alone = counts.dispatches == counts.invocations
     arithmetic = rates.kernel_arithmetic()
     if alone:
         unknown = Rate(None, why="the rate of a single invocation is not known")

@@ -89,6 +89,7 @@ class Loop:
     passes: as the plan writes them; body: what they come to.
     origins: for each texture that is written, or read as a register, the lower left of its
     rectangle, by name.
+    alternates: it is a member of Turns, whose iterations are run one at a time.
     """
 
     count: int
@@ -97,6 +98,7 @@ class Loop:
     width: int
     height: int
     origins: tuple[tuple[str, int, int], ...]
+    alternates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +119,14 @@ def loops(plan: Plan, *, apart: bool = False) -> Iterator[Loop | Turns | Pass]:
             yield _loop(plan, (step,), 1) or step
         elif step.count:
             whole = None if apart else _loop(plan, step.body, step.count)
-            members = tuple(_loop(plan, (each,), step.count) or each for each in step.body)
-            yield whole or Turns(step.count, members)
+            yield whole or Turns(step.count, tuple(_members(plan, step)))
+
+
+def _members(plan: Plan, step: Repeat) -> Iterator[Loop | Pass]:
+    """The passes of a Repeat that does not chain, each by itself."""
+    for pass_ in step.body:
+        alone = _loop(plan, (pass_,), step.count)
+        yield pass_ if alone is None else replace(alone, alternates=True)
 
 
 Steps = Sequence[Loop | Turns | Pass]

@@ -29,6 +29,7 @@ from gpgpu_legacy.lower.body import (
 )
 from gpgpu_legacy.lower.lookups import Decisions, Folded, undecided
 from gpgpu_legacy.lower.sampling import Unit, fetch_name, lookup_function, lookup_name
+from gpgpu_legacy.lower.values import given_corners
 from gpgpu_legacy.plan.expand import corners_at
 from gpgpu_legacy.plan.formats import RGBA32F, Format, Numeric
 from gpgpu_legacy.plan.plan import (
@@ -155,12 +156,6 @@ def _assumed_extent(target: TextureTarget) -> Extent:
         TextureTarget.CUBE: Extent(n, n, 6),
     }
     return other.get(target, Extent(n, n))
-
-
-def given_corners(each: FragmentPass) -> dict[Attribute, Corners]:
-    """The attributes that a pass gives values to at its corners."""
-    given = {Attribute(AttributeKind.TEXCOORD, t.set): t.corners for t in each.texcoords}
-    return given | {Attribute(a.kind): a.corners for a in each.attributes}
 
 
 def _is_bent(corners: Corners, iterations: int) -> bool:

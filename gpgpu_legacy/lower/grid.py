@@ -18,12 +18,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from gpgpu_legacy.lower.content import UnsupportedError
+
 F32, F16, I8 = ir.FloatType(), ir.HalfType(), ir.IntType(8)
 I32, I64 = ir.IntType(32), ir.IntType(64)
-
-
-class UnsupportedError(Exception):
-    """What native code is not made for; the reference machine runs it instead."""
 
 
 @dataclass(frozen=True, slots=True)

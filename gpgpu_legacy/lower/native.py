@@ -1,20 +1,21 @@
-"""A Loop (lower/chains.py) printed as LLVM IR: tiles of fragments, all iterations in registers.
+"""A Loop's Content (lower/content.py) as LLVM IR: tiles of fragments, iterations in registers.
 
-What is decided elsewhere is printed here: what each lookup reads (chains.py), what is alive
+What is decided elsewhere is emitted here: what each lookup reads (chains.py), what is alive
 (lookups.py), what repeats (roll.py), how large a tile is (tiles.py). A lookup that does not vary
 along x is a scalar, loaded once a row of fragments and broadcast. One that does not vary along y is
 shared by the rows; where there are many of them it is staged: copied once a strip of tiles, in the
 order in which the tiles will want it.
 
 A module has two functions of one argument, an array of 64-bit words: `stage` for one strip, and
-`run` for a rectangle of fragments and a stretch of iterations.
+`run` for a rectangle of fragments and a stretch of iterations. The words are the HEADER_WORDS, then
+TEXTURE_WORDS a surface, then PLACE_WORDS a place: everything that differs between Loops of one
+Content is among them, or in the table that one of them points to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 from llvmlite import ir
@@ -32,8 +33,17 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.lower.affine import Linear
-from gpgpu_legacy.lower.chains import Computed, Draw, Lookup, Loop, Move, Own, Placed
+from gpgpu_legacy.lower import chains
+from gpgpu_legacy.lower.content import (
+    Computed,
+    Content,
+    Draw,
+    Move,
+    Own,
+    Placed,
+    Surface,
+    UnsupportedError,
+)
 from gpgpu_legacy.lower.grid import (
     F16,
     F32,
@@ -45,7 +55,6 @@ from gpgpu_legacy.lower.grid import (
     Grid,
     Tile,
     Turning,
-    UnsupportedError,
     integer,
     load,
     store,
@@ -53,33 +62,20 @@ from gpgpu_legacy.lower.grid import (
 from gpgpu_legacy.lower.roll import Advance, Segment, Step, live_segments
 from gpgpu_legacy.lower.tiles import along, rows_and_strips
 from gpgpu_legacy.plan.formats import RGBA32F, Format, Numeric
-from gpgpu_legacy.plan.plan import (
-    Affine,
-    Blend,
-    Corners,
-    Filter,
-    Number,
-    Plan,
-    Table,
-    Texture,
-    TextureKind,
-    Wrap,
-    constant_rect,
-    is_planar,
-    written_by,
-)
+from gpgpu_legacy.plan.plan import Blend, Filter, Plan, TextureKind, Wrap, written_by
 
-# The words of the argument array, before those of the textures.
-X_FIRST, X_LAST, Y_FIRST, Y_LAST, FIRST, LAST, COUNT, TABLE, STAGED, HEADER_WORDS = range(10)
+# The words of the argument array, before those of the surfaces: the rectangle's columns and rows
+# that are to be worked on, the iterations, how many of these the table has; addresses of the table
+# and of what is staged; how wide the whole rectangle is.
+X_FIRST, X_LAST, Y_FIRST, Y_LAST, FIRST, LAST, COUNT, TABLE, STAGED, WIDTH, HEADER_WORDS = range(11)
 MOST_PLANES = 4
-TEXTURE_WORDS = MOST_PLANES + 4  # its planes; then row length, width, height and depth in texels
-
-ROOM = 64
-"""How many texels are read and written past the end of a row, at most: no tile is wider. A row of
-a plane is so much longer than the texture is wide, and rounded up to a multiple of it."""
+ROW_LENGTH = MOST_PLANES  # in a surface's words, after its planes' addresses; in texels
+SIZES = ROW_LENGTH + 1  # width, height and depth
+ORIGIN = SIZES + 3  # of the rectangle in it, x and y
+TEXTURE_WORDS = ORIGIN + 2
+PLACE_WORDS = 2  # the base of a place, s and t, in texels
 
 UNROLLED = 32  # about how many steps a loop over turns has in it
-LEAST_ROWS_TO_STAGE = 16
 
 _MISSING = (0.0, 0.0, 0.0, 1.0)
 _ELEMENTS = {(Numeric.FLOAT, 32): F32, (Numeric.FLOAT, 16): F16, (Numeric.UNORM, 8): I8}
@@ -115,42 +111,34 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What a Loop became.
+    """What a Content became.
 
-    text: LLVM IR. textures: whose words follow the header, in order. table: whose values follow one
-    another in the table, all iterations of the first before those of the second. staged: how many
-    planes one iteration stages, `tile.width` numbers each.
+    text: LLVM IR. table: whose values follow one another in the table, all iterations of the first
+    before those of the second. staged: how many planes one iteration stages, `tile.width` numbers
+    each.
     """
 
     text: str
     tile: Tile
-    textures: tuple[str, ...]
     table: tuple[Scalar, ...]
     staged: int
 
 
-def print_loop(
-    loop: Loop,
-    textures: Mapping[str, Texture],
-    processor: Processor,
-    *,
-    exact: bool,
-    tile: tuple[int, int] | None = None,
-    interleaved: Collection[str] = (),
+def emit_loop(
+    content: Content, processor: Processor, *, exact: bool, tile: tuple[int, int] | None = None
 ) -> Code:
-    """The Loop as code. Raises UnsupportedError for what is left to the reference machine.
+    """A Loop's Content as code. Raises UnsupportedError for what is left to the reference machine.
 
     tile: rows and strips that are wanted, in place of those that tiles.py would choose.
-    interleaved: the textures whose four channels lie side by side (see `gathered_alone`).
     """
-    for member in loop.body:
-        if isinstance(member, Draw):
-            _check(member)
-    module = _Module(loop, textures, processor, exact=exact, tile=tile, interleaved=interleaved)
-    return module.print()
+    for draw in content.draws:
+        _check(draw)
+    for surface in content.surfaces:
+        _check_surface(surface, processor)
+    return _Module(content, processor, exact=exact, tile=tile).emit_all()
 
 
-def gathered_alone(loops: Iterable[Loop], plan: Plan) -> frozenset[str]:
+def gathered_alone(loops: Iterable[chains.Loop], plan: Plan) -> frozenset[str]:
     """The rgba32f textures that lookups gather texel by texel, and that nothing else touches.
 
     With its channels side by side such a texel is one load; planes, which rows of fragments read
@@ -159,37 +147,22 @@ def gathered_alone(loops: Iterable[Loop], plan: Plan) -> frozenset[str]:
     computed, others = set[str](), {n for _, p in plan.weighted_passes() for n in written_by(p)}
     for loop in loops:
         for member in loop.body:
-            for lookup in member.lookups if isinstance(member, Draw) else ():
-                (computed if isinstance(lookup, Computed) else others).add(texture_of(lookup))
+            for lookup in member.lookups if isinstance(member, chains.Draw) else ():
+                if isinstance(lookup, chains.Computed):
+                    computed.add(lookup.binding.texture)
+                else:
+                    others.add(lookup.texture)
     return frozenset(n for n in computed - others if plan.texture(n).format is RGBA32F)
 
 
 def _check(draw: Draw) -> None:
-    each = draw.each
-    if each.program.fog is not None:
+    if draw.program.fog is not None:
         raise UnsupportedError("fog")
-    corners = [t.corners for t in each.texcoords] + [a.corners for a in each.attributes]
-    if not all(_is_flat(four) for four in corners):
+    if draw.bent:
         raise UnsupportedError("two triangles")
     for lookup in draw.lookups:
-        if isinstance(lookup, Computed) and lookup.binding.sampler.filter is not Filter.NEAREST:
+        if isinstance(lookup, Computed) and lookup.sampler.filter is not Filter.NEAREST:
             raise UnsupportedError("filtering")
-
-
-def _is_flat(corners: Corners) -> bool:
-    """Whether corner values lie in a plane, in every iteration where they change."""
-    if not any(isinstance(n, Affine) for corner in corners for n in corner):
-        return is_planar(corners)
-    for four in zip(*corners, strict=True):
-        a, b, c, d = (_base_and_step(n) for n in four)
-        if any(p + r - q - s for p, q, r, s in zip(a, b, c, d, strict=True)):
-            return False
-    return True
-
-
-def _base_and_step(number: Number) -> tuple[float, float]:
-    assert not isinstance(number, Table)
-    return (number.base, number.step) if isinstance(number, Affine) else (number, 0.0)
 
 
 # Modules and functions -----------------------------------------------------------------------
@@ -210,36 +183,21 @@ class _Module:
 
     def __init__(
         self,
-        loop: Loop,
-        textures: Mapping[str, Texture],
+        content: Content,
         processor: Processor,
         *,
         exact: bool,
         tile: tuple[int, int] | None,
-        interleaved: Collection[str],
     ) -> None:
-        self.loop, self.exact, self.interleaved = loop, exact, interleaved
-        self.draws = [member for member in loop.body if isinstance(member, Draw)]
-        self.programs = [live_segments(draw) for draw in self.draws]
-        self.origins = {name: (x, y) for name, x, y in loop.origins}
-        self.written = {name for each in loop.passes for name in written_by(each)}
-        self.followed = {
-            name
-            for name, (x, _) in self.origins.items()
-            if x + loop.width < textures[name].extent.width
-        }
-        looked_up = [texture_of(lookup) for draw in self.draws for lookup in draw.lookups]
-        names = dict.fromkeys([*self.origins, *looked_up])
-        self.textures = {name: textures[name] for name in names}
-        self.formats = {name: texture.format for name, texture in self.textures.items()}
-        for texture in self.textures.values():
-            _check_texture(texture, processor)
+        self.content, self.exact = content, exact
+        self.programs = [live_segments(draw) for draw in content.draws]
+        self.formats = [surface.format for surface in content.surfaces]
         self.staged = _Staging()
-        if loop.height >= LEAST_ROWS_TO_STAGE:
+        if content.tall:
             for program in self.programs:
                 for segment in program:
                     self.staged.add(self._shared_planes(segment))
-        carried = sum(self.formats[name].channels for name in self.origins)
+        carried = sum(self.formats[number].channels for number in content.owned)
         rows, strips = rows_and_strips(self.programs, carried, processor.registers, tile)
         self.tile = Tile(rows, strips, processor.lanes)
         self.table: dict[Scalar, int] = {}
@@ -255,14 +213,13 @@ class _Module:
             if channel < self.formats[step.lookup.texture].channels
         ]
 
-    def print(self) -> Code:
+    def emit_all(self) -> Code:
         blocks = [self._tile_function(self.tile)]
         if self.tile.rows > 1:
             blocks.append(self._tile_function(Tile(1, self.tile.strips, self.tile.lanes)))
         self._run_function(blocks)
         self._stage_function()
-        names = tuple(self.textures)
-        return Code(str(self.module), self.tile, names, tuple(self.table), self.staged.planes)
+        return Code(str(self.module), self.tile, tuple(self.table), self.staged.planes)
 
     def _function(self, name: str, *more: Any) -> Any:
         kind = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), *more])
@@ -272,8 +229,7 @@ class _Module:
         function = self._function(f"tile_of_{tile.rows}", I64, I64)
         function.linkage = "internal"
         function.attributes.add("noinline")
-        printer = _TilePrinter(self, function, tile)
-        printer.print(function.args[1], function.args[2])
+        _TileEmitter(self, function, tile).run(function.args[1], function.args[2])
         return function
 
     def _run_function(self, blocks: Sequence[Any]) -> None:
@@ -299,8 +255,7 @@ class _Module:
 
     def _stage_function(self) -> None:
         function = self._function("stage")
-        printer = _TilePrinter(self, function, Tile(1, self.tile.strips, self.tile.lanes))
-        printer.stage()
+        _TileEmitter(self, function, Tile(1, self.tile.strips, self.tile.lanes)).stage()
 
     def column(self, scalar: Scalar) -> int:
         """Where a number stands in the table."""
@@ -332,21 +287,16 @@ class _Staging:
         return self._places[plane]
 
 
-def texture_of(lookup: Lookup) -> str:
-    """The texture that a lookup reads, by name."""
-    return lookup.binding.texture if isinstance(lookup, Computed) else lookup.texture
-
-
 def element_of(texel_format: Format) -> Any:
     """What a texture's planes consist of."""
     return _ELEMENTS[texel_format.numeric, texel_format.bits_per_channel]
 
 
-def _check_texture(texture: Texture, processor: Processor) -> None:
+def _check_surface(surface: Surface, processor: Processor) -> None:
     """Refuse what the processor cannot load, and what 32-bit texel numbers do not reach."""
-    if element_of(texture.format) == F16 and not processor.halves:
-        raise UnsupportedError(texture.format.name)
-    if texture.extent.rows * (texture.extent.width + 2 * ROOM) >= 1 << 31:
+    if element_of(surface.format) == F16 and not processor.halves:
+        raise UnsupportedError(surface.format.name)
+    if not surface.reachable:
         raise UnsupportedError("2³¹ texels")
 
 
@@ -368,19 +318,20 @@ class _Words:
 
 @dataclass(frozen=True, slots=True)
 class _Planes:
-    """A texture in memory: its planes, and its sizes in texels."""
+    """A surface in memory: its planes, its sizes in texels, the rectangle's origin in it."""
 
     planes: tuple[Any, ...]
     row_length: Any
     sizes: tuple[Any, Any, Any]
+    origin: tuple[Any, Any]
     element: Any
 
 
-Register = tuple[str, int]
-"""A channel of a texture at the fragment's own texel."""
+Register = tuple[int, int]
+"""A channel of a surface at the fragment's own texel."""
 
 
-class _TilePrinter:
+class _TileEmitter:
     """One function that works on a tile: loads and stores, and the loop over iterations."""
 
     def __init__(self, module: _Module, function: Any, tile: Tile) -> None:
@@ -388,14 +339,14 @@ class _TilePrinter:
         self.builder = ir.IRBuilder(function.append_basic_block())
         self.emit = Emitter(module.module, self.builder, tile, exact=module.exact)
         self.words = _Words(self.builder, function.args[0])
-        self.memory = {
-            name: self._planes(number, texture.format)
-            for number, (name, texture) in enumerate(module.textures.items())
-        }
+        self.memory = [
+            self._planes(number, texel_format) for number, texel_format in enumerate(module.formats)
+        ]
+        self.bases = [self._base(place) for place in range(module.content.places)]
         self.staged_at = self.words.address(STAGED, F32)
         self.table_at = self.words.address(TABLE, F32)
         self.first, self.last = self.words.integer(FIRST), self.words.integer(LAST)
-        self.count = self.words.integer(COUNT)
+        self.count, self.width = self.words.integer(COUNT), self.words.integer(WIDTH)
         self.x = self.y = integer(0)
         self.iteration = self.first
         self.turn, self.ahead = integer(0), 0
@@ -403,44 +354,51 @@ class _TilePrinter:
 
     def _planes(self, number: int, texel_format: Format) -> _Planes:
         first, element = HEADER_WORDS + number * TEXTURE_WORDS, element_of(texel_format)
-        length, width, height, depth = (
-            self.words.integer(first + MOST_PLANES + i) for i in range(4)
-        )
         planes = [self.words.address(first + c, element) for c in range(texel_format.channels)]
-        return _Planes(tuple(planes), length, (width, height, depth), element)
+        width, height, depth, x, y = (
+            self.words.integer(first + word) for word in range(SIZES, TEXTURE_WORDS)
+        )
+        row_length = self.words.integer(first + ROW_LENGTH)
+        return _Planes(tuple(planes), row_length, (width, height, depth), (x, y), element)
 
-    def print(self, x: Any, y: Any) -> None:
+    def _base(self, place: int) -> tuple[Any, Any]:
+        surfaces = len(self.module.formats)
+        first = HEADER_WORDS + surfaces * TEXTURE_WORDS + place * PLACE_WORDS
+        return self.words.integer(first), self.words.integer(first + 1)
+
+    def run(self, x: Any, y: Any) -> None:
         """All iterations on the tile whose lower left fragment is (x, y)."""
         self.x, self.y = x, y
         carried = self._carried()
         loop = Turning(self.emit, self.first, 1)
         registers = dict(zip(carried, loop.begin([self._own(r) for r in carried]), strict=True))
         self.iteration, self.known = loop.number, {}
-        for member in self.module.loop.body:
+        draws = 0
+        for member in self.module.content.body:
             if isinstance(member, Move):
                 for channel in range(self.module.formats[member.source].channels):
                     registers[member.target, channel] = registers[member.source, channel]
             else:
-                _DrawPrinter(self, member, registers).print()
+                _DrawEmitter(self, member, draws, registers).emit_all()
+                draws += 1
         loop.end(self.last, [registers[register] for register in carried])
         self.known = {}
         for register, value in registers.items():
-            if register[0] in self.module.written:
+            if self.module.content.surfaces[register[0]].written:
                 self._put_own(register, value)
         self.builder.ret_void()
 
     def _carried(self) -> list[Register]:
         """The registers that a body may read before it writes them, so that they go round."""
-        names: dict[str, None] = {}
-        for member in self.module.loop.body:
+        numbers: dict[int, None] = {}
+        for member in self.module.content.body:
             if isinstance(member, Move):
-                names[member.source] = None
+                numbers[member.source] = None
                 continue
-            each = member.each
-            names.update({look.texture: None for look in member.lookups if isinstance(look, Own)})
-            if each.blend is not Blend.NONE or each.program.kills:
-                names.update(dict.fromkeys(each.targets))
-        return [(n, c) for n in names for c in range(self.module.formats[n].channels)]
+            numbers.update({look.texture: None for look in member.lookups if isinstance(look, Own)})
+            if member.blend is not Blend.NONE or member.program.kills:
+                numbers.update(dict.fromkeys(member.targets))
+        return [(n, c) for n in numbers for c in range(self.module.formats[n].channels)]
 
     def stage(self) -> None:
         """Copy what is staged for one strip of tiles, iteration after iteration."""
@@ -470,13 +428,13 @@ class _TilePrinter:
 
     def _put_own(self, register: Register, value: Grid) -> None:
         """A register to memory. Where texels follow the rectangle in its rows, they are kept."""
-        name, _ = register
-        kind = self.memory[name].element
+        number, _ = register
+        kind = self.memory[number].element
         for row in range(self.tile.rows):
             for strip in range(self.tile.strips):
                 stored = self._stored(value.at(row, strip, vector=True), kind)
                 place, align = self._own_place(register, row, strip), _ALIGNMENTS[kind]
-                if name in self.module.followed:
+                if self.module.content.surfaces[number].followed:
                     before = load(self.builder, place, stored.type, align)
                     stored = self.builder.select(self._in_rectangle(strip), stored, before)
                 store(self.builder, stored, place, align)
@@ -485,16 +443,17 @@ class _TilePrinter:
         """For each lane, whether the rectangle is so wide."""
         if ("lanes", strip) not in self.known:
             b, lanes = self.builder, self.tile.lanes
-            left = b.sub(integer(self.module.loop.width), b.add(self.x, integer(strip * lanes)))
+            left = b.sub(self.width, b.add(self.x, integer(strip * lanes)))
             numbers = ir.Constant(self.emit.vector_of(I64), list(range(lanes)))
             self.known["lanes", strip] = b.icmp_signed("<", numbers, self.emit.splat(left))
         return self.known["lanes", strip]
 
     def _own_place(self, register: Register, row: int, strip: int) -> Any:
-        b, (name, channel) = self.builder, register
-        memory, (left, lower) = self.memory[name], self.module.origins[name]
-        y = b.add(self.y, integer(lower + row))
-        x = b.add(self.x, integer(left + strip * self.tile.lanes))
+        b, (number, channel) = self.builder, register
+        memory = self.memory[number]
+        left, lower = memory.origin
+        y = b.add(b.add(self.y, lower), integer(row))
+        x = b.add(b.add(self.x, left), integer(strip * self.tile.lanes))
         return b.gep(memory.planes[channel], [b.add(b.mul(y, memory.row_length), x)])
 
     # Placed lookups
@@ -512,13 +471,13 @@ class _TilePrinter:
         lookup, b, lanes = plane.lookup, self.builder, self.tile.lanes
         memory = self.memory[lookup.texture]
         along_x, along_y = along(lookup)
-        s, s_constant = self._affine(lookup.s, plane.advance[0])
-        t, t_constant = self._affine(lookup.t, plane.advance[1])
+        s, s_constant = self._affine(lookup, 0, plane.advance[0])
+        t, t_constant = self._affine(lookup, 1, plane.advance[1])
         contiguous = lookup.s.x == 1 and not lookup.t.x and lookup.inside
 
         def place(row: int, lane: int) -> Any:
-            right = int(s_constant + lookup.s.y * row + lookup.s.x * lane)
-            up = int(t_constant + lookup.t.y * row + lookup.t.x * lane)
+            right = s_constant + lookup.s.y * row + lookup.s.x * lane
+            up = t_constant + lookup.t.y * row + lookup.t.x * lane
             column, line = b.add(s, integer(right)), b.add(t, integer(up))
             if not lookup.inside:
                 column = self._clamped(column, memory.sizes[0])
@@ -545,9 +504,10 @@ class _TilePrinter:
         b, lookup = self.builder, plane.lookup
         memory = self.memory[lookup.texture]
         parts = []
-        for form, advance in zip((lookup.s, lookup.t), plane.advance, strict=True):
-            computed, constant = self._affine(replace(form, x=Fraction(0)), advance)
-            parts.append(b.add(computed, integer(constant + int(form.y) * row)))
+        column_0 = replace(lookup, s=replace(lookup.s, x=0), t=replace(lookup.t, x=0))
+        for axis, form in enumerate((lookup.s, lookup.t)):
+            computed, constant = self._affine(column_0, axis, plane.advance[axis])
+            parts.append(b.add(computed, integer(constant + form.y * row)))
         column, line = parts
         offset = b.add(b.mul(line, memory.row_length), column)
         first = b.gep(memory.planes[plane.channel], [offset])
@@ -556,10 +516,10 @@ class _TilePrinter:
     def _lane_offsets(self, lookup: Placed, strip: int) -> list[Any]:
         """How far each lane reads from where column 0 does; past the rectangle, as its last one."""
         b, lanes = self.builder, self.tile.lanes
-        right, up = int(lookup.s.x), int(lookup.t.x)
+        right, up = lookup.s.x, lookup.t.x
         key = ("offsets", lookup.texture, right, up, strip)
         if key not in self.known:
-            memory, last = self.memory[lookup.texture], integer(self.module.loop.width - 1)
+            memory, last = self.memory[lookup.texture], b.sub(self.width, integer(1))
             a_column = b.add(b.mul(memory.row_length, integer(up)), integer(right))
             columns = [b.add(self.x, integer(strip * lanes + lane)) for lane in range(lanes)]
             kept = [b.select(b.icmp_signed("<", x, last), x, last) for x in columns]
@@ -567,19 +527,20 @@ class _TilePrinter:
         found: list[Any] = self.known[key]
         return found
 
-    def _affine(self, form: Linear, advance: int) -> tuple[Any, int]:
-        """A form at the tile's first fragment: what is computed of it, and a constant."""
-        factors = (form.x, form.y, form.iteration, Fraction(advance))
-        key = ("affine", factors)
+    def _affine(self, lookup: Placed, axis: int, advance: int) -> tuple[Any, int]:
+        """A coordinate at the tile's first fragment: what is computed of it, and a constant."""
+        form = (lookup.s, lookup.t)[axis]
+        factors = (form.x, form.y, form.iteration, advance)
+        key = ("affine", lookup.place, axis, factors)
         if key not in self.known:
-            total: Any = integer(0)
+            total = self.bases[lookup.place][axis]
             variables = (self.x, self.y, self.iteration, self.turn)
             for factor, variable in zip(factors, variables, strict=True):
                 if factor:
-                    times = self.builder.mul(variable, integer(int(factor)))
+                    times = self.builder.mul(variable, integer(factor))
                     total = self.builder.add(total, times)
             self.known[key] = total
-        return self.known[key], int(form.constant) + self.ahead * advance
+        return self.known[key], form.constant + self.ahead * advance
 
     def _clamped(self, index: Any, size: Any) -> Any:
         b = self.builder
@@ -616,8 +577,8 @@ class _TilePrinter:
         """Rounded to the nearest number of float16."""
         return self.emit.map(lambda _, v: self._float(self._stored(v, F16)), value)
 
-    def decoded(self, texture: str, stored: Grid) -> Grid:
-        """What a lookup finds where the texture stores this."""
+    def decoded(self, texture: int, stored: Grid) -> Grid:
+        """What a lookup finds where the surface stores this."""
         is_level = self.module.formats[texture].numeric is Numeric.UNORM
         return stored / _LARGEST_LEVEL if is_level else stored
 
@@ -651,24 +612,24 @@ class _TilePrinter:
         self, lookup: Computed, coordinates: Sequence[Grid], channels: Sequence[int]
     ) -> dict[int, Grid]:
         """The texel that a fragment's own coordinates fall on, by interp/sampler.py's rules."""
-        texture = self.module.textures[lookup.binding.texture]
-        memory, sampler = self.memory[texture.name], lookup.binding.sampler
-        if texture.kind not in _AXES:
-            raise UnsupportedError(f"{texture.kind.value} lookups")
+        surface = self.module.content.surfaces[lookup.texture]
+        memory, sampler = self.memory[lookup.texture], lookup.sampler
+        if surface.kind not in _AXES:
+            raise UnsupportedError(f"{surface.kind.value} lookups")
         wraps = (sampler.wrap_s, sampler.wrap_t, sampler.wrap_r)
-        normalised = texture.kind is not TextureKind.RECT
+        normalised = surface.kind is not TextureKind.RECT
         indices = [
             self._index(coordinates[axis], memory.sizes[axis], wraps[axis], normalised=normalised)
-            for axis in range(_AXES[texture.kind])
+            for axis in range(_AXES[surface.kind])
         ]
         zero = self._uniform(ir.Constant(I32, 0))
         column, line, layer = [*indices, zero, zero][:3]
         row = self._multiply_add(layer, memory.sizes[1], line)
         texel = self._multiply_add(row, memory.row_length, column)
-        if texture.name in self.module.interleaved:
+        if surface.interleaved:
             return self._whole_texels(memory.planes[0], texel, channels)
         return {
-            c: self.decoded(texture.name, self._texels(memory.planes[c], texel)) for c in channels
+            c: self.decoded(lookup.texture, self._texels(memory.planes[c], texel)) for c in channels
         }
 
     def _multiply_add(self, a: Grid, factor: Any, c: Grid) -> Grid:
@@ -774,6 +735,14 @@ class _TilePrinter:
         found: tuple[Grid, Grid] = self.known["centres"]
         return found
 
+    def origin(self, draw: Draw) -> tuple[Grid, Grid]:
+        """The lower left of the rectangle in the targets, as floats."""
+        x, y = self.memory[draw.targets[0]].origin
+        return (
+            self._uniform(self.builder.sitofp(x, F32)),
+            self._uniform(self.builder.sitofp(y, F32)),
+        )
+
 
 _AXES = {TextureKind.RECT: 2, TextureKind.T1D: 1, TextureKind.T2D: 2, TextureKind.T3D: 3}
 
@@ -803,15 +772,18 @@ _KILLED: _Place = ("", 0)
 """Where a program keeps whether its fragment is dead: 1, else 0."""
 
 
-class _DrawPrinter:
+class _DrawEmitter:
     """One fragment program of a Loop's body, on a tile."""
 
-    def __init__(self, tile: _TilePrinter, draw: Draw, registers: dict[Register, Grid]) -> None:
-        self.tile, self.draw, self.registers, self.emit = tile, draw, registers, tile.emit
-        self.number = tile.module.draws.index(draw)
+    def __init__(
+        self, tile: _TileEmitter, draw: Draw, number: int, registers: dict[Register, Grid]
+    ) -> None:
+        """number: which of the Content's draws it is."""
+        self.tile, self.draw, self.number = tile, draw, number
+        self.registers, self.emit = registers, tile.emit
         self.values: dict[_Place, Grid] = {}
 
-    def print(self) -> None:
+    def emit_all(self) -> None:
         for segment in self.tile.module.programs[self.number]:
             if segment.turns == 1:
                 self._turn(segment)
@@ -869,7 +841,7 @@ class _DrawPrinter:
     def _look_up(self, step: Step, turns: int, coordinates: Callable[..., Any]) -> dict[int, Any]:
         lookup, tile = step.lookup, self.tile
         assert lookup is not None
-        channels = tile.module.formats[texture_of(lookup)].channels
+        channels = tile.module.formats[lookup.texture].channels
         present = [c for c in step.components if c < channels]
         missing = {c: _MISSING[c] for c in step.components if c >= channels}
         match lookup:
@@ -918,8 +890,7 @@ class _DrawPrinter:
         if attribute.kind is AttributeKind.POSITION:
             if component >= 2:
                 return self.emit.grid((0.5, 1.0)[component - 2])
-            rect = constant_rect(self.draw.each.rect)
-            return exactly("fadd", (x, y)[component], float((rect.x, rect.y)[component]))
+            return exactly("fadd", (x, y)[component], self.tile.origin(self.draw)[component])
         base, dx, dy = (
             self.tile.number(Scalar(self.number, attribute, component, k)) for k in range(3)
         )
@@ -930,15 +901,14 @@ class _DrawPrinter:
 
     def _write(self) -> None:
         """The colours to the targets' registers: encoded, blended, unless the fragment died."""
-        each = self.draw.each
-        separate = each.program.has_separate_colors
-        for number, target in enumerate(each.targets):
+        separate = self.draw.program.has_separate_colors
+        for number, target in enumerate(self.draw.targets):
             texel_format = self.tile.module.formats[target]
             color = ResultRegister(ResultKind.COLOR, number if separate else 0)
             for channel in range(texel_format.channels):
                 value, register = self._value((color, channel)), (target, channel)
                 value = self._encoded(value, texel_format)
-                if each.blend is Blend.ADD:
+                if self.draw.blend is Blend.ADD:
                     value = self._sum(value, self.registers[register], texel_format)
                 if _KILLED in self.values:
                     dead = self.values[_KILLED] > 0.0

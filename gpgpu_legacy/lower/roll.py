@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from functools import lru_cache
 
 from gpgpu_legacy.isa.ir import Instruction
-from gpgpu_legacy.lower.affine import Linear
-from gpgpu_legacy.lower.chains import Computed, Draw, Lookup, Placed
+from gpgpu_legacy.lower.content import Computed, Draw, Lookup, Placed
 from gpgpu_legacy.lower.lookups import live_components, temporaries_read
 
 LONGEST_PERIOD = 64
@@ -51,7 +50,7 @@ def segments(draw: Draw, live: Sequence[tuple[int, ...]]) -> tuple[Segment, ...]
     """A program's live instructions, rolled up where they repeat."""
     lookups = iter(draw.lookups)
     steps = []
-    for instruction, components in zip(draw.each.program.instructions, live, strict=True):
+    for instruction, components in zip(draw.program.instructions, live, strict=True):
         lookup = next(lookups) if instruction.texture is not None else None
         if not components:
             continue
@@ -61,10 +60,11 @@ def segments(draw: Draw, live: Sequence[tuple[int, ...]]) -> tuple[Segment, ...]
     return tuple(_rolled(steps))
 
 
+@lru_cache(maxsize=256)
 def live_segments(draw: Draw) -> tuple[Segment, ...]:
     """The same of what is alive where known lookups read no coordinates."""
     known = [None if isinstance(lookup, Computed) else lookup for lookup in draw.lookups]
-    return segments(draw, live_components(draw.each.program, known))
+    return segments(draw, live_components(draw.program, known))
 
 
 def _rolled(steps: list[Step]) -> Iterator[Segment]:
@@ -76,7 +76,7 @@ def _rolled(steps: list[Step]) -> Iterator[Segment]:
         return
     yield from _rolled(steps[:start])
     body = [
-        replace(step, advance=_advance(_place(step), _place(steps[start + period + i])) or (0, 0))
+        replace(step, advance=_advance(_place(step), _place(steps[start + period + i])))
         for i, step in enumerate(steps[start : start + period])
     ]
     yield Segment(tuple(body), turns)
@@ -108,8 +108,6 @@ def _run(places: list[_Place], kinds: list[int], start: int, period: int) -> int
         if kinds[i] != kinds[i + period]:
             break
         advance = _advance(places[i], places[i + period])
-        if advance is None:
-            break
         if length >= period and advance != _advance(places[i - period], places[i]):
             break
         length += 1
@@ -121,36 +119,24 @@ def _kind(step: Step) -> object:
     instruction, lookup = step.instruction, step.lookup
     if lookup is None:
         return instruction, step.components
-    if isinstance(lookup, Placed):
-        s, t = _slopes(lookup.s), _slopes(lookup.t)
-        placed = (lookup.texture, s, t, lookup.inside)
+    if isinstance(lookup, Placed):  # its place says which slopes it has
+        placed = (lookup.texture, lookup.place, lookup.inside)
         return replace(instruction, srcs=()), step.components, placed
     return instruction, step.components, lookup
 
 
-def _slopes(form: Linear) -> tuple[Fraction, ...]:
-    return (form.x, form.y, form.iteration)
-
-
-_Place = tuple[int | Fraction, int | Fraction] | None
-"""Where a placed lookup looks in the first fragment; whole numbers are ints, which are faster."""
+_Place = tuple[int, int] | None
+"""Where a placed lookup looks in the first fragment, relative to its place's base."""
 
 
 def _place(step: Step) -> _Place:
     if not isinstance(step.lookup, Placed):
         return None
-    s, t = step.lookup.s.constant, step.lookup.t.constant
-    return (
-        s.numerator if s.denominator == 1 else s,
-        t.numerator if t.denominator == 1 else t,
-    )
+    return step.lookup.s.constant, step.lookup.t.constant
 
 
-def _advance(place: _Place, later: _Place) -> Advance | None:
+def _advance(place: _Place, later: _Place) -> Advance:
     """How far the lookup has moved; nothing for what is no placed lookup."""
     if place is None or later is None:
         return (0, 0)
-    right, up = later[0] - place[0], later[1] - place[1]
-    if right.denominator != 1 or up.denominator != 1:
-        return None
-    return int(right), int(up)
+    return later[0] - place[0], later[1] - place[1]

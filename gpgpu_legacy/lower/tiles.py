@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpgpu_legacy.isa.ir import Attribute, Temporary
-from gpgpu_legacy.lower.chains import Computed, Lookup, Placed
+from gpgpu_legacy.lower import chains
+from gpgpu_legacy.lower.content import Computed, Lookup, Placed
 from gpgpu_legacy.lower.roll import Segment, Step
 
 MOST_ROWS, MOST_STRIPS = 8, 4
@@ -24,7 +25,7 @@ Demand = tuple[int, int, int]
 """Values alive that vary along both axes, along x alone, along y alone."""
 
 
-def along(lookup: Placed) -> Axes:
+def along(lookup: Placed | chains.Placed) -> Axes:
     """The axes along which a placed lookup varies."""
     return bool(lookup.s.x or lookup.t.x), bool(lookup.s.y or lookup.t.y)
 

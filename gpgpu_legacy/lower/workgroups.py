@@ -1,4 +1,4 @@
-"""A Loop (lower/chains.py) printed as a GLSL compute shader: a tile of fragments a work group.
+"""A Loop's Content (lower/content.py) as a GLSL compute shader: a tile of fragments a work group.
 
 Each invocation has `strips` × `rows` fragments of its group's tile, and carries out all iterations
 on them, partial sums in registers. The statements are the fragment shader's (lower/body.py), once
@@ -10,15 +10,18 @@ of invocations. They are staged in the group's shared memory, `depth` turns at a
 batch is being used the next is on its way from the textures, in registers. Where a program has no
 turns but its Loop has iterations, those are the turns.
 
-Textures are arrays in storage buffers: a vec4 a texel, or a float.
+Textures are arrays in storage buffers: a vec4 a texel, or a float. What differs between Loops of
+one Content stands in a uniform block, whose bytes `uniform_blocks` makes of their Arguments.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.isa.ir import (
@@ -31,21 +34,30 @@ from gpgpu_legacy.isa.ir import (
     Program,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.lower.affine import Linear
 from gpgpu_legacy.lower.body import (
     Body,
     Surroundings,
     attribute_name,
-    parameters_read,
+    register_name,
     result_name,
     temporary,
 )
-from gpgpu_legacy.lower.chains import Computed, Draw, Loop, Move, Own, Placed
+from gpgpu_legacy.lower.content import (
+    Arguments,
+    Computed,
+    Content,
+    Draw,
+    Move,
+    Own,
+    Placed,
+    UnsupportedError,
+)
 from gpgpu_legacy.lower.roll import Segment, Step, live_segments
 from gpgpu_legacy.lower.sampling import Unit, fetch_name, lookup_function, lookup_name
 from gpgpu_legacy.lower.tiles import Axes, along
+from gpgpu_legacy.lower.values import parameter_values, plane_values
 from gpgpu_legacy.plan.formats import Format, Numeric
-from gpgpu_legacy.plan.plan import Blend, Texture
+from gpgpu_legacy.plan.plan import Blend
 
 VERSION = "#version 430 core"
 
@@ -76,43 +88,105 @@ class GroupShape:
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
-    """A shader and what its buffers and uniforms hold.
+class Uniform:
+    """A vec4 of the uniform block, and where its value comes from.
 
-    textures: by binding. turns: how often an invocation goes round in one iteration, at most.
+    draw: the number of the pass, as Arguments has it. source: a parameter or a vector of state, or
+    an attribute, of whose plane it is the part: 0 the base, 1 dx, 2 dy.
+    """
+
+    name: str
+    draw: int
+    source: Parameter | Attribute
+    part: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCode:
+    """A shader, and what its buffers and its uniform block hold.
+
+    surfaces, places: how many the Content has; the buffer of surface n is at binding n. vectors:
+    the block's, in order. turns: how often an invocation goes round in one iteration, at most.
     """
 
     text: str
     shape: GroupShape
-    textures: tuple[str, ...]
+    surfaces: int
+    places: int
+    vectors: tuple[Uniform, ...]
     turns: int
 
+    @property
+    def block_bytes(self) -> int:
+        """The size of the uniform block."""
+        pairs = 2 + 2 * self.surfaces + self.places
+        return 16 * (len(self.vectors) + -(-pairs // 2))
 
-def print_groups(
-    loop: Loop,
-    textures: Mapping[str, Texture],
-    shape: GroupShape,
-    shared_bytes: int,
-    *,
-    exact: bool,
-) -> Printed:
-    """The Loop as a compute shader.
+
+BLOCK = "Run"
+"""The name of the uniform block, at binding 0 of uniform buffers."""
+
+ITERATIONS = "iterations"
+"""The name of the uniform, an ivec2, that has the first iteration and the one after the last."""
+
+
+def emit_groups(
+    content: Content, shape: GroupShape, shared_bytes: int, *, exact: bool
+) -> GroupCode:
+    """A Loop's Content as a compute shader; raises UnsupportedError for fog and bent attributes.
 
     shape: what is wanted; where nothing can be staged in `shared_bytes`, it has no depth.
-    Uniforms: `extent`, the rectangle's size; `first` and `last`, the iterations; `size_N` and
-    `origin_N`, of texture N and of the rectangle in it; `batch`, the shape's depth; attributes and
-    parameters as fragment_shader has them, the same in all iterations.
+    Run it on the Arguments' width over the tile's × height over the tile's groups, rounded up, with
+    the surfaces' buffers at their numbers as bindings, the uniform ITERATIONS and the uniform block
+    BLOCK (std140, at binding 0): in this order the vec4s of `vectors`; `ivec2 extent`, the width
+    and height; `ivec2 size_N` and `ivec2 origin_N` of each surface N, rows counted over all layers;
+    `ivec2 base_P` of each place P; and `int batch`, the shape's depth. `uniform_blocks` gives its
+    bytes.
     """
-    return _Printer(loop, textures, shape, shared_bytes, exact=exact).print()
+    for draw in content.draws:
+        if draw.program.fog is not None:
+            raise UnsupportedError("fog")
+        if draw.bent:
+            raise UnsupportedError("two triangles")
+    return _Emitter(content, shape, shared_bytes, exact=exact).emit_all()
 
 
-def group_shape(loop: Loop, textures: Mapping[str, Texture]) -> GroupShape:
+def uniform_blocks(code: GroupCode, arguments: Arguments) -> NDArray[np.uint8]:
+    """The bytes of the uniform block: (iterations, code.block_bytes), or (1, …) for all alike.
+
+    Several rows mean that a parameter, state or an attribute differs between iterations: they
+    can then be run one at a time, with the row of that number, but not in one go.
+    """
+    count = max(1, arguments.count)
+    vectors = np.empty((count, len(code.vectors), 4), "<f4")
+    for number, uniform in enumerate(code.vectors):
+        pass_, source = arguments.passes[uniform.draw], uniform.source
+        with np.errstate(over="ignore"):
+            vectors[:, number] = (
+                parameter_values(pass_, source, count)
+                if isinstance(source, Parameter)
+                else plane_values(pass_, source, count)[:, uniform.part]
+            )
+    if (vectors.view("<u4") == vectors[:1].view("<u4")).all():
+        vectors = vectors[:1]
+    whole = [(arguments.width, arguments.height)]
+    for extent, origin in zip(arguments.extents, arguments.origins, strict=True):
+        whole += [(extent.width, extent.rows), origin]
+    whole += [*arguments.bases, (code.shape.depth, 0)]
+    rows, first = len(vectors), 16 * len(code.vectors)
+    blocks = np.zeros((rows, code.block_bytes), np.uint8)
+    blocks[:, :first] = vectors.reshape(rows, -1).view(np.uint8)
+    blocks[:, first : first + 8 * len(whole)] = np.array(whole, "<i4").reshape(-1).view(np.uint8)
+    return blocks
+
+
+def group_shape(content: Content) -> GroupShape:
     """The usual shape: as many fragments an invocation as 64 numbers of a partial sum make."""
-    channels = max(textures[name].format.channels for name, *_ in loop.origins)
+    channels = max(content.surfaces[number].format.channels for number in content.owned)
     shape = GroupShape()
     if channels == 1:
         shape = GroupShape(strips=8, rows=8, together=2, adjacent=4)
-    turn = max(1, shape.strips * shape.rows * _longest_turn(loop))
+    turn = max(1, shape.strips * shape.rows * _longest_turn(content))
     together = max(1, min(shape.together, LONGEST_BODY // turn))
     return replace(shape, together=1 << (together.bit_length() - 1))
 
@@ -123,11 +197,9 @@ LONGEST_BODY = 1024
 _DOT_OPERATIONS = 7  # four products and their sums, which nothing contracts
 
 
-def _longest_turn(loop: Loop) -> int:
+def _longest_turn(content: Content) -> int:
     """Operations on single numbers of a turn of any of its programs, for one fragment."""
-    segments = [
-        segment for draw in loop.body if isinstance(draw, Draw) for segment in live_segments(draw)
-    ]
+    segments = [segment for draw in content.draws for segment in live_segments(draw)]
     return max((sum(map(_operations, s.steps)) for s in segments if s.turns > 1), default=0)
 
 
@@ -136,24 +208,6 @@ def _operations(step: Step) -> int:
         return 0
     vector = OPCODES[step.instruction.mnemonic].form is Form.VECTOR
     return _DOT_OPERATIONS if vector else len(step.components)
-
-
-def reads_attributes_or_parameters(draw: Draw) -> bool:
-    """Whether instructions that are needed read what a pass gives, but for lookups' places."""
-    for segment in live_segments(draw):
-        for step in segment.steps:
-            if step.lookup is not None and not isinstance(step.lookup, Computed):
-                continue
-            for src in step.instruction.srcs:
-                register = src.register
-                if isinstance(register, Attribute):
-                    return True
-                if (
-                    isinstance(register, Parameter)
-                    and register.space is not ParameterSpace.CONSTANT
-                ):
-                    return True
-    return False
 
 
 # Staging -------------------------------------------------------------------------------------
@@ -189,58 +243,54 @@ class _At:
     place: str
 
 
-class _Printer:
+_Where = tuple[int, int]
+"""A segment: the number of its draw, and its own in the program."""
+
+
+class _Emitter:
     def __init__(
-        self,
-        loop: Loop,
-        textures: Mapping[str, Texture],
-        shape: GroupShape,
-        shared_bytes: int,
-        *,
-        exact: bool,
+        self, content: Content, shape: GroupShape, shared_bytes: int, *, exact: bool
     ) -> None:
-        self.loop, self.exact = loop, exact
-        self.draws = [member for member in loop.body if isinstance(member, Draw)]
+        self.content, self.exact = content, exact
+        self.draws = content.draws
         self.programs = [live_segments(draw) for draw in self.draws]
-        looked_up = [
-            x.binding.texture if isinstance(x, Computed) else x.texture
-            for draw in self.draws
-            for x in draw.lookups
-        ]
-        names = dict.fromkeys([name for name, *_ in loop.origins] + looked_up)
-        self.textures = {name: textures[name] for name in names}
-        self.numbers = {name: number for number, name in enumerate(names)}
-        self.owned = {name for name, *_ in loop.origins}
-        self.shape, self.trips = shape, dict[int, _Trips]()
+        self.formats = [surface.format for surface in content.surfaces]
+        self.shape, self.trips = shape, dict[_Where, _Trips]()
         self._plan_staging(shape, shared_bytes)
         self.cells = _Cells(self.shape)
         self.functions: dict[str, None] = {}
+        self.lookups: dict[Computed, int] = {}
         self.lines: list[str] = []
-        self.reads: set[str] = set()
+        self.vectors: dict[str, Uniform] = {}
+        self.texts: dict[_Where, list[str]] = {}
 
     # What is staged
 
     def _plan_staging(self, shape: GroupShape, shared_bytes: int) -> None:
         """Choose what trips are made of, and how deep they can be."""
-        turning = [s for program in self.programs for s in program if s.turns > 1]
-        candidates: list[tuple[int, int | None, Segment]] = []
-        if turning:
-            candidates = [(id(s), s.turns, s) for s in turning]
-        elif self.loop.count > 1 and len(self.programs) == 1 and len(self.programs[0]) == 1:
-            candidates = [(id(self.programs[0][0]), None, self.programs[0][0])]
+        turning = [
+            ((d, n), segment.turns, segment)
+            for d, program in enumerate(self.programs)
+            for n, segment in enumerate(program)
+            if segment.turns > 1
+        ]
+        candidates: list[tuple[_Where, int | None, Segment]] = list(turning)
+        together = self.content.together
+        if not turning and together > 1 and len(self.programs) == len(self.programs[0]) == 1:
+            candidates = [((0, 0), None, self.programs[0][0])]
         depth = shape.depth
         while depth >= 2:
-            made: dict[int, _Trips] = {}
+            made: dict[_Where, _Trips] = {}
             for key, turns, segment in candidates:
                 staged = self._staged(segment)
-                if staged and (turns or self.loop.count) >= depth:
+                if staged and (turns or together) >= depth:
                     made[key] = _Trips(len(made), turns, staged)
             if (
                 made
                 and self._shared_bytes(made.values(), replace(shape, depth=depth)) <= shared_bytes
             ):
-                together = min(shape.together, depth)
-                self.shape, self.trips = replace(shape, depth=depth, together=together), made
+                unrolled = min(shape.together, depth)
+                self.shape, self.trips = replace(shape, depth=depth, together=unrolled), made
                 return
             depth //= 2
         self.shape = replace(shape, depth=0)
@@ -264,7 +314,7 @@ class _Printer:
         for each in trips:
             for staged in each.staged:
                 length = shape.tile[0] if staged.across else shape.tile[1]
-                channels = self.textures[staged.lookup.texture].format.channels
+                channels = self._channels(staged.lookup.texture)
                 if channels == 1:
                     length = -(-length // 4)
                 known = arrays.get(_array(staged), ("vec4", 0))
@@ -276,31 +326,37 @@ class _Printer:
 
     # The shader
 
-    def print(self) -> Printed:
+    def emit_all(self) -> GroupCode:
         body = self._body()
         across, up = self.shape.threads
+        surfaces, places = len(self.content.surfaces), self.content.places
         head = [VERSION, f"layout(local_size_x = {across}, local_size_y = {up}) in;"]
-        for name, number in self.numbers.items():
-            kind = "vec4" if self._channels(name) == 4 else "float"
-            access = "" if name in self.owned else "readonly "
+        for number, surface in enumerate(self.content.surfaces):
+            kind = "vec4" if self._channels(number) == 4 else "float"
+            access = "" if surface.owned else "readonly "
             head.append(
                 f"layout(std430, binding = {number}) {access}restrict buffer Texture{number} "
                 f"{{ {kind} texture{number}[]; }};"
             )
-            head.append(f"uniform ivec2 size_{number}, origin_{number};")
-        head.append("uniform ivec2 extent; uniform int first, last;")
-        head += [f"uniform int {name};" for name in ("batch",) if self.shape.depth]
-        head += self._uniforms()
+        head.append(f"uniform ivec2 {ITERATIONS};")
+        head.append(f"layout(std140, binding = 0) uniform {BLOCK} {{")
+        head += [f"    vec4 {name};" for name in self.vectors]
+        head.append("    ivec2 extent;")
+        head += [f"    ivec2 size_{number}, origin_{number};" for number in range(surfaces)]
+        head += [f"    ivec2 base_{place};" for place in range(places)]
+        head += ["    int batch;", "};"]
         for name, (kind, length) in self._arrays(self.trips.values(), self.shape).items():
             head.append(f"shared {kind} {name}[{self.shape.depth}][{length}];")
         head += list(self.functions)
         declared = [f"    precise vec4 {name};" for name in sorted(self.cells.declared)]
-        lines = [*head, "", "void main() {", *self._places(), *declared, *body, "}", ""]
+        start = [f"    int first = {ITERATIONS}.x, last = {ITERATIONS}.y;"]
+        lines = [*head, "", "void main() {", *start, *self._places(), *declared, *body, "}", ""]
         turns = sum(s.turns for program in self.programs for s in program)
-        return Printed("\n".join(lines), self.shape, tuple(self.numbers), turns)
+        text = "\n".join(lines)
+        return GroupCode(text, self.shape, surfaces, places, tuple(self.vectors.values()), turns)
 
-    def _channels(self, name: str) -> int:
-        return self.textures[name].format.channels
+    def _channels(self, number: int) -> int:
+        return self.formats[number].channels
 
     def _places(self) -> list[str]:
         """Where the invocation's fragments lie, and its number in the group."""
@@ -324,60 +380,50 @@ class _Printer:
         group, rest = divmod(number, adjacent)
         return f"thread.{axis} * {adjacent} + {group * threads * adjacent + rest}"
 
-    def _uniforms(self) -> list[str]:
-        lines = []
-        for draw in self.draws:
-            program = draw.each.program
-            for attribute in program.attributes_read:
-                name = attribute_name(attribute)
-                if name in self.reads and attribute.kind is not AttributeKind.POSITION:
-                    lines.append(f"uniform vec4 {name}_base, {name}_dx, {name}_dy;")
-            lines += [f"uniform vec4 {n};" for n in parameters_read(program) if n in self.reads]
-        return list(dict.fromkeys(lines))
+    def _uniform(self, name: str, draw: int, source: Parameter | Attribute, part: int = 0) -> str:
+        """The name of a vector of the block that a draw reads; each draw has its own."""
+        own = f"{name}_of_{draw}"
+        self.vectors.setdefault(own, Uniform(own, draw, source, part))
+        return own
 
     # The body
 
     def _body(self) -> list[str]:
         self.lines = []
         self._stage_ahead_of_all()
-        owned = [f"own{self.numbers[name]}" for name in self.owned]
-        for name in owned:
-            self.cells.axes[name] = EVERYWHERE
-        for name in self.owned:
-            self._load_own(name)
-        iterations = any(each.count is None for each in self.trips.values())
-        if iterations:
+        for number in self.content.owned:
+            self.cells.axes[f"own{number}"] = EVERYWHERE
+        for number in self.content.owned:
+            self._load_own(number)
+        if any(each.count is None for each in self.trips.values()):
             self._in_trips_of_iterations()
         else:
             self.line("for (int iteration = first; iteration < last; iteration++) {")
             self._members()
             self.line("}")
-        for name, *_ in self.loop.origins:
-            if any(name in _written(member) for member in self.loop.body):
-                self._store_own(name)
+        for number in self.content.owned:
+            if any(number in _written(member) for member in self.content.body):
+                self._store_own(number)
         return self.lines
 
     def line(self, text: str) -> None:
         """Add a line, indented as deep as the braces that are open."""
         self.lines.append("    " + text)
 
-    def _load_own(self, name: str) -> None:
-        number = self.numbers[name]
+    def _load_own(self, number: int) -> None:
         for row in range(self.shape.rows):
             for strip in range(self.shape.strips):
                 place = f"min(ivec2(x{strip}, y{row}), extent - 1) + origin_{number}"
-                texel = self._fetched(name, f"({place})")
+                texel = self._fetched(number, f"({place})")
                 self.line(f"{self.cells.name(f'own{number}', row, strip)} = {texel};")
 
-    def _fetched(self, name: str, place: str) -> str:
+    def _fetched(self, number: int, place: str) -> str:
         """The texel at a place, an ivec2, as a vec4."""
-        number = self.numbers[name]
         at = f"texture{number}[{place}.y * size_{number}.x + {place}.x]"
-        return at if self._channels(name) == 4 else f"vec4({at}, 0.0, 0.0, 1.0)"
+        return at if self._channels(number) == 4 else f"vec4({at}, 0.0, 0.0, 1.0)"
 
-    def _store_own(self, name: str) -> None:
-        number = self.numbers[name]
-        suffix = "" if self._channels(name) == 4 else ".x"
+    def _store_own(self, number: int) -> None:
+        suffix = "" if self._channels(number) == 4 else ".x"
         for row in range(self.shape.rows):
             for strip in range(self.shape.strips):
                 cell = self.cells.name(f"own{number}", row, strip)
@@ -391,107 +437,109 @@ class _Printer:
 
     def _members(self) -> None:
         """One iteration."""
-        for member in self.loop.body:
+        draws = 0
+        for member in self.content.body:
             if isinstance(member, Move):
                 self._move(member)
             else:
-                self._draw(member)
+                self._draw(draws)
+                draws += 1
 
     def _move(self, move: Move) -> None:
-        source, target = self.numbers[move.source], self.numbers[move.target]
-        self.cells.emit(self, f"own{target} = own{source};")
+        self.cells.emit(self, f"own{move.target} = own{move.source};")
 
-    def _begin(self, draw: Draw) -> None:
+    def _begin(self, number: int) -> None:
         """What a program finds: zeros, and its attributes."""
-        program = draw.each.program
+        program = self.draws[number].program
         for name in [*map(temporary, program.temporaries), *self._results(program)]:
             self.cells.emit(self, f"{name} = vec4(0.0);")
         if program.kills:
             self.cells.emit(self, "killed = vec4(0.0);")
-        self._attributes(draw)
+        self._attributes(number)
 
-    def _draw(self, draw: Draw) -> None:
-        self._begin(draw)
-        for segment in self.programs[self.draws.index(draw)]:
-            self._segment(draw, segment)
-        self._write(draw)
+    def _draw(self, number: int) -> None:
+        self._begin(number)
+        for where in range(len(self.programs[number])):
+            self._segment((number, where))
+        self._write(number)
 
     def _results(self, program: Program) -> list[str]:
         return [result_name(n) for n in range(program.color_outputs)]
 
-    def _attributes(self, draw: Draw) -> None:
+    def _attributes(self, number: int) -> None:
         """Attributes at each fragment, where statements are left that read them."""
-        texts = " ".join(
-            s for seg in self.programs[self.draws.index(draw)] for s in self._statements(draw, seg)
-        )
-        for attribute in draw.each.program.attributes_read:
+        program = self.draws[number].program
+        segments = range(len(self.programs[number]))
+        texts = " ".join(text for n in segments for text in self._statements((number, n)))
+        for attribute in program.attributes_read:
             name = attribute_name(attribute)
             if re.search(rf"\b{name}\b", texts) is None:
                 continue
-            self.reads.add(name)
             self.cells.axes[name] = EVERYWHERE
             for row in range(self.shape.rows):
                 for strip in range(self.shape.strips):
                     cell = self.cells.name(name, row, strip)
-                    self.line(f"{cell} = {self._attribute(attribute, draw, row, strip)};")
-        for parameter in parameters_read(draw.each.program):
-            if re.search(rf"\b{parameter}\b", texts):
-                self.reads.add(parameter)
+                    self.line(f"{cell} = {self._attribute(attribute, number, row, strip)};")
 
-    def _attribute(self, attribute: Attribute, draw: Draw, row: int, strip: int) -> str:
+    def _attribute(self, attribute: Attribute, draw: int, row: int, strip: int) -> str:
         x, y = f"(float(x{strip}) + 0.5)", f"(float(y{row}) + 0.5)"
         if attribute.kind is AttributeKind.POSITION:
-            rect = draw.each.rect
-            return f"vec4({x} + {rect.x}.0, {y} + {rect.y}.0, 0.5, 1.0)"
+            origin = f"origin_{self.draws[draw].targets[0]}"
+            return f"vec4({x} + float({origin}.x), {y} + float({origin}.y), 0.5, 1.0)"
         name = attribute_name(attribute)
-        value = f"{name}_base + {name}_dx * {x} + {name}_dy * {y}"
-        if attribute.kind is AttributeKind.FOGCOORD:
-            return f"vec4(({value}).x, 0.0, 0.0, 1.0)"
-        return value
+        base, dx, dy = (
+            self._uniform(f"{name}_{part}", draw, attribute, number)
+            for number, part in enumerate(("base", "dx", "dy"))
+        )
+        return f"{base} + {dx} * {x} + {dy} * {y}"
 
-    def _statements(self, draw: Draw, segment: Segment) -> list[str]:
+    def _statements(self, where: _Where) -> list[str]:
         """The segment's statements, a placed lookup being `lookedN` for its step's number."""
+        if where not in self.texts:
+            self.texts[where] = self._made_statements(where)
+        return self.texts[where]
+
+    def _made_statements(self, where: _Where) -> list[str]:
+        draw, segment = self.draws[where[0]], self.programs[where[0]][where[1]]
         numbers = [n for n, step in enumerate(segment.steps) if step.lookup is not None]
 
-        def lookup(instruction: Instruction, number: int, coordinates: str) -> str:
-            step = segment.steps[numbers[number]]
-            if isinstance(step.lookup, Computed):
-                assert instruction.texture is not None
-                return f"{lookup_name(instruction.texture.unit)}({coordinates})"
+        def lookup(_: Instruction, number: int, coordinates: str) -> str:
+            known = segment.steps[numbers[number]].lookup
+            if isinstance(known, Computed):
+                return f"{lookup_name(self._lookup_function(known))}({coordinates})"
             return f"looked{numbers[number]}"
 
         alone = replace(
-            draw.each.program, instructions=tuple(step.instruction for step in segment.steps)
+            draw.program, instructions=tuple(step.instruction for step in segment.steps)
         )
         live = [step.components for step in segment.steps]
         body = Body(alone, live, Surroundings(lookup, "killed.x = 1.0;"), FP32, exact=self.exact)
         self.functions.update(dict.fromkeys(body.functions()))
-        for step in segment.steps:
-            if isinstance(step.lookup, Computed):
-                self._lookup_function(draw, step)
-        return body.statements
+        statements = body.statements
+        for name, parameter in _parameters(segment).items():
+            if any(re.search(rf"\b{name}\b", statement) for statement in statements):
+                own = self._uniform(name, where[0], parameter)
+                statements = [re.sub(rf"\b{name}\b", own, each) for each in statements]
+        return statements
 
-    def _lookup_function(self, draw: Draw, step: Step) -> None:
-        assert isinstance(step.lookup, Computed) and step.instruction.texture is not None
-        texture = self.textures[step.lookup.binding.texture]
-        unit = Unit(
-            step.instruction.texture.unit,
-            texture.kind,
-            texture.extent,
-            step.lookup.binding.sampler,
-            texture.format,
-        )
-        fetch = self._fetched(texture.name, "texel")
-        self.functions[f"vec4 {fetch_name(unit.number)}(ivec2 texel) {{ return {fetch}; }}"] = None
+    def _lookup_function(self, lookup: Computed) -> int:
+        """The number of the function that looks a surface up at computed coordinates."""
+        number = self.lookups.setdefault(lookup, len(self.lookups))
+        surface = self.content.surfaces[lookup.texture]
+        assert surface.extent is not None
+        unit = Unit(number, surface.kind, surface.extent, lookup.sampler, surface.format)
+        fetch = self._fetched(lookup.texture, "texel")
+        self.functions[f"vec4 {fetch_name(number)}(ivec2 texel) {{ return {fetch}; }}"] = None
         self.functions["\n".join(lookup_function(unit))] = None
+        return number
 
     # Segments
 
-    def _segment(self, draw: Draw, segment: Segment) -> None:
-        statements = self._statements(draw, segment)
-        trips = self.trips.get(id(segment))
+    def _segment(self, where: _Where) -> None:
+        segment, statements = self.programs[where[0]][where[1]], self._statements(where)
+        trips = self.trips.get(where)
         if segment.turns == 1:
-            self._turn(draw, segment, "0")
+            self._turn(where, "0")
             return
         self._widen(segment, statements)
         done = 0
@@ -503,11 +551,11 @@ class _Printer:
             self.line(f"for (int within = 0; within < batch; within += {together}) {{")
             for ahead in range(together):
                 place = f"within + {ahead}"
-                self._turn(draw, segment, f"start + {place}", _At(trips, place))
+                self._turn(where, f"start + {place}", _At(trips, place))
             self.line("}}")
         if done < segment.turns:
             self.line(f"for (int turn = {done}; turn < {segment.turns}; turn++) {{")
-            self._turn(draw, segment, "turn")
+            self._turn(where, "turn")
             self.line("}")
 
     def _widen(self, segment: Segment, statements: Sequence[str]) -> None:
@@ -527,9 +575,9 @@ class _Printer:
         for name, axes in before.items():
             self.cells.widen(self, name, axes)
 
-    def _turn(self, draw: Draw, segment: Segment, turn: str, staged: _At | None = None) -> None:
+    def _turn(self, where: _Where, turn: str, staged: _At | None = None) -> None:
         """One turn; what is staged comes from the shared arrays."""
-        statements = self._statements(draw, segment)
+        segment, statements = self.programs[where[0]][where[1]], self._statements(where)
         self.line("{")
         for number, step in enumerate(segment.steps):
             if step.lookup is not None and not isinstance(step.lookup, Computed):
@@ -542,7 +590,7 @@ class _Printer:
         """Variables that hold a placed lookup's texel, one for each cell that it tells apart."""
         lookup = step.lookup
         if isinstance(lookup, Own):
-            self.cells.alias(name, f"own{self.numbers[lookup.texture]}")
+            self.cells.alias(name, f"own{lookup.texture}")
             return
         assert isinstance(lookup, Placed)
         axes = along(lookup)
@@ -568,9 +616,9 @@ class _Printer:
 
         at: the fragment, (x, y). trip: the (iteration, turn).
         """
-        number, variables = self.numbers[lookup.texture], (*at, *trip)
-        s = _sum(lookup.s, advance[0], variables)
-        t = _sum(lookup.t, advance[1], variables)
+        number, variables = lookup.texture, (*at, *trip)
+        s = _sum(lookup, 0, advance, variables)
+        t = _sum(lookup, 1, advance, variables)
         if not lookup.inside:
             s, t = (f"clamp({v}, 0, size_{number}.{c} - 1)" for v, c in ((s, "x"), (t, "y")))
         texel = f"texture{number}[({t}) * size_{number}.x + {s}]"
@@ -649,7 +697,7 @@ class _Printer:
         """Fetch what the trips from `start` on will want."""
         for staged in trips.staged:
             lookup, advance = staged.lookup, staged.advance
-            texture = f"texture{self.numbers[lookup.texture]}"
+            texture = f"texture{lookup.texture}"
             if trips.count is not None:
                 gone = self._place_of(staged, ("0", "0"), (iteration, start), moved=True)
             else:
@@ -678,18 +726,9 @@ class _Printer:
         moved: bool = False,
     ) -> str:
         """Which element of its array a lookup reads; or, where `moved`, what the trip adds."""
-        lookup, variables = staged.lookup, (*at, *trip)
-        forms = (lookup.s, lookup.t)
-        if moved:
-            zero = Fraction(0)
-            forms = (
-                replace(lookup.s, constant=zero, x=zero, y=zero),
-                replace(lookup.t, constant=zero, x=zero, y=zero),
-            )
-        s, t = (
-            _sum(form, step, variables) for form, step in zip(forms, staged.advance, strict=True)
-        )
-        return f"{t} * size_{self.numbers[lookup.texture]}.x + {s}"
+        variables, lookup = (*at, *trip), staged.lookup
+        s, t = (_sum(lookup, axis, staged.advance, variables, moved=moved) for axis in range(2))
+        return f"{t} * size_{lookup.texture}.x + {s}"
 
     def _stage_ahead_of_all(self) -> None:
         if not self.trips:
@@ -721,60 +760,68 @@ class _Printer:
         """A Loop whose iterations are the trips; those that are left over come last."""
         [trips] = self.trips.values()
         depth, together = self.shape.depth, self.shape.together
-        draw = self.draws[0]
-        [segment] = self.programs[0]
         self.line(f"int whole = first + (last - first) / {depth} * {depth};")
         self.line(f"for (int start = first; start < whole; start += {depth}) {{")
         self._commit(trips, "", "start", "whole")
         self.line(f"for (int within = 0; within < batch; within += {together}) {{")
         for ahead in range(together):
             place = f"within + {ahead}"
-            self._iteration(draw, segment, f"start + {place}", _At(trips, place))
+            self._iteration(f"start + {place}", _At(trips, place))
         self.line("}}")
         self.line("for (int left = whole; left < last; left++) {")
-        self._iteration(draw, segment, "left", None)
+        self._iteration("left", None)
         self.line("}")
 
-    def _iteration(self, draw: Draw, segment: Segment, iteration: str, staged: _At | None) -> None:
+    def _iteration(self, iteration: str, staged: _At | None) -> None:
+        """One iteration of a Loop with one draw, which is one segment."""
         self.line("{")
         self.line(f"int iteration = {iteration};")
-        self._begin(draw)
-        self._turn(draw, segment, "0", staged)
-        for member in self.loop.body:
+        self._begin(0)
+        self._turn((0, 0), "0", staged)
+        for member in self.content.body:
             if isinstance(member, Move):
                 self._move(member)
             else:
-                self._write(member)
+                self._write(0)
         self.line("}")
 
     # Targets
 
-    def _product(self, draw: Draw, colour: str, suffix: str) -> tuple[str, str] | None:
+    def _product(self, number: int, colour: str, suffix: str) -> tuple[str, str] | None:
         """The factors of a colour that the program's last instruction multiplies.
 
         Blending adds it to the target, so that the two may be rounded as one multiply-add.
         """
-        last = self.programs[self.draws.index(draw)][-1]
-        return _product_of(self._statements(draw, last)[-1], colour, suffix)
+        last = len(self.programs[number]) - 1
+        return _product_of(self._statements((number, last))[-1], colour, suffix)
 
-    def _write(self, draw: Draw) -> None:
-        each = draw.each
-        separate = each.program.has_separate_colors
-        for number, target in enumerate(each.targets):
-            texel_format = self.textures[target].format
-            own = f"own{self.numbers[target]}"
-            colour = result_name(number if separate else 0)
+    def _write(self, number: int) -> None:
+        draw = self.draws[number]
+        separate = draw.program.has_separate_colors
+        for color, target in enumerate(draw.targets):
+            texel_format, own = self.formats[target], f"own{target}"
+            colour = result_name(color if separate else 0)
             suffix = "" if texel_format.channels == 4 else ".x"
             value = _stored(f"{colour}{suffix}", texel_format)
-            if each.blend is Blend.ADD:
-                product = None if self.exact else self._product(draw, colour, suffix)
+            if draw.blend is Blend.ADD:
+                product = None if self.exact else self._product(number, colour, suffix)
                 if product is not None and texel_format.numeric is Numeric.FLOAT:
                     value = f"fma({product[0]}, {product[1]}, {own}{suffix})"
                 else:
                     value = _blended(value, f"{own}{suffix}", texel_format)
-            if each.program.kills:
+            if draw.program.kills:
                 value = f"killed.x > 0.0 ? {own}{suffix} : {value}"
             self.cells.emit(self, f"{own}{suffix} = {value};", force=EVERYWHERE)
+
+
+def _parameters(segment: Segment) -> dict[str, Parameter]:
+    """The parameters and vectors of state that a segment's steps read, by the statements' names."""
+    registers = [src.register for step in segment.steps for src in step.instruction.srcs]
+    return {
+        register_name(register): register
+        for register in registers
+        if isinstance(register, Parameter) and register.space is not ParameterSpace.CONSTANT
+    }
 
 
 def _product_of(statement: str, colour: str, suffix: str) -> tuple[str, str] | None:
@@ -797,8 +844,8 @@ def _array(staged: _Staged) -> str:
     return f"{'across' if staged.across else 'up'}{staged.slot}"
 
 
-def _written(member: Draw | Move) -> tuple[str, ...]:
-    return (member.target,) if isinstance(member, Move) else member.each.targets
+def _written(member: Draw | Move) -> tuple[int, ...]:
+    return (member.target,) if isinstance(member, Move) else member.targets
 
 
 def _lookup_axes(step: Step) -> Axes:
@@ -807,18 +854,33 @@ def _lookup_axes(step: Step) -> Axes:
     return along(step.lookup) if isinstance(step.lookup, Placed) else EVERYWHERE
 
 
-def _sum(form: Linear, advance: int, variables: tuple[str, str, str, str]) -> str:
-    """A texel number as an integer expression."""
-    factors = (form.x, form.y, form.iteration, Fraction(advance))
+def _sum(
+    lookup: Placed,
+    axis: int,
+    advance: tuple[int, int],
+    variables: tuple[str, str, str, str],
+    *,
+    moved: bool = False,
+) -> str:
+    """A texel number, of columns or of rows, as an integer expression of (x, y, iteration, turn).
+
+    moved: only what iteration and turn add to it.
+    """
+    form = (lookup.s, lookup.t)[axis]
+    factors = (form.x, form.y, form.iteration, advance[axis])
     terms = []
-    for factor, variable in zip(factors, variables, strict=True):
+    for number, (factor, variable) in enumerate(zip(factors, variables, strict=True)):
+        if moved and number < 2:
+            continue
         if factor == 1:
             terms.append(f"({variable})")
         elif factor:
-            terms.append(f"({variable}) * {int(factor)}")
-    if form.constant or not terms:
-        terms.append(str(int(form.constant)))
-    return "(" + " + ".join(terms) + ")"
+            terms.append(f"({variable}) * {factor}")
+    if not moved:
+        terms.append(f"base_{lookup.place}.{'xy'[axis]}")
+        if form.constant:
+            terms.append(str(form.constant))
+    return f"({' + '.join(terms) or '0'})"
 
 
 def _stored(value: str, texel_format: Format) -> str:
@@ -895,7 +957,7 @@ class _Cells:
         return any(x for x, _ in found), any(y for _, y in found)
 
     def emit(
-        self, printer: _Printer, statement: str, lookup: Axes = NOWHERE, force: Axes = NOWHERE
+        self, emitter: _Emitter, statement: str, lookup: Axes = NOWHERE, force: Axes = NOWHERE
     ) -> None:
         """A statement for every cell that it tells apart."""
         target, head, rest, partial = _parts(statement)
@@ -903,7 +965,7 @@ class _Cells:
             return  # a comment
         axes = self._result_axes(target, rest, lookup, force, partial=partial)
         if partial:
-            self.widen(printer, target, axes)
+            self.widen(emitter, target, axes)
         old = dict(self.axes)
         for row in range(self.shape.rows if axes[1] else 1):
             for strip in range(self.shape.strips if axes[0] else 1):
@@ -912,10 +974,10 @@ class _Cells:
                 before = _WORDS.sub(lambda word: self.name(word[1], row, strip), head)  # noqa: B023
                 self.axes = {**old, target: axes}
                 left = self.name(target, row, strip)
-                printer.line(f"{before}{left}{right}")
+                emitter.line(f"{before}{left}{right}")
         self.axes = {**old, target: axes}
 
-    def widen(self, printer: _Printer, name: str, axes: Axes) -> None:
+    def widen(self, emitter: _Emitter, name: str, axes: Axes) -> None:
         """Give a register the axes, its value in every cell."""
         old = self.axes.get(name, NOWHERE)
         if old == axes or name not in self.axes:
@@ -925,7 +987,7 @@ class _Cells:
                 self.axes[name] = old
                 value = self.name(name, row, strip)
                 self.axes[name] = axes
-                printer.line(f"{self.name(name, row, strip)} = {value};")
+                emitter.line(f"{self.name(name, row, strip)} = {value};")
         self.axes[name] = axes
 
 

@@ -1,45 +1,26 @@
-"""The `gl-compute` executor: compute kernels in the driver's own hands, and fragment plans lowered.
+"""The `gl-compute` executor: everything on storage buffers and compute shaders.
 
-A plan that draws is carried out by runtime/gl_loops.py; the rest of this file is about kernels. A
-texture of kind BUFFER is a shader storage buffer, a ComputePass is a dispatch, and the driver
-gets the text of the kernel as it stands under shaders/. So what GLSL leaves open stays open here: a
-driver may contract a multiply and an add into one rounding, and regroup a sum. llvmpipe contracts
-nothing, and regroups only within an expression of three terms or more (it adds x + y + z + w as
-(x + y) + (z + w)). Where there is none, `Machine.exact` holds on llvmpipe without a change to the
-text; any other exact run is refused.
-
-llvmpipe leaves every loop, in silence, once an invocation has gone through 65536 iterations. What
-would come that far is refused there, for its result would be wrong.
+A texture of any kind is a storage buffer (runtime/gl_storage.py). A pass that draws becomes a
+compute shader (runtime/gl_fragments.py). A dispatch runs its kernel, of which the driver gets the
+text as it stands under shaders/; runtime/gl_limits.py says what may go wrong there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import lru_cache
-from time import perf_counter
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
-from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp.kernel import Array, Grid, KernelMachine, Mask
-from gpgpu_legacy.interp.numeric import pack, slices
-from gpgpu_legacy.kernel.ir import Binary, For, Kernel, Statement, Type
-from gpgpu_legacy.plan.expand import at_iteration, passes
-from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.kernel.ir import Type
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     ComputePass,
     CopyPass,
+    FragmentPass,
     Pass,
     Plan,
-    Texture,
-    TextureKind,
-    UniformValue,
     constant_groups,
-    constant_rect,
-    constant_vector,
 )
 from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import (
@@ -49,35 +30,32 @@ from gpgpu_legacy.runtime.executor import (
     Capabilities,
     Executor,
     Machine,
-    Observer,
     Prepared,
-    Result,
-    Timings,
     Tuning,
 )
-from gpgpu_legacy.runtime.gl_loops import Device, run_fragments
-from gpgpu_legacy.runtime.sessions import OneByOne
-from gpgpu_legacy.runtime.transfers import read_back
+from gpgpu_legacy.runtime.gl import GlContext
+from gpgpu_legacy.runtime.gl_dispatch import Dispatch
+from gpgpu_legacy.runtime.gl_fragments import Call, Device, FragmentRecorder
+from gpgpu_legacy.runtime.gl_limits import (
+    LLVMPIPE_ITERATIONS,
+    check_exact,
+    check_kernels,
+    check_textures,
+    is_llvmpipe,
+    limit,
+)
+from gpgpu_legacy.runtime.gl_prepared import GlPrepared, Recorded
+from gpgpu_legacy.runtime.gl_shader import Shader, Values
+from gpgpu_legacy.runtime.gl_storage import TextureBuffers
+from gpgpu_legacy.runtime.gl_values import over_iterations
 
-# OpenGL 4.3, table 23.72: what every driver has at least. It is what counts where the context does
-# not tell its own; moderngl does not ask for the size of shared memory.
-_AT_LEAST = {
-    "GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS": 1024,
-    "GL_MAX_COMPUTE_WORK_GROUP_SIZE": (1024, 1024, 64),
-    "GL_MAX_COMPUTE_WORK_GROUP_COUNT": (65535, 65535, 65535),
-    "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE": 32768,
-    "GL_MAX_SHADER_STORAGE_BLOCK_SIZE": 1 << 24,
-}
-
-_BYTES = {Type.INT: 4, Type.UINT: 4, Type.FLOAT: 4, Type.DOUBLE: 8, Type.VEC4: 16, Type.BOOL: 4}
-_DTYPES: dict[Type, type[np.generic]] = {
+_DTYPES: Mapping[Type, type[np.generic]] = {
     Type.INT: np.int32,
     Type.UINT: np.uint32,
     Type.FLOAT: np.float32,
     Type.DOUBLE: np.float64,
     Type.BOOL: np.int32,
 }
-_TEXEL_BYTES = R32F.texel_bytes
 
 
 class GlComputeExecutor(Executor):
@@ -85,7 +63,7 @@ class GlComputeExecutor(Executor):
 
     name = "gl-compute"
     summary = "storage buffers and compute shaders, through OpenGL 4.3"
-    capabilities = Capabilities(
+    capabilities: ClassVar = Capabilities(
         ALL_PASSES,
         EVERY_ARITHMETIC,
         fuses_passes=True,
@@ -103,444 +81,136 @@ class GlComputeExecutor(Executor):
         return gl.compute_context().is_hardware
 
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
-        def session(operands: Mapping[str, F32], observer: Observer | None) -> Result:
-            return self._carry_out(plan, operands, machine, observer)
+        """See Executor.
 
-        return OneByOne(plan, machine, session)
-
-    def _carry_out(
-        self,
-        plan: Plan,
-        operands: Mapping[str, F32],
-        machine: Machine,
-        observer: Observer | None,
-    ) -> Result:
-        """Carry out a plan, of fragment passes or of kernels; see Executor.
-
-        Raises PlanError for a texture that is no buffer of floats, for what exceeds a limit of the
-        device, for loops that llvmpipe would not finish, and for an exact run where there is none.
+        Raises PlanError for what exceeds a limit of the device, for kernels' loops that llvmpipe
+        would not finish, and for kernels in an exact run where there is none.
         """
-        shared = gl.compute_context()
-        if not any(isinstance(each, ComputePass) for _, each in plan.weighted_passes()):
-            with shared.current() as ctx:
-                device = _device(shared.info, machine.tuning)
-                return run_fragments(ctx, plan, operands, machine, observer=observer, device=device)
-        if machine.exact:
-            _check_exact(plan, shared.info)
-        _check(plan, shared.info)
-        with shared.current() as ctx:
-            session = _Session(ctx, plan)
-            try:
-                return session.run(operands, observer)
-            finally:
-                session.release()
+        return GlComputePrepared(gl.compute_context(), plan, machine)
+
+
+class GlComputePrepared(GlPrepared[GlContext]):
+    """A plan's buffers and shaders, and its steps as dispatches."""
+
+    def _build(self) -> None:
+        info = self.context.info
+        if self.machine.exact:
+            check_exact(self.plan, info)
+        check_textures(self.plan, info)
+        check_kernels(self.plan, info)
+        self._storage = self.keep(TextureBuffers(self.context, self.plan))
+        self._device = _device(info, self.machine.tuning)
+        self._fused = self._recorded(apart=False)
+        self._apart: _Recording | None = None
+
+    def _recorded(self, *, apart: bool) -> _Recording:
+        """The steps made ready and compiled."""
+        recorder = FragmentRecorder(
+            self.context, self.plan, self.machine, self._device, self._storage.buffers
+        )
+        recording = _Recording(recorder, self._storage, apart=apart)
+        block = recorder.blocks.settle(self.context)
+        if block is not None:
+            self.keep(block)
+        recording.warm_up()
+        self.context.finish()
+        return recording
+
+    def _make_ready(self, *, observed: bool) -> None:
+        if observed and self._apart is None:
+            fuses = any(len(g.passes) != len(g.calls) for g in self._fused.steps)
+            self._apart = self._recorded(apart=True) if fuses else self._fused
+
+    def _recording(self, *, observed: bool) -> _Recording:
+        if not observed:
+            return self._fused
+        assert self._apart is not None
+        return self._apart
+
+    def _send(self, operands: Mapping[str, F32]) -> None:
+        self._storage.send(operands)
+
+    def _begin(self, *, observed: bool) -> None:
+        self._recording(observed=observed).uniforms.begin()
+
+    def _steps(self, *, observed: bool) -> Sequence[Recorded]:
+        return self._recording(observed=observed).steps
+
+    def _texels(self, name: str) -> F32:
+        return self._storage.read(name)
+
+    def _read_back(self) -> dict[str, F32]:
+        return self._storage.results()
+
+    def _forget(self) -> None:
+        self.__dict__.pop("_fused", None)
+        self.__dict__.pop("_apart", None)
+        self.__dict__.pop("_storage", None)
+
+
+class _Recording:
+    """The steps of a plan, fused or pass by pass."""
+
+    def __init__(self, recorder: FragmentRecorder, storage: TextureBuffers, *, apart: bool) -> None:
+        self._context, self._storage = recorder.context, storage
+        self.uniforms = recorder.uniforms
+        self.steps = recorder.steps(self._record, apart=apart)
+        self.uniforms.settle()
+
+    def warm_up(self) -> None:
+        """Run one group of every shader that has not run yet.
+
+        Nothing has been sent yet, so what is written here is overwritten or undefined anyway.
+        """
+        self.uniforms.begin()
+        for group in self.steps:
+            for call in group.calls if group.count else ():
+                if isinstance(call, Dispatch):
+                    call.warm_up()
+
+    def _record(self, pass_: Pass, count: int) -> Call:
+        match pass_:
+            case ClearPass():
+                return self._storage.record_clear(pass_, count, self.uniforms)
+            case CopyPass():
+                return self._storage.record_copy(pass_, self.uniforms)
+            case ComputePass():
+                return self._kernel(pass_, count)
+            case FragmentPass():
+                raise AssertionError
+
+    def _kernel(self, pass_: ComputePass, count: int) -> Dispatch:
+        """A dispatch of a kernel; what a kernel has stored is seen by nothing without a barrier."""
+        kernel = pass_.kernel
+
+        def make() -> Shader:
+            program = self._context.compile(kernel.name, compute_shader=kernel.text)
+            return Shader(self._context, program)
+
+        shader: Shader = self._context.program(kernel.text, make)
+        types = {uniform.name: uniform.type for uniform in kernel.uniforms}
+        values: dict[str, Values] = {
+            u.name: over_iterations([u.value], count).astype(_DTYPES[types[u.name]])
+            for u in pass_.uniforms
+        }
+        bound = {b.binding: self._storage.buffers[b.texture] for b in pass_.buffers}
+        buffers = [bound.get(binding) for binding in range(max(bound, default=-1) + 1)]
+        return Dispatch(
+            self._context,
+            shader,
+            self.uniforms.add(shader, values),
+            buffers,
+            constant_groups(pass_.groups),
+            waits=not pass_.independent,
+        )
 
 
 def _device(info: Mapping[str, Any], tuning: Tuning | None) -> Device:
     """What moderngl does not ask the driver for: 32 KiB of shared memory is what all have."""
-    most = _LLVMPIPE_ITERATIONS if _is_llvmpipe(info) else None
+    most = LLVMPIPE_ITERATIONS if is_llvmpipe(info) else None
     shared = 48 << 10 if "NVIDIA" in info["GL_VENDOR"] else 32 << 10
-    return Device(shared, most, tuning.group if tuning else None)
-
-
-# Exactness -----------------------------------------------------------------------------------
-
-
-def _is_llvmpipe(info: Mapping[str, Any]) -> bool:
-    return "llvmpipe" in info["GL_RENDERER"]
-
-
-def _check_exact(plan: Plan, info: Mapping[str, Any]) -> None:
-    """Raise PlanError where the driver may round or add otherwise than the text says."""
-    remedy = "run without exact arithmetic, or exactly on the numpy executor"
-    if not _is_llvmpipe(info):
-        raise PlanError(f"this driver may contract the multiply-adds of a kernel; {remedy}")
-    for _, each in plan.weighted_passes():
-        if isinstance(each, ComputePass) and _has_chain(each.kernel.body):
-            name = each.kernel.name
-            raise PlanError(f"llvmpipe may regroup a sum or product of {name}; {remedy}")
-
-
-def _has_chain(node: object) -> bool:
-    """Whether three or more terms or factors, none of them integers, meet in one expression."""
-    if isinstance(node, tuple):
-        return any(_has_chain(each) for each in node)
-    if not is_dataclass(node):
-        return False
-    if isinstance(node, Binary) and not node.type.is_integer:
-        alike = next((each for each in ("+-", "*/") if node.operator in each), "")
-        for operand in (node.left, node.right):
-            if isinstance(operand, Binary) and operand.operator in alike:
-                return True
-    return any(_has_chain(getattr(node, field.name)) for field in fields(node))
-
-
-# Limits --------------------------------------------------------------------------------------
-
-
-def _check(plan: Plan, info: Mapping[str, Any]) -> None:
-    """Raise PlanError, in one line, at the first thing that the device has no room for."""
-    for texture in plan.textures:
-        _check_texture(texture, info)
-    for _, each in plan.weighted_passes():
-        if isinstance(each, ComputePass):
-            _check_kernel(each.kernel, info)
-            _check_groups(each, info)
-    if _is_llvmpipe(info):
-        _check_loops(plan)
-
-
-def _check_texture(texture: Texture, info: Mapping[str, Any]) -> None:
-    if texture.kind is not TextureKind.BUFFER or texture.format is not R32F:
-        raise PlanError(
-            f"texture {texture.name} is {texture.kind.value} of {texture.format.name} and "
-            "gl-compute has r32f buffers alone; use gl-raster"
-        )
-    _within(
-        info,
-        "GL_MAX_SHADER_STORAGE_BLOCK_SIZE",
-        _size_bytes(texture),
-        f"buffer {texture.name} takes {_size_bytes(texture)} bytes",
-        "multiply smaller matrices, or use the numpy executor",
-    )
-
-
-def _check_kernel(kernel: Kernel, info: Mapping[str, Any]) -> None:
-    smaller = "choose a smaller --block"
-    _within(
-        info,
-        "GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS",
-        kernel.threads,
-        f"{kernel.name} has work groups of {kernel.threads} invocations",
-        smaller,
-    )
-    for axis in range(2):
-        _within(
-            info,
-            "GL_MAX_COMPUTE_WORK_GROUP_SIZE",
-            kernel.local_size[axis],
-            f"{kernel.name} has work groups of {kernel.local_size[axis]} along {'xy'[axis]}",
-            smaller,
-            axis=axis,
-        )
-    shared = sum(_BYTES[array.type] * int(np.prod(array.extents)) for array in kernel.shared)
-    _within(
-        info,
-        "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE",
-        shared,
-        f"{kernel.name} shares {shared} bytes in a work group",
-        smaller,
-    )
-
-
-def _check_groups(each: ComputePass, info: Mapping[str, Any]) -> None:
-    for axis, groups in enumerate(constant_groups(each.groups)):
-        _within(
-            info,
-            "GL_MAX_COMPUTE_WORK_GROUP_COUNT",
-            groups,
-            f"{each.kernel.name} takes {groups} work groups along {'xy'[axis]}",
-            "choose a larger --block or smaller matrices",
-            axis=axis,
-        )
-
-
-def _within(
-    info: Mapping[str, Any], limit: str, needed: int, problem: str, remedy: str, *, axis: int = 0
-) -> None:
-    """Raise PlanError where more is needed than the limit of that name allows.
-
-    axis: which number of a limit that has one for x, y and z.
-    """
-    values = info.get(limit, _AT_LEAST[limit])
-    allowed = values[axis] if isinstance(values, tuple) else values
-    if needed > allowed:
-        raise PlanError(f"{problem} and {limit} is {allowed} here; {remedy}")
-
-
-# Mesa's LP_MAX_TGSI_LOOP_ITERATIONS, of all loops of an invocation together.
-_LLVMPIPE_ITERATIONS = 65535
-
-
-def _check_loops(plan: Plan) -> None:
-    """Raise PlanError where llvmpipe would leave a loop before its end."""
-    for _, written in plan.weighted_passes():
-        each = at_iteration(written, 0)
-        if isinstance(each, ComputePass) and not _loops_end(each.kernel, each.uniforms):
-            raise PlanError(
-                f"an invocation of {each.kernel.name} goes through more than "
-                f"{_LLVMPIPE_ITERATIONS} iterations of its loops, which is where llvmpipe leaves "
-                "them; multiply smaller matrices, or use the numpy executor"
-            )
-
-
-@lru_cache(maxsize=256)
-def _loops_end(kernel: Kernel, uniforms: tuple[UniformValue, ...]) -> bool:
-    """Whether the first invocation finishes its loops within what llvmpipe allows.
-
-    It stands for the others. A loop that the driver unrolls is counted as it is written.
-    """
-    alone = replace(kernel, local_size=(1, 1))
-    counter = _LoopCounter(
-        alone, {u.name: u.value for u in uniforms}, Grid((0, 0), (1, 1)), _Zeros()
-    )
-    try:
-        counter.run()
-    except _TooLongError:
-        return False
-    return True
-
-
-class _TooLongError(Exception):
-    """A kernel has gone through more iterations than are allowed."""
-
-
-class _LoopCounter(KernelMachine):
-    """A machine that counts the iterations of all loops, and stops at the most allowed."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.iterations = 0
-        self.bodies: set[int] = set()
-
-    def loop(self, statement: For, mask: Mask) -> None:
-        self.bodies.add(id(statement.body))
-        super().loop(statement, mask)
-        self.count()  # the iteration in which the condition no longer holds
-
-    def statements(self, statements: tuple[Statement, ...], mask: Mask) -> None:
-        if id(statements) in self.bodies:
-            self.count()
-        super().statements(statements, mask)
-
-    def count(self) -> None:
-        self.iterations += 1
-        if self.iterations > _LLVMPIPE_ITERATIONS:
-            raise _TooLongError
-
-
-class _Zeros:
-    """Buffers without an end that read 0: enough for loops that go by uniforms."""
-
-    def load(self, name: str, index: Array) -> Array:
-        return np.zeros(index.shape, np.float32)
-
-    def store(self, name: str, index: Array, values: Array) -> None:
-        pass
-
-    def length(self, name: str) -> int:
-        return np.iinfo(np.int64).max
-
-
-def _size_bytes(texture: Texture) -> int:
-    return texture.extent.width * texture.extent.height * _TEXEL_BYTES
-
-
-# Runs ----------------------------------------------------------------------------------------
-
-_SPARE: list[Any] = []  # buffers of the last run, for the next
-_STAGING: list[Any] = []  # none or one
-
-
-class _Session:
-    """The buffers of one run."""
-
-    def __init__(self, ctx: Any, plan: Plan) -> None:
-        self.ctx, self.plan = ctx, plan
-        self.buffers: dict[str, Any] = {}
-
-    def release(self) -> None:
-        """Leave the buffers to the next run."""
-        _SPARE.extend(self.buffers.values())
-
-    def make_buffers(self) -> None:
-        """A buffer for each texture: one that the run before has left, where the size is right.
-
-        So runs that are repeated for their times find the same memory, and make none.
-        """
-        spare, _SPARE[:] = list(_SPARE), []
-        for texture in self.plan.textures:
-            size = _size_bytes(texture)
-            fitting = next((buffer for buffer in spare if buffer.size == size), None)
-            if fitting is not None:
-                spare.remove(fitting)
-            self.buffers[texture.name] = fitting or self.ctx.buffer(reserve=size)
-        for buffer in spare:
-            buffer.release()
-
-    def run(self, operands: Mapping[str, F32], observer: Observer | None) -> Result:
-        self.make_buffers()
-        self.warm_up()
-        steps = [(each, self.job(each)) for each in passes(self.plan)]
-        started = perf_counter()
-        self.upload(operands)
-        self.ctx.finish()
-        uploaded = perf_counter()
-        for number, (each, job) in enumerate(steps):
-            # What a kernel has stored is seen by nothing after it without a barrier.
-            if not (isinstance(each, ComputePass) and each.independent):
-                self.ctx.memory_barrier()
-            self.carry_out(each, job)
-            if observer is not None:
-                self.ctx.memory_barrier()
-                with gl.context().released():
-                    observer(number, each, self.read_for_observer)
-        self.ctx.memory_barrier()  # for the transfers back
-        self.ctx.finish()
-        computed = perf_counter()
-        outputs = read_back(self.plan, lambda name, rect: self.read(name)[slices(rect)])
-        finished = perf_counter()
-        timings = Timings(uploaded - started, computed - uploaded, finished - computed)
-        return Result(outputs, timings)
-
-    # Buffers ------------------------------------------------------------------------------
-
-    def upload(self, operands: Mapping[str, F32]) -> None:
-        """Fill the buffers: initial values, then the operands, in one transfer a buffer."""
-        filled: dict[str, F32] = {}
-        for texture in self.plan.textures:
-            if texture.initial is not None:
-                filled[texture.name] = _plane(texture, texture.initial[0])
-        for each in self.plan.inputs:
-            if each.texture not in filled:
-                filled[each.texture] = _plane(self.plan.texture(each.texture), 0.0)
-            texels = pack(operands[each.matrix], each.region, each.rect, each.packing)
-            filled[each.texture][slices(each.rect)] = texels[..., 0]
-        for name, plane in filled.items():
-            self.write(name, plane)
-
-    def write(self, name: str, plane: F32) -> None:
-        """Fill a whole buffer."""
-        staging = self.staging(plane.nbytes)
-        staging.write(plane)
-        self.ctx.copy_buffer(self.buffers[name], staging, plane.nbytes)
-
-    def staging(self, size: int) -> Any:
-        """The buffer through which everything goes to the device and back, grown as needed.
-
-        A driver may place a buffer by how the host uses it; this one the host uses, and no kernel.
-        """
-        if not _STAGING or _STAGING[0].size < size:
-            for outgrown in _STAGING:
-                outgrown.release()
-            _STAGING[:] = [self.ctx.buffer(reserve=size, dynamic=True)]
-        return _STAGING[0]
-
-    def read_for_observer(self, name: str) -> F32:
-        """A whole buffer, for one who does not have the context."""
-        with gl.context().current():
-            return self.read(name)
-
-    def read(self, name: str) -> F32:
-        """A whole buffer: (H, W, 1) float32."""
-        extent, buffer = self.plan.texture(name).extent, self.buffers[name]
-        staging = self.staging(buffer.size)
-        self.ctx.copy_buffer(staging, buffer, buffer.size)
-        stored = np.frombuffer(staging.read(buffer.size), np.float32)
-        return stored.reshape(extent.height, extent.width, 1)
-
-    # Passes -------------------------------------------------------------------------------
-
-    def warm_up(self) -> None:
-        """Dispatch one work group of every kernel that has not run in this process yet.
-
-        Drivers finish compiling at a kernel's first dispatch, and that is no part of a run's time.
-        The uniforms are the pass's own, so that the kernel ends and stays inside its buffers, as
-        it does in the run. Nothing has been uploaded yet, so what is written here is overwritten
-        or undefined anyway.
-        """
-        for _, written in self.plan.weighted_passes():
-            if isinstance(written, ComputePass):
-                shader = _compiled(self.ctx, written.kernel.text)
-                if not shader.has_run:
-                    job = self.job(replace(written, groups=(1, 1)))
-                    self.carry_out(written, job)
-        self.ctx.memory_barrier()  # before the transfers that follow
-        self.ctx.finish()
-
-    def job(self, each: Pass) -> _Job | None:
-        """A dispatch made ready, so that no more than GL calls are left to be timed."""
-        if not isinstance(each, ComputePass):
-            return None
-        first = at_iteration(each, 0)
-        assert isinstance(first, ComputePass)
-        types = {uniform.name: uniform.type for uniform in each.kernel.uniforms}
-        return _Job(
-            _compiled(self.ctx, each.kernel.text),
-            tuple(
-                (u.name, np.array(u.value, _DTYPES[types[u.name]]).tobytes())
-                for u in first.uniforms
-            ),
-            tuple((self.buffers[b.texture], b.binding) for b in each.buffers),
-            constant_groups(each.groups),
-        )
-
-    def carry_out(self, each: Pass, job: _Job | None) -> None:
-        if isinstance(each, ClearPass):
-            self.write(
-                each.target, _plane(self.plan.texture(each.target), constant_vector(each.value)[0])
-            )
-        elif isinstance(each, CopyPass):
-            self.copy(each)
-        elif job is not None:
-            for name, value in job.uniforms:
-                job.shader.set(name, value)
-            for buffer, binding in job.buffers:
-                buffer.bind_to_storage_buffer(binding)
-            job.shader.run(job.groups)
-
-    def copy(self, each: CopyPass) -> None:
-        """Row by row, for the rows of a rectangle do not lie side by side."""
-        there, here = constant_rect(each.source_rect), constant_rect(each.target_rect)
-        source, target = self.plan.texture(each.source), self.plan.texture(each.target)
-        for row in range(here.height):
-            self.ctx.copy_buffer(
-                self.buffers[each.target],
-                self.buffers[each.source],
-                here.width * _TEXEL_BYTES,
-                ((there.y + row) * source.extent.width + there.x) * _TEXEL_BYTES,
-                ((here.y + row) * target.extent.width + here.x) * _TEXEL_BYTES,
-            )
-
-
-class _Shader:
-    """A compiled kernel with its uniforms, as far as the driver has kept them."""
-
-    def __init__(self, program: Any) -> None:
-        self._program = program
-        self._uniforms = {name: program[name] for name in program}
-        self.has_run = False
-
-    def set(self, name: str, value: bytes) -> None:
-        """Set a uniform to a scalar of its type. One that the driver dropped is passed over."""
-        uniform = self._uniforms.get(name)
-        if uniform is not None:
-            uniform.write(value)
-
-    def run(self, groups: tuple[int, int]) -> None:
-        """Dispatch so many work groups along x and y."""
-        self._program.run(*groups, 1)
-        self.has_run = True
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """A dispatch: its shader, uniforms as bytes, buffers with their binding points, work groups."""
-
-    shader: _Shader
-    uniforms: tuple[tuple[str, bytes], ...]
-    buffers: tuple[tuple[Any, int], ...]
-    groups: tuple[int, int]
-
-
-def _plane(texture: Texture, value: float) -> F32:
-    return np.full((texture.extent.height, texture.extent.width), value, np.float32)
-
-
-@lru_cache(maxsize=256)
-def _compiled(ctx: Any, text: str) -> _Shader:
-    """A kernel of the context, compiled once a process."""
-    return _Shader(ctx.compute_shader(text))
+    blocks = limit(info, "GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS")
+    return Device(shared, blocks, most, tuning.group if tuning else None)
 
 
 EXECUTOR = GlComputeExecutor()

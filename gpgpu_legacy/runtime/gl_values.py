@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, ParameterSpace
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.lower.body import PARAMETERS, attribute_name, state_name
-from gpgpu_legacy.lower.glsl import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS, given_corners
+from gpgpu_legacy.lower.glsl import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
+from gpgpu_legacy.lower.values import given_corners
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,

@@ -88,7 +88,7 @@ class _Session:
     def __init__(
         self, plan: Plan, pool: ThreadPoolExecutor, machine: Machine, *, observed: bool
     ) -> None:
-        from gpgpu_legacy.lower.grid import UnsupportedError
+        from gpgpu_legacy.lower.content import UnsupportedError
         from gpgpu_legacy.lower.native import gathered_alone
         from gpgpu_legacy.runtime.native import Compiled, compile_loop, roomy
 

@@ -6,7 +6,7 @@ import ctypes
 import os
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -19,19 +19,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.isa.ir import AttributeKind, Parameter, ParameterSpace, Vec4
-from gpgpu_legacy.isa.state import state_vector
-from gpgpu_legacy.lower.chains import Draw, Loop
+from gpgpu_legacy.isa.ir import Parameter
+from gpgpu_legacy.lower.chains import Loop
+from gpgpu_legacy.lower.content import ROOM, Arguments, native_content
 from gpgpu_legacy.lower.native import (
     COUNT,
     FIRST,
     HEADER_WORDS,
     LAST,
-    MOST_PLANES,
-    ROOM,
+    ORIGIN,
+    PLACE_WORDS,
+    ROW_LENGTH,
+    SIZES,
     STAGED,
     TABLE,
     TEXTURE_WORDS,
+    WIDTH,
     X_FIRST,
     X_LAST,
     Y_FIRST,
@@ -39,25 +42,15 @@ from gpgpu_legacy.lower.native import (
     Code,
     Processor,
     Scalar,
-    print_loop,
+    emit_loop,
 )
-from gpgpu_legacy.plan.expand import at_iteration
-from gpgpu_legacy.plan.plan import (
-    ATTRIBUTE_DEFAULTS,
-    FragmentPass,
-    Texture,
-    TextureKind,
-    constant_rect,
-    constant_vector,
-    plane,
-    state_values,
-)
+from gpgpu_legacy.lower.values import parameter_values, plane_values
+from gpgpu_legacy.plan.plan import Texture, TextureKind
 from gpgpu_legacy.runtime.devices import thread_count
 
 _STAGED_BYTES = 384 << 10  # of one strip: they stay in a core's second-level cache
 _PIECES = 4  # a thread, so that a thread that is late leaves work to the others
 _DIGEST_BYTES = sha256().digest_size
-_NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)
 
 
 def roomy(texture: Texture, interleaved: Collection[str] = ()) -> Storage:
@@ -87,14 +80,14 @@ def roomy(texture: Texture, interleaved: Collection[str] = ()) -> Storage:
 class Compiled:
     """A Loop's code, ready to be called, and the numbers that it reads."""
 
-    def __init__(self, loop: Loop, code: Code, stage: Any, run: Any) -> None:
+    def __init__(self, arguments: Arguments, code: Code, stage: Any, run: Any) -> None:
         """stage, run: the functions of the code's module."""
-        self.loop, self.code, self.stage, self.run = loop, code, stage, run
+        self.arguments, self.code, self.stage, self.run = arguments, code, stage, run
 
     @cached_property
     def table(self) -> NDArray[np.float32]:
         """What the code's table holds, for all iterations."""
-        return _table(self.code.table, self.loop)
+        return _table(self.code.table, self.arguments)
 
 
 _Functions = tuple[Any, Any]
@@ -187,15 +180,17 @@ def compile_loop(
     tile: tuple[int, int] | None = None,
     interleaved: Collection[str] = (),
 ) -> Compiled:
-    """The Loop's native code; tile, interleaved: as for print_loop.
+    """The Loop's native code; tile, interleaved: as for emit_loop and native_content.
 
-    Raises UnsupportedError (lower/grid.py).
+    Raises UnsupportedError (lower/content.py).
     """
     host = _host()
-    code = print_loop(
-        loop, textures, host.processor, exact=exact, tile=tile, interleaved=interleaved
-    )
-    return Compiled(loop, code, *host.functions(code.text))
+    content, arguments = native_content(loop, textures, interleaved)
+    code = _emitted(content, host.processor, exact=exact, tile=tile)
+    return Compiled(arguments, code, *host.functions(code.text))
+
+
+_emitted = lru_cache(maxsize=256)(emit_loop)
 
 
 # Running -------------------------------------------------------------------------------------
@@ -214,7 +209,7 @@ def run_loop(
 
     textures: made by `roomy`.
     """
-    loop, tile = ready.loop, ready.code.tile
+    loop, tile = ready.arguments, ready.code.tile
     words, everywhere = _words(ready, textures), (0, loop.width)
     pieces = thread_count() * _PIECES
     if ready.code.staged:
@@ -262,54 +257,31 @@ def _pieces(length: int, most: int, multiple: int) -> list[_Piece]:
 
 def _words(ready: Compiled, textures: Mapping[str, Storage]) -> NDArray[np.int64]:
     """The argument array (lower/native.py), but for what differs from piece to piece."""
-    code, loop, table = ready.code, ready.loop, ready.table
-    words = np.zeros(HEADER_WORDS + len(code.textures) * TEXTURE_WORDS, np.int64)
-    words[TABLE], words[COUNT] = table.ctypes.data, loop.count
-    for number, name in enumerate(code.textures):
-        first, planes = HEADER_WORDS + number * TEXTURE_WORDS, textures[name].planes
-        for channel, texels in enumerate(planes):
-            words[first + channel] = texels.ctypes.data
-        extent = textures[name].texture.extent
-        row_length = planes[0].strides[0] // planes[0].strides[1]
-        sizes = (row_length, extent.width, extent.height, extent.depth)
-        words[first + MOST_PLANES : first + TEXTURE_WORDS] = sizes
+    arguments, table = ready.arguments, ready.table
+    surfaces, places = len(arguments.textures), len(arguments.bases)
+    words = np.zeros(HEADER_WORDS + surfaces * TEXTURE_WORDS + places * PLACE_WORDS, np.int64)
+    words[TABLE], words[COUNT], words[WIDTH] = table.ctypes.data, arguments.count, arguments.width
+    for number, name in enumerate(arguments.textures):
+        mine = words[HEADER_WORDS + number * TEXTURE_WORDS :][:TEXTURE_WORDS]
+        planes, extent = textures[name].planes, arguments.extents[number]
+        mine[: len(planes)] = [texels.ctypes.data for texels in planes]
+        mine[ROW_LENGTH] = planes[0].strides[0] // planes[0].strides[1]
+        mine[SIZES:ORIGIN] = extent.width, extent.height, extent.depth
+        mine[ORIGIN:] = arguments.origins[number]
+    words[HEADER_WORDS + surfaces * TEXTURE_WORDS :] = np.array(arguments.bases).reshape(-1)
     return words
 
 
-def _table(columns: Sequence[Scalar], loop: Loop) -> NDArray[np.float32]:
+def _table(columns: Sequence[Scalar], arguments: Arguments) -> NDArray[np.float32]:
     """The numbers that the code reads: (columns, iterations) float32."""
-    table = np.zeros((max(1, len(columns)), loop.count), np.float32)
-    if not columns:
-        return table
-    draws = [member.each for member in loop.body if isinstance(member, Draw)]
-    for iteration in range(loop.count):
-        now = [at_iteration(each, iteration) for each in draws]
-        for number, scalar in enumerate(columns):
-            each = now[scalar.draw]
-            assert isinstance(each, FragmentPass)
-            table[number, iteration] = _number(each, scalar)
+    count = arguments.count
+    table = np.zeros((max(1, len(columns)), count), np.float32)
+    for number, scalar in enumerate(columns):
+        pass_, source = arguments.passes[scalar.draw], scalar.source
+        with np.errstate(over="ignore"):
+            table[number] = (
+                parameter_values(pass_, source, count)[:, scalar.component]
+                if isinstance(source, Parameter)
+                else plane_values(pass_, source, count)[:, scalar.coefficient, scalar.component]
+            )
     return table
-
-
-def _number(each: FragmentPass, scalar: Scalar) -> float:
-    """A number as one iteration of its pass gives it."""
-    source, component = scalar.source, scalar.component
-    if isinstance(source, Parameter):
-        return _parameter(each, source)[component]
-    if source.kind is AttributeKind.TEXCOORD:
-        given = {t.set: t.corners for t in each.texcoords}.get(source.index)
-    else:
-        given = {a.kind: a.corners for a in each.attributes}.get(source.kind)
-    level = ATTRIBUTE_DEFAULTS[source.kind][component]
-    if given is None or (source.kind is AttributeKind.FOGCOORD and component > 0):
-        return 0.0 if scalar.coefficient else level
-    flat = plane(given, constant_rect(each.rect))
-    return (flat.base, flat.dx, flat.dy)[scalar.coefficient][component] + 0.0  # a -0 becomes 0
-
-
-def _parameter(each: FragmentPass, parameter: Parameter) -> Vec4:
-    if parameter.space is ParameterSpace.STATE:
-        return state_vector(parameter.binding, state_values(each))
-    values = each.locals if parameter.space is ParameterSpace.LOCAL else each.env
-    given = {p.index: p.value for p in values}
-    return constant_vector(given.get(parameter.index, _NO_PARAMETER))

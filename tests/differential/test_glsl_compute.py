@@ -28,8 +28,9 @@ from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.lower.body import PARAMETERS, attribute_name, state_name
 from gpgpu_legacy.lower.compute import GROUP, compute_shader
-from gpgpu_legacy.lower.glsl import given_corners, program_key, shader_key
+from gpgpu_legacy.lower.glsl import program_key, shader_key
 from gpgpu_legacy.lower.lookups import undecided
+from gpgpu_legacy.lower.values import given_corners
 from gpgpu_legacy.plan.formats import FORMATS, RGBA32F, Format
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,

@@ -27,17 +27,19 @@ from drawing import (
 
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.lower.chains import Loop, loops
+from gpgpu_legacy.lower.content import ROOM, native_content
 from gpgpu_legacy.lower.grid import APPROXIMATE, UFUNCS, UnsupportedError
 from gpgpu_legacy.lower.native import (
     COUNT,
     HEADER_WORDS,
     MOST_PLANES,
-    ROOM,
+    PLACE_WORDS,
     TABLE,
     TEXTURE_WORDS,
+    WIDTH,
     Code,
     Processor,
-    print_loop,
+    emit_loop,
 )
 from gpgpu_legacy.lower.tiles import MOST_STRIPS
 from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA16F, RGBA32F, Format
@@ -89,7 +91,8 @@ def loop_of(plan: Plan) -> tuple[Loop, dict[str, Texture]]:
 
 
 def code_of(plan: Plan, processor: Processor = WIDE, *, exact: bool = False) -> Code:
-    return print_loop(*loop_of(plan), processor, exact=exact)
+    content, _ = native_content(*loop_of(plan))
+    return emit_loop(content, processor, exact=exact)
 
 
 # The text ----------------------------------------------------------------------------------------
@@ -137,7 +140,7 @@ def test_a_texture_whose_texels_32_bits_do_not_count_is_refused() -> None:
     loop, textures = loop_of(single("MOV result.color, R0;"))
     textures["A"] = replace(textures["A"], extent=Extent(1 << 16, 1 << 15))
     with pytest.raises(UnsupportedError, match="2³¹"):
-        print_loop(loop, textures, WIDE, exact=False)
+        emit_loop(native_content(loop, textures)[0], WIDE, exact=False)
 
 
 BENT = ((0.0, 0.0, 0.0, 1.0), (5.0, 0.0, 0.0, 1.0), (5.0, 4.0, 0.0, 1.0), (0.0, 3.0, 0.0, 1.0))
@@ -181,16 +184,17 @@ def test_the_words_of_a_texture() -> None:
     ready = compile_loop(loop, textures, exact=True)
     made = {name: roomy(each) for name, each in textures.items()}
     words = native._words(ready, made)
-    names = ready.code.textures
+    names = ready.arguments.textures
     assert sorted(names) == ["A", "P"]
-    assert len(words) == HEADER_WORDS + 2 * TEXTURE_WORDS
+    assert len(words) == HEADER_WORDS + 2 * TEXTURE_WORDS + PLACE_WORDS
+    assert words[-PLACE_WORDS:].tolist() == [0, 0]
     assert words[TABLE] == ready.table.ctypes.data
-    assert words[COUNT] == 1
+    assert (words[COUNT], words[WIDTH]) == (1, 5)
     for number, name in enumerate(names):
         mine = words[HEADER_WORDS + number * TEXTURE_WORDS :][:TEXTURE_WORDS].tolist()
         planes = [plane.ctypes.data for plane in made[name].planes]
         assert mine[: len(planes)] == planes
-        assert mine[MOST_PLANES:] == [2 * ROOM, 5, 3, 1]
+        assert mine[MOST_PLANES:] == [2 * ROOM, 5, 3, 1, 0, 0]
 
 
 def test_parameters_and_state_come_from_the_pass() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 import pytest
 from drawing import corners, program, texture
@@ -12,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpgpu_legacy.isa.ir import Instruction
-from gpgpu_legacy.lower.chains import Computed, Draw, Lookup, Loop, Placed, loops
+from gpgpu_legacy.lower.chains import Loop, loops
+from gpgpu_legacy.lower.content import Computed, Draw, Lookup, Placed, group_content
 from gpgpu_legacy.lower.lookups import live_components
 from gpgpu_legacy.lower.roll import LONGEST_PERIOD, Segment, segments
 from gpgpu_legacy.plan.formats import RGBA32F
@@ -28,8 +28,8 @@ def drawn(lines: Sequence[str]) -> Draw:
     textures = (texture("P", 4, 4, RGBA32F), texture("A", 400, 400, RGBA32F))
     [loop] = loops(Plan("rolled", (), (), textures, (), (each,), ()))
     assert isinstance(loop, Loop)
-    [member] = loop.body
-    assert isinstance(member, Draw)
+    content, _ = group_content(loop, {each.name: each for each in textures})
+    [member] = content.draws
     return member
 
 
@@ -40,7 +40,7 @@ def rolled(lines: Sequence[str]) -> tuple[Segment, ...]:
 
 def live_of(member: Draw) -> tuple[tuple[int, ...], ...]:
     known = [None if isinstance(lookup, Computed) else lookup for lookup in member.lookups]
-    return live_components(member.each.program, known)
+    return live_components(member.program, known)
 
 
 def alive(member: Draw) -> list[Live]:
@@ -49,7 +49,7 @@ def alive(member: Draw) -> list[Live]:
     each = [
         (instruction, components, next(lookups) if instruction.texture is not None else None)
         for instruction, components in zip(
-            member.each.program.instructions, live_of(member), strict=True
+            member.program.instructions, live_of(member), strict=True
         )
     ]
     return [live for live in each if live[1]]
@@ -69,8 +69,8 @@ def moved(lookup: Lookup | None, advance: tuple[int, int], turn: int) -> Lookup 
     s, t = lookup.s, lookup.t
     return replace(
         lookup,
-        s=replace(s, constant=s.constant + Fraction(advance[0] * turn)),
-        t=replace(t, constant=t.constant + Fraction(advance[1] * turn)),
+        s=replace(s, constant=s.constant + advance[0] * turn),
+        t=replace(t, constant=t.constant + advance[1] * turn),
     )
 
 

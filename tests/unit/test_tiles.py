@@ -9,9 +9,9 @@ from drawing import corners, program, texture
 
 from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.lower.chains import Computed, Draw, Loop, loops
-from gpgpu_legacy.lower.lookups import live_components
-from gpgpu_legacy.lower.roll import Segment, segments
+from gpgpu_legacy.lower.chains import Loop, loops
+from gpgpu_legacy.lower.content import native_content
+from gpgpu_legacy.lower.roll import Segment, live_segments
 from gpgpu_legacy.lower.tiles import rows_and_strips
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Rect, Texcoords
@@ -27,13 +27,8 @@ OWN = Texcoords(2, corners((0.0, 0.0, 0.0, 1.0), X, Y, SIDE, SIDE))
 
 def programs_of(plan: Plan) -> tuple[Loop, list[tuple[Segment, ...]]]:
     loop = next(step for step in loops(plan) if isinstance(step, Loop))
-    found = []
-    for member in loop.body:
-        if isinstance(member, Draw):
-            known = [None if isinstance(look, Computed) else look for look in member.lookups]
-            live = live_components(member.each.program, known)
-            found.append(segments(member, live))
-    return loop, found
+    content, _ = native_content(loop, {each.name: each for each in plan.textures})
+    return loop, [live_segments(draw) for draw in content.draws]
 
 
 def tile_of(lines: Sequence[str], registers: int, carried: int = 0) -> tuple[int, int]:

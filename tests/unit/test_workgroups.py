@@ -11,31 +11,31 @@ from drawing import corners, fragment_texcoords, program, texture
 from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.lower.chains import Loop, loops
+from gpgpu_legacy.lower.content import Arguments, Content, group_content
 from gpgpu_legacy.lower.workgroups import (
+    GroupCode,
     GroupShape,
-    Printed,
+    emit_groups,
     group_shape,
-    print_groups,
-    reads_attributes_or_parameters,
 )
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
-from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Rect, Texcoords, Texture
+from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Rect, Texcoords
 
 KIB = 1 << 10
 
 
-def loop_of(plan: Plan) -> tuple[Loop, dict[str, Texture]]:
+def content_of(plan: Plan) -> tuple[Content, Arguments]:
     loop = next(step for step in loops(plan) if isinstance(step, Loop))
-    return loop, {each.name: each for each in plan.textures}
+    return group_content(loop, {each.name: each for each in plan.textures})
 
 
-def multi(block: int = 8) -> tuple[Loop, dict[str, Texture]]:
+def multi(block: int = 8) -> Content:
     plan = find_method("hall-carr-hart-multi").plan(Shape(64, 64, 64), Options(block=block))
-    return loop_of(plan)
+    return content_of(plan)[0]
 
 
-def printed(shape: GroupShape = GroupShape(), shared: int = 32 * KIB) -> Printed:  # noqa: B008
-    return print_groups(*multi(), shape, shared, exact=True)
+def emitted(shape: GroupShape = GroupShape(), shared: int = 32 * KIB) -> GroupCode:  # noqa: B008
+    return emit_groups(multi(), shape, shared, exact=True)
 
 
 def shared_bytes(text: str) -> int:
@@ -45,12 +45,12 @@ def shared_bytes(text: str) -> int:
     return sum(sizes[kind] * int(a) * int(b) for kind, a, b in found)
 
 
-def drawn(*lines: str) -> tuple[Loop, dict[str, Texture]]:
+def drawn(*lines: str) -> tuple[Content, Arguments]:
     place = Texcoords(1, corners((0.25, 0, 0, 1), (1.5, 0, 0, 0), (0, 1.5, 0, 0), 6, 4))
     each = FragmentPass(program(*lines), (Binding(0, "A"),), "P", Rect(0, 0, 6, 4),
                         (fragment_texcoords(0, 6, 4), place))  # fmt: skip
     textures = (texture("P", 6, 4, R32F), texture("A", 6, 4, RGBA32F))
-    return loop_of(Plan("groups", (), (), textures, (), (each,), ()))
+    return content_of(Plan("groups", (), (), textures, (), (each,), ()))
 
 
 def test_the_tile_of_a_group() -> None:
@@ -59,65 +59,67 @@ def test_the_tile_of_a_group() -> None:
 
 @pytest.mark.parametrize("threads", [(8, 8), (16, 16), (32, 4)])
 def test_a_group_is_as_large_as_asked_for(threads: tuple[int, int]) -> None:
-    text = printed(GroupShape(threads)).text
+    text = emitted(GroupShape(threads)).text
     assert f"local_size_x = {threads[0]}, local_size_y = {threads[1]}" in text
 
 
 @pytest.mark.parametrize("kib", [1, 2, 4, 8, 16, 32, 48])
 def test_shared_memory_stays_within_what_there_is(kib: int) -> None:
-    found = printed(shared=kib * KIB)
+    found = emitted(shared=kib * KIB)
     assert shared_bytes(found.text) <= kib * KIB
     assert (found.shape.depth > 0) is ("shared" in found.text)
     assert ("barrier()" in found.text) is (found.shape.depth > 0)
 
 
 def test_with_more_memory_it_stages_deeper() -> None:
-    depths = [printed(shared=kib * KIB).shape.depth for kib in (1, 4, 16, 32)]
+    depths = [emitted(shared=kib * KIB).shape.depth for kib in (1, 4, 16, 32)]
     assert depths == sorted(depths)
     assert depths[0] < depths[-1]
 
 
 def test_without_memory_nothing_is_staged() -> None:
-    found = printed(shared=0)
+    found = emitted(shared=0)
     assert found.shape.depth == 0
     assert "shared" not in found.text
 
 
 def test_no_depth_asked_for_is_none() -> None:
-    assert "shared" not in printed(replace(GroupShape(), depth=0)).text
+    assert "shared" not in emitted(replace(GroupShape(), depth=0)).text
 
 
 def test_every_texture_has_a_binding_and_its_sizes() -> None:
-    loop, textures = multi()
-    found = print_groups(loop, textures, GroupShape(), 32 * KIB, exact=True)
-    assert sorted(found.textures) == sorted(textures)
-    for number in range(len(found.textures)):
+    plan = find_method("hall-carr-hart-multi").plan(Shape(64, 64, 64), Options(block=8))
+    content, arguments = content_of(plan)
+    found = emit_groups(content, GroupShape(), 32 * KIB, exact=True)
+    assert sorted(arguments.textures) == sorted(each.name for each in plan.textures)
+    assert found.surfaces == len(arguments.textures)
+    for number in range(found.surfaces):
         assert f"binding = {number})" in found.text
         assert f"size_{number}" in found.text
 
 
 def test_what_is_only_read_is_readonly() -> None:
-    found = print_groups(*drawn("TEX R0, fragment.texcoord[0], texture[0], RECT;",
-                                "MOV result.color, R0;"), GroupShape(), 0, exact=True)  # fmt: skip
+    content, arguments = drawn("TEX R0, fragment.texcoord[0], texture[0], RECT;",
+                               "MOV result.color, R0;")  # fmt: skip
+    found = emit_groups(content, GroupShape(), 0, exact=True)
     buffers = re.findall(r"binding = (\d)\) (readonly )?restrict", found.text)
-    kinds = {found.textures[int(number)]: bool(readonly) for number, readonly in buffers}
+    kinds = {arguments.textures[int(number)]: bool(readonly) for number, readonly in buffers}
     assert kinds == {"P": False, "A": True}
 
 
 def test_an_exact_shader_calls_no_fma() -> None:
-    loop, textures = multi()
-    assert "fma(" not in print_groups(loop, textures, GroupShape(), 32 * KIB, exact=True).text
-    assert "fma(" in print_groups(loop, textures, GroupShape(), 32 * KIB, exact=False).text
+    assert "fma(" not in emit_groups(multi(), GroupShape(), 32 * KIB, exact=True).text
+    assert "fma(" in emit_groups(multi(), GroupShape(), 32 * KIB, exact=False).text
 
 
 def test_turns_are_those_of_the_longest_way_round() -> None:
     """A block of 8 is 8 steps of the inner product, unrolled in the program and rolled up here."""
-    assert printed().turns >= 8
+    assert emitted().turns >= 8
 
 
 def test_textures_of_one_channel_give_an_invocation_more_fragments() -> None:
     single = find_method("hall-carr-hart-single").plan(Shape(64, 64, 64), Options(block=8))
-    one, four = group_shape(*loop_of(single)), group_shape(*multi())
+    one, four = group_shape(content_of(single)[0]), group_shape(multi())
     assert one.strips * one.rows > four.strips * four.rows
     assert one.strips % one.adjacent == one.rows % one.adjacent == 0
 
@@ -135,6 +137,6 @@ def test_textures_of_one_channel_give_an_invocation_more_fragments() -> None:
 )
 def test_whether_a_program_reads_what_its_pass_gives(lines: list[str], reads: bool) -> None:
     """A lookup on texels' centres is placed: its coordinates are not read, nor is what is dead."""
-    loop, _ = drawn(*lines)
-    [member] = loop.body
-    assert reads_attributes_or_parameters(member) is reads  # type: ignore[arg-type]
+    content, _ = drawn(*lines)
+    found = emit_groups(content, GroupShape(), 0, exact=True)
+    assert bool(found.vectors) is reads

@@ -1,0 +1,324 @@
+"""What shapes the code of a Loop, as a value of its own; and what a run hands to that code.
+
+A Loop (lower/chains.py) is a stretch of a plan: it names textures, and has its passes with all
+their numbers. Code for it depends on far less. `native_content` and `group_content` give that, for
+native code and for work groups: a Content, in which textures are numbers and places are relative.
+The emitters see the Content alone, so nothing else can shape what they emit; Loops with equal
+Contents share one piece of code, however their rectangles, parameters and attributes differ.
+
+Everything else is Arguments: which textures, how large, where the rectangles lie, where lookups
+begin, and the passes, from which come parameters, attributes and state (lower/values.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from gpgpu_legacy.isa.ir import Attribute, Program
+from gpgpu_legacy.lower import chains
+from gpgpu_legacy.lower.affine import Linear
+from gpgpu_legacy.lower.chains import Loop
+from gpgpu_legacy.lower.values import given_corners, is_flat
+from gpgpu_legacy.plan.formats import Format
+from gpgpu_legacy.plan.plan import (
+    Blend,
+    Extent,
+    FragmentPass,
+    Sampler,
+    Texture,
+    TextureKind,
+    written_by,
+)
+
+LEAST_ROWS_TO_STAGE = 16
+"""Native code stages what rows of fragments share where there are so many of them."""
+
+MOST_TOGETHER = 64
+"""No work group stages more iterations at a time."""
+
+ROOM = 64
+"""How many texels native code reads and writes past the end of a row, at most: no tile is wider. A
+row of a plane is so much longer than the texture is wide, and rounded up to a multiple of it."""
+
+
+class UnsupportedError(Exception):
+    """What code is not made for: native code or a work group; it runs in another way instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """A texture, as code sees it; its number is its place in Content.surfaces.
+
+    owned: its rectangle has an origin, for fragments read or write their own texels there.
+    written: some of these passes write it.
+    extent: its size, where work groups look it up at computed coordinates; GLSL has it in its text.
+    For native code alone: followed: texels follow the rectangle in its rows, and are to be kept.
+    interleaved: its channels lie side by side. reachable: 32-bit texel numbers reach all of it.
+    """
+
+    kind: TextureKind
+    format: Format
+    owned: bool
+    written: bool
+    extent: Extent | None = None
+    followed: bool = False
+    interleaved: bool = False
+    reachable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """constant + x·(fragment x) + y·(fragment y) + iteration·(iteration), in whole texels.
+
+    Fragments count from 0 at the rectangle's lower left.
+    """
+
+    constant: int
+    x: int
+    y: int
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A lookup of the fragment's own texel in a surface that the Loop writes: a register."""
+
+    texture: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A lookup at whole texels that are affine in position and iteration.
+
+    place: to which of the Loop's places, which the Arguments give, s and t are relative. Lookups in
+    one surface with the same slopes share a place, and the first of them has the constants 0.
+    inside: it never leaves the texture.
+    """
+
+    texture: int
+    place: int
+    s: Form
+    t: Form
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A lookup at coordinates of which nothing is known: the program's arithmetic gives them."""
+
+    texture: int
+    sampler: Sampler
+
+
+Lookup = Own | Placed | Computed
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A fragment pass: its program and what is known of each of its lookups, in program order.
+
+    targets: the surfaces that its colours go to. bent: the attributes that it reads whose values at
+    the corners do not lie in a plane.
+    """
+
+    program: Program
+    lookups: tuple[Lookup, ...]
+    targets: tuple[int, ...]
+    blend: Blend
+    bent: tuple[Attribute, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A copy: each fragment's own texel, from one surface to another."""
+
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """All that shapes the code of a Loop.
+
+    surfaces: first those that are owned. places: how many there are. tall: whether there are rows
+    enough for native code to stage what they share. together: for work groups, how many iterations
+    are run in one go, as a power of 2 that is no greater; 1 where they are run one at a time.
+    """
+
+    body: tuple[Draw | Move, ...]
+    surfaces: tuple[Surface, ...]
+    places: int
+    tall: bool = False
+    together: int = 1
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """The fragment passes among its members, by which Arguments number theirs."""
+        return tuple(member for member in self.body if isinstance(member, Draw))
+
+    @property
+    def owned(self) -> tuple[int, ...]:
+        """The surfaces in which fragments have texels of their own."""
+        return tuple(n for n, surface in enumerate(self.surfaces) if surface.owned)
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What a run hands to the code of a Content.
+
+    textures, extents: by surface, names and sizes. origins: by surface, the lower left (x, y) of
+    the rectangle in it, in texels; (0, 0) where it is not owned. bases: by place, the texel (s, t)
+    that its lookups are relative to. width, height: of the rectangles. count: iterations in all.
+    passes: by number of the Content's draws, the passes as their plan writes them.
+    """
+
+    textures: tuple[str, ...]
+    extents: tuple[Extent, ...]
+    origins: tuple[tuple[int, int], ...]
+    bases: tuple[tuple[int, int], ...]
+    width: int
+    height: int
+    count: int
+    passes: tuple[FragmentPass, ...]
+
+
+def native_content(
+    loop: Loop, textures: Mapping[str, Texture], interleaved: Collection[str] = ()
+) -> tuple[Content, Arguments]:
+    """What shapes a Loop's native code, and what it is handed.
+
+    textures: the plan's, by name. interleaved: those whose channels lie side by side.
+    """
+    written = _written(loop)
+    origins = {name: x for name, x, _ in loop.origins}
+
+    def surface(name: str, _: bool) -> Surface:
+        texture = textures[name]
+        extent = texture.extent
+        return Surface(
+            texture.kind,
+            texture.format,
+            name in origins,
+            name in written,
+            followed=name in origins and origins[name] + loop.width < extent.width,
+            interleaved=name in interleaved,
+            reachable=extent.rows * (extent.width + 2 * ROOM) < 1 << 31,
+        )
+
+    body, surfaces, arguments = _described(loop, textures, surface)
+    tall = loop.height >= LEAST_ROWS_TO_STAGE
+    return Content(body, surfaces, len(arguments.bases), tall=tall), arguments
+
+
+def group_content(loop: Loop, textures: Mapping[str, Texture]) -> tuple[Content, Arguments]:
+    """What shapes a Loop's work groups, and what they are handed; textures: the plan's, by name."""
+    written, owned = _written(loop), {name for name, *_ in loop.origins}
+
+    def surface(name: str, computed: bool) -> Surface:
+        texture = textures[name]
+        extent = texture.extent if computed else None
+        return Surface(texture.kind, texture.format, name in owned, name in written, extent)
+
+    body, surfaces, arguments = _described(loop, textures, surface)
+    together = 1 if loop.alternates else min(loop.count, MOST_TOGETHER)
+    together = 1 << (together.bit_length() - 1)
+    return Content(body, surfaces, len(arguments.bases), together=together), arguments
+
+
+def _written(loop: Loop) -> set[str]:
+    return {name for pass_ in loop.passes for name in written_by(pass_)}
+
+
+def _described(
+    loop: Loop, textures: Mapping[str, Texture], surface: Callable[[str, bool], Surface]
+) -> tuple[tuple[Draw | Move, ...], tuple[Surface, ...], Arguments]:
+    """A Loop's members and surfaces by number.
+
+    surface: makes one, given a name and whether lookups at computed coordinates read it.
+    """
+    numbering = _Numbering(loop)
+    body = tuple(numbering.member(member) for member in loop.body)
+    names, computed = tuple(numbering.textures), numbering.computed
+    surfaces = tuple(surface(name, name in computed) for name in names)
+    origins = {name: (x, y) for name, x, y in loop.origins}
+    arguments = Arguments(
+        names,
+        tuple(textures[name].extent for name in names),
+        tuple(origins.get(name, (0, 0)) for name in names),
+        tuple(numbering.bases.values()),
+        loop.width,
+        loop.height,
+        loop.count,
+        tuple(member.each for member in loop.body if isinstance(member, chains.Draw)),
+    )
+    return body, surfaces, arguments
+
+
+_Slopes = tuple[str, tuple[int, int, int], tuple[int, int, int]]
+
+
+class _Numbering:
+    """Textures and places, in the order in which the Loop's members name them."""
+
+    def __init__(self, loop: Loop) -> None:
+        self.count = loop.count
+        self.textures: dict[str, int] = {}
+        self.bases: dict[_Slopes, tuple[int, int]] = {}
+        self.computed: set[str] = set()
+        for name, *_ in loop.origins:
+            self.texture(name)
+
+    def texture(self, name: str) -> int:
+        return self.textures.setdefault(name, len(self.textures))
+
+    def member(self, member: chains.Draw | chains.Move) -> Draw | Move:
+        if isinstance(member, chains.Move):
+            return Move(self.texture(member.source), self.texture(member.target))
+        pass_ = member.each
+        return Draw(
+            pass_.program,
+            tuple(self.lookup(lookup) for lookup in member.lookups),
+            tuple(self.texture(name) for name in pass_.targets),
+            pass_.blend,
+            tuple(bent_attributes(pass_, self.count)),
+        )
+
+    def lookup(self, lookup: chains.Lookup) -> Lookup:
+        match lookup:
+            case chains.Own(name):
+                return Own(self.texture(name))
+            case chains.Computed(binding):
+                self.computed.add(binding.texture)
+                return Computed(self.texture(binding.texture), binding.sampler)
+        s, t = _whole(lookup.s), _whole(lookup.t)
+        slopes = (lookup.texture, _slopes(s), _slopes(t))
+        base = self.bases.setdefault(slopes, (s.constant, t.constant))
+        return Placed(
+            self.texture(lookup.texture),
+            list(self.bases).index(slopes),
+            Form(s.constant - base[0], *_slopes(s)),
+            Form(t.constant - base[1], *_slopes(t)),
+            lookup.inside,
+        )
+
+
+def _whole(form: Linear) -> Form:
+    """A form of a placed lookup, all of whose parts are whole."""
+    return Form(int(form.constant), int(form.x), int(form.y), int(form.iteration))
+
+
+def _slopes(form: Form) -> tuple[int, int, int]:
+    return form.x, form.y, form.iteration
+
+
+def bent_attributes(pass_: FragmentPass, count: int) -> Iterator[Attribute]:
+    """The attributes that a pass's program reads whose corner values do not lie in a plane.
+
+    count: how many iterations there are; in none of them may they leave it.
+    """
+    given = given_corners(pass_)
+    for attribute in pass_.program.attributes_read:
+        corners = given.get(attribute)
+        if corners is not None and not is_flat(corners, count):
+            yield attribute

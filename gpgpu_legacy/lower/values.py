@@ -1,0 +1,116 @@
+"""The values that a pass gives to what its program reads: in all iterations of a Repeat at once.
+
+Code is generated once for many passes, and reads these from where its caller puts them: a table of
+native code, a block of uniforms. Each number is what plan/expand.py makes of it in its iteration,
+computed in float64 and in the same order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Parameter, ParameterSpace
+from gpgpu_legacy.isa.state import state_vector
+from gpgpu_legacy.plan.expand import at_iteration, corners_at
+from gpgpu_legacy.plan.plan import (
+    ATTRIBUTE_DEFAULTS,
+    Affine,
+    Corners,
+    FragmentPass,
+    Number,
+    NumberVec4,
+    Table,
+    Varying,
+    constant_rect,
+    is_planar,
+    state_values,
+)
+
+F64 = NDArray[np.float64]
+
+_NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)
+
+
+def given_corners(pass_: FragmentPass) -> dict[Attribute, Corners]:
+    """The attributes that a pass gives values to at its corners."""
+    given = {Attribute(AttributeKind.TEXCOORD, t.set): t.corners for t in pass_.texcoords}
+    return given | {Attribute(a.kind): a.corners for a in pass_.attributes}
+
+
+def number_values(number: Number, count: int) -> F64:
+    """A number in each of `count` iterations: (count,), a single value where it is constant."""
+    if isinstance(number, Affine):
+        return number.base + number.step * np.arange(count, dtype=np.float64)
+    if isinstance(number, Table):
+        return np.array(number.values[:count], np.float64)
+    return np.broadcast_to(np.float64(number), (count,))
+
+
+def vector_values(vector: NumberVec4, count: int) -> F64:
+    """A vector in each of `count` iterations: (count, 4)."""
+    if not any(isinstance(number, Varying) for number in vector):
+        return np.broadcast_to(np.array(vector, np.float64), (count, 4))
+    return np.stack([number_values(number, count) for number in vector], axis=-1)
+
+
+def parameter_values(pass_: FragmentPass, parameter: Parameter, count: int) -> F64:
+    """A parameter that is no constant of the program's text, or a vector of state: (count, 4).
+
+    pass_: as its plan writes it. Raises InputError for state that there is not.
+    """
+    if parameter.space is ParameterSpace.STATE:
+        return _state(pass_, parameter.binding, count)
+    given = pass_.locals if parameter.space is ParameterSpace.LOCAL else pass_.env
+    vectors = {each.index: each.value for each in given}
+    return vector_values(vectors.get(parameter.index, _NO_PARAMETER), count)
+
+
+def _state(pass_: FragmentPass, binding: str, count: int) -> F64:
+    """State is derived from other state (isa/state.py), iteration by iteration where any varies."""
+    if any(isinstance(number, Varying) for given in pass_.state for number in given.value):
+        passes = (at_iteration(pass_, iteration) for iteration in range(count))
+        values = (state_values(each) for each in passes if isinstance(each, FragmentPass))
+        return np.array([state_vector(binding, each) for each in values]).reshape(count, 4)
+    vector = state_vector(binding, state_values(pass_))
+    return np.broadcast_to(np.array(vector, np.float64), (count, 4))
+
+
+def plane_values(pass_: FragmentPass, attribute: Attribute, count: int) -> F64:
+    """An attribute over the rectangle, base + dx·x + dy·y: (count, 3, 4), the base first.
+
+    x and y are the fragment's centre relative to the rectangle. pass_: as its plan writes it; the
+    attribute's corner values lie in a plane. What no value is given for has its default.
+    """
+    corners = given_corners(pass_).get(attribute)
+    default = np.array([ATTRIBUTE_DEFAULTS[attribute.kind], _NO_PARAMETER, _NO_PARAMETER])
+    if corners is None:
+        return np.broadcast_to(default, (count, 3, 4))
+    rect = constant_rect(pass_.rect)
+    origin, right, _, top = (vector_values(corner, count) for corner in corners)
+    planes = np.stack([origin, (right - origin) / rect.width, (top - origin) / rect.height], axis=1)
+    if attribute.kind is AttributeKind.FOGCOORD:
+        planes[:, :, 1:] = default[:, 1:]
+    return planes + 0.0  # a -0 becomes 0
+
+
+def is_flat(corners: Corners, count: int = 1) -> bool:
+    """Whether corner values lie in a plane in all of `count` iterations; exactly, where any varies.
+
+    Affine values lie there in all iterations if their bases and their steps do.
+    """
+    numbers = [number for corner in corners for number in corner]
+    if not any(isinstance(number, Varying) for number in numbers):
+        return is_planar(corners)
+    if any(isinstance(number, Table) for number in numbers):
+        return all(is_planar(corners_at(corners, iteration)) for iteration in range(count))
+    for component in zip(*corners, strict=True):
+        a, b, c, d = (_base_and_step(number) for number in component)
+        if any(p + r - q - s for p, q, r, s in zip(a, b, c, d, strict=True)):
+            return False
+    return True
+
+
+def _base_and_step(number: Number) -> tuple[float, float]:
+    assert not isinstance(number, Table)
+    return (number.base, number.step) if isinstance(number, Affine) else (number, 0.0)

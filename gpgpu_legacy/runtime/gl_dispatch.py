@@ -1,0 +1,132 @@
+"""A dispatch of a compute shader, made ready: what it binds, sets and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.runtime.gl import GlContext
+from gpgpu_legacy.runtime.gl_shader import Shader, Uniforms
+
+GlBuffer = Any
+"""moderngl tells no types."""
+
+_BLOCK_ALIGNMENT = 256
+"""Of what is bound as a uniform block, in bytes; no device asks for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Where in its UniformBlocks a dispatch finds its own: in row `iteration` of `rows`, or row 0.
+
+    offset: of the first row; stride: from row to row; size: of one; all in bytes.
+    """
+
+    blocks: UniformBlocks
+    offset: int
+    rows: int
+    stride: int
+    size: int
+
+    def bind(self, iteration: int) -> None:
+        """Bind the block of an iteration."""
+        row = iteration if self.rows > 1 else 0
+        self.blocks.bind(0, self.offset + row * self.stride, self.size)
+
+
+class UniformBlocks:
+    """The uniform blocks of all dispatches of a plan, in one buffer."""
+
+    def __init__(self) -> None:
+        """With none in it."""
+        self._parts: list[bytes] = []
+        self._size = 0
+        self.bind: Any = None
+        """moderngl's way to bind a part of the buffer: binding, offset, size."""
+
+    def add(self, rows: NDArray[np.uint8]) -> Block:
+        """Blocks, (n, bytes): one for each of n iterations, or one for all."""
+        count, size = rows.shape
+        stride = -(-size // _BLOCK_ALIGNMENT) * _BLOCK_ALIGNMENT
+        padded = np.zeros((count, stride), np.uint8)
+        padded[:, :size] = rows
+        block = Block(self, self._size, count, stride, size)
+        self._parts.append(padded.tobytes())
+        self._size += padded.size
+        return block
+
+    def settle(self, context: GlContext) -> GlBuffer | None:
+        """All are known: make the buffer, which is the caller's to keep; None where it is empty."""
+        if not self._parts:
+            return None
+        buffer = context.handle.buffer(b"".join(self._parts))
+        self.bind = buffer.bind_to_uniform_block
+        self._parts.clear()
+        return buffer
+
+
+class Dispatch:
+    """A dispatch made ready: its shader, uniforms, storage buffers from binding 0 on, groups."""
+
+    __slots__ = (
+        "_barrier",
+        "_bind_block",
+        "_buffers",
+        "_groups",
+        "_run",
+        "_set",
+        "pieces",
+        "shader",
+    )
+
+    def __init__(
+        self,
+        context: GlContext,
+        shader: Shader,
+        uniforms: Uniforms,
+        buffers: Sequence[GlBuffer | None],
+        groups: tuple[int, int],
+        *,
+        block: Block | None = None,
+        pieces: int = 1,
+        waits: bool = True,
+    ) -> None:
+        """buffers: None leaves a binding as it is. waits: for what was stored before it.
+
+        pieces: how many dispatches, one after another, the whole of it is.
+        """
+        self.shader, self.pieces = shader, pieces
+        self._set, self._run, self._groups = uniforms.set, shader.program.run, groups
+        self._bind_block = block.bind if block is not None else None
+        self._barrier = context.handle.memory_barrier if waits else None
+        self._buffers = tuple(
+            (buffer.bind_to_storage_buffer, number)
+            for number, buffer in enumerate(buffers)
+            if buffer is not None
+        )
+
+    def __call__(self, iteration: int) -> None:
+        """Do it as in this iteration."""
+        if self._barrier is not None:
+            self._barrier()
+        self._set(iteration)
+        for bind, number in self._buffers:
+            bind(number)
+        if self._bind_block is not None:
+            self._bind_block(iteration)
+        self._run(*self._groups, 1)
+
+    def warm_up(self) -> None:
+        """Dispatch one group of it, if its shader has not run yet: drivers compile only then."""
+        if self.shader.warm:
+            return
+        self.shader.warm.add(None)
+        groups, self._groups = self._groups, (1, 1)
+        try:
+            self(0)
+        finally:
+            self._groups = groups

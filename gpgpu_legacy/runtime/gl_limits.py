@@ -1,0 +1,250 @@
+"""What a device must have for kernels, asked before any is compiled, and where it would go wrong.
+
+The driver gets the text of a kernel as it stands under shaders/. So what GLSL leaves open stays
+open: a driver may contract a multiply and an add into one rounding, and regroup a sum. llvmpipe
+contracts nothing, and regroups only within an expression of three terms or more (it adds
+x + y + z + w as (x + y) + (z + w)). Where there is none, `Machine.exact` holds on llvmpipe without
+a change to the text; any other exact run is refused.
+
+llvmpipe leaves every loop, in silence, once an invocation has gone through 65536 iterations. What
+would come that far is refused there, for its result would be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.interp.kernel import Array, Grid, KernelMachine, Mask
+from gpgpu_legacy.kernel.dependence import uniform_loops
+from gpgpu_legacy.kernel.ir import Binary, For, Kernel, Type
+from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.plan.plan import (
+    ComputePass,
+    Plan,
+    Texture,
+    TextureKind,
+    UniformValue,
+    constant_groups,
+)
+
+# OpenGL 4.3, table 23.72: what every driver has at least. It is what counts where the context does
+# not tell its own; moderngl does not ask for the size of shared memory.
+_AT_LEAST = {
+    "GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS": 1024,
+    "GL_MAX_COMPUTE_WORK_GROUP_SIZE": (1024, 1024, 64),
+    "GL_MAX_COMPUTE_WORK_GROUP_COUNT": (65535, 65535, 65535),
+    "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE": 32768,
+    "GL_MAX_SHADER_STORAGE_BLOCK_SIZE": 1 << 24,
+    "GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS": 8,
+}
+
+_BYTES = {Type.INT: 4, Type.UINT: 4, Type.FLOAT: 4, Type.DOUBLE: 8, Type.VEC4: 16, Type.BOOL: 4}
+
+# Exactness -----------------------------------------------------------------------------------
+
+
+def is_llvmpipe(info: Mapping[str, Any]) -> bool:
+    return "llvmpipe" in info["GL_RENDERER"]
+
+
+def check_exact(plan: Plan, info: Mapping[str, Any]) -> None:
+    """Raise PlanError where the driver may round or add otherwise than the text says."""
+    remedy = "run without exact arithmetic, or exactly on the numpy executor"
+    if not is_llvmpipe(info):
+        raise PlanError(f"this driver may contract the multiply-adds of a kernel; {remedy}")
+    for _, each in plan.weighted_passes():
+        if isinstance(each, ComputePass) and _has_chain(each.kernel.body):
+            name = each.kernel.name
+            raise PlanError(f"llvmpipe may regroup a sum or product of {name}; {remedy}")
+
+
+def _has_chain(node: object) -> bool:
+    """Whether three or more terms or factors, none of them integers, meet in one expression."""
+    if isinstance(node, tuple):
+        return any(_has_chain(each) for each in node)
+    if not is_dataclass(node):
+        return False
+    if isinstance(node, Binary) and not node.type.is_integer:
+        alike = next((each for each in ("+-", "*/") if node.operator in each), "")
+        for operand in (node.left, node.right):
+            if isinstance(operand, Binary) and operand.operator in alike:
+                return True
+    return any(_has_chain(getattr(node, field.name)) for field in fields(node))
+
+
+# Limits --------------------------------------------------------------------------------------
+
+
+def check_textures(plan: Plan, info: Mapping[str, Any]) -> None:
+    """Raise PlanError, in one line, where a texture is no storage buffer of the device."""
+    for texture in plan.textures:
+        noun = "buffer" if texture.kind is TextureKind.BUFFER else "texture"
+        _within(
+            info,
+            "GL_MAX_SHADER_STORAGE_BLOCK_SIZE",
+            size_bytes(texture),
+            f"{noun} {texture.name} takes {size_bytes(texture)} bytes",
+            "multiply smaller matrices, or use the numpy executor",
+        )
+
+
+def check_kernels(plan: Plan, info: Mapping[str, Any]) -> None:
+    """Raise PlanError, in one line, at the first thing that the device has no room for."""
+    for _, each in plan.weighted_passes():
+        if isinstance(each, ComputePass):
+            _check_kernel(each.kernel, info)
+            _check_groups(each, info)
+    if is_llvmpipe(info):
+        _check_loops(plan)
+
+
+def _check_kernel(kernel: Kernel, info: Mapping[str, Any]) -> None:
+    smaller = "choose a smaller --block"
+    _within(
+        info,
+        "GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS",
+        kernel.threads,
+        f"{kernel.name} has work groups of {kernel.threads} invocations",
+        smaller,
+    )
+    for axis in range(2):
+        _within(
+            info,
+            "GL_MAX_COMPUTE_WORK_GROUP_SIZE",
+            kernel.local_size[axis],
+            f"{kernel.name} has work groups of {kernel.local_size[axis]} along {'xy'[axis]}",
+            smaller,
+            axis=axis,
+        )
+    shared = sum(_BYTES[array.type] * int(np.prod(array.extents)) for array in kernel.shared)
+    _within(
+        info,
+        "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE",
+        shared,
+        f"{kernel.name} shares {shared} bytes in a work group",
+        smaller,
+    )
+
+
+def _check_groups(each: ComputePass, info: Mapping[str, Any]) -> None:
+    for axis, groups in enumerate(constant_groups(each.groups)):
+        _within(
+            info,
+            "GL_MAX_COMPUTE_WORK_GROUP_COUNT",
+            groups,
+            f"{each.kernel.name} takes {groups} work groups along {'xy'[axis]}",
+            "choose a larger --block or smaller matrices",
+            axis=axis,
+        )
+
+
+def _within(
+    info: Mapping[str, Any], name: str, needed: int, problem: str, remedy: str, *, axis: int = 0
+) -> None:
+    """Raise PlanError where more is needed than the limit of that name allows.
+
+    axis: which number of a limit that has one for x, y and z.
+    """
+    allowed = limit(info, name, axis)
+    if needed > allowed:
+        raise PlanError(f"{problem} and {name} is {allowed} here; {remedy}")
+
+
+def limit(info: Mapping[str, Any], name: str, axis: int = 0) -> int:
+    """A limit of the device by its name, or what every driver has at least.
+
+    axis: which number of a limit that has one for x, y and z.
+    """
+    values: int | tuple[int, ...] = info.get(name, _AT_LEAST[name])
+    return values[axis] if isinstance(values, tuple) else values
+
+
+# Mesa's LP_MAX_TGSI_LOOP_ITERATIONS, of all loops of an invocation together.
+LLVMPIPE_ITERATIONS = 65535
+
+
+def _check_loops(plan: Plan) -> None:
+    """Raise PlanError where llvmpipe would leave a loop before its end."""
+    for _, written in plan.weighted_passes():
+        each = at_iteration(written, 0)
+        if isinstance(each, ComputePass) and not _loops_end(each.kernel, each.uniforms):
+            raise PlanError(
+                f"an invocation of {each.kernel.name} goes through more than "
+                f"{LLVMPIPE_ITERATIONS} iterations of its loops, which is where llvmpipe leaves "
+                "them; multiply smaller matrices, or use the numpy executor"
+            )
+
+
+@lru_cache(maxsize=256)
+def _loops_end(kernel: Kernel, uniforms: tuple[UniformValue, ...]) -> bool:
+    """Whether the first invocation finishes its loops within what llvmpipe allows.
+
+    It stands for the others. A loop that the driver unrolls is counted as it is written.
+    """
+    alone = replace(kernel, local_size=(1, 1))
+    counter = _LoopCounter(
+        alone, {u.name: u.value for u in uniforms}, Grid((0, 0), (1, 1)), _Zeros()
+    )
+    try:
+        counter.run()
+    except _TooLongError:
+        return False
+    return True
+
+
+class _TooLongError(Exception):
+    """A kernel has gone through more iterations than are allowed."""
+
+
+class _LoopCounter(KernelMachine):
+    """A machine that counts the iterations of all loops, and stops at the most allowed.
+
+    A loop whose iterations all do the same is gone through once and multiplied; only its condition
+    and its step are run every time.
+    """
+
+    def __init__(self, kernel: Kernel, *args: Any) -> None:
+        super().__init__(kernel, *args)
+        self.iterations = 0
+        self.uniform_loops = uniform_loops(kernel)
+
+    def loop(self, statement: For, mask: Mask) -> None:
+        self.statements(statement.start, mask)
+        is_uniform, body = id(statement) in self.uniform_loops, None
+        while self.scalar(statement.condition, mask).all():
+            before = self.iterations
+            self.count(1 + (body or 0))
+            if body is None:
+                self.statements(statement.body, mask)
+                body = self.iterations - before - 1 if is_uniform else None
+            self.statements(statement.step, mask)
+        self.count(1)  # the iteration in which the condition no longer holds
+
+    def count(self, iterations: int) -> None:
+        self.iterations += iterations
+        if self.iterations > LLVMPIPE_ITERATIONS:
+            raise _TooLongError
+
+
+class _Zeros:
+    """Buffers without an end that read 0: enough for loops that go by uniforms."""
+
+    def load(self, name: str, index: Array) -> Array:
+        return np.zeros(index.shape, np.float32)
+
+    def store(self, name: str, index: Array, values: Array) -> None:
+        pass
+
+    def length(self, name: str) -> int:
+        return np.iinfo(np.int64).max
+
+
+def size_bytes(texture: Texture) -> int:
+    """The size of a texture's storage buffer: its channels as float32, row after row."""
+    return texture.extent.rows * texture.extent.width * texture.format.channels * 4
