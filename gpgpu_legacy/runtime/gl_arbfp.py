@@ -19,7 +19,7 @@ import numpy as np
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import Stored, decode, encode
 from gpgpu_legacy.isa.ir import Vec4
-from gpgpu_legacy.lower.glsl import given_corners
+from gpgpu_legacy.lower.values import given_corners
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
     Blend,
@@ -131,7 +131,7 @@ class GlArbfpPrepared(GlPrepared[Context]):
     def _build(self) -> None:
         self._gl: SimpleNamespace = self.context.gl
         self._bound = Bound(self._gl)
-        self._objects_of = objects = Objects(self.context, self.plan, self.keep)
+        self._objects_of = objects = Objects(self.context, self.plan, self._objects)
         for texture in self.plan.textures:
             objects.require_room(texture)
         for _, each in self.plan.weighted_passes():
@@ -184,9 +184,11 @@ class GlArbfpPrepared(GlPrepared[Context]):
             *(target, 0, here.x, here.y, there.x, there.y, there.width, there.height),
         )
 
+        bound = self._bound
+
         def run(_: int) -> None:
-            self._bound.aim(framebuffer)
-            self._bound.texture(0, target, number)
+            bound.aim(framebuffer)
+            bound.texture(0, target, number)
             copy()
 
         return run

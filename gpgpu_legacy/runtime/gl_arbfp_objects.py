@@ -5,7 +5,7 @@ They belong to the compatibility context of runtime/egl.py, which is current whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from ctypes import byref, c_uint
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -19,6 +19,7 @@ from gpgpu_legacy.isa.ir import Attribute, AttributeKind, ParameterSpace, Progra
 from gpgpu_legacy.plan.formats import R16F, R32F, RGBA8, RGBA16F, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import Filter, Plan, Rect, Sampler, Texture, TextureKind, Wrap
 from gpgpu_legacy.runtime.egl import GL, Context
+from gpgpu_legacy.runtime.gl_sharing import Releasable
 
 # Which generic vertex attribute carries which attribute of the fragment. The numbers are those of
 # the conventional attributes where a driver has one set for both, so that none is in the way.
@@ -189,9 +190,9 @@ def carried_by(attribute: Attribute) -> int:
 class Objects:
     """Textures, framebuffers and samplers of a plan, by what they are."""
 
-    def __init__(self, context: Context, plan: Plan, keep: Callable[[Name], Name]) -> None:
-        """keep: takes charge of an object; nothing is made yet."""
-        self.context, self.plan, self._keep = context, plan, keep
+    def __init__(self, context: Context, plan: Plan, objects: list[Releasable]) -> None:
+        """objects: where those that are made go, for somebody to release."""
+        self.context, self.plan, self._objects = context, plan, objects
         self.gl: SimpleNamespace = context.gl
         self.described = {texture.name: texture for texture in plan.textures}
         self._textures: dict[str, int] = {}
@@ -199,7 +200,9 @@ class Objects:
         self._samplers: dict[Sampler, int] = {}
 
     def _make(self, generator: Any, deleter: Any) -> int:
-        return self._keep(Name(generate(generator), deleter)).number
+        made = Name(generate(generator), deleter)
+        self._objects.append(made)
+        return made.number
 
     def check(self, what: str) -> None:
         """Raise PlanError if GL has found a fault since the last check."""
