@@ -93,15 +93,15 @@ class HostInput:
 class HostOutput:
     """An Output, unpacked on the host."""
 
-    def __init__(self, plan: Plan, each: Output) -> None:
-        """each: of the plan."""
+    def __init__(self, plan: Plan, each: Output, dtype: np.dtype[np.generic] | None = None) -> None:
+        """each: of the plan. dtype: what texels are read as, if not as they are stored."""
         self.output = each
         self.format: Format = plan.texture(each.texture).format
         matrix = next(m for m in plan.results if m.name == each.matrix)
         whole = self.format is R32F and _is_the_matrix(each, matrix)
         shape = (each.rect.height, each.rect.width, self.format.channels)
-        zero = np.zeros((), np.float32)
-        self._stored = None if whole else np.empty(shape, encode(zero, self.format).dtype)
+        stored = dtype or encode(np.zeros((), np.float32), self.format).dtype
+        self._stored: Stored | None = None if whole else np.empty(shape, stored)
 
     def destination(self, results: Mapping[str, F32]) -> Stored:
         """Where the texels of the rectangle belong, as the texture stores them.
