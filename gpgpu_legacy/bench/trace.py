@@ -25,7 +25,8 @@ from gpgpu_legacy.isa.ir import Instruction, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Filter, FragmentPass, Pass, Texture, TextureKind, constant_rect
-from gpgpu_legacy.runtime.host import Textures, pass_by_pass, run_on_host
+from gpgpu_legacy.runtime import executor
+from gpgpu_legacy.runtime.host import PassByPass, Textures
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +113,8 @@ def trace(drawing: Drawing, x: int, y: int, arithmetic: Arithmetic = FP32) -> Tr
         steps.extend(watched.steps)
         run_fragment_pass(each, textures, arithmetic)
 
-    work = pass_by_pass(drawing.plan, carry_out)
-    outputs = run_on_host(drawing.plan, drawing.operands, work, None).outputs
+    with PassByPass(drawing.plan, executor.Machine(arithmetic=arithmetic), carry_out) as prepared:
+        outputs = prepared.run(drawing.operands).outputs
     pixels = tuple(_vector(outputs[t.name][y, 4 * x : 4 * x + 4]) for t in drawing.targets)
     fog = drawing.program.fog
     return Trace(x, y, tuple(steps), fog.value if fog else "", pixels)

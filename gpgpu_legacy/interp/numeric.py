@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +22,13 @@ _UNORM8_MAX = 255
 
 @dataclass(frozen=True, slots=True)
 class _Codec:
+    """How a format's channels are stored; cast: whether NumPy's own conversion does that."""
+
+    dtype: type[np.generic]
     encode: Callable[[F32], Stored]
     decode: Callable[[Stored], F32]
     add: Callable[[Stored, Stored], Stored]
+    cast: bool = True
 
 
 def _identity(values: Any) -> Any:
@@ -68,9 +72,9 @@ def _add_half(destination: Stored, source: Stored) -> Stored:
 
 
 _CODECS = {
-    (Numeric.FLOAT, 16): _Codec(_encode_half, _decode_half, _add_half),
-    (Numeric.FLOAT, 32): _Codec(_identity, _identity, _add_float),
-    (Numeric.UNORM, 8): _Codec(_encode_unorm8, _decode_unorm8, _add_unorm8),
+    (Numeric.FLOAT, 16): _Codec(np.float16, _encode_half, _decode_half, _add_half),
+    (Numeric.FLOAT, 32): _Codec(np.float32, _identity, _identity, _add_float),
+    (Numeric.UNORM, 8): _Codec(np.uint8, _encode_unorm8, _decode_unorm8, _add_unorm8, cast=False),
 }
 
 
@@ -81,15 +85,22 @@ def _codec(texel_format: Format) -> _Codec:
 class Storage:
     """The texels of one texture: a plane (rows, W) a channel, as its format stores them."""
 
-    def __init__(self, texture: Texture) -> None:
-        """Texels with the texture's initial value; zeros where that is undefined."""
+    def __init__(self, texture: Texture, planes: Sequence[Stored] = ()) -> None:
+        """Texels with the texture's initial value; zeros where that is undefined.
+
+        planes: memory for them, (rows, W) of `stored_dtype`; new memory where none is given.
+        """
         self.texture = texture
         self._codec = _codec(texture.format)
         shape = (texture.extent.rows, texture.extent.width)
-        self.planes: list[Stored] = [
-            self._codec.encode(np.zeros(shape, np.float32)) for _ in range(texture.format.channels)
+        self.planes: list[Stored] = list(planes) or [
+            np.empty(shape, self._codec.dtype) for _ in range(texture.format.channels)
         ]
-        self.clear(texture.initial or (0.0, 0.0, 0.0, 0.0))
+        self.reset()
+
+    def reset(self) -> None:
+        """Make all texels what they are when a run begins."""
+        self.clear(self.texture.initial or (0.0, 0.0, 0.0, 0.0))
 
     def clear(self, value: Sequence[float]) -> None:
         """Set every texel to one value."""
@@ -120,6 +131,25 @@ class Storage:
         total = self._codec.add(part, self._codec.encode(values))
         np.copyto(part, total, where=True if alive is None else alive)
 
+    def load(self, matrix: F32, region: Region, rect: Rect, packing: Packing) -> None:
+        """Fill a rectangle with a region of a matrix, as Packing says; the padding is 0."""
+        for channel, view in enumerate(_views(matrix, region, rect, packing)):
+            part, (rows, columns) = self.planes[channel][slices(rect)], view.shape
+            part[rows:] = 0
+            part[:rows, columns:] = 0
+            if self._codec.cast:
+                with np.errstate(over="ignore"):
+                    part[:rows, :columns] = view
+            else:
+                part[:rows, :columns] = self._codec.encode(view)
+
+    def unload(self, matrix: F32, region: Region, rect: Rect, packing: Packing) -> None:
+        """Put a rectangle into a region of a matrix; the padding is dropped."""
+        for channel, view in enumerate(_views(matrix, region, rect, packing)):
+            rows, columns = view.shape
+            part = self.planes[channel][slices(rect)][:rows, :columns]
+            view[...] = part if self._codec.cast else self._codec.decode(part)
+
     def copy(self, where: Slices, source: Storage, there: Slices) -> None:
         """Copy a rectangle of another texture of the same format, bit for bit."""
         for mine, theirs in zip(self.planes, source.planes, strict=True):
@@ -129,6 +159,11 @@ class Storage:
 def slices(rect: Rect) -> Slices:
     """The rows and columns of a rectangle of texels."""
     return slice(rect.y, rect.y + rect.height), slice(rect.x, rect.x + rect.width)
+
+
+def stored_dtype(texel_format: Format) -> type[np.generic]:
+    """What the planes of a texture of that format consist of."""
+    return _codec(texel_format).dtype
 
 
 def encode(values: F32, texel_format: Format) -> Stored:
@@ -143,27 +178,28 @@ def decode(stored: Stored, texel_format: Format) -> F32:
 
 def pack(matrix: F32, region: Region, rect: Rect, packing: Packing) -> F32:
     """The texels of a rectangle that holds a region of a matrix: (height, width, channels)."""
-    part = _part(matrix, region, packing)
     texels = np.zeros((rect.height, rect.width, len(packing.offsets)), np.float32)
-    for channel, (row, column) in enumerate(packing.offsets):
-        values = part[row :: packing.row_step, column :: packing.column_step]
-        values = values[: rect.height, : rect.width]
+    for channel, values in enumerate(_views(matrix, region, rect, packing)):
         texels[: values.shape[0], : values.shape[1], channel] = values
     return texels
 
 
 def unpack(texels: F32, matrix: F32, region: Region, packing: Packing) -> None:
     """Put texels (height, width, channels) into a region of a matrix; the padding is dropped."""
-    part = _part(matrix, region, packing)
     height, width, _ = texels.shape
-    for channel, (row, column) in enumerate(packing.offsets):
-        view = part[row :: packing.row_step, column :: packing.column_step][:height, :width]
+    for channel, view in enumerate(_views(matrix, region, Rect(0, 0, width, height), packing)):
         view[...] = texels[: view.shape[0], : view.shape[1], channel]
 
 
-def _part(matrix: F32, region: Region, packing: Packing) -> F32:
-    """A view of the region as its texels see it: transposed where the packing says so."""
-    rows = slice(region.row, region.row + region.rows)
-    columns = slice(region.column, region.column + region.columns)
-    part = matrix[rows, columns]
-    return part.T if packing.transposed else part
+def _views(matrix: F32, region: Region, rect: Rect, packing: Packing) -> Iterator[F32]:
+    """The elements of a region that each channel of a rectangle's texels holds, as views.
+
+    (rows, columns), from the rectangle's lower left on; smaller than it where there is padding.
+    """
+    part = matrix[
+        region.row : region.row + region.rows, region.column : region.column + region.columns
+    ]
+    part = part.T if packing.transposed else part
+    for row, column in packing.offsets:
+        view = part[row :: packing.row_step, column :: packing.column_step]
+        yield view[: rect.height, : rect.width]

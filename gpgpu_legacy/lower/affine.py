@@ -3,6 +3,9 @@
 A program is run once on forms in place of numbers: the opcodes' own meanings (isa/opcodes.py) are
 written with operators, and a Form has the operators that keep it affine. Whatever else is done to
 a form makes it UNKNOWN. So the analysis knows no opcode by name.
+
+What can be affine at all depends on the program alone, so that is found first, once a program
+(`_slice`): a pass then runs only the instructions that such coordinates are made by.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm
 from typing import Any
 
@@ -21,6 +25,7 @@ from gpgpu_legacy.isa.ir import (
     Instruction,
     Parameter,
     ParameterSpace,
+    Program,
     Selector,
     SourceRegister,
     Src,
@@ -33,7 +38,10 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     Number,
     NumberVec4,
+    ParameterValue,
+    Rect,
     Table,
+    Texcoords,
     constant_rect,
 )
 
@@ -172,12 +180,43 @@ def lookup_coordinates(each: FragmentPass, iterations: int = 1) -> tuple[tuple[V
     each: a pass as its plan writes it; Affine numbers become the `iteration` part of the forms.
     iterations: how often the plan carries it out.
     """
-    run = _Run(each, iterations)
-    return tuple(
-        coordinates
-        for instruction in each.program.instructions
-        if (coordinates := run.execute(instruction)) is not None
+    reads = _slice(each.program)
+    rect = constant_rect(each.rect)
+    if not reads.position:
+        rect = Rect(0, 0, rect.width, rect.height)
+    given = _Given(
+        rect,
+        iterations,
+        tuple(t for t in each.texcoords if t.set in reads.texcoords),
+        tuple(p for p in each.locals if p.index in reads.locals),
+        tuple(p for p in each.env if p.index in reads.env),
     )
+    return _coordinates(each.program, given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a pass gives to the instructions that make coordinates; and how often it is run."""
+
+    rect: Rect
+    iterations: int
+    texcoords: tuple[Texcoords, ...]
+    locals: tuple[ParameterValue, ...]
+    env: tuple[ParameterValue, ...]
+
+
+@lru_cache(maxsize=64)
+def _coordinates(program: Program, given: _Given) -> tuple[tuple[Value, Value], ...]:
+    reads, run = _slice(program), _Run(program, given)
+    made: list[tuple[Value, Value]] = []
+    for number, instruction in enumerate(program.instructions):
+        coordinates = run.execute(instruction) if number in reads.instructions else None
+        if instruction.texture is not None:
+            # What no coordinate is made by was not run: a value may be one that it wrote over.
+            possible = reads.lookups[len(made)]
+            s, t = coordinates or (UNKNOWN, UNKNOWN)
+            made.append((s if possible[0] else UNKNOWN, t if possible[1] else UNKNOWN))
+    return tuple(made)
 
 
 def texel_centred(value: Value) -> bool:
@@ -193,20 +232,17 @@ def texel_centred(value: Value) -> bool:
     return at_first_fragment % 1 == _HALF and all(step.denominator == 1 for step in steps)
 
 
-class _Run:
-    """One program on forms."""
+class _Walk:
+    """One program on values that stand for numbers; a subclass says what a register holds."""
 
-    def __init__(self, each: FragmentPass, iterations: int) -> None:
-        self.domain = Domain(
-            constant_rect(each.rect).width, constant_rect(each.rect).height, iterations
-        )
-        self.temporaries = {name: _zeros() for name in each.program.temporaries}
-        self.local = {p.index: p.value for p in each.locals}
-        self.env = {p.index: p.value for p in each.env}
-        self.texcoords = {t.set: _planes(t.corners, self.domain) for t in each.texcoords}
-        self.origin = (constant_rect(each.rect).x, constant_rect(each.rect).y)
+    def __init__(self, program: Program) -> None:
+        self.temporaries = {name: self.zeros() for name in program.temporaries}
 
-    def execute(self, instruction: Instruction) -> tuple[Value, Value] | None:
+    def zeros(self) -> list[Any]:
+        """What a temporary holds before anything is written to it."""
+        return [self.constant(0.0) for _ in range(4)]
+
+    def execute(self, instruction: Instruction) -> tuple[Any, Any] | None:
         """Carry out one instruction; the coordinates where it is a lookup."""
         row, dst = OPCODES[instruction.mnemonic], instruction.dst
         if row.form is Form.SAMPLE:
@@ -222,7 +258,7 @@ class _Run:
 
     def result(
         self, row: Opcode, instruction: Instruction, components: tuple[int, ...]
-    ) -> dict[int, Value]:
+    ) -> dict[int, Any]:
         """The components of a result as forms; a texel is unknown."""
         match row.form:
             case Form.COMPONENTWISE:
@@ -238,39 +274,70 @@ class _Run:
                 return {c: vector[c] for c in components}
         return dict.fromkeys(components, UNKNOWN)
 
-    def evaluate(self, row: Opcode, sources: Sequence[Any]) -> tuple[Value, ...]:
-        """The opcode's meaning on forms; what it cannot do to a form makes all of it unknown."""
+    def evaluate(self, row: Opcode, sources: Sequence[Any]) -> tuple[Any, ...]:
+        """The opcode's meaning on values; what it cannot do to one makes all of it unknown."""
         try:
             made = row.evaluate(*sources)
         except TypeError:
             made = UNKNOWN
         values = made if isinstance(made, tuple | list) else (made,) * 4
-        return tuple(self.as_form(value) for value in values)
+        return tuple(self.as_value(value) for value in values)
 
-    def as_form(self, value: Any) -> Value:
-        """What an opcode gave: a form, or a number of its own."""
+    def as_value(self, value: Any) -> Any:
+        """What an opcode gave: a value, or a number of its own."""
         if isinstance(value, np.floating):
-            return _form(float(value), self.domain)
-        return value if isinstance(value, Linear) else UNKNOWN
+            return self.constant(float(value))
+        return value if isinstance(value, Linear | _Possible) else UNKNOWN
 
-    def vector(self, src: Src) -> list[Value]:
+    def vector(self, src: Src) -> list[Any]:
         return [self.fetch(src, c) for c in range(4)]
 
-    def fetch(self, src: Src, component: int) -> Value:
+    def fetch(self, src: Src, component: int) -> Any:
         selector = src.swizzle[component]
-        value: Value
         if selector in (Selector.ZERO, Selector.ONE):
-            value = Linear(Fraction(selector is Selector.ONE))
+            value = self.constant(float(selector is Selector.ONE))
         else:
             value = self.read(src.register, selector.value)
         return -value if src.negate[component] else value
 
-    def read(self, register: SourceRegister, component: int) -> Value:
+    def read(self, register: SourceRegister, component: int) -> Any:
         if isinstance(register, Temporary):
             return self.temporaries[register.name][component]
         if isinstance(register, Attribute):
             return self.attribute(register, component)
+        if register.space is ParameterSpace.CONSTANT:
+            return self.constant(register.value[component])
+        if register.space is ParameterSpace.STATE:
+            return UNKNOWN
         return self.parameter(register, component)
+
+    def constant(self, number: float) -> Any:
+        raise NotImplementedError
+
+    def attribute(self, attribute: Attribute, component: int) -> Any:
+        raise NotImplementedError
+
+    def parameter(self, parameter: Parameter, component: int) -> Any:
+        raise NotImplementedError
+
+
+class _Run(_Walk):
+    """On forms."""
+
+    def __init__(self, program: Program, given: _Given) -> None:
+        rect = given.rect
+        self.domain = Domain(rect.width, rect.height, given.iterations)
+        self.local = {p.index: p.value for p in given.locals}
+        self.env = {p.index: p.value for p in given.env}
+        self.texcoords = {t.set: _planes(t.corners, self.domain) for t in given.texcoords}
+        self.origin = (rect.x, rect.y)
+        super().__init__(program)
+
+    def zeros(self) -> list[Any]:
+        return [Linear(Fraction(0)) for _ in range(4)]
+
+    def constant(self, number: float) -> Value:
+        return _form(number, self.domain)
 
     def attribute(self, attribute: Attribute, component: int) -> Value:
         if attribute.kind is AttributeKind.TEXCOORD:
@@ -283,17 +350,101 @@ class _Run:
         return UNKNOWN
 
     def parameter(self, parameter: Parameter, component: int) -> Value:
-        if parameter.space is ParameterSpace.CONSTANT:
-            return _form(parameter.value[component], self.domain)
-        if parameter.space is ParameterSpace.STATE:
-            return UNKNOWN
         values = self.local if parameter.space is ParameterSpace.LOCAL else self.env
         vector: NumberVec4 = values.get(parameter.index, (0.0, 0.0, 0.0, 0.0))
         return _form(vector[component], self.domain)
 
 
-def _zeros() -> list[Value]:
-    return [Linear(Fraction(0)) for _ in range(4)]
+# What can be affine at all ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Possible:
+    """A value that may be affine, for it is made by operations that can keep one so.
+
+    made_by: the numbers of the instructions that make it. reads: the attributes and parameters.
+    """
+
+    made_by: frozenset[int] = frozenset()
+    reads: frozenset[Attribute | Parameter] = frozenset()
+
+    def _with(self, other: object) -> _Possible | Unknown:
+        if not isinstance(other, _Possible):
+            return UNKNOWN
+        return _Possible(self.made_by | other.made_by, self.reads | other.reads)
+
+    __add__ = __sub__ = __mul__ = __truediv__ = _with
+
+    def __neg__(self) -> _Possible:
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class _Slice:
+    """The part of a program that makes coordinates that may be affine, and what it reads.
+
+    instructions: their numbers, those of the lookups among them. lookups: for each lookup whether
+    s, and whether t, may be affine.
+    """
+
+    instructions: frozenset[int]
+    lookups: tuple[tuple[bool, bool], ...]
+    texcoords: frozenset[int]
+    locals: frozenset[int]
+    env: frozenset[int]
+    position: bool
+
+
+@lru_cache(maxsize=256)
+def _slice(program: Program) -> _Slice:
+    walk, made_by, reads = _Trace(program), set[int](), set[Attribute | Parameter]()
+    lookups: list[tuple[bool, bool]] = []
+    for number, instruction in enumerate(program.instructions):
+        walk.number = number
+        coordinates = walk.execute(instruction)
+        if coordinates is None:
+            continue
+        for value in coordinates:
+            if isinstance(value, _Possible):
+                made_by |= value.made_by | {number}
+                reads |= value.reads
+        s, t = coordinates
+        lookups.append((isinstance(s, _Possible), isinstance(t, _Possible)))
+    attributes = [a for a in reads if isinstance(a, Attribute)]
+    parameters = [p for p in reads if isinstance(p, Parameter)]
+    return _Slice(
+        frozenset(made_by),
+        tuple(lookups),
+        frozenset(a.index for a in attributes if a.kind is AttributeKind.TEXCOORD),
+        frozenset(p.index for p in parameters if p.space is ParameterSpace.LOCAL),
+        frozenset(p.index for p in parameters if p.space is ParameterSpace.ENV),
+        any(a.kind is AttributeKind.POSITION for a in attributes),
+    )
+
+
+class _Trace(_Walk):
+    """On what may be affine."""
+
+    number = 0
+
+    def result(
+        self, row: Opcode, instruction: Instruction, components: tuple[int, ...]
+    ) -> dict[int, Any]:
+        made = super().result(row, instruction, components)
+        mine = _Possible(frozenset({self.number}))
+        return {c: UNKNOWN if value is UNKNOWN else value + mine for c, value in made.items()}
+
+    def constant(self, number: float) -> _Possible:
+        return _Possible()
+
+    def attribute(self, attribute: Attribute, component: int) -> _Possible | Unknown:
+        is_place = attribute.kind is AttributeKind.POSITION and component < 2
+        if is_place or attribute.kind is AttributeKind.TEXCOORD:
+            return _Possible(reads=frozenset({attribute}))
+        return UNKNOWN
+
+    def parameter(self, parameter: Parameter, component: int) -> _Possible:
+        return _Possible(reads=frozenset({parameter}))
 
 
 def _form(number: Number, domain: Domain) -> Value:

@@ -7,6 +7,8 @@ are arrays of floats in storage buffers, a discarded fragment is one that does n
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gpgpu_legacy.isa.ir import COMPONENTS, Instruction
 from gpgpu_legacy.lower.body import Surroundings
 from gpgpu_legacy.lower.glsl import Pieces, ShaderKey
@@ -22,8 +24,9 @@ GROUP = (8, 8)
 _MISSING = ("0.0", "0.0", "0.0", "1.0")
 
 
+@lru_cache(maxsize=256)
 def compute_shader(key: ShaderKey, blend: Blend = Blend.NONE) -> str:
-    """The GLSL text; no lookup of the key may be folded, as no rasteriser places it.
+    """The GLSL text, made once a key; no lookup of it may be folded, as no rasteriser places it.
 
     Buffers, by binding: the textures of key.units in their order, then the targets in theirs. Each
     holds its texels' channels as float32, row after row and layer after layer, an 8-bit one as

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.isa.ir import (
@@ -29,7 +30,7 @@ from gpgpu_legacy.lower.body import (
 )
 from gpgpu_legacy.lower.lookups import Decisions, Folded, undecided
 from gpgpu_legacy.lower.sampling import Unit, fetch_name, lookup_function, lookup_name
-from gpgpu_legacy.lower.values import given_corners
+from gpgpu_legacy.lower.values import given_corners, iterations_of
 from gpgpu_legacy.plan.expand import corners_at
 from gpgpu_legacy.plan.formats import RGBA32F, Format, Numeric
 from gpgpu_legacy.plan.plan import (
@@ -68,7 +69,8 @@ class ShaderKey:
     better with a constant than with a uniform.
     targets: the formats of the targets. A colour is rounded to an 8-bit or a 16-bit one here, since
     drivers differ in how they do it.
-    bent: the attributes whose corner values do not lie in a plane; each triangle has its own.
+    bent: the attributes that the program reads, or its fog, whose corner values do not lie in a
+    plane; each triangle has its own.
     exact: multiply and add are kept apart; otherwise a multiply-add may be rounded once. Either way
     everything is `precise`: no compiler reorders a sum or drops an addition of 0.
     """
@@ -99,7 +101,9 @@ def shader_key(
         units.append(
             Unit(binding.unit, texture.kind, texture.extent, binding.sampler, texture.format)
         )
-    iterations = max(1, sum(times for times, p in plan.weighted_passes() if p is each))
+    read = {*each.program.attributes_read, *([FOG_COORDINATE] if each.program.fog else [])}
+    given = {a: corners for a, corners in given_corners(each).items() if a in read}
+    iterations = iterations_of(plan, each)
     return ShaderKey(
         each.program,
         decisions.lookups,
@@ -107,7 +111,7 @@ def shader_key(
         len(decisions.places),
         tuple(units),
         tuple(plan.texture(name).format for name in each.targets),
-        tuple(a for a, corners in given_corners(each).items() if _is_bent(corners, iterations)),
+        tuple(a for a, corners in given.items() if _is_bent(corners, iterations)),
         exact,
         arithmetic,
     )
@@ -182,8 +186,9 @@ def vertex_shader(places: int = 0) -> str:
     return "\n".join(lines)
 
 
+@lru_cache(maxsize=256)
 def fragment_shader(key: ShaderKey) -> str:
-    """The GLSL text. An instruction of which nothing is needed stands there as a comment.
+    """The GLSL text, made once a key. An instruction of which nothing is needed is a comment.
 
     Uniforms, as far as the code that is left reads them: `NAME_base`, `_dx`, `_dy`, the plane of
     each attribute over the rectangle, or an array of the two triangles' planes; `origin` and

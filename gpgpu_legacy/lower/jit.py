@@ -25,15 +25,15 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache
+from functools import lru_cache
 from hashlib import sha256
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import count
 from math import inf, prod
-from pathlib import Path
-from tempfile import NamedTemporaryFile
+from threading import RLock
 from types import ModuleType
 from typing import Any, TypeVar
+from weakref import finalize
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.kernel.dependence import check_data_decides_nothing, deciding_variables
@@ -63,6 +63,7 @@ from gpgpu_legacy.kernel.ir import (
     Vector,
     has_barrier,
 )
+from gpgpu_legacy.lower import kept
 
 _GROUP, _ROW, _INVOCATION = 0, 1, 2
 
@@ -814,13 +815,31 @@ Addresses = Callable[..., Iterator[int]]
 """A compiled generator; see address_text."""
 
 
-@cache
 def compile_kernel(kernel: Kernel) -> WorkGroups:
     """The native code of a kernel, which holds no lock of Python's while it runs.
 
     It is kept in the user's cache folder, for later processes, where there is one to write to.
-    Raises what python_text does.
+    Any number of threads may ask. Raises what python_text does.
     """
+    with _LOCK:
+        return _kernel(kernel)
+
+
+def compile_addresses(kernel: Kernel) -> Addresses:
+    """The native code of address_text, compiled when it is first called, and kept likewise."""
+    with _LOCK:
+        return _addresses(kernel)
+
+
+# Held by who makes code, and across a fork, so that a child finds nothing half made.
+_LOCK = RLock()
+os.register_at_fork(
+    before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+)
+
+
+@lru_cache(maxsize=64)
+def _kernel(kernel: Kernel) -> WorkGroups:
     import numba
 
     text = python_text(kernel)
@@ -830,9 +849,8 @@ def compile_kernel(kernel: Kernel) -> WorkGroups:
     return made
 
 
-@cache
-def compile_addresses(kernel: Kernel) -> Addresses:
-    """The native code of address_text, compiled when it is first called, and kept likewise."""
+@lru_cache(maxsize=64)
+def _addresses(kernel: Kernel) -> Addresses:
     made: Addresses = _compiled(address_text(kernel), _ADDRESSES)
     return made
 
@@ -844,6 +862,9 @@ def _compiled(text: str, entry: str, signature: Any = None) -> Callable[..., Any
     def compiled(module: ModuleType, *, keep: bool) -> Callable[..., Any]:
         jit = numba.njit(signature, nogil=True, error_model="numpy", cache=keep)
         made: Callable[..., Any] = jit(getattr(module, entry))
+        # Where numba looks for the module when it reads its cache: as long as there is code of it.
+        sys.modules[module.__name__] = module
+        finalize(made, _forget, module)
         return made
 
     name = f"kernel_{sha256(f'{numba.__version__} {text}'.encode()).hexdigest()[:24]}"
@@ -855,18 +876,21 @@ def _compiled(text: str, entry: str, signature: Any = None) -> Callable[..., Any
         return compiled(module, keep=False)
 
 
+def _forget(module: ModuleType) -> None:
+    if sys.modules.get(module.__name__) is module:
+        del sys.modules[module.__name__]
+
+
 def _module_in_file(name: str, text: str) -> ModuleType:
     """The module of a text that is in the cache folder, or is put there; numba caches by file."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpgpu-legacy"
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.py"
-    if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        with NamedTemporaryFile("w", encoding="utf-8", dir=folder, delete=False) as file:
-            file.write(text)
-        Path(file.name).replace(path)
+    path = kept.folder() / f"{name}.py"
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
+        kept.touch(path)
+    else:
+        kept.write(path, text.encode())
     specification = spec_from_file_location(name, path)
     assert specification is not None and specification.loader is not None
     module = module_from_spec(specification)
-    sys.modules[name] = module  # where numba looks for it when it reads its cache
+    sys.modules[name] = module
     specification.loader.exec_module(module)
     return module

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gpgpu_legacy.isa.ir import (
     Instruction,
@@ -21,6 +22,7 @@ from gpgpu_legacy.isa.ir import (
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.lower.affine import Linear, Value, lookup_coordinates, texel_centred
 from gpgpu_legacy.lower.sampling import coordinate_count
+from gpgpu_legacy.lower.values import iterations_of
 from gpgpu_legacy.plan.plan import (
     Affine,
     Binding,
@@ -85,7 +87,7 @@ def decide(plan: Plan, each: FragmentPass, *, folding: bool = True) -> Decisions
     """
     if not folding:
         return undecided(each.program)
-    iterations = max(1, sum(times for times, p in plan.weighted_passes() if p is each))
+    iterations = iterations_of(plan, each)
     bound = {b.unit: b for b in each.bindings}
     units = [i.texture.unit for i in each.program.instructions if i.texture is not None]
     places: list[Place] = []
@@ -147,11 +149,16 @@ def live_components(
     Found backwards: a component is needed where a later instruction that is itself needed reads it
     before it is written again. A discard is a result; the depth, which goes nowhere, is none.
     """
+    return _live(program, tuple(lookup is not None for lookup in lookups))
+
+
+@lru_cache(maxsize=256)
+def _live(program: Program, known: tuple[bool, ...]) -> tuple[tuple[int, ...], ...]:
     needed: set[tuple[str, int]] = set()
-    folded = list(lookups)
+    folded = list(known)
     live: list[tuple[int, ...]] = []
     for instruction in reversed(program.instructions):
-        is_folded = instruction.texture is not None and folded.pop() is not None
+        is_folded = instruction.texture is not None and folded.pop()
         components = _needed(instruction, needed)
         live.append(components)
         if components and not is_folded:

@@ -115,13 +115,14 @@ class Code:
 
     text: LLVM IR. table: whose values follow one another in the table, all iterations of the first
     before those of the second. staged: how many planes one iteration stages, `tile.width` numbers
-    each.
+    each. instructions: of an iteration, for a fragment.
     """
 
     text: str
     tile: Tile
     table: tuple[Scalar, ...]
     staged: int
+    instructions: int
 
 
 def emit_loop(
@@ -152,6 +153,8 @@ def gathered_alone(loops: Iterable[chains.Loop], plan: Plan) -> frozenset[str]:
                     computed.add(lookup.binding.texture)
                 else:
                     others.add(lookup.texture)
+            if isinstance(member, chains.Move):
+                others.add(member.source)
     return frozenset(n for n in computed - others if plan.texture(n).format is RGBA32F)
 
 
@@ -219,7 +222,10 @@ class _Module:
             blocks.append(self._tile_function(Tile(1, self.tile.strips, self.tile.lanes)))
         self._run_function(blocks)
         self._stage_function()
-        return Code(str(self.module), self.tile, tuple(self.table), self.staged.planes)
+        instructions = sum(len(s.steps) * s.turns for program in self.programs for s in program)
+        return Code(
+            str(self.module), self.tile, tuple(self.table), self.staged.planes, instructions
+        )
 
     def _function(self, name: str, *more: Any) -> Any:
         kind = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), *more])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.isa.state import state_vector
-from gpgpu_legacy.plan.expand import at_iteration, corners_at
+from gpgpu_legacy.plan.expand import at_iteration, corners_at, varies
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
     Affine,
@@ -20,6 +20,7 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     Number,
     NumberVec4,
+    Plan,
     Table,
     Varying,
     constant_rect,
@@ -36,6 +37,13 @@ def given_corners(pass_: FragmentPass) -> dict[Attribute, Corners]:
     """The attributes that a pass gives values to at its corners."""
     given = {Attribute(AttributeKind.TEXCOORD, t.set): t.corners for t in pass_.texcoords}
     return given | {Attribute(a.kind): a.corners for a in pass_.attributes}
+
+
+def iterations_of(plan: Plan, pass_: FragmentPass) -> int:
+    """How many iterations of a pass there are to look at: 1 where none differs from the others."""
+    if not varies(pass_):
+        return 1
+    return max(1, sum(times for times, each in plan.weighted_passes() if each is pass_))
 
 
 def number_values(number: Number, count: int) -> F64:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,10 +131,13 @@ ITERATIONS = "iterations"
 """The name of the uniform, an ivec2, that has the first iteration and the one after the last."""
 
 
+@lru_cache(maxsize=256)
 def emit_groups(
     content: Content, shape: GroupShape, shared_bytes: int, *, exact: bool
 ) -> GroupCode:
-    """A Loop's Content as a compute shader; raises UnsupportedError for fog and bent attributes.
+    """A Loop's Content as a compute shader, emitted once for equal ones.
+
+    Raises UnsupportedError for fog and bent attributes.
 
     shape: what is wanted; where nothing can be staged in `shared_bytes`, it has no depth.
     Run it on the Arguments' width over the tile's × height over the tile's groups, rounded up, with

@@ -120,10 +120,9 @@ class _Validator:
                     self.number(uniform.value, count, named)
                 if kind is not None and kind.is_integer:
                     self.whole(uniform.value, named)
-        else:
+        elif not set(map(type, numbers(each))) <= _PLAIN:
             for number in numbers(each):
-                if type(number) is not float:
-                    self.number(number, count, _called(each))
+                self.number(number, count, _called(each))
         for rect in _rects(each):
             if isinstance(rect, Rect) and any(isinstance(n, Varying) for n in _numbers_of(rect)):
                 raise self.fail(
@@ -157,7 +156,7 @@ class _Validator:
                 f"{where} has a Table of {len(values)} values in a Repeat of {count} iterations; "
                 "give one value an iteration"
             )
-        if not set(map(type, values)) <= {int, float}:
+        if not set(map(type, values)) <= _PLAIN:
             odd = next((i for i, value in enumerate(values) if not _is_number(value)), None)
             if odd is not None:
                 raise self.fail(
@@ -167,6 +166,8 @@ class _Validator:
 
     def whole(self, number: Number, where: str) -> None:
         match number:
+            case Table(values=values) if set(map(type, values)) == {int}:
+                odd = None
             case Table(values=values):
                 odd = next((value for value in values if not _is_whole(value)), None)
             case Affine(base=base, step=step):
@@ -207,12 +208,9 @@ class _Validator:
     def inside(self, rect: Rect | MovingRect, texture: Texture, what: str, count: int = 1) -> None:
         extent = texture.extent
         for i, (x, y, width, height) in _rows(_numbers_of(rect), count):
-            if (
-                min(x, y) < 0
-                or min(width, height) < 1
-                or x + width > extent.width
-                or y + height > extent.rows
-            ):
+            across = x >= 0 and width >= 1 and x + width <= extent.width
+            up = y >= 0 and height >= 1 and y + height <= extent.rows
+            if not (across and up):
                 covered = Rect(*map(int, (x, y, width, height)))
                 raise self.fail(
                     f"{what} covers {covered}{_in_iteration(i, rect)} of texture {texture.name}, "
@@ -331,8 +329,14 @@ class _Validator:
 
     def finite(self, name: str, corners: Corners, count: int) -> None:
         for number in chain.from_iterable(corners):
-            values = number.values if isinstance(number, Table) else _at_ends(number, count)
-            if not all(map(isfinite, values)):
+            match number:
+                case Table(values=values):
+                    is_finite = all(map(isfinite, values))
+                case Affine():
+                    is_finite = isfinite(number.at(0)) and isfinite(number.at(count - 1))
+                case _:
+                    is_finite = isfinite(number)
+            if not is_finite:
                 raise self.fail(f"a corner value of {name} is not finite; give finite numbers")
 
     def copy_pass(self, each: CopyPass, count: int) -> None:
@@ -391,6 +395,10 @@ class _Validator:
 # Numbers -----------------------------------------------------------------------------------------
 
 
+_PLAIN = {int, float}
+"""Types of numbers that need no closer look: a bool has another."""
+
+
 def is_whole_number(value: object) -> bool:
     """Whether it is an int of Python or NumPy, and no bool."""
     return type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
@@ -402,11 +410,6 @@ def _is_number(value: object) -> bool:
 
 def _is_whole(value: float) -> bool:
     return isfinite(value) and value == int(value)
-
-
-def _at_ends(number: Number, count: int) -> tuple[float, float]:
-    """A number that is no Table, in the first and in the last iteration."""
-    return number_at(number, 0), number_at(number, count - 1)
 
 
 def _rows(numbers: tuple[Number, ...], count: int) -> Iterable[tuple[int, tuple[float, ...]]]:

@@ -1,71 +1,105 @@
-"""A run in the host's own memory, whatever carries out its drawing and its kernels."""
+"""Plans prepared in the host's own memory, whatever carries out their drawing and their kernels."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from time import perf_counter
 
 import numpy as np
 
-from gpgpu_legacy.interp.numeric import Storage, pack, slices
+from gpgpu_legacy.interp.numeric import Storage, slices
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     CopyPass,
+    Extent,
     Pass,
     Plan,
+    Rect,
     Texture,
     constant_rect,
     constant_vector,
 )
-from gpgpu_legacy.runtime.executor import F32, Observer, Result, Timings
-from gpgpu_legacy.runtime.transfers import read_back
+from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Prepared
+from gpgpu_legacy.runtime.transfers import undefined_textures, zero_results
 
 Textures = Mapping[str, Storage]
 CarryOut = Callable[[Pass, Textures], None]
 
 
-def run_on_host(
-    plan: Plan,
-    operands: Mapping[str, F32],
-    work: Callable[[Textures], Iterator[Pass]],
-    observer: Observer | None,
-    make: Callable[[Texture], Storage] = Storage,
-) -> Result:
-    """Fill textures, do the work on them, read the results back.
+class HostPrepared(Prepared):
+    """A plan with its textures in memory; a subclass does the work on them."""
 
-    work: given the textures by name, does what the plan says and yields what the observer is to be
-    told of, pass by pass. make: makes a texture's storage.
-    """
-    started = perf_counter()
-    textures = {texture.name: make(texture) for texture in plan.textures}
-    for each in plan.inputs:
-        texels = pack(operands[each.matrix], each.region, each.rect, each.packing)
-        for channel in range(texels.shape[2]):
-            textures[each.texture].write(channel, slices(each.rect), texels[..., channel])
-    uploaded = perf_counter()
-    for number, done in enumerate(work(textures)):
-        if observer is not None:
-            observer(number, done, lambda name: _texels(textures[name]))
-    computed = perf_counter()
-    outputs = read_back(plan, lambda name, rect: _texels(textures[name])[slices(rect)])
-    finished = perf_counter()
-    return Result(outputs, Timings(uploaded - started, computed - uploaded, finished - computed))
+    def __init__(
+        self, plan: Plan, machine: Machine, make: Callable[[Texture], Storage] = Storage
+    ) -> None:
+        """plan: validated, without Tables. make: makes a texture's storage."""
+        super().__init__(plan, machine)
+        self.textures = {texture.name: make(texture) for texture in plan.textures}
+        filled = {
+            each.texture
+            for each in plan.inputs
+            if each.rect == _whole(plan.texture(each.texture).extent)
+        }
+        defined = [texture.name for texture in plan.textures if texture.initial is not None]
+        self._reset = tuple({*defined, *undefined_textures(plan)} - filled)
+
+    @abstractmethod
+    def _work(self) -> Iterator[Pass]:
+        """Carry out the plan and yield its passes, one after another, as they are done."""
+
+    def _work_unobserved(self) -> None:
+        """Carry out the plan where nobody is to be told of its passes."""
+        for _ in self._work():
+            pass
+
+    def _upload(self, operands: Mapping[str, F32]) -> None:
+        for name in self._reset:
+            self.textures[name].reset()
+        for each in self.plan.inputs:
+            storage = self.textures[each.texture]
+            storage.load(operands[each.matrix], each.region, each.rect, each.packing)
+
+    def _compute(self, observer: Observer | None) -> None:
+        if observer is None:
+            self._work_unobserved()
+            return
+        for number, done in enumerate(self._work()):
+            observer(number, done, self._read)
+
+    def _read(self, name: str) -> F32:
+        """A whole texture: (rows, W, channels) float32."""
+        storage = self.textures[name]
+        return np.stack([storage.decoded(c) for c in range(len(storage.planes))], axis=-1)
+
+    def _read_back(self) -> dict[str, F32]:
+        results = zero_results(self.plan)
+        for each in self.plan.outputs:
+            storage = self.textures[each.texture]
+            storage.unload(results[each.matrix], each.region, each.rect, each.packing)
+        return results
+
+    def _release(self) -> None:
+        self.textures = {}
 
 
-def pass_by_pass(plan: Plan, carry_out: CarryOut) -> Callable[[Textures], Iterator[Pass]]:
-    """The work of a plan as its expansion has it, for `run_on_host`.
+class PassByPass(HostPrepared):
+    """A plan that is carried out as its expansion has it, one pass after another."""
 
-    carry_out: called with each pass that is neither a copy nor a clear.
-    """
+    def __init__(self, plan: Plan, machine: Machine, carry_out: CarryOut) -> None:
+        """carry_out: called with each pass that is neither a copy nor a clear."""
+        super().__init__(plan, machine)
+        self._carry_out = carry_out
 
-    def work(textures: Textures) -> Iterator[Pass]:
-        for each in passes(plan):
-            if not copied_or_cleared(each, textures):
-                carry_out(each, textures)
-            yield each
+    def _work(self) -> Iterator[Pass]:
+        for pass_ in passes(self.plan):
+            if not copied_or_cleared(pass_, self.textures):
+                self._carry_out(pass_, self.textures)
+            yield pass_
 
-    return work
+
+def _whole(extent: Extent) -> Rect:
+    return Rect(0, 0, extent.width, extent.rows)
 
 
 def copied_or_cleared(each: Pass, textures: Textures) -> bool:
@@ -80,7 +114,3 @@ def copied_or_cleared(each: Pass, textures: Textures) -> bool:
         textures[each.target].clear(constant_vector(each.value))
         return True
     return False
-
-
-def _texels(storage: Storage) -> F32:
-    return np.stack([storage.decoded(c) for c in range(len(storage.planes))], axis=-1)

@@ -7,31 +7,28 @@ last bit where that is asked for, runs on the reference machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
-from time import sleep
 
 import numpy as np
 
 from gpgpu_legacy.interp.machine import run_fragment_pass
-from gpgpu_legacy.lower.chains import Loop, carried_out, loops, loops_of
+from gpgpu_legacy.lower.chains import Loop, Turns, loops, loops_of
+from gpgpu_legacy.lower.content import UnsupportedError, native_content
 from gpgpu_legacy.lower.jit import DTYPES, compile_kernel
-from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.plan.expand import at_iteration, number_at
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan, constant_groups
 from gpgpu_legacy.runtime.devices import processor_name, thread_count
 from gpgpu_legacy.runtime.executor import (
     ALL_PASSES,
-    F32,
     Capabilities,
     Executor,
     Machine,
-    Observer,
     Prepared,
-    Result,
 )
-from gpgpu_legacy.runtime.host import Textures, copied_or_cleared, run_on_host
-from gpgpu_legacy.runtime.sessions import OneByOne
+from gpgpu_legacy.runtime.host import HostPrepared, Textures, copied_or_cleared
+from gpgpu_legacy.runtime.workers import share_out
 
 _CHUNKS = 8  # a thread, so that a thread that is late leaves work to the others
 
@@ -59,108 +56,149 @@ class JitExecutor(Executor):
         return False
 
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
-        def session(operands: Mapping[str, F32], observer: Observer | None) -> Result:
-            return self._carry_out(plan, operands, machine, observer)
-
-        return OneByOne(plan, machine, session)
-
-    def _carry_out(
-        self,
-        plan: Plan,
-        operands: Mapping[str, F32],
-        machine: Machine,
-        observer: Observer | None,
-    ) -> Result:
-        """Carry out a plan; see Executor. Raises PlanError for a kernel that is not compiled."""
-        for _, each in plan.weighted_passes():
-            if isinstance(each, ComputePass):
-                compile_kernel(each.kernel)
-        with ThreadPoolExecutor(thread_count()) as pool:
-            for _ in pool.map(_awake, range(thread_count())):
-                pass  # the threads have started before the clock has
-            session = _Session(plan, pool, machine, observed=observer is not None)
-            return run_on_host(plan, operands, session.work, observer, session.make)
+        """Raises PlanError for a kernel that is not compiled."""
+        return JitPrepared(plan, machine)
 
 
-class _Session:
-    """The Loops of a plan, compiled, and how to carry them out."""
+Run = Callable[[int, int], object]
+"""Carries out a stretch of iterations: from the first up to, but without, the last."""
 
-    def __init__(
-        self, plan: Plan, pool: ThreadPoolExecutor, machine: Machine, *, observed: bool
-    ) -> None:
-        from gpgpu_legacy.lower.content import UnsupportedError
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Passes that alternate, `count` iterations of each one at a time; or one that is all of them.
+
+    runs: how to carry out each. passes: what they are in the plan, as far as an observer is told.
+    whole: all iterations are carried out in one go.
+    """
+
+    count: int
+    runs: tuple[Run, ...]
+    passes: tuple[Pass, ...]
+    whole: bool
+
+
+class JitPrepared(HostPrepared):
+    """A plan with its code, its tables and the arguments of every pass."""
+
+    def __init__(self, plan: Plan, machine: Machine) -> None:
+        """plan: validated, without Tables."""
         from gpgpu_legacy.lower.native import gathered_alone
-        from gpgpu_legacy.runtime.native import Compiled, compile_loop, roomy
+        from gpgpu_legacy.runtime.native import Staging, roomy
 
-        self.pool = pool
-        self.steps = list(loops(plan, apart=observed))
-        interleaved = gathered_alone(loops_of(self.steps), plan)
-        self.make = partial(roomy, interleaved=interleaved)
-        self.compiled: dict[int, Compiled] = {}
-        textures = {texture.name: texture for texture in plan.textures}
-        tile = machine.tuning.tile if machine.tuning else None
-        for loop in loops_of(self.steps):
-            try:
-                ready = compile_loop(loop, textures, machine.exact, tile, interleaved)
-            except UnsupportedError:
-                continue  # left to the reference machine
-            self.compiled[id(loop)] = ready
-            assert ready.table.size  # made here, before the clock starts
+        fused = tuple(loops(plan))
+        self._interleaved = gathered_alone(loops_of(fused), plan)
+        super().__init__(plan, machine, partial(roomy, interleaved=self._interleaved))
+        self._plan_textures = {texture.name: texture for texture in plan.textures}
+        self._staging = Staging()
+        self._steps = self._made(fused)
+        self._observed: tuple[_Step, ...] | None = None
 
-    def work(self, textures: Textures) -> Iterator[Pass]:
-        """Carry out the plan; what is fused is not told of, and none of it is where observed."""
-        for member, iterations, done in carried_out(self.steps):
+    def _make_ready(self, *, observed: bool) -> None:
+        """Passes that are told of one by one are compiled one by one, when that is first asked."""
+        if observed and self._observed is None:
+            self._observed = self._made(tuple(loops(self.plan, apart=True)))
+
+    def _work_unobserved(self) -> None:
+        for step in self._steps:
+            if step.whole:
+                step.runs[0](0, step.count)
+                continue
+            for iteration in range(step.count):
+                for run in step.runs:
+                    run(iteration, iteration + 1)
+
+    def _work(self) -> Iterator[Pass]:
+        for step in self._observed or ():
+            for iteration in range(step.count):
+                for run, pass_ in zip(step.runs, step.passes, strict=True):
+                    run(iteration, iteration + 1)
+                    yield at_iteration(pass_, iteration)
+
+    def _release(self) -> None:
+        super()._release()
+        self._steps, self._observed = (), None
+        self._staging.release()
+
+    # Preparing -----------------------------------------------------------------------------
+
+    def _made(self, steps: tuple[Loop | Turns | Pass, ...]) -> tuple[_Step, ...]:
+        return tuple(self._step(step) for step in steps)
+
+    def _step(self, step: Loop | Turns | Pass) -> _Step:
+        if isinstance(step, Loop):
+            return _Step(step.count, (self._loop(step),), step.passes, whole=True)
+        members = step.body if isinstance(step, Turns) else (step,)
+        runs, told = [], []
+        for member in members:
             if isinstance(member, Loop):
-                self.loop(member, iterations, textures)
-            elif isinstance(done, ComputePass):
-                _dispatch(done, textures, self.pool)
-            elif done is not None:
-                copied_or_cleared(done, textures)
-            if done is not None:
-                yield done
+                runs.append(self._loop(member))
+                told.append(member.passes[0])
+            else:
+                runs.append(self._pass(member))
+                told.append(member)
+        count = step.count if isinstance(step, Turns) else 1
+        return _Step(count, tuple(runs), tuple(told), whole=False)
 
-    def loop(self, loop: Loop, iterations: tuple[int, int], textures: Textures) -> None:
-        ready = self.compiled.get(id(loop))
-        if ready is not None:
-            from gpgpu_legacy.runtime.native import run_loop
+    def _loop(self, loop: Loop) -> Run:
+        """A Loop as native code, or on the reference machine where there is none for it."""
+        from gpgpu_legacy.runtime.native import LoopRun, native_code
 
-            run_loop(ready, textures, iterations, self.pool)
-            return
-        for iteration in range(*iterations):
-            for each in loop.passes:
-                now = at_iteration(each, iteration)
-                if isinstance(now, FragmentPass):
-                    run_fragment_pass(now, textures)
-                else:
-                    copied_or_cleared(now, textures)
+        content, arguments = native_content(loop, self._plan_textures, self._interleaved)
+        tile = self.machine.tuning.tile if self.machine.tuning else None
+        try:
+            code = native_code(content, exact=self.machine.exact, tile=tile)
+        except UnsupportedError:
+            return partial(_run_on_reference, loop.passes, self.textures)
+        together = 1 if loop.alternates else loop.count
+        return LoopRun(code, arguments, self.textures, self._staging, together).run
+
+    def _pass(self, pass_: Pass) -> Run:
+        """A pass that draws nothing."""
+        if isinstance(pass_, ComputePass):
+            return _Dispatch(pass_, self.textures).run
+        return partial(_run_on_reference, (pass_,), self.textures)
 
 
-def _awake(_: int) -> None:
-    """What a thread does to be there, long enough that the next task starts another."""
-    sleep(1e-3)
+def _run_on_reference(passes: tuple[Pass, ...], textures: Textures, first: int, last: int) -> None:
+    """Passes that take turns, on the reference machine."""
+    for iteration in range(first, last):
+        for pass_ in passes:
+            now = at_iteration(pass_, iteration)
+            if isinstance(now, FragmentPass):
+                run_fragment_pass(now, textures)
+            else:
+                copied_or_cleared(now, textures)
 
 
-def _dispatch(each: ComputePass, textures: Textures, pool: ThreadPoolExecutor) -> None:
-    """One dispatch, its work groups in chunks; a single chunk needs no other thread."""
-    names = {b.binding: b.texture for b in each.buffers}
-    buffers = [textures[names[b.binding]].planes[0].reshape(-1) for b in each.kernel.buffers]
-    given = {u.name: u.value for u in each.uniforms}
-    uniforms = [getattr(np, DTYPES[u.type])(given[u.name]) for u in each.kernel.uniforms]
-    across, up = constant_groups(each.groups)
-    groups, work_groups = across * up, compile_kernel(each.kernel)
-    chunk = -(-groups // (thread_count() * _CHUNKS))
+class _Dispatch:
+    """A kernel, compiled, with its buffers and uniforms."""
 
-    def run(first: int) -> None:
-        last = min(first + chunk, groups)
-        work_groups(*buffers, *uniforms, each.kernel.local_size[0], across, first, last)
+    def __init__(self, pass_: ComputePass, textures: Textures) -> None:
+        self._code = compile_kernel(pass_.kernel)
+        names = {b.binding: b.texture for b in pass_.buffers}
+        self._buffers = [
+            textures[names[b.binding]].planes[0].reshape(-1) for b in pass_.kernel.buffers
+        ]
+        given = {u.name: u.value for u in pass_.uniforms}
+        self._uniforms = [
+            (getattr(np, DTYPES[u.type]), given[u.name]) for u in pass_.kernel.uniforms
+        ]
+        self._across, up = constant_groups(pass_.groups)
+        self._groups, self._threads = self._across * up, pass_.kernel.local_size[0]
+        self._chunk = max(1, -(-self._groups // (thread_count() * _CHUNKS)))
 
-    chunks = range(0, groups, max(chunk, 1))
-    if len(chunks) <= 1:
-        for first in chunks:
-            run(first)
-        return
-    for _ in pool.map(run, chunks):
-        pass
+    def run(self, first: int, last: int) -> None:
+        """A dispatch an iteration, its work groups in chunks."""
+        for iteration in range(first, last):
+            uniforms = [dtype(number_at(value, iteration)) for dtype, value in self._uniforms]
+            arguments = (*self._buffers, *uniforms, self._threads, self._across)
+
+            def run_chunk(_: int, chunk: int, given: tuple[object, ...] = arguments) -> None:
+                start = chunk * self._chunk
+                self._code(*given, start, min(start + self._chunk, self._groups))
+
+            share_out(run_chunk, -(-self._groups // self._chunk))
 
 
 EXECUTOR = JitExecutor()

@@ -1,16 +1,19 @@
-"""Loops as native code: compiled by LLVM for this processor, kept on disk, run on all cores."""
+"""Loops as native code: compiled by LLVM for this processor, kept on disk, run on all cores.
+
+Code is made once for equal Contents (lower/content.py). It stays in memory as long as a prepared
+plan has it; besides, what was used last is kept for the plan that comes next.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import os
+from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property, lru_cache
+from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
-from pathlib import Path
-from tempfile import NamedTemporaryFile
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import llvmlite
@@ -18,10 +21,10 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.interp.numeric import Storage
+from gpgpu_legacy.interp.numeric import Storage, Stored, stored_dtype
 from gpgpu_legacy.isa.ir import Parameter
-from gpgpu_legacy.lower.chains import Loop
-from gpgpu_legacy.lower.content import ROOM, Arguments, native_content
+from gpgpu_legacy.lower import kept
+from gpgpu_legacy.lower.content import ROOM, Arguments, Content, UnsupportedError
 from gpgpu_legacy.lower.native import (
     COUNT,
     FIRST,
@@ -47,10 +50,14 @@ from gpgpu_legacy.lower.native import (
 from gpgpu_legacy.lower.values import parameter_values, plane_values
 from gpgpu_legacy.plan.plan import Texture, TextureKind
 from gpgpu_legacy.runtime.devices import thread_count
+from gpgpu_legacy.runtime.workers import share_out
+
+MOST_CODES = 64
+"""How many pieces of code are kept in memory that no prepared plan has."""
 
 _STAGED_BYTES = 384 << 10  # of one strip: they stay in a core's second-level cache
 _PIECES = 4  # a thread, so that a thread that is late leaves work to the others
-_DIGEST_BYTES = sha256().digest_size
+_LEAST_WORK = 1 << 17  # instructions of fragments in a piece: what another thread is woken for
 
 
 def roomy(texture: Texture, interleaved: Collection[str] = ()) -> Storage:
@@ -58,44 +65,53 @@ def roomy(texture: Texture, interleaved: Collection[str] = ()) -> Storage:
 
     interleaved: the names of textures whose channels are to lie side by side.
     """
-    storage = Storage(texture)
-    if texture.name in interleaved:
-        texels = np.ascontiguousarray(np.stack(storage.planes, axis=-1))
-        storage.planes[:] = [texels[..., channel] for channel in range(len(storage.planes))]
-        return storage  # no tile runs over what is only gathered
+    dtype, channels = stored_dtype(texture.format), texture.format.channels
+    rows, width = texture.extent.rows, texture.extent.width
     if texture.kind is TextureKind.BUFFER:
-        return storage  # kernels run over no end
-    for number, texels in enumerate(storage.planes):
-        rows, width = texels.shape
-        room = np.empty((rows, -(-width // ROOM) * ROOM + ROOM), texels.dtype)
-        room[...] = 0  # np.zeros would leave finding the memory to who first writes, and is timed
-        room[:, :width] = texels
-        storage.planes[number] = room[:, :width]
-    return storage
+        return Storage(texture)  # kernels run over no end
+    if texture.name in interleaved:  # no tile runs over what is only gathered
+        texels: Stored = np.zeros((rows, width, channels), dtype)
+        return Storage(texture, [texels[..., channel] for channel in range(channels)])
+    wide: list[Stored] = [
+        np.zeros((rows, -(-width // ROOM) * ROOM + ROOM), dtype) for _ in range(channels)
+    ]
+    for plane in wide:
+        plane[...] = 0  # np.zeros would leave finding the memory to who first writes, and is timed
+    return Storage(texture, [plane[:, :width] for plane in wide])
 
 
 # Compiling -----------------------------------------------------------------------------------
 
 
-class Compiled:
-    """A Loop's code, ready to be called, and the numbers that it reads."""
+class NativeCode:
+    """A Content's machine code, which is freed with this.
 
-    def __init__(self, arguments: Arguments, code: Code, stage: Any, run: Any) -> None:
-        """stage, run: the functions of the code's module."""
-        self.arguments, self.code, self.stage, self.run = arguments, code, stage, run
+    tile, table, staged: see Code. stage, run: its functions, to be called with the address of their
+    arguments.
+    """
 
-    @cached_property
-    def table(self) -> NDArray[np.float32]:
-        """What the code's table holds, for all iterations."""
-        return _table(self.code.table, self.arguments)
+    def __init__(self, code: Code, engine: Any) -> None:
+        """engine: LLVM's, with the code in it."""
+        self.tile, self.table, self.staged = code.tile, code.table, code.staged
+        self.instructions = code.instructions
+        self._engine = engine
+        function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+        self.stage, self.run = (
+            function(engine.get_function_address(name)) for name in ("stage", "run")
+        )
 
 
-_Functions = tuple[Any, Any]
-"""`stage` and `run` of a module, to be called with the address of its arguments."""
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """All that code depends on, on one processor."""
+
+    content: Content
+    exact: bool
+    tile: tuple[int, int] | None
 
 
 class _Host:
-    """The processor as LLVM knows it, and the code made for it, which lives as long as this."""
+    """The processor as LLVM knows it, and the code that was last made for it."""
 
     def __init__(self) -> None:
         llvm.initialize_native_target()
@@ -107,146 +123,164 @@ class _Host:
         is_x86 = bool(features.get("sse2"))
         halves = bool(features.get("f16c")) or not is_x86
         self.processor = Processor(lanes, 16 if is_x86 and not wide else 32, halves)
-        self._loaded: dict[str, _Functions] = {}
-        self._engines: list[Any] = []
-        self._lock = Lock()
+        self._codes: OrderedDict[_Key, NativeCode | str] = OrderedDict()
 
-    def functions(self, text: str) -> _Functions:
-        """The functions `stage` and `run` of a module, compiled once a process."""
+    def code(self, key: _Key) -> NativeCode:
+        """The code for a key; raises UnsupportedError where there can be none."""
+        found = self._codes.get(key)
+        if found is None:
+            try:
+                text = emit_loop(key.content, self.processor, exact=key.exact, tile=key.tile)
+                found = NativeCode(text, self._load(text.text))
+            except UnsupportedError as error:
+                found = str(error)
+            self._codes[key] = found
+            if len(self._codes) > MOST_CODES:
+                self._codes.popitem(last=False)
+        self._codes.move_to_end(key)
+        if isinstance(found, str):
+            raise UnsupportedError(found)
+        return found
+
+    def _load(self, text: str) -> Any:
+        """An engine with a module's code, which is read from disk or compiled and put there."""
         version = f"{llvmlite.__version__} {self.cpu} {self.features}"
-        name = sha256(f"{version}\n{text}".encode()).hexdigest()[:32]
-        with self._lock:
-            if name not in self._loaded:
-                self._loaded[name] = self._load(name, text)
-            return self._loaded[name]
-
-    def _load(self, name: str, text: str) -> _Functions:
+        name = sha256(f"{version}\n{text}".encode()).hexdigest()[:32] + ".o"
         target = llvm.Target.from_default_triple().create_target_machine(
             cpu=self.cpu, features=self.features, opt=3
         )
-        machine_code = _kept(name)
+        machine_code = kept.read(name)
         if machine_code is None:
-            machine_code = target.emit_object(llvm.parse_assembly(text))
-            _keep(name, machine_code)
+            # A context of its own, for constants and types stay in theirs for ever.
+            module = llvm.parse_assembly(text, context=llvm.create_context())
+            machine_code = target.emit_object(module)
+            kept.keep(name, machine_code)
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
         engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
         engine.finalize_object()
-        self._engines.append(engine)
-        function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-        stage, run = (function(engine.get_function_address(n)) for n in ("stage", "run"))
-        return stage, run
+        return engine
+
+
+# Held by who makes code, and across a fork, so that a child finds nothing half made.
+_LOCK = RLock()
+os.register_at_fork(
+    before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+)
+
+
+def native_code(
+    content: Content, *, exact: bool, tile: tuple[int, int] | None = None
+) -> NativeCode:
+    """A Content's code for this processor; any number of threads may ask.
+
+    tile: as for emit_loop. Raises UnsupportedError (lower/content.py).
+    """
+    with _LOCK:
+        return _host().code(_Key(content, exact, tile))
 
 
 @cache
 def _host() -> _Host:
+    """To be called under the lock."""
     return _Host()
 
 
-def _file(name: str) -> Path:
-    """Raises RuntimeError where the user has no home."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return folder / "gpgpu-legacy" / f"{name}.o"
-
-
-def _kept(name: str) -> bytes | None:
-    """Code that an earlier process wrote; none where its digest in front of it is not its own.
-
-    LLVM ends the process at an object file that is damaged, so it gets none.
-    """
-    try:
-        kept = _file(name).read_bytes()
-    except (OSError, RuntimeError):
-        return None
-    digest, machine_code = kept[:_DIGEST_BYTES], kept[_DIGEST_BYTES:]
-    return machine_code if digest == sha256(machine_code).digest() else None
-
-
-def _keep(name: str, machine_code: bytes) -> None:
-    """Write code to the user's cache folder, for later processes, where there is one."""
-    try:
-        path = _file(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(sha256(machine_code).digest() + machine_code)
-        Path(file.name).replace(path)
-    except (OSError, RuntimeError):
-        return
-
-
-def compile_loop(
-    loop: Loop,
-    textures: Mapping[str, Texture],
-    exact: bool,
-    tile: tuple[int, int] | None = None,
-    interleaved: Collection[str] = (),
-) -> Compiled:
-    """The Loop's native code; tile, interleaved: as for emit_loop and native_content.
-
-    Raises UnsupportedError (lower/content.py).
-    """
-    host = _host()
-    content, arguments = native_content(loop, textures, interleaved)
-    code = _emitted(content, host.processor, exact=exact, tile=tile)
-    return Compiled(arguments, code, *host.functions(code.text))
-
-
-_emitted = lru_cache(maxsize=256)(emit_loop)
+def lanes() -> int:
+    """How many floats a vector of this processor has."""
+    with _LOCK:
+        return _host().processor.lanes
 
 
 # Running -------------------------------------------------------------------------------------
 
 _Piece = tuple[int, int]
-"""A stretch of rows, columns or iterations: the first, and the one after the last."""
+"""A stretch of rows or columns: the first, and the one after the last."""
 
 
-def run_loop(
-    ready: Compiled,
-    textures: Mapping[str, Storage],
-    iterations: _Piece,
-    pool: ThreadPoolExecutor,
-) -> None:
-    """Carry out a stretch of a Loop's iterations on all of its fragments.
+class Staging:
+    """Memory for what code stages, a part for each thread; shared by the Loops of a plan."""
 
-    textures: made by `roomy`.
-    """
-    loop, tile = ready.arguments, ready.code.tile
-    words, everywhere = _words(ready, textures), (0, loop.width)
-    pieces = thread_count() * _PIECES
-    if ready.code.staged:
-        strips = _pieces(loop.width, loop.width, tile.width)
-        rows = _pieces(loop.height, max(1, pieces // len(strips)), tile.rows)
-        work = [(strip, each) for strip in strips for each in rows]
-    else:
-        work = [(everywhere, rows) for rows in _pieces(loop.height, pieces, tile.rows)]
+    def __init__(self) -> None:
+        self._floats: NDArray[np.float32] = np.empty((thread_count(), 0), np.float32)
 
-    def one(piece: tuple[_Piece, _Piece]) -> None:
-        _run_piece(ready, words.copy(), piece, iterations)
+    def require(self, floats: int) -> None:
+        """Let there be so many for each thread."""
+        if floats > self._floats.shape[1]:
+            self._floats = np.zeros((thread_count(), floats), np.float32)
 
-    if len(work) == 1:
-        one(work[0])
-        return
-    for _ in pool.map(one, work):
-        pass
+    def release(self) -> None:
+        """Give the memory back."""
+        self._floats = np.empty((thread_count(), 0), np.float32)
+
+    def address(self, worker: int) -> int:
+        """Where a thread's part begins."""
+        start: int = self._floats.ctypes.data + worker * self._floats.strides[0]
+        return start
 
 
-def _run_piece(
-    ready: Compiled, words: NDArray[np.int64], piece: tuple[_Piece, _Piece], iterations: _Piece
-) -> None:
-    """All iterations on a rectangle: as many at a time as there is room for what is staged."""
-    (words[X_FIRST], words[X_LAST]), (words[Y_FIRST], words[Y_LAST]) = piece
-    first, last = iterations
-    if not ready.code.staged:
-        words[FIRST], words[LAST] = first, last
-        ready.run(words.ctypes.data)
-        return
-    each = ready.code.staged * ready.code.tile.width
-    together = min(last - first, max(1, _STAGED_BYTES // (4 * each)))
-    staged = np.empty(together * each, np.float32)
-    words[STAGED] = staged.ctypes.data
-    for start in range(first, last, together):
-        words[FIRST], words[LAST] = start, min(start + together, last)
-        ready.stage(words.ctypes.data)
-        ready.run(words.ctypes.data)
+class LoopRun:
+    """A Loop ready to be run on textures: code, table, and the arguments of each piece of it."""
+
+    def __init__(
+        self,
+        code: NativeCode,
+        arguments: Arguments,
+        textures: Mapping[str, Storage],
+        staging: Staging,
+        together: int,
+    ) -> None:
+        """textures: made by `roomy`. together: how many iterations are run in one go."""
+        self.code, self._staging = code, staging
+        self.table = table_of(code.table, arguments)
+        pieces = _pieces_of(code, arguments, together)
+        self.words = np.tile(words_of(arguments, textures, self.table), (len(pieces), 1))
+        for words, (columns, rows) in zip(self.words, pieces, strict=True):
+            words[X_FIRST], words[X_LAST] = columns
+            words[Y_FIRST], words[Y_LAST] = rows
+        start, step = self.words.ctypes.data, self.words.strides[0]
+        self._addresses = [start + piece * step for piece in range(len(pieces))]
+        self._together = together
+        if code.staged:
+            iteration = code.staged * code.tile.width
+            self._together = min(together, max(1, _STAGED_BYTES // (4 * iteration)))
+            staging.require(self._together * iteration)
+
+    def run(self, first: int, last: int) -> None:
+        """Run a stretch of iterations on all fragments."""
+        self.words[:, FIRST], self.words[:, LAST] = first, last
+        if not self.code.staged:
+            share_out(self._run_piece, len(self._addresses))
+            return
+        share_out(
+            lambda worker, piece: self._run_staged(worker, piece, first, last),
+            len(self._addresses),
+        )
+
+    def _run_piece(self, _: int, piece: int) -> None:
+        self.code.run(self._addresses[piece])
+
+    def _run_staged(self, worker: int, piece: int, first: int, last: int) -> None:
+        """As many iterations at a time as there is room for what is staged."""
+        words, address = self.words[piece], self._addresses[piece]
+        words[STAGED] = self._staging.address(worker)
+        for start in range(first, last, self._together):
+            words[FIRST], words[LAST] = start, min(start + self._together, last)
+            self.code.stage(address)
+            self.code.run(address)
+
+
+def _pieces_of(
+    code: NativeCode, arguments: Arguments, together: int
+) -> list[tuple[_Piece, _Piece]]:
+    """What a rectangle is cut into, columns and rows: enough to keep all threads busy."""
+    width, height, tile = arguments.width, arguments.height, code.tile
+    work = width * height * together * code.instructions
+    most = min(thread_count() * _PIECES, max(1, work // _LEAST_WORK))
+    if not code.staged:
+        return [((0, width), rows) for rows in _pieces(height, most, tile.rows)]
+    strips = _pieces(width, width, tile.width)
+    rows = _pieces(height, max(1, most // len(strips)), tile.rows)
+    return [(strip, part) for strip in strips for part in rows]
 
 
 def _pieces(length: int, most: int, multiple: int) -> list[_Piece]:
@@ -255,12 +289,13 @@ def _pieces(length: int, most: int, multiple: int) -> list[_Piece]:
     return [(start, min(start + piece, length)) for start in range(0, length, piece)]
 
 
-def _words(ready: Compiled, textures: Mapping[str, Storage]) -> NDArray[np.int64]:
+def words_of(
+    arguments: Arguments, textures: Mapping[str, Storage], table: NDArray[np.float32]
+) -> NDArray[np.int64]:
     """The argument array (lower/native.py), but for what differs from piece to piece."""
-    arguments, table = ready.arguments, ready.table
     surfaces, places = len(arguments.textures), len(arguments.bases)
     words = np.zeros(HEADER_WORDS + surfaces * TEXTURE_WORDS + places * PLACE_WORDS, np.int64)
-    words[TABLE], words[COUNT], words[WIDTH] = table.ctypes.data, arguments.count, arguments.width
+    words[TABLE], words[COUNT], words[WIDTH] = table.ctypes.data, table.shape[1], arguments.width
     for number, name in enumerate(arguments.textures):
         mine = words[HEADER_WORDS + number * TEXTURE_WORDS :][:TEXTURE_WORDS]
         planes, extent = textures[name].planes, arguments.extents[number]
@@ -272,7 +307,7 @@ def _words(ready: Compiled, textures: Mapping[str, Storage]) -> NDArray[np.int64
     return words
 
 
-def _table(columns: Sequence[Scalar], arguments: Arguments) -> NDArray[np.float32]:
+def table_of(columns: Sequence[Scalar], arguments: Arguments) -> NDArray[np.float32]:
     """The numbers that the code reads: (columns, iterations) float32."""
     count = arguments.count
     table = np.zeros((max(1, len(columns)), count), np.float32)

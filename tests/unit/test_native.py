@@ -26,6 +26,7 @@ from drawing import (
 )
 
 from gpgpu_legacy.interp.numeric import Storage
+from gpgpu_legacy.lower import kept
 from gpgpu_legacy.lower.chains import Loop, loops
 from gpgpu_legacy.lower.content import ROOM, native_content
 from gpgpu_legacy.lower.grid import APPROXIMATE, UFUNCS, UnsupportedError
@@ -60,7 +61,7 @@ from gpgpu_legacy.plan.plan import (
     constant_vector,
 )
 from gpgpu_legacy.runtime import native
-from gpgpu_legacy.runtime.native import compile_loop, roomy, run_loop
+from gpgpu_legacy.runtime.native import LoopRun, Staging, native_code, roomy
 from gpgpu_legacy.runtime.registry import find_executor
 
 JIT = find_executor("jit")
@@ -181,10 +182,11 @@ def test_corners_that_bend_in_a_later_iteration_are_refused() -> None:
 def test_the_words_of_a_texture() -> None:
     plan = single("MOV result.color, R0;", source=RGBA32F)
     loop, textures = loop_of(plan)
-    ready = compile_loop(loop, textures, exact=True)
+    content, arguments = native_content(loop, textures)
     made = {name: roomy(each) for name, each in textures.items()}
-    words = native._words(ready, made)
-    names = ready.arguments.textures
+    ready = LoopRun(native_code(content, exact=True), arguments, made, Staging(), 1)
+    [words] = ready.words
+    names = arguments.textures
     assert sorted(names) == ["A", "P"]
     assert len(words) == HEADER_WORDS + 2 * TEXTURE_WORDS + PLACE_WORDS
     assert words[-PLACE_WORDS:].tolist() == [0, 0]
@@ -262,8 +264,8 @@ def test_nothing_outside_of_the_rectangle_is_written(
     storage, wholes = guarded(target)
     expected = storage.decoded(0).copy()
     expected[rect.y : rect.y + rect.height, rect.x : rect.x + rect.width] = 1.0
-    with ThreadPoolExecutor(2) as pool:
-        run_loop(compile_loop(loop, textures, exact=True), {"P": storage}, (0, 1), pool)
+    content, arguments = native_content(loop, textures)
+    LoopRun(native_code(content, exact=True), arguments, {"P": storage}, Staging(), 1).run(0, 1)
     for channel, whole in enumerate(wholes):
         np.testing.assert_array_equal(storage.decoded(channel), expected)
         assert (whole[[0, -1]] == 77).all()
@@ -315,10 +317,10 @@ SCRIPT = """
 import sys
 import numpy as np
 from gpgpu_legacy import run_program
-from gpgpu_legacy.runtime import native
+from gpgpu_legacy.lower import kept
 compiled = []
-keep = native._keep
-native._keep = lambda *given: (compiled.append(1), keep(*given))
+keep = kept.keep
+kept.keep = lambda *given: (compiled.append(1), keep(*given))
 text = "!!ARBfp1.0\\nADD result.color, fragment.position, 1;\\nEND\\n"
 found = run_program(text, 3, 2, executor="jit")
 assert found[1, 2].tolist() == [3.5, 2.5, 1.5, 2.0], found[1, 2]
@@ -357,8 +359,8 @@ def test_a_user_without_a_home_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", homeless)
-    native._keep("name", b"code")
-    assert native._kept("name") is None
+    kept.keep("name", b"code")
+    assert kept.read("name") is None
 
 
 def test_code_is_compiled_once_a_process(monkeypatch: pytest.MonkeyPatch) -> None:

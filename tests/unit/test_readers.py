@@ -166,7 +166,7 @@ def test_dispatches(plan: Plan) -> None:
     json.loads(plan_as_json(plan, {}))
 
 
-def test_a_shared_array_of_what_never_runs_is_no_region() -> None:
+def test_what_never_runs_is_not_read() -> None:
     one = ComputePass(parse_kernel(KERNEL), bindings("A", "R"),
                       uniforms(trips=1, **{"from": 0}, factor=1.0), (1, 1))  # fmt: skip
     plan = Plan(
@@ -314,7 +314,7 @@ def test_a_slope_that_changes_is_followed_iteration_by_iteration() -> None:
     look = program("TEX result.color, fragment.texcoord[0], texture[0], RECT;")
     each = FragmentPass(look, (Binding(0, "L"),), "T", Rect(0, 0, 2, 1), (Texcoords(0, four),))
     plan = raw(Repeat(3, (each,)))
-    plan = replace(plan, textures=(*plan.textures, texture("L", 8, 1, R32F)))
+    plan = replace(plan, textures=(texture("T", 4, 4, R32F), texture("L", 8, 1, R32F)))
     for chip in map(find_profile, DRAWING_CHIPS):
         assert predict(plan, chip).terms == predict(expand(plan), chip).terms
     assert simulated(plan, quads=False) == simulated(expand(plan), quads=False)
@@ -388,7 +388,7 @@ def test_a_million_iterations_are_counted_at_once() -> None:
     )
 
 
-def test_what_never_runs_says_nothing() -> None:
+def test_what_never_runs_is_no_pass() -> None:
     """A Repeat of no iteration has neither passes nor programs, and its Tables have no values."""
     never = FragmentPass(PLAIN, (), "T", MovingRect(Table(()), 0, 1, 1))
     plan = raw(Repeat(0, (never,)), ClearPass("T"))

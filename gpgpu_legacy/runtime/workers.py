@@ -1,0 +1,62 @@
+"""The threads of this process that share out work, whoever has it to do.
+
+There is one pool a process, made when it is first needed; who hands out work takes part in it. So
+where several threads run plans at once, each gets on by itself when the pool is busy. A forked
+child, which has none of its parent's threads, makes its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from itertools import count
+from threading import Lock
+
+from gpgpu_legacy.runtime.devices import thread_count
+
+_LOCK = Lock()
+os.register_at_fork(
+    before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+)
+
+
+def share_out(task: Callable[[int, int], object], pieces: int) -> None:
+    """Call task(worker, piece) once for every piece from 0 on, on all processors.
+
+    worker: a number below `thread_count()`; no two calls at a time have the same. The tasks must
+    not share out work themselves. Raises what a task raised, when all have ended.
+    """
+    helpers = min(thread_count(), pieces) - 1
+    if helpers < 1:
+        for piece in range(pieces):
+            task(0, piece)
+        return
+    numbers = count()  # as iterators of C are, safe to share
+
+    def work(worker: int) -> None:
+        for piece in numbers:
+            if piece >= pieces:
+                return
+            task(worker, piece)
+
+    pool = _pool()
+    others = [pool.submit(work, worker) for worker in range(1, helpers + 1)]
+    try:
+        work(0)
+    finally:
+        for other in others:
+            if not other.cancel():  # one that has not begun has nothing left to do
+                other.result()
+
+
+def _pool() -> ThreadPoolExecutor:
+    with _LOCK:
+        return _made_pool(os.getpid())
+
+
+@lru_cache(maxsize=1)
+def _made_pool(_: int) -> ThreadPoolExecutor:
+    """The pool of the process of that number."""
+    return ThreadPoolExecutor(max(1, thread_count() - 1), "gpgpu-legacy")
