@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.bench.run import matmul as matmul
     from gpgpu_legacy.bench.run import run as run
     from gpgpu_legacy.count.resources import resources as resources
+    from gpgpu_legacy.count.traffic import Accounting as Accounting
     from gpgpu_legacy.count.traffic import Counts as Counts
     from gpgpu_legacy.count.traffic import count_plan as count_plan
     from gpgpu_legacy.errors import AssemblyError as AssemblyError
@@ -38,20 +39,31 @@ if TYPE_CHECKING:
     from gpgpu_legacy.plan.expand import expand as expand
     from gpgpu_legacy.plan.plan import Plan as Plan
     from gpgpu_legacy.plan.validate import validate as validate
+    from gpgpu_legacy.runtime.executor import Executor as Executor
+    from gpgpu_legacy.runtime.executor import Machine as Machine
+    from gpgpu_legacy.runtime.executor import Prepared as Prepared
+    from gpgpu_legacy.runtime.executor import Result as Result
+    from gpgpu_legacy.runtime.executor import Timings as Timings
     from gpgpu_legacy.runtime.registry import executors as executors
     from gpgpu_legacy.runtime.registry import find_executor as find_executor
 
 _HOMES = {
+    "Accounting": "count.traffic",
     "Accumulate": "algorithms.options",
     "AssemblyError": "errors",
     "Counts": "count.traffic",
+    "Executor": "runtime.executor",
     "GpgpuLegacyError": "errors",
+    "Machine": "runtime.executor",
     "Method": "algorithms.method",
     "Options": "algorithms.options",
     "Plan": "plan.plan",
+    "Prepared": "runtime.executor",
     "Program": "isa.ir",
+    "Result": "runtime.executor",
     "Run": "bench.run",
     "Shape": "algorithms.options",
+    "Timings": "runtime.executor",
     "assemble": "asm.parser",
     "check_program": "hardware.check",
     "count_plan": "count.traffic",

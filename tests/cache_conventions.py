@@ -24,6 +24,7 @@ from gpgpu_legacy.plan.plan import (
     Texture,
     TextureKind,
     constant_vector,
+    state_values,
 )
 
 Place = tuple[int, int]
@@ -140,6 +141,8 @@ class Looking(_Fragment):
             texcoords=each.texcoords,
             local={p.index: constant_vector(p.value) for p in each.locals},
             env={p.index: constant_vector(p.value) for p in each.env},
+            attributes=each.attributes,
+            state={"state.texenv[1].color": (0.0, 0.0, 0.0, 0.0), **state_values(each)},
         )
         super().__init__(each.program, scene, *place)
         self.units, self.samplers = textures, samplers

@@ -24,8 +24,14 @@ class FakePrepared(Prepared):
     def __init__(self, fake: FakeExecutor, plan: Plan, machine: Machine) -> None:
         super().__init__(plan, machine)
         self.fake = fake
+        fake.prepared.append(self)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
 
     def _run(self, operands: Mapping[str, F32], observer: Observer | None) -> Result:
+        self.fake.observed += observer is not None
         return self.fake.result(self.plan, operands, self.machine)
 
     def _upload(self, operands: Mapping[str, F32]) -> None:
@@ -42,11 +48,18 @@ class FakePrepared(Prepared):
 
 
 class FakeExecutor(Executor):
-    """A subclass says what a run gives."""
+    """A subclass says what a run gives.
+
+    prepared: the plans that it prepared, in order. observed: how many runs had an observer.
+    """
 
     name = "fake"
     summary = "a fake"
     capabilities = Capabilities(ALL_PASSES)
+
+    def __init__(self) -> None:
+        self.prepared: list[FakePrepared] = []
+        self.observed = 0
 
     def device(self) -> str:
         return f"device of {self.name}"

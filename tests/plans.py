@@ -3,6 +3,7 @@
 Three textures of one size and format take turns as targets, one more is only read. Draws look up
 their own texel, places that move from iteration to iteration, and places of which nothing is known;
 copies, clears, blends and discards stand between them, some in Repeats, some on other rectangles.
+In some Repeats numbers have Tables, and rectangles move (varying.py).
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ import numpy as np
 from drawing import F32, Image, corners, show
 from hypothesis import strategies as st
 from strategies import ANY_FLOAT, SEED, Reach, program_texts, vec4, vector
+from varying import Setting, varied
 
 from gpgpu_legacy.asm.parser import assemble
+from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.formats import FORMATS, Format
 from gpgpu_legacy.plan.plan import (
     Affine,
+    AttributeCorners,
     Binding,
     Blend,
     ClearPass,
@@ -84,7 +88,7 @@ def tame_bodies(draw: st.DrawFn) -> str:
         unit, place = draw(st.integers(0, 2)), draw(st.sampled_from((0, 0, 0, 1, 2)))
         lines.append(f"TEX R{number}, fragment.texcoord[{place}], texture[{unit}], RECT;")
     registers = ("R0", "R1", "R2", "program.local[0]", "program.env[1]", "fragment.texcoord[2]",
-                 "fragment.position")  # fmt: skip
+                 "fragment.position", "fragment.color", "state.texenv[1].color")  # fmt: skip
 
     def source() -> str:
         if draw(st.integers(0, 4)) == 0:
@@ -160,6 +164,15 @@ def _parameters(draw: st.DrawFn) -> tuple[ParameterValue, ...]:
 
 
 @st.composite
+def _colours(draw: st.DrawFn, scene: _Scene) -> tuple[AttributeCorners, ...]:
+    """The primary colour, the same everywhere, or none."""
+    if draw(st.booleans()):
+        return ()
+    value = draw(vec4(QUARTER))
+    return (AttributeCorners(AttributeKind.COLOR, (value, value, value, value)),)
+
+
+@st.composite
 def _rects(draw: st.DrawFn, scene: _Scene) -> Rect:
     """Mostly the one that the plan's draws share."""
     if draw(st.integers(0, 5)):
@@ -183,6 +196,7 @@ def _draws(draw: st.DrawFn, scene: _Scene) -> FragmentPass:
         draw(_parameters()),
         draw(_parameters()),
         draw(st.sampled_from((Blend.NONE, Blend.NONE, Blend.ADD))),
+        draw(_colours(scene)),
         also=tuple(targets[1:]),
     )
 
@@ -243,7 +257,17 @@ def _chains(draw: st.DrawFn, scene: _Scene) -> Repeat:
             body = (drawn(one, two), drawn(two, one))
         case _:
             body = (drawn(one, read, Blend.ADD),)
-    return Repeat(draw(st.integers(1, 4)), body)
+    return draw(_repeats(scene, draw(st.integers(1, 4)), body))
+
+
+@st.composite
+def _repeats(draw: st.DrawFn, scene: _Scene, count: int, body: tuple[Pass, ...]) -> Repeat:
+    """A Repeat of a body, whose passes have Tables in one of three."""
+    if draw(st.integers(0, 2)):
+        return Repeat(count, body)
+    numbers = QUARTER if scene.tame else ANY_FLOAT
+    setting = Setting(count, scene.extent, numbers, QUARTER)
+    return Repeat(count, tuple(draw(varied(setting, each)) for each in body))
 
 
 @st.composite
@@ -255,7 +279,8 @@ def _steps(draw: st.DrawFn, scene: _Scene) -> tuple[Step, ...]:
             continue
         body = draw(st.lists(_passes(scene), min_size=1, max_size=3))
         if draw(st.integers(0, 3)):
-            steps.append(Repeat(draw(st.sampled_from((0, 1, 2, 3, 5))), tuple(body)))
+            count = draw(st.sampled_from((0, 1, 2, 3, 5)))
+            steps.append(draw(_repeats(scene, count, tuple(body))))
         else:
             steps += [at_iteration(each, 0) for each in body]
     return tuple(steps)

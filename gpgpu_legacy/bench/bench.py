@@ -1,9 +1,11 @@
 """Methods against one another and against their peers: the same product, taking turns.
 
-Every entrant of a size is run once without being measured. Then come rounds, in each of which every
-entrant has one turn, so that a machine that slows down or speeds up does it to all of them. A turn
-is one run, or where that is short a few in a row, so that not only the waking of threads and clocks
-is measured. A result is the median of its runs.
+Every entrant of a size is prepared and run once without being measured. Then come rounds, in each
+of which every entrant has one turn, so that a machine that slows down or speeds up does it to all
+of them. A turn is one run, or where that is short a few in a row, so that not only the waking of
+threads and clocks is measured. A result is the median of its runs. Where memory has no room for all
+entrants at once (bench/pool.py), each is closed after its turn, and prepared and run once without
+being measured before the next.
 
 What is timed is computing alone: an executor's `Timings.compute_s`, a library's product on operands
 that are on its device. Every run of an executor packs and uploads its operands first, during which
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -27,7 +30,8 @@ import numpy as np
 from gpgpu_legacy.algorithms.method import Method
 from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
-from gpgpu_legacy.bench.peers import F32, OneRun, peers
+from gpgpu_legacy.bench.peers import F32, OneRun, Ready, peers
+from gpgpu_legacy.bench.pool import fit_at_once
 from gpgpu_legacy.bench.run import random_operands
 from gpgpu_legacy.bench.tuned import Choice, choose, here
 from gpgpu_legacy.errors import InputError
@@ -53,13 +57,13 @@ class Entrant:
     """A method on an executor, or a peer.
 
     method: what results call it. of: for a peer that is a method on another executor, that method.
-    on_operands: makes what is run. block, accumulate: None where it has none.
+    on_operands: prepares what is run. block, accumulate: None where it has none.
     """
 
     method: str
     executor: str
     device: str
-    on_operands: Callable[[F32, F32], OneRun]
+    on_operands: Ready
     block: int | None = None
     accumulate: Accumulate | None = None
     of: str | None = None
@@ -238,14 +242,16 @@ def _entrant(
     options = method.options(choice.options)
     machine = Machine(tuning=choice.tuning)
 
-    def on_operands(a: F32, b: F32) -> OneRun:
+    @contextmanager
+    def on_operands(a: F32, b: F32) -> Iterator[OneRun]:
         plan = method.plan(Shape(a.shape[0], a.shape[1], b.shape[1]), options)
+        with executor.prepare(plan, machine) as prepared:
 
-        def one_run() -> tuple[float, F32]:
-            result = executor.run(plan, {"A": a, "B": b}, machine)
-            return result.timings.compute_s, result.outputs["C"]
+            def one_run() -> tuple[float, F32]:
+                result = prepared.run({"A": a, "B": b})
+                return result.timings.compute_s, result.outputs["C"]
 
-        return one_run
+            yield one_run
 
     return Entrant(
         DRIVER_PEER if is_peer else method.name,
@@ -309,15 +315,28 @@ def measure(
 class _Player:
     """An entrant while a size is measured.
 
-    runs: in each of its turns. expected_s: what its next run takes, all told.
+    runs: in each of its turns. opening_s: what it takes to prepare it and run it once.
+    expected_s: what its next run takes, all told. one_run: None where it is closed between turns.
     """
 
     entrant: Entrant
-    one_run: OneRun
     runs: int
+    opening_s: float
     expected_s: float
     error: float
+    one_run: OneRun | None = None
     times: list[float] = field(default_factory=list)
+
+
+class _Task:
+    """What is multiplied at a size.
+
+    fits: whether all entrants may stay prepared at once. held: what closes them, if so.
+    """
+
+    def __init__(self, a: F32, b: F32, fits: bool) -> None:
+        self.a, self.b, self.fits = a, b, fits
+        self.check, self.held = _Check(a, b), ExitStack()
 
 
 class _Contest:
@@ -339,36 +358,43 @@ class _Contest:
 
     def hold(self, entered: Sequence[Entrant], size: int) -> None:
         """All rounds of one size."""
-        a, b = _operands(size, self.seed)
-        check = _Check(a, b)
+        task = _Task(*_operands(size, self.seed), fit_at_once(size) >= len(entered))
         players = []
-        for entrant in entered:
-            found = self.warm_up(entrant, a, b, check)
-            turns = 1
-            if isinstance(found, _Player):
-                players.append(found)
-            else:
-                self.not_run.append(NotRun(entrant, size, found))
-                turns += self.repeat
-            for _ in range(turns):
-                self.progress(f"n = {size}: {entrant.method} on {entrant.executor}")
-        for number in range(self.repeat):
-            for player in players:
-                self.take(player)
-                self.progress(f"n = {size}, round {number + 1} of {self.repeat}")
+        with task.held:
+            for entrant in entered:
+                found = self.warm_up(entrant, task)
+                turns = 1
+                if isinstance(found, _Player):
+                    players.append(found)
+                else:
+                    self.not_run.append(NotRun(entrant, size, found))
+                    turns += self.repeat
+                for _ in range(turns):
+                    self.progress(f"n = {size}: {entrant.method} on {entrant.executor}")
+            for number in range(self.repeat):
+                for player in players:
+                    self.take(player, task)
+                    self.progress(f"n = {size}, round {number + 1} of {self.repeat}")
         for player in players:
-            self.end(player, size, len(check.rows))
+            self.end(player, size, len(task.check.rows))
 
-    def warm_up(self, entrant: Entrant, a: F32, b: F32, check: _Check) -> _Player | str:
+    def warm_up(self, entrant: Entrant, task: _Task) -> _Player | str:
         """An entrant after its unmeasured run; why not, where it has none."""
         try:
-            too_long = self.climb(entrant, len(a))
+            too_long = self.climb(entrant, len(task.a))
             if too_long is not None:
                 return too_long
-            one_run = entrant.on_operands(a, b)
-            seconds, product = one_run()
-            runs = max(1, min(MOST_RUNS, int(TURN_S / max(seconds, 1e-9))))
-            return _Player(entrant, one_run, runs, seconds, check.error(product))
+            started = self.clock()
+            with ExitStack() as own:
+                one_run = own.enter_context(entrant.on_operands(task.a, task.b))
+                seconds, product = one_run()
+                opening_s = self.clock() - started
+                runs = max(1, min(MOST_RUNS, int(TURN_S / max(seconds, 1e-9))))
+                player = _Player(entrant, runs, opening_s, seconds, task.check.error(product))
+                if task.fits:
+                    player.one_run = one_run
+                    task.held.push(own.pop_all())
+                return player
         except MemoryError as error:
             return f"this machine has too little memory for it ({error})"
         except Exception as error:  # a driver or a library raises what it likes
@@ -395,7 +421,8 @@ class _Contest:
         if self.clock() >= self.deadline:
             self.known[entrant] = size, 0.0
             return
-        seconds, _ = entrant.on_operands(*_operands(size, self.seed))()
+        with entrant.on_operands(*_operands(size, self.seed)) as one_run:
+            seconds, _ = one_run()
         self.known[entrant] = size, seconds
 
     def too_long(self, seconds: float) -> str | None:
@@ -409,13 +436,22 @@ class _Contest:
             )
         return None
 
-    def take(self, player: _Player) -> None:
+    def take(self, player: _Player, task: _Task) -> None:
         """One turn, as far as the budget goes."""
+        if player.one_run is not None:
+            self.run(player, player.one_run)
+        elif self.too_long(player.opening_s + player.expected_s) is None:
+            with player.entrant.on_operands(task.a, task.b) as one_run:
+                one_run()
+                self.run(player, one_run)
+
+    def run(self, player: _Player, one_run: OneRun) -> None:
+        """The runs of a turn."""
         for _ in range(player.runs):
             if self.too_long(player.expected_s) is not None:
                 return
             started = self.clock()
-            seconds, _ = player.one_run()
+            seconds, _ = one_run()
             player.times.append(seconds)
             player.expected_s = self.clock() - started
 

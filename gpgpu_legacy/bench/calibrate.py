@@ -2,8 +2,8 @@
 
 Each ceiling has a plan that does one thing: multiply-adds, dot products, lookups as a product makes
 them, fills, blends, copies, passes of one fragment, transfers. It is made longer until a run takes
-long enough to be measured, run once without being measured, and then several times; the rate is the
-median's.
+long enough to be measured, prepared, run once without being measured, and then several times; the
+rate is the median's.
 
 An executor that computes tiles of fragments (lower/workgroups.py) stages what they share, and
 nothing else. So its lookups are measured where every fragment has its own; what it stages has a
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,8 +51,7 @@ from gpgpu_legacy.plan.plan import (
     Texture,
     TextureKind,
 )
-from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.runtime.executor import F32, Executor, Timings
+from gpgpu_legacy.runtime.executor import F32, Executor, Prepared, Timings
 from gpgpu_legacy.runtime.registry import available, find_executor
 
 RUNS, RUN_S, MOST_TURNS = 7, 0.05, 64
@@ -134,14 +134,15 @@ def calibrate(
         raise InputError(f"--repeat is {runs}; it must be at least 1")
     tell, tiled = progress or (lambda _: None), _computes_tiles(executor)
     trials = []
-    for task in _tasks(tiled=tiled):
-        if tiled or not task.of_tiles:
-            trials.append(_ready(executor, task, run_s))
-        tell(f"{executor.name}: {task.name}")
-    for number in range(runs):  # in rounds, so that what slows the machine down meets all of them
-        for trial in trials:
-            trial.times.append(_seconds(executor, trial))
-        tell(f"{executor.name}: round {number + 1} of {runs}")
+    with ExitStack() as held:
+        for task in _tasks(tiled=tiled):
+            if tiled or not task.of_tiles:
+                trials.append(_ready(executor, task, run_s, held))
+            tell(f"{executor.name}: {task.name}")
+        for number in range(runs):  # in rounds: what slows the machine down meets all of them
+            for trial in trials:
+                trial.times.append(trial.run())
+            tell(f"{executor.name}: round {number + 1} of {runs}")
     found = _ceilings(trials)
     device = executor.device()
     text = _profile_text(executor, device, found)
@@ -183,13 +184,17 @@ def write_calibration(made: Calibration, path: Path | None = None) -> Path:
 
 @dataclass(slots=True)
 class _Trial:
-    """A task with its plan, so many turns long, and the seconds of its runs."""
+    """A task with its plan, so many turns long, prepared, and the seconds of its runs."""
 
     task: _Task
     turns: int
-    plan: Plan
+    prepared: Prepared
     operands: dict[str, F32]
     times: list[float] = field(default_factory=list)
+
+    def run(self) -> float:
+        """The seconds of a run that the task is about."""
+        return max(self.task.seconds(self.prepared.run(self.operands).timings), 1e-9)
 
     def ceiling(self) -> Ceiling:
         amount = self.task.work * self.turns
@@ -221,31 +226,28 @@ def _ceilings(trials: Sequence[_Trial]) -> list[Ceiling]:
     return [peak, *others, *tiles]
 
 
-def _ready(executor: Executor, task: _Task, run_s: float) -> _Trial:
-    """A task as long as a run should be, once run."""
-    trial = _trial(task, 1)
-    taken = _seconds(executor, trial)
-    while taken < run_s and trial.turns < task.most_turns:
-        longer = max(2 * trial.turns, int(1.5 * trial.turns * run_s / taken))
-        trial = _trial(task, min(task.most_turns, longer))
-        taken = _seconds(executor, trial)
-    return trial
+def _ready(executor: Executor, task: _Task, run_s: float, held: ExitStack) -> _Trial:
+    """A task as long as a run should be, once run; `held` closes it."""
+    turns = 1
+    while True:
+        with ExitStack() as own:
+            trial = _trial(executor, task, turns, own)
+            taken = trial.run()
+            if taken >= run_s or turns >= task.most_turns:
+                held.push(own.pop_all())
+                return trial
+        longer = max(2 * turns, int(1.5 * turns * run_s / taken))
+        turns = min(task.most_turns, longer)
 
 
-def _trial(task: _Task, turns: int) -> _Trial:
+def _trial(executor: Executor, task: _Task, turns: int, held: ExitStack) -> _Trial:
     plan = task.build(turns)
-    validate(plan)
     generator = np.random.default_rng(0)
     operands = {
         m.name: generator.random((m.rows, m.columns), np.float32) - np.float32(0.5)
         for m in plan.operands
     }
-    return _Trial(task, turns, plan, operands)
-
-
-def _seconds(executor: Executor, trial: _Trial) -> float:
-    timings = executor.run(trial.plan, trial.operands).timings
-    return max(trial.task.seconds(timings), 1e-9)
+    return _Trial(task, turns, held.enter_context(executor.prepare(plan)), operands)
 
 
 # The plans -------------------------------------------------------------------------------------

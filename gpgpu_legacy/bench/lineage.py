@@ -13,13 +13,14 @@ import numpy as np
 from gpgpu_legacy.algorithms.method import Method
 from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import methods
-from gpgpu_legacy.bench.run import F32, Run, random_operands, run_method
+from gpgpu_legacy.bench.run import F32, Run, Sampling, random_operands, run_method
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.runtime.devices import processor_name
 from gpgpu_legacy.runtime.registry import find_executor
 
 REPEATS = 3
 QUICK_SECONDS = 2.0  # a run longer than this is not repeated
+_SAMPLING = Sampling(REPEATS, QUICK_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,7 @@ def lineage(
     for method in methods():
         if progress is not None:
             progress(method.name)
-        done = run_method(method.name, Options(), (a, b), executor)
-        if done.seconds.compute_s < QUICK_SECONDS:
-            done = run_method(method.name, Options(), (a, b), executor, REPEATS)
+        done = run_method(method.name, Options(), (a, b), executor, _SAMPLING)
         on_gpu = find_executor(done.executor).is_hardware()
         intensity = shape.multiply_adds / done.counts.bytes_requested
         steps.append(Step(method, done, intensity, device if on_gpu else host))

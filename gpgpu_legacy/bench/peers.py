@@ -1,12 +1,14 @@
 """The peers that methods are measured against: the same product by today's own libraries.
 
-A peer takes its operands once, to where it computes, and gives what makes one product, timed alone.
+A peer takes its operands once, to where it computes, and gives what makes one product, timed alone,
+until it is closed.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -21,19 +23,22 @@ F32 = NDArray[np.float32]
 OneRun = Callable[[], tuple[float, F32]]
 """One product: its seconds, and the product."""
 
+Ready = Callable[[F32, F32], AbstractContextManager[OneRun]]
+"""Makes operands ready to be multiplied as often as one likes, until the block ends."""
+
 
 @dataclass(frozen=True, slots=True)
 class Peer:
     """A library's own product of two matrices.
 
     name: what results call it. through: the package that it is called through. device: in words.
-    on_operands: brings both operands to the device, which is not timed.
+    on_operands: brings both operands to the device, which is not timed, and frees them at the end.
     """
 
     name: str
     through: str
     device: str
-    on_operands: Callable[[F32, F32], OneRun]
+    on_operands: Ready
 
 
 def peers() -> Iterator[Peer]:
@@ -50,7 +55,8 @@ def processor() -> str:
     return f"{processor_name()}, {threads} thread{'s' * (threads > 1)}"
 
 
-def _numpy_run(a: F32, b: F32) -> OneRun:
+@contextmanager
+def _numpy_run(a: F32, b: F32) -> Iterator[OneRun]:
     """NumPy's matmul on float32, by the BLAS that it was built with."""
     product = np.empty((a.shape[0], b.shape[1]), np.float32)
 
@@ -59,7 +65,7 @@ def _numpy_run(a: F32, b: F32) -> OneRun:
         np.matmul(a, b, out=product)
         return perf_counter() - started, product
 
-    return one_run
+    yield one_run
 
 
 def _through_torch() -> Peer | None:
@@ -71,7 +77,8 @@ def _through_torch() -> Peer | None:
     if not torch.cuda.is_available():
         return None
 
-    def on_operands(a: F32, b: F32) -> OneRun:
+    @contextmanager
+    def on_operands(a: F32, b: F32) -> Iterator[OneRun]:
         first, second = torch.from_numpy(a).cuda(), torch.from_numpy(b).cuda()
         product = torch.empty((a.shape[0], b.shape[1]), device=first.device)
 
@@ -86,7 +93,7 @@ def _through_torch() -> Peer | None:
             torch.backends.cuda.matmul.allow_tf32 = allowed
             return seconds, product.cpu().numpy()
 
-        return one_run
+        yield one_run
 
     return Peer("cublas", "torch", torch.cuda.get_device_name(), on_operands)
 
@@ -104,7 +111,8 @@ def _through_cupy() -> Peer | None:
     except cupy.cuda.runtime.CUDARuntimeError:
         return None
 
-    def on_operands(a: F32, b: F32) -> OneRun:
+    @contextmanager
+    def on_operands(a: F32, b: F32) -> Iterator[OneRun]:
         first, second = cupy.asarray(a), cupy.asarray(b)
         product: Any = cupy.empty((a.shape[0], b.shape[1]), cupy.float32)
         stream = cupy.cuda.get_current_stream()
@@ -116,6 +124,6 @@ def _through_cupy() -> Peer | None:
             stream.synchronize()
             return perf_counter() - started, cupy.asnumpy(product)
 
-        return one_run
+        yield one_run
 
     return Peer("cublas", "cupy", name.decode() if isinstance(name, bytes) else name, on_operands)

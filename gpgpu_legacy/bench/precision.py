@@ -2,7 +2,7 @@
 may be.
 
 Larson & McAllister's product was one of limited precision: eight bits, which saturate. Here that is
-a measurement, of every method: it runs on the numpy executor with every operation rounded to a
+a measurement, of every method: it runs on the reference executor with every operation rounded to a
 chip's format, and its product is compared with one in float64.
 
 The bound is known before anything is run. A rounding to an arithmetic moves x by at most
@@ -212,7 +212,7 @@ def measure(
 
 
 def accuracy(case: Case, a: F32, b: F32) -> Accuracy:
-    """The error of one product of n×n matrices, run on the numpy executor, and its bound."""
+    """The error of one product of n×n matrices, run on the reference executor, and its bound."""
     options = Options(texture_format=case.texture_format.name)
     run = run_method(
         case.method.name,

@@ -60,6 +60,9 @@ SMALL_WORK = 1 << 24
 """Fragments times instructions up to which the reference machine is done before a driver has
 compiled the shader."""
 
+_BEFORE = "before"
+"""What the rectangle holds before, where that is an operand."""
+
 _TEXELS = Packing(((0, 0), (0, 1), (0, 2), (0, 3)), column_step=4)
 """A matrix of H × 4W numbers, four a texel."""
 
@@ -136,7 +139,7 @@ def run_program(
     clear: what the rectangle holds before, and keeps where KIL discards. blend: `add` adds the
     program's colour to it.
     draw_buffers: n gives result.color[0] to [n - 1], as (n, height, width, 4).
-    executor: by name. `auto` is the numpy reference machine for what it does at once, and the
+    executor: by name. `auto` is the reference machine for what it does at once, and the
     fastest that can do it for more. exact: no multiply-add is contracted. arithmetic: the format
     that results of instructions are rounded to: fp32, fp24, fp16, fx12, rc9.
 
@@ -146,17 +149,17 @@ def run_program(
     >>> run_program("!!ARBfp1.0 MUL result.color, fragment.position, 2; END", 2, 1)[0, 1]
     array([3., 1., 1., 2.], dtype=float32)
     """
-    drawing = prepare(
+    drawing = make_drawing(
         program, width, height, textures, local=local, env=env, texcoords=texcoords,
         color=color, secondary_color=secondary_color, fogcoord=fogcoord, state=state,
         clear=clear, blend=blend, draw_buffers=draw_buffers,
     )  # fmt: skip
-    _, result = carry_out(drawing, executor, exact=exact, arithmetic=arithmetic)
+    _, result = run_drawing(drawing, executor, exact=exact, arithmetic=arithmetic)
     images = pictures(drawing, result)
     return images if draw_buffers is not None else images[0]
 
 
-def prepare(
+def make_drawing(
     program: Program | str,
     width: int,
     height: int,
@@ -216,7 +219,7 @@ def prepare(
     return Drawing(assembled, plan, operands)
 
 
-def carry_out(
+def run_drawing(
     drawing: Drawing, executor: str = AUTO, *, exact: bool = False, arithmetic: str = "fp32"
 ) -> tuple[Executor, Result]:
     """Run a drawing; which executor did it, and what it gave. Arguments as for run_program."""
@@ -251,21 +254,22 @@ def pictures(drawing: Drawing, result: Result) -> F32:
 def discarded(
     drawing: Drawing, executor: Executor, *, exact: bool = False, arithmetic: str = "fp32"
 ) -> int:
-    """How many fragments KIL discards: those that keep two different clear values."""
+    """How many fragments KIL discards: those that keep what they are drawn over, twice."""
     if not drawing.program.kills:
         return 0
-    draw = replace(drawing.draw, blend=Blend.NONE)
-    machine = Machine(exact, find_arithmetic(arithmetic))
+    plan, (_, region, target, rect, packing) = drawing.plan, _whole(drawing.targets[0])
+    over = replace(
+        plan,
+        operands=(*plan.operands, Matrix(_BEFORE, region.rows, region.columns)),
+        inputs=(*plan.inputs, Input(_BEFORE, region, target, rect, packing)),
+        steps=(replace(drawing.draw, blend=Blend.NONE),),
+    )
     kept: list[F32] = []
-    for value in (0.0, 1.0):
-        clear = (value, value, value, value)
-        textures = tuple(
-            replace(texture, initial=clear) if texture.name in draw.targets else texture
-            for texture in drawing.plan.textures
-        )
-        plan = replace(drawing.plan, textures=textures, steps=(draw,))
-        result = executor.run(plan, drawing.operands, machine)
-        kept.append(pictures(drawing, result)[0, ..., 0])
+    with executor.prepare(over, Machine(exact, find_arithmetic(arithmetic))) as prepared:
+        for value in (0.0, 1.0):
+            before = np.full((region.rows, region.columns), value, np.float32)
+            result = prepared.run({**drawing.operands, _BEFORE: before})
+            kept.append(pictures(drawing, result)[0, ..., 0])
     return int(((kept[0] == 0.0) & (kept[1] == 1.0)).sum())
 
 

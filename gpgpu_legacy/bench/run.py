@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from math import inf
 from statistics import median
 from typing import Any
 
@@ -18,8 +19,8 @@ from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE, Numeric
-from gpgpu_legacy.plan.plan import Pass, Plan
-from gpgpu_legacy.runtime.executor import Machine, Observer, Timings
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime.executor import Machine, Observer, Prepared, Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor, reference
 
 F32 = NDArray[np.float32]
@@ -32,8 +33,8 @@ class Run:
     """What a run gave.
 
     product: the m×n matrix, float32. counts: of the plan, exact, whatever the executor.
-    seconds: medians over the repeats. device: what it ran on, in words. options: all of them, with
-    the method's defaults filled in.
+    seconds: of preparing the plan, once, and medians over the repeats of the rest. device: what it
+    ran on, in words. options: all of them, with the method's defaults filled in.
     """
 
     method: str
@@ -95,6 +96,7 @@ class Run:
             "device": self.device,
             "max_relative_error": error if np.isfinite(error) else None,
             "seconds": {
+                "prepare": seconds.prepare_s,
                 "compute": seconds.compute_s,
                 "upload": seconds.upload_s,
                 "readback": seconds.readback_s,
@@ -102,6 +104,26 @@ class Run:
             "gflops": self.gflops,
             "counts": {name: getattr(counts, name) for name in Counts.__dataclass_fields__},
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How often a prepared plan is run for the medians of its times.
+
+    runs: measured ones. Where they are several, one more run goes before them and is not measured;
+    if its passes take `longest_s` seconds or more, it stands for itself and there is no other.
+    """
+
+    runs: int = 1
+    longest_s: float = inf
+
+    @property
+    def total(self) -> int:
+        """How many runs there are at most, but for one that is observed."""
+        return self.runs + (self.runs > 1)
+
+
+ONE_RUN = Sampling()
 
 
 def matmul(
@@ -122,7 +144,7 @@ def matmul(
     operand is given transposed, and the product is of its transpose.
     c: (m, n). It is read even where beta is 0, so that a NaN in it shows; BLAS would not read it.
     arithmetic: what every operation is rounded to: fp32, or fp24, fp16, fx12, rc9, which the
-    `auto` executor leaves to numpy.
+    `auto` executor leaves to the reference.
     choices: `block`, `accumulate`, `texture_format`, `transpose_a`, `transpose_b`, `as_printed`,
     `largest_texture`, `dynamic`, `coordinates_first`; see Options.
     Returns (m, n) float32. Raises InputError for what does not fit.
@@ -167,9 +189,11 @@ def run(
     """Run a product and keep everything that is known of it.
 
     a, b, c, arithmetic, and the options up to `coordinates_first`: as for matmul.
-    repeat: how often it is run for the medians of its times (after one unmeasured run where it is
-    more than once). exact: no multiply-add is contracted. observer: called after each pass of the
-    last run. progress: called after each pass of every run.
+    repeat: how often the plan, prepared once, is run for the medians of its times (after one
+    unmeasured run where it is more than once). exact: no multiply-add is contracted. observer:
+    called after each pass; passes that are observed are not fused, so where there are several runs
+    it gets one of its own, which is not measured. progress: called when the plan is prepared and
+    after each run.
     """
     options = Options(
         block=block,
@@ -191,7 +215,7 @@ def run(
         options,
         operands,
         executor,
-        repeat,
+        Sampling(repeat),
         exact=exact,
         arithmetic=arithmetic,
         observer=observer,
@@ -204,7 +228,7 @@ def run_method(
     options: Options,
     operands: tuple[ArrayLike, ...],
     executor: str = "auto",
-    repeat: int = 1,
+    sampling: Sampling = ONE_RUN,
     *,
     exact: bool = False,
     arithmetic: str = FP32.name,
@@ -218,8 +242,8 @@ def run_method(
     observed has the plan that its options say.
     operands: A, B and, where the options say that it is added, C.
     """
-    if repeat < 1:
-        raise InputError(f"--repeat is {repeat}; it must be at least 1")
+    if sampling.runs < 1:
+        raise InputError(f"--repeat is {sampling.runs}; it must be at least 1")
     method = find_method(name)
     tuned = Choice(options, executor)
     if observer is None:
@@ -233,31 +257,53 @@ def run_method(
     numbers = find_arithmetic(arithmetic)
     by_default = executor == "auto" and numbers.rounds
     machine = reference() if by_default else find_executor(tuned.executor, plan)
-    results = []
-    warm_up = 1 if repeat > 1 else 0
     given = dict(zip(("A", "B", "C0"), checked, strict=False))
-    for number in range(repeat + warm_up):
-        last = number == repeat + warm_up - 1
-        watch = _observers(observer if last else None, progress)
-        results.append(machine.run(plan, given, Machine(exact, numbers, tuned.tuning), watch))
-    timings = [result.timings for result in results[warm_up:]]
+    tell = progress or (lambda: None)
+    with machine.prepare(plan, Machine(exact, numbers, tuned.tuning)) as prepared:
+        tell()
+        result, seconds = _sample(prepared, given, sampling, observer, tell)
     return Run(
         method=method.name,
         shape=shape,
         options=chosen,
         executor=machine.name,
         device=machine.device(),
-        product=results[-1].outputs["C"],
-        seconds=Timings(
-            median(t.upload_s for t in timings),
-            median(t.compute_s for t in timings),
-            median(t.readback_s for t in timings),
-        ),
+        product=result.outputs["C"],
+        seconds=seconds,
         counts=count_plan(plan),
         plan=plan,
         operands=(rows, columns, *added),
         arithmetic=numbers.name,
     )
+
+
+def _sample(
+    prepared: Prepared,
+    operands: dict[str, F32],
+    sampling: Sampling,
+    observer: Observer | None,
+    progress: Callable[[], None],
+) -> tuple[Result, Timings]:
+    """The last result of a prepared plan, and the medians of its times."""
+    several = sampling.runs > 1
+    result = prepared.run(operands, None if several else observer)
+    progress()
+    timings = [result.timings]
+    if several and result.timings.compute_s < sampling.longest_s:
+        timings.clear()
+        for _ in range(sampling.runs):
+            result = prepared.run(operands)
+            timings.append(result.timings)
+            progress()
+    if several and observer is not None:
+        result = prepared.run(operands, observer)
+        progress()
+    return result, medians(timings)
+
+
+def medians(timings: Sequence[Timings]) -> Timings:
+    """Of several runs' times, the median of each."""
+    return Timings(*(median(getattr(t, each.name) for t in timings) for each in fields(Timings)))
 
 
 def find_arithmetic(name: str) -> Arithmetic:
@@ -271,19 +317,6 @@ def product_shape(operands: tuple[F32, ...], options: Options) -> Shape:
     """The shape of the product of checked operands, which may be given transposed."""
     rows, inner = operands[0].shape[:: -1 if options.transpose_a else 1]
     return Shape(rows, inner, operands[1].shape[0 if options.transpose_b else 1])
-
-
-def _observers(observer: Observer | None, progress: Callable[[], None] | None) -> Observer | None:
-    """Both as one observer, where there is a progress to tell."""
-    if progress is None:
-        return observer
-
-    def both(number: int, each: Pass, read: Callable[[str], F32]) -> None:
-        progress()
-        if observer is not None:
-            observer(number, each, read)
-
-    return both
 
 
 def _accumulate(value: Accumulate | str) -> Accumulate:

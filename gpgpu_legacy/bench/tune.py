@@ -10,14 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property, partial
 from statistics import median
 from time import perf_counter
+from types import TracebackType
+from typing import Self
 
 import numpy as np
 
 from gpgpu_legacy.algorithms.method import Method
 from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.bench.pool import Pool, fit_at_once
 from gpgpu_legacy.bench.run import DEFAULT_METHOD, F32, random_operands
 from gpgpu_legacy.bench.tuned import OFF, VARIABLE, Kept, Way, is_off, keep
 from gpgpu_legacy.errors import InputError
@@ -26,7 +30,7 @@ from gpgpu_legacy.lower.content import group_content
 from gpgpu_legacy.lower.tiles import MOST_ROWS, MOST_STRIPS
 from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import Capabilities, Machine, Tuning
+from gpgpu_legacy.runtime.executor import Capabilities, Machine, Prepared, Result, Tuning
 from gpgpu_legacy.runtime.registry import able, find_executor
 
 SIZE, BUDGET_S = 1024, 60.0
@@ -34,6 +38,7 @@ SIZE, BUDGET_S = 1024, 60.0
 ROUNDS = 5  # runs of each way that is compared, taking turns
 HOPELESS = 1.5  # a run so many times as long as the best one's is not repeated
 BEHIND = 1.15  # a way that is never closer to the best one than this has no further turn
+MOST_HELD = 32  # ways that stay prepared, where there is room for as many
 GAIN = 0.98  # what is not faster than this part of the best time is not taken for faster
 
 _BLOCKS = (8, 16, 32, 64, 128, 256)
@@ -206,7 +211,7 @@ def axes_of(method: Method, size: int, executors: Sequence[str]) -> Axes:
 
 
 def _usual_group(plan: Plan) -> GroupShape | None:
-    """The shape that gl-compute gives a plan by its own rule; None where it prints nothing."""
+    """The shape that a plan's work groups have by rule; None where there is no code for any."""
     textures = {texture.name: texture for texture in plan.textures}
     for step in loops(plan):
         for member in step.body if isinstance(step, Turns) else (step,):
@@ -216,7 +221,7 @@ def _usual_group(plan: Plan) -> GroupShape | None:
 
 
 def _groups(way: Way, usual: GroupShape) -> Iterator[tuple[str, list[Way]]]:
-    """The axes of gl-compute's work groups."""
+    """The axes of work groups."""
     now = way.tuning.group if way.tuning and way.tuning.group else usual
 
     def ways(name: str, shapes: Iterable[GroupShape]) -> tuple[str, list[Way]]:
@@ -242,7 +247,7 @@ def _is_sound(shape: GroupShape) -> bool:
 
 
 def _tiles(way: Way, _: GroupShape) -> Iterator[tuple[str, list[Way]]]:
-    """The axis of jit's tiles: as many rows and vectors as its own rule chooses from."""
+    """The axis of native code's tiles: as many rows and vectors as its own rule chooses from."""
     shapes = [
         (rows, strips) for rows in range(1, MOST_ROWS + 1) for strips in range(1, MOST_STRIPS + 1)
     ]
@@ -288,9 +293,10 @@ def tune(
         left = max(0.0, deadline - clock()) / (len(wanted) - number)
         usual = method.options(Options())
         start = Way(there_are[0], usual.block, usual.accumulate)
-        axes, run = axes_of(method, size, there_are), _Products(method, size, seed).run
+        axes = axes_of(method, size, there_are)
         try:
-            found = search(start, axes, run, left, progress=progress, clock=clock)
+            with _Products(method, size, seed) as products:
+                found = search(start, axes, products.run, left, progress=progress, clock=clock)
         except RefusedError as error:
             raise InputError(f"{method.name} on {start.executor}: {error}") from None
         kept = Kept(
@@ -323,30 +329,60 @@ def _is_left_out(capabilities: Capabilities) -> bool:
 
 
 class _Products:
-    """Runs ways of one product, and holds each to the first one's result."""
+    """Runs ways of one product, and holds each to the first one's result; a context manager.
+
+    A way stays prepared from run to run, as far as there is room.
+    """
 
     def __init__(self, method: Method, size: int, seed: int) -> None:
         self.method, self.shape = method, Shape(size, size, size)
         self.a, self.b = random_operands(self.shape, method.options(Options()), seed)
         self.first: F32 | None = None
+        self.pool: Pool[Way] = Pool(min(MOST_HELD, fit_at_once(size)))
+        self.known: set[Way] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.pool.close()
 
     def run(self, way: Way) -> float:
         """Seconds of computing; RefusedError for what is refused, or gives another product."""
         try:
-            options = self.method.options(Options(block=way.block, accumulate=way.accumulate))
-            plan = self.method.plan(self.shape, options)
-            executor = find_executor(way.executor, plan)
-            result = executor.run(plan, {"A": self.a, "B": self.b}, Machine(tuning=way.tuning))
+            result = self.result(way)
         except MemoryError:
+            self.pool.drop(way)
             raise RefusedError("too little memory") from None
         except Exception as error:  # a driver that finds a shader too large raises what it likes
+            self.pool.drop(way)
             raise RefusedError(" ".join(str(error).split()) or type(error).__name__) from None
         product = result.outputs["C"]
         if self.first is None:
             self.first = product
         if not self.agrees(product):
+            self.pool.drop(way)
             raise RefusedError("its product differs from the default's by more than rounding")
         return result.timings.compute_s
+
+    def result(self, way: Way) -> Result:
+        """What a way gives. One that had made room for others first runs without being measured."""
+        prepared, is_new = self.pool.take(way, partial(self.prepare, way))
+        given = {"A": self.a, "B": self.b}
+        if is_new and way in self.known:
+            prepared.run(given)
+        self.known.add(way)
+        return prepared.run(given)
+
+    def prepare(self, way: Way) -> Prepared:
+        options = self.method.options(Options(block=way.block, accumulate=way.accumulate))
+        plan = self.method.plan(self.shape, options)
+        return find_executor(way.executor, plan).prepare(plan, Machine(tuning=way.tuning))
 
     def agrees(self, product: F32) -> bool:
         """Whether a product is the first one but for rounding, element by element.
@@ -355,8 +391,12 @@ class _Products:
         than 2·n/(1 - n·2⁻²⁴)·2⁻²⁴ of the sum of the products' magnitudes.
         """
         assert self.first is not None
-        n = self.shape.l
-        rounding = n * 2.0**-24
-        magnitudes = np.abs(self.a) @ np.abs(self.b)
-        most = np.float32(2.0 * rounding / (1.0 - rounding) * (1.0 + rounding)) * magnitudes
-        return bool((np.abs(product - self.first) <= most).all())
+        return bool((np.abs(product - self.first) <= self.most).all())
+
+    @cached_property
+    def most(self) -> F32:
+        """By how much two sums of the products may differ."""
+        rounding = self.shape.l * 2.0**-24
+        factor = np.float32(2.0 * rounding / (1.0 - rounding) * (1.0 + rounding))
+        magnitudes: F32 = factor * (np.abs(self.a) @ np.abs(self.b))
+        return magnitudes

@@ -30,6 +30,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.affine import Linear, Value, lookup_coordinates
 from gpgpu_legacy.lower.sampling import coordinate_count
+from gpgpu_legacy.plan.expand import at_iteration, moves, varies
 from gpgpu_legacy.plan.plan import (
     Binding,
     Blend,
@@ -66,7 +67,8 @@ def trace_fragments(
     Regions are all textures of the plan in its order, buffers always linear. A row of a chunk is a
     fragment, a quad, or a texel copied. Chunks have at most MOST_ROWS rows and MOST_LINES lines,
     and keep them: a chunk need not be used up before the next is made. A Repeat is a step with a
-    turn an iteration.
+    turn an iteration. A pass of it whose rectangle or lookups are not affine in the iteration is
+    analysed for each one.
 
     Raises InputError for a lookup whose texel is not known without running the program, for
     dispatches, for tiles that quads do not fill, and for `line_bytes` that is no power of two or
@@ -77,12 +79,9 @@ def trace_fragments(
     steps = []
     for step in plan.steps:
         count, body = (step.count, step.body) if isinstance(step, Repeat) else (1, (step,))
-        passes = tuple(
-            _pass(plan, each, count, space, (raster, quads))
-            for each in body
-            if not isinstance(each, ClearPass)
-        )
-        if count and passes:
+        drawn = [each for each in body if count and not isinstance(each, ClearPass)]
+        passes = tuple(_repeated(plan, each, count, space, (raster, quads)) for each in drawn)
+        if passes:
             steps.append(_step(count, passes))
     order = f"{raster.name} in quads" if quads else raster.name
     return Trace(plan.name, space.regions, tuple(steps), line_bytes, order, layout.name)
@@ -449,8 +448,53 @@ class _Pass:
         return np.where(2 * places + step[:, None] >= self.size[axis], _OUTSIDE, 0)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Changing:
+    """A pass of a step that is another in each iteration, or the same object where it is alike."""
+
+    at: tuple[_Pass, ...]
+
+    def sweep(self, iteration: int, count: int) -> Sweep:
+        """See _Pass."""
+        return self.at[iteration].sweep(iteration, count)
+
+    def moves(self, iteration: int) -> Iterator[tuple[int, int | None]]:
+        """See _Pass; of one that differs from the first nothing is known."""
+        here = self.at[iteration]
+        for region, moved in here.moves(0):
+            yield region, moved if here is self.at[0] else None
+
+
 def _room(rows: int, slots: int) -> tuple[I64, NDArray[np.int32]]:
     return np.empty((rows, slots), np.int64), np.empty(rows, np.int32)
+
+
+def _repeated(
+    plan: Plan, each: Pass, count: int, space: _Space, order: tuple[Raster, bool]
+) -> _Pass | _Changing:
+    """A pass in all of its iterations."""
+    if not moves(each):
+        try:
+            return _pass(plan, each, count, space, order)
+        except InputError:  # not affine over all iterations: it may be in each of them
+            if not varies(each):
+                raise
+    known: dict[object, _Pass] = {}
+    at = []
+    for iteration in range(count):
+        now = at_iteration(each, iteration)
+        what = _what_decides(now)
+        if what not in known:
+            known[what] = _pass(plan, now, 1, space, order)
+        at.append(known[what])
+    return _Changing(tuple(at))
+
+
+def _what_decides(each: Pass) -> object:
+    """All that may vary in a pass and makes a difference to its accesses."""
+    if isinstance(each, FragmentPass):
+        return each.rect, each.texcoords, each.locals, each.env
+    return each
 
 
 def _pass(plan: Plan, each: Pass, count: int, space: _Space, order: tuple[Raster, bool]) -> _Pass:
@@ -489,7 +533,7 @@ def _label(each: Pass) -> str:
     return f"{each.program.name or 'a program'} to {', '.join(each.targets)}"
 
 
-def _step(count: int, passes: tuple[_Pass, ...]) -> Step:
+def _step(count: int, passes: tuple[_Pass | _Changing, ...]) -> Step:
     def turn(iteration: int) -> tuple[Sweep, ...]:
         return tuple(each.sweep(iteration, count) for each in passes)
 

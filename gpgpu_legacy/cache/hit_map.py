@@ -17,6 +17,7 @@ from gpgpu_legacy.cache.sets import native
 from gpgpu_legacy.cache.simulate import Result, simulate
 from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, Step, Sweep, Trace
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     FragmentPass,
@@ -125,7 +126,10 @@ class _Passes:
             made = tuple(
                 replace(sweep, chunks=_written_out(sweep)) for sweep in step.turn(iteration)
             )
-            self.drawn = {id(sweep): _Drawn(each) for sweep, each in zip(made, body, strict=True)}
+            self.drawn = {
+                id(sweep): _Drawn(at_iteration(each, iteration))
+                for sweep, each in zip(made, body, strict=True)
+            }
             return made
 
         return Step(step.count, turn)
@@ -150,8 +154,8 @@ class _Fragments:
 
     def __init__(self, plan: Plan, raster: str, *, quads: bool) -> None:
         drawn = [
-            constant_rect(each.rect)
-            for _, each in plan.weighted_passes()
+            each.rect if isinstance(each.rect, Rect) else each.rect.at(times - 1)
+            for times, each in plan.weighted_passes()
             if isinstance(each, FragmentPass)
         ]
         if not drawn:

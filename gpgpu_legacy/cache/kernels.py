@@ -68,10 +68,8 @@ def trace_kernels(plan: Plan, *, line_bytes: int = 64, shared_in_memory: bool = 
     if line_bytes & (line_bytes - 1) or line_bytes < widest:
         raise InputError(f"lines of {line_bytes} bytes: give a power of two from {widest} on")
     maker = _Maker(places, line_bytes.bit_length() - 1)
-    steps = tuple(
-        maker.step(step.count, step.body) if isinstance(step, Repeat) else maker.step(1, (step,))
-        for step in plan.steps
-    )
+    repeats = (step if isinstance(step, Repeat) else Repeat(1, (step,)) for step in plan.steps)
+    steps = tuple(maker.step(each.count, each.body) for each in repeats if each.count and each.body)
     return Trace(plan.name, tuple(places.regions), steps, line_bytes)
 
 

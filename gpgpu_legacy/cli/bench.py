@@ -39,7 +39,7 @@ def bench(
         list[str] | None,
         typer.Option(
             metavar="NAME …",
-            help="See `gpgpu-legacy doctor` (default: all that work here, but for numpy).",
+            help="See `gpgpu-legacy doctor` (default: all that work here but the reference).",
         ),
     ] = None,
     size: Annotated[
@@ -159,10 +159,10 @@ def tune(
 ) -> None:
     """Search for the fastest way to a product on this machine, and keep it for `--executor auto`.
 
-    Tried are executors, blocks, accumulations, and the shape of the code that gl-compute and jit
-    make; every product is checked against the one by default. What is found is kept for this
-    device and driver in the user's data folder. The environment variable GPGPU_LEGACY_TUNING names
-    another file to keep it in; GPGPU_LEGACY_TUNING=off switches tuning off.
+    Tried are executors, blocks, accumulations, and the shape of the code that executors make; every
+    product is checked against the one by default. What is found is kept for this device and driver
+    in the user's data folder. The environment variable GPGPU_LEGACY_TUNING names another file to
+    keep it in; GPGPU_LEGACY_TUNING=off switches tuning off.
     """
     from gpgpu_legacy.bench import tuned
 

@@ -55,7 +55,7 @@ def precision(
 ) -> None:
     """Measure the error of each fragment method by arithmetic and size, and give its bound.
 
-    Every operation is rounded to the arithmetic, on the numpy executor; the product is compared
+    Every operation is rounded to the arithmetic, on the reference executor; the product is compared
     with one in float64. Fixed-point numbers are tried both as they come and scaled so that sums
     fit.
     """

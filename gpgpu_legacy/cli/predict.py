@@ -132,7 +132,8 @@ def calibrate_command(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="See `gpgpu-legacy doctor`; may be repeated (default: all that work, but numpy).",
+            help="See `gpgpu-legacy doctor`; may be repeated (default: all that work here but the "
+            "reference).",
         ),
     ] = None,
     repeat: Annotated[int, typer.Option(help="Runs that each ceiling has.")] = CALIBRATION_RUNS,

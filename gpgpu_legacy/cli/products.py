@@ -155,7 +155,13 @@ def run(
         _sdk_example(find_method(method).name, executor, as_json=as_json)
         return
     from gpgpu_legacy.bench.follow import Follower
-    from gpgpu_legacy.bench.run import check_operands, product_shape, random_operands, run_method
+    from gpgpu_legacy.bench.run import (
+        Sampling,
+        check_operands,
+        product_shape,
+        random_operands,
+        run_method,
+    )
     from gpgpu_legacy.report.dump import dump as dump_plan
     from gpgpu_legacy.report.files import matrix_writer, read_matrix
 
@@ -188,11 +194,11 @@ def run(
     if chip is not None:
         ask_chip(plan, chip, find_method(method), wanted, chosen, anyway=anyway)
     follower = Follower(plan, *_element(follow)) if follow else None
-    runs = repeat + (repeat > 1)
-    passes = sum(times for times, _ in plan.weighted_passes())
-    with progress_bar(f"{method}, passes", runs * passes, quiet=quiet) as step:
+    sampling = Sampling(repeat)
+    steps = 1 + sampling.total + (follower is not None and repeat > 1)  # preparing is one
+    with progress_bar(f"{method}, runs", steps, quiet=quiet) as step:
         result = run_method(
-            method, options, operands, executor, repeat, exact=exact, arithmetic=arithmetic,
+            method, options, operands, executor, sampling, exact=exact, arithmetic=arithmetic,
             observer=follower, progress=step and partial(step, ""),
         )  # fmt: skip
     if write is not None:
@@ -280,6 +286,7 @@ def _print_run(result: Run, *, check: bool) -> None:
     row("executor", f"{result.executor} on {result.device}")
     rate = f", {result.gflops:.4g} GFLOPS" if result.gflops else ""
     bandwidth = f", {result.gigabytes_per_s:.4g} GB/s requested" if result.gigabytes_per_s else ""
+    row("prepare", f"{seconds.prepare_s * 1e3:.4g} ms, once")
     row("compute", f"{seconds.compute_s * 1e3:.4g} ms{rate}{bandwidth}")
     row(
         "transfer",
@@ -613,6 +620,7 @@ def lineage(
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Say which executors work here, why one does not, and how to mend it."""
+    from gpgpu_legacy.runtime.executor import FRAGMENT_PASSES, names_of
     from gpgpu_legacy.runtime.registry import find_executor, survey
 
     found = survey()
@@ -624,7 +632,17 @@ def doctor(as_json: Json = False) -> None:
                 "auto": drawing,
                 "auto_compute": computing,
                 "executors": [
-                    {"name": e.name, "summary": e.summary, "works": works, "detail": detail}
+                    {
+                        "name": e.name,
+                        "summary": e.summary,
+                        "works": works,
+                        "detail": detail,
+                        "passes": sorted(names_of(frozenset({p})) for p in e.capabilities.passes),
+                        "arithmetics": sorted(e.capabilities.arithmetics),
+                        "exact": e.capabilities.exact,
+                        "fuses_passes": e.capabilities.fuses_passes,
+                        "tuning": sorted(e.capabilities.tuning),
+                    }
                     for e, works, detail in found
                 ],
             }
@@ -632,9 +650,18 @@ def doctor(as_json: Json = False) -> None:
         return
     from rich.table import Table
 
-    table = Table("executor", "works", "what it is", "device, or why not", box=None, pad_edge=False)
+    heads = ("executor", "works", "what it is", "what it can do", "device, or why not")
+    table = Table(*heads, box=None, pad_edge=False)
     for executor, works, detail in found:
-        table.add_row(executor.name, "yes" if works else "no", executor.summary, detail)
+        has = executor.capabilities
+        can = [
+            *(["kernels"] if has.passes - FRAGMENT_PASSES else []),
+            *(["fused passes"] if has.fuses_passes else []),
+            *(["--exact"] if has.exact else []),
+            *(["--arithmetic"] if len(has.arithmetics) > 1 else []),
+        ]
+        words = ", ".join(can)
+        table.add_row(executor.name, "yes" if works else "no", executor.summary, words, detail)
     terminal = console()
     terminal.print(table)
     terminal.print(

@@ -109,13 +109,13 @@ def exec_command(
     as_json: Json = False,
 ) -> None:
     """Run a fragment program on a rectangle of pixels."""
-    from gpgpu_legacy.bench.programs import carry_out, discarded, pictures, prepare
+    from gpgpu_legacy.bench.programs import discarded, make_drawing, pictures, run_drawing
     from gpgpu_legacy.report.pictures import texel_writer
     from gpgpu_legacy.report.programs import run_as_json
 
     write = texel_writer(output, draw_buffers or 1) if output else None
     assembled = _assemble(program)
-    drawing = prepare(
+    drawing = make_drawing(
         assembled,
         *_size(size, width, height),
         _textures(texture or [], assembled),
@@ -133,7 +133,7 @@ def exec_command(
         draw_buffers=draw_buffers,
     )
     followed = None if trace is None else _trace(drawing, trace, arithmetic)
-    found, result = carry_out(drawing, executor, exact=exact, arithmetic=arithmetic)
+    found, result = run_drawing(drawing, executor, exact=exact, arithmetic=arithmetic)
     images = pictures(drawing, result)
     if write is not None:
         write(images if draw_buffers is not None else images[0])

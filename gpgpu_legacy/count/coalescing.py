@@ -20,13 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.count.kernels import count_compute_pass
+from gpgpu_legacy.count.kernels import count_compute_pass, different_dispatches
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine
 from gpgpu_legacy.interp.kernel import Array, Grid, Mask
-from gpgpu_legacy.kernel.dependence import check_data_decides_nothing
+from gpgpu_legacy.kernel.dependence import check_data_decides_nothing, deciding_uniforms
 from gpgpu_legacy.kernel.ir import Element, Kernel, Space, Type
-from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import ComputePass, Plan, constant_groups
 
 WORD_BYTES = 4
@@ -102,6 +101,10 @@ class Transactions:
         """Both together."""
         return Transactions(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
+    def times(self, count: int) -> Transactions:
+        """The same, `count` times over."""
+        return Transactions(*(getattr(self, f.name) * count for f in fields(self)))
+
     @property
     def number(self) -> int:
         """Transactions of global memory."""
@@ -119,14 +122,16 @@ def transactions(plan: Plan, rule: Rule) -> Transactions:
     Raises PlanError for a plan with other passes than dispatches, for a kernel in which data
     decides (see count_compute_pass), and where an invocation makes too many accesses to follow.
     """
-    found: dict[ComputePass, Transactions] = {}
+    known: dict[ComputePass, Transactions] = {}
     total = Transactions()
-    for each in passes(plan):
+    for count, each in plan.weighted_passes():
         if not isinstance(each, ComputePass):
             raise PlanError(f"{plan.name} draws; memory transactions are counted for dispatches")
-        if each not in found:
-            found[each] = _of_pass(plan, each, rule)
-        total += found[each]
+        deciding = deciding_uniforms(each.kernel, indices=True)
+        for times, one in different_dispatches(each, count, deciding):
+            if one not in known:
+                known[one] = _of_pass(plan, one, rule)
+            total += known[one].times(times)
     return total
 
 

@@ -9,6 +9,7 @@ addresses) is gone through once and multiplied; only its condition and its step 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from gpgpu_legacy.interp.dataless import CountingMachine
 from gpgpu_legacy.interp.kernel import Array, Mask
 from gpgpu_legacy.kernel.dependence import check_data_decides_nothing
 from gpgpu_legacy.kernel.ir import Element, Space, Type
+from gpgpu_legacy.plan.expand import at_iteration, values_of, varies
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 
 
@@ -42,8 +44,27 @@ class KernelCounts:
     bytes_requested: int
 
 
+def different_dispatches(
+    each: ComputePass, count: int, uniforms: Collection[str]
+) -> Iterator[tuple[int, ComputePass]]:
+    """Of the dispatches of a Repeat, those that differ in work groups or in these uniforms.
+
+    With each, how many of the `count` dispatches are like it in both.
+    """
+    if not varies(each):
+        yield count, each
+        return
+    deciding = [uniform.value for uniform in each.uniforms if uniform.name in uniforms]
+    rows = list(zip(*(values_of(n, count) for n in (*deciding, *each.groups)), strict=True))
+    first = {row: count - 1 - i for i, row in enumerate(reversed(rows))}
+    for row, times in Counter(rows).items():
+        one = at_iteration(each, first[row])
+        assert isinstance(one, ComputePass)
+        yield times, one
+
+
 def count_compute_pass(plan: Plan, each: ComputePass) -> KernelCounts:
-    """Count one dispatch of a plan, in which no number is Affine.
+    """Count one dispatch of a plan, in which no number varies.
 
     Raises PlanError for a kernel in which a condition or an index depends on loaded data.
     """

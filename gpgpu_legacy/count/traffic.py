@@ -1,22 +1,27 @@
 """What a plan costs: passes, dispatches, instructions and bytes, summed over all its passes.
 
 The rules. A lookup asks for one texel of the bound texture's format. A fragment writes one texel of
-its target's format; a blended write reads it too, and the blend is one arithmetic operation. A copy
-reads and writes each texel. Nothing here depends on a cache: these are the bytes that instructions
-ask for (Hall, Carr & Hart 2003, Sections 5.1 and 5.2). Dispatches are counted by what their
-invocations do (count/kernels.py); they have no geometry.
+the format of each of its targets; a blended write reads it too, and the blend is one arithmetic
+operation a target. A copy reads and writes each texel, a clear writes those of all layers. Nothing
+here depends on a cache: these are the bytes that instructions ask for (Hall, Carr & Hart 2003,
+Sections 5.1 and 5.2). Dispatches are counted by what their invocations do (count/kernels.py); they
+have no geometry.
+
+In a Repeat, counts depend on the sizes of rectangles, on work groups, and on the uniforms that
+decide what a kernel does; all other numbers may vary at no cost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 
 from gpgpu_legacy.count.instructions import count_instructions
-from gpgpu_legacy.count.kernels import count_compute_pass
-from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.count.kernels import count_compute_pass, different_dispatches
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.kernel.dependence import deciding_uniforms
+from gpgpu_legacy.plan.expand import areas_of
 from gpgpu_legacy.plan.plan import (
-    Affine,
     Blend,
     ClearPass,
     ComputePass,
@@ -26,11 +31,27 @@ from gpgpu_legacy.plan.plan import (
     Output,
     Pass,
     Plan,
-    constant_rect,
+    Rect,
+    Texture,
 )
 
-VERTEX_BYTES = 12  # three floats a position
-RECTANGLE_VERTICES = 4  # together the "about 48 bytes per pass" of Section 5.1
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """What is assumed of a plan where its text does not decide.
+
+    vertex_bytes: of a vertex as it is sent. The default is a position alone, three floats; with
+    each texture coordinate set that a program reads it grows by that set's components.
+    """
+
+    vertex_bytes: int = 12
+
+    def __post_init__(self) -> None:
+        if self.vertex_bytes < 1:
+            raise InputError(f"a vertex of {self.vertex_bytes} bytes; the least is 1")
+
+
+POSITIONS_ALONE = Accounting()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +60,18 @@ class Counts:
 
     passes: fragment passes, the paper's; copies and clears are not among them.
     arithmetic: arithmetic instructions, blends included, and kernels' operators on floats and
-    doubles (four for one on a vec4). blend: those of them that are blends.
+    doubles (four for one on a vec4). blend: those of them that are blends, one a target.
     bytes_requested: lookups and framebuffer writes (and reads, where they blend), and kernels'
     loads and stores of buffers.
     copy_bytes: framebuffer-to-texture copies, which the paper's Table 1 leaves out.
-    clear_bytes: written by clears and by textures' initial values.
-    geometry_bytes: vertices. upload_bytes, readback_bytes: texels over the bus.
+    clear_bytes: written by clears and by textures' initial values, to all layers.
+    geometry_bytes: of the vertices that rectangles are drawn by. upload_bytes, readback_bytes:
+    texels over the bus.
     dispatches, invocations: of kernels; guarded-out invocations are among them.
     global_loads, global_stores, shared_loads, shared_stores: elements of buffers and of shared
     arrays, over all invocations. barriers: waits of one invocation, summed over the invocations.
+    vertex_bytes: the accounting's, no count: what geometry_bytes has for a vertex. vertices:
+    follows from the two.
     """
 
     passes: int = 0
@@ -69,60 +93,81 @@ class Counts:
     shared_loads: int = 0
     shared_stores: int = 0
     barriers: int = 0
+    vertex_bytes: int = POSITIONS_ALONE.vertex_bytes
+    vertices: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "vertices", self.geometry_bytes // self.vertex_bytes)
 
     def __add__(self, other: Counts) -> Counts:
-        """Both together."""
-        return Counts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+        """Both together; ValueError where their vertices differ in bytes."""
+        if self.vertex_bytes != other.vertex_bytes:
+            raise ValueError(
+                f"counts with vertices of {self.vertex_bytes} and of {other.vertex_bytes} bytes do "
+                "not add up; count both with one Accounting"
+            )
+        return replace(
+            self, **{name: getattr(self, name) + getattr(other, name) for name in _ADDITIVE}
+        )
 
     def times(self, count: int) -> Counts:
         """The same, `count` times over."""
-        return Counts(*(getattr(self, f.name) * count for f in fields(self)))
+        return replace(self, **{name: getattr(self, name) * count for name in _ADDITIVE})
 
 
-def count_plan(plan: Plan) -> Counts:
+_ADDITIVE = tuple(f.name for f in fields(Counts) if f.name not in {"vertex_bytes", "vertices"})
+
+
+def count_plan(plan: Plan, accounting: Accounting = POSITIONS_ALONE) -> Counts:
     """Count a whole plan. A Repeat is counted by multiplication; the result is its expansion's.
 
     Raises PlanError for a kernel in which a condition or an index depends on loaded data.
     """
     totals = Counts(
-        clear_bytes=sum(
-            t.extent.width * t.extent.height * t.format.texel_bytes
-            for t in plan.textures
-            if t.initial is not None
-        ),
+        clear_bytes=sum(_bytes(t) for t in plan.textures if t.initial is not None),
         upload_bytes=_transfer_bytes(plan, plan.inputs),
         readback_bytes=_transfer_bytes(plan, plan.outputs),
+        vertex_bytes=accounting.vertex_bytes,
     )
     for times, each in plan.weighted_passes():
-        totals += _count_repeated(plan, each, times)
+        totals += count_repeated(plan, each, times, accounting)
     return totals
 
 
-def _count_repeated(plan: Plan, each: Pass, times: int) -> Counts:
-    """A pass carried out `times` times; what a kernel does may depend on its uniforms' values."""
-    if isinstance(each, ComputePass) and any(isinstance(u.value, Affine) for u in each.uniforms):
-        turns = (count_pass(plan, at_iteration(each, turn)) for turn in range(times))
-        return sum(turns, Counts())
-    return count_pass(plan, each).times(times)
+def count_pass(plan: Plan, each: Pass, accounting: Accounting = POSITIONS_ALONE) -> Counts:
+    """Count one pass of a plan, in which no number varies."""
+    return count_repeated(plan, each, 1, accounting)
 
 
-def count_pass(plan: Plan, each: Pass) -> Counts:
-    """Count one pass of a plan."""
-    if isinstance(each, CopyPass):
-        texel = plan.texture(each.source).format.texel_bytes
-        return Counts(copy_bytes=2 * texel * constant_rect(each.source_rect).area)
-    if isinstance(each, ClearPass):
-        target = plan.texture(each.target)
-        texels = target.extent.width * target.extent.height
-        return Counts(clear_bytes=texels * target.format.texel_bytes)
-    if isinstance(each, ComputePass):
-        return Counts(dispatches=1, **asdict(count_compute_pass(plan, each)))
-    return _fragment_counts(plan, each).times(constant_rect(each.rect).area) + Counts(
-        passes=1, geometry_bytes=RECTANGLE_VERTICES * VERTEX_BYTES
+def count_repeated(
+    plan: Plan, each: Pass, times: int, accounting: Accounting = POSITIONS_ALONE
+) -> Counts:
+    """Count a pass of a Repeat, in all of its iterations."""
+    none = Counts(vertex_bytes=accounting.vertex_bytes)
+    match each:
+        case CopyPass():
+            texel = plan.texture(each.source).format.texel_bytes
+            return replace(none, copy_bytes=2 * texel * sum(areas_of(each.source_rect, times)))
+        case ClearPass():
+            return replace(none, clear_bytes=times * _bytes(plan.texture(each.target)))
+        case ComputePass():
+            controlling = deciding_uniforms(each.kernel, indices=False)
+            dispatches = different_dispatches(each, times, controlling)
+            return sum((_dispatch(plan, one, none).times(n) for n, one in dispatches), none)
+    rect = each.rect if isinstance(each.rect, Rect) else each.rect.at(0)
+    vertices = times * len(rect.corners)
+    return replace(
+        _fragment_counts(plan, each, none).times(sum(areas_of(each.rect, times))),
+        passes=times,
+        geometry_bytes=vertices * accounting.vertex_bytes,
     )
 
 
-def _fragment_counts(plan: Plan, each: FragmentPass) -> Counts:
+def _dispatch(plan: Plan, each: ComputePass, none: Counts) -> Counts:
+    return replace(none, dispatches=1, **asdict(count_compute_pass(plan, each)))
+
+
+def _fragment_counts(plan: Plan, each: FragmentPass, none: Counts) -> Counts:
     """What one fragment of a pass costs."""
     instructions = count_instructions(each.program)
     bound = {binding.unit: plan.texture(binding.texture) for binding in each.bindings}
@@ -131,16 +176,22 @@ def _fragment_counts(plan: Plan, each: FragmentPass) -> Counts:
         for i in each.program.instructions
         if i.texture is not None
     )
-    blends = 0 if each.blend is Blend.NONE else 1
-    written = plan.texture(each.target).format.texel_bytes * (1 + blends)
-    return Counts(
+    blends = 0 if each.blend is Blend.NONE else len(each.targets)
+    texels = sum(plan.texture(target).format.texel_bytes for target in each.targets)
+    return replace(
+        none,
         fragments=1,
         arithmetic=instructions.arithmetic + blends,
         blend=blends,
         lookup=instructions.lookup,
         kill=instructions.kill,
-        bytes_requested=looked_up + written,
+        bytes_requested=looked_up + texels * (2 if blends else 1),
     )
+
+
+def _bytes(texture: Texture) -> int:
+    """Of all layers."""
+    return texture.extent.width * texture.extent.rows * texture.format.texel_bytes
 
 
 def _transfer_bytes(plan: Plan, transfers: Iterable[Input | Output]) -> int:
@@ -150,6 +201,9 @@ def _transfer_bytes(plan: Plan, transfers: Iterable[Input | Output]) -> int:
 def fragments_per_pass(plan: Plan) -> int | None:
     """Fragments of each fragment pass; None where passes differ or there are none."""
     areas = {
-        constant_rect(p.rect).area for _, p in plan.weighted_passes() if isinstance(p, FragmentPass)
+        area
+        for times, each in plan.weighted_passes()
+        if isinstance(each, FragmentPass)
+        for area in set(areas_of(each.rect, times))
     }
     return areas.pop() if len(areas) == 1 else None

@@ -24,9 +24,10 @@ from functools import lru_cache
 from typing import Any
 
 from gpgpu_legacy.count.coalescing import RULES, transactions
-from gpgpu_legacy.count.traffic import count_pass, count_plan
+from gpgpu_legacy.count.traffic import count_plan, count_repeated
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.hardware.profile import Fact, Hardware, Profile
+from gpgpu_legacy.hardware.repeats import known_by_iteration
 from gpgpu_legacy.isa.ir import ResultRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form
 from gpgpu_legacy.lower.chains import Computed, Draw, Loop, Own, Placed, Turns, loops
@@ -37,6 +38,7 @@ from gpgpu_legacy.lower.lookups import live_components
 from gpgpu_legacy.lower.roll import live_segments
 from gpgpu_legacy.lower.tiles import along
 from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
+from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import (
     Blend,
     ClearPass,
@@ -221,8 +223,14 @@ class _Work:
 
 @lru_cache(maxsize=32)
 def _steps(plan: Plan, *, apart: bool) -> tuple[Loop | Turns | Pass, ...]:
-    """The plan's Loops and passes; programs of one long pass take a while to analyse."""
-    return tuple(loops(plan, apart=apart))
+    """The plan's Loops and passes; programs of one long pass take a while to analyse.
+
+    Where passes may chain, Repeats with Tables are written out, as for an executor that fuses
+    passes. Where none does, a Repeat is written out that is not known but iteration by iteration.
+    """
+    if not apart:
+        return tuple(loops(without_tables(plan)))
+    return tuple(loops(known_by_iteration(plan), apart=True))
 
 
 def _work(plan: Plan, rates: _Rates) -> _Work:
@@ -266,11 +274,10 @@ def _members(steps: Iterable[Loop | Turns | Pass]) -> Iterator[tuple[int, Loop |
 
 def _add_pass(work: _Work, plan: Plan, each: Pass, times: int) -> None:
     """A pass that is no Loop: what it looks up is not analysed, only counted."""
-    counts = count_pass(plan, each)
     if isinstance(each, CopyPass):
-        work.copy_bytes += times * counts.copy_bytes
+        work.copy_bytes += count_repeated(plan, each, times).copy_bytes
     elif isinstance(each, ClearPass):
-        work.clear_bytes += times * counts.clear_bytes
+        work.clear_bytes += count_repeated(plan, each, times).clear_bytes
     elif isinstance(each, FragmentPass):
         draw = _unanalysed(each)
         _add_arithmetic(work, plan, draw, times)
@@ -307,9 +314,10 @@ def _add_loop(
         if not whole:
             _add_writes(work, plan, member.each, loop.count)
         elif member.each.blend is not Blend.NONE and not _ends_in_a_product(member):
-            work.instructions += loop.count * constant_rect(member.each.rect).area
-            channels = plan.texture(member.each.target).format.channels
-            work.components += loop.count * constant_rect(member.each.rect).area * channels
+            fragments = loop.count * constant_rect(member.each.rect).area
+            formats = [plan.texture(target).format for target in member.each.targets]
+            work.instructions += fragments * len(formats)
+            work.components += fragments * sum(each.channels for each in formats)
     if whole:
         area = loop.width * loop.height
         for name in written:
@@ -486,9 +494,7 @@ def _by_bits(name: str, counts: Counter[int], unit: str, rate_of: Callable[[int]
 
 def _dispatched(plan: Plan, rates: _Rates) -> Iterator[Term]:
     counts = count_plan(plan)
-    alone = all(
-        each.invocations == 1 for _, each in plan.weighted_passes() if isinstance(each, ComputePass)
-    )
+    alone = counts.dispatches == counts.invocations
     arithmetic = rates.kernel_arithmetic()
     if alone:
         unknown = Rate(None, why="the rate of a single invocation is not known")

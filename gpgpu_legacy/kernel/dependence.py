@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import chain
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.kernel.ir import (
@@ -20,6 +22,7 @@ from gpgpu_legacy.kernel.ir import (
     Select,
     Statement,
     Unary,
+    Uniform,
     Variable,
     Vector,
 )
@@ -45,6 +48,18 @@ def deciding_variables(body: tuple[Statement, ...]) -> frozenset[str]:
     """The variables that conditions and indices are made of, or what those are made of."""
     statements = tuple(_all_statements(body))
     return _closure(_variables(_deciding(statements)), _definitions(statements))
+
+
+@cache
+def deciding_uniforms(kernel: Kernel, *, indices: bool) -> frozenset[str]:
+    """The uniforms that conditions, and with `indices` those too, are made of, by name."""
+    statements = tuple(_all_statements(kernel.body))
+    definitions = _definitions(statements)
+    deciding = _deciding(statements) if indices else _conditions(statements)
+    names = _closure(_variables(deciding), definitions)
+    deciding += [value for name in names for value in definitions.get(name, ())]
+    parts = chain.from_iterable(map(_parts, deciding))
+    return frozenset(part.name for part in parts if isinstance(part, Uniform))
 
 
 def _deciding(statements: tuple[Statement, ...]) -> list[Expression]:

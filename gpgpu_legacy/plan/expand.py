@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, repeat
+from operator import mul
 
 from gpgpu_legacy.plan.plan import (
+    Affine,
     AttributeCorners,
     ClearPass,
     ComputePass,
@@ -124,8 +126,8 @@ def at_iteration(each: Pass, iteration: int) -> Pass:
 
 
 def varies(each: Pass) -> bool:
-    """Whether any number of a pass differs from iteration to iteration."""
-    return next(varying(each), None) is not None
+    """Whether any number of a pass may differ from iteration to iteration."""
+    return moves(each) or next(varying(each), None) is not None
 
 
 def varying(each: Pass) -> Iterator[Varying]:
@@ -167,6 +169,24 @@ def whole_numbers(each: Pass) -> tuple[Number, ...]:
 def number_at(value: Number, iteration: int) -> float:
     """A number of a Repeat in one iteration, counted from 0."""
     return value.at(iteration) if isinstance(value, Varying) else value
+
+
+def values_of(value: Number, count: int) -> Iterable[float]:
+    """A number of a Repeat of so many iterations, in one after another."""
+    match value:
+        case Table(values=values):
+            return values
+        case Affine():
+            return map(value.at, range(count))
+    return repeat(value, count)
+
+
+def areas_of(rect: Rect | MovingRect, count: int) -> Iterable[int]:
+    """Texels of a rectangle of a Repeat, in one iteration after another."""
+    if isinstance(rect, Rect):
+        return repeat(rect.area, count)
+    widths, heights = (map(int, values_of(side, count)) for side in (rect.width, rect.height))
+    return map(mul, widths, heights)
 
 
 def _of_rect(rect: Rect | MovingRect) -> tuple[Number, ...]:

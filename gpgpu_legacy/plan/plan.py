@@ -116,6 +116,12 @@ class Rect:
         """The number of texels in it."""
         return self.width * self.height
 
+    @property
+    def corners(self) -> tuple[tuple[int, int], ...]:
+        """The vertices that it is drawn by, in the order of Corners."""
+        right, top = self.x + self.width, self.y + self.height
+        return ((self.x, self.y), (right, self.y), (right, top), (self.x, top))
+
 
 @dataclass(frozen=True, slots=True)
 class MovingRect:
@@ -138,7 +144,7 @@ class MovingRect:
 
 def whole_at(value: Whole, iteration: int) -> int:
     """A whole number of a Repeat in one iteration, counted from 0."""
-    return value if isinstance(value, int) else int(value.at(iteration))
+    return int(value.at(iteration)) if isinstance(value, Varying) else value
 
 
 def constant_rect(rect: Rect | MovingRect) -> Rect:
@@ -435,14 +441,14 @@ def state_values(each: FragmentPass) -> dict[str, Vec4]:
 def constant_groups(groups: tuple[Whole, Whole]) -> tuple[int, int]:
     """Work groups along x and y of an expanded plan, in which no number varies."""
     across, up = groups
-    assert isinstance(across, int)
-    assert isinstance(up, int)
+    assert not isinstance(across, Varying)
+    assert not isinstance(up, Varying)
     return across, up
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A body of passes carried out `count` times.
+    """A body of passes that runs `count` times.
 
     A number in it is a constant, Affine in the iteration, or a Table with a value an iteration:
     of texture coordinates and attributes, parameters, state, clear values and uniforms, and of
@@ -479,10 +485,10 @@ class Plan:
         raise KeyError(name)
 
     def weighted_passes(self) -> Iterator[tuple[int, Pass]]:
-        """Each pass as it is written, with the number of times it is carried out."""
+        """Each pass that runs, as it is written, with the number of times that it does."""
         for step in self.steps:
             if isinstance(step, Repeat):
-                for each in step.body:
+                for each in step.body if step.count else ():
                     yield step.count, each
             else:
                 yield 1, step

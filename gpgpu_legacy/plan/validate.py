@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from math import isfinite
+from numbers import Integral, Real
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import AttributeKind
-from gpgpu_legacy.plan.expand import at_iteration, varies, varying, whole_numbers
+from gpgpu_legacy.kernel.ir import Type
+from gpgpu_legacy.plan.expand import number_at, numbers, values_of, varies, whole_numbers
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
     Affine,
@@ -19,6 +21,8 @@ from gpgpu_legacy.plan.plan import (
     Corners,
     FragmentPass,
     Input,
+    MovingRect,
+    Number,
     Output,
     Pass,
     Plan,
@@ -28,9 +32,8 @@ from gpgpu_legacy.plan.plan import (
     Texture,
     TextureKind,
     Varying,
+    Whole,
     Wrap,
-    constant_groups,
-    constant_rect,
 )
 
 _LAYERED = (TextureKind.T3D, TextureKind.CUBE)
@@ -42,12 +45,12 @@ _GIVEN_BY_CORNERS = {
 }
 
 
-def _is_whole(*values: float) -> bool:
-    return all(isfinite(value) and value == int(value) for value in values)
-
-
 def validate(plan: Plan) -> None:
-    """Raise PlanError, in one line, at the first thing that no executor could carry out."""
+    """Raise PlanError, in one line, at the first thing that no executor could run.
+
+    A Repeat costs no more than a few iterations where its numbers are constant or Affine, since
+    those are largest and smallest at its ends; Tables are read through.
+    """
     _Validator(plan).check()
 
 
@@ -77,49 +80,102 @@ class _Validator:
 
     def step(self, step: Pass | Repeat) -> None:
         if not isinstance(step, Repeat):
-            self.one_pass(step)
+            if varies(step):
+                raise self.fail(
+                    f"{_called(step)} stands outside of a Repeat and has a number that varies; "
+                    "give it one value, or repeat the pass"
+                )
+            self.one_pass(step, 1)
             return
-        if step.count < 0:
+        if not is_whole_number(step.count) or step.count < 0:
             raise self.fail(f"a Repeat of {step.count} iterations; the least is 0")
-        if step.count == 0:
-            return
         for each in step.body:
-            self.varying(each, step.count)
-        ends = sorted({0, step.count - 1})
-        tabled = any(isinstance(n, Table) for each in step.body for n in varying(each))
-        for iteration in range(step.count) if tabled else ends:
-            for each in step.body:
-                self.one_pass(at_iteration(each, iteration))
+            if isinstance(each, Repeat):
+                raise self.fail("a Repeat stands in a Repeat; write the inner one out")
+            self.one_pass(each, step.count)
 
-    def varying(self, each: Pass, count: int) -> None:
-        """The numbers of a pass in a Repeat of so many iterations."""
-        for number in varying(each):
-            if isinstance(number, Table) and len(number.values) != count:
-                raise self.fail(
-                    f"a Table of {len(number.values)} values stands in a Repeat of {count} "
-                    "iterations; give a value for each"
-                )
-        for whole in whole_numbers(each):
-            if isinstance(whole, Affine) and not _is_whole(whole.base, whole.step):
-                raise self.fail(f"{whole} counts texels or work groups; give whole numbers")
-            if isinstance(whole, Table) and not _is_whole(*whole.values):
-                raise self.fail(
-                    "a Table of texels or work groups has a value that is no whole number"
-                )
+    def one_pass(self, each: Pass, count: int) -> None:
+        """A pass that runs `count` times; where that is 0, its numbers alone are looked at.
 
-    def one_pass(self, each: Pass) -> None:
-        if varies(each):
-            raise self.fail(
-                "a pass outside of a Repeat has a number that varies; give it one value, or repeat "
-                "the pass"
-            )
+        What the first iteration may read, the later ones may.
+        """
+        self.numbers(each, count)
+        if count == 0:
+            return
         checks: dict[type, Callable[..., None]] = {
             FragmentPass: self.fragment_pass,
             CopyPass: self.copy_pass,
             ClearPass: self.clear_pass,
             ComputePass: self.compute_pass,
         }
-        checks[type(each)](each)
+        checks[type(each)](each, count)
+
+    def numbers(self, each: Pass, count: int) -> None:
+        """Whether all numbers of a pass are numbers, whole ones where they have to be."""
+        if isinstance(each, ComputePass):
+            types = {uniform.name: uniform.type for uniform in each.kernel.uniforms}
+            for uniform in each.uniforms:
+                kind, named = types.get(uniform.name), f"uniform {uniform.name} of {_called(each)}"
+                if kind is not Type.BOOL:
+                    self.number(uniform.value, count, named)
+                if kind is not None and kind.is_integer:
+                    self.whole(uniform.value, named)
+        elif not set(map(type, numbers(each))) <= _PLAIN:
+            for number in numbers(each):
+                self.number(number, count, _called(each))
+        for rect in _rects(each):
+            if isinstance(rect, Rect) and any(isinstance(n, Varying) for n in _numbers_of(rect)):
+                raise self.fail(
+                    f"{_called(each)} has numbers that vary in a Rect; give a MovingRect"
+                )
+        for size in whole_numbers(each):
+            if not isinstance(size, Varying) and not is_whole_number(size):
+                raise self.fail(
+                    f"{_called(each)} has {size!r} for a number of texels or work groups; give an "
+                    "int"
+                )
+            self.whole(size, f"texels or work groups of {_called(each)}")
+
+    def number(self, number: Number, count: int, where: str) -> None:
+        match number:
+            case Table(values=values):
+                self.table(values, count, where)
+            case Affine(base=base, step=step):
+                if not all(_is_number(value) and isfinite(value) for value in (base, step)):
+                    raise self.fail(f"{where} has {number}; give finite numbers, or a Table")
+            case _ if not _is_number(number):
+                raise self.fail(f"{where} has {number!r} in place of a number; give a float")
+
+    def table(self, values: tuple[float, ...], count: int, where: str) -> None:
+        if not isinstance(values, tuple):
+            raise self.fail(
+                f"{where} has a Table of a {type(values).__name__}; give its values as a tuple"
+            )
+        if len(values) != count:
+            raise self.fail(
+                f"{where} has a Table of {len(values)} values in a Repeat of {count} iterations; "
+                "give one value an iteration"
+            )
+        if not set(map(type, values)) <= _PLAIN:
+            odd = next((i for i, value in enumerate(values) if not _is_number(value)), None)
+            if odd is not None:
+                raise self.fail(
+                    f"{where} has a Table with {values[odd]!r} in iteration {odd} in place of a "
+                    "number; give a float"
+                )
+
+    def whole(self, number: Number, where: str) -> None:
+        match number:
+            case Table(values=values) if set(map(type, values)) == {int}:
+                odd = None
+            case Table(values=values):
+                odd = next((value for value in values if not _is_whole(value)), None)
+            case Affine(base=base, step=step):
+                odd = next((value for value in (base, step) if not _is_whole(value)), None)
+            case _:
+                odd = None if _is_whole(number) else number
+        if odd is not None:
+            raise self.fail(f"{where} are counted by {odd!r}; give whole numbers")
 
     def texture(self, name: str) -> Texture:
         if name not in self.textures:
@@ -149,25 +205,25 @@ class _Validator:
         if name not in self.defined:
             raise self.fail(f"texture {name} is {how} before anything was written to it")
 
-    def inside(self, rect: Rect, texture: Texture, what: str) -> None:
+    def inside(self, rect: Rect | MovingRect, texture: Texture, what: str, count: int = 1) -> None:
         extent = texture.extent
-        fits = (
-            rect.x >= 0
-            and rect.y >= 0
-            and rect.x + rect.width <= extent.width
-            and rect.y + rect.height <= extent.rows
-        )
-        if not fits or min(rect.width, rect.height) < 1:
-            raise self.fail(
-                f"{what} covers {rect} of texture {texture.name}, which is "
-                f"{extent.width} by {extent.rows}"
-            )
+        for i, (x, y, width, height) in _rows(_numbers_of(rect), count):
+            across = x >= 0 and width >= 1 and x + width <= extent.width
+            up = y >= 0 and height >= 1 and y + height <= extent.rows
+            if not (across and up):
+                covered = Rect(*map(int, (x, y, width, height)))
+                raise self.fail(
+                    f"{what} covers {covered}{_in_iteration(i, rect)} of texture {texture.name}, "
+                    f"which is {extent.width} by {extent.rows}; keep it inside, and not empty"
+                )
 
     def transfer(self, each: Input | Output) -> None:
         if each.matrix not in self.matrices:
             raise self.fail(f"no matrix is called {each.matrix}")
         texture = self.texture(each.texture)
-        self.inside(constant_rect(each.rect), texture, f"the transfer of {each.matrix}")
+        if not all(map(is_whole_number, _numbers_of(each.rect))):
+            raise self.fail(f"the transfer of {each.matrix} covers {each.rect}; give ints")
+        self.inside(each.rect, texture, f"the transfer of {each.matrix}")
         if len(each.packing.offsets) != texture.format.channels:
             raise self.fail(
                 f"matrix {each.matrix} is packed in {len(each.packing.offsets)} channels, texture "
@@ -181,13 +237,13 @@ class _Validator:
         ):
             raise self.fail(f"{region} lies outside matrix {matrix.name}")
 
-    def fragment_pass(self, each: FragmentPass) -> None:
+    def fragment_pass(self, each: FragmentPass, count: int) -> None:
         self.targets(each)
-        self.inside(constant_rect(each.rect), self.texture(each.target), "a pass")
+        self.inside(each.rect, self.texture(each.target), "a pass", count)
         self.bindings(each)
         for binding in each.bindings:
             self.read(binding.texture, "bound")
-        self.attributes(each)
+        self.attributes(each, count)
         for target in each.targets:
             if each.blend is not each.blend.NONE:
                 self.read(target, "blended with")
@@ -255,7 +311,7 @@ class _Validator:
                 f"has not; use {Wrap.CLAMP.value} or {Wrap.CLAMP_TO_EDGE.value}"
             )
 
-    def attributes(self, each: FragmentPass) -> None:
+    def attributes(self, each: FragmentPass, count: int) -> None:
         given = [(f"texture coordinate set {t.set}", t.corners) for t in each.texcoords]
         for attribute in each.attributes:
             if attribute.kind not in _GIVEN_BY_CORNERS:
@@ -269,15 +325,21 @@ class _Validator:
             if name in seen:
                 raise self.fail(f"a pass gives {name} twice; give it once")
             seen.add(name)
-            self.finite(name, corners)
+            self.finite(name, corners, count)
 
-    def finite(self, name: str, corners: Corners) -> None:
+    def finite(self, name: str, corners: Corners, count: int) -> None:
         for number in chain.from_iterable(corners):
-            assert not isinstance(number, Varying)
-            if not isfinite(number):
-                raise self.fail(f"a corner value of {name} is not finite")
+            match number:
+                case Table(values=values):
+                    is_finite = all(map(isfinite, values))
+                case Affine():
+                    is_finite = isfinite(number.at(0)) and isfinite(number.at(count - 1))
+                case _:
+                    is_finite = isfinite(number)
+            if not is_finite:
+                raise self.fail(f"a corner value of {name} is not finite; give finite numbers")
 
-    def copy_pass(self, each: CopyPass) -> None:
+    def copy_pass(self, each: CopyPass, count: int) -> None:
         source, target = self.texture(each.source), self.texture(each.target)
         for texture in (source, target):
             if texture.kind not in (*_DRAWN_TO, TextureKind.BUFFER):
@@ -286,10 +348,11 @@ class _Validator:
                     "and 2D ones"
                 )
         self.read(each.source, "copied")
-        self.inside(constant_rect(each.source_rect), source, "a copy")
-        self.inside(constant_rect(each.target_rect), target, "a copy")
-        there, here = constant_rect(each.source_rect), constant_rect(each.target_rect)
-        same_size = (there.width, there.height) == (here.width, here.height)
+        there, here = each.source_rect, each.target_rect
+        self.inside(there, source, "a copy", count)
+        self.inside(here, target, "a copy", count)
+        sizes = _rows((*_size(there), *_size(here)), count)
+        same_size = all(size[:2] == size[2:] for _, size in sizes)
         if not same_size or source.format is not target.format:
             raise self.fail(
                 f"a copy from {each.source} to {each.target} changes size or format; it can do "
@@ -299,7 +362,7 @@ class _Validator:
             raise self.fail(f"texture {each.source} is copied to itself")
         self.defined.add(each.target)
 
-    def compute_pass(self, each: ComputePass) -> None:
+    def compute_pass(self, each: ComputePass, count: int) -> None:
         kernel = each.kernel
         bound = {b.binding: b.texture for b in each.buffers}
         for buffer in kernel.buffers:
@@ -316,10 +379,78 @@ class _Validator:
         if given != wanted:
             odd = ", ".join(sorted(given ^ wanted))
             raise self.fail(f"{kernel.name} and the pass differ in the uniforms {odd}")
-        if min(constant_groups(each.groups)) < 1:
-            raise self.fail(f"{kernel.name} is dispatched for {each.groups} work groups")
+        for _, groups in _rows(each.groups, count):
+            if min(groups) < 1:
+                across, up = map(int, groups)
+                raise self.fail(
+                    f"{kernel.name} is dispatched for {across} by {up} work groups; the least is 1"
+                )
         self.defined.update(each.textures(written=True))
 
-    def clear_pass(self, each: ClearPass) -> None:
+    def clear_pass(self, each: ClearPass, count: int) -> None:
         self.texture(each.target)
         self.defined.add(each.target)
+
+
+# Numbers -----------------------------------------------------------------------------------------
+
+
+_PLAIN = {int, float}
+"""Types of numbers that need no closer look: a bool has another."""
+
+
+def is_whole_number(value: object) -> bool:
+    """Whether it is an int of Python or NumPy, and no bool."""
+    return type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_whole(value: float) -> bool:
+    return isfinite(value) and value == int(value)
+
+
+def _rows(numbers: tuple[Number, ...], count: int) -> Iterable[tuple[int, tuple[float, ...]]]:
+    """Iterations, with the numbers as they are then: all that it takes to know the extremes.
+
+    What is linear in numbers without a Table is largest and smallest at the ends.
+    """
+    if any(isinstance(number, Table) for number in numbers):
+        return enumerate(zip(*(values_of(number, count) for number in numbers), strict=True))
+    ends = dict.fromkeys((0, count - 1))
+    return ((i, tuple(number_at(number, i) for number in numbers)) for i in ends)
+
+
+def _rects(each: Pass) -> tuple[Rect | MovingRect, ...]:
+    match each:
+        case FragmentPass():
+            return (each.rect,)
+        case CopyPass():
+            return each.source_rect, each.target_rect
+    return ()
+
+
+def _numbers_of(rect: Rect | MovingRect) -> tuple[Whole, Whole, Whole, Whole]:
+    return rect.x, rect.y, rect.width, rect.height
+
+
+def _size(rect: Rect | MovingRect) -> tuple[Whole, Whole]:
+    return rect.width, rect.height
+
+
+def _in_iteration(iteration: int, rect: Rect | MovingRect) -> str:
+    return f" in iteration {iteration}" if isinstance(rect, MovingRect) else ""
+
+
+def _called(each: Pass) -> str:
+    """A pass in words."""
+    match each:
+        case FragmentPass():
+            return f"the pass to {each.target}"
+        case CopyPass():
+            return f"the copy of {each.source} to {each.target}"
+        case ClearPass():
+            return f"the clear of {each.target}"
+    return f"the dispatch of {each.kernel.name}"

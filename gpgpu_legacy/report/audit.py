@@ -9,7 +9,7 @@ from typing import Any
 
 from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.bench.run import random_operands, run_method
+from gpgpu_legacy.bench.run import Sampling, random_operands, run_method
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.papers.audit import Finding, printed, shown
 from gpgpu_legacy.papers.derive import Rounded, Value
@@ -97,7 +97,7 @@ def left_out_grid(papers: Sequence[Paper]) -> Grid:
 SHARE_METHOD = "hall-carr-hart-multi"
 SHARE_SIZES = (128, 256, 512, 1024)
 SHARE_BLOCK = 32
-SHARE_REPEATS = 3
+SHARE_SAMPLING = Sampling(runs=3)
 LONGEST_RUN_S = 20.0  # by the cube of the sizes' quotient; a longer one is not started
 
 
@@ -158,7 +158,7 @@ def _shares_on(
         operands = random_operands(Shape(size, size, size), options, seed=0)
         try:
             taken = run_method(
-                SHARE_METHOD, options, operands, executor.name, SHARE_REPEATS
+                SHARE_METHOD, options, operands, executor.name, SHARE_SAMPLING
             ).seconds
         except GpgpuLegacyError as error:
             yield Share(executor.name, device, size, None, None, None, str(error))
@@ -183,7 +183,7 @@ def shares_grid(shares: Sequence[Share], published_percent: float) -> Grid:
     )
     caption = (
         f"Transfer's share of the total, measured here: {SHARE_METHOD}, b = {SHARE_BLOCK}, "
-        f"medians of {SHARE_REPEATS}."
+        f"medians of {SHARE_SAMPLING.runs}."
     )
     note = (
         "The paper's share is of n = 1024, with transfers at 200 MB/s and 4 GFLOPS assumed. "

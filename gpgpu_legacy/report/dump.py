@@ -8,8 +8,9 @@ from gpgpu_legacy.asm.printer import disassemble
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.glsl import fragment_shader, shader_key, vertex_shader
 from gpgpu_legacy.lower.lookups import decide
+from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
-from gpgpu_legacy.plan.serialise import plan_as_json
+from gpgpu_legacy.plan.serialise import plan_as_json, written_programs
 from gpgpu_legacy.report.files import write_text
 
 
@@ -28,11 +29,12 @@ def dump(plan: Plan, folder: Path, *, exact: bool) -> list[Path]:
 
 
 def _texts(plan: Plan, *, exact: bool) -> dict[str, str]:
-    programs = {program: f"program-{i}.fp" for i, program in enumerate(plan.programs())}
+    programs = {program: f"program-{i}.fp" for i, program in enumerate(written_programs(plan))}
     files = {"plan.json": plan_as_json(plan, programs)}
     files |= {name: disassemble(program) for program, name in programs.items()}
-    draws = [each for _, each in plan.weighted_passes() if isinstance(each, FragmentPass)]
-    keys = dict.fromkeys(shader_key(plan, each, decide(plan, each), exact=exact) for each in draws)
+    run = without_tables(plan)  # as executors get it
+    draws = [each for _, each in run.weighted_passes() if isinstance(each, FragmentPass)]
+    keys = dict.fromkeys(shader_key(run, each, decide(run, each), exact=exact) for each in draws)
     for number, key in enumerate(keys):
         files[f"shader-{number}.vert"] = vertex_shader(key.places)
         files[f"shader-{number}.frag"] = fragment_shader(key)

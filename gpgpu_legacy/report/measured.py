@@ -8,6 +8,7 @@ is marked as not run, and nothing is extrapolated.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
@@ -214,7 +215,7 @@ def count_runs(paper: Paper) -> int:
 def _cast(series: Series, executors: Sequence[Executor]) -> tuple[Executor, ...]:
     """Who can stand for a series: the one that plays the part of the paper's device, else all.
 
-    A kernel of a single invocation leaves the numpy machine nothing to vectorise over.
+    A kernel of a single invocation leaves the reference nothing to vectorise over.
     """
     if series.method is None or not series.cells:
         return ()
@@ -260,26 +261,29 @@ def _attempt(
     job, executor = task.job, task.executor
     try:
         if estimate is None and task.needs_probe:
-            known[task.series] = (PROBE_SIZE, _run(job.at(PROBE_SIZE), executor, seed))
+            with _prepared(job.at(PROBE_SIZE), executor, seed) as run:
+                known[task.series] = (PROBE_SIZE, run())
             return None
-        started = clock()
-        taken = _run(job, executor, seed)
-        wall = clock() - started
-        if taken < QUICK_SECONDS and wall * (QUICK_REPEATS + 1) < left:
-            taken = median(_run(job, executor, seed) for _ in range(QUICK_REPEATS))
+        with _prepared(job, executor, seed) as run:
+            started = clock()
+            taken = run()
+            wall = clock() - started
+            if taken < QUICK_SECONDS and wall * (QUICK_REPEATS + 1) < left:
+                taken = median(run() for _ in range(QUICK_REPEATS))
     except GpgpuLegacyError as error:
         return Outcome(Status.REFUSED, reason=str(error))
     known[task.series] = (job.size, taken)
     return Outcome(Status.MEASURED, taken)
 
 
-def _run(job: Job, executor: Executor, seed: int) -> float:
-    """Seconds of the passes alone."""
-    plan = job.plan()
+@contextmanager
+def _prepared(job: Job, executor: Executor, seed: int) -> Iterator[Callable[[], float]]:
+    """What runs a job once and gives the seconds of the passes alone."""
     shape = Shape(job.size, job.size, job.size)
     operands = random_operands(shape, find_method(job.method).options(job.options), seed)
     given = dict(zip(("A", "B", "C0"), operands, strict=False))
-    return executor.run(plan, given).timings.compute_s
+    with executor.prepare(job.plan()) as prepared:
+        yield lambda: prepared.run(given).timings.compute_s
 
 
 # What follows from the times --------------------------------------------------------------------

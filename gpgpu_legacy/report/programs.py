@@ -168,6 +168,7 @@ def run_as_json(
         "device": device,
         "size": [width, height],
         "seconds": {
+            "prepare": seconds.prepare_s,
             "compute": seconds.compute_s,
             "upload": seconds.upload_s,
             "readback": seconds.readback_s,
@@ -196,7 +197,8 @@ def run_grids(data: Mapping[str, Any], name: str) -> list[Grid]:
     area = width * height
     notes = (
         f"Run by {data['executor']} on {data['device']} in "
-        f"{data['seconds']['compute'] * 1e3:.4g} ms.",
+        f"{data['seconds']['compute'] * 1e3:.4g} ms, prepared in "
+        f"{data['seconds']['prepare'] * 1e3:.4g} ms.",
         f"{data['discarded']} of {area} fragments discarded.",
     )
     heads = ("channel", "min", "max", "mean", "not finite")

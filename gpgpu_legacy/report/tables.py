@@ -9,7 +9,7 @@ from typing import Any
 from gpgpu_legacy.algorithms.method import Method
 from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
-from gpgpu_legacy.bench.run import Run, random_operands, run_method
+from gpgpu_legacy.bench.run import Run, Sampling, random_operands, run_method
 from gpgpu_legacy.count.closed_form import recover, same_formula
 from gpgpu_legacy.count.coalescing import RULES, Rule, transactions
 from gpgpu_legacy.count.instructions import count_instructions
@@ -19,8 +19,8 @@ from gpgpu_legacy.papers.schema import PublishedRow, PublishedTable, papers
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.registry import able
 
-QUICK_SECONDS = 1.0  # a run shorter than this is repeated for its median
-QUICK_REPEATS = 3
+# A run shorter than a second is repeated for its median.
+SAMPLING = Sampling(runs=3, longest_s=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +191,7 @@ def measure(
         for executor in able(_plan(method, size, block)):
             if progress is not None:
                 progress(f"{name} on {executor.name}")
-            run = run_method(name, options, operands, executor.name)
-            if run.seconds.compute_s < QUICK_SECONDS:
-                run = run_method(name, options, operands, executor.name, QUICK_REPEATS)
+            run = run_method(name, options, operands, executor.name, SAMPLING)
             found.append(_measured(run))
     return found
 

@@ -219,8 +219,8 @@ _GL_FUNCTIONS: _Signatures = {
     "glMatrixMode": (None, c_uint),
     "glPixelStorei": (None, c_uint, c_int),
     "glPopAttrib": (None,),
-    "glProgramEnvParameter4fvARB": (None, c_uint, c_uint, POINTER(c_float)),
-    "glProgramLocalParameter4fvARB": (None, c_uint, c_uint, POINTER(c_float)),
+    "glProgramEnvParameter4fvARB": (None, c_uint, c_uint, c_void_p),
+    "glProgramLocalParameter4fvARB": (None, c_uint, c_uint, c_void_p),
     "glProgramStringARB": (None, c_uint, c_uint, c_int, c_char_p),
     "glPushAttrib": (None, c_uint),
     "glReadPixels": (None, c_int, c_int, c_int, c_int, c_uint, c_uint, c_void_p),
@@ -233,7 +233,7 @@ _GL_FUNCTIONS: _Signatures = {
     "glTexSubImage1D": (None, c_uint, *(c_int,) * 3, c_uint, c_uint, c_void_p),
     "glTexSubImage2D": (None, c_uint, *(c_int,) * 5, c_uint, c_uint, c_void_p),
     "glTexSubImage3D": (None, c_uint, *(c_int,) * 7, c_uint, c_uint, c_void_p),
-    "glVertexAttrib4f": (None, c_uint, c_float, c_float, c_float, c_float),
+    "glVertexAttrib4fv": (None, c_uint, c_void_p),
     "glViewport": (None, c_int, c_int, c_int, c_int),
 }
 

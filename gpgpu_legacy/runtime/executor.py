@@ -270,6 +270,8 @@ class Executor(ABC):
 
     def _require_arithmetic(self, machine: Machine, *, kernels: bool) -> None:
         wanted, has = machine.arithmetic.name, self.capabilities.arithmetics
+        if self.capabilities.is_reference and not kernels:
+            return  # it rounds as any arithmetic says
         if wanted not in (has & {FP32.name} if kernels else has):
             from gpgpu_legacy.runtime.registry import executors
 

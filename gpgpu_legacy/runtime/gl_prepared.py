@@ -168,6 +168,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
     def _texels(self, name: str) -> F32:
         """A whole texture, as observers get it: (rows, W, channels) float32."""
 
+    @abstractmethod
     def _forget(self) -> None:
         """Drop references to what was compiled, so that it can go."""
 

@@ -275,6 +275,10 @@ class GlRasterPrepared(GlPrepared[GlContext]):
             each.put(results)
         return results
 
+    def _forget(self) -> None:
+        self._recorded, self._first, self._device = [], [], None
+        self._uniforms = UniformTable()
+
 
 def _copy_text() -> str:
     return COPY_FRAGMENT_SHADER

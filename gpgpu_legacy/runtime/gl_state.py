@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import Array, c_float
+from functools import lru_cache
 from math import acos, degrees
 from types import SimpleNamespace
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import Vec4
-from gpgpu_legacy.plan.plan import StateValue, constant_vector
 from gpgpu_legacy.runtime.egl import GL
 
 _Setter = Callable[[SimpleNamespace, Sequence[str], Vec4], None]
@@ -127,11 +127,12 @@ def _vector(value: Vec4) -> Array[c_float]:
     return (c_float * 4)(*value)
 
 
-def tell(gl: SimpleNamespace, value: StateValue) -> bool:
-    """Give a vector of OpenGL's state its value; False where OpenGL cannot be told it."""
-    for pattern, setter in _STATE.items():
-        match = re.fullmatch(pattern, value.binding)
+@lru_cache(maxsize=1024)
+def setter(binding: str) -> Callable[[SimpleNamespace, Vec4], None] | None:
+    """What gives a vector of OpenGL's state its value; None where OpenGL cannot be told it."""
+    for pattern, set_value in _STATE.items():
+        match = re.fullmatch(pattern, binding)
         if match is not None:
-            setter(gl, match.groups(), constant_vector(value.value))
-            return True
-    return False
+            where = match.groups()
+            return lambda gl, value: set_value(gl, where, value)
+    return None

@@ -7,7 +7,7 @@ as bits. What a format of 8 or 16 bits would store is rounded by the host, textu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,10 @@ from gpgpu_legacy.plan.plan import (
     ClearPass,
     CopyPass,
     Input,
+    Matrix,
     Output,
     Plan,
+    Rect,
     constant_rect,
 )
 from gpgpu_legacy.runtime.executor import F32
@@ -33,7 +35,7 @@ from gpgpu_legacy.runtime.gl_transfers import (
     packing_uniforms,
 )
 from gpgpu_legacy.runtime.gl_values import over_iterations, single
-from gpgpu_legacy.runtime.transfers import HostInput, undefined_textures
+from gpgpu_legacy.runtime.transfers import HostInput, is_the_matrix, undefined_textures
 
 _SIDE = 16  # of the work groups of the shaders here
 _FLOAT_BYTES, _FLOAT_BITS = 4, 32
@@ -124,15 +126,22 @@ class TextureBuffers:
     def _record_transfers(self) -> None:
         """Make ready what moves elements between the travelling matrix and textures."""
         for each in self.plan.inputs:
-            if self.textures[each.texture].format.bits_per_channel == _FLOAT_BITS:
+            if self.textures[each.texture].format.bits_per_channel != _FLOAT_BITS:
+                self._on_the_host[each] = HostInput(self.plan, each)
+            elif not self._is_in_one_piece(each):
                 size = (each.rect.width, each.rect.height)
                 self._packs[each] = self._record_transfer(PACK_COMPUTE_SHADER, each, size)
-            else:
-                self._on_the_host[each] = HostInput(self.plan, each)
         for output in self.plan.outputs:
-            size = (output.region.columns, output.region.rows)
-            self._unpacks[output] = self._record_transfer(UNPACK_COMPUTE_SHADER, output, size)
+            if not self._is_in_one_piece(output):
+                size = (output.region.columns, output.region.rows)
+                self._unpacks[output] = self._record_transfer(UNPACK_COMPUTE_SHADER, output, size)
         self._uniforms.settle()
+
+    def _is_in_one_piece(self, each: Input | Output) -> bool:
+        """Whether a texture's buffer holds what the matrix does, element by element."""
+        extent = self.textures[each.texture].extent
+        is_whole = each.rect == Rect(0, 0, extent.width, extent.rows)
+        return is_whole and is_the_matrix(each, self._matrices[each.matrix])
 
     def _record_transfer(self, text: str, each: Input | Output, size: tuple[int, int]) -> Dispatch:
         shader, texture = self._shaders[text], self.textures[each.texture]
@@ -156,6 +165,9 @@ class TextureBuffers:
             matrix = operands[each.matrix]
             if each in self._on_the_host:
                 self._write(each, self._on_the_host[each].stored(matrix))
+                continue
+            if each not in self._packs:
+                self._stage(matrix, self.buffers[each.texture])
                 continue
             if travelling != each.matrix:
                 self._stage(matrix, self._matrix)
@@ -183,68 +195,77 @@ class TextureBuffers:
         self._uniforms.begin()
         for matrix in self.plan.results:
             outputs = [each for each in self.plan.outputs if each.matrix == matrix.name]
-            covered = sum(each.region.rows * each.region.columns for each in outputs)
-            shape = (matrix.rows, matrix.columns)
-            if covered < matrix.rows * matrix.columns or not outputs:
-                results[matrix.name] = np.zeros(shape, np.float32)
-                self._stage(results[matrix.name], self._matrix)
-            else:
-                results[matrix.name] = np.empty(shape, np.float32)
             if not outputs:
+                results[matrix.name] = np.zeros((matrix.rows, matrix.columns), np.float32)
                 continue
-            for each in outputs:
-                self._unpacks[each](0)
-            self._gl.memory_barrier()
-            size = results[matrix.name].nbytes
-            self._gl.copy_buffer(self._staging, self._matrix, size)
-            self._staging.read_into(results[matrix.name], size)
+            results[matrix.name] = np.empty((matrix.rows, matrix.columns), np.float32)
+            source = self._collected(matrix, outputs)
+            self._fetch(results[matrix.name], source)
         return results
+
+    def _collected(self, matrix: Matrix, outputs: Sequence[Output]) -> GlBuffer:
+        """The buffer that holds a result."""
+        if outputs[-1] not in self._unpacks:
+            return self.buffers[outputs[-1].texture]
+        self._set_all(self._matrix, (matrix.columns, matrix.rows), np.zeros(1, np.float32))
+        for each in outputs:
+            if each in self._unpacks:
+                self._unpacks[each](0)
+            else:
+                self._gl.memory_barrier()
+                size = _FLOAT_BYTES * matrix.rows * matrix.columns
+                self._gl.copy_buffer(self._matrix, self.buffers[each.texture], size)
+        return self._matrix
+
+    def _fetch(self, values: F32, source: GlBuffer) -> None:
+        """Fill an array from the beginning of a buffer."""
+        self._gl.memory_barrier()
+        self._gl.copy_buffer(self._staging, source, values.nbytes)
+        self._staging.read_into(values, values.nbytes)
 
     def read(self, name: str) -> F32:
         """A whole texture: (rows, W, channels) float32."""
-        self._gl.memory_barrier()
         extent, channels = self.textures[name].extent, self.textures[name].format.channels
-        buffer, texels = self.buffers[name], np.empty((extent.rows, extent.width, channels), "f4")
-        self._gl.copy_buffer(self._staging, buffer, buffer.size)
-        self._staging.read_into(texels, buffer.size)
+        texels = np.empty((extent.rows, extent.width, channels), np.float32)
+        self._fetch(texels, self.buffers[name])
         return texels
 
     def clear(self, name: str, value: Vec4) -> None:
         """Set all texels to a value, rounded to the texture's format."""
-        shader = self._shaders[_CLEAR]
-        for uniform, values in self._cleared(name, np.array([value], np.float64)).items():
-            shader.set(uniform, values[0])
-        self.buffers[name].bind_to_storage_buffer(0)
-        self._run(shader, self.textures[name].extent.width, self.textures[name].extent.rows)
+        extent = self.textures[name].extent
+        texels = self._rounded(name, np.array([value], np.float64))
+        self._set_all(self.buffers[name], (extent.width, extent.rows), texels[0])
 
-    def _cleared(self, name: str, values: F64) -> dict[str, Values]:
-        """The uniforms of a clear; values: (n, 4)."""
+    def _rounded(self, name: str, values: F64) -> F32:
+        """Values (n, 4) as a texture stores their channels: (n, channels)."""
         texture = self.textures[name]
-        channels, extent = texture.format.channels, texture.extent
-        texels = np.zeros(values.shape, np.float32)
-        texels[:, :channels] = decode(
-            encode(single(values[:, :channels]), texture.format), texture.format
-        )
-        whole = _whole_numbers(channels=(channels,), size=(extent.width, extent.rows))
-        return {"value": texels, **whole}
+        channels = single(values[:, : texture.format.channels])
+        return decode(encode(channels, texture.format), texture.format)
 
-    def _run(self, shader: Shader, width: int, height: int) -> None:
+    def _set_all(self, buffer: GlBuffer, size: tuple[int, int], texel: F32) -> None:
+        """Set all texels of a buffer of so many; texel: its channels."""
+        shader = self._shaders[_CLEAR]
+        for name, values in _cleared(size, texel[None]).items():
+            shader.set(name, values[0])
+        buffer.bind_to_storage_buffer(0)
         self._gl.memory_barrier()
-        shader.program.run(-(-width // _SIDE), -(-height // _SIDE), 1)
+        shader.program.run(*_groups(*size), 1)
         self._gl.memory_barrier()
 
     # Passes --------------------------------------------------------------------------------
 
     def record_clear(self, pass_: ClearPass, count: int, uniforms: UniformTable) -> Dispatch:
         """A clear made ready; `count` iterations of it."""
-        shader, extent = self._shaders[_CLEAR], self.textures[pass_.target].extent
-        values = self._cleared(pass_.target, over_iterations(pass_.value, count))
+        extent = self.textures[pass_.target].extent
+        size = (extent.width, extent.rows)
+        texels = self._rounded(pass_.target, over_iterations(pass_.value, count))
+        shader = self._shaders[_CLEAR]
         return Dispatch(
             self.context,
             shader,
-            uniforms.add(shader, values),
+            uniforms.add(shader, _cleared(size, texels)),
             (self.buffers[pass_.target],),
-            _groups(extent.width, extent.rows),
+            _groups(*size),
         )
 
     def record_copy(self, pass_: CopyPass, uniforms: UniformTable) -> Callable[[int], object]:
@@ -272,6 +293,13 @@ class TextureBuffers:
         return Dispatch(
             self.context, shader, uniforms.add(shader, values), (source, target), groups
         )
+
+
+def _cleared(size: tuple[int, int], texels: F32) -> dict[str, Values]:
+    """The uniforms of clears; texels: (n, channels)."""
+    values = np.zeros((len(texels), 4), np.float32)
+    values[:, : texels.shape[1]] = texels
+    return {"value": values, **_whole_numbers(channels=(texels.shape[1],), size=size)}
 
 
 def _groups(width: int, height: int) -> tuple[int, int]:

@@ -1,9 +1,9 @@
 """Matrices to textures and back on the device, where the host would have to shuffle elements.
 
-A matrix crosses the bus as it lies in memory, through a kept buffer, into a kept texture of single
-floats: the sheet. One draw an input moves its elements from there to where its packing has them;
-one draw an output moves texels to the sheet. Elements lie on the sheet row after row without gaps,
-so that a matrix of any shape fits that has not too many of them.
+A matrix crosses the bus as it lies in memory, into a kept texture of single floats: the sheet. One
+draw an input moves its elements from there to where its packing has them; one draw an output moves
+texels to the sheet. Elements lie on the sheet row after row without gaps, so that a matrix of any
+shape fits that has not too many of them.
 
 Storage buffers need no sheet: PACK_COMPUTE_SHADER and UNPACK_COMPUTE_SHADER are the same moves from
 buffer to buffer. All of them keep all bits.
@@ -11,7 +11,7 @@ buffer to buffer. All of them keep all bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, TypeVar
@@ -29,14 +29,13 @@ from gpgpu_legacy.runtime.gl_shader import (
     Values,
     drawing_shader,
 )
-from gpgpu_legacy.runtime.transfers import overlap
+from gpgpu_legacy.runtime.transfers import is_the_matrix, overlap
 
 _Transfer = TypeVar("_Transfer", Input, Output)
 
 _LEAST_WIDTH = 4096  # of a sheet, in elements
 _MOST_ELEMENTS = 1 << 30  # which an int counts, with room for what the last row lacks
 _MOST_CHANNELS = 4
-_FLOAT_BYTES = 4
 
 # What all moves know. `region` is a region of a matrix with so many `columns`: its first row and
 # column, its rows and columns. `corner` and `size` are its rectangle of texels, x and y.
@@ -61,13 +60,17 @@ bool source(ivec2 texel, int c, out int index) {
 _HOLDER = """
 bool holder(ivec2 element, out ivec2 texel, out int c) {
     if (transposed != 0) element = element.yx;
-    for (c = channels - 1; c >= 0; c--) {
-        ivec2 away = element - offsets[c];
-        texel = (away / steps).yx;
-        bool held = all(greaterThanEqual(away, ivec2(0))) && texel.yx * steps == away;
-        if (held && all(lessThan(texel, size))) return true;
+    bool is_held = false;
+    for (int n = 0; n < channels; n++) {
+        ivec2 away = element - offsets[n], there = (away / steps).yx;
+        bool held = all(greaterThanEqual(away, ivec2(0))) && there.yx * steps == away;
+        if (held && all(lessThan(there, size))) {
+            is_held = true;
+            texel = there;
+            c = n;
+        }
     }
-    return false;
+    return is_held;
 }
 """
 
@@ -76,15 +79,14 @@ uniform sampler2D sheet;
 uniform int shift;
 {_PACKING}{_SOURCE}
 out vec4 color;
+float element(ivec2 texel, int c) {{
+    int index;
+    if (c >= channels || !source(texel, c, index)) return 0.0;
+    return texelFetch(sheet, ivec2(index & ((1 << shift) - 1), index >> shift), 0).r;
+}}
 void main() {{
     ivec2 texel = ivec2(gl_FragCoord.xy) - corner;
-    color = vec4(0.0);
-    int index;
-    for (int c = 0; c < channels; c++) {{
-        if (!source(texel, c, index)) continue;
-        ivec2 place = ivec2(index & ((1 << shift) - 1), index >> shift);
-        color[c] = texelFetch(sheet, place, 0).r;
-    }}
+    color = vec4(element(texel, 0), element(texel, 1), element(texel, 2), element(texel, 3));
 }}
 """
 
@@ -99,7 +101,8 @@ void main() {{
     ivec2 element = ivec2(index / columns, index % columns) - region.xy;
     bool inside = all(greaterThanEqual(element, ivec2(0))) && all(lessThan(element, region.zw));
     if (!inside || !holder(element, texel, c)) discard;
-    element_value = texelFetch(texels, corner + texel, 0)[c];
+    vec4 held = texelFetch(texels, corner + texel, 0);
+    element_value = c == 0 ? held.r : c == 1 ? held.g : c == 2 ? held.b : held.a;
 }}
 """
 
@@ -192,7 +195,7 @@ class _Move:
 
 
 class Sheet:
-    """The texture, with its buffer, through which matrices come and go; nobody else's."""
+    """The texture through which matrices come and go; nobody else's."""
 
     def __init__(self, context: ModernglContext, elements: int, largest: int) -> None:
         """elements: of the largest matrix. largest: width and height of the device's textures."""
@@ -203,7 +206,6 @@ class Sheet:
         self.texture = context.texture(size, 1, dtype="f4", alignment=1)
         self.texture.filter = (context.NEAREST, context.NEAREST)
         self.framebuffer = context.framebuffer([self.texture])
-        self.buffer = context.buffer(reserve=size[0] * size[1] * _FLOAT_BYTES, dynamic=True)
 
     @staticmethod
     def has_room(matrix: Matrix, largest: int) -> bool:
@@ -215,37 +217,45 @@ class Sheet:
         """Rows of the sheet that so many elements take."""
         return -(-elements // self.width)
 
-    def part(self, matrix: Matrix) -> tuple[int, int, int, int]:
-        """The rectangle that a matrix takes."""
-        return (0, 0, self.width, self.rows(matrix.rows * matrix.columns))
+    def parts(self, values: F32) -> Iterator[tuple[tuple[int, int, int, int], memoryview]]:
+        """The rectangles that a matrix takes, whole rows first, each with its elements."""
+        elements = values.reshape(-1).data
+        rows, rest = divmod(values.size, self.width)
+        if rows:
+            yield (0, 0, self.width, rows), elements[: rows * self.width]
+        if rest:
+            yield (0, rows, rest, 1), elements[rows * self.width :]
 
-    def send(self, matrix: Matrix, values: F32) -> None:
+    def send(self, values: F32) -> None:
         """Lay a matrix on it."""
-        self.buffer.write(values)
-        self.texture.write(self.buffer, viewport=self.part(matrix), alignment=1)
+        for part, elements in self.parts(values):
+            self.texture.write(elements, viewport=part, alignment=1)
 
     def clear(self, matrix: Matrix) -> None:
         """Lay zeros on it."""
-        self.framebuffer.clear(0.0, 0.0, 0.0, 0.0, viewport=self.part(matrix))
+        rows = self.rows(matrix.rows * matrix.columns)
+        self.framebuffer.clear(0.0, 0.0, 0.0, 0.0, viewport=(0, 0, self.width, rows))
 
     def fetch(self, matrix: Matrix) -> F32:
         """The matrix that lies on it."""
-        part = self.part(matrix)
-        self.framebuffer.read_into(self.buffer, viewport=part, components=1, dtype="f4")
         values = np.empty((matrix.rows, matrix.columns), np.float32)
-        self.buffer.read_into(values, size=values.nbytes)
+        for part, elements in self.parts(values):
+            self.framebuffer.read_into(
+                elements.cast("B"), part, components=1, alignment=1, dtype="f4"
+            )
         return values
 
     def release(self) -> None:
         """Give everything back; the context is current."""
-        for made in (self.buffer, self.framebuffer, self.texture):
+        for made in (self.framebuffer, self.texture):
             made.release()
 
 
 class DeviceTransfers:
     """The inputs and results of a plan that the device packs and unpacks.
 
-    inputs: those of the plan that it takes; outputs likewise. The others are the host's.
+    inputs: those of the plan that it takes; outputs likewise. The others are the host's: those of
+    narrow formats, and those whose texels are the matrix as it lies in memory.
     """
 
     def __init__(self, context: GlContext, plan: Plan, textures: Mapping[str, Drawable]) -> None:
@@ -267,7 +277,9 @@ class DeviceTransfers:
         return [
             each
             for each in transfers
-            if each.matrix in self._matrices and self._textures[each.texture].holds_floats
+            if each.matrix in self._matrices
+            and self._textures[each.texture].holds_floats
+            and not is_the_matrix(each, self._matrices[each.matrix])
         ]
 
     def make(self) -> Sheet | None:
@@ -313,7 +325,7 @@ class DeviceTransfers:
             return
         self._uniforms.begin()
         for name, moves in self._to_textures.items():
-            self._sheet.send(self._matrices[name], operands[name])
+            self._sheet.send(operands[name])
             for move in moves:
                 move.draw()
 

@@ -5,7 +5,7 @@ The arrays are made once for a prepared plan and filled in each run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 from types import MappingProxyType
 
@@ -46,18 +46,6 @@ def zero_results(plan: Plan, *, but: Mapping[str, F32] = MappingProxyType({})) -
     }
 
 
-def read_back(plan: Plan, read: Callable[[str, Rect], F32]) -> dict[str, F32]:
-    """The matrices that a plan makes, by name; zero where no output covers them.
-
-    read: gives a rectangle of a texture, (height, width, channels) float32.
-    """
-    results = zero_results(plan)
-    for output in plan.outputs:
-        texels = read(output.texture, output.rect)
-        unpack(texels, results[output.matrix], output.region, output.packing)
-    return results
-
-
 class HostInput:
     """An Input, packed on the host."""
 
@@ -66,7 +54,7 @@ class HostInput:
         self.input = each
         self.format: Format = plan.texture(each.texture).format
         matrix = next(m for m in plan.operands if m.name == each.matrix)
-        self._as_it_is = self.format is R32F and _is_the_matrix(each, matrix)
+        self._as_it_is = self.format is R32F and is_the_matrix(each, matrix)
         # What lies outside the region is 0 and stays so.
         shape = (each.rect.height, each.rect.width, self.format.channels)
         self._texels = None if self._as_it_is else np.zeros(shape, np.float32)
@@ -93,15 +81,15 @@ class HostInput:
 class HostOutput:
     """An Output, unpacked on the host."""
 
-    def __init__(self, plan: Plan, each: Output) -> None:
-        """each: of the plan."""
+    def __init__(self, plan: Plan, each: Output, dtype: np.dtype[np.generic] | None = None) -> None:
+        """each: of the plan. dtype: what texels are read as, if not as they are stored."""
         self.output = each
         self.format: Format = plan.texture(each.texture).format
         matrix = next(m for m in plan.results if m.name == each.matrix)
-        whole = self.format is R32F and _is_the_matrix(each, matrix)
+        whole = self.format is R32F and is_the_matrix(each, matrix)
         shape = (each.rect.height, each.rect.width, self.format.channels)
-        zero = np.zeros((), np.float32)
-        self._stored = None if whole else np.empty(shape, encode(zero, self.format).dtype)
+        stored = dtype or encode(np.zeros((), np.float32), self.format).dtype
+        self._stored: Stored | None = None if whole else np.empty(shape, stored)
 
     def destination(self, results: Mapping[str, F32]) -> Stored:
         """Where the texels of the rectangle belong, as the texture stores them.
@@ -117,7 +105,7 @@ class HostOutput:
             unpack(texels, results[self.output.matrix], self.output.region, self.output.packing)
 
 
-def _is_the_matrix(each: Input | Output, matrix: Matrix) -> bool:
+def is_the_matrix(each: Input | Output, matrix: Matrix) -> bool:
     """Whether the texels of a transfer are the matrix as it lies in memory."""
     return (
         each.packing == ONE_A_TEXEL

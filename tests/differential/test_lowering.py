@@ -29,6 +29,7 @@ from products import (
     random_operands,
 )
 from strategies import SMALL_NUMBER, Scene, whole_scenes
+from varying import dispatch_plans
 
 from gpgpu_legacy import run_program
 from gpgpu_legacy.algorithms.options import Options
@@ -37,9 +38,9 @@ from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.lower.chains import Loop, loops
-from gpgpu_legacy.plan.expand import expand
+from gpgpu_legacy.plan.expand import expand, without_tables
 from gpgpu_legacy.plan.formats import RGBA32F
-from gpgpu_legacy.plan.plan import Blend, FragmentPass
+from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
 from gpgpu_legacy.runtime import jit as jit_module
 from gpgpu_legacy.runtime.executor import Executor, Machine
 from gpgpu_legacy.runtime.registry import find_executor
@@ -182,14 +183,49 @@ def test_plans_that_chain_on_jit(made: Made) -> None:
     assert_same_run(JIT, made)
 
 
-@settings(max_examples=3)
+@settings(max_examples=12)
 @given(plans())
 def test_a_plan_is_its_expansion(made: Made) -> None:
-    """Repeats of no iteration, of one, and with numbers that change."""
-    whole = Made(expand(made.plan), made.given)
-    found = carry_out_all(made.plan, made.given, JIT)
-    for mine, wanted in zip(found, carry_out_all(whole.plan, whole.given, JIT), strict=True):
-        assert_same_bits(mine, wanted)
+    """Repeats of no iteration, of one, and with numbers and rectangles that change."""
+    expected = carry_out_all(expand(made.plan), made.given, NUMPY)
+    for executor in (NUMPY, JIT):
+        found = carry_out_all(made.plan, made.given, executor)
+        for mine, wanted in zip(found, expected, strict=True):
+            assert_same_bits(mine, wanted)
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("name", ["gl-arbfp", "gl-compute", "gl-raster"])
+def test_a_plan_is_its_expansion_on_a_gpu(name: str, ready: Callable[[str], Executor]) -> None:
+    """To the last bit; and to those of the reference machine where the driver keeps the order."""
+    executor = ready(name)
+    exact = "llvmpipe" in executor.device()
+
+    @settings(max_examples=5)
+    @given(plans(tame=True))
+    def run(made: Made) -> None:
+        whole = expand(made.plan)
+        assume(any(isinstance(each, FragmentPass) for each in whole.steps))
+        found = carry_out_all(made.plan, made.given, executor)
+        expected = carry_out_all(whole, made.given, NUMPY if exact else executor)
+        for mine, wanted in zip(found, expected, strict=True):
+            assert_same_bits(mine, wanted)
+
+    run()
+
+
+@pytest.mark.parametrize("name", ["numpy", "jit", pytest.param("gl-compute", marks=pytest.mark.gl)])
+def test_dispatches_are_their_expansion(name: str, ready: Callable[[str], Executor]) -> None:
+    """Uniforms and work groups that vary; all sums are of quarters, and exact."""
+    executor = ready(name)
+
+    @settings(max_examples=10)
+    @given(dispatch_plans())
+    def run(plan: Plan) -> None:
+        found = executor.run(plan, {}, EXACT).outputs["C"]
+        assert_same_bits(found, NUMPY.run(expand(plan), {}, EXACT).outputs["C"])
+
+    run()
 
 
 @pytest.mark.gl
@@ -207,7 +243,7 @@ def test_some_random_plans_chain() -> None:
     @settings(max_examples=40)
     @given(plans(tame=True))
     def look(made: Made) -> None:
-        for step in loops(made.plan):
+        for step in loops(without_tables(made.plan)):
             if isinstance(step, Loop) and step.count * len(step.passes) > 1:
                 kinds["chained"] += 1
             else:

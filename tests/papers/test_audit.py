@@ -350,7 +350,12 @@ def test_times_of_section_5() -> None:
     at_peak = 100 * 62.915 / (62.915 + 2 * 1024**3 / 20.8e6)
     said = finding(HALL, "section-5.1-11-percent").reason.split(": ")[-1]
     assert float(said.split()[0]) == pytest.approx(at_peak, rel=1e-3)
-    assert number(HALL, "section-5.1-48-bytes") == 48
+    # 4 vertices of 3 floats; 2 more for each of 3 coordinate sets, or of 2 where a pass blends.
+    geometry = finding(HALL, "section-5.1-48-bytes")
+    assert geometry.verdict is Verdict.RESTS_ON
+    assert number(HALL, "section-5.1-48-bytes") == 4 * 3 * 4
+    assert f": {4 * (3 + 3 * 2) * 4} bytes" in geometry.reason
+    assert f": {4 * (3 + 2 * 2) * 4} bytes" in geometry.reason
 
 
 def test_sizes_of_section_4() -> None:

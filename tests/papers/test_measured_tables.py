@@ -252,6 +252,7 @@ class Fake(FakeExecutor):
         *,
         is_reference: bool = False,
     ) -> None:
+        super().__init__()
         self.name, self.clock, self.ns = name, clock, ns  # type: ignore[misc]
         self.refuses_above = refuses_above
         self.capabilities = Capabilities(passes, is_reference=is_reference)  # type: ignore[misc]
@@ -380,6 +381,16 @@ def test_a_product_that_two_tables_have_is_run_once() -> None:
     measure(DOBRAVEC, 1e4, fake)
     runs = [size for method, size in fake.sizes if method == "dobravec-bulic-host"]
     assert runs.count(512) <= 1 + measured.QUICK_REPEATS
+
+
+def test_a_product_is_prepared_once_for_its_repetitions_and_closed() -> None:
+    quick = Fake("gl-compute", Clock(), 1e-3)
+    measure(MALI, 60.0, quick)
+    assert [size for _, size in quick.sizes] == [64] + [1024] * (1 + measured.QUICK_REPEATS)
+    assert [each.closed for each in quick.prepared] == [True, True]
+    refusing = Fake("gl-compute", Clock(), refuses_above=8)
+    measure(MALI, 60.0, refusing)
+    assert [each.closed for each in refusing.prepared] == [True]
 
 
 @pytest.mark.parametrize("budget", [-1.0, math.nan])

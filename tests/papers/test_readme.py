@@ -6,13 +6,15 @@ import re
 import shlex
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import typer
 
 from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.cli import app
-from gpgpu_legacy.errors import AssemblyError
+from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.papers.audit import recorded
 from gpgpu_legacy.papers.schema import papers
 from gpgpu_legacy.papers.verdict import Verdict
@@ -58,6 +60,18 @@ def test_every_command_in_the_readme_is_one(command: str) -> None:
     assert name in known
     if arguments:
         known[name].make_context(name, arguments)
+
+
+def test_the_python_in_the_readme_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    text = README.read_text(encoding="utf-8")
+    space: dict[str, Any] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
+        exec(block, space)
+    assert space["blurred"].shape == (48, 64, 4)
+    assert space["result"].outputs["C"].shape == (60, 50)
+    with pytest.raises(InputError, match="closed"):
+        space["prepared"].run({"A": np.zeros((60, 40)), "B": np.zeros((40, 50))})
 
 
 def test_the_messages_in_the_readme_are_those_of_the_assembler() -> None:

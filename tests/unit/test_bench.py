@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from drawing import assert_same_bits
+from fakes import FakeExecutor
 from products import F32, METHODS_AND_WAYS, fragment_methods, options_of, plan_of, random_operands
 
 from gpgpu_legacy.algorithms.method import Method
@@ -15,7 +16,7 @@ from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.bench import run as bench
 from gpgpu_legacy.bench.follow import Follower, Place, place_of
-from gpgpu_legacy.bench.run import matmul, run, run_method
+from gpgpu_legacy.bench.run import Sampling, matmul, run, run_method
 from gpgpu_legacy.bench.run import random_operands as drawn_operands
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import UNORM8
@@ -29,10 +30,11 @@ from gpgpu_legacy.plan.plan import (
     Rect,
     Region,
 )
-from gpgpu_legacy.runtime.executor import Machine, Observer, Result, Timings
+from gpgpu_legacy.runtime.executor import Machine, Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
+METHOD = "hall-carr-hart-multi"
 A = np.array([[1.0, 2.0], [3.0, 4.0]])
 B = np.array([[5.0, 6.0], [7.0, 8.0]])
 PRODUCT = [[19.0, 22.0], [43.0, 50.0]]
@@ -121,35 +123,23 @@ def test_run_and_run_method_are_the_same() -> None:
 # Times -------------------------------------------------------------------------------------------
 
 
-class Clock:
+class Clock(FakeExecutor):
     """An executor that gives the product at once and says whatever times it is told to."""
 
     name = "clock"
-    summary = "for tests"
 
     def __init__(self, times: list[Timings]) -> None:
+        super().__init__()
         self.times, self.runs, self.machines = times, 0, list[Machine]()
 
-    def device(self) -> str:
-        return "a clock"
-
-    def is_hardware(self) -> bool:
-        return False
-
-    def run(
-        self,
-        plan: Plan,
-        operands: Mapping[str, F32],
-        machine: Machine = Machine(),  # noqa: B008
-        observer: Observer | None = None,
-    ) -> Result:
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
         self.machines.append(machine)
         timings = self.times[self.runs]
         self.runs += 1
-        return Result(NUMPY.run(plan, operands, machine, observer).outputs, timings)
+        return Result(NUMPY.run(plan, operands, machine).outputs, timings)
 
 
-def timed(monkeypatch: pytest.MonkeyPatch, *times: tuple[float, float, float]) -> Clock:
+def timed(monkeypatch: pytest.MonkeyPatch, *times: tuple[float, ...]) -> Clock:
     clock = Clock([Timings(*each) for each in times])
     monkeypatch.setattr(bench, "find_executor", lambda *_: clock)
     return clock
@@ -162,6 +152,30 @@ def test_times_are_medians_over_the_repeats_after_an_unmeasured_run(
     found = run(A, B, repeat=3)
     assert clock.runs == 4
     assert found.seconds == Timings(upload_s=2, compute_s=20, readback_s=3)
+
+
+def test_a_plan_is_prepared_once_for_all_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = timed(monkeypatch, (1, 1, 1, 7), (1, 1, 1, 7), (1, 1, 1, 7))
+    found = run(A, B, repeat=2)
+    assert [each.closed for each in clock.prepared] == [True]
+    assert found.seconds.prepare_s == 7
+    assert found.as_json()["seconds"]["prepare"] == 7
+
+
+def test_a_plan_is_closed_where_a_run_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = timed(monkeypatch, (1, 1, 1))  # and no time for the second run
+    with pytest.raises(IndexError):
+        run(A, B, repeat=2)
+    assert [each.closed for each in clock.prepared] == [True]
+
+
+def test_a_run_that_takes_long_stands_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = timed(monkeypatch, (0, 5, 0), (0, 3, 0), (0, 1, 0), (0, 2, 0))
+    sampling = Sampling(runs=2, longest_s=4)
+    assert run_method(METHOD, Options(), (A, B), sampling=sampling).seconds.compute_s == 5
+    assert clock.runs == 1
+    assert run_method(METHOD, Options(), (A, B), sampling=sampling).seconds.compute_s == 1.5
+    assert clock.runs == 4
 
 
 def test_a_single_run_is_measured_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,16 +224,35 @@ def test_exactness_is_the_machines(monkeypatch: pytest.MonkeyPatch, exact: bool)
     assert clock.machines == [Machine(exact)]
 
 
-def test_the_last_run_is_observed_and_every_pass_reported() -> None:
+def test_a_run_of_its_own_is_observed_and_every_run_reported() -> None:
     seen, told = [], []
     found = run(
         A, B, "larson-mcallister", executor="numpy", repeat=2,
         observer=lambda number, each, read: seen.append(number),
-        progress=lambda: told.append(None),
+        progress=lambda: told.append(len(seen)),
     )  # fmt: skip
     steps = found.counts.passes + 1  # and a clear
     assert seen == list(range(steps))
-    assert len(told) == 3 * steps
+    assert told == [0, 0, 0, 0, steps]  # prepared, run three times, and once more
+
+
+@pytest.mark.parametrize("repeat", [1, 3])
+def test_progress_looks_into_no_run(monkeypatch: pytest.MonkeyPatch, repeat: int) -> None:
+    """A run that is observed has no fused passes, and its times are of another program."""
+    clock, told = timed(monkeypatch, *[(1, 1, 1)] * 4), []
+    run(A, B, repeat=repeat, progress=lambda: told.append(None))
+    assert clock.observed == 0
+    assert len(told) == 1 + clock.runs
+
+
+@pytest.mark.parametrize(("repeat", "runs"), [(1, 1), (2, 4)])
+def test_only_the_run_that_is_observed_is_not_fused(
+    monkeypatch: pytest.MonkeyPatch, repeat: int, runs: int
+) -> None:
+    clock = timed(monkeypatch, (0, 9, 0), (0, 1, 0), (0, 3, 0), (0, 99, 0))
+    found = run(A, B, repeat=repeat, observer=lambda *_: None)
+    assert (clock.runs, clock.observed) == (runs, 1)
+    assert found.seconds.compute_s == (9 if repeat == 1 else 2)
 
 
 # Errors against float64 --------------------------------------------------------------------------
@@ -266,7 +299,7 @@ def test_the_json_contract(method: Method) -> None:
     assert found["block"] == method.defaults.block
     assert found["executor"] == "numpy"
     assert found["max_relative_error"] == 0.0
-    assert found["seconds"].keys() >= {"compute", "upload", "readback"}
+    assert found["seconds"].keys() >= {"prepare", "compute", "upload", "readback"}
     assert found["counts"].keys() >= {
         "passes", "fragments", "arithmetic", "lookup", "bytes_requested", "copy_bytes",
         "geometry_bytes",

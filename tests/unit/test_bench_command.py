@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import repeat
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -16,6 +17,7 @@ from PIL import Image
 
 from gpgpu_legacy import cli
 from gpgpu_legacy.algorithms.options import Accumulate
+from gpgpu_legacy.bench import pool
 from gpgpu_legacy.bench.bench import MOST_RUNS, TURN_S, Entrant, entrants, measure
 from gpgpu_legacy.bench.peers import peers
 from gpgpu_legacy.errors import InputError, PlanError
@@ -54,6 +56,8 @@ class Clock:
     def __init__(self) -> None:
         self.now = 0.0
         self.runs: list[tuple[str, int]] = []
+        self.open: list[tuple[str, int]] = []
+        self.most_open = 0
 
     def __call__(self) -> float:
         return self.now
@@ -63,6 +67,7 @@ class Clock:
     ) -> Entrant:
         """One whose runs give the product, but for `wrong` in one element."""
 
+        @contextmanager
         def on_operands(a: Any, b: Any) -> Any:
             def one_run() -> tuple[float, Any]:
                 self.runs.append((name, len(a)))
@@ -72,7 +77,12 @@ class Clock:
                 product[0] += np.float32(wrong)
                 return spent, product
 
-            return one_run
+            self.open.append((name, len(a)))
+            self.most_open = max(self.most_open, len(self.open))
+            try:
+                yield one_run
+            finally:
+                self.open.remove((name, len(a)))
 
         return Entrant(name, "fake", "a clock", on_operands)
 
@@ -163,6 +173,61 @@ def test_an_entrant_that_fails_leaves_the_others_alone() -> None:
     found = measure([bad, clock.entrant("one", repeat(1.0))], [8], 1, 1e9, clock=clock)
     assert [score.entrant.method for score in found.scores] == ["one"]
     assert [each.reason for each in found.not_run] == ["no such plan here"]
+
+
+def test_entrants_stay_prepared_for_a_size_and_are_closed_after_it() -> None:
+    clock = Clock()
+    entered = [clock.entrant(name, repeat(1.0)) for name in ("one", "two")]
+    found = measure(entered, [8, 16], 3, 1e9, clock=clock)
+    assert len(found.scores) == 4
+    assert (clock.most_open, clock.open) == (2, [])
+
+
+def test_entrants_for_whom_memory_has_no_room_are_closed_after_each_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pool, "HELD_BYTES", 6 * 4 * 8**2)
+    clock = Clock()
+    one = clock.entrant("one", iter([9.0, 9.0, 7.0, 1.0, 7.0, 2.0]))
+    two = clock.entrant("two", repeat(2.0))
+    found = measure([one, two], [8], 2, 1e9, clock=clock)
+    assert (clock.most_open, clock.open) == (1, [])
+    assert found.scores[0].times == (1.0, 2.0)  # prepared anew, a first run is not measured
+    clock = Clock()
+    alone = measure([clock.entrant("one", repeat(1.0))], [8], 2, 1e9, clock=clock)
+    assert len(clock.runs) == 2 + len(alone.scores[0].times)
+
+
+def test_what_a_closed_entrant_takes_to_be_ready_is_of_the_budget(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pool, "HELD_BYTES", 1)
+    clock = Clock()
+    entered = [clock.entrant(name, repeat(1.0)) for name in ("one", "two")]
+    found = measure(entered, [8], 5, 9.5, clock=clock)  # two probes, two warm-ups, turns of two
+    assert [len(score.times) for score in found.scores] == [1, 1]
+    assert clock.now == 8.0
+
+
+def test_an_entrant_that_fails_in_its_first_run_is_closed_at_once() -> None:
+    clock = Clock()
+    bad = clock.entrant("bad", iter([1.0]))  # the probe, and no more
+    found = measure([bad, clock.entrant("one", repeat(1.0))], [8], 1, 1e9, clock=clock)
+    assert [each.entrant.method for each in found.not_run] == ["bad"]
+    assert (clock.most_open, clock.open) == (1, [])
+
+
+def test_what_fails_in_a_round_leaves_nothing_open() -> None:
+    clock = Clock()
+    bad = clock.entrant("bad", iter([1.0, 1.0]))
+    with pytest.raises(StopIteration):
+        measure([bad, clock.entrant("one", repeat(1.0))], [8], 1, 1e9, clock=clock)
+    assert clock.open == []
+
+
+@pytest.mark.parametrize(("size", "fits"), [(1024, 85), (8192, 1), (16384, 1)])
+def test_how_many_fit_at_once(size: int, fits: int) -> None:
+    assert pool.fit_at_once(size) == fits
 
 
 @pytest.mark.parametrize(("size", "rows"), [(32, 32), (1024, 1024), (1025, 64)])
@@ -276,7 +341,8 @@ def test_cublas_is_a_peer_where_torch_has_a_gpu_and_computes_in_float32(
     [_, cublas] = peers()
     assert (cublas.name, cublas.through, cublas.device) == ("cublas", "torch", "a GPU")
     a, b = np.eye(3, dtype=np.float32), np.arange(9, dtype=np.float32).reshape(3, 3)
-    seconds, product = cublas.on_operands(a, b)()
+    with cublas.on_operands(a, b) as one_run:
+        seconds, product = one_run()
     assert seconds > 0.0
     assert product.tolist() == b.tolist()
     assert torch.tf32_seen == [False]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -67,6 +68,29 @@ def test_rates_are_work_over_time() -> None:
     assert len(told) == count_steps(3)
 
 
+def test_every_plan_is_closed() -> None:
+    clock = Clockwork()
+    made = calibrate(clock, runs=2)
+    assert len(clock.prepared) == len(_tasks(tiled=False)) - 2  # none of them is run for longer
+    assert all(each.closed for each in clock.prepared)
+    assert all(ceiling.runs == 2 for ceiling in made.ceilings)
+
+
+def test_every_plan_is_closed_where_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clockwork()
+    run, left = clock.result, iter(range(5))
+
+    def fails(*given: Any) -> Result:
+        next(left)
+        return run(*given)
+
+    monkeypatch.setattr(clock, "result", fails)
+    with pytest.raises(StopIteration):
+        calibrate(clock, runs=1)
+    assert len(clock.prepared) == 6
+    assert all(each.closed for each in clock.prepared)
+
+
 class Tiles(Clockwork):
     """The same, as one that computes tiles of fragments."""
 
@@ -74,6 +98,7 @@ class Tiles(Clockwork):
     capabilities = Capabilities(ALL_PASSES - {ComputePass}, tuning=frozenset({"group"}))
 
     def __init__(self) -> None:
+        super().__init__()
         self.plans: dict[str, Plan] = {}
 
     def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:

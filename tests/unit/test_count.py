@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from fractions import Fraction
 
 import pytest
@@ -10,21 +11,35 @@ from products import METHODS_AND_WAYS, options_of
 
 from gpgpu_legacy.algorithms.method import Method
 from gpgpu_legacy.algorithms.options import Accumulate, Shape
+from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.count.closed_form import evaluate, recover, same_formula
 from gpgpu_legacy.count.instructions import InstructionCounts, count_instructions
-from gpgpu_legacy.count.traffic import Counts, count_pass, count_plan, fragments_per_pass
+from gpgpu_legacy.count.traffic import (
+    Accounting,
+    Counts,
+    count_pass,
+    count_plan,
+    fragments_per_pass,
+)
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form, Opcode
 from gpgpu_legacy.isa.opcodes import Shape as OperandShape
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, UNORM8
 from gpgpu_legacy.plan.plan import (
+    Affine,
     Binding,
     Blend,
     ClearPass,
     CopyPass,
+    Extent,
     FragmentPass,
+    MovingRect,
     Plan,
     Rect,
     Repeat,
+    Table,
+    Texture,
+    TextureKind,
 )
 
 # Instructions ------------------------------------------------------------------------------------
@@ -114,6 +129,65 @@ def test_a_repeat_counts_as_often_as_it_is_carried_out() -> None:
     assert (more.passes, more.fragments) == (7, 42)
     assert more.readback_bytes == rest.readback_bytes == 4 * 8
     assert more.clear_bytes == count_plan(once).clear_bytes
+
+
+BOTH = assemble(
+    "!!ARBfp1.0 OPTION ARB_draw_buffers; MOV result.color, 1; MOV result.color[1], 2; END"
+)
+
+
+def test_every_target_is_written_and_blended() -> None:
+    """6 fragments: 16 bytes in F and 16 in H; read too where they blend, by an addition each."""
+    both = FragmentPass(BOTH, (), "F", RECT, also=("H",))
+    plan = plan_of_steps(ClearPass("target"))
+    plan = replace(plan, textures=(*plan.textures, texture("H", 4, 4, RGBA32F, None)))
+    once = count_pass(plan, both)
+    assert (once.bytes_requested, once.blend, once.arithmetic) == (6 * 32, 0, 12)
+    blended = count_pass(plan, replace(both, blend=Blend.ADD))
+    assert (blended.bytes_requested, blended.blend, blended.arithmetic) == (6 * 64, 12, 24)
+    mixed = count_pass(plan, replace(both, also=("G",), blend=Blend.ADD))
+    assert mixed.bytes_requested == 6 * 2 * (16 + 4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "extent"),
+    [(TextureKind.CUBE, Extent(3, 3, 6)), (TextureKind.T3D, Extent(3, 2, 9))],
+)
+def test_all_layers_are_cleared(kind: TextureKind, extent: Extent) -> None:
+    """54 texels of 16 bytes, by a clear and by the initial value."""
+    layered = Texture("L", kind, extent, RGBA32F, (0.0, 0.0, 0.0, 0.0))
+    plan = plan_of_steps(ClearPass("target"))
+    without = count_plan(plan).clear_bytes
+    plan = replace(plan, textures=(*plan.textures, layered))
+    assert count_pass(plan, ClearPass("L")) == Counts(clear_bytes=54 * 16)
+    assert count_plan(plan).clear_bytes == without + 54 * 16
+
+
+def test_the_bytes_of_a_vertex_are_the_accountings() -> None:
+    plan = plan_of_steps(Repeat(5, (drawn(),)))
+    plain = count_plan(plan)
+    assert (plain.vertices, plain.vertex_bytes, plain.geometry_bytes) == (20, 12, 240)
+    rich = count_plan(plan, Accounting(vertex_bytes=36))
+    assert (rich.vertices, rich.vertex_bytes, rich.geometry_bytes) == (20, 36, 720)
+    assert replace(rich, geometry_bytes=240, vertex_bytes=12) == plain
+    assert asdict(rich)["vertex_bytes"] == 36
+    with pytest.raises(ValueError, match="vertices of 12 and of 36 bytes"):
+        plain + rich
+    with pytest.raises(InputError, match="0 bytes; the least is 1"):
+        Accounting(vertex_bytes=0)
+
+
+def test_rectangles_that_change_are_counted_as_they_are() -> None:
+    """3·2 + 2·1 + 1·2 fragments of 21 bytes, 2·4 bytes copied a texel."""
+    rect = MovingRect(0, 0, Affine(3, -1), Table((2, 1, 2)))
+    steps = (replace(drawn(), rect=rect), CopyPass("G", rect, "target", rect))
+    plan = plan_of_steps(Repeat(3, steps))
+    counts = count_plan(plan)
+    assert (counts.passes, counts.fragments, counts.vertices) == (3, 10, 12)
+    assert (counts.bytes_requested, counts.copy_bytes) == (10 * 21, 10 * 8)
+    assert fragments_per_pass(plan) is None
+    turned = MovingRect(0, 0, Table((1, 2, 2)), Table((2, 1, 1)))
+    assert fragments_per_pass(plan_of_steps(Repeat(3, (replace(drawn(), rect=turned),)))) == 2
 
 
 def test_counts_add_up_and_multiply_field_by_field() -> None:

@@ -42,7 +42,10 @@ WHERE = {
     "matplotlib": ("report/*",),
     "numba": ("lower/jit.py", "runtime/jit*.py", "cache/*"),
     "llvmlite": ("lower/grid.py", "lower/native.py", "runtime/native.py"),
-    "ctypes": tuple(f"runtime/{name}.py" for name in ("egl", "gl_arbfp", "gl_state", "native")),
+    "ctypes": tuple(
+        f"runtime/{name}.py"
+        for name in ("egl", "gl_arbfp", "gl_arbfp_objects", "gl_state", "native")
+    ),
 }
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from products import METHODS_AND_WAYS, options_of, random_operands
 
+from gpgpu_legacy.algorithms.dispatch import bindings, buffer
 from gpgpu_legacy.algorithms.method import Method
 from gpgpu_legacy.algorithms.options import Accumulate, Shape
 from gpgpu_legacy.asm.parser import assemble
@@ -26,6 +28,7 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import decode, encode, pack, unpack
 from gpgpu_legacy.isa.ir import AttributeKind
+from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.plan.expand import carried_out, expand, passes
 from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA16F, RGBA32F, UNORM8, Numeric
 from gpgpu_legacy.plan.plan import (
@@ -35,14 +38,18 @@ from gpgpu_legacy.plan.plan import (
     Binding,
     Blend,
     ClearPass,
+    ComputePass,
     CopyPass,
     Extent,
     FragmentPass,
     Input,
     Matrix,
+    MovingRect,
+    Number,
     Output,
     Packing,
     ParameterValue,
+    Pass,
     Plan,
     Plane,
     Rect,
@@ -50,9 +57,12 @@ from gpgpu_legacy.plan.plan import (
     Repeat,
     Sampler,
     Step,
+    Table,
     Texcoords,
     Texture,
     TextureKind,
+    UniformValue,
+    Whole,
     Wrap,
     is_planar,
     plane,
@@ -70,7 +80,7 @@ CONSTANT = program("MOV result.color, 1;")
 COPIER = program("TEX result.color, fragment.texcoord[0], texture[0], RECT;")
 
 
-def level(s: float | Affine) -> Texcoords:
+def level(s: Number) -> Texcoords:
     return Texcoords(0, ((s, 0.0, 0.0, 1.0),) * 4)
 
 
@@ -324,6 +334,158 @@ def test_the_last_iteration_is_checked_too() -> None:
     moving = drawn(texcoords=(Texcoords(1, four),))
     validate(raw(Repeat(2, (moving,))))
     refused(raw(Repeat(3, (moving,))), "set 1", "not finite")
+
+
+# What varies in a Repeat --------------------------------------------------------------------------
+
+NAN, INFINITY = float("nan"), float("inf")
+
+
+def moved(*sides: object) -> FragmentPass:
+    return drawn(rect=MovingRect(*sides))  # type: ignore[arg-type]
+
+
+def given_local(number: object) -> FragmentPass:
+    return drawn(locals=(ParameterValue(0, (number, 0.0, 0.0, 0.0)),))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("each", "words"),
+    [
+        (given_local(Table((1.0, 2.0))), ("a Table of 2 values in a Repeat of 3", "give one")),
+        (given_local(Table(())), ("a Table of 0 values in a Repeat of 3",)),
+        (given_local(Table([1.0, 2.0, 3.0])), ("a Table of a list", "as a tuple")),  # type: ignore[arg-type]
+        (given_local(Table((1.0, True, 3.0))), ("True in iteration 1",)),
+        (given_local(Table((1.0, 2.0, "3"))), ("'3' in iteration 2",)),  # type: ignore[arg-type]
+        (given_local(Affine(NAN, 1.0)), ("base=nan", "finite")),
+        (given_local(Affine(0.0, INFINITY)), ("step=inf", "finite")),
+        (given_local(Affine(True, 1.0)), ("base=True",)),
+        (given_local(True), ("the pass to T has True in place of a number",)),
+        (given_local(None), ("None in place of a number",)),
+        (moved(0, 0, Table((1, 2)), 1), ("a Table of 2 values",)),
+        (moved(0, 0, Table((1, 2.5, 3)), 1), ("counted by 2.5", "whole numbers")),
+        (moved(0, 0, Table((1, NAN, 3)), 1), ("counted by nan", "whole numbers")),
+        (moved(Affine(0, 0.5), 0, 1, 1), ("counted by 0.5", "whole numbers")),
+        (moved(0, 0, 1.5, Affine(1, 1)), ("1.5", "give an int")),
+        (moved(0, True, 1, Affine(1, 1)), ("True",)),
+        (moved(0, 0, Table((1, 5, 1)), 1), ("width=5", "in iteration 1", "4 by 3", "inside")),
+        (moved(0, 0, Table((1, 2, 0)), 1), ("width=0", "in iteration 2", "not empty")),
+        (moved(0, 0, Table((-1, 2, 3)), 1), ("width=-1", "in iteration 0")),
+        (moved(Table((0, 1, 2)), 0, 3, 1), ("x=2", "in iteration 2")),
+        (moved(0, Affine(0, 1), 4, 2), ("y=2", "in iteration 2")),
+        (moved(0, Affine(0, -1), 4, 1), ("y=-2", "in iteration 2")),
+        (moved(0, 0, 4, Affine(2, -1)), ("height=0", "in iteration 2")),
+        (drawn(rect=Rect(Affine(0, 1), 0, 1, 1)), ("vary in a Rect", "MovingRect")),  # type: ignore[arg-type]
+        (drawn(rect=Rect(0, 0, 2.0, 1)), ("2.0", "give an int")),  # type: ignore[arg-type]
+        (drawn(texcoords=(level(Table((1.0, NAN, 1.0))),)), ("set 0", "not finite")),
+        (drawn(texcoords=(level(Table((1.0, 1.0, INFINITY))),)), ("set 0", "not finite")),
+        (
+            CopyPass("U", MovingRect(0, 0, Table((1, 2, 3)), 1), "T", Rect(0, 0, 3, 1)),
+            ("changes size",),
+        ),
+        (
+            CopyPass("U", MovingRect(0, 0, Affine(1, 1), 1), "T",
+                     MovingRect(0, 0, Affine(3, -1), 1)),
+            ("changes size",),
+        ),
+        (ClearPass("T", (Table((1.0,)), 0.0, 0.0, 0.0)), ("the clear of T", "a Table of 1 values")),
+        (Repeat(1, ()), ("a Repeat stands in a Repeat",)),
+    ],
+)  # fmt: skip
+def test_what_varies_is_right_in_every_iteration(each: Pass, words: tuple[str, ...]) -> None:
+    refused(raw(Repeat(3, (each,))), *words)
+
+
+@pytest.mark.parametrize(
+    "each",
+    [
+        given_local(Table((1, NAN, -INFINITY))),  # parameters may be anything, as constants may
+        given_local(np.float32(0.1)),
+        moved(Table((0, 1, 2)), Affine(2, -1), Table((4, 3.0, 1)), np.int64(1)),
+        moved(Affine(0.0, 1.0), 0, Affine(4.0, -1.0), 3),
+        moved(0, 0, 4, 3),
+        drawn(texcoords=(level(Table((1.0, -1e30, 7))),)),
+        CopyPass("U", MovingRect(0, 0, Table((1, 2, 3)), 1), "T",
+                 MovingRect(1, Affine(0, 1), Affine(1, 1), 1)),
+        ClearPass("T", (Table((1.0, 2.0, NAN)), 0.0, 0.0, 0.0)),
+    ],
+)  # fmt: skip
+def test_what_may_vary(each: Pass) -> None:
+    plan = raw(Repeat(3, (each,)))
+    validate(plan)
+    written_out = expand(plan)
+    validate(written_out)
+    assert not any(isinstance(p.rect, MovingRect) for p in written_out.steps
+                   if isinstance(p, FragmentPass))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "each",
+    [
+        given_local(Table((1.0,))),
+        given_local(Affine(1.0, 0.0)),
+        moved(0, 0, 4, 3),
+        ClearPass("T", (Affine(0.0, 1.0), 0.0, 0.0, 0.0)),
+        CopyPass("U", MovingRect(0, 0, 1, 1), "T", Rect(0, 0, 1, 1)),
+    ],
+)
+def test_nothing_varies_outside_of_a_repeat(each: Pass) -> None:
+    refused(raw(each), "outside of a Repeat", "repeat the pass")
+
+
+@pytest.mark.parametrize("count", [True, 2.0, -1])
+def test_iterations_are_counted_by_whole_numbers(count: object) -> None:
+    refused(raw(Repeat(count, ())), f"a Repeat of {count} iterations")  # type: ignore[arg-type]
+
+
+def test_a_repeat_of_nothing_has_tables_of_nothing() -> None:
+    validate(raw(Repeat(0, (moved(Table(()), 0, 1, 1),))))
+    refused(raw(Repeat(0, (moved(Table((1,)), 0, 1, 1),))), "1 values in a Repeat of 0")
+
+
+KERNEL = """#version 430 core
+layout(local_size_x = 1, local_size_y = 1, local_size_z = 1) in;
+uniform int n;
+layout(std430, binding = 0) buffer buffer_R { float R[]; };
+void main() { if (int(gl_GlobalInvocationID.x) < n) R[0] = 1.0; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("n", "across", "words"),
+    [
+        (Table((1, 2, 3)), Table((1, 0, 1)), ("0 by 1 work groups",)),
+        (Table((1, 2, 3)), Affine(2, -1), ("0 by 1 work groups",)),
+        (Table((1, 2, 3)), Table((1, 1.5, 1)), ("counted by 1.5", "whole numbers")),
+        (Table((1, 2, 3)), 1.0, ("1.0", "give an int")),
+        (Table((1, 2)), 1, ("uniform n", "a Table of 2 values")),
+        (Table((1, 2.5, 3)), 1, ("uniform n", "counted by 2.5")),
+        (0.5, 1, ("uniform n", "counted by 0.5")),
+    ],
+)
+def test_dispatches_vary_by_whole_numbers(n: Number, across: Whole, words: tuple[str, ...]) -> None:
+    kernel = parse_kernel(KERNEL, "small.comp")
+    each = ComputePass(kernel, bindings("R"), (UniformValue("n", n),), (across, 1))
+    odd = replace(raw(Repeat(3, (each,))), textures=(buffer("R", 1, 1, zero=True),))
+    refused(odd, *words)
+    right = replace(
+        each, uniforms=(UniformValue("n", Table((1, 2.0, 3))),), groups=(Affine(3, -1), 1)
+    )
+    validate(replace(odd, steps=(Repeat(3, (right,)),)))
+
+
+def test_long_repeats_are_checked_in_no_time() -> None:
+    """Affine ones at their ends; Tables as fast as they are read."""
+    count = 100_000
+    four = ((Affine(0.0, 1.0), 0.0, 0.0, 1.0),) * 4
+    affine = replace(given_local(Affine(0.0, 1.0)), texcoords=(Texcoords(0, four),))
+    table = Table(tuple(map(float, range(count))))
+    rect = MovingRect(Table((0, 1) * (count // 2)), 0, Table((4, 3) * (count // 2)), 1)
+    tabled = replace(given_local(table), rect=rect, texcoords=(level(table),))
+    for each, most_s in ((affine, 0.02), (tabled, 1.0)):
+        started = perf_counter()
+        validate(raw(Repeat(count, (each,))))
+        assert perf_counter() - started < most_s
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 import gpgpu_legacy
 from gpgpu_legacy import assemble, run_program
 from gpgpu_legacy.bench import programs
-from gpgpu_legacy.bench.programs import SMALL_WORK, carry_out, discarded, prepare
+from gpgpu_legacy.bench.programs import SMALL_WORK, discarded, make_drawing, run_drawing
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError, PlanError
 from gpgpu_legacy.isa.ir import TextureTarget
 from gpgpu_legacy.plan.plan import Blend, Filter, Sampler, Wrap
@@ -236,7 +236,7 @@ CLAMPED = Sampler(Filter.NEAREST, Wrap.CLAMP, Wrap.CLAMP, Wrap.CLAMP)
     ],
 )
 def test_a_sampler_is_said_in_many_ways(given: tuple[Any, ...], expected: Sampler) -> None:
-    drawing = prepare(look_up("2D"), 1, 1, {0: ("2D", numbered(2, 2), *given)})
+    drawing = make_drawing(look_up("2D"), 1, 1, {0: ("2D", numbered(2, 2), *given)})
     [binding] = drawing.draw.bindings
     assert binding.sampler == expected
 
@@ -257,10 +257,12 @@ def test_a_target_may_have_gl_s_own_name(written: str, target: str) -> None:
 
 
 def test_a_wrap_for_each_coordinate() -> None:
-    drawing = prepare(look_up("3D"), 1, 1, {0: ("3D", numbered(2, 2, 2), "repeat clamp repeat")})
+    drawing = make_drawing(
+        look_up("3D"), 1, 1, {0: ("3D", numbered(2, 2, 2), "repeat clamp repeat")}
+    )
     [binding] = drawing.draw.bindings
     assert binding.sampler == Sampler(Filter.NEAREST, Wrap.REPEAT, Wrap.CLAMP, Wrap.REPEAT)
-    drawing = prepare(look_up("2D"), 1, 1, {0: ("2D", numbered(2, 2), ("repeat", "clamp"))})
+    drawing = make_drawing(look_up("2D"), 1, 1, {0: ("2D", numbered(2, 2), ("repeat", "clamp"))})
     [binding] = drawing.draw.bindings
     assert (binding.sampler.wrap_s, binding.sampler.wrap_t) == (Wrap.REPEAT, Wrap.CLAMP)
 
@@ -280,9 +282,9 @@ def test_filter_and_wrap_take_part() -> None:
 
 def test_textures_that_the_program_does_not_read_are_left_out_but_checked() -> None:
     textures = {0: ("RECT", numbered(2, 2)), 5: ("CUBE", numbered(6, 1, 1))}
-    assert len(prepare(look_up("RECT"), 2, 2, textures).draw.bindings) == 1
+    assert len(make_drawing(look_up("RECT"), 2, 2, textures).draw.bindings) == 1
     with pytest.raises(InputError, match=r"textures\[5\]"):
-        prepare(look_up("RECT"), 2, 2, {**textures, 5: ("CUBE", numbered(5, 1, 1))})
+        make_drawing(look_up("RECT"), 2, 2, {**textures, 5: ("CUBE", numbered(5, 1, 1))})
 
 
 def test_a_target_may_be_a_member_or_in_small_letters() -> None:
@@ -308,11 +310,11 @@ def test_discarded_fragments_keep_clear() -> None:
 
 
 def test_discarded_fragments_are_counted() -> None:
-    drawing = prepare(KILL, 3, 2, clear=(1, 1, 1, 1))
+    drawing = make_drawing(KILL, 3, 2, clear=(1, 1, 1, 1))
     assert discarded(drawing, find_executor("numpy")) == 2
-    drawing = prepare(KILL, 3, 2, blend="add")
+    drawing = make_drawing(KILL, 3, 2, blend="add")
     assert discarded(drawing, find_executor("numpy")) == 2
-    assert discarded(prepare(show("fragment.color"), 3, 2), find_executor("numpy")) == 0
+    assert discarded(make_drawing(show("fragment.color"), 3, 2), find_executor("numpy")) == 0
 
 
 @pytest.mark.parametrize("blend", ["add", Blend.ADD])
@@ -356,9 +358,9 @@ def test_a_program_may_be_assembled_before() -> None:
 
 
 def test_auto_is_the_reference_machine_for_small_work() -> None:
-    drawing = prepare(show("fragment.color"), 4, 4)
+    drawing = make_drawing(show("fragment.color"), 4, 4)
     assert drawing.work == 16 <= SMALL_WORK
-    executor, _ = carry_out(drawing)
+    executor, _ = run_drawing(drawing)
     assert executor.name == "numpy"
 
 
@@ -376,7 +378,7 @@ def test_auto_turns_to_the_reference_machine_where_another_cannot(
 
     monkeypatch.setattr(programs, "find_executor", find)
     monkeypatch.setattr(programs, "SMALL_WORK", 0)
-    executor, result = carry_out(prepare(show("fragment.color"), 2, 1))
+    executor, result = run_drawing(make_drawing(show("fragment.color"), 2, 1))
     assert executor.name == "numpy"
     assert (result.outputs["color[0]"] == 1).all()
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import Scene, scenes
 
 from gpgpu_legacy import assemble, run_program
-from gpgpu_legacy.bench.programs import prepare
+from gpgpu_legacy.bench.programs import make_drawing
 from gpgpu_legacy.bench.trace import trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
@@ -33,7 +33,7 @@ TEXTURES = {0: ("RECT", TEXELS)}
 
 
 def test_every_step_of_a_fragment_that_lives() -> None:
-    found = trace(prepare(TEXT, 4, 3, TEXTURES), 1, 0)
+    found = trace(make_drawing(TEXT, 4, 3, TEXTURES), 1, 0)
     a, b, c, d, e = found.steps
     assert [s.number for s in found.steps] == [1, 2, 3, 4, 5]
     assert [s.line for s in found.steps] == [4, 5, 6, 7, 8]
@@ -54,7 +54,7 @@ def test_every_step_of_a_fragment_that_lives() -> None:
 
 
 def test_it_ends_at_the_kil_that_discards() -> None:
-    found = trace(prepare(TEXT, 4, 3, TEXTURES, clear=(1, 2, 3, 4)), 0, 0)
+    found = trace(make_drawing(TEXT, 4, 3, TEXTURES, clear=(1, 2, 3, 4)), 0, 0)
     assert [s.discards for s in found.steps] == [False, False, True]
     assert found.steps[-1].operands[0].value == (-4, -4, -4, -4)
     assert found.discarded
@@ -65,7 +65,7 @@ def test_it_ends_at_the_kil_that_discards() -> None:
 
 
 def test_a_neighbour_that_is_discarded_ends_nothing() -> None:
-    assert len(trace(prepare(TEXT, 4, 3, TEXTURES), 3, 0).steps) == 5
+    assert len(trace(make_drawing(TEXT, 4, 3, TEXTURES), 3, 0).steps) == 5
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_the_texel_that_is_read(
 ) -> None:
     texels = np.arange(math.prod(shape), dtype=np.float32).reshape(shape)
     text = f"!!ARBfp1.0 TEX result.color, fragment.texcoord[0], texture[3], {target}; END"
-    drawing = prepare(text, 2, 2, {3: (target, texels)}, texcoords={0: coordinate})
+    drawing = make_drawing(text, 2, 2, {3: (target, texels)}, texcoords={0: coordinate})
     [step] = trace(drawing, 1, 1).steps
     texel = step.texel
     assert texel is not None
@@ -96,7 +96,9 @@ def test_the_texel_that_is_read(
 
 def test_a_projected_and_a_filtered_lookup() -> None:
     text = "!!ARBfp1.0 TXP result.color, fragment.texcoord[0], texture[0], 2D; END"
-    drawing = prepare(text, 1, 1, {0: ("2D", np.eye(4), "linear")}, texcoords={0: (1, 1, 0, 2)})
+    drawing = make_drawing(
+        text, 1, 1, {0: ("2D", np.eye(4), "linear")}, texcoords={0: (1, 1, 0, 2)}
+    )
     [step] = trace(drawing, 0, 0).steps
     assert step.texel is not None
     assert (step.texel.x, step.texel.y, step.texel.linear) == (2, 2, True)
@@ -106,7 +108,7 @@ def test_a_projected_and_a_filtered_lookup() -> None:
 
 def test_operands_and_results_are_in_the_arithmetic_asked_for() -> None:
     text = "!!ARBfp1.0 MUL result.color, fragment.texcoord[1], 0.1; END"
-    drawing = prepare(text, 1, 1, texcoords={1: (0.3,) * 4})
+    drawing = make_drawing(text, 1, 1, texcoords={1: (0.3,) * 4})
     [step] = trace(drawing, 0, 0, ARITHMETICS["fp16"]).steps
     a, b = np.float16(0.3), np.float16(0.1)
     assert [o.value[0] for o in step.operands] == [a, b]
@@ -127,7 +129,7 @@ def test_the_trace_ends_where_the_run_does(scene: Scene, data: Any) -> None:
     }
     program = assemble(scene.text)
     image = run_program(program, width, height, executor="numpy", **given)
-    found = trace(prepare(program, width, height, **given), x, y)
+    found = trace(make_drawing(program, width, height, **given), x, y)
     np.testing.assert_array_equal(np.array(found.pixels[0], np.float32), image[y, x])
     if not found.discarded:
         assert len(found.steps) == len(program.instructions)
@@ -142,7 +144,7 @@ def test_the_trace_ends_where_the_run_does(scene: Scene, data: Any) -> None:
 
 
 def test_the_text_of_a_trace() -> None:
-    lines = trace_as_text(trace(prepare(TEXT, 4, 3, TEXTURES), 1, 0)).splitlines()
+    lines = trace_as_text(trace(make_drawing(TEXT, 4, 3, TEXTURES), 1, 0)).splitlines()
     columns = [line.split() for line in lines]
     assert columns[0] == ["fragment", "1,0", "x", "y", "z", "w"]
     assert columns[1][:3] == ["1", "TEX", "R,"]
@@ -155,7 +157,7 @@ def test_the_text_of_a_trace() -> None:
 
 def test_the_json_of_a_trace() -> None:
     text = "!!ARBfp1.0 RCP result.color.yw, {0}.x; END"
-    data = trace_as_json(trace(prepare(text, 1, 1), 0, 0))
+    data = trace_as_json(trace(make_drawing(text, 1, 1), 0, 0))
     assert data["fragment"] == [0, 0]
     [step] = data["steps"]
     assert step["instruction"] == "RCP result.color.yw, {0, 0, 0, 1}.x;"
@@ -167,7 +169,7 @@ def test_the_json_of_a_trace() -> None:
 def test_fog_is_named() -> None:
     text = "!!ARBfp1.0 OPTION ARB_fog_linear; MOV result.color, 0; END"
     state = {"fog.color": (1, 0.5, 0, 0), "fog.params": (1, 0, 4, 0.25)}
-    found = trace(prepare(text, 1, 1, fogcoord=1, state=state), 0, 0)
+    found = trace(make_drawing(text, 1, 1, fogcoord=1, state=state), 0, 0)
     assert found.steps[0].result == (0, 0, 0, 0)
     assert found.pixels == ((0.25, 0.125, 0, 0),)  # f = (4 - 1) / 4
     assert "OPTION ARB_fog_linear then mixes the colour" in trace_as_text(found)
@@ -176,4 +178,4 @@ def test_fog_is_named() -> None:
 @pytest.mark.parametrize(("x", "y"), [(4, 0), (0, 3), (-1, 0)])
 def test_a_fragment_that_there_is_not(x: int, y: int) -> None:
     with pytest.raises(InputError, match=f"there is no fragment {x},{y} in 4×3"):
-        trace(prepare(TEXT, 4, 3, TEXTURES), x, y)
+        trace(make_drawing(TEXT, 4, 3, TEXTURES), x, y)

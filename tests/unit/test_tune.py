@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,20 +13,22 @@ from typing import Any
 import numpy as np
 import pytest
 from drawing import assert_same_bits
+from fakes import FakeExecutor
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpgpu_legacy import cli
 from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.bench import pool, tuned
 from gpgpu_legacy.bench import tune as tuning
-from gpgpu_legacy.bench import tuned
 from gpgpu_legacy.bench.run import matmul, run, run_method
 from gpgpu_legacy.bench.tune import RefusedError, axes_of, search, tune
 from gpgpu_legacy.bench.tuned import Kept, Place, Way, choose, keep, way_from_json
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.workgroups import GroupShape
-from gpgpu_legacy.runtime.executor import Machine, Tuning
+from gpgpu_legacy.plan.plan import FragmentPass, Plan
+from gpgpu_legacy.runtime.executor import F32, Machine, Result, Timings, Tuning
 from gpgpu_legacy.runtime.registry import find_executor
 
 Command = Callable[..., tuple[int, str, str]]
@@ -269,18 +271,65 @@ def test_a_small_search_keeps_a_way_that_gives_the_product(kept: Path) -> None:
 
 
 def test_a_way_with_another_product_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    products = tuning._Products(MULTI, 16, 0)
-    start = Way("jit", 32, Accumulate.COPY)
-    assert products.run(start) > 0.0
-    assert products.run(replace(start, executor="numpy", block=4)) > 0.0
-    assert products.first is not None
-    wrong = products.first.copy()
-    wrong[3, 4] += 1e-3
-    assert not products.agrees(wrong)
-    wrong[3, 4] = np.nan
-    assert not products.agrees(wrong)
-    with pytest.raises(RefusedError, match="no executor"):
-        products.run(replace(start, executor="none"))
+    with tuning._Products(MULTI, 16, 0) as products:
+        start = Way("jit", 32, Accumulate.COPY)
+        assert products.run(start) > 0.0
+        assert products.run(replace(start, executor="numpy", block=4)) > 0.0
+        assert products.first is not None
+        wrong = products.first.copy()
+        wrong[3, 4] += 1e-3
+        assert not products.agrees(wrong)
+        wrong[3, 4] = np.nan
+        assert not products.agrees(wrong)
+        with pytest.raises(RefusedError, match="no executor"):
+            products.run(replace(start, executor="none"))
+
+
+class Counter(FakeExecutor):
+    """An executor whose runs take no time; those of block 8 fail, and of block 4 are wrong."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = list[int]()
+
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+        [draw, *_] = [p for _, p in plan.weighted_passes() if isinstance(p, FragmentPass)]
+        block = sum(i.mnemonic == "MAD" for i in draw.program.instructions) // 2
+        self.blocks.append(block)
+        if block == 8:
+            raise MemoryError
+        product = operands["A"] @ operands["B"] + np.float32(block == 4)
+        return Result({"C": product}, Timings(0.0, 1.0, 0.0))
+
+
+def test_a_way_is_prepared_once_and_closed_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = Counter()
+    monkeypatch.setattr(tuning, "find_executor", lambda *_: counter)
+    one, two = (Way("fake", block, Accumulate.COPY) for block in (2, 3))
+    with tuning._Products(MULTI, 16, 0) as products:
+        for way in (one, two, one, two):
+            products.run(way)
+        for block, reason in ((8, "too little memory"), (4, "differs")):
+            with pytest.raises(RefusedError, match=reason):
+                products.run(replace(one, block=block))
+        assert [each.closed for each in counter.prepared] == [False, False, True, True]
+    assert all(each.closed for each in counter.prepared)
+    assert counter.blocks == [2, 3, 2, 3, 8, 4]
+
+
+def test_ways_make_room_and_come_back_with_a_run_that_is_not_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counter = Counter()
+    monkeypatch.setattr(tuning, "find_executor", lambda *_: counter)
+    monkeypatch.setattr(pool, "HELD_BYTES", 2 * 6 * 4 * 16**2)
+    ways = [Way("fake", block, Accumulate.COPY) for block in (1, 2, 3)]
+    with tuning._Products(MULTI, 16, 0) as products:
+        for way in (*ways, ways[0]):
+            products.run(way)
+        assert counter.blocks == [1, 2, 3, 1, 1]
+        assert sum(not each.closed for each in counter.prepared) == 2
+    assert all(each.closed for each in counter.prepared)
 
 
 def test_methods_share_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -14,11 +15,13 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.count.closed_form import recover
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.resources import Resource, resources
-from gpgpu_legacy.count.traffic import Counts, count_plan, fragments_per_pass
+from gpgpu_legacy.count.traffic import Accounting, Counts, count_plan, fragments_per_pass
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import cell, peak_gflops
 from gpgpu_legacy.papers.schema import Paper
 from gpgpu_legacy.plan.plan import ComputePass, Plan
+
+_FLOAT_BYTES = 4
 
 
 def options_of(method: str, block: int | None, *, as_printed: bool = False) -> Options:
@@ -87,9 +90,6 @@ _QUANTITIES: dict[str, Callable[[str, int, int], int | None]] = {
     "bytes_per_memory_operation": lambda m, n, b: (
         counts_of(m, n, b).bytes_requested // _memory(counts_of(m, n, b))
     ),
-    "geometry_bytes_per_pass": lambda m, n, b: (
-        counts_of(m, n, b).geometry_bytes // counts_of(m, n, b).passes
-    ),
     "program_length": _program_length,
     "program_with_end": lambda m, n, b: _program_length(m, n, b) + 1,
     "arithmetic_and_memory_per_fragment": lambda m, n, b: _a_fragment(
@@ -139,6 +139,19 @@ def count(
     """A count of the plan at (n, b), in units of so many."""
     found = _QUANTITIES[quantity](method, size, block)
     return None if found is None else found / unit if unit != 1 else found
+
+
+@derivation
+def geometry_of_a_pass(
+    paper: Paper, *, method: str, size: int, block: int, of_a_position: int, of_a_set: int = 0,
+    accumulate: str = Accumulate.COPY.value,
+) -> Value:  # fmt: skip
+    """Bytes of the vertices of a pass: floats of each position, and of each set that is read."""
+    options = replace(options_of(method, block), accumulate=Accumulate(accumulate))
+    plan = find_method(method).plan(Shape(size, size, size), options)
+    sets = max(resources(each).found(Resource.COORDINATE_SETS) for each in plan.programs())
+    counts = count_plan(plan, Accounting(_FLOAT_BYTES * (of_a_position + of_a_set * sets)))
+    return counts.geometry_bytes // counts.passes
 
 
 @derivation

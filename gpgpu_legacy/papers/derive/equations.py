@@ -12,6 +12,7 @@ from gpgpu_legacy.bench.run import run
 from gpgpu_legacy.papers.derive.counts import plan_of
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.schema import Paper
+from gpgpu_legacy.runtime.registry import reference
 
 
 @derivation
@@ -22,7 +23,7 @@ def wrong_elements(paper: Paper, *, method: str, size: int, as_printed: bool) ->
     """
     rows = np.arange(1.0, size**2 + 1.0).reshape(size, size)
     columns = rows[::-1].T + 0.5
-    got = run(rows, columns, method, executor="numpy", as_printed=as_printed).product
+    got = run(rows, columns, method, executor=reference().name, as_printed=as_printed).product
     return int(np.sum(got != (rows @ columns).astype(np.float32)))
 
 
@@ -71,12 +72,13 @@ def required_of_b(paper: Paper, *, method: str, size: int, block: int) -> Value:
     """
     i, j = 0, 1
     found = set()
-    for place in np.ndindex(size, size):
-        b = np.zeros((size, size))
-        b[place] = 1.0
-        product = run(np.ones_like(b), b, method, block=block, executor="numpy").product
-        if product[i, j]:
-            found.add(place)
+    a = np.ones((size, size), np.float32)
+    with reference().prepare(plan_of(method, size, block)) as prepared:
+        for place in np.ndindex(size, size):
+            b = np.zeros_like(a)
+            b[place] = 1.0
+            if prepared.run({"A": a, "B": b}).outputs["C"][i, j]:
+                found.add(place)
     parts = {
         "row j": {(j, k) for k in range(size)},
         "column j": {(k, j) for k in range(size)},

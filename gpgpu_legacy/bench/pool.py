@@ -1,0 +1,63 @@
+"""Prepared plans that are held while runs take turns: how many at once, and which make room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+
+from gpgpu_legacy.runtime.executor import Prepared
+
+HELD_BYTES = 2 << 30
+_MATRICES = 6  # A, B, C, C's second framebuffer, and what moves them: of float32
+
+Key = TypeVar("Key")
+
+
+def fit_at_once(size: int) -> int:
+    """How many prepared products of n×n matrices have room in HELD_BYTES; one in any case."""
+    return max(1, HELD_BYTES // (_MATRICES * 4 * size**2))
+
+
+class Pool(Generic[Key]):
+    """Prepared plans by a key; the one that was used longest ago makes room for another."""
+
+    def __init__(self, most: int) -> None:
+        """most: how many are held, at least 1."""
+        self._most = most
+        self._held: dict[Key, Prepared] = {}  # the last used at the end
+
+    def take(self, key: Key, prepare: Callable[[], Prepared]) -> tuple[Prepared, bool]:
+        """The prepared plan of that key, and whether it had to be prepared for this."""
+        prepared = self._held.pop(key, None)
+        is_new = prepared is None
+        if prepared is None:
+            while len(self._held) >= self._most:
+                self.drop(next(iter(self._held)))
+            prepared = prepare()
+        self._held[key] = prepared
+        return prepared, is_new
+
+    def drop(self, key: Key) -> None:
+        """Close the one of that key, if it is held."""
+        prepared = self._held.pop(key, None)
+        if prepared is not None:
+            prepared.close()
+
+    def close(self) -> None:
+        """Close all that are held."""
+        for key in list(self._held):
+            self.drop(key)
+
+    def __enter__(self) -> Self:
+        """The pool; it is closed at the end of the block."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()

@@ -1,0 +1,339 @@
+"""The GL objects of gl-arbfp: textures of every target, framebuffers, samplers, loaded programs.
+
+They belong to the compatibility context of runtime/egl.py, which is current wherever they are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from ctypes import byref, c_uint
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from gpgpu_legacy.asm.printer import disassemble
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, ParameterSpace, Program
+from gpgpu_legacy.plan.formats import R16F, R32F, RGBA8, RGBA16F, RGBA32F, UNORM8, Format
+from gpgpu_legacy.plan.plan import Filter, Plan, Rect, Sampler, Texture, TextureKind, Wrap
+from gpgpu_legacy.runtime.egl import GL, Context
+from gpgpu_legacy.runtime.gl_sharing import Releasable
+
+# Which generic vertex attribute carries which attribute of the fragment. The numbers are those of
+# the conventional attributes where a driver has one set for both, so that none is in the way.
+PLACE = 0
+_CARRIED_BY = {
+    AttributeKind.COLOR: 3,
+    AttributeKind.SECONDARY_COLOR: 4,
+    AttributeKind.FOGCOORD: 5,
+    AttributeKind.TEXCOORD: 8,  # set 0, then the others
+}
+_TEXCOORD_SETS = 8
+
+# Vertices pass through unchanged. Fixed-function vertices would go through the matrices, which are
+# a fragment program's to read, and would leave the secondary colour without an alpha.
+_VERTEX_PROGRAM = "\n".join(
+    [
+        "!!ARBvp1.0",
+        f"MOV result.position, vertex.attrib[{PLACE}];",
+        f"MOV result.color, vertex.attrib[{_CARRIED_BY[AttributeKind.COLOR]}];",
+        f"MOV result.color.secondary, vertex.attrib[{_CARRIED_BY[AttributeKind.SECONDARY_COLOR]}];",
+        f"MOV result.fogcoord, vertex.attrib[{_CARRIED_BY[AttributeKind.FOGCOORD]}];",
+        *(
+            f"MOV result.texcoord[{n}], vertex.attrib[{_CARRIED_BY[AttributeKind.TEXCOORD] + n}];"
+            for n in range(_TEXCOORD_SETS)
+        ),
+        "END",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Texels:
+    """A texel format in GL's words: how a texture stores it, and how it is transferred."""
+
+    internal: int
+    layout: int
+    component: int
+    dtype: np.dtype[Any]
+
+
+_FLOAT32, _UINT8 = np.dtype(np.float32), np.dtype(np.uint8)
+
+# Half-precision numbers travel as float32, which holds each of them.
+TEXELS: Mapping[Format, Texels] = {
+    R16F: Texels(GL.R16F, GL.RED, GL.FLOAT, _FLOAT32),
+    RGBA16F: Texels(GL.RGBA16F, GL.RGBA, GL.FLOAT, _FLOAT32),
+    R32F: Texels(GL.R32F, GL.RED, GL.FLOAT, _FLOAT32),
+    RGBA32F: Texels(GL.RGBA32F, GL.RGBA, GL.FLOAT, _FLOAT32),
+    UNORM8: Texels(GL.R8, GL.RED, GL.UNSIGNED_BYTE, _UINT8),
+    RGBA8: Texels(GL.RGBA8, GL.RGBA, GL.UNSIGNED_BYTE, _UINT8),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A texture target in GL's words.
+
+    dimensions: the digit in the names of its functions. limit: the state variable of the largest
+    size. faces: the target of the first of six images, where it has those.
+    """
+
+    name: int
+    dimensions: int
+    limit: int
+    noun: str
+    faces: int | None = None
+
+    def images(self, depth: int) -> Sequence[int]:
+        """The targets of its images: that of each face, or the one."""
+        return (self.name,) if self.faces is None else range(self.faces, self.faces + depth)
+
+    def image(self, layer: int) -> int:
+        """The target of the image that has this layer."""
+        return self.name if self.faces is None else self.faces + layer
+
+    def place(self, x: int, y: int, layer: int) -> tuple[int, ...]:
+        """As many of three offsets or sizes as its functions take."""
+        return (x, y, layer)[: self.dimensions]
+
+
+TARGETS = {
+    TextureKind.RECT: Target(
+        GL.TEXTURE_RECTANGLE, 2, GL.MAX_RECTANGLE_TEXTURE_SIZE, "rectangle texture"
+    ),
+    TextureKind.T1D: Target(GL.TEXTURE_1D, 1, GL.MAX_TEXTURE_SIZE, "1D texture"),
+    TextureKind.T2D: Target(GL.TEXTURE_2D, 2, GL.MAX_TEXTURE_SIZE, "2D texture"),
+    TextureKind.T3D: Target(GL.TEXTURE_3D, 3, GL.MAX_3D_TEXTURE_SIZE, "3D texture"),
+    TextureKind.CUBE: Target(
+        *(GL.TEXTURE_CUBE_MAP, 2, GL.MAX_CUBE_MAP_TEXTURE_SIZE, "cube map"),
+        faces=GL.TEXTURE_CUBE_MAP_POSITIVE_X,
+    ),
+}
+
+_FILTERS = {Filter.NEAREST: GL.NEAREST, Filter.LINEAR: GL.LINEAR}
+_WRAPS = {
+    Wrap.CLAMP_TO_EDGE: GL.CLAMP_TO_EDGE,
+    Wrap.CLAMP: GL.CLAMP,
+    Wrap.REPEAT: GL.REPEAT,
+}
+
+Surface = tuple[str, int]
+"""A texture by name, and one of its layers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A GL object by its name, and the function that deletes such objects."""
+
+    number: int
+    delete: Any
+
+    def release(self) -> None:
+        """Delete it; the context is current."""
+        self.delete(1, byref(c_uint(self.number)))
+
+
+class Loaded:
+    """A program as the driver has it. It is deleted when nobody refers to it any more.
+
+    attributes: those that a vertex has to carry. locals, env: the parameters that it reads.
+    """
+
+    def __init__(self, context: Context, stage: int, text: str, who: str) -> None:
+        """Give the driver the text; PlanError, which names `who`, where it is refused."""
+        gl = context.gl
+        made = Name(generate(gl.glGenProgramsARB), gl.glDeleteProgramsARB)
+        refusal = give_text(context, stage, made.number, text)
+        if refusal:
+            made.release()
+            raise PlanError(f"{context.renderer} refuses {who} {refusal}")
+        context.release_with(self, [made])
+        self.number = made.number
+        self.attributes: tuple[Attribute, ...] = ()
+        self.locals: tuple[int, ...] = ()
+        self.env: tuple[int, ...] = ()
+
+
+def load(context: Context, program: Program) -> Loaded:
+    """A fragment program, loaded once while anybody uses it. PlanError where it is refused."""
+
+    def make() -> Loaded:
+        who = f"program {program.name or 'without a name'}"
+        loaded = Loaded(context, GL.FRAGMENT_PROGRAM, disassemble(program), who)
+        attributes = [a for a in program.attributes_read if a.kind is not AttributeKind.POSITION]
+        if program.fog is not None:
+            attributes.append(Attribute(AttributeKind.FOGCOORD))
+        loaded.attributes = tuple(dict.fromkeys(attributes))
+        loaded.locals = program.parameter_indices(ParameterSpace.LOCAL)
+        loaded.env = program.parameter_indices(ParameterSpace.ENV)
+        return loaded
+
+    return context.program(program, make)
+
+
+def load_vertex_program(context: Context) -> Loaded:
+    """The program that passes vertices through."""
+    return context.program(
+        _VERTEX_PROGRAM,
+        lambda: Loaded(context, GL.VERTEX_PROGRAM, _VERTEX_PROGRAM, "the vertex program"),
+    )
+
+
+def carried_by(attribute: Attribute) -> int:
+    """The generic vertex attribute that carries an attribute of the fragment."""
+    return _CARRIED_BY[attribute.kind] + attribute.index
+
+
+class Objects:
+    """Textures, framebuffers and samplers of a plan, by what they are."""
+
+    def __init__(self, context: Context, plan: Plan, objects: list[Releasable]) -> None:
+        """objects: where those that are made go, for somebody to release."""
+        self.context, self.plan, self._objects = context, plan, objects
+        self.gl: SimpleNamespace = context.gl
+        self.described = {texture.name: texture for texture in plan.textures}
+        self._textures: dict[str, int] = {}
+        self._framebuffers: dict[tuple[Surface, ...], int] = {}
+        self._samplers: dict[Sampler, int] = {}
+
+    def _make(self, generator: Any, deleter: Any) -> int:
+        made = Name(generate(generator), deleter)
+        self._objects.append(made)
+        return made.number
+
+    def check(self, what: str) -> None:
+        """Raise PlanError if GL has found a fault since the last check."""
+        error = self.gl.glGetError()
+        if error == GL.NO_ERROR:
+            return
+        advice = "; plan with a smaller largest texture" if error == GL.OUT_OF_MEMORY else ""
+        raise PlanError(
+            f"plan {self.plan.name}: {self.context.renderer} refuses {what} "
+            f"(GL error {error:#x}){advice}"
+        )
+
+    def require_room(self, texture: Texture) -> None:
+        """Raise PlanError where the driver has no texture so large, or none of that format."""
+        extent, target = texture.extent, TARGETS[texture.kind]
+        largest = self.context.integer(target.limit)
+        if max(target.place(extent.width, extent.height, extent.depth)) > largest:
+            raise PlanError(
+                f"texture {texture.name} is {_size(texture)}, but the largest {target.noun} of "
+                f"{self.context.renderer} is {largest}; plan with largest_texture {largest} or less"
+            )
+        if texture.format not in TEXELS:
+            known = ", ".join(each.name for each in TEXELS)
+            raise PlanError(
+                f"texture {texture.name} is {texture.format.name}; gl-arbfp has {known}"
+            )
+
+    def require_draw_buffers(self, targets: Sequence[str]) -> None:
+        """Raise PlanError where the driver draws to fewer textures at once."""
+        most = self.context.integer(GL.MAX_DRAW_BUFFERS)
+        if len(targets) > most:
+            raise PlanError(
+                f"plan {self.plan.name}: a pass draws to {len(targets)} textures, but "
+                f"{self.context.renderer} can draw to {most} at once; use more passes"
+            )
+
+    def make_texture(self, texture: Texture) -> None:
+        """Allocate a texture, and see that it can be drawn to."""
+        gl, extent, target = self.gl, texture.extent, TARGETS[texture.kind]
+        texels = TEXELS[texture.format]
+        self._textures[texture.name] = self._make(gl.glGenTextures, gl.glDeleteTextures)
+        gl.glActiveTexture(GL.TEXTURE0)
+        gl.glBindTexture(target.name, self._textures[texture.name])
+        allocate = getattr(gl, f"glTexImage{target.dimensions}D")
+        sizes = target.place(extent.width, extent.height, extent.depth)
+        for image in target.images(extent.depth):
+            allocate(image, 0, texels.internal, *sizes, 0, texels.layout, texels.component, None)
+        self.check(f"texture {texture.name} of {_size(texture)} texels")
+        self.framebuffer((texture.name, 0))
+
+    def texture(self, name: str) -> tuple[int, int]:
+        """A texture's target and its number."""
+        return TARGETS[self.described[name].kind].name, self._textures[name]
+
+    def framebuffer(self, *surfaces: Surface) -> int:
+        """One that draws its colour n to the layer of a texture that surface n is."""
+        if surfaces in self._framebuffers:
+            return self._framebuffers[surfaces]
+        gl = self.gl
+        made = self._make(gl.glGenFramebuffers, gl.glDeleteFramebuffers)
+        gl.glBindFramebuffer(GL.FRAMEBUFFER, made)
+        attachments = [GL.COLOR_ATTACHMENT0 + n for n in range(len(surfaces))]
+        for attachment, (name, layer) in zip(attachments, surfaces, strict=True):
+            target = TARGETS[self.described[name].kind]
+            attach = getattr(gl, f"glFramebufferTexture{target.dimensions}D")
+            slices = (layer,) if target.dimensions == 3 else ()
+            attach(
+                *(GL.FRAMEBUFFER, attachment, target.image(layer)),
+                *(self._textures[name], 0, *slices),
+            )
+        gl.glDrawBuffers(len(surfaces), (c_uint * len(surfaces))(*attachments))
+        if gl.glCheckFramebufferStatus(GL.FRAMEBUFFER) != GL.FRAMEBUFFER_COMPLETE:
+            textures = [self.described[name] for name, _ in surfaces]
+            described = (f"a {TARGETS[t.kind].noun} of {t.format.name}" for t in textures)
+            raise PlanError(
+                f"{self.context.renderer} cannot draw to {' and '.join(t.name for t in textures)}, "
+                f"{' and '.join(described)}"
+            )
+        self._framebuffers[surfaces] = made
+        return made
+
+    def sampler(self, texture: str, sampler: Sampler) -> int:
+        """A sampler for a texture; cube maps clamp to the edge, whatever it says."""
+        if self.described[texture].kind is TextureKind.CUBE:
+            sampler = Sampler(sampler.filter)
+        if sampler not in self._samplers:
+            gl = self.gl
+            made = self._samplers[sampler] = self._make(gl.glGenSamplers, gl.glDeleteSamplers)
+            for parameter, value in (
+                (GL.TEXTURE_MIN_FILTER, _FILTERS[sampler.filter]),
+                (GL.TEXTURE_MAG_FILTER, _FILTERS[sampler.filter]),
+                (GL.TEXTURE_WRAP_S, _WRAPS[sampler.wrap_s]),
+                (GL.TEXTURE_WRAP_T, _WRAPS[sampler.wrap_t]),
+                (GL.TEXTURE_WRAP_R, _WRAPS[sampler.wrap_r]),
+            ):
+                gl.glSamplerParameteri(made, parameter, value)
+        return self._samplers[sampler]
+
+
+def _size(texture: Texture) -> str:
+    extent = texture.extent
+    size = f"{extent.width} by {extent.height}"
+    return f"{size} by {extent.depth}" if texture.kind is TextureKind.T3D else size
+
+
+def layers_of(rect: Rect, height: int) -> Iterator[tuple[int, Rect, slice]]:
+    """A rectangle of a texture's rows, layer by layer of `height` rows.
+
+    Each time the layer, the rectangle's part in it, and which of the rectangle's rows those are.
+    """
+    for layer in range(rect.y // height, (rect.y + rect.height - 1) // height + 1):
+        first = max(rect.y, layer * height)
+        last = min(rect.y + rect.height, (layer + 1) * height)
+        part = Rect(rect.x, first - layer * height, rect.width, last - first)
+        yield layer, part, slice(first - rect.y, last - rect.y)
+
+
+def generate(generator: Any) -> int:
+    name = c_uint()
+    generator(1, byref(name))
+    return name.value
+
+
+def give_text(made: Context, stage: int, name: int, text: str) -> str:
+    """Give the driver a program's text; returns where and why it refuses it, or nothing."""
+    encoded = text.encode("ascii")
+    made.gl.glBindProgramARB(stage, name)
+    made.gl.glProgramStringARB(stage, GL.PROGRAM_FORMAT_ASCII, len(encoded), encoded)
+    position = made.integer(GL.PROGRAM_ERROR_POSITION)
+    if position == -1:
+        return ""
+    made.gl.glGetError()
+    message = made.gl.glGetString(GL.PROGRAM_ERROR_STRING).decode("ascii", "replace")
+    return f"at position {position}: {' '.join(message.split())}"

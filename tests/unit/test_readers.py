@@ -1,0 +1,399 @@
+"""Every reader gives on a plan with Tables and moving rectangles what it gives on its expansion."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from drawing import program, texture
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from plans import Made, plans
+from varying import KERNEL, dispatch_plans
+
+from gpgpu_legacy.algorithms.dispatch import bindings, buffer, uniforms
+from gpgpu_legacy.cache.caches import Memory, parse_cache
+from gpgpu_legacy.cache.hit_map import hit_map
+from gpgpu_legacy.cache.run import cache_run
+from gpgpu_legacy.count.coalescing import RULES, transactions
+from gpgpu_legacy.count.traffic import Accounting, count_plan, fragments_per_pass
+from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.hardware.check import check_plan
+from gpgpu_legacy.hardware.predict import predict
+from gpgpu_legacy.hardware.profile import find_profile
+from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.plan.expand import expand, passes, without_tables
+from gpgpu_legacy.plan.formats import R32F, RGBA32F
+from gpgpu_legacy.plan.plan import (
+    Affine,
+    Binding,
+    Blend,
+    ClearPass,
+    ComputePass,
+    CopyPass,
+    Corners,
+    FragmentPass,
+    MovingRect,
+    Number,
+    ParameterValue,
+    Plan,
+    Rect,
+    Repeat,
+    Step,
+    Table,
+    Texcoords,
+    UniformValue,
+    Whole,
+)
+from gpgpu_legacy.plan.serialise import plan_as_json, written_programs
+from gpgpu_legacy.plan.validate import validate
+from gpgpu_legacy.report.dump import dump
+
+SMALL = Memory((parse_cache("256,2way,32B"),))
+DRAWING_CHIPS = ("radeon-9700-pro", "geforce3", "geforce-6800-ultra")
+COMPUTING_CHIPS = ("quadro-4000", "geforce-9400m")
+
+
+# Plans that draw ---------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(plans(tame=True))
+def test_counts(made: Made) -> None:
+    plan, whole = made.plan, expand(made.plan)
+    for accounting in (Accounting(), Accounting(vertex_bytes=28)):
+        assert count_plan(plan, accounting) == count_plan(whole, accounting)
+    assert fragments_per_pass(plan) == fragments_per_pass(whole)
+
+
+@settings(max_examples=30)
+@given(plans(tame=True))
+def test_chips_and_predictions(made: Made) -> None:
+    plan, whole = made.plan, expand(made.plan)
+    validate(whole)
+    for name in DRAWING_CHIPS:
+        chip = find_profile(name)
+        assert check_plan(plan, chip).rows == check_plan(whole, chip).rows
+        assert predict(plan, chip).terms == predict(whole, chip).terms
+
+
+def simulated(plan: Plan, *, quads: bool) -> object:
+    """What becomes of a plan in a small cache; None where it cannot be followed."""
+    try:
+        found = cache_run(plan, SMALL, quads=quads)
+        mapped = hit_map(plan, SMALL, quads=quads)[1]
+    except InputError as error:
+        return str(error).partition(" ")[0]
+    return (found.regions, found.levels, mapped.all_reads, mapped.all_hits,
+            mapped.reads.tolist(), mapped.hits.tolist())  # fmt: skip
+
+
+@settings(max_examples=30)
+@given(plans(tame=True), st.booleans())
+def test_caches(made: Made, quads: bool) -> None:
+    whole = expand(made.plan)
+    assume(sum(p.rect.area for p in whole.steps if isinstance(p, FragmentPass)) <= 3000)
+    assert simulated(made.plan, quads=quads) == simulated(whole, quads=quads)
+
+
+@settings(max_examples=40)
+@given(plans())
+def test_json(made: Made) -> None:
+    """Strict JSON, from which the numbers of each iteration can be told."""
+    files = {each: f"{i}.fp" for i, each in enumerate(written_programs(made.plan))}
+    data = json.loads(plan_as_json(made.plan, files), parse_constant=pytest.fail)
+    assert len(data["steps"]) == len(made.plan.steps)
+    whole = json.loads(plan_as_json(expand(made.plan), files))
+    flat = [
+        at(each, i)
+        for step in data["steps"]
+        for i in range(step.get("count", 1))
+        for each in step.get("body", [step])
+    ]
+    assert flat == whole["steps"]
+
+
+def at(value: object, iteration: int) -> object:
+    """What an object of JSON is in an iteration, as its description has it."""
+    if isinstance(value, list):
+        return [at(each, iteration) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"base", "step"}:
+        return value["base"] + value["step"] * iteration
+    if value.keys() == {"values"}:
+        return value["values"][iteration]
+    return {name: at(each, iteration) for name, each in value.items()}
+
+
+def test_some_random_plans_have_tables_and_can_be_followed() -> None:
+    """Without these the tests above would say little."""
+    kinds = {"with tables": 0, "followed": 0}
+
+    @settings(max_examples=40)
+    @given(plans(tame=True))
+    def look(made: Made) -> None:
+        if without_tables(made.plan) is not made.plan:
+            kinds["with tables"] += 1
+            kinds["followed"] += isinstance(simulated(made.plan, quads=False), tuple)
+
+    look()
+    assert kinds["with tables"] >= 10
+    assert kinds["followed"] >= 2
+
+
+# Plans of dispatches -----------------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(dispatch_plans())
+def test_dispatches(plan: Plan) -> None:
+    whole = expand(plan)
+    validate(plan)
+    validate(whole)
+    assert count_plan(plan) == count_plan(whole)
+    for rule in RULES.values():
+        assert transactions(plan, rule) == transactions(whole, rule)
+    found, expected = (cache_run(each, SMALL) for each in (plan, whole))
+    assert (found.regions, found.levels) == (expected.regions, expected.levels)
+    for name in COMPUTING_CHIPS:
+        chip = find_profile(name)
+        assert predict(plan, chip).terms == predict(whole, chip).terms
+        assert check_plan(plan, chip).rows == check_plan(whole, chip).rows
+    json.loads(plan_as_json(plan, {}))
+
+
+def test_what_never_runs_is_not_read() -> None:
+    one = ComputePass(parse_kernel(KERNEL), bindings("A", "R"),
+                      uniforms(trips=1, **{"from": 0}, factor=1.0), (1, 1))  # fmt: skip
+    plan = Plan(
+        "odd", (), (), (buffer("A", 14, 8), buffer("R", 8, 12)), (), (Repeat(0, (one,)),), ()
+    )
+    assert cache_run(plan, SMALL).turns == 0
+    assert count_plan(plan) == count_plan(expand(plan))
+    assert (
+        check_plan(plan, find_profile("geforce3")).rows
+        == check_plan(expand(plan), find_profile("geforce3")).rows
+    )
+
+
+# What is accepted --------------------------------------------------------------------------------
+
+WHOLES = st.integers(-1, 4)
+PLAIN = program("MOV result.color, fragment.texcoord[0];")
+SMALL_SIDE = 4
+
+
+def accepts(plan: Plan) -> bool:
+    try:
+        validate(plan)
+    except PlanError as error:
+        assert "\n" not in str(error)
+        return False
+    return True
+
+
+@st.composite
+def wholes(draw: st.DrawFn, count: int) -> Whole:
+    match draw(st.integers(0, 2)):
+        case 0:
+            return draw(WHOLES)
+        case 1:
+            return Affine(draw(WHOLES), draw(st.integers(-1, 1)))
+    return Table(tuple(draw(WHOLES) for _ in range(count)))
+
+
+@st.composite
+def any_rects(draw: st.DrawFn, count: int) -> MovingRect:
+    return MovingRect(*(draw(wholes(count)) for _ in range(4)))
+
+
+@st.composite
+def any_numbers(draw: st.DrawFn, count: int) -> Number:
+    values = st.sampled_from((0.0, 1.0, 1e308, float("inf"), float("nan")))
+    if draw(st.booleans()):
+        return Affine(0.0, draw(st.sampled_from((0.0, 1.0, 1e308))))
+    return Table(tuple(draw(values) for _ in range(count)))
+
+
+@st.composite
+def odd_plans(draw: st.DrawFn) -> Plan:
+    """Plans of which many are wrong in some iteration."""
+    count = draw(st.integers(1, 4))
+    number = draw(any_numbers(count))
+    four: Corners = ((0.0, number, 0.0, 1.0),) * 4
+    each = draw(
+        st.sampled_from(
+            (
+                FragmentPass(PLAIN, (), "T", draw(any_rects(count))),
+                FragmentPass(PLAIN, (), "T", Rect(0, 0, 1, 1), (Texcoords(0, four),)),
+                CopyPass("U", draw(any_rects(count)), "T", draw(any_rects(count))),
+                CopyPass("U", moving := draw(any_rects(count)), "T", moving),
+            )
+        )
+    )
+    return raw(Repeat(count, (each,)))
+
+
+def raw(*steps: Step) -> Plan:
+    textures = tuple(texture(name, SMALL_SIDE, SMALL_SIDE, RGBA32F) for name in ("T", "U"))
+    return Plan("odd", (), (), textures, (), steps, ())
+
+
+@settings(max_examples=400)
+@given(odd_plans())
+def test_what_is_valid_is_what_is_valid_written_out(plan: Plan) -> None:
+    assert accepts(plan) == accepts(expand(plan))
+
+
+def test_some_odd_plans_are_valid_and_some_are_not() -> None:
+    found = set[bool]()
+
+    @settings(max_examples=200)
+    @given(odd_plans())
+    def look(plan: Plan) -> None:
+        found.add(accepts(plan))
+
+    look()
+    assert found == {False, True}
+
+
+# By hand -----------------------------------------------------------------------------------------
+
+
+def halving(count: int = 3) -> Plan:
+    """A rectangle of 8×1, 4×1, 2×1 … with lookups as far apart as it is wide."""
+    text = program(
+        "TEX R0, fragment.texcoord[0], texture[0], RECT;",
+        "TEX R1, fragment.texcoord[1], texture[0], RECT;",
+        "MAX result.color, R0, R1;",
+    )
+    widths = tuple(2 ** (count - i) for i in range(1, count + 1))
+
+    def at_x(first: Table | float, last: Table) -> Corners:
+        low = (first, 0.5, 0.0, 1.0)
+        high = (last, 0.5, 0.0, 1.0)
+        return (low, high, high, low)
+
+    texcoords = (
+        Texcoords(0, at_x(0.0, Table(tuple(map(float, widths))))),
+        Texcoords(1, at_x(Table(tuple(map(float, widths))), Table(tuple(2.0 * w for w in widths)))),
+    )
+    rect = MovingRect(0, 0, Table(widths), 1)
+    there = FragmentPass(text, (Binding(0, "P"),), "Q", rect, texcoords)
+    back = CopyPass("Q", rect, "P", rect)
+    textures = tuple(texture(name, 2**count, 1, R32F) for name in ("P", "Q"))
+    return Plan("halving", (), (), textures, (), (Repeat(count, (there, back)),), ())
+
+
+def test_a_halving_rectangle_by_hand() -> None:
+    """4 + 2 + 1 fragments of two lookups and one write of 4 bytes, and as many texels copied."""
+    plan = halving()
+    validate(plan)
+    counts = count_plan(plan)
+    assert (counts.passes, counts.fragments, counts.lookup) == (3, 7, 14)
+    assert (counts.bytes_requested, counts.copy_bytes) == (7 * 12, 7 * 8)
+    assert (counts.vertices, counts.geometry_bytes) == (12, 144)
+    assert fragments_per_pass(plan) is None
+    found = cache_run(plan, SMALL)
+    assert {each.name: (each.reads, each.writes) for each in found.regions} == {
+        "P": (14, 7),
+        "Q": (7, 7),
+    }
+    # The rectangle drawn last is the single fragment that is left, of two reads.
+    assert hit_map(plan, SMALL)[1].reads.tolist() == [[2]]
+
+
+def test_a_slope_that_changes_is_followed_iteration_by_iteration() -> None:
+    """Fragment x reads texel x · (1 + iteration) of a row: one corner moves, the other stays."""
+    four: Corners = ((0.5, 0.5, 0.0, 1.0), (Affine(2.5, 2.0), 0.5, 0.0, 1.0)) * 2
+    four = (four[0], four[1], four[1], four[0])
+    look = program("TEX result.color, fragment.texcoord[0], texture[0], RECT;")
+    each = FragmentPass(look, (Binding(0, "L"),), "T", Rect(0, 0, 2, 1), (Texcoords(0, four),))
+    plan = raw(Repeat(3, (each,)))
+    plan = replace(plan, textures=(texture("T", 4, 4, R32F), texture("L", 8, 1, R32F)))
+    for chip in map(find_profile, DRAWING_CHIPS):
+        assert predict(plan, chip).terms == predict(expand(plan), chip).terms
+    assert simulated(plan, quads=False) == simulated(expand(plan), quads=False)
+    # 1 and 2, then 1.5 and 3.5, then 2 and 5, rounded down: each texel a line of 4 bytes.
+    found = hit_map(plan, Memory((parse_cache("256,2way,4B"),)), texture="L")[1]
+    assert found.reads.tolist() == [[0, 2, 2, 1, 0, 1, 0, 0]]
+
+
+def test_parameters_that_vary_leave_a_trace_to_be_multiplied() -> None:
+    """What does not reach a coordinate changes no access: one turn is as the one before."""
+    text = program(
+        "TEX R0, fragment.texcoord[0], texture[0], RECT;",
+        "MUL result.color, R0, program.local[0];",
+    )
+    four = ((0.0, 0.0, 0.0, 1.0), (4.0, 0.0, 0.0, 1.0), (4.0, 4.0, 0.0, 1.0), (0.0, 4.0, 0.0, 1.0))
+    table = Table(tuple(float(i % 7) for i in range(1000)))
+    each = FragmentPass(
+        text, (Binding(0, "U"),), "T", Rect(0, 0, 4, 4), (Texcoords(0, four),),
+        (ParameterValue(0, (table, 0.0, 0.0, 0.0)),),
+    )  # fmt: skip
+    found = cache_run(raw(Repeat(1000, (each,))), SMALL)
+    assert found.turns == 1000
+    assert found.turns_repeated > 900
+    assert [r.reads for r in found.regions] == [0, 16_000]
+
+
+def test_a_dump_names_the_programs_and_shaders_of_what_is_written_out(tmp_path: Path) -> None:
+    files = dump(halving(), tmp_path / "plan", exact=True)
+    data = json.loads(files[0].read_text(encoding="utf-8"))
+    [repeat] = data["steps"]
+    draw, copy = repeat["body"]
+    assert draw["rect"] == {"x": 0, "y": 0, "width": {"values": [4, 2, 1]}, "height": 1}
+    assert copy["target_rect"] == draw["rect"]
+    assert draw["texcoords"][1]["corners"][0][0] == {"values": [4.0, 2.0, 1.0]}
+    assert any(path.suffix == ".frag" for path in files)
+
+
+def test_numbers_that_json_lacks_are_strings() -> None:
+    value = (float("nan"), float("inf"), float("-inf"), np.float32(0.5))
+    data = json.loads(plan_as_json(raw(ClearPass("T", value)), {}), parse_constant=pytest.fail)
+    assert data["steps"][0]["value"] == ["NaN", "Infinity", "-Infinity", 0.5]
+
+
+# Cost --------------------------------------------------------------------------------------------
+
+MANY = 1_000_000
+
+
+def test_a_million_iterations_are_counted_at_once() -> None:
+    """Their parameters, coordinates and offsets differ, and what is counted does not."""
+    moving: Corners = ((Affine(0.5, 1.0), 0.0, 0.0, 1.0),) * 4
+    draw = FragmentPass(PLAIN, (), "T", Rect(0, 0, 4, 4), (Texcoords(0, moving),), blend=Blend.ADD)
+    one = ComputePass(
+        parse_kernel(KERNEL), bindings("A", "R"),
+        (UniformValue("trips", 2), UniformValue("from", 3), UniformValue("factor", Affine(0, 1))),
+        (1, 1),
+    )  # fmt: skip
+    textures = (*raw().textures, buffer("A", 14, 8, zero=True), buffer("R", 8, 12, zero=True))
+    plan = replace(raw(Repeat(MANY, (draw, one))), textures=textures)
+    validate(plan)
+    once = count_plan(replace(raw(draw, one), textures=textures))
+    counts = count_plan(plan)
+    assert counts.fragments == MANY * 16
+    assert counts.bytes_requested == MANY * once.bytes_requested
+    assert counts.global_loads == MANY * once.global_loads
+    kernels = replace(plan, steps=(Repeat(MANY, (one,)),))
+    moved = transactions(kernels, RULES["fermi"])
+    assert (
+        moved.number
+        == MANY * transactions(replace(kernels, steps=(Repeat(1, (one,)),)), RULES["fermi"]).number
+    )
+
+
+def test_what_never_runs_is_no_pass() -> None:
+    """A Repeat of no iteration has neither passes nor programs, and its Tables have no values."""
+    never = FragmentPass(PLAIN, (), "T", MovingRect(Table(()), 0, 1, 1))
+    plan = raw(Repeat(0, (never,)), ClearPass("T"))
+    validate(plan)
+    assert list(passes(plan)) == [ClearPass("T")]
+    assert plan.programs() == ()
+    assert list(plan.weighted_passes()) == [(1, ClearPass("T"))]
+    assert written_programs(plan) == (PLAIN,)
