@@ -410,11 +410,12 @@ class _Scheduler:
 def _kept_in_arrays(steps: tuple[_Step, ...], analysis: _Analysis) -> dict[str, tuple[int, ...]]:
     """Variables that outlive a loop over ty or tx, with the levels of those loops."""
     seen: dict[tuple[str, int], set[int]] = {}
+    numbers = count()
 
     def visit(steps: tuple[_Step, ...], loops: dict[int, int]) -> None:
         for step in steps:
             if isinstance(step, _Loop):
-                visit(step.body, {**loops, step.level: id(step)})
+                visit(step.body, {**loops, step.level: next(numbers)})
                 continue
             own: object = step
             if isinstance(step, _Branch | _While):

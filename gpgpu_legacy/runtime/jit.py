@@ -16,7 +16,6 @@ import numpy as np
 from gpgpu_legacy.interp.machine import run_fragment_pass
 from gpgpu_legacy.lower.chains import Loop, Turns, loops, loops_of
 from gpgpu_legacy.lower.content import UnsupportedError, native_content
-from gpgpu_legacy.lower.jit import DTYPES, compile_kernel
 from gpgpu_legacy.plan.expand import at_iteration, number_at
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan, constant_groups
 from gpgpu_legacy.runtime.devices import processor_name, thread_count
@@ -175,6 +174,8 @@ class _Dispatch:
     """A kernel, compiled, with its buffers and uniforms."""
 
     def __init__(self, pass_: ComputePass, textures: Textures) -> None:
+        from gpgpu_legacy.lower.jit import DTYPES, compile_kernel
+
         self._code = compile_kernel(pass_.kernel)
         names = {b.binding: b.texture for b in pass_.buffers}
         self._buffers = [

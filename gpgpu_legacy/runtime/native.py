@@ -135,7 +135,7 @@ class _Host:
             except UnsupportedError as error:
                 found = str(error)
             self._codes[key] = found
-            if len(self._codes) > MOST_CODES:
+            while len(self._codes) > MOST_CODES:
                 self._codes.popitem(last=False)
         self._codes.move_to_end(key)
         if isinstance(found, str):

@@ -1,0 +1,336 @@
+"""Plans prepared on numpy and jit: made once, run often, by any number of threads and processes."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from weakref import ref
+
+import numpy as np
+import pytest
+from drawing import EXACT, assert_same_bits, fragment_texcoords, program, show, stacked, texture
+from sorting import distances, in_order, shuffled, sort_plan
+
+from gpgpu_legacy.algorithms.options import Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.expand import expand
+from gpgpu_legacy.plan.formats import R32F, RGBA32F
+from gpgpu_legacy.plan.plan import (
+    Affine,
+    Binding,
+    Blend,
+    ClearPass,
+    CopyPass,
+    FragmentPass,
+    ParameterValue,
+    Plan,
+    Rect,
+    Repeat,
+    Table,
+    written_by,
+)
+from gpgpu_legacy.runtime import native
+from gpgpu_legacy.runtime.executor import F32, Executor
+from gpgpu_legacy.runtime.registry import find_executor
+
+MULTI = find_method("hall-carr-hart-multi")
+JIT, NUMPY = find_executor("jit"), find_executor("numpy")
+HOST = pytest.mark.parametrize("executor", [NUMPY, JIT], ids=["numpy", "jit"])
+TABLES = pytest.mark.parametrize("tables", [False, True], ids=["passes", "tables"])
+
+
+# Sorting -----------------------------------------------------------------------------------------
+
+
+@TABLES
+@HOST
+def test_a_sort_prepared_once_sorts_whatever_it_is_given(executor: Executor, tables: bool) -> None:
+    plan = sort_plan(32, 16, tables=tables)
+    with executor.prepare(plan, EXACT) as prepared:
+        for seed in range(3):
+            values = shuffled(32, 16, seed)
+            found = prepared.run({"values": values}).outputs["sorted"]
+            np.testing.assert_array_equal(found, in_order(values))
+
+
+@TABLES
+def test_passes_that_differ_in_parameters_are_compiled_once(
+    tables: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads: list[str] = []
+    load = native._Host._load
+
+    def counted(self: native._Host, text: str) -> object:
+        loads.append(text)
+        return load(self, text)
+
+    monkeypatch.setattr(native._Host, "_load", counted)
+    width, height = (64, 4) if tables else (128, 2)  # programs that no other test has
+    with JIT.prepare(sort_plan(width, height, tables=tables)) as prepared:
+        assert len(loads) == 1
+        monkeypatch.setattr(native, "emit_loop", lambda *_, **__: pytest.fail("emitted in a run"))
+        values = shuffled(width, height)
+        found = prepared.run({"values": values}).outputs["sorted"]
+    np.testing.assert_array_equal(found, in_order(values))
+    assert len(loads) == 1
+
+
+@HOST
+def test_an_observer_is_told_of_every_pass_and_then_no_more(executor: Executor) -> None:
+    """A run that is observed runs pass by pass; those before and after it need not."""
+    plan = find_method("hall-carr-hart-multi").plan(Shape(9, 13, 11), Options(block=4))
+    generator = np.random.default_rng(4)
+    operands = {m.name: generator.random((m.rows, m.columns), np.float32) for m in plan.operands}
+    told: list[tuple[int, object]] = []
+    with executor.prepare(plan, EXACT) as prepared:
+        before = prepared.run(operands).outputs["C"]
+        seen = prepared.run(operands, lambda n, done, _: told.append((n, done))).outputs["C"]
+        after = prepared.run(operands).outputs["C"]
+    assert told == list(enumerate(expand(plan).steps))
+    for found in (seen, after):
+        assert_same_bits(found, before)
+
+
+# What a run finds in textures --------------------------------------------------------------------
+
+
+def counting(*, initial: bool) -> Plan:
+    """Passes that write 3 to a part and add 1 to all: else undefined, that is zero, or one half."""
+    target = texture("P", 5, 4, R32F, (0.5, 0.0, 0.0, 0.0) if initial else None)
+    write = FragmentPass(program("MOV result.color, 3.0;"), (), "P", Rect(1, 1, 3, 2))
+    add = FragmentPass(
+        program("MOV result.color, 1.0;"), (), "P", Rect(0, 0, 5, 4), blend=Blend.ADD
+    )
+    return show([write, add], target)
+
+
+@pytest.mark.parametrize("initial", [False, True])
+@HOST
+def test_a_run_finds_nothing_of_the_one_before(executor: Executor, initial: bool) -> None:
+    expected = np.full((4, 5), 1.5 if initial else 1.0, np.float32)
+    expected[1:3, 1:4] = 4.0
+    with executor.prepare(counting(initial=initial)) as prepared:
+        for _ in range(3):
+            np.testing.assert_array_equal(prepared.run({}).outputs["result"], expected)
+
+
+@pytest.mark.parametrize("name", MULTI.formats)
+@HOST
+def test_padding_is_zero_and_results_are_arrays_of_their_own(executor: Executor, name: str) -> None:
+    """Quadrants of odd matrices: textures have texels that hold no element."""
+    plan = MULTI.plan(Shape(5, 7, 3), MULTI.options(Options(block=2, texture_format=name)))
+    ones = {m.name: np.ones((m.rows, m.columns), np.float32) / 8 for m in plan.operands}
+    twos = {matrix: 2 * values for matrix, values in ones.items()}
+    with executor.prepare(plan, EXACT) as prepared:
+        first = prepared.run(ones).outputs["C"]
+        kept = first.copy()
+        second = prepared.run(twos).outputs["C"]
+        assert_same_bits(first, kept)
+        assert_same_bits(second, NUMPY.run(plan, twos).outputs["C"])
+        assert_same_bits(prepared.run(ones).outputs["C"], kept)
+
+
+def test_what_native_code_declines_runs_on_the_reference_machine() -> None:
+    """POW to the last bit, in a Repeat with other passes, with numbers that move on."""
+    powers = program(
+        "TEX R0, fragment.texcoord[0], texture[0], RECT;",
+        "POW R1, R0.x, program.local[0].x;",
+        "MOV result.color, R1;",
+    )
+    size = (7, 3)
+    local = (ParameterValue(0, (Affine(1.0, 0.25), 0.0, 0.0, 0.0)),)
+    whole = Rect(0, 0, *size)
+    each = FragmentPass(powers, (Binding(0, "A"),), "P", whole, (fragment_texcoords(0, *size),),
+                        local)  # fmt: skip
+    steps = (
+        Repeat(
+            3, (each, ClearPass("Q", (Affine(0.0, 0.5),) * 4), CopyPass("P", whole, "A", whole))
+        ),
+    )
+    texels = np.random.default_rng(2).random((3, 7, 1), np.float32)
+    q = texture("Q", *size, R32F, None)
+    plan = show(steps, texture("P", *size, R32F), {"A": texels}, also=(q,))
+    with JIT.prepare(plan, EXACT) as prepared:
+        for _ in range(2):
+            found = prepared.run({"A": stacked(texels)}).outputs
+            expected = NUMPY.run(plan, {"A": stacked(texels)}, EXACT).outputs
+            assert_same_bits(found["result"], expected["result"])
+            assert_same_bits(found["result1"], expected["result1"])
+
+
+# Closing -----------------------------------------------------------------------------------------
+
+
+@HOST
+def test_a_closed_plan_says_so(executor: Executor) -> None:
+    prepared = executor.prepare(sort_plan(4, 4))
+    prepared.close()
+    prepared.close()
+    with pytest.raises(InputError, match="closed"):
+        prepared.run({"values": shuffled(4, 4)})
+
+
+def resident_bytes() -> int:
+    """Of this process, by the system's account."""
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").is_file(), reason="there is no /proc here")
+@HOST
+def test_preparing_running_and_closing_leave_nothing_behind(executor: Executor) -> None:
+    """If textures were left, it would be more than 10 MiB."""
+    plan = find_method("larson-mcallister").plan(Shape(256, 4, 256), Options())
+    operands = {m.name: np.ones((m.rows, m.columns), np.float32) for m in plan.operands}
+
+    def cycles(count: int) -> int:
+        for _ in range(count):
+            prepared = executor.prepare(plan)
+            prepared.run(operands)
+            prepared.close()
+            gc.collect()
+        return resident_bytes()
+
+    before = cycles(5)
+    assert cycles(40) - before < 5 << 20
+
+
+@HOST
+def test_closing_gives_textures_back(executor: Executor) -> None:
+    prepared = executor.prepare(sort_plan(16, 16))
+    prepared.run({"values": shuffled(16, 16)})
+    planes = [ref(storage.planes[0]) for storage in prepared.textures.values()]  # type: ignore[attr-defined]
+    assert all(plane() is not None for plane in planes)
+    prepared.close()
+    gc.collect()
+    assert [plane() for plane in planes] == [None, None]
+
+
+def test_code_that_is_not_used_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs one after another: what is in memory is what was used last."""
+    monkeypatch.setattr(native, "MOST_CODES", 2)
+    for number in range(5):
+        text = program(f"ADD result.color, fragment.position, {number}.25;")
+        each = FragmentPass(text, (), "P", Rect(0, 0, 2, 2))
+        JIT.run(show([each], texture("P", 2, 2, RGBA32F)), {})
+    with native._LOCK:
+        assert len(native._host()._codes) == 2
+
+
+def test_code_lives_as_long_as_a_prepared_plan_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = shuffled(8, 8)
+    with JIT.prepare(sort_plan(8, 8)) as prepared:
+        test_code_that_is_not_used_is_freed(monkeypatch)
+        found = prepared.run({"values": values}).outputs["sorted"]
+    np.testing.assert_array_equal(found, in_order(values))
+
+
+# Threads and processes ---------------------------------------------------------------------------
+
+SCRIPT = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+sys.path.insert(0, {tests!r})
+import test_prepared_host as tests
+barrier = Barrier({threads})
+
+def work(number):
+    barrier.wait()
+    for case in tests.cases():
+        case(number)
+
+with ThreadPoolExecutor({threads}) as pool:
+    print(len(list(pool.map(work, range({threads})))))
+"""
+
+
+def cases() -> Iterator[Callable[[int], None]]:
+    """A sort, a product of fragment programs, one by a kernel: each held to its answer."""
+    yield lambda number: sorts(JIT, number)
+    yield lambda number: multiplies(JIT, "hall-carr-hart-multi", number)
+    yield lambda number: multiplies(JIT, "dobravec-bulic-shared", number)
+    yield lambda number: sorts(NUMPY, number)
+
+
+def sorts(executor: Executor, number: int) -> None:
+    with executor.prepare(sort_plan(16, 8), EXACT) as prepared:
+        for seed in range(2):
+            values = shuffled(16, 8, 10 * number + seed)
+            found = prepared.run({"values": values}).outputs["sorted"]
+            np.testing.assert_array_equal(found, in_order(values))
+
+
+def multiplies(executor: Executor, method: str, number: int) -> None:
+    """Whole numbers, of which every sum is exact."""
+    generator = np.random.default_rng(number)
+    a, b = (generator.integers(-8, 8, (19, 19)).astype(np.float32) for _ in range(2))
+    plan = find_method(method).plan(Shape(19, 19, 19), find_method(method).options(Options()))
+    with executor.prepare(plan, EXACT) as prepared:
+        np.testing.assert_array_equal(prepared.run({"A": a, "B": b}).outputs["C"], a @ b)
+
+
+def test_eight_threads_at_once_in_a_new_process(tmp_path: Path) -> None:
+    """Nothing is compiled yet at first, nor on disk; then it is on disk alone."""
+    text = SCRIPT.format(tests=str(Path(__file__).parent), threads=8)
+    folders = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(__file__).parents[2])])
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": folders}
+    for _ in range(2):
+        command = [sys.executable, "-c", text]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout.strip()) == (0, "8"), done.stderr
+
+
+def test_eight_threads_that_share_a_prepared_plan() -> None:
+    plan = sort_plan(16, 16)
+    with JIT.prepare(plan) as prepared, ThreadPoolExecutor(8) as pool:
+
+        def once(seed: int) -> tuple[F32, F32]:
+            values = shuffled(16, 16, seed)
+            return values, prepared.run({"values": values}).outputs["sorted"]
+
+        for values, found in pool.map(once, range(24)):
+            np.testing.assert_array_equal(found, in_order(values))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_runs_plans_too() -> None:
+    """One prepared by its parent, whose threads it lacks, and one of its own."""
+    values = shuffled(64, 64)
+    with JIT.prepare(sort_plan(64, 64)) as prepared:
+        prepared.run({"values": values})
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                found = prepared.run({"values": values}).outputs["sorted"]
+                np.testing.assert_array_equal(found, in_order(values))
+                for number in range(2):
+                    sorts(JIT, number)
+                    multiplies(JIT, "hall-carr-hart-multi", number)
+                code = 0
+            finally:
+                os._exit(code)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+        again = prepared.run({"values": values}).outputs["sorted"]
+    np.testing.assert_array_equal(again, in_order(values))
+
+
+def test_the_sort_is_the_one_that_it_says_it_is() -> None:
+    """By hand for four elements: runs of 2 by neighbours, then of 4 by halves and neighbours."""
+    assert list(distances(4)) == [(2, 1), (4, 2), (4, 1)]
+    plan = sort_plan(16, 16, tables=True)
+    [repeat] = plan.steps
+    assert isinstance(repeat, Repeat)
+    assert repeat.count == 18
+    assert [written_by(each) for each in repeat.body] == [("Q",), ("P",)]
+    [local] = repeat.body[0].locals  # type: ignore[union-attr]
+    assert all(isinstance(number, Table) for number in local.value)

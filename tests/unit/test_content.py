@@ -1,0 +1,348 @@
+"""What shapes the code of a Loop and what is handed to it: the one without the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from drawing import corners, program, texture
+from hypothesis import given
+from hypothesis import strategies as st
+from sorting import distances, sort_plan
+
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Parameter, ParameterSpace
+from gpgpu_legacy.isa.state import state_vector
+from gpgpu_legacy.lower.chains import Loop, loops, loops_of
+from gpgpu_legacy.lower.content import (
+    Arguments,
+    Computed,
+    Content,
+    Form,
+    Own,
+    Placed,
+    group_content,
+    native_content,
+)
+from gpgpu_legacy.lower.values import is_flat, number_values, parameter_values, plane_values
+from gpgpu_legacy.lower.workgroups import GroupShape, emit_groups, uniform_blocks
+from gpgpu_legacy.plan.expand import at_iteration, without_tables
+from gpgpu_legacy.plan.formats import R32F, RGBA16F, RGBA32F, Format
+from gpgpu_legacy.plan.plan import (
+    Affine,
+    AttributeCorners,
+    Binding,
+    Blend,
+    Extent,
+    Filter,
+    FragmentPass,
+    Number,
+    NumberVec4,
+    ParameterValue,
+    Plan,
+    Rect,
+    Repeat,
+    Sampler,
+    StateValue,
+    Step,
+    Table,
+    Texcoords,
+    Texture,
+    constant_rect,
+    constant_vector,
+    plane,
+    state_values,
+)
+
+SIZE = 6, 4
+READ = "TEX R0, fragment.texcoord[0], texture[0], RECT;"
+TEXT = program(READ, "MAD result.color, R0, program.local[1], fragment.position;")
+WALK = program(
+    "ADD R0, fragment.texcoord[0], {1, 0, 0, 0};",
+    "TEX R1, R0, texture[0], RECT;",
+    "ADD R0, R0, {0, 2, 0, 0};",
+    "TEX R2, R0, texture[0], RECT;",
+    "TEX R3, fragment.texcoord[1], texture[0], RECT;",
+    "ADD R1, R1, R2;",
+    "ADD result.color, R1, R3;",
+)
+
+
+def place(n: int = 0, right: float = 0.0, up: float = 0.0, dx: float = 1.0) -> Texcoords:
+    base, along, across = (right, up, 0.0, 1.0), (dx, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)
+    return Texcoords(n, corners(base, along, across, *SIZE))
+
+
+PASS = FragmentPass(TEXT, (Binding(0, "A"),), "P", Rect(0, 0, *SIZE), (place(),))
+TARGET, GIVEN = texture("P", 8, 8, RGBA32F), texture("A", 16, 16, RGBA32F)
+
+
+def described(
+    *steps: Step, target: Texture = TARGET, source: Texture = GIVEN, groups: bool = False
+) -> tuple[Content, Arguments]:
+    loop = loop_of(*steps, target=target, source=source)
+    textures = {each.name: each for each in (target, source)}
+    return group_content(loop, textures) if groups else native_content(loop, textures)
+
+
+def loop_of(*steps: Step, target: Texture = TARGET, source: Texture = GIVEN) -> Loop:
+    [loop] = loops_of(list(loops(Plan("content", (), (), (target, source), (), steps, ()))))
+    return loop
+
+
+ALIKE = {
+    "parameters": replace(PASS, locals=(ParameterValue(1, (1.0, 2.0, 3.0, 4.0)),)),
+    "the rectangle's place": replace(PASS, rect=Rect(1, 3, *SIZE)),
+    "where the lookup falls": replace(PASS, texcoords=(place(0, 5.0, 2.0),)),
+    "state": replace(PASS, state=(StateValue("state.fog.color", (1.0,) * 4),)),
+    "attributes that nothing reads": replace(
+        PASS, attributes=(AttributeCorners(AttributeKind.COLOR, place().corners),)
+    ),
+}
+
+
+@pytest.mark.parametrize("groups", [False, True], ids=["native", "groups"])
+@pytest.mark.parametrize("what", ALIKE)
+def test_passes_that_differ_in_numbers_share_code(what: str, groups: bool) -> None:
+    mine, theirs = described(PASS, groups=groups), described(ALIKE[what], groups=groups)
+    assert mine[0] == theirs[0]
+    assert hash(mine[0]) == hash(theirs[0])
+    assert mine[1] != theirs[1]
+
+
+def test_names_and_sizes_of_textures_are_handed_over() -> None:
+    renamed = replace(PASS, target="R", bindings=(Binding(0, "S"),))
+    textures = {"target": texture("R", 30, 20, RGBA32F), "source": texture("S", 9, 9, RGBA32F)}
+    for groups in (False, True):
+        mine = described(PASS, groups=groups)
+        theirs = described(renamed, groups=groups, **textures)
+        assert mine[0] == theirs[0]
+        assert theirs[1].textures == ("R", "S")
+        assert theirs[1].extents == (Extent(30, 20), Extent(9, 9))
+
+
+def test_a_sort_is_one_content_however_many_passes() -> None:
+    for tables in (False, True):
+        plan = without_tables(sort_plan(16, 16, tables=tables))
+        textures = {each.name: each for each in plan.textures}
+        made = list(loops_of(list(loops(plan))))
+        assert len(made) == len(list(distances(256))) == 36
+        assert len({native_content(loop, textures)[0] for loop in made}) == 1
+        assert len({group_content(loop, textures)[0] for loop in made}) == 1
+
+
+def other(*, target: Format = RGBA32F, source: Format = RGBA32F, **changed: object) -> Content:
+    return described(
+        replace(PASS, **changed),  # type: ignore[arg-type]
+        target=replace(TARGET, format=target),
+        source=replace(GIVEN, format=source),
+    )[0]
+
+
+def test_what_shapes_the_code_is_in_the_content() -> None:
+    linear = Sampler(Filter.LINEAR)
+    bent = ((0.0, 0.0, 0.0, 1.0), (6.0, 0.0, 0.0, 1.0), (9.0, 4.0, 0.0, 1.0), (0.0, 4.0, 0.0, 1.0))
+    contents = [
+        other(),
+        other(program=program(READ, "MOV result.color, R0;")),
+        other(target=RGBA16F),
+        other(source=R32F),
+        other(blend=Blend.ADD),
+        other(texcoords=(place(dx=2.0, right=0.5),)),
+        other(texcoords=(place(right=13.0),)),  # it leaves the texture
+        other(texcoords=(place(right=0.25),)),  # on no texel's centre
+        other(texcoords=(Texcoords(0, bent),)),
+        other(bindings=(Binding(0, "A", linear),)),
+        other(rect=Rect(2, 0, *SIZE)),  # nothing follows it in its rows
+        other(target=R32F),
+    ]
+    assert len(set(contents)) == len(contents)
+
+
+def test_an_affine_step_stays_and_what_it_starts_from_is_handed_over() -> None:
+    def moving(start: float, step: float) -> tuple[Content, Arguments]:
+        a, b, c, d = (
+            (Affine(constant_vector(corner)[0], step), *corner[1:])
+            for corner in place(right=start).corners
+        )
+        four = Texcoords(0, (a, b, c, d))  # type: ignore[arg-type]
+        return described(Repeat(3, (replace(PASS, texcoords=(four,), blend=Blend.ADD),)))
+
+    (first, given), (second, handed) = moving(1.0, 1.0), moving(4.0, 1.0)
+    assert first == second
+    assert (given.bases, handed.bases) == (((1, 0),), ((4, 0),))
+    assert first != moving(1.0, 2.0)[0]
+
+
+def test_places_are_relative_and_shared_by_lookups_of_the_same_slopes() -> None:
+    """By hand: (x + 1, y), (x + 1, y + 2) share a place; (2x, y) has another."""
+    pass_ = replace(PASS, program=WALK, texcoords=(place(), place(1, right=0.5, dx=2.0)))
+    content, arguments = described(pass_)
+    assert content.places == 2
+    assert arguments.bases == ((1, 0), (1, 0))
+    assert content.draws[0].lookups == (
+        Placed(1, 0, Form(0, 1, 0, 0), Form(0, 0, 1, 0), True),
+        Placed(1, 0, Form(0, 1, 0, 0), Form(2, 0, 1, 0), True),
+        Placed(1, 1, Form(0, 2, 0, 0), Form(0, 0, 1, 0), True),
+    )
+    moved = replace(pass_, texcoords=(place(0, 3.0, 5.0), place(1, right=0.5, dx=2.0)))
+    assert described(moved)[0] == content
+    assert described(moved)[1].bases == ((4, 5), (1, 0))
+
+
+def test_lookups_of_what_is_written_and_at_unknown_places() -> None:
+    text = program(READ, "TEX R1, R0, texture[1], RECT;", "ADD result.color, R0, R1;")
+    pass_ = replace(PASS, program=text, bindings=(Binding(0, "P"), Binding(1, "A")))
+    for groups in (False, True):
+        content, _ = described(pass_, groups=groups)
+        assert content.draws[0].lookups == (Own(0), Computed(1, Sampler()))
+        assert content.surfaces[1].extent == (Extent(16, 16) if groups else None)
+        assert [surface.written for surface in content.surfaces] == [True, False]
+
+
+def test_iterations_that_run_in_one_go_are_counted_in_powers_of_two() -> None:
+    blended = replace(PASS, blend=Blend.ADD)
+    for count, together in ((1, 1), (2, 2), (7, 4), (64, 64), (1000, 64)):
+        assert described(Repeat(count, (blended,)), groups=True)[0].together == together
+    copied = (blended, replace(blended, rect=Rect(1, 1, *SIZE)))
+    plan = Plan("apart", (), (), (TARGET, GIVEN), (), (Repeat(9, copied),), ())
+    for loop in loops_of(list(loops(plan))):
+        assert loop.alternates
+        assert group_content(loop, {"P": TARGET, "A": GIVEN})[0].together == 1
+
+
+# Uniform blocks ----------------------------------------------------------------------------------
+
+
+def test_the_block_of_a_pass_by_hand() -> None:
+    text = program(READ, "MAD result.color, R0, program.local[1], fragment.color;")
+    color = AttributeCorners(AttributeKind.COLOR, corners((1, 2, 3, 4), (0.5, 0, 0, 0),
+                                                          (0, 0, 0, 2), *SIZE))  # fmt: skip
+    pass_ = FragmentPass(
+        text,
+        (Binding(0, "A"),),
+        "P",
+        Rect(1, 3, *SIZE),
+        (place(0, 2.0, 5.0),),
+        (ParameterValue(1, (9.0, 8.0, 7.0, 6.0)),),
+        attributes=(color,),
+    )
+    content, arguments = described(pass_, groups=True)
+    code = emit_groups(content, GroupShape(depth=0), 0, exact=True)
+    [block] = uniform_blocks(code, arguments)
+    assert block.nbytes == code.block_bytes
+    vectors = {
+        uniform.name: block[16 * n : 16 * n + 16].view(np.float32).tolist()
+        for n, uniform in enumerate(code.vectors)
+    }
+    assert sorted(vectors.values()) == [
+        [0.0, 0.0, 0.0, 2.0], [0.5, 0.0, 0.0, 0.0], [1.0, 2.0, 3.0, 4.0], [9.0, 8.0, 7.0, 6.0],
+    ]  # fmt: skip
+    declared = [line.split()[1].rstrip(";") for line in code.text.splitlines() if "vec4 " in line]
+    assert [name for name in declared if name in vectors] == list(vectors)
+    pairs = block[16 * len(vectors) :].view(np.int32).reshape(-1, 2).tolist()
+    assert pairs[:6] == [[6, 4], [8, 8], [1, 3], [16, 16], [0, 0], [2, 5]]
+
+
+def test_a_block_for_every_iteration_only_where_numbers_differ() -> None:
+    varying = replace(PASS, locals=(ParameterValue(1, (Affine(1.0, 0.5), 0.0, 0.0, 0.0)),))
+    for pass_, rows in ((PASS, 1), (varying, 3)):
+        content, arguments = described(Repeat(3, (replace(pass_, blend=Blend.ADD),)), groups=True)
+        code = emit_groups(content, GroupShape(), 0, exact=True)
+        blocks = uniform_blocks(code, arguments)
+        assert len(blocks) == rows
+        assert [block[:4].view(np.float32)[0] for block in blocks] == [0.0, 1.0, 1.5, 2.0][
+            rows > 1 : rows + (rows > 1)
+        ]
+
+
+def test_every_draw_of_a_loop_has_vectors_of_its_own() -> None:
+    passes = tuple(
+        replace(PASS, locals=(ParameterValue(1, (n, 0.0, 0.0, 0.0)),), blend=Blend.ADD)
+        for n in (3.0, 5.0)
+    )
+    content, arguments = described(Repeat(2, passes), groups=True)
+    code = emit_groups(content, GroupShape(), 0, exact=True)
+    assert [uniform.draw for uniform in code.vectors] == [0, 1]
+    [block] = uniform_blocks(code, arguments)
+    assert block[:32].view(np.float32)[::4].tolist() == [3.0, 5.0]
+
+
+# Values ------------------------------------------------------------------------------------------
+
+NUMBER = st.floats(-100, 100, width=32)
+COUNT = 5
+
+
+@st.composite
+def varying_numbers(draw: st.DrawFn) -> Number:
+    kind = draw(st.integers(0, 2))
+    if kind == 0:
+        return draw(NUMBER)
+    if kind == 1:
+        return Affine(draw(NUMBER), draw(NUMBER))
+    return Table(tuple(draw(NUMBER) for _ in range(COUNT)))
+
+
+VECTORS = st.tuples(*[varying_numbers()] * 4)
+
+
+@given(VECTORS, VECTORS, st.tuples(*[VECTORS] * 4))
+def test_values_are_those_of_every_iteration(
+    local: NumberVec4, fog: NumberVec4, four: tuple[NumberVec4, ...]
+) -> None:
+    rect = Rect(0, 0, 3, 7)
+    a, b, c, d = four
+    pass_ = FragmentPass(
+        program("MOV result.color, fragment.texcoord[2];"),
+        (),
+        "P",
+        rect,
+        (Texcoords(2, (a, b, c, d)),),
+        (ParameterValue(4, local),),
+        state=(StateValue("state.fog.color", fog),),
+    )
+    parameter = Parameter(ParameterSpace.LOCAL, 4)
+    state = Parameter(ParameterSpace.STATE, binding="state.fog.color")
+    locals_ = parameter_values(pass_, parameter, COUNT)
+    states = parameter_values(pass_, state, COUNT)
+    planes = plane_values(pass_, Attribute(AttributeKind.TEXCOORD, 2), COUNT)
+    for iteration in range(COUNT):
+        now = at_iteration(pass_, iteration)
+        assert isinstance(now, FragmentPass)
+        assert tuple(locals_[iteration]) == now.locals[0].value
+        given_state = state_values(now)
+        assert tuple(states[iteration]) == state_vector("state.fog.color", given_state)
+        flat = plane(now.texcoords[0].corners, constant_rect(now.rect))
+        assert planes[iteration].tolist() == [list(v) for v in (flat.base, flat.dx, flat.dy)]
+
+
+def test_what_no_value_is_given_for_has_its_default() -> None:
+    assert parameter_values(PASS, Parameter(ParameterSpace.ENV, 3), 2).tolist() == [[0.0] * 4] * 2
+    color = plane_values(PASS, Attribute(AttributeKind.COLOR), 1)
+    assert color.tolist() == [[[1.0] * 4, [0.0] * 4, [0.0] * 4]]
+    fogged = AttributeCorners(AttributeKind.FOGCOORD, corners((2, 3, 4, 5), (1, 1, 1, 1),
+                                                              (0, 1, 1, 1), *SIZE))  # fmt: skip
+    planes = plane_values(replace(PASS, attributes=(fogged,)), Attribute(AttributeKind.FOGCOORD), 1)
+    assert planes.tolist() == [[[2.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0], [0.0] * 4]]
+
+
+def test_a_negative_zero_of_an_attribute_is_zero() -> None:
+    [values] = plane_values(replace(PASS, texcoords=(place(0, -0.0),)),
+                            Attribute(AttributeKind.TEXCOORD, 0), 1)  # fmt: skip
+    assert not np.signbit(values).any()
+
+
+def test_numbers_over_iterations() -> None:
+    assert number_values(Affine(1.0, 0.1), 3).tolist() == [1.0, 1.0 + 0.1, 1.0 + 0.1 * 2]
+    assert number_values(Table((5.0, 6.0, 7.0)), 2).tolist() == [5.0, 6.0]
+    assert number_values(4.0, 3).tolist() == [4.0] * 3
+
+
+def test_flat_in_every_iteration() -> None:
+    a, b, c, d = place().corners
+    assert is_flat((a, b, c, d))
+    late = (Table((6.0, 6.0, 7.0)), *c[1:])
+    assert is_flat((a, b, late, d), 2)  # type: ignore[arg-type]
+    assert not is_flat((a, b, late, d), 3)  # type: ignore[arg-type]
+    assert not is_flat((a, b, (Affine(6.0, 1.0), *c[1:]), d), 3)  # type: ignore[arg-type]
