@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-import gpgpu_legacy.runtime
+import gpgpu_legacy.runtime.executors
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan
 from gpgpu_legacy.runtime.executor import FRAGMENT_PASSES, Executor, names_of
@@ -19,8 +19,8 @@ AUTO = "auto"
 def executors() -> tuple[Executor, ...]:
     """All executors, the reference first, then by name."""
     modules = (
-        import_module(f"{gpgpu_legacy.runtime.__name__}.{module.name}")
-        for module in iter_modules(gpgpu_legacy.runtime.__path__)
+        import_module(f"{gpgpu_legacy.runtime.executors.__name__}.{module.name}")
+        for module in iter_modules(gpgpu_legacy.runtime.executors.__path__)
     )
     there_are = [module.EXECUTOR for module in modules if hasattr(module, "EXECUTOR")]
     return tuple(sorted(there_are, key=lambda e: (not e.capabilities.is_reference, e.name)))
