@@ -45,8 +45,6 @@ from gpgpu_legacy.plan.plan import (
     constant_rect,
 )
 
-_HALF = Fraction(1, 2)
-
 
 @dataclass(frozen=True, slots=True)
 class Domain:
@@ -97,10 +95,6 @@ class Linear:
             + abs(self.iteration) * self.domain.iterations
         )
         return steps.bit_count() == 1 and most * steps <= 2**24
-
-    def at(self, x: int, y: int) -> Fraction:
-        """The first iteration's value at a point of the rectangle, from its lower left corner."""
-        return self.constant + self.x * x + self.y * y
 
     def __add__(self, other: Value) -> Value:
         if not isinstance(other, Linear):
@@ -219,17 +213,39 @@ def _coordinates(program: Program, given: _Given) -> tuple[tuple[Value, Value], 
     return tuple(made)
 
 
-def texel_centred(value: Value) -> bool:
-    """Whether a coordinate lies on a texel's centre in every fragment of every iteration.
+@dataclass(frozen=True, slots=True)
+class Texels:
+    """constant + x·(fragment x) + y·(fragment y) + iteration·(iteration), in whole texels.
+
+    Fragments count from 0 at the rectangle's lower left.
+    """
+
+    constant: int
+    x: int = 0
+    y: int = 0
+    iteration: int = 0
+
+    @property
+    def slopes(self) -> tuple[int, int, int]:
+        """What is added for each x, y and iteration."""
+        return self.x, self.y, self.iteration
+
+
+def chosen_texels(value: Value) -> Texels | None:
+    """Which texels a coordinate chooses; None unless it lies on the centre of one everywhere.
 
     A centre is half a texel away from where the lookup would change, so the coordinate can be
     scaled and rounded on the way without reading another texel.
     """
     if not isinstance(value, Linear):
-        return False
-    at_first_fragment = value.constant + _HALF * (value.x + value.y)
-    steps = (value.x, value.y, value.iteration)
-    return at_first_fragment % 1 == _HALF and all(step.denominator == 1 for step in steps)
+        return None
+    constant, slopes = value.constant, (value.x, value.y, value.iteration)
+    if constant.denominator > 2 or any(slope.denominator != 1 for slope in slopes):
+        return None
+    x, y, iteration = (slope.numerator for slope in slopes)
+    # The first fragment's centre is half a fragment from the corner, its texel's half a texel.
+    twice = constant.numerator * (2 // constant.denominator) + x + y - 1
+    return None if twice % 2 else Texels(twice // 2, x, y, iteration)
 
 
 class _Walk:

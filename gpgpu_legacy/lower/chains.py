@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from gpgpu_legacy.isa.ir import Instruction
-from gpgpu_legacy.lower.affine import Linear, Value, lookup_coordinates, texel_centred
+from gpgpu_legacy.lower.affine import Texels, Value, chosen_texels, lookup_coordinates
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import (
     Binding,
@@ -46,13 +45,12 @@ class Own:
 class Placed:
     """A lookup at whole texels that are affine in position and iteration.
 
-    s, t: the texel's centre less one half, so texel numbers; whole at every fragment, which are
-    counted from (0, 0) at the rectangle's lower left. inside: it never leaves the texture.
+    inside: it never leaves the texture.
     """
 
     texture: str
-    s: Linear
-    t: Linear
+    s: Texels
+    t: Texels
     inside: bool
 
 
@@ -221,40 +219,29 @@ def _lookup(
     coordinates: tuple[Value, Value],
     count: int,
 ) -> Lookup:
-    s, t = coordinates
     texture, sampler = plan.texture(binding.texture), binding.sampler
     plain = (
         texture.kind is TextureKind.RECT
         and sampler.filter is Filter.NEAREST
         and sampler.wrap_s is sampler.wrap_t is Wrap.CLAMP_TO_EDGE
     )
-    if not plain or not (isinstance(s, Linear) and isinstance(t, Linear)):
+    s, t = map(chosen_texels, coordinates)
+    if not plain or s is None or t is None:
         return Computed(binding)
-    if not (texel_centred(s) and texel_centred(t)):
-        return Computed(binding)
-    first = (_from_first_fragment(s), _from_first_fragment(t))
-    inside = _stays(first, texture.extent, constant_rect(each.rect), count)
-    return Placed(binding.texture, *first, inside)
-
-
-def _from_first_fragment(form: Linear) -> Linear:
-    """Texel numbers in terms of fragments counted from 0, out of centres counted from 0.5."""
-    constant = form.constant + (form.x + form.y - 1) / 2
-    return replace(form, constant=constant)
+    inside = _stays((s, t), texture.extent, constant_rect(each.rect), count)
+    return Placed(binding.texture, s, t, inside)
 
 
 def _is_own(lookup: Placed, x: int, y: int) -> bool:
-    return lookup.s == Linear(Fraction(x), x=Fraction(1)) and (
-        lookup.t == Linear(Fraction(y), y=Fraction(1))
-    )
+    return lookup.s == Texels(x, x=1) and lookup.t == Texels(y, y=1)
 
 
-def _stays(forms: tuple[Linear, Linear], extent: Extent, rect: Rect, count: int) -> bool:
+def _stays(forms: tuple[Texels, Texels], extent: Extent, rect: Rect, count: int) -> bool:
     """Whether texel numbers lie in the texture at all fragments of all iterations."""
     for form, size in zip(forms, (extent.width, extent.height), strict=True):
         ends = [form.x * (rect.width - 1), form.y * (rect.height - 1), form.iteration * (count - 1)]
-        low = form.constant + sum(min(Fraction(0), end) for end in ends)
-        high = form.constant + sum(max(Fraction(0), end) for end in ends)
+        low = form.constant + sum(min(0, end) for end in ends)
+        high = form.constant + sum(max(0, end) for end in ends)
         if low < 0 or high > size - 1:
             return False
     return True

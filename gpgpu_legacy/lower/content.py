@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from gpgpu_legacy.isa.ir import Attribute, Program
 from gpgpu_legacy.lower import chains
-from gpgpu_legacy.lower.affine import Linear
+from gpgpu_legacy.lower.affine import Texels
 from gpgpu_legacy.lower.chains import Loop
 from gpgpu_legacy.lower.values import given_corners, is_flat
 from gpgpu_legacy.plan.formats import Format
@@ -68,19 +68,6 @@ class Surface:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """constant + x·(fragment x) + y·(fragment y) + iteration·(iteration), in whole texels.
-
-    Fragments count from 0 at the rectangle's lower left.
-    """
-
-    constant: int
-    x: int
-    y: int
-    iteration: int
-
-
-@dataclass(frozen=True, slots=True)
 class Own:
     """A lookup of the fragment's own texel in a surface that the Loop writes: a register."""
 
@@ -98,8 +85,8 @@ class Placed:
 
     texture: int
     place: int
-    s: Form
-    t: Form
+    s: Texels
+    t: Texels
     inside: bool
 
 
@@ -291,25 +278,16 @@ class _Numbering:
             case chains.Computed(binding):
                 self.computed.add(binding.texture)
                 return Computed(self.texture(binding.texture), binding.sampler)
-        s, t = _whole(lookup.s), _whole(lookup.t)
-        slopes = (lookup.texture, _slopes(s), _slopes(t))
+        s, t = lookup.s, lookup.t
+        slopes = (lookup.texture, s.slopes, t.slopes)
         base = self.bases.setdefault(slopes, (s.constant, t.constant))
         return Placed(
             self.texture(lookup.texture),
             list(self.bases).index(slopes),
-            Form(s.constant - base[0], *_slopes(s)),
-            Form(t.constant - base[1], *_slopes(t)),
+            Texels(s.constant - base[0], *s.slopes),
+            Texels(t.constant - base[1], *t.slopes),
             lookup.inside,
         )
-
-
-def _whole(form: Linear) -> Form:
-    """A form of a placed lookup, all of whose parts are whole."""
-    return Form(int(form.constant), int(form.x), int(form.y), int(form.iteration))
-
-
-def _slopes(form: Form) -> tuple[int, int, int]:
-    return form.x, form.y, form.iteration
 
 
 def bent_attributes(pass_: FragmentPass, count: int) -> Iterator[Attribute]:

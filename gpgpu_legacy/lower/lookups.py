@@ -20,7 +20,7 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.lower.affine import Linear, Value, lookup_coordinates, texel_centred
+from gpgpu_legacy.lower.affine import Texels, Value, chosen_texels, lookup_coordinates
 from gpgpu_legacy.lower.sampling import coordinate_count
 from gpgpu_legacy.lower.values import iterations_of
 from gpgpu_legacy.plan.plan import (
@@ -40,20 +40,31 @@ MOST_PLACES = 8  # interpolated vectors a shader may have: a quarter of what Ope
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Coordinates that the rasteriser interpolates, for lookups in textures of one extent."""
+    """Coordinates that the rasteriser interpolates, for lookups in textures of one extent.
 
-    s: Linear
-    t: Linear
+    s, t: which texels they are the centres of.
+    """
+
+    s: Texels
+    t: Texels
     extent: Extent
 
     def corners(self, rect: Rect) -> tuple[Affine, ...]:
         """Both, as parts of the extent, at the corners (0, 0), (W, 0), (W, H), (0, H)."""
         places = ((0, 0), (rect.width, 0), (rect.width, rect.height), (0, rect.height))
         return tuple(
-            Affine(float(form.at(x, y) / size), float(form.iteration / size))
+            Affine(_twice_centre(form, x, y) / (2 * size), form.iteration / size)
             for x, y in places
             for form, size in ((self.s, self.extent.width), (self.t, self.extent.height))
         )
+
+
+def _twice_centre(form: Texels, x: int, y: int) -> int:
+    """Twice the coordinate at a corner of the rectangle: half a fragment from a fragment's centre.
+
+    Whole, so that parts of an extent are rounded once.
+    """
+    return 2 * (form.constant + form.x * x + form.y * y) + 1 - form.x - form.y
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,19 +119,17 @@ def _fold_if_placed(
     plan: Plan, binding: Binding, coordinates: tuple[Value, Value], places: list[Place]
 ) -> Folded | None:
     """A lookup folded if a rectangle texture is read on its texels' centres, and one texel."""
-    texture, (s, t) = plan.texture(binding.texture), coordinates
-    sampler = binding.sampler
+    texture, sampler = plan.texture(binding.texture), binding.sampler
     clamps = sampler.wrap_s is sampler.wrap_t is Wrap.CLAMP_TO_EDGE
     if texture.kind is not TextureKind.RECT or sampler.filter is not Filter.NEAREST or not clamps:
         return None
-    if not (isinstance(s, Linear) and isinstance(t, Linear)):
-        return None
-    if not (texel_centred(s) and texel_centred(t)):
+    s, t = map(chosen_texels, coordinates)
+    if s is None or t is None:
         return None
     return _fold(s, t, texture.extent, places)
 
 
-def _fold(s: Linear, t: Linear, extent: Extent, places: list[Place]) -> Folded | None:
+def _fold(s: Texels, t: Texels, extent: Extent, places: list[Place]) -> Folded | None:
     """The place that differs by whole texels, or a new one while there is room for it."""
     for number, place in enumerate(places):
         right, up = _distance(s, place.s), _distance(t, place.t)
@@ -132,12 +141,9 @@ def _fold(s: Linear, t: Linear, extent: Extent, places: list[Place]) -> Folded |
     return Folded(len(places) - 1, 0, 0)
 
 
-def _distance(form: Linear, other: Linear) -> int | None:
+def _distance(form: Texels, other: Texels) -> int | None:
     """How many texels one is from the other, where that is the same in all fragments."""
-    difference = form - other
-    if isinstance(difference, Linear) and difference.is_constant:
-        return int(difference.constant)
-    return None
+    return form.constant - other.constant if form.slopes == other.slopes else None
 
 
 def live_components(

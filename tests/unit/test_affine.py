@@ -19,8 +19,8 @@ from gpgpu_legacy.lower.affine import (
     UNKNOWN,
     Linear,
     Unknown,
+    chosen_texels,
     lookup_coordinates,
-    texel_centred,
 )
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.formats import RGBA32F
@@ -55,10 +55,8 @@ def coordinates(*lines: str, **more: object) -> tuple[object, object]:
 # Forms -------------------------------------------------------------------------------------------
 
 
-def test_a_forms_value_at_a_point_of_the_rectangle_and_its_difference() -> None:
+def test_the_difference_of_forms_of_one_slope_is_constant() -> None:
     form = linear(1, x=2, y=-3, iteration=7)
-    assert form.at(0, 0) == 1
-    assert form.at(4, 3) == 1 + 8 - 9
     assert form - linear(0.5, x=2, y=-3, iteration=7) == linear(0.5)
     assert (form - form).is_constant  # type: ignore[union-attr]
     assert not form.is_constant
@@ -280,7 +278,7 @@ def assert_form(form: Linear, found: np.ndarray, rect: Rect, iteration: int) -> 
      linear(0, x=3, iteration=-1), linear(0.5, x=2, y=-4, iteration=8)],
 )  # fmt: skip
 def test_half_a_texel_on_with_whole_steps_is_a_centre(form: Linear) -> None:
-    assert texel_centred(form)
+    assert chosen_texels(form) is not None
 
 
 @pytest.mark.parametrize(
@@ -290,19 +288,24 @@ def test_half_a_texel_on_with_whole_steps_is_a_centre(form: Linear) -> None:
      linear(0.5, iteration=1.5), UNKNOWN],
 )  # fmt: skip
 def test_anything_else_is_none(form: Linear | Unknown) -> None:
-    assert not texel_centred(form)
+    assert chosen_texels(form) is None
 
 
 @given(st.tuples(*[st.integers(-12, 12).map(lambda i: i / 4)] * 4))
 def test_centred_means_half_after_the_point_in_every_fragment(numbers: Vec4) -> None:
     form = linear(*numbers)
+    points = [(x, y, i) for x in range(5) for y in range(5) for i in range(5)]
     values = [
         numbers[0] + numbers[1] * (x + 0.5) + numbers[2] * (y + 0.5) + numbers[3] * i
-        for x in range(5)
-        for y in range(5)
-        for i in range(5)
+        for x, y, i in points
     ]
-    assert texel_centred(form) == all(v % 1 == 0.5 for v in values)
+    texels = chosen_texels(form)
+    assert (texels is not None) == all(v % 1 == 0.5 for v in values)
+    if texels is not None:
+        assert [v - 0.5 for v in values] == [
+            texels.constant + texels.x * x + texels.y * y + texels.iteration * i
+            for x, y, i in points
+        ]
 
 
 def test_a_centre_that_float32_cannot_hold_is_no_centre() -> None:
@@ -326,4 +329,4 @@ def test_a_centre_that_float32_cannot_hold_is_no_centre() -> None:
     really_centred = bool((computed[..., :2] % 1 == 0.5).all())
     assert not really_centred
     [(s, t)] = lookup_coordinates(each)
-    assert not (texel_centred(s) and texel_centred(t))
+    assert chosen_texels(s) is None or chosen_texels(t) is None

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import pytest
 from drawing import corners, program, texture
 
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.lower.affine import Linear
+from gpgpu_legacy.lower.affine import Texels
 from gpgpu_legacy.lower.chains import Computed, Draw, Loop, Move, Own, Placed, Turns, loops
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
@@ -122,9 +120,7 @@ def test_draws_that_blend_are_a_loop() -> None:
     assert isinstance(loop, Loop)
     [member] = loop.body
     assert isinstance(member, Draw)
-    still = Placed(
-        "Q", Linear(Fraction(0), x=Fraction(1)), Linear(Fraction(0), y=Fraction(1)), True
-    )
+    still = Placed("Q", Texels(0, x=1), Texels(0, y=1), True)
     assert member.lookups[0] == still  # nothing writes it, so it is no register
 
 
@@ -217,12 +213,7 @@ def test_texel_numbers_are_counted_from_the_first_fragment() -> None:
     rect = Rect(1, 1, 2, 3)
     each = draw("P", "Q", place(0), place(1, 3.0, 1.0, step=1.0, rect=rect), rect=rect)
     found = lookup_of(each, 2)
-    assert found == Placed(
-        "G",
-        Linear(Fraction(3), x=Fraction(1), iteration=Fraction(1)),
-        Linear(Fraction(1), y=Fraction(1)),
-        True,
-    )
+    assert found == Placed("G", Texels(3, x=1, iteration=1), Texels(1, y=1), True)
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ from sorting import distances, sort_plan
 
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.isa.state import state_vector
+from gpgpu_legacy.lower.affine import Texels
 from gpgpu_legacy.lower.chains import Loop, loops, loops_of
 from gpgpu_legacy.lower.content import (
     Arguments,
     Computed,
     Content,
-    Form,
     Own,
     Placed,
     group_content,
@@ -181,9 +181,9 @@ def test_places_are_relative_and_shared_by_lookups_of_the_same_slopes() -> None:
     assert content.places == 2
     assert arguments.bases == ((1, 0), (1, 0))
     assert content.draws[0].lookups == (
-        Placed(1, 0, Form(0, 1, 0, 0), Form(0, 0, 1, 0), True),
-        Placed(1, 0, Form(0, 1, 0, 0), Form(2, 0, 1, 0), True),
-        Placed(1, 1, Form(0, 2, 0, 0), Form(0, 0, 1, 0), True),
+        Placed(1, 0, Texels(0, 1, 0, 0), Texels(0, 0, 1, 0), True),
+        Placed(1, 0, Texels(0, 1, 0, 0), Texels(2, 0, 1, 0), True),
+        Placed(1, 1, Texels(0, 2, 0, 0), Texels(0, 0, 1, 0), True),
     )
     moved = replace(pass_, texcoords=(place(0, 3.0, 5.0), place(1, right=0.5, dx=2.0)))
     assert described(moved)[0] == content

@@ -334,7 +334,7 @@ def test_a_folded_lookup_reads_at_its_place_and_offset(data: st.DataObject) -> N
         for y in range(3):
             for x in range(4):
                 expected = [
-                    form.constant + form.x * (x + HALF) + form.y * (y + HALF) + offset
+                    form.constant + form.x * x + form.y * y + offset + HALF
                     for form, offset in ((place.s, lookup.right), (place.t, lookup.up))
                 ]
                 assert values[y, x, :2].tolist() == expected
