@@ -25,6 +25,7 @@ from gpgpu_legacy.lower.values import (
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
     PLANAR_TOLERANCE,
+    Affine,
     Corners,
     FragmentPass,
     Number,
@@ -43,8 +44,14 @@ _NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)  # what a program reads where a pass gives 
 
 def over_iterations(numbers: Sequence[Number], count: int) -> F64:
     """The values of numbers: (count, len(numbers)), or (1, len(numbers)) where none varies."""
-    n = count if any(isinstance(number, Varying) for number in numbers) else 1
-    return np.stack([number_values(number, n) for number in numbers], axis=-1)
+    if not any(isinstance(number, Varying) for number in numbers):
+        return np.array([numbers], np.float64)
+    affine = [(number.base, number.step) for number in numbers if isinstance(number, Affine)]
+    if len(affine) == len(numbers):
+        bases, steps = np.array(affine, np.float64).T
+        values: F64 = bases + steps * np.arange(count, dtype=np.float64)[:, None]
+        return values
+    return np.stack([number_values(number, count) for number in numbers], axis=-1)
 
 
 def single(values: F64) -> F32:
