@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from importlib.resources import files
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
@@ -60,8 +59,13 @@ def parse_kernel(text: str, name: str = "kernel") -> Kernel:
 
 @cache
 def _parser() -> Lark:
-    grammar = files("gpgpu_legacy.kernel").joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(grammar, start="kernel", parser="lalr", propagate_positions=True)
+    return Lark.open_from_package(
+        "gpgpu_legacy.kernel",
+        "grammar.lark",
+        start="kernel",
+        parser="lalr",
+        propagate_positions=True,
+    )
 
 
 _Symbol = Variable | Uniform | Literal | StorageBuffer | SharedArray

@@ -13,10 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
-from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.plan.formats import Format
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.kernel.ir import Kernel
 
 
 @dataclass(frozen=True, slots=True)

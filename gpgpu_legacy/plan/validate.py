@@ -9,7 +9,6 @@ from numbers import Integral, Real
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import AttributeKind
-from gpgpu_legacy.kernel.ir import Type
 from gpgpu_legacy.plan.expand import number_at, numbers, values_of, varies, whole_numbers
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
@@ -113,6 +112,8 @@ class _Validator:
     def numbers(self, each: Pass, count: int) -> None:
         """Whether all numbers of a pass are numbers, whole ones where they have to be."""
         if isinstance(each, ComputePass):
+            from gpgpu_legacy.kernel.ir import Type
+
             types = {uniform.name: uniform.type for uniform in each.kernel.uniforms}
             for uniform in each.uniforms:
                 kind, named = types.get(uniform.name), f"uniform {uniform.name} of {_called(each)}"

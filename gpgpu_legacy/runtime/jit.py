@@ -13,7 +13,6 @@ from functools import partial
 
 import numpy as np
 
-from gpgpu_legacy.interp.machine import run_fragment_pass
 from gpgpu_legacy.lower.chains import Loop, Turns, loops, loops_of
 from gpgpu_legacy.lower.content import UnsupportedError, native_content
 from gpgpu_legacy.plan.expand import at_iteration, number_at
@@ -128,6 +127,8 @@ class JitPrepared(HostPrepared):
 
 def _run_on_reference(passes: tuple[Pass, ...], textures: Textures, first: int, last: int) -> None:
     """Passes that take turns, on the reference machine."""
+    from gpgpu_legacy.interp.machine import run_fragment_pass
+
     for iteration in range(first, last):
         for pass_ in passes:
             now = at_iteration(pass_, iteration)

@@ -7,7 +7,7 @@ not llvmpipe, which keeps the order of operations and contracts nothing, gl-comp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -127,13 +127,13 @@ def test_what_libraries_round_differently_is_the_reference_s_where_exact(
     line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[FragmentPass] = []
-    original = jit_module.run_fragment_pass
+    original = jit_module._run_on_reference
 
-    def noted(each: FragmentPass, textures: Mapping[str, object]) -> None:
-        asked.append(each)
-        original(each, textures)  # type: ignore[arg-type]
+    def noted(passes: tuple[FragmentPass, ...], *more: object) -> None:
+        asked.extend(passes)
+        original(passes, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(jit_module, "run_fragment_pass", noted)
+    monkeypatch.setattr(jit_module, "_run_on_reference", noted)
     text = program("ABS R0, fragment.texcoord[0];", line, "MOV result.color, R0;")
     more = {"texcoords": [fragment_texcoords(0, 19, 3)]}
     [exact] = draw_all(text, (19, 3), executor=JIT, machine=EXACT, **more)  # type: ignore[arg-type]
