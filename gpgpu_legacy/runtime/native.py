@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.interp.numeric import Storage, Stored, stored_dtype
-from gpgpu_legacy.isa.ir import Parameter
+from gpgpu_legacy.isa.ir import Attribute, Parameter
 from gpgpu_legacy.lower import kept
 from gpgpu_legacy.lower.content import ROOM, Arguments, Content, UnsupportedError
 from gpgpu_legacy.lower.native import (
@@ -311,12 +311,17 @@ def table_of(columns: Sequence[Scalar], arguments: Arguments) -> NDArray[np.floa
     """The numbers that the code reads: (columns, iterations) float32."""
     count = arguments.count
     table = np.zeros((max(1, len(columns)), count), np.float32)
-    for number, scalar in enumerate(columns):
-        pass_, source = arguments.passes[scalar.draw], scalar.source
-        with np.errstate(over="ignore"):
-            table[number] = (
-                parameter_values(pass_, source, count)[:, scalar.component]
-                if isinstance(source, Parameter)
-                else plane_values(pass_, source, count)[:, scalar.coefficient, scalar.component]
-            )
+    values: dict[tuple[int, Parameter | Attribute], NDArray[np.float64]] = {}
+    with np.errstate(over="ignore"):
+        for number, scalar in enumerate(columns):
+            source = scalar.source
+            given = values.get((scalar.draw, source))
+            if given is None:  # (count, coefficients, 4), computed once for all components
+                pass_ = arguments.passes[scalar.draw]
+                given = values[scalar.draw, source] = (
+                    parameter_values(pass_, source, count)[:, None]
+                    if isinstance(source, Parameter)
+                    else plane_values(pass_, source, count)
+                )
+            table[number] = given[:, scalar.coefficient, scalar.component]
     return table
