@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 
 def shader_folder() -> Path:
@@ -19,11 +24,14 @@ def shader_text(path: str, **parameters: int | str | bool) -> str:
     parameters: what the template asks for; a missing one is an error of jinja2's.
     """
     text = (shader_folder() / path).read_text(encoding="utf-8")
-    if not path.endswith(".j2"):
-        return text
+    return _template(text).render(parameters) if path.endswith(".j2") else text
+
+
+@cache
+def _template(text: str) -> Template:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
         undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
     )
-    return environment.from_string(text).render(parameters)
+    return environment.from_string(text)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 
@@ -26,6 +27,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the golden files anew in place of comparing with them",
     )
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay to the end: to look through them in every collection takes long."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 
 import typer
@@ -26,9 +27,12 @@ __all__ = [
 ]  # fmt: skip
 
 
+_command_of = functools.cache(typer.main.get_command)
+
+
 def main() -> None:
     """Run the command line; a user's error is one line and exit code 2."""
-    command = typer.main.get_command(app)
+    command = _command_of(app)
     try:
         sys.exit(command.main(standalone_mode=False))
     except GpgpuLegacyError as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -18,6 +19,7 @@ Quantity = Callable[[int, int], int | None]
 
 POWERS_OF_N = (0, 1, 2, 3)
 POWERS_OF_B = (-1, 0, 1)
+TERMS = tuple(product(POWERS_OF_N, POWERS_OF_B))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +52,17 @@ def recover(quantity: Quantity, samples: Samples = ANY_BLOCK) -> Any:
 
     Returns a sympy expression; None where no such sum gives the counts, those held out included.
     """
-    points = list(product(samples.sizes, samples.blocks))
+    points = tuple(product(samples.sizes, samples.blocks))
     counts = [quantity(n, b) for n, b in points]
     known = [count for count in counts if count is not None]
     if len(known) < len(counts):
         return None
-    terms = list(product(POWERS_OF_N, POWERS_OF_B))
-    coefficients = _solve(terms, points, known)
+    coefficients = _solve(points, known)
     for n, b in samples.held_out:
-        value = sum(c * _term(n, b, t) for c, t in zip(coefficients, terms, strict=True))
+        value = sum(c * _term(n, b, t) for c, t in zip(coefficients, TERMS, strict=True))
         if value != quantity(n, b):
             return None
-    return _expression(terms, coefficients)
+    return _expression(coefficients)
 
 
 def _term(n: int, b: int, powers: tuple[int, int]) -> Fraction:
@@ -69,26 +70,33 @@ def _term(n: int, b: int, powers: tuple[int, int]) -> Fraction:
     return Fraction(n) ** i * Fraction(b) ** j
 
 
-def _solve(
-    terms: list[tuple[int, int]], points: list[tuple[int, int]], counts: list[int]
-) -> list[Fraction]:
+def _solve(points: tuple[tuple[int, int], ...], counts: list[int]) -> list[Fraction]:
+    return [
+        sum((c * count for c, count in zip(row, counts, strict=True)), Fraction(0))
+        for row in _inverse(points)
+    ]
+
+
+@cache
+def _inverse(points: tuple[tuple[int, int], ...]) -> tuple[tuple[Fraction, ...], ...]:
+    """What the counts at these points are multiplied by: rows by term, columns by point."""
     from sympy import Matrix, Rational
 
     rows = [
-        [Rational(v.numerator, v.denominator) for v in (_term(n, b, t) for t in terms)]
+        [Rational(v.numerator, v.denominator) for v in (_term(n, b, t) for t in TERMS)]
         for n, b in points
     ]
-    solution = Matrix(rows).LUsolve(Matrix(counts))
-    return [Fraction(int(value.p), int(value.q)) for value in solution]
+    inverse = Matrix(rows).inv().tolist()
+    return tuple(tuple(Fraction(int(v.p), int(v.q)) for v in row) for row in inverse)
 
 
-def _expression(terms: list[tuple[int, int]], coefficients: list[Fraction]) -> Any:
+def _expression(coefficients: list[Fraction]) -> Any:
     from sympy import Rational, factor, symbols
 
     n, b = symbols("n b", positive=True)
     total = sum(
         Rational(c.numerator, c.denominator) * n**i * b**j
-        for (i, j), c in zip(terms, coefficients, strict=True)
+        for (i, j), c in zip(TERMS, coefficients, strict=True)
     )
     return factor(total)
 

@@ -68,20 +68,28 @@ def parameter_values(pass_: FragmentPass, parameter: Parameter, count: int) -> F
     pass_: as its plan writes it. Raises InputError for state that there is not.
     """
     if parameter.space is ParameterSpace.STATE:
-        return _state(pass_, parameter.binding, count)
+        return state_vectors(pass_, parameter.binding, count)
     given = pass_.locals if parameter.space is ParameterSpace.LOCAL else pass_.env
     vectors = {each.index: each.value for each in given}
     return vector_values(vectors.get(parameter.index, _NO_PARAMETER), count)
 
 
-def _state(pass_: FragmentPass, binding: str, count: int) -> F64:
-    """State is derived from other state (isa/state.py), iteration by iteration where any varies."""
-    if any(isinstance(number, Varying) for given in pass_.state for number in given.value):
+def state_vectors(pass_: FragmentPass, binding: str, count: int) -> F64:
+    """A vector of state in each of `count` iterations: (count, 4).
+
+    State is derived from other state (isa/state.py), iteration by iteration where any varies.
+    """
+    if gives_varying_state(pass_):
         passes = (at_iteration(pass_, iteration) for iteration in range(count))
         values = (state_values(each) for each in passes if isinstance(each, FragmentPass))
         return np.array([state_vector(binding, each) for each in values]).reshape(count, 4)
     vector = state_vector(binding, state_values(pass_))
     return np.broadcast_to(np.array(vector, np.float64), (count, 4))
+
+
+def gives_varying_state(pass_: FragmentPass) -> bool:
+    """Whether any number of the state that a pass gives differs from iteration to iteration."""
+    return any(isinstance(number, Varying) for given in pass_.state for number in given.value)
 
 
 def plane_values(pass_: FragmentPass, attribute: Attribute, count: int) -> F64:

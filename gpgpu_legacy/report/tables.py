@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 from gpgpu_legacy.algorithms.method import Method
@@ -97,13 +98,13 @@ def regenerate(
     Raises InputError where the size or the block is out of range.
     """
     _check_size(size)
-    times = tuple(measured)
+    times, at = tuple(measured), cache(_counted)
     return [
         Table(
             published,
             size,
             block,
-            tuple(_row(published, row, size, block, times) for row in published.rows),
+            tuple(_row(published, row, size, block, times=times, at=at) for row in published.rows),
         )
         for each in papers()
         if paper in (None, each.id)
@@ -118,6 +119,19 @@ def _check_size(size: int) -> None:
 
 def _plan(method: Method, size: int, block: int) -> Plan:
     return method.plan(Shape(size, size, size), _options(method, block))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Counted:
+    """A method's plan at a size and a block, and its counts."""
+
+    plan: Plan
+    counts: Counts
+
+
+def _counted(method: Method, size: int, block: int) -> _Counted:
+    plan = _plan(method, size, block)
+    return _Counted(plan, count_plan(plan))
 
 
 def _options(method: Method, block: int) -> Options:
@@ -138,29 +152,32 @@ def _row(
     published: PublishedRow,
     size: int,
     block: int,
+    *,
     times: tuple[Measured, ...],
+    at: Callable[[Method, int, int], _Counted],
 ) -> Row:
     method = find_method(published.method)
-    plan = _plan(method, size, block)
-    counts = count_plan(plan)
+    here = at(method, size, block)
+    counts = here.counts
 
-    def cell(formula: str, quantity: Callable[[Plan], int | None]) -> Cell:
-        counted = recover(lambda n, b: quantity(_plan(method, n, b)))
-        return Cell(quantity(plan), formula, counted)
+    def cell(formula: str, quantity: Callable[[_Counted], int | None]) -> Cell:
+        return Cell(quantity(here), formula, recover(lambda n, b: quantity(at(method, n, b))))
 
     formulas = published.formulas
     return Row(
         method=method.name,
         label=published.label,
-        passes=cell(formulas.passes, lambda p: count_plan(p).passes),
-        fragments_per_pass=cell(formulas.fragments_per_pass, fragments_per_pass),
-        per_fragment=cell(
-            formulas.per_fragment, lambda p: _per_fragment(count_plan(p), table.quantity)
+        passes=cell(formulas.passes, lambda made: made.counts.passes),
+        fragments_per_pass=cell(
+            formulas.fragments_per_pass, lambda made: fragments_per_pass(made.plan)
         ),
-        total=cell(formulas.total, lambda p: int(getattr(count_plan(p), table.quantity))),
+        per_fragment=cell(
+            formulas.per_fragment, lambda made: _per_fragment(made.counts, table.quantity)
+        ),
+        total=cell(formulas.total, lambda made: int(getattr(made.counts, table.quantity))),
         counts=counts,
         lookups_per_fragment=counts.lookup // counts.fragments,
-        program_length=sum(count_instructions(p).total for p in plan.programs()),
+        program_length=sum(count_instructions(p).total for p in here.plan.programs()),
         measured=tuple(m for m in times if m.method == method.name),
     )
 

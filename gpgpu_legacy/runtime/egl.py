@@ -7,7 +7,7 @@ GL_ARB_fragment_program. It is made when it is first asked for; importing this f
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_ubyte, c_uint, c_void_p
 from dataclasses import dataclass
@@ -332,6 +332,18 @@ def core_limits() -> dict[str, int]:
         if gl["glGetError"]() == GL.NO_ERROR:
             limits[name] = value.value
     return limits
+
+
+_KINDS = ("Buffer", "Framebuffer", "Program", "ProgramARB", "Sampler", "Texture", "VertexArray")
+
+
+def objects_alive(numbers: Iterable[int]) -> dict[str, int]:
+    """How many of these numbers name objects of each kind, in the context that is current."""
+    egl, counts = _load_egl(), {}
+    for kind in _KINDS:
+        is_one = _function(egl, f"glIs{kind}", (c_ubyte, c_uint))
+        counts[kind] = sum(bool(is_one(number)) for number in numbers)
+    return counts
 
 
 class Context(SharedContext[SimpleNamespace]):

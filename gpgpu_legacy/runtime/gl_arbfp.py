@@ -313,6 +313,7 @@ class GlArbfpPrepared(GlPrepared[Context]):
         return results
 
     def _texels(self, name: str) -> F32:
+        self._bound.forget()  # others may have run since the observer was called
         texture = self.plan.texture(name)
         extent = texture.extent
         shape = (extent.rows, extent.width, texture.format.channels)

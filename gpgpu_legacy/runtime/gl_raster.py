@@ -136,7 +136,7 @@ class GlRasterPrepared(GlPrepared[GlContext]):
                 self._first.append(clear)
         inputs, outputs = frozenset[Input](), frozenset[Output]()
         if self._packs_on_device:
-            device = self._device = DeviceTransfers(self.context, plan, self._textures)
+            device = self._device = DeviceTransfers(self.context, self._bound, plan, self._textures)
             inputs, outputs = frozenset(device.inputs), frozenset(device.outputs)
             if sheet := device.make():
                 self.keep(sheet)

@@ -12,6 +12,7 @@ somebody held when it was forked is ever asked for.
 
 from __future__ import annotations
 
+import ctypes
 import os
 from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
@@ -35,6 +36,18 @@ class Releasable(Protocol):
         """Give it back; the context is current."""
 
 
+def _leave_without_the_driver() -> None:
+    """Have this process, which was forked, end without the exit handlers of C libraries.
+
+    Mesa's waits for threads that only the parent has: it crashes, or never ends. Python's own
+    handlers have run by then; C's files are flushed. It needs the GNU C library.
+    """
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "on_exit"):  # handlers registered last run first
+        libc.on_exit(libc._exit, None)
+        libc.__cxa_atexit(libc.fflush, None, None)
+
+
 class _Process:
     """Which process was the first to use OpenGL, of this one and those that it was forked from."""
 
@@ -45,6 +58,8 @@ class _Process:
         """OpenGL is used from now on; ExecutorUnavailableError where the parent has used it."""
         if self._first_user is None:
             self._first_user = os.getpid()
+            if hasattr(os, "register_at_fork"):
+                os.register_at_fork(after_in_child=_leave_without_the_driver)
         if self._first_user != os.getpid():
             raise ExecutorUnavailableError(
                 "OpenGL was used in the process that this one was forked from, and drivers do not "

@@ -22,9 +22,8 @@ from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.plan import Input, Matrix, Output, Plan, Rect
 from gpgpu_legacy.runtime.executor import F32
 from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
+from gpgpu_legacy.runtime.gl_draws import Bound, Draw, Target, viewport
 from gpgpu_legacy.runtime.gl_shader import (
-    DrawingShader,
-    Uniforms,
     UniformTable,
     Values,
     drawing_shader,
@@ -176,24 +175,6 @@ class Drawable:
         return self.format.numeric is Numeric.FLOAT and self.format.bits_per_channel == 32
 
 
-@dataclass(frozen=True, slots=True)
-class _Move:
-    """A draw between the sheet and a texture."""
-
-    shader: DrawingShader
-    uniforms: Uniforms
-    source: Any
-    target: Any
-    viewport: tuple[int, int, int, int]
-
-    def draw(self) -> None:
-        self.uniforms.set(0)
-        self.source.use(0)
-        self.target.viewport = self.viewport
-        self.target.use()
-        self.shader.render()
-
-
 class Sheet:
     """The texture through which matrices come and go; nobody else's."""
 
@@ -232,7 +213,7 @@ class Sheet:
             self.texture.write(elements, viewport=part, alignment=1)
 
     def clear(self, matrix: Matrix) -> None:
-        """Lay zeros on it."""
+        """Lay zeros on it. Which framebuffer is bound then is not known."""
         rows = self.rows(matrix.rows * matrix.columns)
         self.framebuffer.clear(0.0, 0.0, 0.0, 0.0, viewport=(0, 0, self.width, rows))
 
@@ -258,9 +239,11 @@ class DeviceTransfers:
     narrow formats, and those whose texels are the matrix as it lies in memory.
     """
 
-    def __init__(self, context: GlContext, plan: Plan, textures: Mapping[str, Drawable]) -> None:
+    def __init__(
+        self, context: GlContext, bound: Bound, plan: Plan, textures: Mapping[str, Drawable]
+    ) -> None:
         """textures: those of the plan, by name. Nothing is made on the device yet."""
-        self._context, self._textures = context, textures
+        self._context, self._bound, self._textures = context, bound, textures
         self._largest = int(context.info["GL_MAX_TEXTURE_SIZE"])
         matrices = {m.name: m for m in (*plan.operands, *plan.results)}
         self._matrices = {n: m for n, m in matrices.items() if Sheet.has_room(m, self._largest)}
@@ -270,8 +253,8 @@ class DeviceTransfers:
         self.outputs = [each for each in plan.outputs if each.matrix not in on_the_host]
         self._sheet: Sheet | None = None
         self._uniforms = UniformTable()
-        self._to_textures: dict[str, list[_Move]] = {}
-        self._to_sheet: dict[str, list[_Move]] = {}
+        self._to_textures: dict[str, list[Draw]] = {}
+        self._to_sheet: dict[str, list[Draw]] = {}
 
     def _movable(self, transfers: Iterable[_Transfer]) -> list[_Transfer]:
         return [
@@ -290,19 +273,22 @@ class DeviceTransfers:
         elements = max(m.rows * m.columns for n, m in self._matrices.items() if n in used)
         sheet = self._sheet = Sheet(self._context.handle, elements, self._largest)
         for each in self.inputs:
-            target, rect = self._textures[each.texture].framebuffer, each.rect
-            place = (rect.x, rect.y, rect.width, rect.height)
-            move = self._record(_PACK_FRAGMENT_SHADER, each, sheet.texture, target, place)
+            target = Target(self._textures[each.texture].framebuffer, viewport(each.rect))
+            move = self._record(_PACK_FRAGMENT_SHADER, each, sheet.texture, target)
             self._to_textures.setdefault(each.matrix, []).append(move)
         for output in self.outputs:
             matrix, region = self._matrices[output.matrix], output.region
             first = region.row * matrix.columns // sheet.width
             last = ((region.row + region.rows) * matrix.columns - 1) // sheet.width
-            place = (0, first, sheet.width, last - first + 1)
+            target = Target(sheet.framebuffer, (0, first, sheet.width, last - first + 1))
             source = self._textures[output.texture].texture
-            move = self._record(_UNPACK_FRAGMENT_SHADER, output, source, sheet.framebuffer, place)
+            move = self._record(_UNPACK_FRAGMENT_SHADER, output, source, target)
             self._to_sheet.setdefault(output.matrix, []).append(move)
         self._uniforms.settle()
+        self._uniforms.begin()
+        for moves in (*self._to_textures.values(), *self._to_sheet.values()):
+            for move in moves:
+                move.warm_up()
         return sheet
 
     def _record(
@@ -310,24 +296,25 @@ class DeviceTransfers:
         text: str,
         each: Input | Output,
         source: Any,
-        target: Any,
-        viewport: tuple[int, int, int, int],
-    ) -> _Move:
+        target: Target,
+    ) -> Draw:
         assert self._sheet is not None
         shader = drawing_shader(self._context, text, "the transfers", lambda: text)
         values = packing_uniforms(self._matrices[each.matrix], each)
         values["shift"] = np.array([self._sheet.width.bit_length() - 1], np.int32)
-        return _Move(shader, self._uniforms.add(shader, values), source, target, viewport)
+        uniforms = self._uniforms.add(shader, values)
+        return Draw(self._bound, shader, uniforms, [(0, source)], target)
 
     def send(self, operands: Mapping[str, F32]) -> None:
         """Send the operands that are its own, and move them to the textures."""
         if self._sheet is None:
             return
         self._uniforms.begin()
+        self._bound.forget()
         for name, moves in self._to_textures.items():
             self._sheet.send(operands[name])
             for move in moves:
-                move.draw()
+                move(0)
 
     def fetch(self) -> dict[str, F32]:
         """The results that are its own, by name; zero where no output covers them."""
@@ -337,8 +324,9 @@ class DeviceTransfers:
         self._uniforms.begin()
         for name, moves in self._to_sheet.items():
             self._sheet.clear(self._matrices[name])
+            self._bound.forget()
             for move in moves:
-                move.draw()
+                move(0)
             results[name] = self._sheet.fetch(self._matrices[name])
         return results
 

@@ -14,23 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, ParameterSpace
-from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.lower.body import PARAMETERS, attribute_name, state_name
 from gpgpu_legacy.lower.glsl import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
-from gpgpu_legacy.lower.values import given_corners
-from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.lower.values import (
+    given_corners,
+    gives_varying_state,
+    number_values,
+    state_vectors,
+)
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
     PLANAR_TOLERANCE,
-    Affine,
     Corners,
     FragmentPass,
     Number,
     NumberVec4,
     Rect,
-    Table,
+    Varying,
     constant_rect,
-    state_values,
 )
 
 F32 = NDArray[np.float32]
@@ -42,20 +43,8 @@ _NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)  # what a program reads where a pass gives 
 
 def over_iterations(numbers: Sequence[Number], count: int) -> F64:
     """The values of numbers: (count, len(numbers)), or (1, len(numbers)) where none varies."""
-    values = np.array([[_first(number) for number in numbers]])
-    varying = [(n, v) for n, v in enumerate(numbers) if isinstance(v, Affine) and v.step != 0]
-    if not varying or count == 1:
-        return values
-    values = np.repeat(values, count, axis=0)
-    iterations = np.arange(count, dtype=np.float64)
-    for column, number in varying:
-        values[:, column] = number.base + number.step * iterations
-    return values
-
-
-def _first(number: Number) -> float:
-    assert not isinstance(number, Table)
-    return number.at(0) if isinstance(number, Affine) else number
+    n = count if any(isinstance(number, Varying) for number in numbers) else 1
+    return np.stack([number_values(number, n) for number in numbers], axis=-1)
 
 
 def single(values: F64) -> F32:
@@ -120,14 +109,6 @@ def _state(each: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str
     read = {binding: name for binding, name in names.items() if wanted(name)}
     if not read:
         return
-    numbers = [number for given in each.state for number in given.value]
-    iterations = count if any(isinstance(number, Affine) for number in numbers) else 1
-    rows: dict[str, list[Sequence[float]]] = {binding: [] for binding in read}
-    for iteration in range(iterations):
-        now = at_iteration(each, iteration)
-        assert isinstance(now, FragmentPass)
-        given = state_values(now)
-        for binding, vectors in rows.items():
-            vectors.append(state_vector(binding, given))
+    iterations = count if gives_varying_state(each) else 1
     for binding, name in read.items():
-        yield name, single(np.array(rows[binding], np.float64).reshape(-1, 1, 4))
+        yield name, single(state_vectors(each, binding, iterations).reshape(-1, 1, 4))

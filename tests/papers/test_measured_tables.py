@@ -400,7 +400,7 @@ def test_a_budget_is_a_number_of_seconds(budget: float) -> None:
 
 
 def test_real_executors_run_within_a_small_budget() -> None:
-    found = measure_paper(find_paper(DOBRAVEC), 3.0)
+    found = measure_paper(find_paper(DOBRAVEC), 1.0)
     done = [o for o in found.outcomes.values() if o.status is Status.MEASURED]
     assert done
     assert all(o.seconds is not None and o.seconds > 0 for o in done)

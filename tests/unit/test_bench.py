@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from gpgpu_legacy.plan.plan import (
     Matrix,
     Output,
     Packing,
+    Pass,
     Plan,
     Rect,
     Region,
@@ -418,13 +420,21 @@ def test_random_operands_lie_in_the_range_that_their_texture_holds() -> None:
 
 
 def followed(
-    method: Method, options: Options, shape: tuple[int, int, int], row: int, column: int
-) -> tuple[Follower, float]:
+    method: Method,
+    options: Options,
+    shape: tuple[int, int, int],
+    elements: Sequence[tuple[int, int]],
+) -> list[tuple[Follower, float]]:
+    """A follower of each element in a run that they all observe, and what the product has there."""
     plan = plan_of(method, shape, options)
-    follower = Follower(plan, row, column)
-    operands = random_operands(plan, seed=row * 100 + column)
-    found = NUMPY.run(plan, operands, observer=follower).outputs["C"]
-    return follower, float(found[row, column])
+    followers = [Follower(plan, *element) for element in elements]
+
+    def observe(number: int, pass_: Pass, read: Callable[[str], F32]) -> None:
+        for follower in followers:
+            follower(number, pass_, read)
+
+    found = NUMPY.run(plan, random_operands(plan), observer=observe).outputs["C"]
+    return [(f, float(found[at])) for f, at in zip(followers, elements, strict=True)]
 
 
 # Elements of a row of A in a texel, and the methods that draw all that a texture holds in one pass.
@@ -438,20 +448,19 @@ def test_the_last_sighting_is_the_element_of_the_product(
     method: Method, way: Accumulate | None, largest: int
 ) -> None:
     options = options_of(method, way, block=3, largest_texture=largest)
-    for row in (0, 3, 6, 10):
-        for column in (0, 4, 8):
-            follower, element = followed(method, options, (11, 14, 9), row, column)
-            drawn = [s for s in follower.sightings if s.kind == "draw"]
-            assert follower.sightings[-1].value == element
-            assert drawn[-1].value == element
-            numbers = [s.number for s in follower.sightings]
-            assert numbers == sorted(set(numbers))
-            split = IN_A_TEXEL.get(method.name, 1)
-            block = largest if method.name in ONE_PASS else options.block or 1
-            stretch = largest // block * block * split
-            per_stretch = [min(stretch, 14 - k) for k in range(0, 14, stretch)]
-            passes = sum(-(-length // (split * block)) for length in per_stretch)
-            assert len(drawn) == passes
+    elements = list(product((0, 3, 6, 10), (0, 4, 8)))
+    for follower, element in followed(method, options, (11, 14, 9), elements):
+        drawn = [s for s in follower.sightings if s.kind == "draw"]
+        assert follower.sightings[-1].value == element
+        assert drawn[-1].value == element
+        numbers = [s.number for s in follower.sightings]
+        assert numbers == sorted(set(numbers))
+        split = IN_A_TEXEL.get(method.name, 1)
+        block = largest if method.name in ONE_PASS else options.block or 1
+        stretch = largest // block * block * split
+        per_stretch = [min(stretch, 14 - k) for k in range(0, 14, stretch)]
+        passes = sum(-(-length // (split * block)) for length in per_stretch)
+        assert len(drawn) == passes
 
 
 def test_sightings_of_a_2_by_2_product_by_hand_larson() -> None:

@@ -44,7 +44,7 @@ WHERE = {
     "llvmlite": ("lower/grid.py", "lower/native.py", "runtime/native.py"),
     "ctypes": tuple(
         f"runtime/{name}.py"
-        for name in ("egl", "gl_arbfp", "gl_arbfp_objects", "gl_state", "native")
+        for name in ("egl", "gl_arbfp", "gl_arbfp_objects", "gl_sharing", "gl_state", "native")
     ),
 }
 

@@ -260,7 +260,7 @@ def test_every_group_gives_the_product(ready: Callable[[str], Any], group: Group
 
 
 def test_a_small_search_keeps_a_way_that_gives_the_product(kept: Path) -> None:
-    [(found, search_found)] = tune(["hall-carr-hart-multi"], 32, 2.0, executors=["jit"])
+    [(found, search_found)] = tune(["hall-carr-hart-multi"], 32, 1.0, executors=["jit"])
     assert found.way.executor == "jit"
     assert found.seconds <= found.default_seconds
     assert all(not trial.reason for trial in search_found.trials)

@@ -1,0 +1,316 @@
+"""Packing and unpacking on the device, against the NumPy functions that define them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from drawing import F32, ZERO, assert_same_bits, texture
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from products import METHODS_AND_WAYS, options_of, plan_of, random_operands
+
+from gpgpu_legacy.algorithms.method import Method
+from gpgpu_legacy.algorithms.options import Accumulate
+from gpgpu_legacy.interp.numeric import decode, encode, pack, unpack
+from gpgpu_legacy.plan.formats import R16F, R32F, RGBA8, RGBA32F, Format
+from gpgpu_legacy.plan.plan import (
+    ONE_A_TEXEL,
+    ClearPass,
+    Extent,
+    Input,
+    Matrix,
+    Output,
+    Packing,
+    Plan,
+    Rect,
+    Region,
+    Texture,
+    TextureKind,
+)
+from gpgpu_legacy.runtime import gl
+from gpgpu_legacy.runtime.executor import Executor, Machine
+from gpgpu_legacy.runtime.gl_raster import GlRasterPrepared
+from gpgpu_legacy.runtime.gl_transfers import (
+    COMPUTE_GROUP,
+    PACK_COMPUTE_SHADER,
+    UNPACK_COMPUTE_SHADER,
+    packing_uniforms,
+)
+from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, undefined_textures
+
+NUMPY = find_executor("numpy")
+FORMATS = st.sampled_from([R32F, RGBA32F, RGBA32F, R16F, RGBA8])
+# Bits that arithmetic would not keep: quiet NaNs with payloads, denormals, zeros of both signs.
+ODD_BITS = (0x7FC01234, 0xFFC00001, 0x00000001, 0x80000001, 0x80000000, 0x7F800000, 0x007FFFFF)
+
+
+def bits(rows: int, columns: int, seed: int) -> F32:
+    rng = np.random.default_rng(seed)
+    values = rng.standard_normal((rows, columns)).astype(np.float32).view(np.uint32)
+    odd = rng.choice(np.array(ODD_BITS, np.uint32), (rows, columns))
+    return np.where(rng.random((rows, columns)) < 0.2, odd, values).view(np.float32)
+
+
+@st.composite
+def packings(draw: st.DrawFn, channels: int) -> Packing:
+    """Any: what overlaps, what leaves gaps, what lies outside."""
+    offset = st.tuples(st.integers(0, 6), st.integers(0, 6))
+    offsets = tuple(draw(offset) for _ in range(channels))
+    return Packing(
+        offsets, draw(st.integers(1, 3)), draw(st.integers(1, 3)), transposed=draw(st.booleans())
+    )
+
+
+@st.composite
+def regions(draw: st.DrawFn, matrix: Matrix) -> Region:
+    row, column = (draw(st.integers(0, n - 1)) for n in (matrix.rows, matrix.columns))
+    rows = draw(st.integers(1, matrix.rows - row))
+    return Region(row, column, rows, draw(st.integers(1, matrix.columns - column)))
+
+
+@st.composite
+def rects(draw: st.DrawFn, extent: Extent) -> Rect:
+    x, y = draw(st.integers(0, extent.width - 1)), draw(st.integers(0, extent.height - 1))
+    width = draw(st.integers(1, extent.width - x))
+    return Rect(x, y, width, draw(st.integers(1, extent.height - y)))
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    """Matrices to textures and back, with no pass between."""
+    matrices = [Matrix(name, draw(st.integers(1, 12)), draw(st.integers(1, 12))) for name in "ABCD"]
+    textures = [
+        Texture(
+            name,
+            TextureKind.RECT,
+            Extent(draw(st.integers(1, 9)), draw(st.integers(1, 9))),
+            draw(FORMATS),
+            (0.25, -1.0, 3.0, 0.5),
+        )
+        for name in "TU"
+    ]
+
+    def transfer(kind: type[Input] | type[Output], among: list[Matrix]) -> Input | Output:
+        matrix, target = draw(st.sampled_from(among)), draw(st.sampled_from(textures))
+        return kind(
+            matrix.name,
+            draw(regions(matrix)),
+            target.name,
+            draw(rects(target.extent)),
+            draw(packings(target.format.channels)),
+        )
+
+    inputs = [transfer(Input, matrices[:2]) for _ in range(draw(st.integers(0, 4)))]
+    outputs = [transfer(Output, matrices[2:]) for _ in range(draw(st.integers(1, 4)))]
+    return Plan(
+        "transfers",
+        tuple(matrices[:2]),
+        tuple(matrices[2:]),
+        tuple(textures),
+        tuple(each for each in inputs if isinstance(each, Input)),
+        (),
+        tuple(each for each in outputs if isinstance(each, Output)),
+    )
+
+
+def expected_of(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
+    """By the functions that say what a packing is."""
+    texels = {}
+    for each in plan.textures:
+        value = np.array(each.initial or ZERO, np.float32)[: each.format.channels]
+        shape = (each.extent.rows, each.extent.width, each.format.channels)
+        texels[each.name] = decode(encode(np.broadcast_to(value, shape), each.format), each.format)
+    for given_ in plan.inputs:
+        packed = pack(operands[given_.matrix], given_.region, given_.rect, given_.packing)
+        form, rect = plan.texture(given_.texture).format, given_.rect
+        stored = decode(encode(packed, form), form)
+        texels[given_.texture] = texels[given_.texture].copy()
+        texels[given_.texture][rect.y : rect.y + rect.height, rect.x : rect.x + rect.width] = stored
+    results = {m.name: np.zeros((m.rows, m.columns), np.float32) for m in plan.results}
+    for out in plan.outputs:
+        rect = out.rect
+        part = texels[out.texture][rect.y : rect.y + rect.height, rect.x : rect.x + rect.width]
+        unpack(part, results[out.matrix], out.region, out.packing)
+    return results
+
+
+@pytest.fixture(scope="module")
+def context(ready: Callable[[str], Executor]) -> gl.GlContext:
+    ready("gl-raster")
+    return gl.context()
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("on_device", [True, False], ids=["device", "host"])
+@settings(max_examples=150)
+@given(plan=plans())
+def test_any_transfer(context: gl.GlContext, on_device: bool, plan: Plan) -> None:
+    prepared = GlRasterPrepared(context, plan, Machine(), packs_on_device=on_device)
+    with prepared:
+        for seed in range(2):
+            operands = {m.name: bits(m.rows, m.columns, seed) for m in plan.operands}
+            found = prepared.run(operands).outputs
+            for name, expected in expected_of(plan, operands).items():
+                np.testing.assert_array_equal(found[name].view(np.uint32), expected.view(np.uint32))
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_products_packed_on_the_device(
+    context: gl.GlContext, method: Method, way: Accumulate | None
+) -> None:
+    plan = plan_of(method, (5, 14, 9), options_of(method, way, block=3, largest_texture=6))
+    operands = random_operands(plan)
+    expected = NUMPY.run(plan, operands).outputs["C"]
+    with GlRasterPrepared(context, plan, Machine(exact=True), packs_on_device=True) as prepared:
+        for _ in range(2):
+            assert_same_bits(prepared.run(operands).outputs["C"], expected)
+
+
+def moved(rows: int, columns: int, width: int, height: int, form: Format = R32F) -> Plan:
+    """A matrix packed into quadrants of 1 or 4 channels, and back."""
+    one = form.channels == 1
+    packing = ONE_A_TEXEL if one else Packing(((0, 0), (0, width), (height, 0), (height, width)))
+    region, rect = Region(0, 0, rows, columns), Rect(0, 0, width, height)
+    return Plan(
+        "there and back",
+        (Matrix("A", rows, columns),),
+        (Matrix("C", rows, columns),),
+        (texture("T", width, height, form, None),),
+        (Input("A", region, "T", rect, packing),),
+        (),
+        (Output("C", region, "T", rect, packing),),
+    )
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize(
+    ("rows", "columns", "form"),
+    [(1, 5000, R32F), (5000, 1, R32F), (1, 30000, RGBA32F), (300, 300, RGBA32F), (4097, 2, R32F)],
+)
+def test_matrices_of_any_shape_lie_on_the_sheet(
+    context: gl.GlContext, rows: int, columns: int, form: Format
+) -> None:
+    quarter = 1 if form.channels == 1 else 2
+    plan = moved(rows, columns, -(-columns // quarter), -(-rows // quarter), form)
+    values = bits(rows, columns, 3)
+    with GlRasterPrepared(context, plan, Machine(), packs_on_device=True) as prepared:
+        found = prepared.run({"A": values}).outputs["C"]
+    np.testing.assert_array_equal(found.view(np.uint32), values.view(np.uint32))
+
+
+@pytest.mark.gl
+def test_what_is_too_large_for_the_sheet_goes_by_the_host(
+    context: gl.GlContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context, "_info", {**context.info, "GL_MAX_TEXTURE_SIZE": 64})
+    values = bits(40, 50, 5)
+    with GlRasterPrepared(
+        context, moved(40, 50, 50, 40), Machine(), packs_on_device=True
+    ) as prepared:
+        found = prepared.run({"A": values}).outputs["C"]
+    np.testing.assert_array_equal(found.view(np.uint32), values.view(np.uint32))
+
+
+# Storage buffers ---------------------------------------------------------------------------------
+
+
+@pytest.mark.gl
+@settings(max_examples=100)
+@given(data=st.data())
+def test_the_compute_shaders_move_alike(
+    ready: Callable[[str], Executor], data: st.DataObject
+) -> None:
+    ready("gl-compute")
+    matrix = Matrix("A", data.draw(st.integers(1, 40)), data.draw(st.integers(1, 40)))
+    extent = Extent(data.draw(st.integers(1, 20)), data.draw(st.integers(1, 20)))
+    channels = data.draw(st.sampled_from([1, 4]))
+    packing, region = data.draw(packings(channels)), data.draw(regions(matrix))
+    rect = data.draw(rects(extent))
+    values, texels = bits(matrix.rows, matrix.columns, 1), np.full((20, 20, 4), 7, np.float32)
+    texels = texels[: extent.height, : extent.width, :channels].copy()
+    uniforms = packing_uniforms(matrix, Input("A", region, "T", rect, packing))
+    packed, result = texels.copy(), np.full_like(values, 5)
+    part = packed[rect.y : rect.y + rect.height, rect.x : rect.x + rect.width]
+    part[:] = pack(values, region, rect, packing)
+    unpack(part, result, region, packing)
+    found_texels = moved_by(
+        PACK_COMPUTE_SHADER, uniforms, extent.width, (rect.width, rect.height), (values, texels)
+    )[1]
+    np.testing.assert_array_equal(found_texels.view(np.uint32), packed.view(np.uint32))
+    size = (region.columns, region.rows)
+    five = np.full_like(values, 5)
+    found = moved_by(UNPACK_COMPUTE_SHADER, uniforms, extent.width, size, (five, packed))[0]
+    np.testing.assert_array_equal(found.view(np.uint32), result.view(np.uint32))
+
+
+def moved_by(
+    text: str,
+    uniforms: Mapping[str, np.ndarray],
+    width: int,
+    size: tuple[int, int],
+    arrays: tuple[F32, F32],
+) -> list[F32]:
+    with gl.compute_context().current() as ctx:
+        shader = ctx.compute_shader(text)
+        for name, value in {**uniforms, "width": np.array([width], np.int32)}.items():
+            if name in shader:
+                shader[name].write(value.tobytes())
+        buffers = [ctx.buffer(np.ascontiguousarray(array)) for array in arrays]
+        for number, buffer in enumerate(buffers):
+            buffer.bind_to_storage_buffer(number)
+        shader.run(*(-(-n // side) for n, side in zip(size, COMPUTE_GROUP, strict=True)))
+        ctx.memory_barrier()
+        found = [
+            np.frombuffer(buffer.read(), np.float32).reshape(array.shape)
+            for buffer, array in zip(buffers, arrays, strict=True)
+        ]
+        for made in (*buffers, shader):
+            made.release()
+    return found
+
+
+# On the host -------------------------------------------------------------------------------------
+
+
+@given(plan=plans())
+def test_kept_arrays_hold_what_pack_and_unpack_say(plan: Plan) -> None:
+    for each in plan.inputs:
+        kept = HostInput(plan, each)
+        form = plan.texture(each.texture).format
+        matrix = next(m for m in plan.operands if m.name == each.matrix)
+        for seed in range(2):
+            values = bits(matrix.rows, matrix.columns, seed)
+            expected = encode(pack(values, each.region, each.rect, each.packing), form)
+            np.testing.assert_array_equal(kept.stored(values), expected)
+    for output in plan.outputs:
+        host, form = HostOutput(plan, output), plan.texture(output.texture).format
+        matrix = next(m for m in plan.results if m.name == output.matrix)
+        results = {matrix.name: np.zeros((matrix.rows, matrix.columns), np.float32)}
+        there = host.destination(results)
+        texels = encode(bits(there.shape[0], there.shape[1] * there.shape[2], 4), form)
+        there[...] = texels.reshape(there.shape)
+        host.put(results)
+        expected_result = np.zeros((matrix.rows, matrix.columns), np.float32)
+        unpack(
+            decode(texels.reshape(there.shape), form),
+            expected_result, output.region, output.packing,
+        )  # fmt: skip
+        assert_same_bits(results[matrix.name], expected_result)
+
+
+def test_which_textures_a_run_may_see_undefined() -> None:
+    plan = moved(4, 6, 6, 4)
+    assert undefined_textures(plan) == ()
+    half = replace(plan.inputs[0], rect=Rect(0, 0, 6, 2))
+    assert undefined_textures(replace(plan, inputs=(half,))) == ("T",)
+    other = replace(plan.inputs[0], rect=Rect(0, 2, 6, 2))
+    assert undefined_textures(replace(plan, inputs=(half, other))) == ()
+    assert undefined_textures(replace(plan, inputs=(half, half))) == ("T",)
+    assert undefined_textures(replace(plan, inputs=(half,), steps=(ClearPass("T"),))) == ()
+    filled = replace(plan.textures[0], initial=ZERO)
+    assert undefined_textures(replace(plan, inputs=(), textures=(filled,))) == ()

@@ -1,0 +1,94 @@
+"""The commands that run a plan: what they say of its times, and that a bar changes nothing."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gpgpu_legacy import cli
+from gpgpu_legacy.runtime.executor import Observer, Prepared, Result
+from gpgpu_legacy.runtime.registry import executors
+from gpgpu_legacy.sources import shader_folder
+
+Command = Callable[..., tuple[int, str, str]]
+SMALL = ("run", "larson-mcallister", "--size", "4", "--executor", "numpy", "--no-check")
+MANDELBROT = shader_folder() / "examples/mandelbrot.fp"
+PARTS = ["prepare", "compute", "upload", "readback"]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run a command line; its exit code, what it printed, and what it complained of."""
+
+    def command(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", *words])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(caught.value.code or 0), out, err
+
+    return command
+
+
+@pytest.fixture
+def observed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether each run of a prepared plan has an observer, as they come."""
+    seen: list[bool] = []
+    plain = Prepared.run
+
+    def spied(self: Prepared, operands: Any, observer: Observer | None = None) -> Result:
+        seen.append(observer is not None)
+        return plain(self, operands, observer)
+
+    monkeypatch.setattr(Prepared, "run", spied)
+    return seen
+
+
+def test_a_run_says_what_preparing_takes(run: Command) -> None:
+    code, out, _ = run(*SMALL)
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()][3:6] == ["prepare", "compute", "transfer"]
+    seconds = json.loads(run(*SMALL, "--repeat", "2", "--json")[1])["seconds"]
+    assert list(seconds) == PARTS
+    assert all(part > 0.0 for part in seconds.values())
+
+
+def test_exec_says_what_preparing_takes(run: Command) -> None:
+    words = ("exec", str(MANDELBROT), "--size", "4x4", "--executor", "numpy")
+    assert "prepared in" in run(*words)[1]
+    assert list(json.loads(run(*words, "--json")[1])["seconds"]) == PARTS
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ((), [False]),
+        (("--repeat", "2"), [False] * 3),
+        (("--follow", "1,2"), [True]),
+        (("--repeat", "2", "--follow", "1,2"), [False] * 3 + [True]),
+    ],
+)
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_progress_bar_looks_into_no_run(
+    run: Command, observed: list[bool], words: tuple[str, ...], expected: list[bool], terminal: bool
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+        code, _, err = run(*SMALL, *words)
+    assert code == 0
+    assert bool(err) is terminal
+    assert observed == expected
+
+
+def test_doctor_says_what_executors_can_do(run: Command) -> None:
+    found = {each["name"]: each for each in json.loads(run("doctor", "--json")[1])["executors"]}
+    assert found.keys() == {executor.name for executor in executors()}
+    assert "fp24" in found["numpy"]["arithmetics"]
+    assert found["numpy"]["fuses_passes"] is False
+    assert found["jit"]["fuses_passes"] is found["jit"]["exact"] is True
+    assert found["gl-raster"]["passes"] == ["clears", "copies", "fragment passes"]
+    assert "what it can do" in run("doctor")[1]
