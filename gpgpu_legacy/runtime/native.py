@@ -130,24 +130,24 @@ class _Host:
         is_x86 = bool(features.get("sse2"))
         halves = bool(features.get("f16c")) or not is_x86
         self.processor = Processor(lanes, 16 if is_x86 and not wide else 32, halves)
-        self._codes: OrderedDict[_Key, NativeCode | str] = OrderedDict()
+        self._codes: OrderedDict[_Key, NativeCode | str] = OrderedDict()  # or why there is none
 
     def code(self, key: _Key) -> NativeCode:
         """The code for a key; raises UnsupportedError where there can be none."""
-        found = self._codes.get(key)
-        if found is None:
+        code = self._codes.get(key)
+        if code is None:
             try:
-                text = emit_loop(key.content, self.processor, exact=key.exact, tile=key.tile)
-                found = NativeCode(text, self._load(text.text))
+                emitted = emit_loop(key.content, self.processor, exact=key.exact, tile=key.tile)
+                code = NativeCode(emitted, self._load(emitted.text))
             except UnsupportedError as error:
-                found = str(error)
-            self._codes[key] = found
+                code = str(error)
+            self._codes[key] = code
             while len(self._codes) > MOST_CODES:
                 self._codes.popitem(last=False)
         self._codes.move_to_end(key)
-        if isinstance(found, str):
-            raise UnsupportedError(found)
-        return found
+        if isinstance(code, str):
+            raise UnsupportedError(code)
+        return code
 
     def _load(self, text: str) -> Any:
         """An engine with a module's code, which is read from disk or compiled and put there."""
@@ -190,12 +190,6 @@ def native_code(
 def _host() -> _Host:
     """To be called under the lock."""
     return _Host()
-
-
-def lanes() -> int:
-    """How many floats a vector of this processor has."""
-    with _LOCK:
-        return _host().processor.lanes
 
 
 # Running -------------------------------------------------------------------------------------
