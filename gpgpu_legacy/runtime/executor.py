@@ -218,7 +218,7 @@ class Prepared(ABC):
 
 
 class Executor(ABC):
-    """Runs plans. A module of this folder that has an EXECUTOR is found by the registry."""
+    """Runs plans. A module of executors/ that has an EXECUTOR is found by the registry."""
 
     name: ClassVar[str]
     """What the command line calls it."""

@@ -1,4 +1,4 @@
-"""The `gl-arbfp` executor: plans on the driver's own ARB_fragment_program.
+"""Prepared plans of `gl-arbfp`: plans on the driver's own ARB_fragment_program.
 
 Nothing is translated. The driver gets the text of each program, and a pass is what it was in 2003:
 a quad with texture coordinates at its corners, drawn into a framebuffer. Textures are of the very
@@ -37,15 +37,7 @@ from gpgpu_legacy.plan.plan import (
     written_by,
 )
 from gpgpu_legacy.runtime.egl import GL, Context, context
-from gpgpu_legacy.runtime.executor import (
-    F32,
-    FRAGMENT_PASSES,
-    Capabilities,
-    Executor,
-    Machine,
-    Observer,
-    Prepared,
-)
+from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Prepared
 from gpgpu_legacy.runtime.gl_arbfp_draws import Bound, Clear, Draw, Numbers, Rows, State, Target
 from gpgpu_legacy.runtime.gl_arbfp_objects import (
     TARGETS,
@@ -67,40 +59,7 @@ from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, undefined_text
 _ZERO: Vec4 = (0.0, 0.0, 0.0, 0.0)
 
 
-class GlArbfpExecutor(Executor):
-    """Runs where the driver offers GL_ARB_fragment_program to a compatibility context.
-
-    Arithmetic is the driver's: llvmpipe rounds a multiply-add twice, as the numpy executor does,
-    a GPU may round it once, and no program can ask for the one or the other. So `machine.exact`
-    changes nothing here. How a colour becomes 8 bits is the driver's too: llvmpipe gives the
-    nearest of the 256 values, an H100 now and then the one below it.
-    """
-
-    name = "gl-arbfp"
-    summary = "the driver's own ARB_fragment_program, through EGL"
-    capabilities = Capabilities(FRAGMENT_PASSES, exact=False, runs_driver_programs=True)
-
-    def device(self) -> str:
-        """The renderer and the version of its driver; see Executor."""
-        made = context()
-        return f"{made.renderer}, OpenGL {made.version}"
-
-    def is_hardware(self) -> bool:
-        """Whether the renderer is a GPU; see Executor."""
-        return context().is_hardware
-
-    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
-        """Make a plan ready; see Executor.
-
-        Raises PlanError where the driver refuses a program, a texture's size or its format, and
-        where a pass gives a value to state that OpenGL derives from other state.
-        """
-        if not plan.textures:
-            return _NothingToDo(plan, machine)
-        return GlArbfpPrepared(context(), plan, machine)
-
-
-class _NothingToDo(Prepared):
+class NothingToDo(Prepared):
     """A plan without textures: its results are zero, and OpenGL need not be there."""
 
     def _upload(self, operands: Mapping[str, F32]) -> None:
@@ -400,6 +359,3 @@ def program_resources(text: str) -> ProgramResources:
             )
         finally:
             gl.glDeleteProgramsARB(1, byref(c_uint(name)))
-
-
-EXECUTOR = GlArbfpExecutor()

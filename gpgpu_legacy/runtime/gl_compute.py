@@ -1,4 +1,4 @@
-"""The `gl-compute` executor: everything on storage buffers and compute shaders.
+"""Prepared plans of `gl-compute`: everything on storage buffers and compute shaders.
 
 A texture of any kind is a storage buffer (runtime/gl_storage.py). A pass that draws becomes a
 compute shader (runtime/gl_fragments.py). A dispatch runs its kernel, of which the driver gets the
@@ -8,7 +8,7 @@ text as it stands under shaders/; runtime/gl_limits.py says what may go wrong th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -22,17 +22,7 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     constant_groups,
 )
-from gpgpu_legacy.runtime import gl
-from gpgpu_legacy.runtime.executor import (
-    ALL_PASSES,
-    EVERY_ARITHMETIC,
-    F32,
-    Capabilities,
-    Executor,
-    Machine,
-    Prepared,
-    Tuning,
-)
+from gpgpu_legacy.runtime.executor import F32, Machine, Tuning
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch
 from gpgpu_legacy.runtime.gl_fragments import Call, Device, FragmentRecorder
@@ -57,37 +47,6 @@ _DTYPES: Mapping[Type, type[np.generic]] = {
     Type.DOUBLE: np.float64,
     Type.BOOL: np.int32,
 }
-
-
-class GlComputeExecutor(Executor):
-    """Runs on any OpenGL 4.3 driver, GPU or software, with no window."""
-
-    name = "gl-compute"
-    summary = "storage buffers and compute shaders, through OpenGL 4.3"
-    capabilities: ClassVar = Capabilities(
-        ALL_PASSES,
-        EVERY_ARITHMETIC,
-        fuses_passes=True,
-        tuning=frozenset({"group"}),
-        gpu_rank=1,
-        cpu_rank=3,
-    )
-
-    def device(self) -> str:
-        """The GL renderer and version; ExecutorUnavailableError where there is no OpenGL 4.3."""
-        return gl.compute_context().device_name
-
-    def is_hardware(self) -> bool:
-        """Whether the renderer is a GPU."""
-        return gl.compute_context().is_hardware
-
-    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
-        """See Executor.
-
-        Raises PlanError for what exceeds a limit of the device, for kernels' loops that llvmpipe
-        would not finish, and for kernels in an exact run where there is none.
-        """
-        return GlComputePrepared(gl.compute_context(), plan, machine)
 
 
 class GlComputePrepared(GlPrepared[GlContext]):
@@ -218,6 +177,3 @@ def _device(info: Mapping[str, Any], tuning: Tuning | None) -> Device:
     shared = 48 << 10 if "NVIDIA" in info["GL_VENDOR"] else 32 << 10
     blocks = limit(info, "GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS")
     return Device(shared, blocks, most, tuning.group if tuning else None)
-
-
-EXECUTOR = GlComputeExecutor()

@@ -1,4 +1,4 @@
-"""The `gl-raster` executor: plans as they were meant, rectangles drawn into framebuffers.
+"""Prepared plans of `gl-raster`: plans as they were meant, rectangles drawn into framebuffers.
 
 Every fragment program becomes a GLSL fragment shader (lower/glsl.py). A pass is a draw into the
 viewport of its rectangle. Coordinates that only choose texels are interpolated by the rasteriser
@@ -37,16 +37,7 @@ from gpgpu_legacy.plan.plan import (
     constant_rect,
     written_by,
 )
-from gpgpu_legacy.runtime import gl
-from gpgpu_legacy.runtime.executor import (
-    EVERY_ARITHMETIC,
-    F32,
-    FRAGMENT_PASSES,
-    Capabilities,
-    Executor,
-    Machine,
-    Prepared,
-)
+from gpgpu_legacy.runtime.executor import F32, Machine
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_draws import Bound, Clear, Draw, Target, copy_offset, viewport
 from gpgpu_legacy.runtime.gl_prepared import GlPrepared, Recorded, recorded
@@ -67,27 +58,6 @@ def _stored_dtype(texel_format: Format) -> np.dtype[Any]:
     """The format's components as they are transferred."""
     kind = "u" if texel_format.numeric is Numeric.UNORM else "f"
     return np.dtype(f"{kind}{texel_format.bits_per_channel // 8}")
-
-
-class GlRasterExecutor(Executor):
-    """Runs on any OpenGL 4.0 driver, GPU or software, with no window."""
-
-    name = "gl-raster"
-    summary = "framebuffers and fragment shaders, through OpenGL"
-    capabilities = Capabilities(FRAGMENT_PASSES, EVERY_ARITHMETIC, gpu_rank=2, cpu_rank=2)
-
-    def device(self) -> str:
-        """The GL renderer and version; ExecutorUnavailableError where there is none."""
-        return gl.context().device_name
-
-    def is_hardware(self) -> bool:
-        """Whether the renderer is a GPU."""
-        return gl.context().is_hardware
-
-    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
-        """Make a plan ready; PlanError where a texture is too large here."""
-        context = gl.context()
-        return GlRasterPrepared(context, plan, machine, packs_on_device=context.is_hardware)
 
 
 class GlRasterPrepared(GlPrepared[GlContext]):
@@ -282,6 +252,3 @@ class GlRasterPrepared(GlPrepared[GlContext]):
 
 def _copy_text() -> str:
     return COPY_FRAGMENT_SHADER
-
-
-EXECUTOR = GlRasterExecutor()

@@ -1,4 +1,4 @@
-"""The `jit` executor: plans as native code on the CPU, fragment programs by LLVM, kernels by numba.
+"""Prepared plans of `jit`: native code on the CPU, fragment programs by LLVM, kernels by numba.
 
 A Repeat whose passes chain (lower/chains.py) is one Loop: all of its iterations run on a tile of
 fragments before the next tile. What native code is not made for, or could not give to the
@@ -18,45 +18,12 @@ from gpgpu_legacy.lower.chains import Loop, Turns, loops, loops_of
 from gpgpu_legacy.lower.content import UnsupportedError, native_content
 from gpgpu_legacy.plan.expand import at_iteration, number_at
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan, constant_groups
-from gpgpu_legacy.runtime.devices import processor_name, thread_count
-from gpgpu_legacy.runtime.executor import (
-    ALL_PASSES,
-    Capabilities,
-    Executor,
-    Machine,
-    Prepared,
-)
+from gpgpu_legacy.runtime.devices import thread_count
+from gpgpu_legacy.runtime.executor import Machine
 from gpgpu_legacy.runtime.host import HostPrepared, Textures, copied_or_cleared
 from gpgpu_legacy.runtime.workers import share_out
 
 _CHUNKS = 8  # a thread, so that a thread that is late leaves work to the others
-
-
-class JitExecutor(Executor):
-    """All the processor's cores; the numpy executor's results, bit for bit, where `exact`.
-
-    What is undefined in GLSL is undefined here: kernels that reach outside of a buffer are to be
-    tried on the numpy executor, which checks.
-    """
-
-    name = "jit"
-    summary = "native code on all cores of the CPU, compiled by LLVM and numba"
-    capabilities = Capabilities(
-        ALL_PASSES, fuses_passes=True, tuning=frozenset({"tile"}), cpu_rank=1
-    )
-
-    def device(self) -> str:
-        """The processor, as the operating system names it, and how many threads work."""
-        threads = thread_count()
-        return f"{processor_name()}, {threads} thread{'s' * (threads > 1)}"
-
-    def is_hardware(self) -> bool:
-        """Never a GPU."""
-        return False
-
-    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
-        """Raises PlanError for a kernel that is not compiled."""
-        return JitPrepared(plan, machine)
 
 
 Run = Callable[[int, int], object]
@@ -200,6 +167,3 @@ class _Dispatch:
                 self._code(*given, start, min(start + self._chunk, self._groups))
 
             share_out(run_chunk, -(-self._groups // self._chunk))
-
-
-EXECUTOR = JitExecutor()

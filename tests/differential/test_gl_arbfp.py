@@ -52,8 +52,9 @@ from gpgpu_legacy.plan.plan import (
     TextureKind,
 )
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.runtime import egl, gl_arbfp, numpy_machine
+from gpgpu_legacy.runtime import egl
 from gpgpu_legacy.runtime.executor import F32
+from gpgpu_legacy.runtime.executors import gl_arbfp, numpy_machine
 from gpgpu_legacy.runtime.registry import executors
 
 pytestmark = pytest.mark.gl
@@ -194,7 +195,7 @@ def test_an_empty_sum_is_zero_and_needs_no_gl(monkeypatch: pytest.MonkeyPatch) -
     def refuse() -> None:
         raise AssertionError("GL was asked for")
 
-    monkeypatch.setattr(gl_arbfp, "context", refuse)
+    monkeypatch.setattr(egl, "context", refuse)
     plan = find_method("hall-carr-hart-multi").plan(Shape(3, 0, 4))
     operands = {"A": np.zeros((3, 0), np.float32), "B": np.zeros((0, 4), np.float32)}
     result = gl_arbfp.EXECUTOR.run(plan, operands)

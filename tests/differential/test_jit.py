@@ -46,8 +46,8 @@ from gpgpu_legacy.plan.plan import (
     UniformValue,
 )
 from gpgpu_legacy.runtime.executor import F32, Executor
-from gpgpu_legacy.runtime.jit import EXECUTOR as JIT
-from gpgpu_legacy.runtime.numpy_machine import EXECUTOR as NUMPY
+from gpgpu_legacy.runtime.executors.jit import EXECUTOR as JIT
+from gpgpu_legacy.runtime.executors.numpy_machine import EXECUTOR as NUMPY
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -180,11 +180,16 @@ def test_good_imports_are_not_complained_about(tmp_path: Path) -> None:
 # What is imported at run time --------------------------------------------------------------------
 
 
-def imported_by(statements: str) -> set[str]:
-    """The top-level modules that a fresh interpreter has after these statements."""
+def modules_after(statements: str) -> set[str]:
+    """The full names of the modules that a fresh interpreter has after these statements."""
     code = f"{statements}\nimport sys\nprint(*sorted(sys.modules), sep='\\n')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return {name.partition(".")[0] for name in done.stdout.split()}
+    return set(done.stdout.split())
+
+
+def imported_by(statements: str) -> set[str]:
+    """The top-level ones of them."""
+    return {name.partition(".")[0] for name in modules_after(statements)}
 
 
 HEAVY = {"numpy", "lark", "moderngl", "sympy", "PIL", "scipy", "jinja2"}
@@ -208,3 +213,12 @@ def test_executors_are_listed_without_making_a_gl_context() -> None:
     found = imported_by("from gpgpu_legacy.runtime.registry import executors; executors()")
     assert "numpy" in found
     assert not found & {"moderngl", "sympy", "PIL"}
+
+
+def test_executors_are_listed_without_what_they_are_built_on() -> None:
+    found = modules_after("from gpgpu_legacy.runtime.registry import executors; executors()")
+    assert f"{PACKAGE}.runtime.executors.jit" in found
+    heavy = ("moderngl*", "llvmlite*", "numba*", "lark*", f"{PACKAGE}.lower.*")
+    files = (f"{PACKAGE}.runtime.{name}" for name in ("gl*", "egl", "jit", "native", "host"))
+    patterns = (*heavy, *files)
+    assert [name for name in found if any(fnmatch(name, each) for each in patterns)] == []

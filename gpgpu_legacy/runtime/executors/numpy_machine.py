@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.interp.kernel import run_compute_pass
-from gpgpu_legacy.interp.machine import run_fragment_pass
+from typing import TYPE_CHECKING
+
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan
 from gpgpu_legacy.runtime.devices import processor_name
 from gpgpu_legacy.runtime.executor import (
@@ -14,7 +14,9 @@ from gpgpu_legacy.runtime.executor import (
     Machine,
     Prepared,
 )
-from gpgpu_legacy.runtime.host import PassByPass, Textures
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.runtime.host import Textures
 
 
 class NumpyExecutor(Executor):
@@ -33,6 +35,10 @@ class NumpyExecutor(Executor):
         return False
 
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
+        from gpgpu_legacy.interp.kernel import run_compute_pass
+        from gpgpu_legacy.interp.machine import run_fragment_pass
+        from gpgpu_legacy.runtime.host import PassByPass
+
         def run_pass(pass_: Pass, textures: Textures) -> None:
             if isinstance(pass_, FragmentPass):
                 run_fragment_pass(pass_, textures, machine.arithmetic)

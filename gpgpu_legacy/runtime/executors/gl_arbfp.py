@@ -1,0 +1,49 @@
+"""The `gl-arbfp` executor: plans on the driver's own ARB_fragment_program."""
+
+from __future__ import annotations
+
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime.executor import FRAGMENT_PASSES, Capabilities, Executor, Machine, Prepared
+
+
+class GlArbfpExecutor(Executor):
+    """Runs where the driver offers GL_ARB_fragment_program to a compatibility context.
+
+    Arithmetic is the driver's: llvmpipe rounds a multiply-add twice, as the numpy executor does,
+    a GPU may round it once, and no program can ask for the one or the other. So `machine.exact`
+    changes nothing here. How a colour becomes 8 bits is the driver's too: llvmpipe gives the
+    nearest of the 256 values, an H100 now and then the one below it.
+    """
+
+    name = "gl-arbfp"
+    summary = "the driver's own ARB_fragment_program, through EGL"
+    capabilities = Capabilities(FRAGMENT_PASSES, exact=False, runs_driver_programs=True)
+
+    def device(self) -> str:
+        """The renderer and the version of its driver; see Executor."""
+        from gpgpu_legacy.runtime import egl
+
+        made = egl.context()
+        return f"{made.renderer}, OpenGL {made.version}"
+
+    def is_hardware(self) -> bool:
+        """Whether the renderer is a GPU; see Executor."""
+        from gpgpu_legacy.runtime import egl
+
+        return egl.context().is_hardware
+
+    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
+        """Make a plan ready; see Executor.
+
+        Raises PlanError where the driver refuses a program, a texture's size or its format, and
+        where a pass gives a value to state that OpenGL derives from other state.
+        """
+        from gpgpu_legacy.runtime import egl
+        from gpgpu_legacy.runtime.gl_arbfp import GlArbfpPrepared, NothingToDo
+
+        if not plan.textures:
+            return NothingToDo(plan, machine)
+        return GlArbfpPrepared(egl.context(), plan, machine)
+
+
+EXECUTOR = GlArbfpExecutor()

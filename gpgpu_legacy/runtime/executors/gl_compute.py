@@ -1,0 +1,54 @@
+"""The `gl-compute` executor: everything on storage buffers and compute shaders."""
+
+from __future__ import annotations
+
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime.executor import (
+    ALL_PASSES,
+    EVERY_ARITHMETIC,
+    Capabilities,
+    Executor,
+    Machine,
+    Prepared,
+)
+
+
+class GlComputeExecutor(Executor):
+    """Runs on any OpenGL 4.3 driver, GPU or software, with no window."""
+
+    name = "gl-compute"
+    summary = "storage buffers and compute shaders, through OpenGL 4.3"
+    capabilities = Capabilities(
+        ALL_PASSES,
+        EVERY_ARITHMETIC,
+        fuses_passes=True,
+        tuning=frozenset({"group"}),
+        gpu_rank=1,
+        cpu_rank=3,
+    )
+
+    def device(self) -> str:
+        """The GL renderer and version; ExecutorUnavailableError where there is no OpenGL 4.3."""
+        from gpgpu_legacy.runtime import gl
+
+        return gl.compute_context().device_name
+
+    def is_hardware(self) -> bool:
+        """Whether the renderer is a GPU."""
+        from gpgpu_legacy.runtime import gl
+
+        return gl.compute_context().is_hardware
+
+    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
+        """See Executor.
+
+        Raises PlanError for what exceeds a limit of the device, for kernels' loops that llvmpipe
+        would not finish, and for kernels in an exact run where there is none.
+        """
+        from gpgpu_legacy.runtime import gl
+        from gpgpu_legacy.runtime.gl_compute import GlComputePrepared
+
+        return GlComputePrepared(gl.compute_context(), plan, machine)
+
+
+EXECUTOR = GlComputeExecutor()

@@ -1,0 +1,44 @@
+"""The `gl-raster` executor: plans as they were meant, rectangles drawn into framebuffers."""
+
+from __future__ import annotations
+
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime.executor import (
+    EVERY_ARITHMETIC,
+    FRAGMENT_PASSES,
+    Capabilities,
+    Executor,
+    Machine,
+    Prepared,
+)
+
+
+class GlRasterExecutor(Executor):
+    """Runs on any OpenGL 4.0 driver, GPU or software, with no window."""
+
+    name = "gl-raster"
+    summary = "framebuffers and fragment shaders, through OpenGL"
+    capabilities = Capabilities(FRAGMENT_PASSES, EVERY_ARITHMETIC, gpu_rank=2, cpu_rank=2)
+
+    def device(self) -> str:
+        """The GL renderer and version; ExecutorUnavailableError where there is none."""
+        from gpgpu_legacy.runtime import gl
+
+        return gl.context().device_name
+
+    def is_hardware(self) -> bool:
+        """Whether the renderer is a GPU."""
+        from gpgpu_legacy.runtime import gl
+
+        return gl.context().is_hardware
+
+    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
+        """Make a plan ready; PlanError where a texture is too large here."""
+        from gpgpu_legacy.runtime import gl
+        from gpgpu_legacy.runtime.gl_raster import GlRasterPrepared
+
+        context = gl.context()
+        return GlRasterPrepared(context, plan, machine, packs_on_device=context.is_hardware)
+
+
+EXECUTOR = GlRasterExecutor()

@@ -1,0 +1,41 @@
+"""The `jit` executor: plans as native code on the CPU, fragment programs by LLVM, kernels
+by numba.
+"""
+
+from __future__ import annotations
+
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime.devices import processor_name, thread_count
+from gpgpu_legacy.runtime.executor import ALL_PASSES, Capabilities, Executor, Machine, Prepared
+
+
+class JitExecutor(Executor):
+    """All the processor's cores; the numpy executor's results, bit for bit, where `exact`.
+
+    What is undefined in GLSL is undefined here: kernels that reach outside of a buffer are to be
+    tried on the numpy executor, which checks.
+    """
+
+    name = "jit"
+    summary = "native code on all cores of the CPU, compiled by LLVM and numba"
+    capabilities = Capabilities(
+        ALL_PASSES, fuses_passes=True, tuning=frozenset({"tile"}), cpu_rank=1
+    )
+
+    def device(self) -> str:
+        """The processor, as the operating system names it, and how many threads work."""
+        threads = thread_count()
+        return f"{processor_name()}, {threads} thread{'s' * (threads > 1)}"
+
+    def is_hardware(self) -> bool:
+        """Never a GPU."""
+        return False
+
+    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
+        """Raises PlanError for a kernel that is not compiled."""
+        from gpgpu_legacy.runtime.jit import JitPrepared
+
+        return JitPrepared(plan, machine)
+
+
+EXECUTOR = JitExecutor()
