@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import index as as_integer
 from typing import Any, SupportsIndex, cast
@@ -49,7 +50,7 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime.executor import Executor, Machine, Result
-from gpgpu_legacy.runtime.registry import AUTO, find_executor, reference
+from gpgpu_legacy.runtime.registry import AUTO, find_executor, in_auto_order, reference
 
 F32 = NDArray[np.float32]
 Textures = Mapping[int, Sequence[Any]]
@@ -224,15 +225,16 @@ def run_drawing(
 ) -> tuple[Executor, Result]:
     """Run a drawing; which executor did it, and what it gave. Arguments as for run_program."""
     machine = Machine(exact, find_arithmetic(arithmetic))
-    small = executor == AUTO and drawing.work <= SMALL_WORK
-    found = reference() if small else find_executor(executor, drawing.plan)
-    try:
-        return found, found.run(drawing.plan, drawing.operands, machine)
-    except PlanError:
-        if executor != AUTO:
-            raise
-    last = reference()
-    return last, last.run(drawing.plan, drawing.operands, machine)
+    if executor != AUTO:
+        chosen = [find_executor(executor, drawing.plan)]
+    elif drawing.work <= SMALL_WORK:
+        chosen = [reference()]
+    else:
+        chosen = list(in_auto_order(drawing.plan))
+    for one in chosen[:-1]:
+        with suppress(PlanError):  # what one has no room for, the next may have
+            return one, one.run(drawing.plan, drawing.operands, machine)
+    return chosen[-1], chosen[-1].run(drawing.plan, drawing.operands, machine)
 
 
 def find_arithmetic(name: str) -> Arithmetic:

@@ -81,27 +81,27 @@ def prune(kept: Path, most_bytes: int = MOST_BYTES, most_files: int = MOST_FILES
     """
     groups: dict[str, list[tuple[Path, os.stat_result]]] = {}
     for place in (kept, kept / "__pycache__"):
-        for path, found in _files(place):
-            groups.setdefault(path.name.partition(".")[0], []).append((path, found))
+        for path, status in _files(place):
+            groups.setdefault(path.name.partition(".")[0], []).append((path, status))
     now = time()
     for name in [name for name in groups if name.startswith(_BEING_WRITTEN)]:
-        for path, found in groups.pop(name):
-            if now - found.st_mtime > _STALE_S:
+        for path, status in groups.pop(name):
+            if now - status.st_mtime > _STALE_S:
                 path.unlink(missing_ok=True)
-    size = sum(found.st_size for group in groups.values() for _, found in group)
+    size = sum(status.st_size for group in groups.values() for _, status in group)
     count = sum(len(group) for group in groups.values())
     if size <= most_bytes and count <= most_files:
         return
     last_use = {
-        name: max(max(found.st_atime, found.st_mtime) for _, found in group)
+        name: max(max(status.st_atime, status.st_mtime) for _, status in group)
         for name, group in groups.items()
     }
     for name in sorted(groups, key=lambda name: last_use[name]):
         if size <= LEFT * most_bytes and count <= LEFT * most_files:
             return
-        for path, found in groups[name]:
+        for path, status in groups[name]:
             path.unlink(missing_ok=True)
-            size, count = size - found.st_size, count - 1
+            size, count = size - status.st_size, count - 1
 
 
 def _files(place: Path) -> list[tuple[Path, os.stat_result]]:

@@ -57,6 +57,7 @@ from gpgpu_legacy.lower.roll import Segment, Step, live_segments
 from gpgpu_legacy.lower.sampling import Unit, fetch_name, lookup_function, lookup_name
 from gpgpu_legacy.lower.tiles import Axes, along
 from gpgpu_legacy.lower.values import parameter_values, plane_values
+from gpgpu_legacy.plan.expand import varies
 from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.plan import Blend
 
@@ -161,7 +162,7 @@ def uniform_blocks(code: GroupCode, arguments: Arguments) -> NDArray[np.uint8]:
     Several rows mean that a parameter, state or an attribute differs between iterations: they
     can then be run one at a time, with the row of that number, but not in one go.
     """
-    count = max(1, arguments.count)
+    count = arguments.count if any(map(varies, arguments.passes)) else 1
     vectors = np.empty((count, len(code.vectors), 4), "<f4")
     for number, uniform in enumerate(code.vectors):
         pass_, source = arguments.passes[uniform.draw], uniform.source

@@ -19,9 +19,10 @@ from gpgpu_legacy.plan.plan import (
     CopyPass,
     FragmentPass,
     Pass,
+    Plan,
     constant_groups,
 )
-from gpgpu_legacy.runtime.executor import F32, Tuning
+from gpgpu_legacy.runtime.executor import F32, Machine, Tuning
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch
 from gpgpu_legacy.runtime.gl_fragments import Call, Device, FragmentRecorder
@@ -33,6 +34,7 @@ from gpgpu_legacy.runtime.gl_limits import (
     is_llvmpipe,
     limit,
 )
+from gpgpu_legacy.runtime.gl_matrices import Matrices
 from gpgpu_legacy.runtime.gl_prepared import GlPrepared, Recorded
 from gpgpu_legacy.runtime.gl_shader import Shader, Values
 from gpgpu_legacy.runtime.gl_storage import TextureBuffers
@@ -50,6 +52,11 @@ _DTYPES: Mapping[Type, type[np.generic]] = {
 class GlComputePrepared(GlPrepared[GlContext]):
     """A plan's buffers and shaders, and its steps as dispatches."""
 
+    def __init__(self, context: GlContext, plan: Plan, machine: Machine) -> None:
+        """See GlPrepared."""
+        self._recordings: dict[bool, _Recording] = {}  # by whether the run is observed
+        super().__init__(context, plan, machine)
+
     def _build(self) -> None:
         info = self.context.info
         dispatches = any(isinstance(each, ComputePass) for _, each in self.plan.weighted_passes())
@@ -58,53 +65,48 @@ class GlComputePrepared(GlPrepared[GlContext]):
         check_textures(self.plan, info)
         check_kernels(self.plan, info)
         self._storage = self.keep(TextureBuffers(self.context, self.plan))
-        self._device = _device(info, self.machine.tuning)
-        self._fused = self._recorded(apart=False)
-        self._apart: _Recording | None = None
+        self._matrices = self.keep(
+            Matrices(self._storage, self.plan, packs_on_device=self.context.is_hardware)
+        )
+        self._recordings[False] = self._recorded(apart=False)
 
     def _recorded(self, *, apart: bool) -> _Recording:
         """The steps made ready and compiled."""
+        device = _device(self.context.info, self.machine.tuning)
         recorder = FragmentRecorder(
-            self.context, self.plan, self.machine, self._device, self._storage.buffers
+            self.context, self.plan, self.machine, device, self._storage.buffers
         )
         recording = _Recording(recorder, self._storage, apart=apart)
-        block = recorder.blocks.settle(self.context)
-        if block is not None:
-            self.keep(block)
+        blocks = recorder.blocks.settle(self.context)
+        if blocks is not None:
+            self.keep(blocks)
         recording.warm_up()
         self.context.finish()
         return recording
 
     def _make_ready(self, *, observed: bool) -> None:
-        if observed and self._apart is None:
-            fuses = any(len(g.passes) != len(g.calls) for g in self._fused.steps)
-            self._apart = self._recorded(apart=True) if fuses else self._fused
-
-    def _recording(self, *, observed: bool) -> _Recording:
-        if not observed:
-            return self._fused
-        assert self._apart is not None
-        return self._apart
+        if observed and observed not in self._recordings:
+            fused = self._recordings[False]
+            recording = self._recorded(apart=True) if fused.has_fused_passes else fused
+            self._recordings[observed] = recording
 
     def _send(self, operands: Mapping[str, F32]) -> None:
-        self._storage.send(operands)
+        self._matrices.send(operands)
 
     def _begin(self, *, observed: bool) -> None:
-        self._recording(observed=observed).uniforms.begin()
+        self._recordings[observed].uniforms.begin()
 
     def _steps(self, *, observed: bool) -> Sequence[Recorded]:
-        return self._recording(observed=observed).steps
+        return self._recordings[observed].steps
 
     def _texels(self, name: str) -> F32:
         return self._storage.read(name)
 
     def _read_back(self) -> dict[str, F32]:
-        return self._storage.results()
+        return self._matrices.results()
 
     def _forget(self) -> None:
-        self.__dict__.pop("_fused", None)
-        self.__dict__.pop("_apart", None)
-        self.__dict__.pop("_storage", None)
+        self._recordings.clear()
 
 
 class _Recording:
@@ -115,6 +117,11 @@ class _Recording:
         self.uniforms = recorder.uniforms
         self.steps = recorder.steps(self._record, apart=apart)
         self.uniforms.settle()
+
+    @property
+    def has_fused_passes(self) -> bool:
+        """Whether an observer cannot be told of each pass."""
+        return any(len(group.passes) != len(group.calls) for group in self.steps)
 
     def warm_up(self) -> None:
         """Run one group of every shader that has not run yet.

@@ -1,27 +1,21 @@
-"""Textures as storage buffers: float32 channels, row after row; filled, copied and read on the GPU.
+"""Textures as storage buffers: float32 channels, row after row; read, cleared and copied.
 
-A matrix travels as it lies in memory, in one piece through a kept buffer, and a compute shader
-moves its elements to where the plan's packing has them: the host copies nothing. Elements are moved
-as bits. What a format of 8 or 16 bits would store is rounded by the host, texture by texture.
+A texture of 8 or 16 bits holds the numbers that its format would, as float32.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.interp.numeric import Stored, decode, encode, slices
+from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     CopyPass,
-    Input,
-    Matrix,
-    Output,
     Plan,
-    Rect,
     constant_rect,
 )
 from gpgpu_legacy.runtime.executor import F32
@@ -29,13 +23,7 @@ from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer
 from gpgpu_legacy.runtime.gl_limits import size_bytes
 from gpgpu_legacy.runtime.gl_shader import Shader, UniformTable, Values
-from gpgpu_legacy.runtime.gl_transfers import (
-    PACK_COMPUTE_SHADER,
-    UNPACK_COMPUTE_SHADER,
-    packing_uniforms,
-)
 from gpgpu_legacy.runtime.gl_values import over_iterations, single
-from gpgpu_legacy.runtime.transfers import HostInput, is_the_matrix, undefined_textures
 
 _SIDE = 16  # of the work groups of the shaders here
 _FLOAT_BYTES, _FLOAT_BITS = 4, 32
@@ -74,150 +62,48 @@ void main() {{
 }}
 """
 
-_SHADERS = (_CLEAR, _COPY, PACK_COMPUTE_SHADER, UNPACK_COMPUTE_SHADER)
-
 
 class TextureBuffers:
-    """The storage buffers of a plan's textures, and those through which matrices travel.
+    """The storage buffers of a plan's textures, and the one through which all that travels goes.
 
     The context is current for all that is done here.
     """
 
     def __init__(self, context: GlContext, plan: Plan) -> None:
         """Allocate what the plan needs; `buffers` and `release` are the caller's to use."""
-        self.context, self.plan = context, plan
+        self.context = context
         self._gl: ModernglContext = context.handle
         self.textures = {texture.name: texture for texture in plan.textures}
         self.buffers = {
             name: self._gl.buffer(reserve=size_bytes(texture))
             for name, texture in self.textures.items()
         }
-        self._matrices = {m.name: m for m in (*plan.operands, *plan.results)}
-        sizes = (_FLOAT_BYTES * m.rows * m.columns for m in self._matrices.values())
-        largest = max(sizes, default=0)
-        whole = max((buffer.size for buffer in self.buffers.values()), default=0)
-        # A driver places a buffer by how it is used: the host uses the one, and shaders the other.
-        self._staging = self._gl.buffer(reserve=max(largest, whole, _FLOAT_BYTES), dynamic=True)
-        self._matrix = self._gl.buffer(reserve=max(largest, _FLOAT_BYTES))
-        self._shaders = {text: self._compiled(text) for text in _SHADERS}
-        undefined = undefined_textures(plan)
-        self._cleared_first = [
-            t for t in plan.textures if t.initial is not None or t.name in undefined
-        ]
-        self._uniforms = UniformTable()
-        self._packs: dict[Input, Dispatch] = {}
-        self._unpacks: dict[Output, Dispatch] = {}
-        self._on_the_host: dict[Input, HostInput] = {}
-        self._record_transfers()
+        sizes = (_FLOAT_BYTES * m.rows * m.columns for m in (*plan.operands, *plan.results))
+        largest = max((buffer.size for buffer in self.buffers.values()), default=_FLOAT_BYTES)
+        # A driver places a buffer by how it is used: the host uses this one, and no shader.
+        self._staging = self._gl.buffer(reserve=max(largest, *sizes, 1), dynamic=True)
 
     def release(self) -> None:
         """Give all buffers back."""
-        for buffer in (*self.buffers.values(), self._staging, self._matrix):
+        for buffer in (*self.buffers.values(), self._staging):
             buffer.release()
 
-    def _compiled(self, text: str) -> Shader:
+    def shader(self, text: str) -> Shader:
+        """A compute shader of transfers, by its text."""
+
         def make() -> Shader:
             return Shader(self.context, self.context.compile("a transfer", compute_shader=text))
 
         return self.context.program(text, make)
 
-    # Matrices ------------------------------------------------------------------------------
+    # To and from the host ------------------------------------------------------------------
 
-    def _record_transfers(self) -> None:
-        """Make ready what moves elements between the travelling matrix and textures."""
-        for each in self.plan.inputs:
-            if self.textures[each.texture].format.bits_per_channel != _FLOAT_BITS:
-                self._on_the_host[each] = HostInput(self.plan, each)
-            elif not self._is_in_one_piece(each):
-                size = (each.rect.width, each.rect.height)
-                self._packs[each] = self._record_transfer(PACK_COMPUTE_SHADER, each, size)
-        for output in self.plan.outputs:
-            if not self._is_in_one_piece(output):
-                size = (output.region.columns, output.region.rows)
-                self._unpacks[output] = self._record_transfer(UNPACK_COMPUTE_SHADER, output, size)
-        self._uniforms.settle()
-
-    def _is_in_one_piece(self, each: Input | Output) -> bool:
-        """Whether a texture's buffer holds what the matrix does, element by element."""
-        extent = self.textures[each.texture].extent
-        is_whole = each.rect == Rect(0, 0, extent.width, extent.rows)
-        return is_whole and is_the_matrix(each, self._matrices[each.matrix])
-
-    def _record_transfer(self, text: str, each: Input | Output, size: tuple[int, int]) -> Dispatch:
-        shader, texture = self._shaders[text], self.textures[each.texture]
-        values = packing_uniforms(self._matrices[each.matrix], each)
-        values |= _whole_numbers(width=(texture.extent.width,))
-        return Dispatch(
-            self.context,
-            shader,
-            self._uniforms.add(shader, values),
-            (self._matrix, self.buffers[each.texture]),
-            _groups(*size),
-        )
-
-    def send(self, operands: Mapping[str, F32]) -> None:
-        """Clear what a run may see and has not written, and send the operands."""
-        for texture in self._cleared_first:
-            self.clear(texture.name, texture.initial or (0.0, 0.0, 0.0, 0.0))
-        self._uniforms.begin()
-        travelling = None
-        for each in self.plan.inputs:
-            matrix = operands[each.matrix]
-            if each in self._on_the_host:
-                self._write(each, self._on_the_host[each].stored(matrix))
-                continue
-            if each not in self._packs:
-                self._stage(matrix, self.buffers[each.texture])
-                continue
-            if travelling != each.matrix:
-                self._stage(matrix, self._matrix)
-                travelling = each.matrix
-            self._packs[each](0)
-        self._gl.memory_barrier()
-
-    def _stage(self, values: F32, target: GlBuffer) -> None:
+    def send(self, values: F32, target: GlBuffer) -> None:
+        """Fill the beginning of a buffer with an array."""
         self._staging.write(values)
         self._gl.copy_buffer(target, self._staging, values.nbytes)
 
-    def _write(self, each: Input, stored: Stored) -> None:
-        """Put texels that the host has rounded into a rectangle of a texture."""
-        texture, rect = self.textures[each.texture], each.rect
-        texels = decode(stored, texture.format)
-        if rect.area < texture.extent.width * texture.extent.rows:
-            whole = self.read(each.texture)
-            whole[slices(rect)] = texels
-            texels = whole
-        self._stage(np.ascontiguousarray(texels, np.float32), self.buffers[each.texture])
-
-    def results(self) -> dict[str, F32]:
-        """The matrices that the plan makes, by name; zero where no output covers them."""
-        results: dict[str, F32] = {}
-        self._uniforms.begin()
-        for matrix in self.plan.results:
-            outputs = [each for each in self.plan.outputs if each.matrix == matrix.name]
-            if not outputs:
-                results[matrix.name] = np.zeros((matrix.rows, matrix.columns), np.float32)
-                continue
-            results[matrix.name] = np.empty((matrix.rows, matrix.columns), np.float32)
-            source = self._collected(matrix, outputs)
-            self._fetch(results[matrix.name], source)
-        return results
-
-    def _collected(self, matrix: Matrix, outputs: Sequence[Output]) -> GlBuffer:
-        """The buffer that holds a result."""
-        if outputs[-1] not in self._unpacks:
-            return self.buffers[outputs[-1].texture]
-        self._set_all(self._matrix, (matrix.columns, matrix.rows), np.zeros(1, np.float32))
-        for each in outputs:
-            if each in self._unpacks:
-                self._unpacks[each](0)
-            else:
-                self._gl.memory_barrier()
-                size = _FLOAT_BYTES * matrix.rows * matrix.columns
-                self._gl.copy_buffer(self._matrix, self.buffers[each.texture], size)
-        return self._matrix
-
-    def _fetch(self, values: F32, source: GlBuffer) -> None:
+    def fetch(self, values: F32, source: GlBuffer) -> None:
         """Fill an array from the beginning of a buffer."""
         self._gl.memory_barrier()
         self._gl.copy_buffer(self._staging, source, values.nbytes)
@@ -227,14 +113,14 @@ class TextureBuffers:
         """A whole texture: (rows, W, channels) float32."""
         extent, channels = self.textures[name].extent, self.textures[name].format.channels
         texels = np.empty((extent.rows, extent.width, channels), np.float32)
-        self._fetch(texels, self.buffers[name])
+        self.fetch(texels, self.buffers[name])
         return texels
 
     def clear(self, name: str, value: Vec4) -> None:
         """Set all texels to a value, rounded to the texture's format."""
         extent = self.textures[name].extent
         texels = self._rounded(name, np.array([value], np.float64))
-        self._set_all(self.buffers[name], (extent.width, extent.rows), texels[0])
+        self.set_all(self.buffers[name], (extent.width, extent.rows), texels[0])
 
     def _rounded(self, name: str, values: F64) -> F32:
         """Values (n, 4) as a texture stores their channels: (n, channels)."""
@@ -242,14 +128,17 @@ class TextureBuffers:
         channels = single(values[:, : texture.format.channels])
         return decode(encode(channels, texture.format), texture.format)
 
-    def _set_all(self, buffer: GlBuffer, size: tuple[int, int], texel: F32) -> None:
-        """Set all texels of a buffer of so many; texel: its channels."""
-        shader = self._shaders[_CLEAR]
+    def set_all(self, buffer: GlBuffer, size: tuple[int, int], texel: F32) -> None:
+        """Set the texels of a buffer, so many across and up; texel: its channels."""
+        if not self.context.is_hardware:
+            self.send(np.tile(texel, size[0] * size[1]), buffer)
+            return
+        shader = self.shader(_CLEAR)
         for name, values in _cleared(size, texel[None]).items():
             shader.set(name, values[0])
         buffer.bind_to_storage_buffer(0)
         self._gl.memory_barrier()
-        shader.program.run(*_groups(*size), 1)
+        shader.program.run(*groups_over(*size), 1)
         self._gl.memory_barrier()
 
     # Passes --------------------------------------------------------------------------------
@@ -259,13 +148,13 @@ class TextureBuffers:
         extent = self.textures[pass_.target].extent
         size = (extent.width, extent.rows)
         texels = self._rounded(pass_.target, over_iterations(pass_.value, count))
-        shader = self._shaders[_CLEAR]
+        shader = self.shader(_CLEAR)
         return Dispatch(
             self.context,
             shader,
             uniforms.add(shader, _cleared(size, texels)),
             (self.buffers[pass_.target],),
-            _groups(*size),
+            groups_over(*size),
         )
 
     def record_copy(self, pass_: CopyPass, uniforms: UniformTable) -> Callable[[int], object]:
@@ -284,12 +173,12 @@ class TextureBuffers:
                 copy(target, source, *sizes)
 
             return call
-        shader = self._shaders[_COPY]
-        values = _whole_numbers(
+        shader = self.shader(_COPY)
+        values = whole_numbers(
             there=(there.x, there.y), here=(here.x, here.y), size=(here.width, here.height),
             widths=widths, channels=(channels,),
         )  # fmt: skip
-        groups = _groups(here.width, here.height)
+        groups = groups_over(here.width, here.height)
         return Dispatch(
             self.context, shader, uniforms.add(shader, values), (source, target), groups
         )
@@ -299,12 +188,12 @@ def _cleared(size: tuple[int, int], texels: F32) -> dict[str, Values]:
     """The uniforms of clears; texels: (n, channels)."""
     values = np.zeros((len(texels), 4), np.float32)
     values[:, : texels.shape[1]] = texels
-    return {"value": values, **_whole_numbers(channels=(texels.shape[1],), size=size)}
+    return {"value": values, **whole_numbers(channels=(texels.shape[1],), size=size)}
 
 
-def _groups(width: int, height: int) -> tuple[int, int]:
+def groups_over(width: int, height: int) -> tuple[int, int]:
     return -(-width // _SIDE), -(-height // _SIDE)
 
 
-def _whole_numbers(**numbers: tuple[int, ...]) -> dict[str, Values]:
+def whole_numbers(**numbers: tuple[int, ...]) -> dict[str, Values]:
     return {name: np.array([values], np.int32) for name, values in numbers.items()}

@@ -1,8 +1,9 @@
 """Matrices to textures and back on the device, where the host would have to shuffle elements.
 
-A matrix crosses the bus as it lies in memory, into a kept texture of single floats: the sheet. One
-draw an input moves its elements from there to where its packing has them; one draw an output moves
-texels to the sheet. Elements lie on the sheet row after row without gaps, so that a matrix of any
+A matrix crosses the bus as it lies in memory, by way of a kept buffer, and where it is not a
+texture's texels as they lie, into a kept texture of single floats: the sheet. One draw an input
+moves its elements from there to where its packing has them; one draw an output moves texels to the
+sheet. Elements lie on the sheet row after row without gaps, so that a matrix of any
 shape fits that has not too many of them.
 
 Storage buffers need no sheet: PACK_COMPUTE_SHADER and UNPACK_COMPUTE_SHADER are the same moves from
@@ -11,7 +12,7 @@ buffer to buffer. All of them keep all bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, TypeVar
@@ -22,7 +23,7 @@ from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.plan import Input, Matrix, Output, Plan, Rect
 from gpgpu_legacy.runtime.executor import F32
 from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
-from gpgpu_legacy.runtime.gl_draws import Bound, Draw, Target, viewport
+from gpgpu_legacy.runtime.gl_draws import Bound, Draw, Target, Viewport, viewport
 from gpgpu_legacy.runtime.gl_shader import (
     UniformTable,
     Values,
@@ -33,6 +34,7 @@ from gpgpu_legacy.runtime.transfers import is_the_matrix, overlap
 _Transfer = TypeVar("_Transfer", Input, Output)
 
 _LEAST_WIDTH = 4096  # of a sheet, in elements
+_FLOAT_BYTES = 4
 _MOST_ELEMENTS = 1 << 30  # which an int counts, with room for what the last row lacks
 _MOST_CHANNELS = 4
 
@@ -176,7 +178,7 @@ class Drawable:
 
 
 class Sheet:
-    """The texture through which matrices come and go; nobody else's."""
+    """The texture and the buffer through which matrices come and go; nobody else's."""
 
     def __init__(self, context: ModernglContext, elements: int, largest: int) -> None:
         """elements: of the largest matrix. largest: width and height of the device's textures."""
@@ -187,6 +189,7 @@ class Sheet:
         self.texture = context.texture(size, 1, dtype="f4", alignment=1)
         self.texture.filter = (context.NEAREST, context.NEAREST)
         self.framebuffer = context.framebuffer([self.texture])
+        self.buffer = context.buffer(reserve=size[0] * size[1] * _FLOAT_BYTES, dynamic=True)
 
     @staticmethod
     def has_room(matrix: Matrix, largest: int) -> bool:
@@ -198,45 +201,45 @@ class Sheet:
         """Rows of the sheet that so many elements take."""
         return -(-elements // self.width)
 
-    def parts(self, values: F32) -> Iterator[tuple[tuple[int, int, int, int], memoryview]]:
-        """The rectangles that a matrix takes, whole rows first, each with its elements."""
-        elements = values.reshape(-1).data
-        rows, rest = divmod(values.size, self.width)
-        if rows:
-            yield (0, 0, self.width, rows), elements[: rows * self.width]
-        if rest:
-            yield (0, rows, rest, 1), elements[rows * self.width :]
+    def part(self, matrix: Matrix) -> Viewport:
+        """The rectangle that a matrix takes."""
+        return (0, 0, self.width, self.rows(matrix.rows * matrix.columns))
 
-    def send(self, values: F32) -> None:
+    def send(self, matrix: Matrix, values: F32) -> None:
         """Lay a matrix on it."""
-        for part, elements in self.parts(values):
-            self.texture.write(elements, viewport=part, alignment=1)
+        self.buffer.write(values)
+        self.texture.write(self.buffer, viewport=self.part(matrix), alignment=1)
 
     def clear(self, matrix: Matrix) -> None:
         """Lay zeros on it. Which framebuffer is bound then is not known."""
-        rows = self.rows(matrix.rows * matrix.columns)
-        self.framebuffer.clear(0.0, 0.0, 0.0, 0.0, viewport=(0, 0, self.width, rows))
+        self.framebuffer.clear(0.0, 0.0, 0.0, 0.0, viewport=self.part(matrix))
 
     def fetch(self, matrix: Matrix) -> F32:
         """The matrix that lies on it."""
+        return self.fetch_from(self.framebuffer, self.part(matrix), matrix)
+
+    def send_to(self, texture: Any, place: Viewport, values: F32) -> None:
+        """Send a matrix to a rectangle of another texture, whose texels it is."""
+        self.buffer.write(values)
+        texture.write(self.buffer, viewport=place, alignment=1)
+
+    def fetch_from(self, framebuffer: Any, place: Viewport, matrix: Matrix) -> F32:
+        """A matrix that begins a rectangle of single floats, or is it."""
+        framebuffer.read_into(self.buffer, place, components=1, alignment=1, dtype="f4")
         values = np.empty((matrix.rows, matrix.columns), np.float32)
-        for part, elements in self.parts(values):
-            self.framebuffer.read_into(
-                elements.cast("B"), part, components=1, alignment=1, dtype="f4"
-            )
+        self.buffer.read_into(values, values.nbytes)
         return values
 
     def release(self) -> None:
         """Give everything back; the context is current."""
-        for made in (self.framebuffer, self.texture):
+        for made in (self.buffer, self.framebuffer, self.texture):
             made.release()
 
 
 class DeviceTransfers:
     """The inputs and results of a plan that the device packs and unpacks.
 
-    inputs: those of the plan that it takes; outputs likewise. The others are the host's: those of
-    narrow formats, and those whose texels are the matrix as it lies in memory.
+    inputs: those of the plan that it takes; outputs likewise. The others are the host's.
     """
 
     def __init__(
@@ -253,16 +256,14 @@ class DeviceTransfers:
         self.outputs = [each for each in plan.outputs if each.matrix not in on_the_host]
         self._sheet: Sheet | None = None
         self._uniforms = UniformTable()
-        self._to_textures: dict[str, list[Draw]] = {}
-        self._to_sheet: dict[str, list[Draw]] = {}
+        self._packs: dict[Input, Draw] = {}
+        self._unpacks: dict[Output, Draw] = {}
 
     def _movable(self, transfers: Iterable[_Transfer]) -> list[_Transfer]:
         return [
             each
             for each in transfers
-            if each.matrix in self._matrices
-            and self._textures[each.texture].holds_floats
-            and not is_the_matrix(each, self._matrices[each.matrix])
+            if each.matrix in self._matrices and self._textures[each.texture].holds_floats
         ]
 
     def make(self) -> Sheet | None:
@@ -273,22 +274,23 @@ class DeviceTransfers:
         elements = max(m.rows * m.columns for n, m in self._matrices.items() if n in used)
         sheet = self._sheet = Sheet(self._context.handle, elements, self._largest)
         for each in self.inputs:
-            target = Target(self._textures[each.texture].framebuffer, viewport(each.rect))
-            move = self._record(_PACK_FRAGMENT_SHADER, each, sheet.texture, target)
-            self._to_textures.setdefault(each.matrix, []).append(move)
+            if not is_the_matrix(each, self._matrices[each.matrix]):
+                target = Target(self._textures[each.texture].framebuffer, viewport(each.rect))
+                self._packs[each] = self._record(_PACK_FRAGMENT_SHADER, each, sheet.texture, target)
         for output in self.outputs:
             matrix, region = self._matrices[output.matrix], output.region
+            is_last = output == [o for o in self.outputs if o.matrix == output.matrix][-1]
+            if is_last and is_the_matrix(output, matrix):
+                continue
             first = region.row * matrix.columns // sheet.width
             last = ((region.row + region.rows) * matrix.columns - 1) // sheet.width
             target = Target(sheet.framebuffer, (0, first, sheet.width, last - first + 1))
             source = self._textures[output.texture].texture
-            move = self._record(_UNPACK_FRAGMENT_SHADER, output, source, target)
-            self._to_sheet.setdefault(output.matrix, []).append(move)
+            self._unpacks[output] = self._record(_UNPACK_FRAGMENT_SHADER, output, source, target)
         self._uniforms.settle()
         self._uniforms.begin()
-        for moves in (*self._to_textures.values(), *self._to_sheet.values()):
-            for move in moves:
-                move.warm_up()
+        for move in (*self._packs.values(), *self._unpacks.values()):
+            move.warm_up()
         return sheet
 
     def _record(
@@ -311,10 +313,17 @@ class DeviceTransfers:
             return
         self._uniforms.begin()
         self._bound.forget()
-        for name, moves in self._to_textures.items():
-            self._sheet.send(operands[name])
-            for move in moves:
-                move(0)
+        lies_there = None
+        for each in self.inputs:
+            matrix, values = self._matrices[each.matrix], operands[each.matrix]
+            if each not in self._packs:
+                texture = self._textures[each.texture].texture
+                self._sheet.send_to(texture, viewport(each.rect), values)
+                continue
+            if lies_there != each.matrix:
+                self._sheet.send(matrix, values)
+                lies_there = each.matrix
+            self._packs[each](0)
 
     def fetch(self) -> dict[str, F32]:
         """The results that are its own, by name; zero where no output covers them."""
@@ -322,13 +331,22 @@ class DeviceTransfers:
         if self._sheet is None:
             return results
         self._uniforms.begin()
-        for name, moves in self._to_sheet.items():
-            self._sheet.clear(self._matrices[name])
-            self._bound.forget()
-            for move in moves:
-                move(0)
-            results[name] = self._sheet.fetch(self._matrices[name])
+        for name in dict.fromkeys(each.matrix for each in self.outputs):
+            outputs = [each for each in self.outputs if each.matrix == name]
+            results[name] = self._fetched(self._sheet, self._matrices[name], outputs)
         return results
+
+    def _fetched(self, sheet: Sheet, matrix: Matrix, outputs: Sequence[Output]) -> F32:
+        """A result of these outputs."""
+        last = outputs[-1]
+        if last not in self._unpacks:
+            framebuffer = self._textures[last.texture].framebuffer
+            return sheet.fetch_from(framebuffer, viewport(last.rect), matrix)
+        sheet.clear(matrix)
+        self._bound.forget()
+        for each in outputs:
+            self._unpacks[each](0)
+        return sheet.fetch(matrix)
 
 
 def _overlapping(inputs: Sequence[Input]) -> bool:

@@ -1,4 +1,4 @@
-"""Plans prepared in the host's own memory, whatever carries out their drawing and their kernels."""
+"""Plans prepared in the host's own memory, whatever runs their programs and their kernels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Prepared
 from gpgpu_legacy.runtime.transfers import undefined_textures, zero_results
 
 Textures = Mapping[str, Storage]
-CarryOut = Callable[[Pass, Textures], None]
+RunPass = Callable[[Pass, Textures], None]
 
 
 class HostPrepared(Prepared):
@@ -37,28 +37,28 @@ class HostPrepared(Prepared):
         super().__init__(plan, machine)
         self.textures = {texture.name: make(texture) for texture in plan.textures}
         filled = {
-            each.texture
-            for each in plan.inputs
-            if each.rect == _whole(plan.texture(each.texture).extent)
+            input_.texture
+            for input_ in plan.inputs
+            if input_.rect == _whole(plan.texture(input_.texture).extent)
         }
         defined = [texture.name for texture in plan.textures if texture.initial is not None]
         self._reset = tuple({*defined, *undefined_textures(plan)} - filled)
 
     @abstractmethod
     def _work(self) -> Iterator[Pass]:
-        """Carry out the plan and yield its passes, one after another, as they are done."""
+        """Run the plan and yield its passes, one after another, as they are done."""
 
     def _work_unobserved(self) -> None:
-        """Carry out the plan where nobody is to be told of its passes."""
+        """Run the plan where nobody is to be told of its passes."""
         for _ in self._work():
             pass
 
     def _upload(self, operands: Mapping[str, F32]) -> None:
         for name in self._reset:
             self.textures[name].reset()
-        for each in self.plan.inputs:
-            storage = self.textures[each.texture]
-            storage.load(operands[each.matrix], each.region, each.rect, each.packing)
+        for input_ in self.plan.inputs:
+            storage, matrix = self.textures[input_.texture], operands[input_.matrix]
+            storage.load(matrix, input_.region, input_.rect, input_.packing)
 
     def _compute(self, observer: Observer | None) -> None:
         if observer is None:
@@ -74,9 +74,9 @@ class HostPrepared(Prepared):
 
     def _read_back(self) -> dict[str, F32]:
         results = zero_results(self.plan)
-        for each in self.plan.outputs:
-            storage = self.textures[each.texture]
-            storage.unload(results[each.matrix], each.region, each.rect, each.packing)
+        for output in self.plan.outputs:
+            storage, matrix = self.textures[output.texture], results[output.matrix]
+            storage.unload(matrix, output.region, output.rect, output.packing)
         return results
 
     def _release(self) -> None:
@@ -84,17 +84,17 @@ class HostPrepared(Prepared):
 
 
 class PassByPass(HostPrepared):
-    """A plan that is carried out as its expansion has it, one pass after another."""
+    """A plan that runs as its expansion has it, one pass after another."""
 
-    def __init__(self, plan: Plan, machine: Machine, carry_out: CarryOut) -> None:
-        """carry_out: called with each pass that is neither a copy nor a clear."""
+    def __init__(self, plan: Plan, machine: Machine, run_pass: RunPass) -> None:
+        """run_pass: called with every pass that is neither a copy nor a clear."""
         super().__init__(plan, machine)
-        self._carry_out = carry_out
+        self._run_pass = run_pass
 
     def _work(self) -> Iterator[Pass]:
         for pass_ in passes(self.plan):
             if not copied_or_cleared(pass_, self.textures):
-                self._carry_out(pass_, self.textures)
+                self._run_pass(pass_, self.textures)
             yield pass_
 
 
@@ -102,15 +102,14 @@ def _whole(extent: Extent) -> Rect:
     return Rect(0, 0, extent.width, extent.rows)
 
 
-def copied_or_cleared(each: Pass, textures: Textures) -> bool:
-    """Carry out a pass that is a copy or a clear; false where it is neither."""
-    if isinstance(each, CopyPass):
-        source, target = textures[each.source], textures[each.target]
-        target.copy(
-            slices(constant_rect(each.target_rect)), source, slices(constant_rect(each.source_rect))
-        )
+def copied_or_cleared(pass_: Pass, textures: Textures) -> bool:
+    """Run a pass that is a copy or a clear; false where it is neither."""
+    if isinstance(pass_, CopyPass):
+        source, target = textures[pass_.source], textures[pass_.target]
+        here, there = constant_rect(pass_.target_rect), constant_rect(pass_.source_rect)
+        target.copy(slices(here), source, slices(there))
         return True
-    if isinstance(each, ClearPass):
-        textures[each.target].clear(constant_vector(each.value))
+    if isinstance(pass_, ClearPass):
+        textures[pass_.target].clear(constant_vector(pass_.value))
         return True
     return False

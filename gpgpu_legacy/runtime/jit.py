@@ -1,7 +1,7 @@
 """Prepared plans of `jit`: native code on the CPU, fragment programs by LLVM, kernels by numba.
 
-A Repeat whose passes chain (lower/chains.py) is one Loop: all of its iterations are carried out on
-a tile of fragments before the next tile. What native code is not made for, or could not give to the
+A Repeat whose passes chain (lower/chains.py) is one Loop: all of its iterations run on a tile of
+fragments before the next tile. What native code is not made for, or could not give to the
 last bit where that is asked for, runs on the reference machine.
 """
 
@@ -26,15 +26,15 @@ _CHUNKS = 8  # a thread, so that a thread that is late leaves work to the others
 
 
 Run = Callable[[int, int], object]
-"""Carries out a stretch of iterations: from the first up to, but without, the last."""
+"""Runs a stretch of iterations: from the first up to, but without, the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
     """Passes that alternate, `count` iterations of each one at a time; or one that is all of them.
 
-    runs: how to carry out each. passes: what they are in the plan, as far as an observer is told.
-    whole: all iterations are carried out in one go.
+    runs: what runs them. passes: what they are in the plan, as far as an observer is told.
+    whole: all iterations run in one go.
     """
 
     count: int
@@ -126,7 +126,7 @@ class JitPrepared(HostPrepared):
 
 
 def _run_on_reference(passes: tuple[Pass, ...], textures: Textures, first: int, last: int) -> None:
-    """Passes that take turns, on the reference machine."""
+    """Passes that alternate, on the reference machine."""
     from gpgpu_legacy.interp.machine import run_fragment_pass
 
     for iteration in range(first, last):

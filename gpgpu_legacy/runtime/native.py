@@ -55,6 +55,7 @@ from gpgpu_legacy.runtime.workers import share_out
 MOST_CODES = 64
 """How many pieces of code are kept in memory that no prepared plan has."""
 
+_LINE_BYTES = 64  # of a cache; no vector is longer
 _STAGED_BYTES = 384 << 10  # of one strip: they stay in a core's second-level cache
 _PIECES = 4  # a thread, so that a thread that is late leaves work to the others
 _LEAST_WORK = 1 << 17  # instructions of fragments in a piece: what another thread is woken for
@@ -72,12 +73,18 @@ def roomy(texture: Texture, interleaved: Collection[str] = ()) -> Storage:
     if texture.name in interleaved:  # no tile runs over what is only gathered
         texels: Stored = np.zeros((rows, width, channels), dtype)
         return Storage(texture, [texels[..., channel] for channel in range(channels)])
-    wide: list[Stored] = [
-        np.zeros((rows, -(-width // ROOM) * ROOM + ROOM), dtype) for _ in range(channels)
-    ]
-    for plane in wide:
-        plane[...] = 0  # np.zeros would leave finding the memory to who first writes, and is timed
+    length = -(-width // ROOM) * ROOM + ROOM
+    wide: list[Stored] = [_aligned(rows, length, dtype) for _ in range(channels)]
     return Storage(texture, [plane[:, :width] for plane in wide])
+
+
+def _aligned(rows: int, length: int, dtype: type[np.generic]) -> NDArray[Any]:
+    """Zeros, (rows, length), of which every row begins a cache line if the first one does."""
+    line = _LINE_BYTES // np.dtype(dtype).itemsize
+    memory = np.empty(rows * length + line, dtype)
+    memory[...] = 0  # np.zeros would leave finding the memory to who first writes, and is timed
+    start = -memory.ctypes.data % _LINE_BYTES // memory.itemsize
+    return memory[start : start + rows * length].reshape(rows, length)
 
 
 # Compiling -----------------------------------------------------------------------------------
@@ -123,24 +130,24 @@ class _Host:
         is_x86 = bool(features.get("sse2"))
         halves = bool(features.get("f16c")) or not is_x86
         self.processor = Processor(lanes, 16 if is_x86 and not wide else 32, halves)
-        self._codes: OrderedDict[_Key, NativeCode | str] = OrderedDict()
+        self._codes: OrderedDict[_Key, NativeCode | str] = OrderedDict()  # or why there is none
 
     def code(self, key: _Key) -> NativeCode:
         """The code for a key; raises UnsupportedError where there can be none."""
-        found = self._codes.get(key)
-        if found is None:
+        code = self._codes.get(key)
+        if code is None:
             try:
-                text = emit_loop(key.content, self.processor, exact=key.exact, tile=key.tile)
-                found = NativeCode(text, self._load(text.text))
+                emitted = emit_loop(key.content, self.processor, exact=key.exact, tile=key.tile)
+                code = NativeCode(emitted, self._load(emitted.text))
             except UnsupportedError as error:
-                found = str(error)
-            self._codes[key] = found
+                code = str(error)
+            self._codes[key] = code
             while len(self._codes) > MOST_CODES:
                 self._codes.popitem(last=False)
         self._codes.move_to_end(key)
-        if isinstance(found, str):
-            raise UnsupportedError(found)
-        return found
+        if isinstance(code, str):
+            raise UnsupportedError(code)
+        return code
 
     def _load(self, text: str) -> Any:
         """An engine with a module's code, which is read from disk or compiled and put there."""
@@ -185,12 +192,6 @@ def _host() -> _Host:
     return _Host()
 
 
-def lanes() -> int:
-    """How many floats a vector of this processor has."""
-    with _LOCK:
-        return _host().processor.lanes
-
-
 # Running -------------------------------------------------------------------------------------
 
 _Piece = tuple[int, int]
@@ -206,7 +207,8 @@ class Staging:
     def require(self, floats: int) -> None:
         """Let there be so many for each thread."""
         if floats > self._floats.shape[1]:
-            self._floats = np.zeros((thread_count(), floats), np.float32)
+            length = -(-floats // ROOM) * ROOM
+            self._floats = _aligned(thread_count(), length, np.float32)
 
     def release(self) -> None:
         """Give the memory back."""

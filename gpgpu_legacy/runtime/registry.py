@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -61,16 +61,16 @@ def executor_names() -> tuple[str, ...]:
 def find_executor(name: str, plan: Plan | None = None) -> Executor:
     """The executor of that name, ready to run.
 
-    `auto` is the first that can run the plan: on a GPU in the order of `gpu_rank`, else in that of
-    `cpu_rank`. What runs in a single invocation is a host's program, and stays off the GPU. Without
-    a plan, one of fragment passes is meant.
+    `auto` is the first that has the plan's passes: on a GPU in the order of `gpu_rank`, else in
+    that of `cpu_rank`. What runs in a single invocation is a host's program, and stays off the GPU.
+    Without a plan, one of fragment passes is meant.
     Raises InputError for an unknown name or one that cannot run the plan's passes,
     ExecutorUnavailableError where it cannot run here.
     """
     by_name = {executor.name: executor for executor in executors()}
     kinds = _kinds_of(plan) if plan else frozenset[type[Pass]]()
     if name == AUTO:
-        return _automatic(kinds if plan else FRAGMENT_PASSES, plan)
+        return next(in_auto_order(plan))
     if name not in by_name:
         raise InputError(f"there is no executor {name}; choose from {', '.join(executor_names())}")
     executor = by_name[name]
@@ -82,15 +82,17 @@ def find_executor(name: str, plan: Plan | None = None) -> Executor:
     return executor
 
 
-def _automatic(kinds: frozenset[type[Pass]], plan: Plan | None) -> Executor:
+def in_auto_order(plan: Plan | None = None) -> Iterator[Executor]:
+    """The executors that `auto` takes for a plan: where one refuses it, the next may not.
+
+    The reference, which refuses no valid plan, comes last.
+    """
+    kinds = _kinds_of(plan) if plan else FRAGMENT_PASSES
     fit = [executor for executor in executors() if kinds <= executor.capabilities.passes]
-    on_a_gpu = _in_order((e.capabilities.gpu_rank, e) for e in fit)
-    on_the_cpu = _in_order((e.capabilities.cpu_rank, e) for e in fit)
     if plan is None or not _is_sequential(plan):
-        for executor in on_a_gpu:
-            if _works(executor) and executor.is_hardware():
-                return executor
-    return next(executor for executor in on_the_cpu if _works(executor))
+        on_a_gpu = _in_order((e.capabilities.gpu_rank, e) for e in fit)
+        yield from (e for e in on_a_gpu if _works(e) and e.is_hardware())
+    yield from (e for e in _in_order((e.capabilities.cpu_rank, e) for e in fit) if _works(e))
 
 
 def _in_order(ranked: Iterable[tuple[int | None, Executor]]) -> list[Executor]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from drawing import F32, assert_same_bits, corners, program, texture
+from numpy.typing import NDArray
 from products import plan_of, random_operands
 
 from gpgpu_legacy.algorithms.options import Accumulate, Options
@@ -54,8 +55,20 @@ EXACT = Machine(exact=True)
 THREADS = 8
 SECONDS = 120  # after which a process is taken to hang
 
-drawing = pytest.mark.parametrize("name", ["gl-raster", "gl-arbfp"])
+drawing = pytest.mark.parametrize("name", ["gl-raster", "gl-arbfp", "gl-compute"])
+THREADED = [
+    ["gl-raster"], ["gl-arbfp"], ["gl-compute"],
+    ["gl-raster", "gl-arbfp", "gl-compute", "jit", "numpy"],
+]  # fmt: skip
 Ready = Callable[[str], Executor]
+
+
+def whole_numbers(plan: Plan, seed: int) -> dict[str, NDArray[np.float32]]:
+    """Operands whose products and sums are exact, and so the same bits on every device."""
+    rng = np.random.default_rng(seed)
+    return {
+        m.name: rng.integers(-8, 9, (m.rows, m.columns)).astype(np.float32) for m in plan.operands
+    }
 
 
 def product(n: int = 24) -> Plan:
@@ -82,11 +95,11 @@ def in_threads(count: int, work: Callable[[int], object]) -> None:
         list(pool.map(one, range(count)))
 
 
-@pytest.mark.parametrize("names", [["gl-raster"], ["gl-arbfp"], ["gl-raster", "gl-arbfp", "numpy"]])
+@pytest.mark.parametrize("names", THREADED)
 def test_threads_each_get_the_answer(ready: Ready, names: list[str]) -> None:
     executors = [ready(name) for name in names]
     plan = product()
-    operands = [random_operands(plan, seed) for seed in range(THREADS)]
+    operands = [whole_numbers(plan, seed) for seed in range(THREADS)]
     expected = [NUMPY.run(plan, each, EXACT).outputs["C"] for each in operands]
 
     def work(number: int) -> None:
@@ -105,7 +118,7 @@ def test_threads_each_get_the_answer(ready: Ready, names: list[str]) -> None:
 @drawing
 def test_threads_share_a_prepared_plan(ready: Ready, name: str) -> None:
     plan = product()
-    operands = [random_operands(plan, seed) for seed in range(THREADS)]
+    operands = [whole_numbers(plan, seed) for seed in range(THREADS)]
     expected = [NUMPY.run(plan, each, EXACT).outputs["C"] for each in operands]
     with ready(name).prepare(plan) as prepared:
 
@@ -124,7 +137,7 @@ from threading import Barrier
 import numpy as np
 import gpgpu_legacy as g
 barrier = Barrier(8)
-a, b = (np.random.default_rng(n).random((9, 9), np.float32) for n in range(2))
+a, b = (np.random.default_rng(n).integers(-8, 9, (9, 9)).astype(np.float32) for n in range(2))
 def work(number):
     barrier.wait(60)
     name = sys.argv[1 + number % (len(sys.argv) - 1)]
@@ -150,7 +163,7 @@ def started(code: str, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("names", [["gl-raster"], ["gl-arbfp"], ["gl-raster", "gl-arbfp", "numpy"]])
+@pytest.mark.parametrize("names", THREADED)
 def test_a_fresh_process_whose_first_products_are_in_threads(
     ready: Ready, names: list[str]
 ) -> None:
@@ -209,7 +222,7 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.runtime.registry import find_executor
 used, asked = sys.argv[1:3]
 plan = find_method("larson-mcallister").plan(Shape(5, 5, 5))
-a, b = (np.random.default_rng(n).random((5, 5), np.float32) for n in range(2))
+a, b = (np.random.default_rng(n).integers(-8, 9, (5, 5)).astype(np.float32) for n in range(2))
 prepared = find_executor(used).prepare(plan)
 prepared.run({"A": a, "B": b})
 held, fork = threading.Semaphore(0), threading.Event()
@@ -477,7 +490,7 @@ def test_what_nobody_closes_goes_when_nobody_refers_to_it(ready: Ready, name: st
     assert kinds_alive(name) == before
 
 
-@drawing
+@pytest.mark.parametrize("name", ["gl-raster", "gl-arbfp"])
 def test_what_cannot_be_prepared_leaves_nothing_behind(ready: Ready, name: str) -> None:
     executor = ready(name)
     plan = accumulating((ClearPass("F"),))

@@ -39,13 +39,13 @@ class NumpyExecutor(Executor):
         from gpgpu_legacy.interp.machine import run_fragment_pass
         from gpgpu_legacy.runtime.host import PassByPass
 
-        def carry_out(each: Pass, textures: Textures) -> None:
-            if isinstance(each, FragmentPass):
-                run_fragment_pass(each, textures, machine.arithmetic)
-            elif isinstance(each, ComputePass):
-                run_compute_pass(each, textures)
+        def run_pass(pass_: Pass, textures: Textures) -> None:
+            if isinstance(pass_, FragmentPass):
+                run_fragment_pass(pass_, textures, machine.arithmetic)
+            elif isinstance(pass_, ComputePass):
+                run_compute_pass(pass_, textures)
 
-        return PassByPass(plan, machine, carry_out)
+        return PassByPass(plan, machine, run_pass)
 
 
 EXECUTOR = NumpyExecutor()
