@@ -9,14 +9,26 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_ubyte, c_uint, c_void_p
+from ctypes import (
+    POINTER,
+    byref,
+    c_char_p,
+    c_double,
+    c_float,
+    c_int,
+    c_ssize_t,
+    c_ubyte,
+    c_uint,
+    c_void_p,
+    create_string_buffer,
+)
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.runtime.devices import is_gpu
-from gpgpu_legacy.runtime.gl_sharing import OnePerProcess, SharedContext
+from gpgpu_legacy.runtime.gl_sharing import PROBE, OnePerProcess, SharedContext
 
 
 class GL:
@@ -103,6 +115,7 @@ class GL:
     TEXTURE_CUBE_MAP_SEAMLESS = 0x884F
     PROGRAM_ERROR_STRING = 0x8874
     PROGRAM_FORMAT_ASCII = 0x8875
+    ARRAY_BUFFER = 0x8892
     PROGRAM_INSTRUCTIONS = 0x88A0
     PROGRAM_NATIVE_INSTRUCTIONS = 0x88A2
     PROGRAM_TEMPORARIES = 0x88A4
@@ -113,6 +126,7 @@ class GL:
     PROGRAM_NATIVE_ATTRIBS = 0x88AE
     PROGRAM_UNDER_NATIVE_LIMITS = 0x88B6
     MATRIX0 = 0x88C0
+    STREAM_READ = 0x88E1
     CLAMP_VERTEX_COLOR = 0x891A
     CLAMP_FRAGMENT_COLOR = 0x891B
     CLAMP_READ_COLOR = 0x891C
@@ -171,16 +185,19 @@ _EGL_EXTENSION_FUNCTIONS: _Signatures = {
 _GL_FUNCTIONS: _Signatures = {
     "glActiveTexture": (None, c_uint),
     "glBegin": (None, c_uint),
+    "glBindBuffer": (None, c_uint, c_uint),
     "glBindFramebuffer": (None, c_uint, c_uint),
     "glBindProgramARB": (None, c_uint, c_uint),
     "glBindSampler": (None, c_uint, c_uint),
     "glBindTexture": (None, c_uint, c_uint),
     "glBlendFunc": (None, c_uint, c_uint),
+    "glBufferData": (None, c_uint, c_ssize_t, c_void_p, c_uint),
     "glCheckFramebufferStatus": (c_uint, c_uint),
     "glClampColor": (None, c_uint, c_uint),
     "glClear": (None, c_uint),
     "glClearColor": (None, c_float, c_float, c_float, c_float),
     "glCopyTexSubImage2D": (None, c_uint, *(c_int,) * 7),
+    "glDeleteBuffers": (None, c_int, POINTER(c_uint)),
     "glDeleteFramebuffers": (None, c_int, POINTER(c_uint)),
     "glDeleteProgramsARB": (None, c_int, POINTER(c_uint)),
     "glDeleteSamplers": (None, c_int, POINTER(c_uint)),
@@ -196,10 +213,12 @@ _GL_FUNCTIONS: _Signatures = {
     "glFramebufferTexture1D": (None, c_uint, c_uint, c_uint, c_uint, c_int),
     "glFramebufferTexture2D": (None, c_uint, c_uint, c_uint, c_uint, c_int),
     "glFramebufferTexture3D": (None, c_uint, c_uint, c_uint, c_uint, c_int, c_int),
+    "glGenBuffers": (None, c_int, POINTER(c_uint)),
     "glGenFramebuffers": (None, c_int, POINTER(c_uint)),
     "glGenProgramsARB": (None, c_int, POINTER(c_uint)),
     "glGenSamplers": (None, c_int, POINTER(c_uint)),
     "glGenTextures": (None, c_int, POINTER(c_uint)),
+    "glGetBufferSubData": (None, c_uint, c_ssize_t, c_ssize_t, c_void_p),
     "glGetError": (c_uint,),
     "glGetFloatv": (None, c_uint, POINTER(c_float)),
     "glGetIntegerv": (None, c_uint, POINTER(c_int)),
@@ -387,6 +406,16 @@ class Context(SharedContext[SimpleNamespace]):
     def finish(self) -> None:
         """Wait until all that was asked for is done; the context is current."""
         self.gl.glFinish()
+
+    def _answers(self) -> bool:
+        gl, name, answer = self.gl, c_uint(), create_string_buffer(len(PROBE))
+        gl.glGenBuffers(1, byref(name))
+        gl.glBindBuffer(GL.ARRAY_BUFFER, name.value)
+        gl.glBufferData(GL.ARRAY_BUFFER, len(PROBE), PROBE, GL.STREAM_READ)
+        gl.glGetBufferSubData(GL.ARRAY_BUFFER, 0, len(PROBE), answer)
+        gl.glBindBuffer(GL.ARRAY_BUFFER, 0)
+        gl.glDeleteBuffers(1, byref(name))
+        return answer.raw == PROBE
 
     def _is_current(self) -> bool:
         return self._surroundings.current() == self._context

@@ -11,7 +11,7 @@ from typing import Any
 from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
 from gpgpu_legacy.runtime import egl
 from gpgpu_legacy.runtime.devices import is_gpu
-from gpgpu_legacy.runtime.gl_sharing import OnePerProcess, SharedContext
+from gpgpu_legacy.runtime.gl_sharing import PROBE, OnePerProcess, SharedContext
 
 GL_DITHER = 0x0BD0
 GL_FRAMEBUFFER_SRGB = 0x8DB9
@@ -87,6 +87,17 @@ class GlContext(SharedContext[ModernglContext]):
                 f"{self.info['GL_RENDERER']} refuses the shader of {name or 'a program'}: "
                 f"{complaint[:300]}"
             ) from None
+
+    def _answers(self) -> bool:
+        import moderngl
+
+        try:
+            buffer = self._moderngl.buffer(PROBE)
+        except moderngl.Error:
+            return False
+        answer: bytes = buffer.read()
+        buffer.release()
+        return answer == PROBE
 
     def _is_current(self) -> bool:
         if self._surroundings is None:

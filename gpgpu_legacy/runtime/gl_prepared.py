@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, Generic, TypeVar
 
 from gpgpu_legacy.errors import InputError
@@ -17,6 +18,10 @@ from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import Pass, Plan, Repeat
 from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Prepared, Result
 from gpgpu_legacy.runtime.gl_sharing import Releasable, SharedContext
+
+PATIENCE_S = 10.0
+"""After a run that took longer, the context is asked whether it still works: drivers reset a device
+that they have waited for too long, NVIDIA's after 15 s, and say nothing."""
 
 _Object = TypeVar("_Object", bound=Releasable)
 _Shared = TypeVar("_Shared", bound=SharedContext[Any])
@@ -92,7 +97,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
 
     def close(self) -> None:
         """See Prepared. In a process that was forked since, there is nothing to release."""
-        if self.context.is_of_this_process:
+        if self.context.is_usable:
             super().close()
 
     def _session(self) -> AbstractContextManager[object]:
@@ -103,6 +108,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
         self.context.finish()
 
     def _compute(self, observer: Observer | None) -> None:
+        started = perf_counter()
         self._begin(observed=observer is not None)
         if observer is None:
             for group in self._steps(observed=False):
@@ -113,6 +119,8 @@ class GlPrepared(Prepared, Generic[_Shared]):
         else:
             self._compute_observed(observer)
         self.context.finish()
+        if perf_counter() - started > PATIENCE_S:
+            self.context.require_answers()
 
     def _compute_observed(self, observer: Observer) -> None:
         steps = _one_by_one(self._steps(observed=True))

@@ -48,6 +48,10 @@ def _leave_without_the_driver() -> None:
         libc.__cxa_atexit(libc.fflush, None, None)
 
 
+PROBE = b"is anybody there"
+"""What is written to a buffer, and read back, to learn whether a context still works."""
+
+
 class _Process:
     """Which process was the first to use OpenGL, of this one and those that it was forked from."""
 
@@ -70,6 +74,13 @@ class _Process:
 _PROCESS = _Process()
 
 
+def _lost() -> ExecutorUnavailableError:
+    return ExecutorUnavailableError(
+        "the driver has reset the device and given this process's OpenGL context up, after waiting "
+        "too long for it; start a new process, with less to do in one run"
+    )
+
+
 class SharedContext(ABC, Generic[_Handle]):
     """An OpenGL context that any thread may use, one at a time."""
 
@@ -79,6 +90,7 @@ class SharedContext(ABC, Generic[_Handle]):
         self._owner: int | None = None  # the thread that holds the lock
         self._before: list[object] = []  # what was current before each use of that thread
         self._pid = os.getpid()
+        self._lost = False
         self._discarded: deque[Releasable] = deque()
         self.programs = ContentCache(kept_programs)
 
@@ -90,6 +102,10 @@ class SharedContext(ABC, Generic[_Handle]):
     @abstractmethod
     def finish(self) -> None:
         """Wait until all that was asked for is done; the context is current."""
+
+    @abstractmethod
+    def _answers(self) -> bool:
+        """Whether what is written to a new buffer is read back; the context is current."""
 
     @abstractmethod
     def _is_current(self) -> bool:
@@ -108,14 +124,34 @@ class SharedContext(ABC, Generic[_Handle]):
         """Make current on this thread what was so when it was saved."""
 
     def require_own_process(self) -> None:
-        """Raise ExecutorUnavailableError in a process that was forked from the context's own."""
+        """Raise ExecutorUnavailableError in a process that was forked from the context's own.
+
+        And where the driver has given the context up.
+        """
         if not self.is_of_this_process:
             _PROCESS.begin()
+        if self._lost:
+            raise _lost()
+
+    def require_answers(self) -> None:
+        """Raise ExecutorUnavailableError where the driver has given the context up; it is current.
+
+        A driver resets a device that it has waited for too long; from then on all calls of its
+        contexts do nothing, in silence.
+        """
+        self._lost = not self._answers()
+        if self._lost:
+            raise _lost()
 
     @property
     def is_of_this_process(self) -> bool:
         """Whether the context was made in this process, and not in one that it was forked from."""
         return self._pid == os.getpid()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is of this process and works: else there is nothing in it to release."""
+        return self.is_of_this_process and not self._lost
 
     @contextmanager
     def current(self) -> Iterator[_Handle]:

@@ -19,7 +19,7 @@ from products import plan_of, random_operands
 
 from gpgpu_legacy.algorithms.options import Accumulate, Options
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.plan import (
     ONE_A_TEXEL,
@@ -43,7 +43,7 @@ from gpgpu_legacy.plan.plan import (
     Step,
     Texcoords,
 )
-from gpgpu_legacy.runtime import egl, gl
+from gpgpu_legacy.runtime import egl, gl, gl_prepared
 from gpgpu_legacy.runtime.executor import Executor, Machine
 from gpgpu_legacy.runtime.gl_sharing import ContentCache, SharedContext
 from gpgpu_legacy.runtime.registry import find_executor
@@ -553,3 +553,30 @@ def test_a_cache_keeps_what_is_referred_to_and_the_last_few() -> None:
     cache.get(1, Value)
     assert len(cache) == 2
     assert cache.made == 8
+
+
+@drawing
+def test_a_context_that_the_driver_gave_up_is_said_to_be_lost(
+    ready: Ready, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long run has the context asked whether it works."""
+    executor, plan = ready(name), product(8)
+    monkeypatch.setattr(gl_prepared, "PATIENCE_S", -1.0)
+    operands = whole_numbers(plan, 1)
+    with executor.prepare(plan) as prepared:
+        assert isinstance(prepared, gl_prepared.GlPrepared)
+        context = prepared.context
+        wanted = prepared.run(operands).outputs["C"]
+        monkeypatch.setattr(context, "_lost", False)  # so that it is false again in the end
+        monkeypatch.setattr(type(context), "_answers", lambda _: False)
+        for _ in range(2):
+            with pytest.raises(
+                ExecutorUnavailableError, match="given this process's OpenGL"
+            ) as raised:
+                prepared.run(operands)
+            assert "\n" not in str(raised.value)
+        with monkeypatch.context() as lost:  # closing has nothing to release, and says nothing
+            lost.setattr(context, "_lost", True)
+            prepared.close()
+        monkeypatch.undo()
+        np.testing.assert_array_equal(prepared.run(operands).outputs["C"], wanted)
