@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import pytest
 from fakes import FakeExecutor
 from PIL import Image
 
-from gpgpu_legacy import cli
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.papers import paper_ids
@@ -34,6 +32,7 @@ from gpgpu_legacy.runtime.executor import (
     Timings,
 )
 
+Command = Callable[..., tuple[int, str, str]]
 OPENGL, DOBRAVEC, MALI = "opengl-compute", "dobravec-bulic-2017", "mali-sdk-sgemm"
 
 # Typed from the papers. The OpenGL paper's lost decimal points are put back.
@@ -431,23 +430,11 @@ def test_measurements_as_json() -> None:
 # The command line and the plots ------------------------------------------------------------------
 
 
-def run_cli(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
-) -> tuple[int, str, str]:
-    monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    out, err = capsys.readouterr()
-    return int(ended.value.code or 0), out, err
-
-
 @pytest.mark.parametrize("paper", [OPENGL, DOBRAVEC, MALI])
 @pytest.mark.parametrize("kind", ["text", "markdown", "csv", "latex", "json"])
-def test_published_tables_in_every_format(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], paper: str, kind: str
-) -> None:
+def test_published_tables_in_every_format(run: Command, paper: str, kind: str) -> None:
     arguments = ("tables", "--paper", paper, "--no-measure", "--format", kind)
-    code, out, _ = run_cli(monkeypatch, capsys, *arguments)
+    code, out, _ = run(*arguments)
     assert code == 0
     assert {OPENGL: "75.05", DOBRAVEC: "2169", MALI: "1316.41"}[paper] in (
         out.replace("\u2009", "").replace(r"\,", "")
@@ -471,14 +458,14 @@ def test_published_tables_in_every_format(
     ],
 )
 def test_errors_are_a_line(
+    run: Command,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
     arguments: tuple[str, ...],
     message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    code, out, err = run_cli(monkeypatch, capsys, "tables", *arguments)
+    code, out, err = run("tables", *arguments)
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
@@ -508,11 +495,9 @@ def test_plots_are_pictures(tmp_path: Path, paper: str, names: set[str]) -> None
         assert (first != second).any(axis=2).mean() > 0.001, "what was measured is drawn"
 
 
-def test_plots_from_the_command_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_plots_from_the_command_line(run: Command, tmp_path: Path) -> None:
     arguments = ("tables", "--paper", OPENGL, "--no-measure", "--json", "--plots", str(tmp_path))
-    code, out, err = run_cli(monkeypatch, capsys, *arguments)
+    code, out, err = run(*arguments)
     assert code == 0
     assert json.loads(out)["paper"] == OPENGL
     assert len(list(tmp_path.glob("*.png"))) == err.count("wrote") == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import astuple, replace
@@ -12,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpgpu_legacy import cli
 from gpgpu_legacy.algorithms.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.bench.anomaly import PAGINGS as PAGING_DEFAULTS
@@ -34,8 +32,6 @@ from gpgpu_legacy.hardware.hosts import Host, find_host, hosts, read_hosts
 from gpgpu_legacy.hardware.profile import ProfileError
 from gpgpu_legacy.report.anomaly import anomaly_grids, published_sizes, published_times
 from gpgpu_legacy.report.render import as_text
-
-Capture = pytest.CaptureFixture[str]
 
 # The simulation against plain Python ------------------------------------------------------------
 
@@ -416,20 +412,6 @@ def test_the_whole_of_it_at_small_sizes() -> None:
 
 
 # The command --------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: Capture):  # type: ignore[no-untyped-def]
-    """Run a command line; its exit code, what it printed, and what it complained of."""
-
-    def command(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", *words])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(caught.value.code or 0), out, err
-
-    return command
 
 
 def test_the_command_predicts_held_out_sizes(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

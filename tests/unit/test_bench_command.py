@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gpgpu_legacy import cli
 from gpgpu_legacy.algorithms.options import Accumulate
 from gpgpu_legacy.bench import pool
 from gpgpu_legacy.bench.bench import MOST_RUNS, TURN_S, Entrant, entrants, measure
@@ -31,20 +30,6 @@ JIT = ("--method", "hall-carr-hart-multi", "--executor", "jit")
 @pytest.fixture(autouse=True)
 def no_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPGPU_LEGACY_TUNING", "off")
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run a command line; its exit code, what it printed, and what it complained of."""
-
-    def command(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", *words])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(caught.value.code or 0), out, err
-
-    return command
 
 
 # Turns and the budget, on a clock that goes by what is run ---------------------------------------

@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from gpgpu_legacy import cli
 from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.hardware.check import check_program
 from gpgpu_legacy.hardware.profile import find_profile, profiles
 from gpgpu_legacy.report.chips import verdict_as_json, verdict_grids
 from gpgpu_legacy.report.render import as_markdown, as_text
-
-Capture = pytest.CaptureFixture[str]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: Capture):  # type: ignore[no-untyped-def]
-    """Run a command line; its exit code, what it printed, and what it complained of."""
-
-    def command(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", *words])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(caught.value.code or 0), out, err
-
-    return command
 
 
 def test_the_list_has_every_chip(run) -> None:  # type: ignore[no-untyped-def]

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from gpgpu_legacy import cli
 from gpgpu_legacy.runtime.executor import Observer, Prepared, Result
 from gpgpu_legacy.runtime.registry import executors
 from gpgpu_legacy.sources import shader_folder
@@ -18,20 +17,6 @@ Command = Callable[..., tuple[int, str, str]]
 SMALL = ("run", "larson-mcallister", "--size", "4", "--executor", "numpy", "--no-check")
 MANDELBROT = shader_folder() / "examples/mandelbrot.fp"
 PARTS = ["prepare", "compute", "upload", "readback"]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run a command line; its exit code, what it printed, and what it complained of."""
-
-    def command(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", *words])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(caught.value.code or 0), out, err
-
-    return command
 
 
 @pytest.fixture

@@ -17,12 +17,12 @@ from fakes import FakeExecutor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpgpu_legacy import cli
 from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.bench import pool, tuned
 from gpgpu_legacy.bench import tune as tuning
-from gpgpu_legacy.bench.run import matmul, run, run_method
+from gpgpu_legacy.bench.run import matmul, run_method
+from gpgpu_legacy.bench.run import run as run_product
 from gpgpu_legacy.bench.tune import RefusedError, axes_of, search, tune
 from gpgpu_legacy.bench.tuned import Kept, Place, Way, choose, keep, way_from_json
 from gpgpu_legacy.errors import InputError
@@ -42,20 +42,6 @@ def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     path = tmp_path / "folder" / "tuning.json"
     monkeypatch.setenv("GPGPU_LEGACY_TUNING", str(path))
     return path
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run a command line; its exit code, what it printed, and what it complained of."""
-
-    def run_it(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", *words])
-        with pytest.raises(SystemExit) as caught:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(caught.value.code or 0), out, err
-
-    return run_it
 
 
 # Landscapes --------------------------------------------------------------------------------------
@@ -395,14 +381,14 @@ def test_auto_takes_the_tuned_way_where_nothing_else_was_asked_for() -> None:
     way = Way("numpy", 8, Accumulate.BLEND)
     keep(remembered(way))
     a = np.arange(16.0).reshape(4, 4)
-    found = run(a, a)
+    found = run_product(a, a)
     assert found.executor == "numpy"
     assert (found.options.block, found.options.accumulate) == (8, Accumulate.BLEND)
     assert found.product.tolist() == (a @ a).tolist()
-    assert run(a, a, block=16).options.block == 16
-    assert run(a, a, block=16).executor == "numpy"
-    assert run(a, a, executor="jit").options.block == 32
-    assert run(a, a, "larson-mcallister").executor != "numpy"
+    assert run_product(a, a, block=16).options.block == 16
+    assert run_product(a, a, block=16).executor == "numpy"
+    assert run_product(a, a, executor="jit").options.block == 32
+    assert run_product(a, a, "larson-mcallister").executor != "numpy"
 
 
 @pytest.mark.parametrize(
@@ -436,13 +422,13 @@ def test_a_run_that_is_watched_has_the_plan_it_was_asked_for() -> None:
     assert found.options.block == 32
 
 
-def test_tuning_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
+def test_tuning_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, run: Command) -> None:
     keep(remembered(Way("numpy", 8, Accumulate.BLEND)))
     monkeypatch.setenv("GPGPU_LEGACY_TUNING", "off")
-    assert run(np.eye(4), np.eye(4)).options.block == 32
-    code, out, _ = command("tune", "--show")
+    assert run_product(np.eye(4), np.eye(4)).options.block == 32
+    code, out, _ = run("tune", "--show")
     assert (code, out) == (0, "tuning is off: GPGPU_LEGACY_TUNING=off\n")
-    code, _, err = command("tune")
+    code, _, err = run("tune")
     assert code == 2
     assert "unset it" in err
 
@@ -463,19 +449,19 @@ DAMAGED = [
 
 @pytest.mark.parametrize("text", DAMAGED)
 def test_a_damaged_file_is_told_of_in_a_line_and_can_be_forgotten(
-    command: Command, kept: Path, text: str
+    run: Command, kept: Path, text: str
 ) -> None:
     kept.parent.mkdir()
     kept.write_text(text, encoding="utf-8")
     for words in (["tune", "--show"], ["run", "hall-carr-hart-multi", "--size", "4"]):
-        code, _, err = command(*words)
+        code, _, err = run(*words)
         assert code == 2
         assert err.count("\n") == 1
         assert str(kept) in err
         assert "gpgpu-legacy tune --forget" in err
-    assert command("tune", "--forget")[0] == 0
+    assert run("tune", "--forget")[0] == 0
     assert not kept.exists()
-    assert command("tune", "--show")[0] == 0
+    assert run("tune", "--show")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -494,23 +480,23 @@ def test_ways_that_make_no_sense_are_no_ways(change: dict[str, Any]) -> None:
 
 
 def test_a_search_from_the_command_line_is_shown_kept_and_forgotten(
-    command: Command, kept: Path
+    run: Command, kept: Path
 ) -> None:
     words = ("hall-carr-hart-single", "--size", "16", "--budget", "0.5", "--executor", "jit")
-    code, out, _ = command("tune", *words)
+    code, out, _ = run("tune", *words)
     assert code == 0
     assert "hall-carr-hart-single" in out
-    code, shown, _ = command("tune", "--show", "--json")
+    code, shown, _ = run("tune", "--show", "--json")
     data = json.loads(shown)
     assert data["file"] == str(kept)
     assert [each["method"] for each in data["kept"]] == ["hall-carr-hart-single"]
     assert data["kept"][0]["way"]["executor"] == "jit"
     keep(remembered())
-    assert command("tune", "--forget", "hall-carr-hart-multi")[1] == "forgot hall-carr-hart-multi\n"
+    assert run("tune", "--forget", "hall-carr-hart-multi")[1] == "forgot hall-carr-hart-multi\n"
     assert [each.method for each in tuned.all_kept()] == ["hall-carr-hart-single"]
-    assert command("tune", "--forget")[1] == "forgot hall-carr-hart-single\n"
-    assert command("tune", "--forget")[1] == "there was nothing to forget\n"
-    assert "nothing is tuned" in command("tune", "--show")[1]
+    assert run("tune", "--forget")[1] == "forgot hall-carr-hart-single\n"
+    assert run("tune", "--forget")[1] == "there was nothing to forget\n"
+    assert "nothing is tuned" in run("tune", "--show")[1]
 
 
 @pytest.mark.parametrize(
@@ -526,9 +512,9 @@ def test_a_search_from_the_command_line_is_shown_kept_and_forgotten(
     ],
 )
 def test_mistakes_are_refused_in_one_line(
-    command: Command, words: list[str], complaint: str, kept: Path
+    run: Command, words: list[str], complaint: str, kept: Path
 ) -> None:
-    code, out, err = command("tune", *words)
+    code, out, err = run("tune", *words)
     assert code == 2
     assert out == ""
     assert err.count("\n") == 1
@@ -537,11 +523,11 @@ def test_mistakes_are_refused_in_one_line(
 
 
 def test_a_folder_that_cannot_be_written_to_is_told_of(
-    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    run: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("GPGPU_LEGACY_TUNING", str(tmp_path / "file" / "tuning.json"))
-    code, _, err = command("tune", "--size", "8", "--budget", "0", "--executor", "jit")
+    code, _, err = run("tune", "--size", "8", "--budget", "0", "--executor", "jit")
     assert code == 2
     assert err.count("\n") == 1
     with pytest.raises(InputError):
