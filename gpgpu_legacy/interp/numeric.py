@@ -176,9 +176,15 @@ def decode(stored: Stored, texel_format: Format) -> F32:
     return _codec(texel_format).decode(stored)
 
 
-def pack(matrix: F32, region: Region, rect: Rect, packing: Packing) -> F32:
-    """The texels of a rectangle that holds a region of a matrix: (height, width, channels)."""
-    texels = np.zeros((rect.height, rect.width, len(packing.offsets)), np.float32)
+def pack(matrix: F32, region: Region, rect: Rect, packing: Packing, out: F32 | None = None) -> F32:
+    """The texels of a rectangle that holds a region of a matrix: (height, width, channels).
+
+    out: an array for them, in which the padding is 0 already.
+    """
+    if out is None:
+        texels = np.zeros((rect.height, rect.width, len(packing.offsets)), np.float32)
+    else:
+        texels = out
     for channel, values in enumerate(_views(matrix, region, rect, packing)):
         texels[: values.shape[0], : values.shape[1], channel] = values
     return texels

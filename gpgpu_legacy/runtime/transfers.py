@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from gpgpu_legacy.interp.numeric import Stored, decode, encode, unpack
+from gpgpu_legacy.interp.numeric import Stored, decode, encode, pack, unpack
 from gpgpu_legacy.plan.formats import R32F, Format
 from gpgpu_legacy.plan.plan import (
     ONE_A_TEXEL,
@@ -66,16 +66,9 @@ class HostInput:
         """
         if self._texels is None:
             return matrix[..., None]
-        region, packing, rect = self.input.region, self.input.packing, self.input.rect
-        part = matrix[
-            region.row : region.row + region.rows, region.column : region.column + region.columns
-        ]
-        part = part.T if packing.transposed else part
-        for channel, (row, column) in enumerate(packing.offsets):
-            values = part[row :: packing.row_step, column :: packing.column_step]
-            values = values[: rect.height, : rect.width]
-            self._texels[: values.shape[0], : values.shape[1], channel] = values
-        return encode(self._texels, self.format)
+        each = self.input
+        texels = pack(matrix, each.region, each.rect, each.packing, self._texels)
+        return encode(texels, self.format)
 
 
 class HostOutput:
