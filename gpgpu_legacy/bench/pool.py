@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
 from gpgpu_legacy.runtime.executor import Prepared
 
@@ -48,16 +47,3 @@ class Pool(Generic[Key]):
         """Close all that are held."""
         for key in list(self._held):
             self.drop(key)
-
-    def __enter__(self) -> Self:
-        """The pool; it is closed at the end of the block."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close it."""
-        self.close()

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from statistics import median
 from time import perf_counter
-from types import TracebackType
 from typing import Self
 
 import numpy as np
@@ -344,12 +343,7 @@ class _Products:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.pool.close()
 
     def run(self, way: Way) -> float:

@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from threading import RLock
 from time import perf_counter
-from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -156,12 +155,7 @@ class Prepared(ABC):
         """The prepared plan itself; it is closed at the end of the block."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
 
