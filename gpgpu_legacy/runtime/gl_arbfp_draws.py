@@ -13,7 +13,7 @@ from gpgpu_legacy.runtime.egl import GL
 from gpgpu_legacy.runtime.executor import F32
 from gpgpu_legacy.runtime.gl_arbfp_objects import PLACE, Loaded
 from gpgpu_legacy.runtime.gl_state import reset
-from gpgpu_legacy.runtime.gl_values import F64
+from gpgpu_legacy.runtime.gl_values import F64, in_iteration
 
 Viewport = tuple[int, int, int, int]
 Check = Callable[[str], None]
@@ -57,7 +57,7 @@ class State:
 
     def set(self, gl: SimpleNamespace, iteration: int) -> Vec4:
         """Give it the value of that iteration, and tell it."""
-        x, y, z, w = self._values[iteration if len(self._values) > 1 else 0].tolist()
+        x, y, z, w = in_iteration(self._values, iteration)
         self._set(gl, (x, y, z, w))
         return (x, y, z, w)
 
@@ -157,7 +157,7 @@ class Clear:
     def __call__(self, iteration: int) -> None:
         """Clear it to the value of that iteration."""
         gl = self._bound.gl
-        gl.glClearColor(*self._values[iteration if len(self._values) > 1 else 0].tolist())
+        gl.glClearColor(*in_iteration(self._values, iteration))
         for framebuffer in self._framebuffers:
             self._bound.aim(framebuffer)
             gl.glClear(GL.COLOR_BUFFER_BIT)

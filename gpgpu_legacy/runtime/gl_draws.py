@@ -13,7 +13,7 @@ from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.plan import Number, Rect
 from gpgpu_legacy.runtime.gl import ModernglContext
 from gpgpu_legacy.runtime.gl_shader import DrawingShader, Uniforms
-from gpgpu_legacy.runtime.gl_values import over_iterations, single
+from gpgpu_legacy.runtime.gl_values import in_iteration, over_iterations, single
 
 Viewport = tuple[int, int, int, int]
 
@@ -134,8 +134,7 @@ class Clear:
 
     def __call__(self, iteration: int) -> None:
         """Clear it to the value of that iteration."""
-        row = self._values[iteration if len(self._values) > 1 else 0]
-        self._bound.clear(self._framebuffer, row.tolist())
+        self._bound.clear(self._framebuffer, in_iteration(self._values, iteration))
 
 
 def copy_offset(source: Rect, target: Rect) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:

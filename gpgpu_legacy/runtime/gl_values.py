@@ -60,6 +60,12 @@ def single(values: F64) -> F32:
         return np.ascontiguousarray(values, np.float32)
 
 
+def in_iteration(values: F32 | F64, iteration: int) -> list[float]:
+    """The vector of one iteration, of (n, 4) or, where all have the same, (1, 4)."""
+    vector: list[float] = values[iteration if len(values) > 1 else 0].tolist()
+    return vector
+
+
 def pass_values(each: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
     """The attributes, parameters and state that a shader reads, by the names of its uniforms.
 
