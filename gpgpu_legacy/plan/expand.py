@@ -32,6 +32,7 @@ from gpgpu_legacy.plan.plan import (
     Texcoords,
     UniformValue,
     Varying,
+    Whole,
     whole_at,
 )
 
@@ -139,14 +140,14 @@ def numbers(each: Pass) -> Iterator[Number]:
     """All numbers of a pass that may differ from iteration to iteration."""
     match each:
         case FragmentPass():
-            yield from _of_rect(each.rect)
+            yield from rect_numbers(each.rect)
             corners = [t.corners for t in each.texcoords] + [a.corners for a in each.attributes]
             vectors = [p.value for p in each.locals + each.env] + [s.value for s in each.state]
             for vector in chain(*corners, vectors):
                 yield from vector
         case CopyPass():
-            yield from _of_rect(each.source_rect)
-            yield from _of_rect(each.target_rect)
+            yield from rect_numbers(each.source_rect)
+            yield from rect_numbers(each.target_rect)
         case ClearPass():
             yield from each.value
         case ComputePass():
@@ -158,9 +159,9 @@ def whole_numbers(each: Pass) -> tuple[Number, ...]:
     """Those of them that count texels or work groups."""
     match each:
         case FragmentPass():
-            return _of_rect(each.rect)
+            return rect_numbers(each.rect)
         case CopyPass():
-            return _of_rect(each.source_rect) + _of_rect(each.target_rect)
+            return rect_numbers(each.source_rect) + rect_numbers(each.target_rect)
         case ComputePass():
             return each.groups
     return ()
@@ -189,7 +190,8 @@ def areas_of(rect: Rect | MovingRect, count: int) -> Iterable[int]:
     return map(mul, widths, heights)
 
 
-def _of_rect(rect: Rect | MovingRect) -> tuple[Number, ...]:
+def rect_numbers(rect: Rect | MovingRect) -> tuple[Whole, Whole, Whole, Whole]:
+    """Its corner and its size."""
     return (rect.x, rect.y, rect.width, rect.height)
 
 

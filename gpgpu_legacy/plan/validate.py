@@ -9,7 +9,14 @@ from numbers import Integral, Real
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import AttributeKind
-from gpgpu_legacy.plan.expand import number_at, numbers, values_of, varies, whole_numbers
+from gpgpu_legacy.plan.expand import (
+    number_at,
+    numbers,
+    rect_numbers,
+    values_of,
+    varies,
+    whole_numbers,
+)
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
     Affine,
@@ -125,7 +132,7 @@ class _Validator:
             for number in numbers(each):
                 self.number(number, count, _called(each))
         for rect in _rects(each):
-            if isinstance(rect, Rect) and any(isinstance(n, Varying) for n in _numbers_of(rect)):
+            if isinstance(rect, Rect) and any(isinstance(n, Varying) for n in rect_numbers(rect)):
                 raise self.fail(
                     f"{_called(each)} has numbers that vary in a Rect; give a MovingRect"
                 )
@@ -208,7 +215,7 @@ class _Validator:
 
     def inside(self, rect: Rect | MovingRect, texture: Texture, what: str, count: int = 1) -> None:
         extent = texture.extent
-        for i, (x, y, width, height) in _rows(_numbers_of(rect), count):
+        for i, (x, y, width, height) in _rows(rect_numbers(rect), count):
             across = x >= 0 and width >= 1 and x + width <= extent.width
             up = y >= 0 and height >= 1 and y + height <= extent.rows
             if not (across and up):
@@ -222,7 +229,7 @@ class _Validator:
         if each.matrix not in self.matrices:
             raise self.fail(f"no matrix is called {each.matrix}")
         texture = self.texture(each.texture)
-        if not all(map(is_whole_number, _numbers_of(each.rect))):
+        if not all(map(is_whole_number, rect_numbers(each.rect))):
             raise self.fail(f"the transfer of {each.matrix} covers {each.rect}; give ints")
         self.inside(each.rect, texture, f"the transfer of {each.matrix}")
         if len(each.packing.offsets) != texture.format.channels:
@@ -431,10 +438,6 @@ def _rects(each: Pass) -> tuple[Rect | MovingRect, ...]:
         case CopyPass():
             return each.source_rect, each.target_rect
     return ()
-
-
-def _numbers_of(rect: Rect | MovingRect) -> tuple[Whole, Whole, Whole, Whole]:
-    return rect.x, rect.y, rect.width, rect.height
 
 
 def _size(rect: Rect | MovingRect) -> tuple[Whole, Whole]:
