@@ -7,6 +7,8 @@ computed in float64 and in the same order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,7 +32,8 @@ from gpgpu_legacy.plan.plan import (
 
 F64 = NDArray[np.float64]
 
-_NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)
+NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)
+"""What a program reads where a pass gives nothing."""
 
 
 def given_corners(pass_: FragmentPass) -> dict[Attribute, Corners]:
@@ -55,11 +58,21 @@ def number_values(number: Number, count: int) -> F64:
     return np.broadcast_to(np.float64(number), (count,))
 
 
+def over_iterations(numbers: Sequence[Number], count: int) -> F64:
+    """The values of numbers: (count, len(numbers)), or (1, len(numbers)) where none varies."""
+    if not any(isinstance(number, Varying) for number in numbers):
+        return np.array([numbers], np.float64)
+    affine = [(number.base, number.step) for number in numbers if isinstance(number, Affine)]
+    if len(affine) == len(numbers):
+        bases, steps = np.array(affine, np.float64).T
+        values: F64 = bases + steps * np.arange(count, dtype=np.float64)[:, None]
+        return values
+    return np.stack([number_values(number, count) for number in numbers], axis=-1)
+
+
 def vector_values(vector: NumberVec4, count: int) -> F64:
     """A vector in each of `count` iterations: (count, 4)."""
-    if not any(isinstance(number, Varying) for number in vector):
-        return np.broadcast_to(np.array(vector, np.float64), (count, 4))
-    return np.stack([number_values(number, count) for number in vector], axis=-1)
+    return np.broadcast_to(over_iterations(vector, count), (count, 4))
 
 
 def parameter_values(pass_: FragmentPass, parameter: Parameter, count: int) -> F64:
@@ -71,7 +84,7 @@ def parameter_values(pass_: FragmentPass, parameter: Parameter, count: int) -> F
         return state_vectors(pass_, parameter.binding, count)
     given = pass_.locals if parameter.space is ParameterSpace.LOCAL else pass_.env
     vectors = {each.index: each.value for each in given}
-    return vector_values(vectors.get(parameter.index, _NO_PARAMETER), count)
+    return vector_values(vectors.get(parameter.index, NO_PARAMETER), count)
 
 
 def state_vectors(pass_: FragmentPass, binding: str, count: int) -> F64:
@@ -99,7 +112,7 @@ def plane_values(pass_: FragmentPass, attribute: Attribute, count: int) -> F64:
     attribute's corner values lie in a plane. What no value is given for has its default.
     """
     corners = given_corners(pass_).get(attribute)
-    default = np.array([ATTRIBUTE_DEFAULTS[attribute.kind], _NO_PARAMETER, _NO_PARAMETER])
+    default = np.array([ATTRIBUTE_DEFAULTS[attribute.kind], NO_PARAMETER, NO_PARAMETER])
     if corners is None:
         return np.broadcast_to(default, (count, 3, 4))
     rect = constant_rect(pass_.rect)

@@ -17,16 +17,14 @@ from types import SimpleNamespace
 import numpy as np
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp.numeric import Stored, decode, encode
-from gpgpu_legacy.isa.ir import Vec4
-from gpgpu_legacy.lower.values import given_corners
+from gpgpu_legacy.interp.numeric import Stored, decode
+from gpgpu_legacy.lower.values import F64, NO_PARAMETER, given_corners, over_iterations
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
     Blend,
     ClearPass,
     CopyPass,
     FragmentPass,
-    Number,
     NumberVec4,
     ParameterValue,
     Pass,
@@ -53,10 +51,8 @@ from gpgpu_legacy.runtime.gl_arbfp_objects import (
 )
 from gpgpu_legacy.runtime.gl_prepared import GlPrepared, Recorded, recorded
 from gpgpu_legacy.runtime.gl_state import setter
-from gpgpu_legacy.runtime.gl_values import F64, over_iterations, single
-from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, undefined_textures, zero_results
-
-_ZERO: Vec4 = (0.0, 0.0, 0.0, 0.0)
+from gpgpu_legacy.runtime.gl_values import clear_values, single
+from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first, zero_results
 
 
 class NothingToDo(Prepared):
@@ -103,11 +99,8 @@ class GlArbfpPrepared(GlPrepared[Context]):
         self._warm_up()
 
     def _make_transfers(self) -> None:
-        plan, undefined = self.plan, undefined_textures(self.plan)
-        for texture in plan.textures:
-            value = _ZERO if texture.name in undefined else texture.initial
-            if value is not None:
-                self._first.append(self._clear(texture.name, value, 1))
+        plan = self.plan
+        self._first = [self._clear(name, value) for name, value in cleared_first(plan).items()]
         self._host_inputs = [HostInput(plan, each) for each in plan.inputs]
         self._host_outputs = [
             HostOutput(plan, each, TEXELS[plan.texture(each.texture).format].dtype)
@@ -124,14 +117,11 @@ class GlArbfpPrepared(GlPrepared[Context]):
                 return self._clear(each.target, each.value, count)
         raise AssertionError(each)  # the executor has no other passes
 
-    def _clear(self, name: str, value: Sequence[Number], count: int) -> Clear:
-        """The value is rounded to the format first, so that no driver has to."""
+    def _clear(self, name: str, value: NumberVec4, count: int = 1) -> Clear:
         texture = self.plan.texture(name)
-        values = single(over_iterations(value, count))
-        rounded = decode(encode(values, texture.format), texture.format)
         layers = range(texture.extent.depth)
         framebuffers = tuple(self._objects_of.framebuffer((name, layer)) for layer in layers)
-        return Clear(self._bound, framebuffers, rounded)
+        return Clear(self._bound, framebuffers, clear_values(value, texture.format, count))
 
     def _record_copy(self, each: CopyPass) -> Callable[[int], object]:
         """The framebuffer into the texture, as Hall, Carr & Hart's Section 3 has it."""
@@ -184,7 +174,7 @@ class GlArbfpPrepared(GlPrepared[Context]):
         """The parameters that a program reads, with what a pass gives for them, else 0."""
         values: dict[int, NumberVec4] = {parameter.index: parameter.value for parameter in given}
         return tuple(
-            (index, self._rows(over_iterations(values.get(index, _ZERO), count)))
+            (index, self._rows(over_iterations(values.get(index, NO_PARAMETER), count)))
             for index in indices
         )
 

@@ -9,11 +9,12 @@ from types import SimpleNamespace
 import numpy as np
 
 from gpgpu_legacy.isa.ir import Vec4
+from gpgpu_legacy.lower.values import F64
 from gpgpu_legacy.runtime.egl import GL
 from gpgpu_legacy.runtime.executor import F32
 from gpgpu_legacy.runtime.gl_arbfp_objects import PLACE, Loaded
 from gpgpu_legacy.runtime.gl_state import reset
-from gpgpu_legacy.runtime.gl_values import F64, in_iteration
+from gpgpu_legacy.runtime.gl_values import in_iteration
 
 Viewport = tuple[int, int, int, int]
 Check = Callable[[str], None]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpgpu_legacy.kernel.ir import Type
+from gpgpu_legacy.lower.values import over_iterations
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     ComputePass,
@@ -38,7 +39,6 @@ from gpgpu_legacy.runtime.gl_matrices import Matrices
 from gpgpu_legacy.runtime.gl_prepared import GlPrepared, Recorded
 from gpgpu_legacy.runtime.gl_shader import Shader, Values
 from gpgpu_legacy.runtime.gl_storage import TextureBuffers
-from gpgpu_legacy.runtime.gl_values import over_iterations
 
 _DTYPES: Mapping[Type, type[np.generic]] = {
     Type.INT: np.int32,

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.interp.numeric import decode, encode
-from gpgpu_legacy.plan.formats import Format
-from gpgpu_legacy.plan.plan import Number, Rect
+from gpgpu_legacy.plan.plan import Rect
 from gpgpu_legacy.runtime.gl import ModernglContext
 from gpgpu_legacy.runtime.gl_shader import DrawingShader, Uniforms
-from gpgpu_legacy.runtime.gl_values import in_iteration, over_iterations, single
+from gpgpu_legacy.runtime.gl_values import F32, in_iteration
 
 Viewport = tuple[int, int, int, int]
 
@@ -119,18 +117,9 @@ class Clear:
 
     __slots__ = ("_bound", "_framebuffer", "_values")
 
-    def __init__(
-        self,
-        bound: Bound,
-        framebuffer: Any,
-        texel_format: Format,
-        value: Sequence[Number],
-        count: int = 1,
-    ) -> None:
-        """The value is rounded to the format first, so that no driver has to."""
-        self._bound, self._framebuffer = bound, framebuffer
-        values = single(over_iterations(value, count))
-        self._values = decode(encode(values, texel_format), texel_format)
+    def __init__(self, bound: Bound, framebuffer: Any, values: F32) -> None:
+        """values: (n, 4), one row where all iterations are alike."""
+        self._bound, self._framebuffer, self._values = bound, framebuffer, values
 
     def __call__(self, iteration: int) -> None:
         """Clear it to the value of that iteration."""

@@ -23,10 +23,9 @@ from gpgpu_legacy.runtime.gl_transfers import (
     UNPACK_COMPUTE_SHADER,
     packing_uniforms,
 )
-from gpgpu_legacy.runtime.transfers import HostInput, is_the_matrix, undefined_textures
+from gpgpu_legacy.runtime.transfers import HostInput, cleared_first, is_the_matrix
 
 _FLOAT_BYTES, _FLOAT_BITS = 4, 32
-_ZERO = (0.0, 0.0, 0.0, 0.0)
 
 
 class Matrices:
@@ -36,10 +35,7 @@ class Matrices:
         """packs_on_device: whether elements are moved by compute shaders, where they can be."""
         self._storage, self._plan, self._packs_on_device = storage, plan, packs_on_device
         self._matrices = {m.name: m for m in (*plan.operands, *plan.results)}
-        undefined = undefined_textures(plan)
-        self._cleared_first = [
-            t for t in plan.textures if t.initial is not None or t.name in undefined
-        ]
+        self._cleared_first = cleared_first(plan)
         self._uniforms = UniformTable()
         self._packs: dict[Input, Dispatch] = {}
         self._unpacks: dict[Output, Dispatch] = {}
@@ -103,8 +99,8 @@ class Matrices:
     def send(self, operands: Mapping[str, F32]) -> None:
         """Clear what a run may see and has not written, and send the operands."""
         storage = self._storage
-        for texture in self._cleared_first:
-            storage.clear(texture.name, texture.initial or _ZERO)
+        for name, value in self._cleared_first.items():
+            storage.clear(name, value)
         self._uniforms.begin()
         travelling = None
         for each in self._plan.inputs:

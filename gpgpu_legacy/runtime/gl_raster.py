@@ -20,9 +20,9 @@ import numpy as np
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import decode
-from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.lower.glsl import COPY_FRAGMENT_SHADER, fragment_shader, shader_key
 from gpgpu_legacy.lower.lookups import decide
+from gpgpu_legacy.lower.values import over_iterations
 from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.plan import (
     Blend,
@@ -30,6 +30,7 @@ from gpgpu_legacy.plan.plan import (
     CopyPass,
     FragmentPass,
     Input,
+    NumberVec4,
     Output,
     Pass,
     Plan,
@@ -43,10 +44,8 @@ from gpgpu_legacy.runtime.gl_draws import Bound, Clear, Draw, Target, copy_offse
 from gpgpu_legacy.runtime.gl_prepared import GlPrepared, Recorded, recorded
 from gpgpu_legacy.runtime.gl_shader import UniformTable, Values, drawing_shader
 from gpgpu_legacy.runtime.gl_transfers import DeviceTransfers, Drawable
-from gpgpu_legacy.runtime.gl_values import over_iterations, pass_values, single
-from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, undefined_textures, zero_results
-
-_ZERO: Vec4 = (0.0, 0.0, 0.0, 0.0)
+from gpgpu_legacy.runtime.gl_values import clear_values, pass_values, single
+from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first, zero_results
 
 
 def _dtype(texel_format: Format) -> str:
@@ -97,13 +96,8 @@ class GlRasterPrepared(GlPrepared[GlContext]):
         self._warm_up()
 
     def _make_transfers(self) -> None:
-        plan, undefined = self.plan, undefined_textures(self.plan)
-        for texture in plan.textures:
-            value = _ZERO if texture.name in undefined else texture.initial
-            if value is not None:
-                target = self._textures[texture.name]
-                clear = Clear(self._bound, target.framebuffer, target.format, value)
-                self._first.append(clear)
+        plan = self.plan
+        self._first = [self._clear(name, value) for name, value in cleared_first(plan).items()]
         inputs, outputs = frozenset[Input](), frozenset[Output]()
         if self._packs_on_device:
             device = self._device = DeviceTransfers(self.context, self._bound, plan, self._textures)
@@ -156,8 +150,7 @@ class GlRasterPrepared(GlPrepared[GlContext]):
             case CopyPass():
                 return self._record_copy(each)
             case ClearPass():
-                target = self._textures[each.target]
-                return Clear(self._bound, target.framebuffer, target.format, each.value, count)
+                return self._clear(each.target, each.value, count)
         raise AssertionError(each)  # the executor has no other passes
 
     def _record_draw(self, each: FragmentPass, count: int) -> Draw:
@@ -182,10 +175,17 @@ class GlRasterPrepared(GlPrepared[GlContext]):
             Target(self._framebuffer(each.targets), viewport(rect), each.blend is Blend.ADD),
         )
 
+    def _clear(self, name: str, value: NumberVec4, count: int = 1) -> Clear:
+        target = self._textures[name]
+        values = clear_values(value, target.format, count)
+        return Clear(self._bound, target.framebuffer, values)
+
     def _record_copy(self, each: CopyPass) -> Draw:
         """A copy is drawn: it is exact for floats, and takes any two rectangles."""
         there, here = constant_rect(each.source_rect), constant_rect(each.target_rect)
-        shader = drawing_shader(self.context, COPY_FRAGMENT_SHADER, "a copy", _copy_text)
+        shader = drawing_shader(
+            self.context, COPY_FRAGMENT_SHADER, "a copy", lambda: COPY_FRAGMENT_SHADER
+        )
         return Draw(
             self._bound,
             shader,
@@ -248,7 +248,3 @@ class GlRasterPrepared(GlPrepared[GlContext]):
     def _forget(self) -> None:
         self._recorded, self._first, self._device = [], [], None
         self._uniforms = UniformTable()
-
-
-def _copy_text() -> str:
-    return COPY_FRAGMENT_SHADER

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     CopyPass,
+    NumberVec4,
     Plan,
     constant_rect,
 )
@@ -23,12 +22,10 @@ from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer
 from gpgpu_legacy.runtime.gl_limits import size_bytes
 from gpgpu_legacy.runtime.gl_shader import Shader, UniformTable, Values
-from gpgpu_legacy.runtime.gl_values import over_iterations, single
+from gpgpu_legacy.runtime.gl_values import clear_values
 
 _SIDE = 16  # of the work groups of the shaders here
 _FLOAT_BYTES, _FLOAT_BITS = 4, 32
-
-F64 = NDArray[np.float64]
 
 _HEAD = f"""#version 430 core
 layout(local_size_x = {_SIDE}, local_size_y = {_SIDE}) in;
@@ -119,14 +116,13 @@ class TextureBuffers:
     def clear(self, name: str, value: Vec4) -> None:
         """Set all texels to a value, rounded to the texture's format."""
         extent = self.textures[name].extent
-        texels = self._rounded(name, np.array([value], np.float64))
+        texels = self._cleared_to(name, value)
         self.set_all(self.buffers[name], (extent.width, extent.rows), texels[0])
 
-    def _rounded(self, name: str, values: F64) -> F32:
-        """Values (n, 4) as a texture stores their channels: (n, channels)."""
-        texture = self.textures[name]
-        channels = single(values[:, : texture.format.channels])
-        return decode(encode(channels, texture.format), texture.format)
+    def _cleared_to(self, name: str, value: NumberVec4, count: int = 1) -> F32:
+        """The texels of a texture that is cleared: (n, channels)."""
+        texel_format = self.textures[name].format
+        return clear_values(value, texel_format, count)[:, : texel_format.channels]
 
     def set_all(self, buffer: GlBuffer, size: tuple[int, int], texel: F32) -> None:
         """Set the texels of a buffer, so many across and up; texel: its channels."""
@@ -147,7 +143,7 @@ class TextureBuffers:
         """A clear made ready; `count` iterations of it."""
         extent = self.textures[pass_.target].extent
         size = (extent.width, extent.rows)
-        texels = self._rounded(pass_.target, over_iterations(pass_.value, count))
+        texels = self._cleared_to(pass_.target, pass_.value, count)
         shader = self.shader(_CLEAR)
         return Dispatch(
             self.context,

@@ -7,57 +7,49 @@ the bits are theirs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, ParameterSpace
 from gpgpu_legacy.lower.body import PARAMETERS, attribute_name, state_name
 from gpgpu_legacy.lower.glsl import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
 from gpgpu_legacy.lower.values import (
+    F64,
+    NO_PARAMETER,
     given_corners,
     gives_varying_state,
-    number_values,
+    over_iterations,
     state_vectors,
 )
+from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
     PLANAR_TOLERANCE,
-    Affine,
     Corners,
     FragmentPass,
-    Number,
     NumberVec4,
     Rect,
-    Varying,
     constant_rect,
 )
 
 F32 = NDArray[np.float32]
-F64 = NDArray[np.float64]
 Wanted = Callable[[str], bool]
-
-_NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)  # what a program reads where a pass gives nothing
-
-
-def over_iterations(numbers: Sequence[Number], count: int) -> F64:
-    """The values of numbers: (count, len(numbers)), or (1, len(numbers)) where none varies."""
-    if not any(isinstance(number, Varying) for number in numbers):
-        return np.array([numbers], np.float64)
-    affine = [(number.base, number.step) for number in numbers if isinstance(number, Affine)]
-    if len(affine) == len(numbers):
-        bases, steps = np.array(affine, np.float64).T
-        values: F64 = bases + steps * np.arange(count, dtype=np.float64)[:, None]
-        return values
-    return np.stack([number_values(number, count) for number in numbers], axis=-1)
 
 
 def single(values: F64) -> F32:
     """Rounded to float32, in one piece; what is too large becomes infinite."""
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(values, np.float32)
+
+
+def clear_values(value: NumberVec4, texel_format: Format, count: int = 1) -> F32:
+    """What clears set texels to, (n, 4), rounded to the format so that no driver has to."""
+    values = single(over_iterations(value, count))
+    return decode(encode(values, texel_format), texel_format)
 
 
 def in_iteration(values: F32 | F64, iteration: int) -> list[float]:
@@ -78,7 +70,7 @@ def pass_values(each: FragmentPass, count: int, wanted: Wanted) -> Iterator[tupl
         for index in each.program.parameter_indices(space):
             name = f"{PARAMETERS[space]}{index}"
             if wanted(name):
-                vector = over_iterations(vectors.get(index, _NO_PARAMETER), count)
+                vector = over_iterations(vectors.get(index, NO_PARAMETER), count)
                 yield name, single(vector.reshape(-1, 1, 4))
     yield from _state(each, count, wanted)
 

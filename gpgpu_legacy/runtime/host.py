@@ -21,7 +21,7 @@ from gpgpu_legacy.plan.plan import (
     constant_vector,
 )
 from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Prepared
-from gpgpu_legacy.runtime.transfers import undefined_textures, zero_results
+from gpgpu_legacy.runtime.transfers import cleared_first, zero_results
 
 Textures = Mapping[str, Storage]
 RunPass = Callable[[Pass, Textures], None]
@@ -41,8 +41,7 @@ class HostPrepared(Prepared):
             for input_ in plan.inputs
             if input_.rect == _whole(plan.texture(input_.texture).extent)
         }
-        defined = [texture.name for texture in plan.textures if texture.initial is not None]
-        self._reset = tuple({*defined, *undefined_textures(plan)} - filled)
+        self._reset = tuple(cleared_first(plan).keys() - filled)
 
     @abstractmethod
     def _work(self) -> Iterator[Pass]:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from gpgpu_legacy.interp.numeric import Stored, decode, encode, pack, unpack
+from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.plan.formats import R32F, Format
 from gpgpu_legacy.plan.plan import (
     ONE_A_TEXEL,
@@ -105,6 +106,19 @@ def is_the_matrix(each: Input | Output, matrix: Matrix) -> bool:
         and each.region == Region(0, 0, matrix.rows, matrix.columns)
         and (each.rect.width, each.rect.height) == (matrix.columns, matrix.rows)
     )
+
+
+def cleared_first(plan: Plan) -> dict[str, Vec4]:
+    """Textures that every run begins by clearing, with their values.
+
+    They are those with an initial value, and the undefined ones, which become 0.
+    """
+    undefined = undefined_textures(plan)
+    return {
+        texture.name: texture.initial or (0.0, 0.0, 0.0, 0.0)
+        for texture in plan.textures
+        if texture.initial is not None or texture.name in undefined
+    }
 
 
 def undefined_textures(plan: Plan) -> tuple[str, ...]:
