@@ -170,9 +170,18 @@ LLVMPIPE_ITERATIONS = 65535
 
 
 def _check_loops(plan: Plan) -> None:
-    """Raise PlanError where llvmpipe would leave a loop before its end."""
-    for _, written in plan.weighted_passes():
-        each = at_iteration(written, 0)
+    """Raise PlanError where llvmpipe would leave a loop before its end.
+
+    Numbers that vary are Affine here, and make loops longer or shorter from one end of a Repeat to
+    the other: its first and its last iteration stand for all.
+    """
+    ends = (
+        at_iteration(each, iteration)
+        for times, each in plan.weighted_passes()
+        for iteration in dict.fromkeys((0, times - 1))
+        if isinstance(each, ComputePass)
+    )
+    for each in ends:
         if isinstance(each, ComputePass) and not _loops_end(each.kernel, each.uniforms):
             raise PlanError(
                 f"an invocation of {each.kernel.name} goes through more than "

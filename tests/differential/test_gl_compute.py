@@ -435,6 +435,22 @@ def test_loops_that_llvmpipe_would_leave_are_refused(compute: Executor) -> None:
         assert "numpy" in message
 
 
+def test_loops_that_grow_in_a_repeat_are_refused_too(compute: Executor) -> None:
+    if not keeps_order(compute):
+        pytest.skip("only llvmpipe counts a kernel's iterations")
+    plan = plan_of(find_method("dobravec-bulic-global"), (1, 65600, 1), Options())
+    [each] = [each for _, each in plan.weighted_passes() if isinstance(each, ComputePass)]
+    length = next(u for u in each.uniforms if u.value == 65600)
+
+    def repeated(last: int) -> Plan:
+        grows = replace(length, value=Affine(1, last - 1))
+        uniforms = tuple(grows if u == length else u for u in each.uniforms)
+        return replace(plan, steps=(Repeat(2, (replace(each, uniforms=uniforms),)),))
+
+    assert "65535 iterations" in refusal(compute, repeated(65600))
+    compute.prepare(repeated(65000)).close()
+
+
 def test_a_context_before_4_3_has_no_compute_shaders(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gl, "context", lambda: SimpleNamespace(version_code=420))
     with pytest.raises(ExecutorUnavailableError) as raised:
