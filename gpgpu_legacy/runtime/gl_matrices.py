@@ -35,7 +35,9 @@ class Matrices:
         """packs_on_device: whether elements are moved by compute shaders, where they can be."""
         self._storage, self._plan, self._packs_on_device = storage, plan, packs_on_device
         self._matrices = {m.name: m for m in (*plan.operands, *plan.results)}
-        self._cleared_first = cleared_first(plan)
+        self._cleared_first = {
+            name: storage.cleared_to(name, value) for name, value in cleared_first(plan).items()
+        }
         self._uniforms = UniformTable()
         self._packs: dict[Input, Dispatch] = {}
         self._unpacks: dict[Output, Dispatch] = {}
@@ -99,8 +101,8 @@ class Matrices:
     def send(self, operands: Mapping[str, F32]) -> None:
         """Clear what a run may see and has not written, and send the operands."""
         storage = self._storage
-        for name, value in self._cleared_first.items():
-            storage.clear(name, value)
+        for name, texels in self._cleared_first.items():
+            storage.clear(name, texels[0])
         self._uniforms.begin()
         travelling = None
         for each in self._plan.inputs:

@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     CopyPass,
@@ -113,14 +112,13 @@ class TextureBuffers:
         self.fetch(texels, self.buffers[name])
         return texels
 
-    def clear(self, name: str, value: Vec4) -> None:
-        """Set all texels to a value, rounded to the texture's format."""
+    def clear(self, name: str, texel: F32) -> None:
+        """Set all texels to one, given by its channels."""
         extent = self.textures[name].extent
-        texels = self._cleared_to(name, value)
-        self.set_all(self.buffers[name], (extent.width, extent.rows), texels[0])
+        self.set_all(self.buffers[name], (extent.width, extent.rows), texel)
 
-    def _cleared_to(self, name: str, value: NumberVec4, count: int = 1) -> F32:
-        """The texels of a texture that is cleared: (n, channels)."""
+    def cleared_to(self, name: str, value: NumberVec4, count: int = 1) -> F32:
+        """The texels that clears set a texture to, rounded to its format: (n, channels)."""
         texel_format = self.textures[name].format
         return clear_values(value, texel_format, count)[:, : texel_format.channels]
 
@@ -143,7 +141,7 @@ class TextureBuffers:
         """A clear made ready; `count` iterations of it."""
         extent = self.textures[pass_.target].extent
         size = (extent.width, extent.rows)
-        texels = self._cleared_to(pass_.target, pass_.value, count)
+        texels = self.cleared_to(pass_.target, pass_.value, count)
         shader = self.shader(_CLEAR)
         return Dispatch(
             self.context,
