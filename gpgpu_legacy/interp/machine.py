@@ -61,15 +61,16 @@ _NOTHING = (0.0, 0.0, 0.0, 0.0)
 def run_fragment_pass(
     each: FragmentPass, textures: Mapping[str, Storage], arithmetic: Arithmetic = FP32
 ) -> None:
-    """Carry out one pass (with no Affine left in it) on the textures it names.
+    """Run one pass of an expanded plan on the textures that it names.
 
     In fp32 each operation is rounded, a multiply-add after the multiplication and after the
     addition; in another arithmetic each instruction is, once. NaN and infinities are data.
     """
-    rows = max(1, BAND_FRAGMENTS // constant_rect(each.rect).width)
+    rect = constant_rect(each.rect)
+    rows = max(1, BAND_FRAGMENTS // rect.width)
     with np.errstate(all="ignore"):
-        for start in range(0, constant_rect(each.rect).height, rows):
-            height = min(rows, constant_rect(each.rect).height - start)
+        for start in range(0, rect.height, rows):
+            height = min(rows, rect.height - start)
             _run_band(each, textures, arithmetic, start, height)
 
 
@@ -139,17 +140,15 @@ class Inputs:
 
 
 def _inputs(each: FragmentPass, start: int, height: int) -> Inputs:
-    x = (np.arange(constant_rect(each.rect).width, dtype=np.float32) + np.float32(0.5))[None, :]
+    rect = constant_rect(each.rect)
+    x = (np.arange(rect.width, dtype=np.float32) + np.float32(0.5))[None, :]
     y = (np.arange(start, start + height, dtype=np.float32) + np.float32(0.5))[:, None]
     given = {Attribute(AttributeKind.TEXCOORD, t.set): t.corners for t in each.texcoords}
     given |= {Attribute(a.kind): a.corners for a in each.attributes}
     read, bindings = each.program.attributes_read, each.program.state_bindings
     if each.program.fog is not None:
         read, bindings = (*read, _FOG_COORDINATE), (*bindings, COLOR, PARAMS)
-    attributes = {
-        attribute: _attribute(attribute, given, constant_rect(each.rect), x, y)
-        for attribute in read
-    }
+    attributes = {attribute: _attribute(attribute, given, rect, x, y) for attribute in read}
     state = state_values(each)
     local = {p.index: constant_vector(p.value) for p in each.locals}
     env = {p.index: constant_vector(p.value) for p in each.env}
