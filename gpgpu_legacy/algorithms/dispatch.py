@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpgpu_legacy.algorithms.method import product_operands, result_matrix
+from gpgpu_legacy.algorithms.matrices import product_operands, result_matrix
 from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.plan.formats import R32F

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpgpu_legacy.algorithms.method import product_operands, result_matrix
+from gpgpu_legacy.algorithms.matrices import product_operands, result_matrix
 from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.tiles import (
     Cut,

@@ -7,7 +7,8 @@ framebuffer accumulate (Hall, Carr & Hart 2003, Figure 1).
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.method import Method, product_operands, result_matrix
+from gpgpu_legacy.algorithms.matrices import product_operands, result_matrix
+from gpgpu_legacy.algorithms.method import Method
 from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.algorithms.tiles import (
     Cut,

@@ -14,7 +14,8 @@ from gpgpu_legacy.algorithms.dispatch import (
     one_dispatch,
     read_from,
 )
-from gpgpu_legacy.algorithms.method import Method, operand_matrices, result_matrix
+from gpgpu_legacy.algorithms.matrices import operand_matrices, result_matrix
+from gpgpu_legacy.algorithms.method import Method
 from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.kernel.shaders import load_kernel
 from gpgpu_legacy.plan.formats import R32F

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
+from gpgpu_legacy.algorithms.matrices import operand_matrices, result_matrix
 from gpgpu_legacy.algorithms.options import Options, Shape
+from gpgpu_legacy.algorithms.scale_add import with_scale_add
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import FORMATS, R32F, Numeric
-from gpgpu_legacy.plan.plan import Matrix, Plan
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.validate import validate
 
 
@@ -95,8 +97,6 @@ class Method:
             raise InputError(f"a matrix has no negative size: {shape}")
         plan = self._product(shape, chosen)
         if chosen.scales and not self.scales:
-            from gpgpu_legacy.algorithms.scale_add import with_scale_add
-
             addend = operand_matrices(shape, chosen)[2] if chosen.adds else None
             plan = with_scale_add(plan, addend, chosen.alpha, chosen.beta)
         validate(plan)
@@ -121,25 +121,3 @@ class Method:
         )
         inputs = tuple(each for each in plan.inputs if each.matrix not in given)
         return replace(plan, operands=operands, textures=textures, inputs=inputs)
-
-
-def operand_matrices(shape: Shape, options: Options) -> tuple[Matrix, ...]:
-    """A, B and, where it is added, C before: as they are given.
-
-    A transposed operand has its rows and columns exchanged. C before is called C0 in plans, for C
-    is the result.
-    """
-    rows_a, columns_a = (shape.l, shape.m) if options.transpose_a else (shape.m, shape.l)
-    rows_b, columns_b = (shape.n, shape.l) if options.transpose_b else (shape.l, shape.n)
-    product = (Matrix("A", rows_a, columns_a), Matrix("B", rows_b, columns_b))
-    return (*product, Matrix("C0", shape.m, shape.n)) if options.adds else product
-
-
-def product_operands(shape: Shape, options: Options) -> tuple[Matrix, ...]:
-    """A and B alone, for a plan to which the addition of C is a pass of its own."""
-    return operand_matrices(shape, replace(options, adds=False))
-
-
-def result_matrix(shape: Shape) -> Matrix:
-    """C, the product."""
-    return Matrix("C", shape.m, shape.n)

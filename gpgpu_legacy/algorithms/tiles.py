@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from gpgpu_legacy.algorithms.method import product_operands, result_matrix
+from gpgpu_legacy.algorithms.matrices import product_operands, result_matrix
 from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.plan.formats import Format

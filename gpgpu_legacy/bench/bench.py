@@ -30,9 +30,9 @@ import numpy as np
 from gpgpu_legacy.algorithms.method import Method
 from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.bench.operands import random_operands
 from gpgpu_legacy.bench.peers import F32, OneRun, Ready, peers
 from gpgpu_legacy.bench.pool import fit_at_once
-from gpgpu_legacy.bench.run import random_operands
 from gpgpu_legacy.bench.tuned import Choice, choose, here
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import R32F

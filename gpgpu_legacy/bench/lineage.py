@@ -13,7 +13,8 @@ import numpy as np
 from gpgpu_legacy.algorithms.method import Method
 from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import methods
-from gpgpu_legacy.bench.run import F32, Run, Sampling, random_operands, run_method
+from gpgpu_legacy.bench.operands import F32, random_operands
+from gpgpu_legacy.bench.run import Run, Sampling, run_method
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.runtime.devices import processor_name
 from gpgpu_legacy.runtime.registry import find_executor

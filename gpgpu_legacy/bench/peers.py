@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.runtime.devices import processor_name, thread_count
+from gpgpu_legacy.runtime.devices import processor
 
 F32 = NDArray[np.float32]
 
@@ -47,12 +47,6 @@ def peers() -> Iterator[Peer]:
     cublas = _through_torch() or _through_cupy()
     if cublas is not None:
         yield cublas
-
-
-def processor() -> str:
-    """The processor's name and how many threads this process may have on it."""
-    threads = thread_count()
-    return f"{processor_name()}, {threads} thread{'s' * (threads > 1)}"
 
 
 @contextmanager

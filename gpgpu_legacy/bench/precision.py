@@ -42,10 +42,10 @@ from numpy.typing import NDArray
 from gpgpu_legacy.algorithms.method import Method
 from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
-from gpgpu_legacy.bench.run import find_arithmetic, run_method
+from gpgpu_legacy.bench.run import run_method
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import decode, encode
-from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic, find_arithmetic
 from gpgpu_legacy.isa.ir import Temporary
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE, Format, Numeric

@@ -20,8 +20,9 @@ import numpy as np
 from gpgpu_legacy.algorithms.method import Method
 from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.bench.operands import F32, random_operands
 from gpgpu_legacy.bench.pool import Pool, fit_at_once
-from gpgpu_legacy.bench.run import DEFAULT_METHOD, F32, random_operands
+from gpgpu_legacy.bench.run import DEFAULT_METHOD
 from gpgpu_legacy.bench.tuned import OFF, VARIABLE, Kept, Way, is_off, keep
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.chains import Loop, Turns, loops

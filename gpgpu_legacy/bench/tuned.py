@@ -19,10 +19,10 @@ from typing import Any
 from gpgpu_legacy.algorithms.method import Method
 from gpgpu_legacy.algorithms.options import Accumulate, Options
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.bench.peers import processor
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.lower.workgroups import GroupShape
+from gpgpu_legacy.runtime.devices import processor
 from gpgpu_legacy.runtime.executor import Tuning
 from gpgpu_legacy.runtime.registry import executor_names
 

@@ -68,8 +68,8 @@ def anomaly(
         published_sizes,
         published_times,
     )
-    from gpgpu_legacy.report.files import check_folder
     from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.report.whole_files import check_folder
 
     if output is not None:
         check_folder(output)

@@ -61,7 +61,7 @@ def audit_command(
     """Recompute every number and sentence that the papers claim, and give each a verdict."""
     from gpgpu_legacy.papers import audit, schema
     from gpgpu_legacy.report import audit as report
-    from gpgpu_legacy.report.files import check_folder, write_text
+    from gpgpu_legacy.report.whole_files import check_folder, write_text
 
     if output is not None:
         check_folder(output)
@@ -97,7 +97,7 @@ def _write(
     grids: list[Grid], data: Callable[[], object], kind: TableFormat, output: Path | None
 ) -> None:
     from gpgpu_legacy.report import render
-    from gpgpu_legacy.report.files import write_text
+    from gpgpu_legacy.report.whole_files import write_text
 
     if kind is TableFormat.TEXT and output is None:
         render.print_text(grids, console())

@@ -86,8 +86,8 @@ def bench(
         _compare(*compare, as_json=as_json)
         return
     from gpgpu_legacy.report.bench import bench_grids, read_results
-    from gpgpu_legacy.report.files import check_folder, write_text
     from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.report.whole_files import check_folder, write_text
 
     for path, suffix in ((output, ".json"), (plot, ".png")):
         if path is not None:
@@ -112,7 +112,7 @@ def bench(
     else:
         print_text(bench_grids(data), console())
     if plot is not None:
-        from gpgpu_legacy.report.plots import draw_bench
+        from gpgpu_legacy.report.bench_plot import draw_bench
 
         draw_bench(data, plot)
         print(f"wrote {plot}", file=sys.stderr)

@@ -164,7 +164,7 @@ def cache_command(
 
 
 def _check_pictures(*paths: Path | None) -> None:
-    from gpgpu_legacy.report.files import check_folder
+    from gpgpu_legacy.report.whole_files import check_folder
 
     for path in paths:
         if path is not None:
@@ -333,8 +333,8 @@ def cache_table_command(
     """
     from gpgpu_legacy.report import cache_table as report
     from gpgpu_legacy.report.cache_verdict import verdict
-    from gpgpu_legacy.report.files import check_folder, write_text
     from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.report.whole_files import check_folder, write_text
 
     _check_pictures(plot)
     _check_budget(budget)
@@ -376,5 +376,7 @@ def cache_table_command(
         for sentence in verdict(table):
             print(f"• {sentence}")
     if plot is not None:
-        report.draw_cache_table(table, plot)
+        from gpgpu_legacy.report.cache_table_plot import draw_cache_table
+
+        draw_cache_table(table, plot)
         print(f"wrote {plot}", file=sys.stderr)

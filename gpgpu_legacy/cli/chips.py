@@ -65,7 +65,7 @@ def fit_command(
     """Find the largest block of a method that loads on a chip, and why the next does not."""
     from gpgpu_legacy.hardware.fit import fit
     from gpgpu_legacy.hardware.profile import find_profile
-    from gpgpu_legacy.report import chips
+    from gpgpu_legacy.report.fit import fit_as_json, fit_grids
     from gpgpu_legacy.report.render import print_text
 
     options = Options(
@@ -74,9 +74,9 @@ def fit_command(
     wanted = shape_of(size, shape, DEFAULT_SIZE)
     found = fit(find_method(method), find_profile(chip), wanted, options)
     if as_json:
-        print_json(chips.fit_as_json(found))
+        print_json(fit_as_json(found))
     else:
-        print_text(chips.fit_grids(found), console())
+        print_text(fit_grids(found), console())
 
 
 def ask_chip(

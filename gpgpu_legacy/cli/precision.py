@@ -61,8 +61,8 @@ def precision(
     """
     from gpgpu_legacy.bench.precision import SIZES, cases, measure
     from gpgpu_legacy.report import render
-    from gpgpu_legacy.report.files import check_folder, write_text
     from gpgpu_legacy.report.precision import draw_precision, precision_grids
+    from gpgpu_legacy.report.whole_files import check_folder, write_text
 
     for path in (output, plot):
         if path is not None:

@@ -155,9 +155,9 @@ def calibrate_command(
         count_steps,
         write_calibration,
     )
-    from gpgpu_legacy.report.files import check_folder
-    from gpgpu_legacy.report.predict import calibration_as_json, calibration_grid
+    from gpgpu_legacy.report.calibration import calibration_as_json, calibration_grid
     from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.report.whole_files import check_folder
 
     wanted = calibratable(executor or ())
     if output is not None:
@@ -197,26 +197,28 @@ def roofline_command(
     A point above its roof cannot be: it is named, and the exit code is 1.
     """
     from gpgpu_legacy.hardware.profile import find_profile
-    from gpgpu_legacy.report import roofline
-    from gpgpu_legacy.report.files import check_folder
     from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.report.roofline import above_text, roofline_as_json, roofline_grid
+    from gpgpu_legacy.report.roofline_model import roofline
+    from gpgpu_legacy.report.roofline_plot import draw_roofline
+    from gpgpu_legacy.report.whole_files import check_folder
 
     if output is not None:
         check_folder(output)
         if output.suffix.lower() != ".png":
             raise InputError(f"{output} should end in .png")
     n = DEFAULT_SIZE if size is None else size
-    found = roofline.roofline(find_profile(chip), n, recorded)
+    found = roofline(find_profile(chip), n, recorded)
     if as_json:
-        print_json(roofline.roofline_as_json(found))
+        print_json(roofline_as_json(found))
     else:
-        print_text([roofline.roofline_grid(found)], console())
+        print_text([roofline_grid(found)], console())
     if output is not None:
-        roofline.draw_roofline(found, output)
+        draw_roofline(found, output)
         print(f"wrote {output}", file=sys.stderr)
     if found.above:
         for point in found.above:
-            print(f"gpgpu-legacy: {roofline.above_text(found, point)}", file=sys.stderr)
+            print(f"gpgpu-legacy: {above_text(found, point)}", file=sys.stderr)
         raise typer.Exit(1)
 
 
@@ -227,7 +229,7 @@ def mispredictions_command(as_json: Json = False) -> None:
     The exit code is 1 where a prediction has moved away from the recorded one.
     """
     from gpgpu_legacy.bench.mispredictions import compare_all
-    from gpgpu_legacy.report.predict import mispredictions_as_json, mispredictions_grid
+    from gpgpu_legacy.report.mispredictions import mispredictions_as_json, mispredictions_grid
     from gpgpu_legacy.report.render import print_text
 
     rows = compare_all()

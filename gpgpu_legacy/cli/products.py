@@ -155,13 +155,8 @@ def run(
         _sdk_example(find_method(method).name, executor, as_json=as_json)
         return
     from gpgpu_legacy.bench.follow import Follower
-    from gpgpu_legacy.bench.run import (
-        Sampling,
-        check_operands,
-        product_shape,
-        random_operands,
-        run_method,
-    )
+    from gpgpu_legacy.bench.operands import check_operands, product_shape, random_operands
+    from gpgpu_legacy.bench.run import Sampling, run_method
     from gpgpu_legacy.report.dump import dump as dump_plan
     from gpgpu_legacy.report.files import matrix_writer, read_matrix
 
@@ -361,9 +356,9 @@ def tables(
     Without --paper, Tables 1 and 2 of Hall, Carr & Hart 2003.
     """
     from gpgpu_legacy.papers.schema import find_paper
-    from gpgpu_legacy.report import render
+    from gpgpu_legacy.report import render, tables_grids
     from gpgpu_legacy.report import tables as make
-    from gpgpu_legacy.report.files import check_folder, write_text
+    from gpgpu_legacy.report.whole_files import check_folder, write_text
 
     if output is not None:
         check_folder(output)
@@ -385,7 +380,7 @@ def tables(
             measured = make.measure(n, b, progress=step) if measure else []
             made = make.regenerate(n, b, measured, chosen.id)
             costs = make.every_method(n, b) if every_method else []
-        grids = [*render.grids(made, costs), *grids]
+        grids = [*tables_grids.grids(made, costs), *grids]
         data = {**make.tables_as_json(made, costs), **data}
     kind = TableFormat.JSON if as_json else table_format
     if kind is TableFormat.TEXT and output is None:
@@ -410,6 +405,7 @@ def _measured_tables(
 ) -> tuple[list[Grid], dict[str, Any]]:
     """A paper's tables of timings as grids and as JSON; its plots, where they are asked for."""
     from gpgpu_legacy.report import measured
+    from gpgpu_legacy.report.measured_grids import grids, measured_as_json
 
     if plots is not None:
         from gpgpu_legacy.report.plots import check_plots, write_plots
@@ -422,7 +418,7 @@ def _measured_tables(
     if plots is not None:
         for path in write_plots(paper, plots, found):
             print(f"wrote {path}", file=sys.stderr)
-    return measured.grids(paper, found), measured.measured_as_json(paper, found)
+    return grids(paper, found), measured_as_json(paper, found)
 
 
 class FigureName(Enum):
@@ -459,7 +455,7 @@ def figure(
     figure-2 shows larson-mcallister pass by pass, multichannel what one fragment of
     hall-carr-hart-multi looks up, swizzles, multiplies and adds: equations (8) to (11).
     """
-    from gpgpu_legacy.report.files import check_folder
+    from gpgpu_legacy.report.whole_files import check_folder
 
     suffix = ".gif" if animate else ".png"
     path = output or Path(f"{name.value}{suffix}")
@@ -502,7 +498,7 @@ class _Picture:
 
 
 def _draw_figure_2(picture: _Picture, path: Path, animate: bool) -> None:
-    from gpgpu_legacy.bench.run import check_operands
+    from gpgpu_legacy.bench.operands import check_operands
     from gpgpu_legacy.report import figures
     from gpgpu_legacy.runtime.registry import find_executor
 
@@ -520,7 +516,7 @@ def _draw_figure_2(picture: _Picture, path: Path, animate: bool) -> None:
 
 
 def _draw_multichannel(picture: _Picture, path: Path, animate: bool) -> None:
-    from gpgpu_legacy.bench.run import check_operands
+    from gpgpu_legacy.bench.operands import check_operands
     from gpgpu_legacy.report import multichannel
     from gpgpu_legacy.report.figures import save_png
     from gpgpu_legacy.runtime.registry import find_executor
@@ -587,9 +583,10 @@ def lineage(
     """Run the product by every method in the order of history, on this machine."""
     from gpgpu_legacy.bench.lineage import lineage as run_lineage
     from gpgpu_legacy.bench.lineage import lineage_as_json
-    from gpgpu_legacy.report.files import check_folder, read_json, write_text
-    from gpgpu_legacy.report.lineage import draw_lineage, lineage_grid
+    from gpgpu_legacy.report.lineage import lineage_grid
+    from gpgpu_legacy.report.lineage_plot import draw_lineage
     from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.report.whole_files import check_folder, read_json, write_text
 
     if size < 1:
         raise InputError(f"the size is {size}; it must be at least 1")

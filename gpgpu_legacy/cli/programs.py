@@ -250,7 +250,7 @@ def disassemble_command(
 
 def _assemble(path: Path) -> Program:
     from gpgpu_legacy.asm.parser import assemble
-    from gpgpu_legacy.report.files import read_text
+    from gpgpu_legacy.report.whole_files import read_text
 
     if str(path) == "-":
         return assemble(sys.stdin.buffer.read().decode("utf-8", "replace"), "standard input")
@@ -261,7 +261,7 @@ def _write_or_print(text: str, output: Path | None) -> None:
     if output is None:
         print(text, end="")
         return
-    from gpgpu_legacy.report.files import write_text
+    from gpgpu_legacy.report.whole_files import write_text
 
     write_text(output, text)
     print(f"wrote {output}")

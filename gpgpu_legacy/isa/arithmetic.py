@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.errors import InputError
+
 F32 = NDArray[np.float32]
 
 
@@ -174,3 +176,10 @@ point, no more. Assumed here: steps of 1/255, so that the 8-bit colours it reads
 to nearest even; NaN 0. A step is held as the float32 nearest to it."""
 
 ARITHMETICS = {row.name: row for row in (FP32, FP24, FP16, FX12, RC9)}
+
+
+def find_arithmetic(name: str) -> Arithmetic:
+    """The arithmetic of that name; InputError where there is none."""
+    if name not in ARITHMETICS:
+        raise InputError(f"there is no arithmetic {name!r}; choose from {', '.join(ARITHMETICS)}")
+    return ARITHMETICS[name]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpgpu_legacy.bench.anomaly import METHOD, Anomaly, Spike
 from gpgpu_legacy.papers.schema import MeasuredTable, find_paper
-from gpgpu_legacy.report.files import write_whole
 from gpgpu_legacy.report.render import Entry, Grid, Numeral
+from gpgpu_legacy.report.whole_files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,8 @@ from typing import Any
 
 from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.bench.run import Sampling, random_operands, run_method
+from gpgpu_legacy.bench.operands import random_operands
+from gpgpu_legacy.bench.run import Sampling, run_method
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.papers.audit import Finding, printed, shown
 from gpgpu_legacy.papers.derive import Rounded, Value

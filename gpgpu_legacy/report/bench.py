@@ -11,8 +11,8 @@ from typing import Any
 
 from gpgpu_legacy.bench.tuned import Kept
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.report.files import read_json
 from gpgpu_legacy.report.render import Entry, Grid, Numeral
+from gpgpu_legacy.report.whole_files import read_json
 
 Result = dict[str, Any]
 """One of a run's `results`."""

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from gpgpu_legacy.bench.cache_runs import Ask, Curve, Run
 from gpgpu_legacy.cache.hit_map import HitMap
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.report.files import write_whole
 from gpgpu_legacy.report.text import Font, draw_line, wrap
+from gpgpu_legacy.report.whole_files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

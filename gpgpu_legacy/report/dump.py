@@ -11,7 +11,7 @@ from gpgpu_legacy.lower.lookups import decide
 from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.serialise import plan_as_json, written_programs
-from gpgpu_legacy.report.files import write_text
+from gpgpu_legacy.report.whole_files import write_text
 
 
 def dump(plan: Plan, folder: Path, *, exact: bool) -> list[Path]:

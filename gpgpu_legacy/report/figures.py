@@ -19,15 +19,15 @@ from PIL import Image, ImageDraw
 from gpgpu_legacy.algorithms.larson_mcallister import METHOD
 from gpgpu_legacy.algorithms.options import Options, Shape
 from gpgpu_legacy.asm.parser import assemble
-from gpgpu_legacy.bench.run import random_operands
+from gpgpu_legacy.bench.operands import random_operands
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.report.files import write_whole
 from gpgpu_legacy.report.text import Align, Font, draw_line, wrap
+from gpgpu_legacy.report.whole_files import write_whole
 from gpgpu_legacy.runtime.executor import F32, Executor, Machine
 
 LARGEST_DEMONSTRATION = 16

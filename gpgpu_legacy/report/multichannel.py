@@ -36,8 +36,8 @@ from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.report.files import write_whole
 from gpgpu_legacy.report.text import Align, Font, draw_line, wrap
+from gpgpu_legacy.report.whole_files import write_whole
 from gpgpu_legacy.runtime.executor import F32, Executor, Machine
 
 LARGEST_DEMONSTRATION = 8

@@ -22,6 +22,7 @@ from gpgpu_legacy.report import tables as make
 from gpgpu_legacy.report.cache_table import cache_table_grids
 from gpgpu_legacy.report.figures import animate_figure_2, demonstrate, draw_figure_2, save_png
 from gpgpu_legacy.report.tables import Measured, Table, regenerate, tables_as_json
+from gpgpu_legacy.report.tables_grids import grids as table_grids
 from gpgpu_legacy.runtime.registry import find_executor, survey
 
 PAGE = "index.html"
@@ -78,7 +79,7 @@ def write_report(
 def _write(folder: Path, size: int, block: int, measured: list[Measured]) -> None:
     tables = regenerate(size, block, measured)
     costs = make.every_method(size, block)
-    grids = [*render.grids(tables, costs), *_through_caches()]
+    grids = [*table_grids(tables, costs), *_through_caches()]
     executor = find_executor("auto")
     demonstration = demonstrate(executor)
     image = draw_figure_2(demonstration)

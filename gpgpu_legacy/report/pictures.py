@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.report.files import check_folder, read_npy, read_with, write_npy, write_whole
+from gpgpu_legacy.report.files import read_npy, read_with, write_npy
+from gpgpu_legacy.report.whole_files import check_folder, write_whole
 
 F32 = NDArray[np.float32]
 

@@ -6,14 +6,12 @@ And the plot of a benchmark: GFLOPS over n, with the peers dashed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from math import isnan, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.schema import MeasuredTable, Paper, Rate, Series
-from gpgpu_legacy.report.files import write_whole
 from gpgpu_legacy.report.measured import (
     Measurements,
     measured_ratio,
@@ -22,6 +20,8 @@ from gpgpu_legacy.report.measured import (
     published_seconds,
     rate,
 )
+from gpgpu_legacy.report.plot_style import LEVEL_LABELS, SIZE_LABEL, Plot, save
+from gpgpu_legacy.report.whole_files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,21 +29,9 @@ if TYPE_CHECKING:
 Curve = tuple[list[int], list[float]]
 Row = tuple[int, int | None]
 
-_INCHES, _DPI = (8.0, 5.2), 150
 _COLOURS = ("#b3261e", "#202124", "#1a56a8", "#2e7d32")  # 002's red, black and blue, and one more
 _MARKS = ("s", "^", "D", "v")
 _LINES = ("--", "-.", ":", (0, (6, 2, 1, 2, 1, 2)))
-_PAPER = "#fcfcf9"
-_LEVEL_LABELS = 6  # more of them are set at a slant
-_SIZE = "size n of the n×n matrices"
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A picture: its file's name without suffix, and what draws it."""
-
-    name: str
-    draw: Callable[[Axes], None]
 
 
 def plots(paper: Paper, found: Measurements | None = None) -> tuple[Plot, ...]:
@@ -67,24 +55,9 @@ def write_plots(paper: Paper, folder: Path, found: Measurements | None = None) -
     written = []
     for plot in plots(paper, found):
         path = folder / f"{plot.name}.png"
-        write_whole(path, lambda to, plot=plot: _save(plot, to))  # type: ignore[misc]
+        write_whole(path, lambda to, plot=plot: save(plot, to))  # type: ignore[misc]
         written.append(path)
     return written
-
-
-def _save(plot: Plot, path: Path) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=_INCHES, dpi=_DPI, facecolor=_PAPER, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot(facecolor="white")
-    plot.draw(axes)
-    axes.grid(visible=True, which="major", color="#d8d8d2", linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(fontsize=8, framealpha=0.9, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    figure.savefig(path, format="png", facecolor=_PAPER)
 
 
 # Dobravec & Bulić ------------------------------------------------------------------------------
@@ -96,7 +69,7 @@ def _dobravec_bulic(paper: Paper, found: Measurements | None) -> Iterator[Plot]:
     def figure_1(axes: Axes) -> None:
         for i, series in enumerate(table_1.series):
             _times(axes, table_1, series, found, i)
-        _label(axes, table_1, f"{paper.short}, Figure 1", _SIZE, "time, ms")
+        _label(axes, table_1, f"{paper.short}, Figure 1", SIZE_LABEL, "time, ms")
 
     def figure_2(axes: Axes) -> None:
         _times(axes, table_2, table_2.find("MulDS"), found, 2)
@@ -132,7 +105,7 @@ def _opengl_compute(paper: Paper, found: Measurements | None) -> Iterator[Plot]:
                 _measured(axes, label, _curve(table, measured), 2 * i, order)
         printed = _curve(table, lambda row: _value(table.find("CPU GFLOPS"), row))
         axes.plot(*printed, ":", color=_COLOURS[0], label="CPU, as printed, 4n³/t")
-        _label(axes, table, f"{paper.short}, GFLOPS", _SIZE, "GFLOPS")
+        _label(axes, table, f"{paper.short}, GFLOPS", SIZE_LABEL, "GFLOPS")
 
     def speed_up(axes: Axes) -> None:
         recomputed = _curve(table, lambda row: published_ratio(table, ratio, *row))
@@ -147,7 +120,7 @@ def _opengl_compute(paper: Paper, found: Measurements | None) -> Iterator[Plot]:
 
             _measured(axes, f"here, GPU: {name}", _curve(table, measured), 3, order)
         axes.axhline(1.0, color="#888888", linewidth=0.8)
-        _label(axes, table, f"{paper.short}, speed-up", _SIZE, "CPU time / GPU time")
+        _label(axes, table, f"{paper.short}, speed-up", SIZE_LABEL, "CPU time / GPU time")
 
     yield Plot(f"{paper.id}-gflops", gflops)
     yield Plot(f"{paper.id}-speed-up", speed_up)
@@ -160,78 +133,6 @@ _PLOTS: dict[str, Callable[[Paper, Measurements | None], Iterator[Plot]]] = {
 
 
 # Benchmarks -------------------------------------------------------------------------------------
-
-_BENCH_COLOURS = (
-    "#202124", "#1a56a8", "#b3261e", "#2e7d32", "#8a5a00", "#6a3d9a", "#00838f", "#ad1457",
-    "#5d6d1e", "#7a7a7a", "#c2570c", "#3949ab",
-)  # fmt: skip
-_BENCH_MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-
-
-def draw_bench(data: dict[str, Any], path: Path) -> None:
-    """GFLOPS against n of a benchmark, new or recorded, on logarithmic axes.
-
-    A line for each method on each executor at each block: a colour a method, a mark an executor.
-    Peers are dashed.
-    data: what a run's JSON holds. Raises InputError where there is nothing to draw.
-    """
-    shown = [each for each in data["results"] if each["gflops"]]
-    if not shown:
-        raise InputError("no result has GFLOPS, so there is nothing to plot; see the table")
-    write_whole(path, lambda to: _save(Plot(path.stem, lambda axes: _bench(axes, data, shown)), to))
-
-
-def _bench(axes: Axes, data: dict[str, Any], shown: list[dict[str, Any]]) -> None:
-    lines: dict[tuple[Any, ...], list[tuple[int, float]]] = {}
-    for each in shown:
-        key = tuple(each.get(k) for k in ("peer", "method", "of", "executor", "block"))
-        lines.setdefault(key, []).append((each["size"], each["gflops"]))
-    blocks: dict[str, set[int | None]] = {}
-    for _, method, of, _, block in lines:
-        blocks.setdefault(of or method, set()).add(block)
-    names = list(blocks)  # a method and its peer share a colour
-    executors = list(dict.fromkeys(key[3] for key in lines))  # each has its mark
-    for key in sorted(lines, key=lambda key: (bool(key[0]), names.index(key[2] or key[1]))):
-        peer, method, of, executor, block = key
-        name = of or method
-        label = f"{method} of {of}" if of else method if peer else f"{method}, {executor}"
-        points = sorted(lines[key])
-        axes.plot(
-            [n for n, _ in points],
-            [rate for _, rate in points],
-            _BENCH_MARKS[executors.index(executor) % len(_BENCH_MARKS)],
-            linestyle="--" if peer else "-",
-            color=_BENCH_COLOURS[names.index(name) % len(_BENCH_COLOURS)],
-            linewidth=1.3 if peer else 1.8,
-            markersize=5.0,
-            markerfacecolor="white" if peer else None,
-            label=f"{label}, b = {block}" if len(blocks[name]) > 1 else label,
-        )
-    _bench_scales(axes, sorted({each["size"] for each in shown}))
-    axes.set_title(f"Products of n×n matrices on {data['device']}", loc="left", fontsize=10)
-
-
-def _bench_scales(axes: Axes, sizes: list[int]) -> None:
-    from matplotlib.ticker import FuncFormatter, NullLocator
-
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xlabel(_SIZE)
-    axes.set_ylabel("GFLOPS, 2n³ over the compute time")
-    axes.set_xticks(sizes)
-    if len(sizes) > _LEVEL_LABELS:
-        axes.tick_params(axis="x", labelrotation=60)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
-    axes.xaxis.set_minor_locator(NullLocator())
-    number = FuncFormatter(lambda value, _: f"{value:g}")
-    axes.yaxis.set_major_formatter(number)
-    axes.yaxis.set_minor_formatter(number if _is_narrow(axes) else FuncFormatter(lambda *_: ""))
-
-
-def _is_narrow(axes: Axes) -> bool:
-    """Whether the rates span so little that there are too few powers of ten to read them by."""
-    low, high = axes.get_ylim()
-    return high < 30.0 * low
 
 
 # Curves -----------------------------------------------------------------------------------------
@@ -311,7 +212,7 @@ def _label(axes: Axes, table: MeasuredTable, title: str, x: str, y: str) -> None
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks([_place(row) for row in table.rows])
-    if len(table.rows) > _LEVEL_LABELS:
+    if len(table.rows) > LEVEL_LABELS:
         axes.tick_params(axis="x", labelrotation=60)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
     axes.xaxis.set_minor_locator(NullLocator())

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from gpgpu_legacy.bench.precision import Accuracy, Data
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.report.files import write_whole
 from gpgpu_legacy.report.render import Grid, Numeral
+from gpgpu_legacy.report.whole_files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -11,8 +11,7 @@ from gpgpu_legacy.hardware.profile import MEASURED, sources
 from gpgpu_legacy.report.render import Entry, Grid
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.bench.calibrate import Calibration
-    from gpgpu_legacy.bench.mispredictions import Compared
+    pass
 
 BINDS, UNKNOWN = "binds", "unknown"
 
@@ -151,78 +150,4 @@ def _term_as_json(found: Prediction, term: Term) -> dict[str, Any]:
 # Calibrations -----------------------------------------------------------------------------------
 
 
-def calibration_grid(made: Calibration) -> Grid:
-    """What was measured of one executor."""
-    rows = tuple((c.name, c.value, c.lowest, c.highest, c.runs) for c in made.ceilings)
-    heads = ("ceiling", "median", "lowest", "highest", "runs")
-    caption = f"{made.profile.name}: {made.profile.title}."
-    return Grid("calibration", caption, heads, rows)
-
-
-def calibration_as_json(made: Calibration, path: str) -> dict[str, Any]:
-    """A calibration for other programs."""
-    return {
-        "name": made.profile.name,
-        "executor": made.executor,
-        "device": made.device,
-        "file": path,
-        "ceilings": {
-            c.name: {"median": c.value, "lowest": c.lowest, "highest": c.highest, "runs": c.runs}
-            for c in made.ceilings
-        },
-    }
-
-
 # Mispredictions ---------------------------------------------------------------------------------
-
-
-def mispredictions_grid(rows: Sequence[Compared]) -> Grid:
-    """The log: what was predicted, what was published or measured, how far apart, and why."""
-    heads = (
-        "chip", "method", "n", "b", "predicted, ms", "found, ms", "predicted / found", "binds",
-        "found in", "reason",
-    )  # fmt: skip
-    made = tuple(
-        (
-            row.case.chip,
-            row.case.method,
-            row.case.size,
-            row.case.block,
-            1e3 * row.predicted_s,
-            1e3 * row.case.seconds,
-            row.ratio,
-            row.binds,
-            row.case.where,
-            row.case.reason if row.holds else f"WAS {row.case.ratio:.3g}: {row.case.reason}",
-        )
-        for row in rows
-    )
-    notes = (
-        "A prediction is a bound from below: a ratio under 1 is time that no bound explains, one "
-        "over 1 a bound that does not hold.",
-    )
-    return Grid("mispredictions", "Predicted against published and measured.", heads, made, notes)
-
-
-def mispredictions_as_json(rows: Sequence[Compared]) -> dict[str, Any]:
-    """The log for other programs."""
-    return {
-        "mispredictions": [
-            {
-                "chip": row.case.chip,
-                "method": row.case.method,
-                "size": row.case.size,
-                "block": row.case.block,
-                "predicted_seconds": row.predicted_s,
-                "found_seconds": row.case.seconds,
-                "ratio": row.ratio,
-                "recorded_ratio": row.case.ratio,
-                "holds": row.holds,
-                "binds": row.binds,
-                "kind": row.case.kind.value,
-                "where": row.case.where,
-                "reason": row.case.reason,
-            }
-            for row in rows
-        ]
-    }

@@ -10,7 +10,8 @@ from typing import Any
 from gpgpu_legacy.algorithms.method import Method
 from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
-from gpgpu_legacy.bench.run import Run, Sampling, random_operands, run_method
+from gpgpu_legacy.bench.operands import random_operands
+from gpgpu_legacy.bench.run import Run, Sampling, run_method
 from gpgpu_legacy.count.closed_form import recover, same_formula
 from gpgpu_legacy.count.coalescing import RULES, Rule, transactions
 from gpgpu_legacy.count.instructions import count_instructions

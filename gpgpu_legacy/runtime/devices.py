@@ -29,3 +29,9 @@ def thread_count() -> int:
     """The processors that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def processor() -> str:
+    """The processor's name and how many threads this process may have on it."""
+    threads = thread_count()
+    return f"{processor_name()}, {threads} thread{'s' * (threads > 1)}"

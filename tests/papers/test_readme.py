@@ -18,8 +18,9 @@ from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.papers.audit import recorded
 from gpgpu_legacy.papers.schema import papers
 from gpgpu_legacy.papers.verdict import Verdict
-from gpgpu_legacy.report.render import as_markdown, grids
+from gpgpu_legacy.report.render import as_markdown
 from gpgpu_legacy.report.tables import regenerate
+from gpgpu_legacy.report.tables_grids import grids
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"

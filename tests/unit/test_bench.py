@@ -17,8 +17,8 @@ from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.bench import run as bench
 from gpgpu_legacy.bench.follow import Follower, Place, place_of
+from gpgpu_legacy.bench.operands import random_operands as drawn_operands
 from gpgpu_legacy.bench.run import Sampling, matmul, run, run_method
-from gpgpu_legacy.bench.run import random_operands as drawn_operands
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.plan.plan import (

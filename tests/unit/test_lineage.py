@@ -10,7 +10,8 @@ from PIL import Image
 
 from gpgpu_legacy.algorithms.registry import methods
 from gpgpu_legacy.bench.lineage import Ceiling, Step, lineage, lineage_as_json
-from gpgpu_legacy.report.lineage import draw_lineage, lineage_grid
+from gpgpu_legacy.report.lineage import lineage_grid
+from gpgpu_legacy.report.lineage_plot import draw_lineage
 
 N = 8
 
