@@ -19,7 +19,7 @@ from time import thread_time
 
 import numpy as np
 
-from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cache.caches import Cache, Memory, parse_cache
 from gpgpu_legacy.cache.run import plan_trace

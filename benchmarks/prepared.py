@@ -32,9 +32,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from sorting import in_order, shuffled, sort_plan  # from tests/
 
-from gpgpu_legacy.algorithms.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.bench.bench import versions
+from gpgpu_legacy.measure.bench import versions
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import available, find_executor

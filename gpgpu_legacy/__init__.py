@@ -15,27 +15,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.algorithms.method import Method as Method
-    from gpgpu_legacy.algorithms.options import Accumulate as Accumulate
-    from gpgpu_legacy.algorithms.options import Options as Options
-    from gpgpu_legacy.algorithms.options import Shape as Shape
+    from gpgpu_legacy.algorithms.matmul.method import Method as Method
+    from gpgpu_legacy.algorithms.matmul.options import Accumulate as Accumulate
+    from gpgpu_legacy.algorithms.matmul.options import Options as Options
+    from gpgpu_legacy.algorithms.matmul.options import Shape as Shape
     from gpgpu_legacy.algorithms.registry import find_method as find_method
     from gpgpu_legacy.algorithms.registry import methods as methods
-    from gpgpu_legacy.asm.parser import assemble as assemble
-    from gpgpu_legacy.asm.printer import disassemble as disassemble
-    from gpgpu_legacy.bench.programs import run_program as run_program
-    from gpgpu_legacy.bench.run import Run as Run
-    from gpgpu_legacy.bench.run import matmul as matmul
-    from gpgpu_legacy.bench.run import run as run
+    from gpgpu_legacy.api.products import Run as Run
+    from gpgpu_legacy.api.products import matmul as matmul
+    from gpgpu_legacy.api.products import run as run
+    from gpgpu_legacy.api.programs import run_program as run_program
+    from gpgpu_legacy.chips.check import check_program as check_program
+    from gpgpu_legacy.chips.profile import find_profile as find_profile
     from gpgpu_legacy.count.resources import resources as resources
     from gpgpu_legacy.count.traffic import Accounting as Accounting
     from gpgpu_legacy.count.traffic import Counts as Counts
     from gpgpu_legacy.count.traffic import count_plan as count_plan
     from gpgpu_legacy.errors import AssemblyError as AssemblyError
     from gpgpu_legacy.errors import GpgpuLegacyError as GpgpuLegacyError
-    from gpgpu_legacy.hardware.check import check_program as check_program
-    from gpgpu_legacy.hardware.profile import find_profile as find_profile
     from gpgpu_legacy.isa.ir import Program as Program
+    from gpgpu_legacy.languages.arb.parser import assemble as assemble
+    from gpgpu_legacy.languages.arb.printer import disassemble as disassemble
     from gpgpu_legacy.plan.expand import expand as expand
     from gpgpu_legacy.plan.plan import Plan as Plan
     from gpgpu_legacy.plan.validate import validate as validate
@@ -49,35 +49,35 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Accounting": "count.traffic",
-    "Accumulate": "algorithms.options",
+    "Accumulate": "algorithms.matmul.options",
     "AssemblyError": "errors",
     "Counts": "count.traffic",
     "Executor": "runtime.executor",
     "GpgpuLegacyError": "errors",
     "Machine": "runtime.executor",
-    "Method": "algorithms.method",
-    "Options": "algorithms.options",
+    "Method": "algorithms.matmul.method",
+    "Options": "algorithms.matmul.options",
     "Plan": "plan.plan",
     "Prepared": "runtime.executor",
     "Program": "isa.ir",
     "Result": "runtime.executor",
-    "Run": "bench.run",
-    "Shape": "algorithms.options",
+    "Run": "api.products",
+    "Shape": "algorithms.matmul.options",
     "Timings": "runtime.executor",
-    "assemble": "asm.parser",
-    "check_program": "hardware.check",
+    "assemble": "languages.arb.parser",
+    "check_program": "chips.check",
     "count_plan": "count.traffic",
-    "disassemble": "asm.printer",
+    "disassemble": "languages.arb.printer",
     "executors": "runtime.registry",
     "expand": "plan.expand",
     "find_executor": "runtime.registry",
     "find_method": "algorithms.registry",
-    "find_profile": "hardware.profile",
-    "matmul": "bench.run",
+    "find_profile": "chips.profile",
+    "matmul": "api.products",
     "methods": "algorithms.registry",
     "resources": "count.resources",
-    "run": "bench.run",
-    "run_program": "bench.programs",
+    "run": "api.products",
+    "run_program": "api.programs",
     "validate": "plan.validate",
 }
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.isa.ir import Program, Vec4
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, Format
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,

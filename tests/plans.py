@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from strategies import ANY_FLOAT, SEED, Reach, program_texts, vec4, vector
 from varying import Setting, varied
 
-from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.isa.ir import AttributeKind
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.formats import FORMATS, Format
 from gpgpu_legacy.plan.plan import (

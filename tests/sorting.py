@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
     ONE_A_TEXEL,

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from gpgpu_legacy.algorithms.dispatch import buffer
+from gpgpu_legacy.algorithms.matmul.dispatch import buffer
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.plan.expand import number_at
 from gpgpu_legacy.plan.plan import (

@@ -1,4 +1,4 @@
-"""Finds the methods: every module of this folder that has a METHOD, or METHODS."""
+"""Finds the methods: every module of matmul/ that has a METHOD, or METHODS."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
-import gpgpu_legacy.algorithms
+import gpgpu_legacy.algorithms.matmul
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.algorithms.method import Method
+    from gpgpu_legacy.algorithms.matmul.method import Method
+
+
+DEFAULT_METHOD = "hall-carr-hart-multi"
 
 
 @cache
 def methods() -> tuple[Method, ...]:
     """All methods, in the order of history."""
     modules = (
-        import_module(f"{gpgpu_legacy.algorithms.__name__}.{module.name}")
-        for module in iter_modules(gpgpu_legacy.algorithms.__path__)
+        import_module(f"{gpgpu_legacy.algorithms.matmul.__name__}.{module.name}")
+        for module in iter_modules(gpgpu_legacy.algorithms.matmul.__path__)
     )
     found = [
         method

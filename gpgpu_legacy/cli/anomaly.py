@@ -11,7 +11,8 @@ import typer
 from gpgpu_legacy.cli.shared import Json, Lists, Quiet, app, console, print_json, progress_bar
 from gpgpu_legacy.errors import InputError
 
-# What hardware/hosts.toml and bench/anomaly.py have, which import NumPy; a test holds these to it.
+# What chips/hosts.toml and studies/host_anomaly/model.py have; the latter imports NumPy, so a test
+# holds these to them.
 MACHINES = "core2-3mb, core2-6mb"
 PAGINGS = "coloured off-colour:0.01 random"
 ROWS = 2
@@ -58,18 +59,18 @@ def anomaly(
     The misses of an inner iteration are priced at n = 1024 and its neighbours, and the times of all
     other sizes predicted from them; the published ones stand beside.
     """
-    from gpgpu_legacy.bench import anomaly as simulation
     from gpgpu_legacy.cache.host import parse_paging
-    from gpgpu_legacy.hardware.hosts import find_host, hosts
-    from gpgpu_legacy.report.anomaly import (
+    from gpgpu_legacy.chips.hosts import find_host, hosts
+    from gpgpu_legacy.files import check_folder
+    from gpgpu_legacy.present.grid import print_text
+    from gpgpu_legacy.studies.host_anomaly import model as simulation
+    from gpgpu_legacy.studies.host_anomaly.plot import draw_anomaly
+    from gpgpu_legacy.studies.host_anomaly.table import (
         anomaly_grids,
         anomaly_json,
-        draw_anomaly,
         published_sizes,
         published_times,
     )
-    from gpgpu_legacy.report.render import print_text
-    from gpgpu_legacy.report.whole_files import check_folder
 
     if output is not None:
         check_folder(output)

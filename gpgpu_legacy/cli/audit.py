@@ -21,12 +21,12 @@ from gpgpu_legacy.cli.shared import (
     progress_bar,
 )
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.papers import paper_ids
 from gpgpu_legacy.papers.verdict import Verdict
+from gpgpu_legacy.published import paper_ids
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.report.audit import Share
-    from gpgpu_legacy.report.render import Grid
+    from gpgpu_legacy.papers.audit_table import Share
+    from gpgpu_legacy.present.grid import Grid
 
 _PAPERS = ", ".join(paper_ids())
 _SHARE_PAPER, _SHARE_CLAIM = "hall-carr-hart-2003", "section-5.1-11-percent"
@@ -59,9 +59,10 @@ def audit_command(
     quiet: Quiet = False,
 ) -> None:
     """Recompute every number and sentence that the papers claim, and give each a verdict."""
-    from gpgpu_legacy.papers import audit, schema
-    from gpgpu_legacy.report import audit as report
-    from gpgpu_legacy.report.whole_files import check_folder, write_text
+    from gpgpu_legacy.files import check_folder, write_text
+    from gpgpu_legacy.papers import audit
+    from gpgpu_legacy.papers import audit_table as report
+    from gpgpu_legacy.published import schema
 
     if output is not None:
         check_folder(output)
@@ -96,17 +97,17 @@ def audit_command(
 def _write(
     grids: list[Grid], data: Callable[[], object], kind: TableFormat, output: Path | None
 ) -> None:
-    from gpgpu_legacy.report import render
-    from gpgpu_legacy.report.whole_files import write_text
+    from gpgpu_legacy.files import write_text
+    from gpgpu_legacy.present import grid
 
     if kind is TableFormat.TEXT and output is None:
-        render.print_text(grids, console())
+        grid.print_text(grids, console())
         return
     writers: dict[TableFormat, Callable[[], str]] = {
-        TableFormat.TEXT: lambda: render.as_text(grids),
-        TableFormat.MARKDOWN: lambda: render.as_markdown(grids),
-        TableFormat.CSV: lambda: render.as_csv(grids),
-        TableFormat.LATEX: lambda: render.as_latex(grids),
+        TableFormat.TEXT: lambda: grid.as_text(grids),
+        TableFormat.MARKDOWN: lambda: grid.as_markdown(grids),
+        TableFormat.CSV: lambda: grid.as_csv(grids),
+        TableFormat.LATEX: lambda: grid.as_latex(grids),
         TableFormat.JSON: lambda: json.dumps(data(), indent=2, allow_nan=False) + "\n",
     }
     text = writers[kind]()

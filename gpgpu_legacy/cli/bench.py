@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gpgpu_legacy.algorithms.options import Accumulate
+from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.cli.shared import (
     METHOD_HELP,
     Json,
@@ -85,9 +85,9 @@ def bench(
             raise InputError("--compare prints a table; leave --from, --output and --plot out")
         _compare(*compare, as_json=as_json)
         return
-    from gpgpu_legacy.report.bench import bench_grids, read_results
-    from gpgpu_legacy.report.render import print_text
-    from gpgpu_legacy.report.whole_files import check_folder, write_text
+    from gpgpu_legacy.files import check_folder, write_text
+    from gpgpu_legacy.measure.bench_table import bench_grids, read_results
+    from gpgpu_legacy.present.grid import print_text
 
     for path, suffix in ((output, ".json"), (plot, ".png")):
         if path is not None:
@@ -97,7 +97,7 @@ def bench(
     if recorded is not None:
         data = read_results(recorded)
     else:
-        from gpgpu_legacy.bench.bench import count_turns, entrants, measure
+        from gpgpu_legacy.measure.bench import count_turns, entrants, measure
 
         entered = entrants(method or (), executor or (), block or (), accumulate)
         sizes = size or BENCH_SIZES
@@ -112,15 +112,20 @@ def bench(
     else:
         print_text(bench_grids(data), console())
     if plot is not None:
-        from gpgpu_legacy.report.bench_plot import draw_bench
+        from gpgpu_legacy.measure.bench_plot import draw_bench
 
         draw_bench(data, plot)
         print(f"wrote {plot}", file=sys.stderr)
 
 
 def _compare(old: Path, new: Path, *, as_json: bool) -> None:
-    from gpgpu_legacy.report.bench import compare, compare_grid, read_results, why_not_comparable
-    from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.measure.bench_table import (
+        compare,
+        compare_grid,
+        read_results,
+        why_not_comparable,
+    )
+    from gpgpu_legacy.present.grid import print_text
 
     compared = compare(read_results(old), read_results(new))
     if as_json:
@@ -164,7 +169,7 @@ def tune(
     in the user's data folder. The environment variable GPGPU_LEGACY_TUNING names another file to
     keep it in; GPGPU_LEGACY_TUNING=off switches tuning off.
     """
-    from gpgpu_legacy.bench import tuned
+    from gpgpu_legacy.measure import tuned
 
     if show and forget:
         raise InputError("give --show or --forget, not both")
@@ -189,7 +194,7 @@ def _search(
     seed: int,
     quiet: bool,
 ) -> None:
-    from gpgpu_legacy.bench.tune import tune as search
+    from gpgpu_legacy.measure.tune import tune as search
 
     with _seconds_bar("tuning, seconds", budget, quiet=quiet) as step:
         done = search(names, size, budget, executors=executors, seed=seed, progress=step)
@@ -225,9 +230,9 @@ def _seconds_bar(
 
 def _show_kept(names: tuple[str, ...], *, as_json: bool) -> None:
     from gpgpu_legacy.algorithms.registry import find_method
-    from gpgpu_legacy.bench import tuned
-    from gpgpu_legacy.report.bench import kept_grid
-    from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.measure import tuned
+    from gpgpu_legacy.measure.bench_table import kept_grid
+    from gpgpu_legacy.present.grid import print_text
 
     wanted = {find_method(name).name for name in names}
     kept = [each for each in tuned.all_kept() if not wanted or each.method in wanted]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpgpu_legacy.algorithms.options import Accumulate, Options
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.shared import (
     CACHE_HELP,
@@ -35,8 +35,8 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.bench.cache_runs import Ask
     from gpgpu_legacy.cache.caches import Memory
+    from gpgpu_legacy.studies.cache_sweep.model import Ask
 
 DEFAULT_SIZE = 256  # answers within seconds
 DEFAULT_CACHE = "8K,4way,64B"
@@ -116,7 +116,7 @@ def cache_command(
     --size, --block, --cache, --raster and --layout take several values: all combinations are run.
     Kernels' buffers and shared arrays go through the cache likewise.
     """
-    from gpgpu_legacy.bench.cache_runs import asks
+    from gpgpu_legacy.studies.cache_sweep.model import asks
 
     _check_pictures(hit_map, plot)
     _check_budget(budget)
@@ -164,7 +164,7 @@ def cache_command(
 
 
 def _check_pictures(*paths: Path | None) -> None:
-    from gpgpu_legacy.report.whole_files import check_folder
+    from gpgpu_legacy.files import check_folder
 
     for path in paths:
         if path is not None:
@@ -222,12 +222,12 @@ def _runs(
     wanted: Sequence[Ask], budget: float | None, plot: Path | None, *, every_pass: bool,
     as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    from gpgpu_legacy.bench.cache_runs import NotRun, Run, run_all
-    from gpgpu_legacy.report import cache as report
-    from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.present.grid import print_text
+    from gpgpu_legacy.studies.cache_sweep import table as report
+    from gpgpu_legacy.studies.cache_sweep.model import NotRun, Run, run_all
 
     if plot is not None:
-        from gpgpu_legacy.report.cache_plots import check_sweep
+        from gpgpu_legacy.studies.cache_sweep.plot import check_sweep
 
         check_sweep(wanted)
     with _progress("simulating", wanted, quiet=quiet) as progress:
@@ -241,7 +241,7 @@ def _runs(
         grids = report.run_grids(runs[0]) if single else report.sweep_grids(runs, not_run)
         print_text(grids, console())
     if plot is not None:
-        from gpgpu_legacy.report.cache_plots import draw_sweep
+        from gpgpu_legacy.studies.cache_sweep.plot import draw_sweep
 
         draw_sweep(wanted, runs, plot)
         print(f"wrote {plot}", file=sys.stderr)
@@ -250,9 +250,9 @@ def _runs(
 def _curves(
     wanted: Sequence[Ask], budget: float | None, plot: Path | None, *, as_json: bool, quiet: bool
 ) -> None:
-    from gpgpu_legacy.bench.cache_runs import Curve, NotRun, all_curves
-    from gpgpu_legacy.report import cache as report
-    from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.present.grid import print_text
+    from gpgpu_legacy.studies.cache_sweep import table as report
+    from gpgpu_legacy.studies.cache_sweep.model import Curve, NotRun, all_curves
 
     with _progress("stack distances", wanted, quiet=quiet) as progress:
         found = list(all_curves(wanted, budget_s=budget, progress=progress))
@@ -265,7 +265,7 @@ def _curves(
     else:
         print_text(report.curve_grids(curves, not_run), console())
     if plot is not None:
-        from gpgpu_legacy.report.cache_plots import draw_curves
+        from gpgpu_legacy.studies.cache_sweep.plot import draw_curves
 
         draw_curves(curves, plot)
         print(f"wrote {plot}", file=sys.stderr)
@@ -274,10 +274,10 @@ def _curves(
 def _hit_map(
     ask: Ask, budget: float | None, path: Path, texture: str | None, *, as_json: bool, quiet: bool
 ) -> None:
-    from gpgpu_legacy.bench.cache_runs import mapped_run
-    from gpgpu_legacy.report import cache as report
-    from gpgpu_legacy.report.cache_plots import draw_hit_map
-    from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.present.grid import print_text
+    from gpgpu_legacy.studies.cache_sweep import table as report
+    from gpgpu_legacy.studies.cache_sweep.model import mapped_run
+    from gpgpu_legacy.studies.cache_sweep.plot import draw_hit_map
 
     with _progress("simulating", [ask], quiet=quiet) as progress:
         run, found = mapped_run(ask, texture, budget_s=budget, progress=progress(ask))
@@ -331,10 +331,10 @@ def cache_table_command(
     The verdict on "greater cache coherence" (Section 6) is worked out from the rows. What the
     budget does not reach is listed; with the defaults, all of it is minutes to hours of simulation.
     """
-    from gpgpu_legacy.report import cache_table as report
-    from gpgpu_legacy.report.cache_verdict import verdict
-    from gpgpu_legacy.report.render import print_text
-    from gpgpu_legacy.report.whole_files import check_folder, write_text
+    from gpgpu_legacy.files import check_folder, write_text
+    from gpgpu_legacy.present.grid import print_text
+    from gpgpu_legacy.studies.cache_table import table as report
+    from gpgpu_legacy.studies.cache_table.verdict import verdict
 
     _check_pictures(plot)
     _check_budget(budget)
@@ -347,7 +347,7 @@ def cache_table_command(
             raise InputError("--from shows a recorded table; leave what to simulate out")
         table = report.read_cache_table(recorded)
     else:
-        from gpgpu_legacy.bench import cache_table as bench
+        from gpgpu_legacy.studies.cache_table import model as bench
 
         where = bench.settings(
             cache or bench.CACHES, raster or bench.RASTERS, layout or bench.LAYOUTS
@@ -376,7 +376,7 @@ def cache_table_command(
         for sentence in verdict(table):
             print(f"• {sentence}")
     if plot is not None:
-        from gpgpu_legacy.report.cache_table_plot import draw_cache_table
+        from gpgpu_legacy.studies.cache_table.plot import draw_cache_table
 
         draw_cache_table(table, plot)
         print(f"wrote {plot}", file=sys.stderr)

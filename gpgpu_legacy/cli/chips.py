@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpgpu_legacy.algorithms.options import Options
+from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.shared import (
     AccumulateBy,
@@ -24,8 +24,8 @@ from gpgpu_legacy.cli.shared import (
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.algorithms.method import Method
-    from gpgpu_legacy.algorithms.options import Shape
+    from gpgpu_legacy.algorithms.matmul.method import Method
+    from gpgpu_legacy.algorithms.matmul.options import Shape
     from gpgpu_legacy.plan.plan import Plan
 
 DEFAULT_SIZE = 1024  # the largest that Hall, Carr & Hart work out
@@ -37,9 +37,9 @@ def chips_command(
     as_json: Json = False,
 ) -> None:
     """List the chips and API profiles, or everything known of one, with sources."""
-    from gpgpu_legacy.hardware.profile import find_profile, profiles
-    from gpgpu_legacy.report import chips
-    from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.chips import table as chips
+    from gpgpu_legacy.chips.profile import find_profile, profiles
+    from gpgpu_legacy.present.grid import print_text
 
     if name is None and as_json:
         print_json(chips.chips_as_json(profiles()))
@@ -63,10 +63,10 @@ def fit_command(
     as_json: Json = False,
 ) -> None:
     """Find the largest block of a method that loads on a chip, and why the next does not."""
-    from gpgpu_legacy.hardware.fit import fit
-    from gpgpu_legacy.hardware.profile import find_profile
-    from gpgpu_legacy.report.fit import fit_as_json, fit_grids
-    from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.chips.profile import find_profile
+    from gpgpu_legacy.present.grid import print_text
+    from gpgpu_legacy.studies.largest_block.model import fit
+    from gpgpu_legacy.studies.largest_block.table import fit_as_json, fit_grids
 
     options = Options(
         accumulate=accumulate, texture_format=texture_format, largest_texture=largest_texture
@@ -83,8 +83,8 @@ def ask_chip(
     plan: Plan, chip: str, method: Method, shape: Shape, options: Options, *, anyway: bool
 ) -> None:
     """What `run --chip` does: InputError where the chip could not have run it, unless `anyway`."""
-    from gpgpu_legacy.hardware.fit import refuse_unless_it_runs
-    from gpgpu_legacy.hardware.profile import find_profile
+    from gpgpu_legacy.chips.profile import find_profile
+    from gpgpu_legacy.studies.largest_block.model import refuse_unless_it_runs
 
     profile = find_profile(chip)
     if not anyway:

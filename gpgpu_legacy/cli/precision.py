@@ -59,10 +59,11 @@ def precision(
     with one in float64. Fixed-point numbers are tried both as they come and scaled so that sums
     fit.
     """
-    from gpgpu_legacy.bench.precision import SIZES, cases, measure
-    from gpgpu_legacy.report import render
-    from gpgpu_legacy.report.precision import draw_precision, precision_grids
-    from gpgpu_legacy.report.whole_files import check_folder, write_text
+    from gpgpu_legacy.files import check_folder, write_text
+    from gpgpu_legacy.present import grid
+    from gpgpu_legacy.studies.precision.model import SIZES, cases, measure
+    from gpgpu_legacy.studies.precision.plot import draw_precision
+    from gpgpu_legacy.studies.precision.table import precision_grids
 
     for path in (output, plot):
         if path is not None:
@@ -83,14 +84,14 @@ def precision(
     grids = precision_grids(found)
     kind = TableFormat.JSON if as_json else table_format
     if kind is TableFormat.TEXT and output is None:
-        render.print_text(grids, console())
+        grid.print_text(grids, console())
         return
     data = {"seed": seed, "measurements": [each.as_json() for each in found]}
     writers: dict[TableFormat, Callable[[], str]] = {
-        TableFormat.TEXT: lambda: render.as_text(grids),
-        TableFormat.MARKDOWN: lambda: render.as_markdown(grids),
-        TableFormat.CSV: lambda: render.as_csv(grids),
-        TableFormat.LATEX: lambda: render.as_latex(grids),
+        TableFormat.TEXT: lambda: grid.as_text(grids),
+        TableFormat.MARKDOWN: lambda: grid.as_markdown(grids),
+        TableFormat.CSV: lambda: grid.as_csv(grids),
+        TableFormat.LATEX: lambda: grid.as_latex(grids),
         TableFormat.JSON: lambda: json.dumps(data, indent=2, allow_nan=False) + "\n",
     }
     text = writers[kind]()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpgpu_legacy.algorithms.options import Options
+from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.shared import (
     CACHE_HELP,
@@ -33,7 +33,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.hardware.profile import Profile
+    from gpgpu_legacy.chips.profile import Profile
     from gpgpu_legacy.plan.plan import Plan
 
 DEFAULT_SIZE = 1024  # the largest that Hall, Carr & Hart work out
@@ -69,11 +69,11 @@ def predict_command(
     With --cache, memory serves what a simulation of that cache takes from it, else each texel that
     a pass touches once a pass.
     """
-    from gpgpu_legacy.hardware.check import check_plan
-    from gpgpu_legacy.hardware.fit import over_text
-    from gpgpu_legacy.hardware.predict import predict
-    from gpgpu_legacy.report.predict import prediction_as_json, prediction_grids
-    from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.chips.check import check_plan
+    from gpgpu_legacy.predict.model import predict
+    from gpgpu_legacy.predict.table import prediction_as_json, prediction_grids
+    from gpgpu_legacy.present.grid import print_text
+    from gpgpu_legacy.studies.largest_block.model import over_text
 
     options = Options(
         block=block,
@@ -110,11 +110,11 @@ def _served(plan: Plan, cache: str | None, raster: str | None, layout: str | Non
 
 def _find_chip(name: str, plan: Plan) -> Profile:
     """The profile of that name; `this` is the calibrated one of the executor that `auto` takes."""
-    from gpgpu_legacy.hardware.profile import calibrated, find_profile
+    from gpgpu_legacy.chips.profile import calibrated, find_profile
 
     if name.strip().lower() != THIS:
         return find_profile(name)
-    from gpgpu_legacy.bench.calibrate import name_of
+    from gpgpu_legacy.measure.calibrate import name_of
     from gpgpu_legacy.runtime.registry import find_executor
 
     executor = find_executor("auto", plan).name
@@ -149,15 +149,15 @@ def calibrate_command(
     An executor's profile is called this-NAME, and lies in the user's data folder; the environment
     variable GPGPU_LEGACY_PROFILES names another one.
     """
-    from gpgpu_legacy.bench.calibrate import (
+    from gpgpu_legacy.files import check_folder
+    from gpgpu_legacy.measure.calibrate import (
         calibratable,
         calibrate,
         count_steps,
         write_calibration,
     )
-    from gpgpu_legacy.report.calibration import calibration_as_json, calibration_grid
-    from gpgpu_legacy.report.render import print_text
-    from gpgpu_legacy.report.whole_files import check_folder
+    from gpgpu_legacy.measure.calibrate_table import calibration_as_json, calibration_grid
+    from gpgpu_legacy.present.grid import print_text
 
     wanted = calibratable(executor or ())
     if output is not None:
@@ -196,12 +196,12 @@ def roofline_command(
 
     A point above its roof cannot be: it is named, and the exit code is 1.
     """
-    from gpgpu_legacy.hardware.profile import find_profile
-    from gpgpu_legacy.report.render import print_text
-    from gpgpu_legacy.report.roofline import above_text, roofline_as_json, roofline_grid
-    from gpgpu_legacy.report.roofline_model import roofline
-    from gpgpu_legacy.report.roofline_plot import draw_roofline
-    from gpgpu_legacy.report.whole_files import check_folder
+    from gpgpu_legacy.chips.profile import find_profile
+    from gpgpu_legacy.files import check_folder
+    from gpgpu_legacy.present.grid import print_text
+    from gpgpu_legacy.studies.roofline.model import roofline
+    from gpgpu_legacy.studies.roofline.plot import draw_roofline
+    from gpgpu_legacy.studies.roofline.table import above_text, roofline_as_json, roofline_grid
 
     if output is not None:
         check_folder(output)
@@ -228,9 +228,12 @@ def mispredictions_command(as_json: Json = False) -> None:
 
     The exit code is 1 where a prediction has moved away from the recorded one.
     """
-    from gpgpu_legacy.bench.mispredictions import compare_all
-    from gpgpu_legacy.report.mispredictions import mispredictions_as_json, mispredictions_grid
-    from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.predict.mispredictions import compare_all
+    from gpgpu_legacy.predict.mispredictions_table import (
+        mispredictions_as_json,
+        mispredictions_grid,
+    )
+    from gpgpu_legacy.present.grid import print_text
 
     rows = compare_all()
     if as_json:

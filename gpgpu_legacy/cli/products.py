@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpgpu_legacy.algorithms.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.papers import paper_ids
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
+from gpgpu_legacy.published import paper_ids
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from gpgpu_legacy.bench.run import Run
-    from gpgpu_legacy.papers.schema import Paper
-    from gpgpu_legacy.report.render import Grid
+    from gpgpu_legacy.api.products import Run
+    from gpgpu_legacy.present.grid import Grid
+    from gpgpu_legacy.published.schema import Paper
 
 from gpgpu_legacy.cli.chips import ask_chip
 from gpgpu_legacy.cli.shared import (
@@ -154,11 +154,11 @@ def run(
     if sdk_example:
         _sdk_example(find_method(method).name, executor, as_json=as_json)
         return
-    from gpgpu_legacy.bench.follow import Follower
-    from gpgpu_legacy.bench.operands import check_operands, product_shape, random_operands
-    from gpgpu_legacy.bench.run import Sampling, run_method
-    from gpgpu_legacy.report.dump import dump as dump_plan
-    from gpgpu_legacy.report.files import matrix_writer, read_matrix
+    from gpgpu_legacy.algorithms.operands import check_operands, product_shape, random_operands
+    from gpgpu_legacy.api.dump import dump as dump_plan
+    from gpgpu_legacy.api.follow import Follower
+    from gpgpu_legacy.api.matrices import matrix_writer, read_matrix
+    from gpgpu_legacy.api.products import Sampling, run_method
 
     options = Options(
         block=block,
@@ -215,9 +215,9 @@ def run(
 
 
 def _sdk_example(method: str, executor: str, *, as_json: bool) -> None:
-    from gpgpu_legacy.bench.sdk_example import sdk_example
-    from gpgpu_legacy.report import sdk_example as report_example
-    from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.present.grid import print_text
+    from gpgpu_legacy.studies.sdk_example import table as report_example
+    from gpgpu_legacy.studies.sdk_example.model import sdk_example
 
     if method != "mali-sgemm":
         raise InputError("--sdk-example is mali-sgemm's; run it as: run mali-sgemm --sdk-example")
@@ -355,10 +355,10 @@ def tables(
 
     Without --paper, Tables 1 and 2 of Hall, Carr & Hart 2003.
     """
-    from gpgpu_legacy.papers.schema import find_paper
-    from gpgpu_legacy.report import render, tables_grids
-    from gpgpu_legacy.report import tables as make
-    from gpgpu_legacy.report.whole_files import check_folder, write_text
+    from gpgpu_legacy.files import check_folder, write_text
+    from gpgpu_legacy.papers import formulas, formulas_table
+    from gpgpu_legacy.present import grid
+    from gpgpu_legacy.published.schema import find_paper
 
     if output is not None:
         check_folder(output)
@@ -375,22 +375,22 @@ def tables(
         grids, data = [], {}
     if chosen.tables:
         n, b = TABLE_SIZE if size is None else size, TABLE_BLOCK if block is None else block
-        total = make.measurements(n, b) if measure else 0
+        total = formulas.measurements(n, b) if measure else 0
         with progress_bar("measuring", total, quiet=quiet) as step:
-            measured = make.measure(n, b, progress=step) if measure else []
-            made = make.regenerate(n, b, measured, chosen.id)
-            costs = make.every_method(n, b) if every_method else []
-        grids = [*tables_grids.grids(made, costs), *grids]
-        data = {**make.tables_as_json(made, costs), **data}
+            measured = formulas.measure(n, b, progress=step) if measure else []
+            made = formulas.regenerate(n, b, measured, chosen.id)
+            costs = formulas.every_method(n, b) if every_method else []
+        grids = [*formulas_table.grids(made, costs), *grids]
+        data = {**formulas.tables_as_json(made, costs), **data}
     kind = TableFormat.JSON if as_json else table_format
     if kind is TableFormat.TEXT and output is None:
-        render.print_text(grids, console())
+        grid.print_text(grids, console())
         return
     writers: dict[TableFormat, Callable[[], str]] = {
-        TableFormat.TEXT: lambda: render.as_text(grids),
-        TableFormat.MARKDOWN: lambda: render.as_markdown(grids),
-        TableFormat.CSV: lambda: render.as_csv(grids),
-        TableFormat.LATEX: lambda: render.as_latex(grids),
+        TableFormat.TEXT: lambda: grid.as_text(grids),
+        TableFormat.MARKDOWN: lambda: grid.as_markdown(grids),
+        TableFormat.CSV: lambda: grid.as_csv(grids),
+        TableFormat.LATEX: lambda: grid.as_latex(grids),
         TableFormat.JSON: lambda: json.dumps(data, indent=2) + "\n",
     }
     text = writers[kind]()
@@ -404,11 +404,11 @@ def _measured_tables(
     paper: Paper, measure: bool, budget: float, plots: Path | None, quiet: bool
 ) -> tuple[list[Grid], dict[str, Any]]:
     """A paper's tables of timings as grids and as JSON; its plots, where they are asked for."""
-    from gpgpu_legacy.report import measured
-    from gpgpu_legacy.report.measured_grids import grids, measured_as_json
+    from gpgpu_legacy.papers import measured
+    from gpgpu_legacy.papers.measured_table import grids, measured_as_json
 
     if plots is not None:
-        from gpgpu_legacy.report.plots import check_plots, write_plots
+        from gpgpu_legacy.papers.measured_plot import check_plots, write_plots
 
         check_plots(paper, plots)
     found = None
@@ -455,7 +455,7 @@ def figure(
     figure-2 shows larson-mcallister pass by pass, multichannel what one fragment of
     hall-carr-hart-multi looks up, swizzles, multiplies and adds: equations (8) to (11).
     """
-    from gpgpu_legacy.report.whole_files import check_folder
+    from gpgpu_legacy.files import check_folder
 
     suffix = ".gif" if animate else ".png"
     path = output or Path(f"{name.value}{suffix}")
@@ -490,7 +490,7 @@ class _Picture:
 
     def operands(self, own: Matrices, random: Callable[[Shape, int], Matrices]) -> Matrices:
         """The matrices to draw: from the files, or random ones, or else a figure's own."""
-        from gpgpu_legacy.report.files import read_matrix
+        from gpgpu_legacy.api.matrices import read_matrix
 
         if self.files is not None:
             return tuple(read_matrix(file) for file in self.files)
@@ -498,9 +498,9 @@ class _Picture:
 
 
 def _draw_figure_2(picture: _Picture, path: Path, animate: bool) -> None:
-    from gpgpu_legacy.bench.operands import check_operands
-    from gpgpu_legacy.report import figures
+    from gpgpu_legacy.algorithms.operands import check_operands
     from gpgpu_legacy.runtime.registry import find_executor
+    from gpgpu_legacy.studies.figure_2 import plot as figures
 
     chosen = find_method("larson-mcallister").options(picture.options)
     given = picture.operands(
@@ -516,10 +516,10 @@ def _draw_figure_2(picture: _Picture, path: Path, animate: bool) -> None:
 
 
 def _draw_multichannel(picture: _Picture, path: Path, animate: bool) -> None:
-    from gpgpu_legacy.bench.operands import check_operands
-    from gpgpu_legacy.report import multichannel
-    from gpgpu_legacy.report.figures import save_png
+    from gpgpu_legacy.algorithms.operands import check_operands
     from gpgpu_legacy.runtime.registry import find_executor
+    from gpgpu_legacy.studies.figure_2.plot import save_png
+    from gpgpu_legacy.studies.multichannel import plot as multichannel
 
     if picture.options.transpose_a or picture.options.transpose_b:
         raise InputError("the picture shows equation (10), which transposes nothing; give A and B")
@@ -553,8 +553,8 @@ def report(
     quiet: Quiet = False,
 ) -> None:
     """Write a folder with the tables, the figures, the timings and a page that shows them all."""
-    from gpgpu_legacy.report.page import write_report
-    from gpgpu_legacy.report.tables import measurements
+    from gpgpu_legacy.page.page import write_report
+    from gpgpu_legacy.papers.formulas import measurements
 
     total = measurements(size, block) if measure else 0
     with progress_bar("measuring", total, quiet=quiet) as step:
@@ -581,12 +581,12 @@ def lineage(
     quiet: Quiet = False,
 ) -> None:
     """Run the product by every method in the order of history, on this machine."""
-    from gpgpu_legacy.bench.lineage import lineage as run_lineage
-    from gpgpu_legacy.bench.lineage import lineage_as_json
-    from gpgpu_legacy.report.lineage import lineage_grid
-    from gpgpu_legacy.report.lineage_plot import draw_lineage
-    from gpgpu_legacy.report.render import print_text
-    from gpgpu_legacy.report.whole_files import check_folder, read_json, write_text
+    from gpgpu_legacy.files import check_folder, read_json, write_text
+    from gpgpu_legacy.present.grid import print_text
+    from gpgpu_legacy.studies.lineage.model import lineage as run_lineage
+    from gpgpu_legacy.studies.lineage.model import lineage_as_json
+    from gpgpu_legacy.studies.lineage.plot import draw_lineage
+    from gpgpu_legacy.studies.lineage.table import lineage_grid
 
     if size < 1:
         raise InputError(f"the size is {size}; it must be at least 1")

@@ -14,8 +14,8 @@ from gpgpu_legacy.cli.shared import ExecutorName, Json, app, console, print_json
 from gpgpu_legacy.errors import AssemblyError, InputError
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.bench.programs import Drawing
-    from gpgpu_legacy.bench.trace import Trace
+    from gpgpu_legacy.api.programs import Drawing
+    from gpgpu_legacy.api.trace import Trace
     from gpgpu_legacy.isa.ir import Program
 
 ProgramFile = Annotated[
@@ -109,9 +109,9 @@ def exec_command(
     as_json: Json = False,
 ) -> None:
     """Run a fragment program on a rectangle of pixels."""
-    from gpgpu_legacy.bench.programs import discarded, make_drawing, pictures, run_drawing
-    from gpgpu_legacy.report.pictures import texel_writer
-    from gpgpu_legacy.report.programs import run_as_json
+    from gpgpu_legacy.api.programs import discarded, make_drawing, pictures, run_drawing
+    from gpgpu_legacy.api.programs_table import run_as_json
+    from gpgpu_legacy.api.texels import texel_writer
 
     write = texel_writer(output, draw_buffers or 1) if output else None
     assembled = _assemble(program)
@@ -138,7 +138,7 @@ def exec_command(
     if write is not None:
         write(images if draw_buffers is not None else images[0])
     if followed is not None and not as_json:
-        from gpgpu_legacy.report.programs import trace_as_text
+        from gpgpu_legacy.api.programs_table import trace_as_text
 
         print(trace_as_text(followed), end="")
     elif as_json or write is None:
@@ -163,7 +163,7 @@ def check(
     """
     profile = None
     if chip is not None:
-        from gpgpu_legacy.hardware.profile import find_profile
+        from gpgpu_legacy.chips.profile import find_profile
 
         profile = find_profile(chip)
     reports: list[dict[str, Any]] = []
@@ -203,8 +203,8 @@ def count(
     as_json: Json = False,
 ) -> None:
     """Count what a fragment of a program executes and asks for, and what the program takes."""
-    from gpgpu_legacy.report.programs import counts_as_json, counts_grids, formats_of
-    from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.api.programs_table import counts_as_json, counts_grids, formats_of
+    from gpgpu_legacy.present.grid import print_text
 
     area = None if size is None else _width_and_height(size)
     assembled = _assemble(program)
@@ -240,7 +240,7 @@ def disassemble_command(
     ] = None,
 ) -> None:
     """Print a program in its canonical form, which assembles to the same program."""
-    from gpgpu_legacy.asm.printer import disassemble
+    from gpgpu_legacy.languages.arb.printer import disassemble
 
     _write_or_print(disassemble(_assemble(program)), output)
 
@@ -249,8 +249,8 @@ def disassemble_command(
 
 
 def _assemble(path: Path) -> Program:
-    from gpgpu_legacy.asm.parser import assemble
-    from gpgpu_legacy.report.whole_files import read_text
+    from gpgpu_legacy.files import read_text
+    from gpgpu_legacy.languages.arb.parser import assemble
 
     if str(path) == "-":
         return assemble(sys.stdin.buffer.read().decode("utf-8", "replace"), "standard input")
@@ -261,7 +261,7 @@ def _write_or_print(text: str, output: Path | None) -> None:
     if output is None:
         print(text, end="")
         return
-    from gpgpu_legacy.report.whole_files import write_text
+    from gpgpu_legacy.files import write_text
 
     write_text(output, text)
     print(f"wrote {output}")
@@ -284,8 +284,8 @@ def _translators() -> dict[Language, Callable[[Program, bool], str]]:
 
 
 def _trace(drawing: Drawing, text: str, arithmetic: str) -> Trace:
-    from gpgpu_legacy.bench.programs import find_arithmetic
-    from gpgpu_legacy.bench.trace import trace
+    from gpgpu_legacy.api.programs import find_arithmetic
+    from gpgpu_legacy.api.trace import trace
 
     parts = text.split(",")
     if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
@@ -294,8 +294,8 @@ def _trace(drawing: Drawing, text: str, arithmetic: str) -> Trace:
 
 
 def _print_run(data: dict[str, Any], name: str, followed: Trace | None, *, as_json: bool) -> None:
-    from gpgpu_legacy.report.programs import run_grids, trace_as_json
-    from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.api.programs_table import run_grids, trace_as_json
+    from gpgpu_legacy.present.grid import print_text
 
     if as_json:
         print_json(data if followed is None else {**data, "trace": trace_as_json(followed)})
@@ -323,8 +323,8 @@ def _faults_as_json(error: AssemblyError) -> dict[str, Any]:
 
 def _check(program: Program, profile: Any, *, as_json: bool) -> tuple[bool, dict[str, Any]]:
     """Whether a program would load, and what is said of it, printed if it is not for JSON."""
-    from gpgpu_legacy.report.programs import resources_as_json, resources_grid
-    from gpgpu_legacy.report.render import print_text
+    from gpgpu_legacy.api.programs_table import resources_as_json, resources_grid
+    from gpgpu_legacy.present.grid import print_text
 
     report = {
         "program": program.name,
@@ -335,8 +335,8 @@ def _check(program: Program, profile: Any, *, as_json: bool) -> tuple[bool, dict
         if not as_json:
             print_text([resources_grid(program)], console())
         return True, report
-    from gpgpu_legacy.hardware.check import Answer, check_program
-    from gpgpu_legacy.report.chips import verdict_as_json, verdict_grids
+    from gpgpu_legacy.chips.check import Answer, check_program
+    from gpgpu_legacy.chips.table import verdict_as_json, verdict_grids
 
     verdict = check_program(program, profile)
     if not as_json:
@@ -401,7 +401,7 @@ def _indexed(option: str, given: list[str] | None) -> dict[int, list[float]]:
 def _corners(option: str, text: str) -> Any:
     """Four numbers, four at each corner, or an array in a file."""
     if text.lower().endswith(".npy"):
-        from gpgpu_legacy.report.pictures import read_texels
+        from gpgpu_legacy.api.texels import read_texels
 
         return read_texels(Path(text))
     numbers = _numbers(option, text)
@@ -432,9 +432,9 @@ def _state(given: list[str]) -> dict[str, Any]:
 
 def _textures(given: list[str], program: Program) -> dict[int, tuple[Any, ...]]:
     """Textures from UNIT=FILE[,TARGET][,FILTER][,WRAP]; a file's name may have commas."""
-    from gpgpu_legacy.bench.programs import is_sampler_word
+    from gpgpu_legacy.api.programs import is_sampler_word
+    from gpgpu_legacy.api.texels import read_texels
     from gpgpu_legacy.isa.ir import TextureTarget
-    from gpgpu_legacy.report.pictures import read_texels
 
     targets = {target.value for target in TextureTarget}
     textures: dict[int, tuple[Any, ...]] = {}

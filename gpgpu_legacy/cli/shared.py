@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from gpgpu_legacy.algorithms.options import Accumulate, Shape
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Shape
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import FORMATS
 

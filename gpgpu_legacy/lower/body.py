@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpgpu_legacy.asm.printer import print_instruction
 from gpgpu_legacy.isa.arithmetic import Arithmetic
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
@@ -35,6 +34,7 @@ from gpgpu_legacy.isa.ir import (
     Vec4,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
+from gpgpu_legacy.languages.arb.printer import print_instruction
 
 ALL = (0, 1, 2, 3)
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.asm.printer import print_instruction
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
     IDENTITY,
@@ -35,6 +34,7 @@ from gpgpu_legacy.isa.ir import (
     Vec4,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, Operand
+from gpgpu_legacy.languages.arb.printer import print_instruction
 
 _HEAD = '''\
 """{name}, as Python: `program` runs it on all fragments of a rectangle at once.

@@ -10,8 +10,8 @@ from importlib.resources import files
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.derive import Rounded, Value, derivations
-from gpgpu_legacy.papers.schema import Alternative, Arguments, Claim, Paper, Published, Rule
 from gpgpu_legacy.papers.verdict import Verdict
+from gpgpu_legacy.published.schema import Alternative, Arguments, Claim, Paper, Published, Rule
 
 RECORD = "verdicts.json"
 """The verdicts as they were last recorded, beside the papers."""

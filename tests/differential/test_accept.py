@@ -20,9 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from language import ATTRIBUTES, MATRICES, OPCODES, ROWS, VECTORS, Writer, joined, tokens
 
-from gpgpu_legacy.asm.parser import assemble
-from gpgpu_legacy.asm.printer import disassemble
 from gpgpu_legacy.errors import AssemblyError, ExecutorUnavailableError
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.runtime import egl
 
 CORPUS = Path(__file__).parent.parent / "corpus"

@@ -20,10 +20,10 @@ import pytest
 from drawing import F32, draw, draw_all, program
 from driver_programs import UNDEFINED, batched, joined
 
-from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, Operand
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.runtime.executor import Executor
 

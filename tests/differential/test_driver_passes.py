@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from drawing import F32, Image, corners, draw, draw_all, program
 
-from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program, Vec4
 from gpgpu_legacy.isa.state import canonical_state
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import FORMATS, RGBA8, RGBA16F, RGBA32F, UNORM8, Format, Numeric
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,

@@ -32,10 +32,10 @@ from strategies import (
     vec4,
 )
 
-from gpgpu_legacy.asm.parser import assemble
-from gpgpu_legacy.asm.printer import disassemble
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import AttributeCorners, Filter, Rect, Sampler
 from gpgpu_legacy.runtime.executor import Executor

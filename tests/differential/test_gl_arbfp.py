@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from products import fragment_methods
 
-from gpgpu_legacy.algorithms.method import Method
-from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.ir import (
@@ -26,6 +25,7 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import (
     ONE_A_TEXEL,

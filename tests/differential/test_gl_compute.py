@@ -25,9 +25,9 @@ from products import (
     random_operands,
 )
 
-from gpgpu_legacy.algorithms.dispatch import bindings, buffer, read_from, uniforms
-from gpgpu_legacy.algorithms.method import Method
-from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.dispatch import bindings, buffer, read_from, uniforms
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
 from gpgpu_legacy.kernel.parser import parse_kernel

@@ -45,14 +45,14 @@ from products import (
 )
 from strategies import SMALL_NUMBER, Scene, scenes, whole_scenes
 
-from gpgpu_legacy.algorithms.method import Method
-from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, Arithmetic
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, Operand
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.formats import (
     FORMATS,

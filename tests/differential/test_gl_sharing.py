@@ -17,7 +17,7 @@ from drawing import F32, assert_same_bits, corners, program, texture
 from numpy.typing import NDArray
 from products import plan_of, random_operands
 
-from gpgpu_legacy.algorithms.options import Accumulate, Options
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
@@ -217,7 +217,7 @@ import os, signal, sys, threading
 import numpy as np
 import gpgpu_legacy as g
 from gpgpu_legacy.errors import ExecutorUnavailableError
-from gpgpu_legacy.algorithms.method import Shape
+from gpgpu_legacy.algorithms.matmul.method import Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.runtime.registry import find_executor
 used, asked = sys.argv[1:3]
@@ -290,7 +290,7 @@ def test_a_forked_process_gets_one_clear_error(
 FORK_BEFORE = """
 import os, sys
 import numpy as np
-from gpgpu_legacy.algorithms.method import Shape
+from gpgpu_legacy.algorithms.matmul.method import Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.runtime.registry import find_executor, executors
 executors()

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from products import METHODS_AND_WAYS, options_of, plan_of, random_operands
 
-from gpgpu_legacy.algorithms.method import Method
-from gpgpu_legacy.algorithms.options import Accumulate
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.interp.numeric import decode, encode, pack, unpack
 from gpgpu_legacy.plan.formats import R16F, R32F, RGBA8, RGBA32F, Format
 from gpgpu_legacy.plan.plan import (

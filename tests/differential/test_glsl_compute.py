@@ -21,11 +21,11 @@ from drawing import (
 from hypothesis import given, settings
 from strategies import SMALL_NUMBER, Scene, whole_scenes
 
-from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.ir import ParameterSpace
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.isa.state import state_vector
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.body import PARAMETERS, attribute_name, state_name
 from gpgpu_legacy.lower.compute import GROUP, compute_shader
 from gpgpu_legacy.lower.glsl import program_key, shader_key

@@ -32,11 +32,11 @@ from strategies import SMALL_NUMBER, Scene, whole_scenes
 from varying import dispatch_plans
 
 from gpgpu_legacy import run_program
-from gpgpu_legacy.algorithms.options import Options
+from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.chains import Loop, loops
 from gpgpu_legacy.plan.expand import expand, without_tables
 from gpgpu_legacy.plan.formats import RGBA32F

@@ -16,7 +16,7 @@ import pytest
 from drawing import EXACT, assert_same_bits, fragment_texcoords, program, show, stacked, texture
 from sorting import distances, in_order, shuffled, sort_plan
 
-from gpgpu_legacy.algorithms.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.expand import expand

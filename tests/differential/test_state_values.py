@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from language import ROWS, VECTORS
 
-from gpgpu_legacy.asm.parser import assemble
-from gpgpu_legacy.bench.programs import run_program
+from gpgpu_legacy.api.programs import run_program
 from gpgpu_legacy.isa.state import canonical_state, state_vector
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.runtime.executor import Executor
 
 pytestmark = pytest.mark.gl

@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 
 from gpgpu_legacy import cli
-from gpgpu_legacy.bench.sdk_example import PRINTED
-from gpgpu_legacy.papers import audit, schema
+from gpgpu_legacy.papers import audit
+from gpgpu_legacy.papers import audit_table as report
 from gpgpu_legacy.papers.audit import Finding, changes, judge, record_of, recorded, shown
 from gpgpu_legacy.papers.derive import Rounded, derivations
-from gpgpu_legacy.papers.schema import Claim, Paper, Rule, find_paper, papers, read_paper
 from gpgpu_legacy.papers.verdict import Verdict
-from gpgpu_legacy.report import audit as report
+from gpgpu_legacy.published import schema
+from gpgpu_legacy.published.schema import Claim, Paper, Rule, find_paper, papers, read_paper
 from gpgpu_legacy.runtime.executor import Timings
+from gpgpu_legacy.studies.sdk_example.model import PRINTED
 
 OPENGL, DOBRAVEC = "opengl-compute", "dobravec-bulic-2017"
 HALL, MALI = "hall-carr-hart-2003", "mali-sdk-sgemm"
@@ -398,7 +399,7 @@ def test_the_sdks_scalars_and_its_rate() -> None:
 
 def data(paper: str) -> str:
     name = paper.replace("-", "_") + ".toml"
-    return files("gpgpu_legacy.papers").joinpath(name).read_text("utf-8")
+    return files("gpgpu_legacy.published").joinpath(name).read_text("utf-8")
 
 
 def test_verdicts_are_those_recorded(update_golden: bool) -> None:

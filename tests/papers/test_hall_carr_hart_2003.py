@@ -13,15 +13,19 @@ from typing import Any
 import pytest
 
 from gpgpu_legacy import sources
-from gpgpu_legacy.algorithms import hall_carr_hart_multi, hall_carr_hart_single, larson_mcallister
-from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul import (
+    hall_carr_hart_multi,
+    hall_carr_hart_single,
+    larson_mcallister,
+)
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.asm import shaders
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.papers.schema import papers
+from gpgpu_legacy.languages.arb import shaders
+from gpgpu_legacy.papers.formulas import Cell, Row, Table, measure, regenerate, tables_as_json
 from gpgpu_legacy.plan.formats import UNORM8, Format, Numeric
-from gpgpu_legacy.report.tables import Cell, Row, Table, measure, regenerate, tables_as_json
+from gpgpu_legacy.published.schema import papers
 
 TABLE_1, TABLE_2 = "hall-carr-hart-2003/table-1", "hall-carr-hart-2003/table-2"
 LM, SINGLE, MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
@@ -373,7 +377,7 @@ def test_a_block_larger_than_the_matrix_is_counted_with_its_padding() -> None:
 
 
 def data_of_papers() -> list[tuple[str, dict[str, Any]]]:
-    folder = files("gpgpu_legacy.papers")
+    folder = files("gpgpu_legacy.published")
     found = [e for e in folder.iterdir() if e.name.endswith(".toml")]
     return [(e.name, tomllib.loads(e.read_text("utf-8"))) for e in found]
 

@@ -15,13 +15,14 @@ from PIL import Image
 
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.papers import paper_ids
-from gpgpu_legacy.papers.schema import MeasuredTable, Rate, Series, find_paper, papers
+from gpgpu_legacy.papers import measured, measured_table
+from gpgpu_legacy.papers.formulas import regenerate
+from gpgpu_legacy.papers.measured import Measurements, Status, measure_paper
+from gpgpu_legacy.papers.measured_plot import write_plots
 from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan
-from gpgpu_legacy.report import measured, measured_grids, render
-from gpgpu_legacy.report.measured import Measurements, Status, measure_paper
-from gpgpu_legacy.report.plots import write_plots
-from gpgpu_legacy.report.tables import regenerate
+from gpgpu_legacy.present.grid import Grid, as_csv, as_text, plain
+from gpgpu_legacy.published import paper_ids
+from gpgpu_legacy.published.schema import MeasuredTable, Rate, Series, find_paper, papers
 from gpgpu_legacy.runtime.executor import (
     ALL_PASSES,
     F32,
@@ -162,13 +163,13 @@ def test_an_unknown_paper_is_told_the_choices() -> None:
 # What follows from the published numbers ---------------------------------------------------------
 
 
-def column(grid: render.Grid, head: str) -> dict[int, float]:
+def column(grid: Grid, head: str) -> dict[int, float]:
     place = grid.heads.index(head)
     return {row[0]: row[place] for row in grid.rows if row[place] is not None}  # type: ignore
 
 
 def test_speed_ups_and_rates_of_the_opengl_paper() -> None:
-    grid = measured_grids.grids(find_paper(OPENGL))[0]
+    grid = measured_table.grids(find_paper(OPENGL))[0]
     ratios = column(grid, "CPU / GPU, recomputed")
     cpu = column(grid, "CPU GFLOPS, recomputed")
     gpu = column(grid, "GPU GFLOPS, recomputed")
@@ -183,7 +184,7 @@ def test_speed_ups_and_rates_of_the_opengl_paper() -> None:
 
 
 def test_speed_ups_of_dobravec_and_bulic() -> None:
-    first, second, host = measured_grids.grids(find_paper(DOBRAVEC))
+    first, second, host = measured_table.grids(find_paper(DOBRAVEC))
     over_h = column(first, "MulH / MulDS, recomputed")
     over_dg = column(first, "MulDG / MulDS, recomputed")
     assert 80 not in over_h, "0 ms give no speed-up"
@@ -205,18 +206,18 @@ def test_speed_ups_of_dobravec_and_bulic() -> None:
 
 
 def test_the_mali_samples_rate() -> None:
-    [grid] = measured_grids.grids(find_paper(MALI))
+    [grid] = measured_table.grids(find_paper(MALI))
     rate = 2 * 1024**3 / 1.31641e9
     assert column(grid, "run GFLOPS, recomputed")[1024] == pytest.approx(rate)
     assert round(rate, 2) == 1.63
 
 
 def test_published_numbers_are_set_with_all_their_digits() -> None:
-    text = render.as_text(measured_grids.grids(find_paper(OPENGL)))
+    text = as_text(measured_table.grids(find_paper(OPENGL)))
     for number in ("7967.3", "86\u2009792", "763\u2009312", "230.85", "1\u2009831", "75.05"):
         assert number in text
     assert "decimal point lost" in text
-    assert "1316.41" in render.as_csv(measured_grids.grids(find_paper(MALI)))
+    assert "1316.41" in as_csv(measured_table.grids(find_paper(MALI)))
 
 
 def test_rates_of_no_time_are_none() -> None:
@@ -286,7 +287,7 @@ def test_without_a_budget_nothing_is_run(paper: str) -> None:
     assert fake.sizes == []
     assert {outcome.status for outcome in found.outcomes.values()} == {Status.NOT_RUN}
     assert all(o.seconds is None and o.reason for o in found.outcomes.values())
-    text = render.as_text(measured_grids.grids(find_paper(paper), found))
+    text = as_text(measured_table.grids(find_paper(paper), found))
     assert "not run" in text
 
 
@@ -296,7 +297,7 @@ def test_all_is_run_where_the_budget_allows() -> None:
     found = measure(OPENGL, 1e6, *fakes)
     assert {o.status for o in found.outcomes.values()} == {Status.MEASURED}
     assert outcomes(found, "dobravec-bulic-host", "gl-compute") == {}, "jit plays the host"
-    grids = {g.id: g for g in measured_grids.grids(find_paper(OPENGL), found)}
+    grids = {g.id: g for g in measured_table.grids(find_paper(OPENGL), found)}
     here = grids["opengl-compute/table-1/gl-compute"]
     assert "device of gl-compute" in here.caption
     ratios = column(here, "CPU / GPU, here")
@@ -314,11 +315,11 @@ def test_a_run_whose_cubic_estimate_does_not_fit_is_not_started() -> None:
     [first] = [o for (job, _), o in found.outcomes.items() if job.size == 1024][:1]
     assert "about 1.1e+02 s" in first.reason
     [grid] = [
-        g for g in measured_grids.grids(find_paper(OPENGL), found) if g.id.endswith("gl-compute")
+        g for g in measured_table.grids(find_paper(OPENGL), found) if g.id.endswith("gl-compute")
     ]
     assert any("1024, 2048, 4096: not run" in note for note in grid.notes)
     place = grid.heads.index("GPU, ms, gl-compute")
-    assert [render.plain(row[place]) for row in grid.rows][3:] == ["not run"] * 3
+    assert [plain(row[place]) for row in grid.rows][3:] == ["not run"] * 3
 
 
 def test_the_cheapest_go_first_whichever_device_they_are_of() -> None:
@@ -355,7 +356,7 @@ def test_a_refusal_is_told_and_does_not_end_the_rest() -> None:
     assert done[512] is Status.MEASURED
     assert done[1024] is Status.REFUSED
     [grid] = [
-        g for g in measured_grids.grids(find_paper(OPENGL), found) if g.id.endswith("gl-compute")
+        g for g in measured_table.grids(find_paper(OPENGL), found) if g.id.endswith("gl-compute")
     ]
     assert any("too large for a fake" in note for note in grid.notes)
 
@@ -365,7 +366,7 @@ def test_the_numpy_machine_is_spared_the_host_and_says_so() -> None:
     found = measure(DOBRAVEC, 1e3, fake)
     assert "dobravec-bulic-host" not in {method for method, _ in fake.sizes}
     grids = [
-        g for g in measured_grids.grids(find_paper(DOBRAVEC), found) if g.id.endswith("/numpy")
+        g for g in measured_table.grids(find_paper(DOBRAVEC), found) if g.id.endswith("/numpy")
     ]
     assert len(grids) == 2
     for grid in grids:
@@ -410,13 +411,13 @@ def test_real_executors_run_within_a_small_budget() -> None:
     assert done
     assert all(o.seconds is not None and o.seconds > 0 for o in done)
     assert "numpy" in found.devices
-    json.dumps(measured_grids.measured_as_json(find_paper(DOBRAVEC), found), allow_nan=False)
+    json.dumps(measured_table.measured_as_json(find_paper(DOBRAVEC), found), allow_nan=False)
 
 
 def test_measurements_as_json() -> None:
     clock = Clock()
     found = measure(OPENGL, 60.0, Fake("jit", clock, 10.0), Fake("gl-compute", clock))
-    data = measured_grids.measured_as_json(find_paper(OPENGL), found)
+    data = measured_table.measured_as_json(find_paper(OPENGL), found)
     assert data["devices"] == {"jit": "device of jit", "gl-compute": "device of gl-compute"}
     [one] = data["measured_tables"]
     rows = {row["size"]: row for row in one["rows"]}

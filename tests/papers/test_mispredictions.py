@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gpgpu_legacy.algorithms.options import Options
+from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.bench.mispredictions import Case, Compared, Origin, compare, read_cases
-from gpgpu_legacy.papers.schema import papers
+from gpgpu_legacy.predict.mispredictions import Case, Compared, Origin, compare, read_cases
+from gpgpu_legacy.published.schema import papers
 
 ROOT = Path(__file__).parents[2]
 TOLERANCE, CASES = read_cases()

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 import typer
 
-from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.errors import AssemblyError, InputError
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.papers.audit import recorded
-from gpgpu_legacy.papers.schema import papers
+from gpgpu_legacy.papers.formulas import regenerate
+from gpgpu_legacy.papers.formulas_table import grids
 from gpgpu_legacy.papers.verdict import Verdict
-from gpgpu_legacy.report.render import as_markdown
-from gpgpu_legacy.report.tables import regenerate
-from gpgpu_legacy.report.tables_grids import grids
+from gpgpu_legacy.present.grid import as_markdown
+from gpgpu_legacy.published.schema import papers
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import PARAMETERS, SMALL_NUMBER, TEXCOORD_SETS, planes, program_texts, vec4
 
-from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.interp import machine as reference
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.ir import Program, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.affine import (
     UNKNOWN,
     Linear,

@@ -21,11 +21,11 @@ from products import (
     ways,
 )
 
-from gpgpu_legacy.algorithms.method import Method
-from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
-from gpgpu_legacy.asm.printer import disassemble
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.formats import FORMATS, UNORM8
 from gpgpu_legacy.plan.plan import Affine, CopyPass, FragmentPass, Plan
 from gpgpu_legacy.runtime.registry import find_executor

@@ -11,11 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpgpu_legacy.algorithms.options import Shape
+from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.bench.anomaly import PAGINGS as PAGING_DEFAULTS
-from gpgpu_legacy.bench.anomaly import ROWS as ROW_DEFAULT
-from gpgpu_legacy.bench.anomaly import (
+from gpgpu_legacy.cache.caches import Cache
+from gpgpu_legacy.cache.host import Hierarchy, HostCounts, Paging, measure, parse_paging
+from gpgpu_legacy.cache.kernels import first_dispatch_addresses
+from gpgpu_legacy.chips.hosts import Host, find_host, hosts, read_hosts
+from gpgpu_legacy.chips.profile import ProfileError
+from gpgpu_legacy.cli import anomaly as command
+from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.present.grid import as_text
+from gpgpu_legacy.studies.host_anomaly.model import PAGINGS as PAGING_DEFAULTS
+from gpgpu_legacy.studies.host_anomaly.model import ROWS as ROW_DEFAULT
+from gpgpu_legacy.studies.host_anomaly.model import (
     Found,
     anomaly,
     count_sizes,
@@ -23,15 +31,7 @@ from gpgpu_legacy.bench.anomaly import (
     simulate_host,
     standing_out,
 )
-from gpgpu_legacy.cache.caches import Cache
-from gpgpu_legacy.cache.host import Hierarchy, HostCounts, Paging, measure, parse_paging
-from gpgpu_legacy.cache.kernels import first_dispatch_addresses
-from gpgpu_legacy.cli import anomaly as command
-from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.hardware.hosts import Host, find_host, hosts, read_hosts
-from gpgpu_legacy.hardware.profile import ProfileError
-from gpgpu_legacy.report.anomaly import anomaly_grids, published_sizes, published_times
-from gpgpu_legacy.report.render import as_text
+from gpgpu_legacy.studies.host_anomaly.table import anomaly_grids, published_sizes, published_times
 
 # The simulation against plain Python ------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from drawing import assert_same_bits
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpgpu_legacy.algorithms.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP16, FP24, FP32, FX12, RC9, Arithmetic

@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 from language import ROWS, VECTORS, Writer
 from strategies import program_texts
 
-from gpgpu_legacy.algorithms.options import Accumulate
-from gpgpu_legacy.asm.limits import Limits
-from gpgpu_legacy.asm.parser import HEADER, assemble
-from gpgpu_legacy.asm.printer import disassemble
-from gpgpu_legacy.asm.shaders import load_program
+from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.isa.ir import (
     Attribute,
@@ -42,6 +38,10 @@ from gpgpu_legacy.isa.opcodes import (
     RESERVED_WORDS,
     Operand,
 )
+from gpgpu_legacy.languages.arb.limits import Limits
+from gpgpu_legacy.languages.arb.parser import HEADER, assemble
+from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.sources import shader_folder, shader_text
 
 CORPUS = Path(__file__).parent.parent / "corpus"

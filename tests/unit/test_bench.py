@@ -12,13 +12,13 @@ from drawing import assert_same_bits
 from fakes import FakeExecutor
 from products import F32, METHODS_AND_WAYS, fragment_methods, options_of, plan_of, random_operands
 
-from gpgpu_legacy.algorithms.method import Method
-from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.operands import random_operands as drawn_operands
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.bench import run as bench
-from gpgpu_legacy.bench.follow import Follower, Place, place_of
-from gpgpu_legacy.bench.operands import random_operands as drawn_operands
-from gpgpu_legacy.bench.run import Sampling, matmul, run, run_method
+from gpgpu_legacy.api import products as bench
+from gpgpu_legacy.api.follow import Follower, Place, place_of
+from gpgpu_legacy.api.products import Sampling, matmul, run, run_method
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.plan.plan import (

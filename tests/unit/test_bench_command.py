@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gpgpu_legacy.algorithms.options import Accumulate
-from gpgpu_legacy.bench import pool
-from gpgpu_legacy.bench.bench import MOST_RUNS, TURN_S, Entrant, entrants, measure
-from gpgpu_legacy.bench.peers import peers
+from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.report.bench import bench_grids, compare
-from gpgpu_legacy.report.render import as_text
+from gpgpu_legacy.measure import pool
+from gpgpu_legacy.measure.bench import MOST_RUNS, TURN_S, Entrant, entrants, measure
+from gpgpu_legacy.measure.bench_table import bench_grids, compare
+from gpgpu_legacy.measure.peers import peers
+from gpgpu_legacy.present.grid import as_text
 
 Command = Callable[..., tuple[int, str, str]]
 JIT = ("--method", "hall-carr-hart-multi", "--executor", "jit")

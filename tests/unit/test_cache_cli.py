@@ -19,16 +19,16 @@ import pytest
 from PIL import Image
 
 from gpgpu_legacy import cli
-from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
-from gpgpu_legacy.bench import cache_table
-from gpgpu_legacy.bench.cache_runs import asks, mapped_run
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.hit_map import hit_map
 from gpgpu_legacy.cache.run import cache_run, memory_bytes
 from gpgpu_legacy.count.traffic import count_plan
-from gpgpu_legacy.report.cache import hit_map_caption
-from gpgpu_legacy.report.cache_plots import MARGIN
+from gpgpu_legacy.studies.cache_sweep.model import asks, mapped_run
+from gpgpu_legacy.studies.cache_sweep.plot import MARGIN
+from gpgpu_legacy.studies.cache_sweep.table import hit_map_caption
+from gpgpu_legacy.studies.cache_table import model as cache_table
 
 Command = Callable[..., tuple[int, str, str]]
 JsonCommand = Callable[..., dict[str, Any]]

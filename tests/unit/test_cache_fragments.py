@@ -15,8 +15,8 @@ from plans import Made, plans
 from products import METHODS_AND_WAYS, fragment_methods, options_of, plan_of
 
 import gpgpu_legacy.cache.raster as fragments_in_order
-from gpgpu_legacy.algorithms.method import Method
-from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cache import fragments
 from gpgpu_legacy.cache.fragments import MOST_LINES, MOST_ROWS, trace_fragments

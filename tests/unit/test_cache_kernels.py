@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpgpu_legacy.algorithms.dispatch import bindings, buffer, uniforms
-from gpgpu_legacy.algorithms.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.dispatch import bindings, buffer, uniforms
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cache import kernels
 from gpgpu_legacy.cache.kernels import trace_kernels

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from fakes import FakeExecutor
 
-from gpgpu_legacy.bench.calibrate import (
+from gpgpu_legacy.chips.profile import calibrated, find_profile, profiles
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.lower.chains import Draw, Loop, Placed, loops
+from gpgpu_legacy.lower.tiles import along
+from gpgpu_legacy.measure.calibrate import (
     _tasks,
     calibrate,
     count_steps,
     name_of,
     write_calibration,
 )
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.hardware.profile import calibrated, find_profile, profiles
-from gpgpu_legacy.lower.chains import Draw, Loop, Placed, loops
-from gpgpu_legacy.lower.tiles import along
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.runtime.executor import (
     ALL_PASSES,

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gpgpu_legacy.asm.parser import assemble
-from gpgpu_legacy.hardware.check import check_program
-from gpgpu_legacy.hardware.profile import find_profile, profiles
-from gpgpu_legacy.report.chips import verdict_as_json, verdict_grids
-from gpgpu_legacy.report.render import as_markdown, as_text
+from gpgpu_legacy.chips.check import check_program
+from gpgpu_legacy.chips.profile import find_profile, profiles
+from gpgpu_legacy.chips.table import verdict_as_json, verdict_grids
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.present.grid import as_markdown, as_text
 
 
 def test_the_list_has_every_chip(run) -> None:  # type: ignore[no-untyped-def]

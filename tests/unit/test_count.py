@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from products import METHODS_AND_WAYS, options_of
 
-from gpgpu_legacy.algorithms.method import Method
-from gpgpu_legacy.algorithms.options import Accumulate, Shape
-from gpgpu_legacy.asm.parser import assemble
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Shape
 from gpgpu_legacy.count.closed_form import evaluate, recover, same_formula
 from gpgpu_legacy.count.instructions import InstructionCounts, count_instructions
 from gpgpu_legacy.count.traffic import (
@@ -24,6 +23,7 @@ from gpgpu_legacy.count.traffic import (
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form, Opcode
 from gpgpu_legacy.isa.opcodes import Shape as OperandShape
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, UNORM8
 from gpgpu_legacy.plan.plan import (
     Affine,

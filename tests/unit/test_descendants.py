@@ -18,13 +18,13 @@ from products import (
     random_operands,
 )
 
-from gpgpu_legacy.algorithms.method import Method
-from gpgpu_legacy.algorithms.options import Options
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.asm.printer import disassemble
-from gpgpu_legacy.bench.run import matmul
+from gpgpu_legacy.api.products import matmul
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.interp.numeric import pack, unpack
+from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.plan import Blend, ClearPass, FragmentPass, Packing, Plan, Rect, Region
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import find_executor

@@ -9,11 +9,13 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from gpgpu_legacy.algorithms.options import Shape
+from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.report.figures import save_png
-from gpgpu_legacy.report.multichannel import (
+from gpgpu_legacy.runtime.executor import Executor, Result, Timings
+from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.studies.figure_2.plot import save_png
+from gpgpu_legacy.studies.multichannel.plot import (
     DEMONSTRATION_X,
     DEMONSTRATION_Y,
     Demonstration,
@@ -22,8 +24,6 @@ from gpgpu_legacy.report.multichannel import (
     draw_multichannel,
     random_demonstration,
 )
-from gpgpu_legacy.runtime.executor import Executor, Result, Timings
-from gpgpu_legacy.runtime.registry import find_executor
 
 ROOT = Path(__file__).parent.parent.parent
 GOLDEN = ROOT / "tests" / "golden" / "multichannel.png"

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from gpgpu_legacy.api.matrices import matrix_writer, read_matrix
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.report.files import matrix_writer, read_matrix
-from gpgpu_legacy.report.whole_files import write_text, write_whole
+from gpgpu_legacy.files import write_text, write_whole
 
 MATRIX = np.array([[1.5, -2.0, 0.1], [3.0e-20, 4.0e20, 0.0]], np.float32)
 EXACT = [".npy", ".csv", ".mtx"]

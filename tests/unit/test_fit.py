@@ -11,12 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from products import random_operands
 
-from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
-from gpgpu_legacy.asm.parser import assemble
-from gpgpu_legacy.count.resources import Resource, resources
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.hardware.check import (
+from gpgpu_legacy.chips.check import (
     Answer,
     Outcome,
     Row,
@@ -25,11 +22,21 @@ from gpgpu_legacy.hardware.check import (
     check_program,
     plan_bytes,
 )
-from gpgpu_legacy.hardware.fit import Fit, Largest, Limited, What, fit, refuse_unless_it_runs
-from gpgpu_legacy.hardware.profile import find_profile, profiles
+from gpgpu_legacy.chips.profile import find_profile, profiles
+from gpgpu_legacy.count.resources import Resource, resources
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.runtime.executor import Machine
 from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.studies.largest_block.model import (
+    Fit,
+    Largest,
+    Limited,
+    What,
+    fit,
+    refuse_unless_it_runs,
+)
 
 MULTI, SINGLE = "hall-carr-hart-multi", "hall-carr-hart-single"
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import program_texts, reaches
 
-from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.body import literal
 from gpgpu_legacy.lower.compute import compute_shader
 from gpgpu_legacy.lower.glsl import fragment_shader, program_key

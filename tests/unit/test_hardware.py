@@ -7,8 +7,7 @@ from dataclasses import fields
 
 import pytest
 
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.hardware.profile import (
+from gpgpu_legacy.chips.profile import (
     Confidence,
     Fact,
     Kind,
@@ -20,6 +19,7 @@ from gpgpu_legacy.hardware.profile import (
     read_profile,
     sources,
 )
+from gpgpu_legacy.errors import InputError
 
 CHIPS = (
     "geforce3", "geforce3-ti-500", "geforce4-ti-4600", "3dlabs-p10", "radeon-9700-pro",

@@ -20,17 +20,22 @@ ROOT = Path(gpgpu_legacy.__file__).parent
 ORDER = (
     ("__main__",),
     ("cli",),
-    ("report",),
+    ("page",),
     ("papers",),
-    ("bench",),
-    ("hardware",),
-    ("count", "cache", "algorithms"),
-    ("runtime",),
+    ("studies",),
+    ("api",),
+    ("measure",),
+    ("predict",),
+    ("chips",),
+    ("algorithms",),
+    ("count", "cache", "runtime"),
     ("lower", "interp"),
     ("plan",),
-    ("asm", "kernel"),
+    ("languages", "kernel"),
     ("isa",),
-    ("sources",),
+    ("published",),
+    ("present",),
+    ("files", "sources"),
     ("errors",),
 )
 LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in rooms}
@@ -38,8 +43,8 @@ LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in
 # Packages that few files may import, and those files.
 WHERE = {
     "moderngl": ("runtime/gl.py",),
-    "PIL": ("report/*",),
-    "matplotlib": ("report/*",),
+    "PIL": ("api/matrices.py", "api/texels.py", "present/*", "studies/*"),
+    "matplotlib": ("present/*", "*plot.py"),
     "numba": ("lower/jit.py", "runtime/jit*.py", "cache/*"),
     "llvmlite": ("lower/grid.py", "lower/native.py", "runtime/native.py"),
     "ctypes": tuple(
@@ -115,7 +120,16 @@ def test_imports_run_one_way() -> None:
 
 def test_every_room_there_is_has_a_place_and_is_visited() -> None:
     rooms = {path.name for path in ROOT.iterdir() if (path / "__init__.py").is_file()}
-    assert {"isa", "asm", "plan", "interp", "runtime", "algorithms", "report"} <= rooms
+    assert {
+        "isa",
+        "languages",
+        "plan",
+        "interp",
+        "runtime",
+        "algorithms",
+        "studies",
+        "page",
+    } <= rooms
     assert rooms <= set(LEVELS)
 
 
@@ -135,7 +149,7 @@ def tree(folder: Path, **files: str) -> Path:
 @pytest.mark.parametrize(
     ("file", "text", "complaint"),
     [
-        ("isa__ir", "from gpgpu_legacy.asm.parser import assemble", "isa imports asm, which is"),
+        ("isa__ir", "from gpgpu_legacy.languages.arb import parser", "isa imports languages"),
         ("isa__ir", "import gpgpu_legacy.plan.plan", "isa imports plan, which is above it"),
         ("isa__ir", "def f():\n    from gpgpu_legacy.plan import plan", "isa/ir.py:2: isa imports"),
         ("isa__ir", "if TYPE_CHECKING:\n    import gpgpu_legacy.cli", "isa/ir.py:2: isa imports"),
@@ -145,12 +159,12 @@ def tree(folder: Path, **files: str) -> Path:
         ("isa__ir", "from ..plan.plan import Plan", "isa imports plan"),
         ("isa__ir", "from .. import plan", "isa imports plan"),
         ("errors", "from .isa import ir", "errors imports isa"),
-        ("count__traffic", "from gpgpu_legacy.algorithms.method import Method", "is beside it"),
+        ("count__traffic", "from gpgpu_legacy.cache.trace import Trace", "is beside it"),
         ("lower__glsl", "import gpgpu_legacy.interp.machine as m", "which is beside it"),
-        ("bench__run", "try:\n    import gpgpu_legacy.report\nexcept ImportError: pass", "above"),
+        ("api__one", "try:\n    import gpgpu_legacy.papers\nexcept ImportError: pass", "above"),
         ("runtime__gl_raster", "import moderngl", "moderngl is imported in runtime/gl.py only"),
-        ("bench__run", "from PIL import Image", "PIL is imported in report/* only"),
-        ("cli", "import matplotlib.pyplot", "matplotlib is imported in report/* only"),
+        ("api__run", "from PIL import Image", "PIL is imported in api/matrices.py, api/texels.py"),
+        ("cli", "import matplotlib.pyplot", "matplotlib is imported in present/*, *plot.py only"),
         ("interp__machine", "from numba import njit", "numba is imported in lower/jit.py"),
         ("runtime__gl_raster", "import ctypes.util", "ctypes is imported in runtime/egl.py"),
         ("attic__old", "x = 1", "the room attic has no place in the order"),
@@ -164,10 +178,10 @@ def test_a_bad_import_is_found(tmp_path: Path, file: str, text: str, complaint: 
 def test_good_imports_are_not_complained_about(tmp_path: Path) -> None:
     root = tree(
         tmp_path,
-        cli="from gpgpu_legacy.report.page import page\nimport numpy",
-        report__text="from PIL import Image\nfrom gpgpu_legacy.errors import InputError",
-        report__page="from .text import words\nfrom gpgpu_legacy.report import text",
-        algorithms__one="from gpgpu_legacy.asm.shaders import load_program",
+        cli="from gpgpu_legacy.page.page import page\nimport numpy",
+        present__text="from PIL import Image\nfrom gpgpu_legacy.errors import InputError",
+        page__page="from .text import words\nfrom gpgpu_legacy.present import text",
+        algorithms__one="from gpgpu_legacy.languages.arb.shaders import load_program",
         runtime__gl="import moderngl",
         runtime__egl="from ctypes import byref",
         lower__jit="import numba\nfrom gpgpu_legacy.plan.plan import Plan",
@@ -219,7 +233,7 @@ def test_executors_are_listed_without_what_they_are_built_on() -> None:
     found = modules_after("from gpgpu_legacy.runtime.registry import executors; executors()")
     assert f"{PACKAGE}.runtime.executors.jit" in found
     packages = ("moderngl*", "llvmlite*", "numba*", "lark*")
-    rooms = (f"{PACKAGE}.{room}.*" for room in ("lower", "interp", "kernel", "asm"))
+    rooms = (f"{PACKAGE}.{room}.*" for room in ("lower", "interp", "kernel", "languages"))
     files = (f"{PACKAGE}.runtime.{name}" for name in ("gl*", "egl", "jit", "native", "host"))
     heavy = (*packages, *rooms, *files)
     assert [name for name in found if any(fnmatch(name, pattern) for pattern in heavy)] == []

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from gpgpu_legacy.algorithms.registry import methods
-from gpgpu_legacy.bench.lineage import Ceiling, Step, lineage, lineage_as_json
-from gpgpu_legacy.report.lineage import lineage_grid
-from gpgpu_legacy.report.lineage_plot import draw_lineage
+from gpgpu_legacy.studies.lineage.model import Ceiling, Step, lineage, lineage_as_json
+from gpgpu_legacy.studies.lineage.plot import draw_lineage
+from gpgpu_legacy.studies.lineage.table import lineage_grid
 
 N = 8
 

@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 from products import METHODS_AND_WAYS, options_of
 from strategies import Scene, program_texts, scenes
 
-from gpgpu_legacy.algorithms.method import Method
-from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.isa.ir import Dst, Instruction, Program, ResultKind, ResultRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.glsl import fragment_shader, shader_key, vertex_shader
 from gpgpu_legacy.lower.lookups import MOST_PLACES, Decisions, Folded, decide, undecided
 from gpgpu_legacy.plan.formats import RGBA32F, UNORM8

@@ -22,13 +22,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import ANY_FLOAT, SMALL_NUMBER, Scene, scenes, vec4, whole_scenes
 
-from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.interp import machine as reference
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.interp.sampler import sample_rect
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP16, FP32, FX12, RC9, Arithmetic
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Operand
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import R32F, RGBA8, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.report import page
-from gpgpu_legacy.report.page import write_report
+from gpgpu_legacy.page import page
+from gpgpu_legacy.page.page import write_report
 
 
 class Reader(HTMLParser):

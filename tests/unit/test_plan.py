@@ -19,16 +19,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from products import METHODS_AND_WAYS, options_of, random_operands
 
-from gpgpu_legacy.algorithms.dispatch import bindings, buffer
-from gpgpu_legacy.algorithms.method import Method
-from gpgpu_legacy.algorithms.options import Accumulate, Shape
-from gpgpu_legacy.asm.parser import assemble
-from gpgpu_legacy.asm.printer import disassemble
+from gpgpu_legacy.algorithms.matmul.dispatch import bindings, buffer
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Shape
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import decode, encode, pack, unpack
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.expand import carried_out, expand, passes
 from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA16F, RGBA32F, UNORM8, Numeric
 from gpgpu_legacy.plan.plan import (

@@ -14,9 +14,14 @@ from PIL import Image
 from products import eight_bit_product, fragment_methods
 from typer.testing import CliRunner
 
-from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.bench.precision import (
+from gpgpu_legacy.api.products import matmul, run, run_method
+from gpgpu_legacy.cli import app
+from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS
+from gpgpu_legacy.plan.formats import FORMATS
+from gpgpu_legacy.studies.precision.model import (
     Accuracy,
     Case,
     Data,
@@ -26,12 +31,8 @@ from gpgpu_legacy.bench.precision import (
     measure,
     operands,
 )
-from gpgpu_legacy.bench.run import matmul, run, run_method
-from gpgpu_legacy.cli import app
-from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.isa.arithmetic import ARITHMETICS
-from gpgpu_legacy.plan.formats import FORMATS
-from gpgpu_legacy.report.precision import draw_precision, precision_grids
+from gpgpu_legacy.studies.precision.plot import draw_precision
+from gpgpu_legacy.studies.precision.table import precision_grids
 
 LARSON = find_method("larson-mcallister")
 SINGLE = find_method("hall-carr-hart-single")

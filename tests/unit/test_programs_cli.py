@@ -16,10 +16,10 @@ import pytest
 from PIL import Image
 
 from gpgpu_legacy import assemble, disassemble
+from gpgpu_legacy.api.texels import read_texels, texel_writer
 from gpgpu_legacy.cli import main
 from gpgpu_legacy.cli import programs as commands
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
-from gpgpu_legacy.report.pictures import read_texels, texel_writer
 from gpgpu_legacy.sources import shader_folder
 
 EXAMPLES = shader_folder() / "examples"

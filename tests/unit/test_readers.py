@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from plans import Made, plans
 from varying import KERNEL, dispatch_plans
 
-from gpgpu_legacy.algorithms.dispatch import bindings, buffer, uniforms
+from gpgpu_legacy.algorithms.matmul.dispatch import bindings, buffer, uniforms
+from gpgpu_legacy.api.dump import dump
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.hit_map import hit_map
 from gpgpu_legacy.cache.run import cache_run
+from gpgpu_legacy.chips.check import check_plan
+from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.count.coalescing import RULES, transactions
 from gpgpu_legacy.count.traffic import Accounting, count_plan, fragments_per_pass
 from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.hardware.check import check_plan
-from gpgpu_legacy.hardware.predict import predict
-from gpgpu_legacy.hardware.profile import find_profile
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.plan.expand import expand, passes, without_tables
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
@@ -50,7 +50,7 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.serialise import plan_as_json, written_programs
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.report.dump import dump
+from gpgpu_legacy.predict.model import predict
 
 SMALL = Memory((parse_cache("256,2way,32B"),))
 DRAWING_CHIPS = ("radeon-9700-pro", "geforce3", "geforce-6800-ultra")

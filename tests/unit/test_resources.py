@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpgpu_legacy.asm.parser import assemble
-from gpgpu_legacy.asm.shaders import load_program
 from gpgpu_legacy.count.resources import Opening, Resource, Resources, resources
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.languages.arb.shaders import load_program
 
 
 def taken(*lines: str) -> Resources:

@@ -7,7 +7,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from gpgpu_legacy.bench.sdk_example import (
+from gpgpu_legacy.studies.sdk_example.model import (
     PRINTED,
     drawn_inputs,
     find_scalars,
@@ -15,7 +15,7 @@ from gpgpu_legacy.bench.sdk_example import (
     printed,
     sdk_example,
 )
-from gpgpu_legacy.report.sdk_example import example_as_json, example_grids
+from gpgpu_legacy.studies.sdk_example.table import example_as_json, example_grids
 
 
 @pytest.mark.parametrize(

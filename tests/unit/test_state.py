@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from language import MATRICES, ROWS, VECTORS
 
-from gpgpu_legacy.asm.parser import assemble
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.state import canonical_state, state_vector
+from gpgpu_legacy.languages.arb.parser import assemble
 
 SQRT_HALF = float(np.sqrt(0.5))
 

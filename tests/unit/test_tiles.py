@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from drawing import corners, program, texture
 
-from gpgpu_legacy.algorithms.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.lower.chains import Loop, loops
 from gpgpu_legacy.lower.content import native_content

@@ -17,16 +17,16 @@ from fakes import FakeExecutor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.bench import pool, tuned
-from gpgpu_legacy.bench import tune as tuning
-from gpgpu_legacy.bench.run import matmul, run_method
-from gpgpu_legacy.bench.run import run as run_product
-from gpgpu_legacy.bench.tune import RefusedError, axes_of, search, tune
-from gpgpu_legacy.bench.tuned import Kept, Place, Way, choose, keep, way_from_json
+from gpgpu_legacy.api.products import matmul, run_method
+from gpgpu_legacy.api.products import run as run_product
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.workgroups import GroupShape
+from gpgpu_legacy.measure import pool, tuned
+from gpgpu_legacy.measure import tune as tuning
+from gpgpu_legacy.measure.tune import RefusedError, axes_of, search, tune
+from gpgpu_legacy.measure.tuned import Kept, Place, Way, choose, keep, way_from_json
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.runtime.executor import F32, Machine, Result, Timings, Tuning
 from gpgpu_legacy.runtime.registry import find_executor
@@ -357,8 +357,8 @@ def test_a_way_survives_its_file(way: Way) -> None:
 def test_what_is_kept_is_there_in_another_process(kept: Path) -> None:
     keep(remembered())
     code = (
-        "from gpgpu_legacy.bench.run import run; import numpy as np;"
-        "from gpgpu_legacy.bench.tuned import all_kept;"
+        "from gpgpu_legacy.api.products import run; import numpy as np;"
+        "from gpgpu_legacy.measure.tuned import all_kept;"
         "print(run(np.eye(4), np.eye(4)).executor, str(all_kept()[0].way))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from drawing import corners, fragment_texcoords, program, texture
 
-from gpgpu_legacy.algorithms.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.lower.chains import Loop, loops
 from gpgpu_legacy.lower.content import Arguments, Content, group_content

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from functools import cache as kept
 
-from gpgpu_legacy.bench.anomaly import simulate_host
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.host import Paging
 from gpgpu_legacy.cache.run import cache_run, looked_up
 from gpgpu_legacy.cache.simulate import Result
-from gpgpu_legacy.hardware.hosts import find_host
+from gpgpu_legacy.chips.hosts import find_host
 from gpgpu_legacy.papers.derive.counts import plan_of
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import ns_per_step
-from gpgpu_legacy.papers.schema import Paper
+from gpgpu_legacy.published.schema import Paper
+from gpgpu_legacy.studies.host_anomaly.model import simulate_host
 
 
 @derivation

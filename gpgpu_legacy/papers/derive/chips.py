@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from gpgpu_legacy.algorithms.options import Shape
+from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.hardware.fit import AS_WRITTEN, fit
-from gpgpu_legacy.hardware.profile import UNLIMITED, find_profile
+from gpgpu_legacy.chips.profile import UNLIMITED, find_profile
 from gpgpu_legacy.papers.derive.counts import options_of
 from gpgpu_legacy.papers.derive.registry import Value, derivation
-from gpgpu_legacy.papers.schema import Paper
+from gpgpu_legacy.published.schema import Paper
+from gpgpu_legacy.studies.largest_block.model import AS_WRITTEN, fit
 
 
 @derivation

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.algorithms.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.count.closed_form import recover
 from gpgpu_legacy.count.instructions import count_instructions
@@ -18,8 +18,8 @@ from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.count.traffic import Accounting, Counts, count_plan, fragments_per_pass
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import cell, peak_gflops
-from gpgpu_legacy.papers.schema import Paper
 from gpgpu_legacy.plan.plan import ComputePass, Plan
+from gpgpu_legacy.published.schema import Paper
 
 _FLOAT_BYTES = 4
 

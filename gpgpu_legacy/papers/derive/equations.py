@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.bench.run import run
+from gpgpu_legacy.api.products import run
 from gpgpu_legacy.papers.derive.counts import plan_of
 from gpgpu_legacy.papers.derive.registry import Value, derivation
-from gpgpu_legacy.papers.schema import Paper
+from gpgpu_legacy.published.schema import Paper
 from gpgpu_legacy.runtime.registry import reference
 
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from gpgpu_legacy.hardware.profile import find_profile
+from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.papers.derive.registry import Rounded, Value, derivation
-from gpgpu_legacy.papers.schema import MeasuredTable, Paper
+from gpgpu_legacy.published.schema import MeasuredTable, Paper
 
 
 def cell(paper: Paper, table: str, series: str, size: int, block: int | None = None) -> Rounded:

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 
 from gpgpu_legacy.cache.run import memory_bytes
-from gpgpu_legacy.hardware.profile import find_profile
+from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.papers.derive.caches import through_cache
 from gpgpu_legacy.papers.derive.counts import counts_of, plan_of
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import peak_gflops
-from gpgpu_legacy.papers.schema import Paper
 from gpgpu_legacy.plan.formats import FORMATS
+from gpgpu_legacy.published.schema import Paper
 
 MEGA = {"decimal": 10**6, "binary": 2**20}
 GIGA = {"decimal": 10**9, "binary": 2**30}

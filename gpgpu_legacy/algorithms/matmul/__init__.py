@@ -1,0 +1,1 @@
+"""The matrix products: a method a module, and what the methods share."""

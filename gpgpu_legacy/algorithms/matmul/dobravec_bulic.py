@@ -1,0 +1,95 @@
+"""Dobravec & Bulić 2017: the same product on the host, from global and from shared memory.
+
+The kernels are the paper's listings 1, 2 and 4. The paper limits its sizes to multiples of the
+block; here matrices are padded with zeros to such a multiple, so any size will do.
+"""
+
+from __future__ import annotations
+
+from gpgpu_legacy.algorithms.matmul.dispatch import Padding, one_dispatch, product_plan
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.kernel.shaders import load_kernel
+from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.plan.plan import ComputePass, Plan
+
+BLOCKS = (1, 2, 4, 8, 16, 32)
+"""Block sizes: Table 2 has 1 to 16; 32×32 threads are what today's devices allow."""
+
+_PAPER = "Dobravec & Bulić 2017"
+_REFUSES = frozenset(
+    {
+        "accumulate",
+        "as_printed",
+        "transpose_a",
+        "transpose_b",
+        "largest_texture",
+        "coordinates_first",
+    }
+)
+
+
+def _build_host(shape: Shape, options: Options) -> Plan:
+    kernel = load_kernel("dobravec_bulic_2017/host.comp")
+    step = one_dispatch(kernel, Shape(1, 1, 1), hA=shape.m, wA=shape.l, wB=shape.n)
+    return product_plan("dobravec-bulic-host", shape, options, shape, (step,))
+
+
+def _dispatch(
+    path: str, shape: Shape, options: Options, **parameters: bool
+) -> tuple[Shape, ComputePass]:
+    assert options.block is not None
+    block = options.block
+    padded = Padding(block, block, block).padded(shape)
+    kernel = load_kernel(path, block=block, **parameters)
+    return padded, one_dispatch(kernel, padded, wA=padded.l, wB=padded.n)
+
+
+def _build_global(shape: Shape, options: Options) -> Plan:
+    padded, step = _dispatch("dobravec_bulic_2017/global.comp.j2", shape, options)
+    return product_plan("dobravec-bulic-global", shape, options, padded, (step,))
+
+
+def _build_shared(shape: Shape, options: Options) -> Plan:
+    padded, step = _dispatch(
+        "dobravec_bulic_2017/shared.comp.j2", shape, options, dynamic=options.dynamic
+    )
+    return product_plan("dobravec-bulic-shared", shape, options, padded, (step,))
+
+
+_DEFAULTS = Options(block=16, texture_format=R32F.name)
+
+METHODS = (
+    Method(
+        name="dobravec-bulic-host",
+        year=2017,
+        paper=f"{_PAPER}, Listing 1",
+        summary="three nested loops in one invocation, summed in double: the host's MulH",
+        lacked="parallelism: it is the host, in one thread",
+        defaults=Options(texture_format=R32F.name),
+        build=_build_host,
+        refuses=_REFUSES | {"block", "dynamic"},
+    ),
+    Method(
+        name="dobravec-bulic-global",
+        year=2017,
+        paper=f"{_PAPER}, Listing 2",
+        summary="a thread an element, operands from global memory: MulDG",
+        lacked="a cache for global memory (compute capability 1.1)",
+        defaults=_DEFAULTS,
+        build=_build_global,
+        refuses=_REFUSES | {"dynamic"},
+        blocks=BLOCKS,
+    ),
+    Method(
+        name="dobravec-bulic-shared",
+        year=2017,
+        paper=f"{_PAPER}, Listing 4",
+        summary="a thread an element, b×b blocks staged in shared memory: MulDS",
+        lacked="more than 16 KiB of shared memory and 512 threads a block",
+        defaults=_DEFAULTS,
+        build=_build_shared,
+        refuses=_REFUSES,
+        blocks=BLOCKS,
+    ),
+)

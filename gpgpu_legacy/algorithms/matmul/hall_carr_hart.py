@@ -1,0 +1,176 @@
+"""Hall, Carr & Hart 2003: b steps of the sum a pass, one element a texel or four quadrants.
+
+Listing (5) is the single-channel method, listing (11) the multichannel one. They differ in how
+many elements a texel holds and in the fragment program; the passes are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpgpu_legacy.algorithms.matmul.matrices import product_operands, result_matrix
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.tiles import (
+    Cut,
+    Layout,
+    Tile,
+    coordinates_of_a,
+    coordinates_of_b,
+    coordinates_of_c,
+    cut,
+    operands,
+    step_of_both,
+    whole,
+)
+from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.languages.arb.shaders import load_program
+from gpgpu_legacy.plan.plan import (
+    Affine,
+    Binding,
+    Blend,
+    ClearPass,
+    CopyPass,
+    FragmentPass,
+    Number,
+    ParameterValue,
+    Plan,
+    Repeat,
+    Step,
+    Texture,
+)
+
+DEFAULT_BLOCK = 32  # "For our tests we have chosen b = 32" (Section 3)
+
+
+def load_listing(name: str, options: Options, **more: bool) -> Program:
+    """A listing's program, `single` or `multi`: as printed, or with coordinates computed first."""
+    assert options.block is not None and options.accumulate is not None
+    folder, accumulate = "hall_carr_hart_2003", options.accumulate.value
+    if options.coordinates_first is None:
+        path = f"{folder}/{name}.fp.j2"
+        return load_program(path, block=options.block, accumulate=accumulate, **more)
+    return load_program(
+        f"{folder}/{name}_coordinates_first.fp.j2",
+        block=options.block,
+        accumulate=accumulate,
+        group=options.coordinates_first,
+        **more,
+    )
+
+
+def build(name: str, program: Program, layout: Layout, shape: Shape, options: Options) -> Plan:
+    """The plan of either method; `program` is its fragment program for the options given."""
+    assert options.accumulate is not None
+    cuts = cut(shape, layout)
+    textures, inputs = operands(cuts, layout)
+    steps: list[Step] = []
+    outputs = []
+    for tile in cuts.tiles():
+        draw = _Draw(program, cuts, tile, layout)
+        made, passes, result = _ACCUMULATE[options.accumulate](draw)
+        textures += made
+        steps += passes
+        outputs.append(layout.output(result, tile.rows, tile.columns))
+    return Plan(
+        name,
+        product_operands(shape, options),
+        (result_matrix(shape),),
+        tuple(textures),
+        tuple(inputs),
+        tuple(steps),
+        tuple(outputs),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Draw:
+    """The drawing of one tile of C."""
+
+    program: Program
+    cuts: Cut
+    tile: Tile
+    layout: Layout
+
+    def texture(self, name: str, *, zero: bool = False) -> Texture:
+        rows, columns = self.tile.rows.texels, self.tile.columns.texels
+        return self.layout.texture(name + self.tile.suffix, rows, columns, zero=zero)
+
+    def passes_of_stretch(self, k: int) -> int:
+        return self.cuts.sums[k].texels // self.layout.block
+
+    def one(
+        self, k: int, m: Number, target: Texture, partial: Texture | None, blend: Blend = Blend.NONE
+    ) -> FragmentPass:
+        """The pass that adds b steps from `m` on, of stretch k, to `partial` (the paper's F)."""
+        options, tile = self.layout.options, self.tile
+        texcoords = [
+            coordinates_of_a(0, float(tile.rows.texels), m, transposed=options.transpose_a),
+            coordinates_of_b(1, float(tile.columns.texels), m, transposed=options.transpose_b),
+        ]
+        bindings = [
+            Binding(0, self.cuts.name("A", tile.row, k)),
+            Binding(1, self.cuts.name("B", k, tile.column)),
+        ]
+        if partial is not None:
+            texcoords.append(coordinates_of_c(2, tile))
+            bindings.append(Binding(2, partial.name))
+        return FragmentPass(
+            self.program,
+            tuple(bindings),
+            target.name,
+            whole(target),
+            tuple(texcoords),
+            locals=(ParameterValue(0, step_of_both(options)),),
+            blend=blend,
+        )
+
+
+_Drawn = tuple[list[Texture], list[Step], Texture]
+
+
+def _copy(draw: _Draw) -> _Drawn:
+    """Listing (5): draw to the framebuffer, copy the framebuffer into texture F."""
+    framebuffer, f = draw.texture("C"), draw.texture("F", zero=True)
+    m = Affine(0.5, draw.layout.block)
+    copy = CopyPass(framebuffer.name, whole(framebuffer), f.name, whole(f))
+    steps: list[Step] = [
+        Repeat(draw.passes_of_stretch(k), (draw.one(k, m, framebuffer, f), copy))
+        for k in range(len(draw.cuts.sums))
+    ]
+    return [framebuffer, f], steps, framebuffer
+
+
+def _ping_pong(draw: _Draw) -> _Drawn:
+    """Two textures, each the framebuffer of every other pass: nothing is copied."""
+    source, target = draw.texture("F", zero=True), draw.texture("C")
+    textures, steps, block = [target, source], list[Step](), draw.layout.block
+    for k in range(len(draw.cuts.sums)):
+        pairs, odd = divmod(draw.passes_of_stretch(k), 2)
+        if pairs:
+            there = draw.one(k, Affine(0.5, 2 * block), target, source)
+            back = draw.one(k, Affine(0.5 + block, 2 * block), source, target)
+            steps.append(Repeat(pairs, (there, back)))
+        if odd:
+            steps.append(draw.one(k, 0.5 + 2 * block * pairs, target, source))
+            source, target = target, source
+    return textures, steps, source
+
+
+def _blend(draw: _Draw) -> _Drawn:
+    """The framebuffer adds up, "eliminating the need for the temporary texture F" (Section 3)."""
+    framebuffer = draw.texture("C")
+    m = Affine(0.5, draw.layout.block)
+    steps: list[Step] = [ClearPass(framebuffer.name)]
+    steps += [
+        Repeat(draw.passes_of_stretch(k), (draw.one(k, m, framebuffer, None, Blend.ADD),))
+        for k in range(len(draw.cuts.sums))
+    ]
+    return [framebuffer], steps, framebuffer
+
+
+_ACCUMULATE: dict[Accumulate, Callable[[_Draw], _Drawn]] = {
+    Accumulate.COPY: _copy,
+    Accumulate.PING_PONG: _ping_pong,
+    Accumulate.BLEND: _blend,
+}

@@ -1,0 +1,28 @@
+"""Hall, Carr & Hart 2003, Section 3: the blocked product, one element a texel."""
+
+from __future__ import annotations
+
+from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK, build, load_listing
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.tiles import Layout
+from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.plan.plan import Plan
+
+
+def _build(shape: Shape, options: Options) -> Plan:
+    assert options.block is not None
+    program = load_listing("single", options)
+    return build(METHOD.name, program, Layout(1, options.block, R32F, options), shape, options)
+
+
+METHOD = Method(
+    name="hall-carr-hart-single",
+    year=2003,
+    paper="Hall, Carr & Hart 2003, Section 3",
+    summary="b steps of the sum a pass, one element a texel",
+    lacked="loops, long programs, a way to read the framebuffer while drawing",
+    defaults=Options(block=DEFAULT_BLOCK, accumulate=Accumulate.COPY, texture_format=R32F.name),
+    build=_build,
+    refuses=frozenset({"as_printed", "dynamic"}),
+)

@@ -1,0 +1,108 @@
+"""Larson & McAllister 2001: one multitextured rectangle a pass, added up by the framebuffer.
+
+The product is a sum of outer products, A's column i times B's row i: pass i draws a rectangle the
+size of C on which texture coordinates replicate both, modulates one with the other, and lets the
+framebuffer accumulate (Hall, Carr & Hart 2003, Figure 1).
+"""
+
+from __future__ import annotations
+
+from gpgpu_legacy.algorithms.matmul.matrices import product_operands, result_matrix
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.tiles import (
+    Cut,
+    Layout,
+    Tile,
+    coordinates_of_a,
+    coordinates_of_b,
+    cut,
+    operands,
+    whole,
+)
+from gpgpu_legacy.languages.arb.shaders import load_program
+from gpgpu_legacy.plan.formats import FORMATS, R32F, UNORM8
+from gpgpu_legacy.plan.plan import (
+    Affine,
+    Binding,
+    Blend,
+    ClearPass,
+    FragmentPass,
+    Plan,
+    Repeat,
+    Step,
+    Texture,
+)
+
+
+def _build(shape: Shape, options: Options) -> Plan:
+    assert options.texture_format is not None
+    layout = Layout(1, 1, FORMATS[options.texture_format], options)
+    cuts = cut(shape, layout)
+    textures, inputs = operands(cuts, layout)
+    steps: list[Step] = []
+    outputs = []
+    for tile in cuts.tiles():
+        screen = layout.texture(f"C{tile.suffix}", tile.rows.texels, tile.columns.texels)
+        textures.append(screen)
+        steps.append(ClearPass(screen.name))
+        steps += _passes(cuts, tile, screen, options)
+        outputs.append(layout.output(screen, tile.rows, tile.columns))
+    return Plan(
+        "larson-mcallister",
+        product_operands(shape, options),
+        (result_matrix(shape),),
+        tuple(textures),
+        tuple(inputs),
+        tuple(steps),
+        tuple(outputs),
+    )
+
+
+def _passes(cuts: Cut, tile: Tile, screen: Texture, options: Options) -> list[Step]:
+    """Figure 1's loop, one Repeat for each stretch of the sum.
+
+    The figure counts texels from 0 to m - 1 by their indices. Their centres lie half a texel
+    further on, and the rectangle's edges at 0 and m: so m - 1 becomes m, and i becomes i + 0.5.
+    With `as_printed` the figure's own numbers stand.
+    """
+    first = 0.0 if options.as_printed else 0.5
+    short = 1 if options.as_printed else 0
+    i = Affine(first, 1.0)
+    rows, columns = tile.rows.texels - short, tile.columns.texels - short
+    return [
+        Repeat(
+            sums.length,
+            (
+                FragmentPass(
+                    program=load_program("larson_mcallister_2001/modulate.fp"),
+                    bindings=(
+                        Binding(0, cuts.name("A", tile.row, k)),
+                        Binding(1, cuts.name("B", k, tile.column)),
+                    ),
+                    target=screen.name,
+                    rect=whole(screen),
+                    texcoords=(
+                        coordinates_of_a(0, rows, i, transposed=options.transpose_a),
+                        coordinates_of_b(1, columns, i, transposed=options.transpose_b),
+                    ),
+                    blend=Blend.ADD,
+                ),
+            ),
+        )
+        for k, sums in enumerate(cuts.sums)
+    ]
+
+
+METHOD = Method(
+    name="larson-mcallister",
+    year=2001,
+    paper="Larson & McAllister 2001",
+    summary="one multitextured rectangle a pass, modulated and accumulated in the framebuffer",
+    lacked="programs, and floats in textures and framebuffers: 8 bits, clamped",
+    defaults=Options(texture_format=R32F.name),
+    build=_build,
+    aliases=("larsen-mcallister",),
+    refuses=frozenset({"block", "accumulate", "dynamic", "coordinates_first"}),
+    formats=(R32F.name, UNORM8.name),
+)

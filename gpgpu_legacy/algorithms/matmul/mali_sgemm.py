@@ -1,0 +1,61 @@
+"""The Mali OpenCL SDK's SGEMM: a thread an element, four products at a time in a vec4.
+
+The four partial sums are added at the end, in the listing's order. The listing takes square
+matrices of an order that 4 divides; here the matrices are padded with zeros to what the work groups
+and the vec4 need, so any sizes will do.
+"""
+
+from __future__ import annotations
+
+from gpgpu_legacy.algorithms.matmul.dispatch import (
+    Padding,
+    buffer,
+    load_into,
+    one_dispatch,
+    read_from,
+)
+from gpgpu_legacy.algorithms.matmul.matrices import operand_matrices, result_matrix
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.kernel.shaders import load_kernel
+from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.plan.plan import Plan
+
+VECTOR = 4
+
+
+def _build(shape: Shape, options: Options) -> Plan:
+    kernel = load_kernel("mali_sdk/sgemm.comp")
+    across, up = kernel.local_size
+    padded = Padding(up, VECTOR, across).padded(shape)
+    operands, result = operand_matrices(shape, options), result_matrix(shape)
+    a, b = buffer("A", padded.m, padded.l), buffer("B", padded.l, padded.n)
+    c = buffer("C", padded.m, padded.n, zero=len(operands) == 2)
+    step = one_dispatch(
+        kernel,
+        padded,
+        matrixOrder=padded.l,
+        columns=padded.n,
+        alpha=options.alpha,
+        beta=options.beta,
+    )
+    textures = (a, b, c)
+    inputs = tuple(load_into(m, t) for m, t in zip(operands, textures, strict=False))
+    outputs = (read_from(result, c),)
+    return Plan(METHOD.name, operands, (result,), textures, inputs, (step,), outputs)
+
+
+METHOD = Method(
+    name="mali-sgemm",
+    year=2012,
+    paper="Mali OpenCL SDK v1.1.0, SGEMM sample",
+    summary="a thread an element, four products at a time in a vec4, α·AB + β·C",
+    lacked="shared memory of its own on the chip, so nothing is staged; registers are vectors",
+    defaults=Options(texture_format=R32F.name),
+    build=_build,
+    refuses=frozenset(
+        {"block", "accumulate", "transpose_a", "transpose_b", "as_printed", "coordinates_first"}
+    )
+    | {"dynamic", "largest_texture"},
+    scales=True,
+)

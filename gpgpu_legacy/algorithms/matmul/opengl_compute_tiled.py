@@ -1,0 +1,66 @@
+"""The OpenGL compute-shader multiply: 32×32 tiles in shared memory, dispatched batch by batch.
+
+The host walks over batches of 64×64 work groups, 2048×2048 elements, and tells the kernel the
+corner of each. As printed it always dispatches whole batches, in which the kernel's guards throw
+away what lies outside; by default a batch is cut to the work groups that are needed, and a kernel
+whose guards could never fail goes without them.
+"""
+
+from __future__ import annotations
+
+from gpgpu_legacy.algorithms.matmul.dispatch import bindings, groups_for, product_plan, uniforms
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.kernel.shaders import load_kernel
+from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.plan.plan import ComputePass, Plan
+
+TILE = 32  # BLOCK_SIZE
+BATCH_GROUPS = 64  # Algorithm 1: gsize(64, 64, 1)
+
+
+def _build(shape: Shape, options: Options) -> Plan:
+    whole = shape.m % TILE == shape.l % TILE == shape.n % TILE == 0
+    kernel = load_kernel(
+        "opengl_compute/tiled.comp.j2",
+        as_printed=options.as_printed,
+        guarded=options.as_printed or not whole,
+    )
+    across, up = kernel.local_size
+    wide, high = groups_for(shape.n, across), groups_for(shape.m, up)
+    steps = tuple(
+        ComputePass(
+            kernel,
+            bindings("A", "B", "C"),
+            uniforms(m=shape.m, n=shape.l, l=shape.n, x0=x * across, y0=y * up),
+            (BATCH_GROUPS, BATCH_GROUPS)
+            if options.as_printed
+            else (min(BATCH_GROUPS, wide - x), min(BATCH_GROUPS, high - y)),
+            independent=(x, y) != (0, 0),  # each batch writes elements of its own
+        )
+        for y in range(0, high, BATCH_GROUPS)
+        for x in range(0, wide, BATCH_GROUPS)
+    )
+    return product_plan(METHOD.name, shape, options, shape, steps)
+
+
+METHOD = Method(
+    name="opengl-compute-tiled",
+    year=2012,
+    paper="the OpenGL compute-shader multiply, Algorithms 1 and 2",
+    summary="32×32 tiles staged in shared memory, guarded, in batches of 64×64 work groups",
+    lacked="nothing that this method needs: OpenGL 4.3 brought shared memory and barriers",
+    defaults=Options(texture_format=R32F.name),
+    build=_build,
+    refuses=frozenset(
+        {
+            "block",
+            "accumulate",
+            "transpose_a",
+            "transpose_b",
+            "largest_texture",
+            "coordinates_first",
+        }
+    )
+    | {"dynamic"},
+)

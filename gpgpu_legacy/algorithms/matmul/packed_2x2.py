@@ -1,0 +1,70 @@
+"""The 2×2-packed product of the browser frameworks: Hall, Carr & Hart's step, all in one pass.
+
+TensorFlow.js' WebGL backend and ONNX Runtime Web put 2×2 blocks of neighbouring elements in one
+RGBA texel. A fragment makes such a block of C with the two swizzled multiply-adds a step of listing
+(11), and takes the whole sum in one pass: no partial sum is kept, copied or blended. Their shaders
+loop over the inner dimension; ARB_fragment_program has no loop, so it is unrolled here.
+"""
+
+from __future__ import annotations
+
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.tiles import (
+    Given,
+    Layout,
+    Tile,
+    coordinates_of_a,
+    coordinates_of_b,
+    cut,
+    operands,
+    step_of_both,
+    whole,
+    whole_sums,
+)
+from gpgpu_legacy.languages.arb.shaders import load_program
+from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.plan import Binding, FragmentPass, Packing, ParameterValue, Plan, Texture
+
+NEIGHBOURS = Packing(((0, 0), (0, 1), (1, 0), (1, 1)), row_step=2, column_step=2)
+
+
+def _build(shape: Shape, options: Options) -> Plan:
+    layout = Layout(2, 1, RGBA32F, options, NEIGHBOURS)
+    cuts = cut(shape, layout)
+
+    def draw(tile: Tile, k: int, target: Texture) -> FragmentPass:
+        rows, columns = float(tile.rows.texels), float(tile.columns.texels)
+        program = load_program(
+            "descendants/packed_2x2.fp.j2",
+            block=cuts.sums[k].texels,
+            transpose_a=options.transpose_a,
+            transpose_b=options.transpose_b,
+        )
+        return FragmentPass(
+            program,
+            (Binding(0, cuts.name("A", tile.row, k)), Binding(1, cuts.name("B", k, tile.column))),
+            target.name,
+            whole(target),
+            (
+                coordinates_of_a(0, rows, 0.5, transposed=options.transpose_a),
+                coordinates_of_b(1, columns, 0.5, transposed=options.transpose_b),
+            ),
+            locals=(ParameterValue(0, step_of_both(options)),),
+        )
+
+    return whole_sums(METHOD.name, shape, Given(layout, cuts, *operands(cuts, layout)), draw)
+
+
+METHOD = Method(
+    name="packed-2x2",
+    year=2018,
+    paper="TensorFlow.js' packed WebGL backend",
+    summary="the whole sum in one pass, 2×2 neighbouring elements in one RGBA texel",
+    lacked="compute shaders, shared memory, writes to any texel but the fragment's own (WebGL)",
+    defaults=Options(texture_format=RGBA32F.name),
+    build=_build,
+    aliases=("tfjs-packed",),
+    refuses=frozenset({"block", "accumulate", "as_printed", "dynamic", "coordinates_first"}),
+    formats=(RGBA32F.name,),
+)

@@ -1,0 +1,92 @@
+"""The operands of a product: checked, and drawn at random."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.formats import FORMATS, Numeric
+
+F32 = NDArray[np.float32]
+
+
+def product_shape(operands: tuple[F32, ...], options: Options) -> Shape:
+    """The shape of the product of checked operands, which may be given transposed."""
+    rows, inner = operands[0].shape[:: -1 if options.transpose_a else 1]
+    return Shape(rows, inner, operands[1].shape[0 if options.transpose_b else 1])
+
+
+def check_operands(operands: tuple[ArrayLike, ...], options: Options) -> tuple[F32, ...]:
+    """A, B and C if it is added, as float32 arrays that go together; InputError where they cannot.
+
+    options: with the defaults filled in.
+    """
+    first, second = _matrix("A", operands[0]), _matrix("B", operands[1])
+    inner_a = first.shape[0 if options.transpose_a else 1]
+    inner_b = second.shape[1 if options.transpose_b else 0]
+    if inner_a != inner_b:
+        raise InputError(
+            f"A{' transposed' * options.transpose_a} has {inner_a} columns and "
+            f"B{' transposed' * options.transpose_b} has {inner_b} rows; they must be equal "
+            f"(A is {first.shape[0]}×{first.shape[1]}, B is {second.shape[0]}×{second.shape[1]})"
+        )
+    assert options.texture_format is not None
+    if FORMATS[options.texture_format].numeric is Numeric.UNORM:
+        _in_unit_range("A", first)
+        _in_unit_range("B", second)
+    if not options.adds:
+        return first, second
+    third = _matrix("C", operands[2])
+    rows = first.shape[1 if options.transpose_a else 0]
+    columns = second.shape[0 if options.transpose_b else 1]
+    if third.shape != (rows, columns):
+        raise InputError(
+            f"C is {third.shape[0]}×{third.shape[1]} and the product is {rows}×{columns}; "
+            "they must be of one size"
+        )
+    return first, second, third
+
+
+def _matrix(name: str, values: ArrayLike) -> F32:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InputError(
+            f"{name} has rows of different lengths; a matrix has 2 dimensions"
+        ) from None
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{name} holds {array.dtype} values; it must hold real numbers")
+    if array.ndim != 2:
+        raise InputError(f"{name} has {array.ndim} dimensions; a matrix has 2")
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(array, np.float32)
+
+
+def _in_unit_range(name: str, matrix: F32) -> None:
+    bad = np.argwhere(~((matrix >= 0.0) & (matrix <= 1.0)))
+    if len(bad):
+        i, j = bad[0]
+        raise InputError(
+            f"{name}[{i}, {j}] is {matrix[i, j]}; unorm8 textures hold 0 to 1, scale the matrix "
+            "or use --texture-format r32f"
+        )
+
+
+def random_operands(shape: Shape, options: Options, seed: int) -> tuple[F32, ...]:
+    """Uniform random matrices: in [-0.5, 0.5), or in [0, 1) for textures that hold no more.
+
+    They are laid out as the options say that operands are given.
+    """
+    generator = np.random.default_rng(seed)
+    unit = options.texture_format is not None and (
+        FORMATS[options.texture_format].numeric is Numeric.UNORM
+    )
+    offset = np.float32(0.0 if unit else 0.5)
+    a = generator.random((shape.m, shape.l), np.float32) - offset
+    b = generator.random((shape.l, shape.n), np.float32) - offset
+    product = (a.T if options.transpose_a else a), (b.T if options.transpose_b else b)
+    if not options.adds:
+        return product
+    return (*product, generator.random((shape.m, shape.n), np.float32) - offset)

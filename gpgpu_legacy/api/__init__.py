@@ -1,0 +1,1 @@
+"""What `import gpgpu_legacy` gives: products, programs, traces."""

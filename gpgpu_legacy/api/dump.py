@@ -1,0 +1,41 @@
+"""What a run is made of, as files: the plan, its programs, and the exact GLSL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import write_text
+from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.lower.glsl import fragment_shader, shader_key, vertex_shader
+from gpgpu_legacy.lower.lookups import decide
+from gpgpu_legacy.plan.expand import without_tables
+from gpgpu_legacy.plan.plan import FragmentPass, Plan
+from gpgpu_legacy.plan.serialise import plan_as_json, written_programs
+
+
+def dump(plan: Plan, folder: Path, *, exact: bool) -> list[Path]:
+    """Write plan.json, each program's canonical text, and each shader that gl-raster would compile.
+
+    The folder is made if need be; its parent must exist. Returns the files, in order.
+    """
+    files = _texts(plan, exact=exact)
+    if not folder.parent.is_dir() or (folder.exists() and not folder.is_dir()):
+        raise InputError(f"{folder} cannot be a folder to write to; give one whose parent exists")
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        write_text(folder / name, text)
+    return [folder / name for name in files]
+
+
+def _texts(plan: Plan, *, exact: bool) -> dict[str, str]:
+    programs = {program: f"program-{i}.fp" for i, program in enumerate(written_programs(plan))}
+    files = {"plan.json": plan_as_json(plan, programs)}
+    files |= {name: disassemble(program) for program, name in programs.items()}
+    run = without_tables(plan)  # as executors get it
+    draws = [each for _, each in run.weighted_passes() if isinstance(each, FragmentPass)]
+    keys = dict.fromkeys(shader_key(run, each, decide(run, each), exact=exact) for each in draws)
+    for number, key in enumerate(keys):
+        files[f"shader-{number}.vert"] = vertex_shader(key.places)
+        files[f"shader-{number}.frag"] = fragment_shader(key)
+    return files

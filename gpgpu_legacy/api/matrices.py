@@ -1,0 +1,126 @@
+"""Matrices in files, and files written whole or not at all."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import check_folder, write_whole
+
+Array = NDArray[np.generic]
+
+_IMAGES = (".png", ".bmp", ".gif", ".jpg", ".jpeg", ".pgm", ".tif", ".tiff")
+_GREY_MODES = {"1": 1.0, "L": 255.0, "I;16": 65535.0, "F": 1.0}
+
+
+def read_matrix(path: Path) -> Array:
+    """A matrix from a .npy, .csv or .mtx file, or a greyscale image (0 black, 1 white).
+
+    Raises InputError, in one line, where the file is missing, damaged or of another kind.
+    """
+    readers: dict[str, Callable[[Path], Array]] = {
+        ".npy": read_npy,
+        ".csv": _read_csv,
+        ".mtx": _read_mtx,
+        **dict.fromkeys(_IMAGES, _read_image),
+    }
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(f"{path} is no matrix file known here; give {', '.join(readers)}")
+    return read_with(path, reader, "a matrix")
+
+
+def read_with(path: Path, reader: Callable[[Path], Array], what: str) -> Array:
+    """What a reader makes of a file; InputError, in one line, where it is missing or damaged."""
+    try:
+        return reader(path)
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}") from None
+    except MemoryError:
+        raise InputError(f"{path} describes {what} too large for this machine's memory") from None
+    except Exception as error:  # the readers raise whatever a damaged file leads them to
+        reason = str(error).strip().splitlines()
+        why = reason[0] if reason else type(error).__name__
+        raise InputError(f"{path} cannot be read as {what}: {why}") from None
+
+
+def read_npy(path: Path) -> Array:
+    """An array of numbers from a .npy file; raises whatever a damaged one leads NumPy to."""
+    with path.open("rb") as file:
+        if file.read(6) != b"\x93NUMPY":  # NumPy itself would advise to unpickle it
+            raise InputError(f"{path} is no .npy file; it does not begin like one")
+    array: Array = np.load(path, allow_pickle=False)
+    return array
+
+
+def _read_csv(path: Path) -> Array:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an empty file is an empty matrix, and is said to be one
+        return np.loadtxt(path, delimiter=",", ndmin=2)
+
+
+def _read_mtx(path: Path) -> Array:
+    from scipy.io import mmread
+
+    matrix = mmread(path)
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+
+
+def _read_image(path: Path) -> Array:
+    from PIL import Image
+
+    with Image.open(path) as image:
+        white = _GREY_MODES.get(image.mode)
+        if white is None:
+            raise InputError(
+                f"{path} is an image of mode {image.mode}; convert it to greyscale first"
+            )
+        return np.asarray(image, np.float32) / np.float32(white)
+
+
+def matrix_writer(path: Path) -> Callable[[NDArray[np.float32]], None]:
+    """What writes a matrix to that path; found, and the path checked, before anything is computed.
+
+    The suffix says how: .npy, .csv, .mtx, or .png (0 black, 1 white, clamped).
+    Raises InputError for another suffix or a missing folder.
+    """
+    writers: dict[str, Callable[[Path, NDArray[np.float32]], None]] = {
+        ".npy": write_npy,
+        ".csv": lambda to, matrix: np.savetxt(to, matrix, delimiter=",", fmt="%.9g"),
+        ".mtx": _write_mtx,
+        ".png": _write_png,
+    }
+    writer = writers.get(path.suffix.lower())
+    if writer is None:
+        raise InputError(f"{path} has no suffix to write a matrix by; give {', '.join(writers)}")
+    check_folder(path)
+    return lambda matrix: write_whole(path, lambda to: writer(to, matrix))
+
+
+def write_npy(path: Path, matrix: NDArray[np.float32]) -> None:
+    """Write an array as .npy, whatever the path's suffix."""
+    with path.open("wb") as file:  # by its name, NumPy would add a suffix to X.NPY
+        np.save(file, matrix)
+
+
+def _write_mtx(path: Path, matrix: NDArray[np.float32]) -> None:
+    from scipy.io import mmwrite
+
+    with path.open("wb") as file:
+        mmwrite(file, matrix)
+
+
+def _write_png(path: Path, matrix: NDArray[np.float32]) -> None:
+    from PIL import Image
+
+    if not matrix.size:
+        raise InputError(f"a {matrix.shape[0]}×{matrix.shape[1]} product makes no picture")
+    grey = np.clip(np.nan_to_num(matrix, nan=0.0), 0.0, 1.0) * 255.0
+    Image.fromarray(np.round(grey).astype(np.uint8)).save(path)

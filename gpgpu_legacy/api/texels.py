@@ -1,0 +1,74 @@
+"""Arrays of texels in files: .npy as they are, pictures with their rows turned.
+
+A picture's first row is its uppermost and a texture's row 0 is its lowest, so pictures are flipped
+on the way in and on the way out. Channels are 0 to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.api.matrices import read_npy, read_with, write_npy
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import check_folder, write_whole
+
+F32 = NDArray[np.float32]
+
+PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm", ".ppm")
+_WIDE_MODES = {"I;16": 65535.0, "I": 65535.0, "F": 1.0}  # what stands for white in them
+
+
+def read_texels(path: Path) -> NDArray[Any]:
+    """An array from a .npy file, or a picture as (H, W, 4) float32, its lowest row first.
+
+    Raises InputError, in one line, where the file is missing, damaged or of another kind.
+    """
+    suffix = path.suffix.lower()
+    if suffix in PICTURES:
+        return read_with(path, _read_picture, "a picture")
+    if suffix == ".npy":
+        return read_with(path, read_npy, "an array")
+    raise InputError(f"{path} is no array known here; give .npy, {', '.join(PICTURES)}")
+
+
+def _read_picture(path: Path) -> F32:
+    """R, g, b, a of every pixel; a grey one has the same in r, g and b."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        white = _WIDE_MODES.get(image.mode)
+        if white is None:
+            texels = np.asarray(image.convert("RGBA"), np.float32) / np.float32(255.0)
+        else:
+            grey = np.asarray(image, np.float32) / np.float32(white)
+            texels = np.stack([grey, grey, grey, np.ones_like(grey)], axis=-1)
+    return np.ascontiguousarray(texels[::-1])
+
+
+def texel_writer(path: Path, buffers: int = 1) -> Callable[[F32], None]:
+    """What writes (H, W, 4) float32 to that path; the path is checked before anything is computed.
+
+    .npy holds all of it. A .png shows r, g and b as a window did, clamped to 0 … 1, NaN as 0, the
+    last row uppermost. Raises InputError for another suffix, a missing folder, or a picture of
+    several buffers.
+    """
+    writers = {".npy": write_npy, ".png": _write_picture}
+    writer = writers.get(path.suffix.lower())
+    if writer is None:
+        raise InputError(f"{path} has no suffix to write pixels by; give {', '.join(writers)}")
+    if buffers > 1 and writer is _write_picture:
+        raise InputError(f"{path} holds one picture, and there are {buffers} buffers; give .npy")
+    check_folder(path)
+    return lambda texels: write_whole(path, lambda to: writer(to, texels))
+
+
+def _write_picture(path: Path, texels: F32) -> None:
+    from PIL import Image
+
+    shown = np.clip(np.nan_to_num(texels[::-1, :, :3], nan=0.0), 0.0, 1.0) * 255.0
+    Image.fromarray(np.round(shown).astype(np.uint8)).save(path)

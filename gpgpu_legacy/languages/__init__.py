@@ -1,0 +1,1 @@
+"""The shader languages of the time, a front end each: text becomes a Program."""

@@ -1,0 +1,130 @@
+"""A Program back to canonical text, which assembles to the same Program."""
+
+from __future__ import annotations
+
+from math import isinf
+
+from gpgpu_legacy.isa.ir import (
+    COMPONENTS,
+    IDENTITY,
+    Attribute,
+    AttributeKind,
+    Dst,
+    Instruction,
+    Parameter,
+    ParameterDeclaration,
+    ParameterSpace,
+    Program,
+    ResultRegister,
+    Selector,
+    Src,
+    Temporary,
+)
+from gpgpu_legacy.isa.opcodes import OPCODES, Operand
+from gpgpu_legacy.languages.arb.parser import HEADER
+
+_LETTERS = dict(zip(Selector, COMPONENTS + "01", strict=True))
+
+
+def disassemble(program: Program) -> str:
+    """The program's text: options and declarations first, xyzw letters, one instruction a line.
+
+    State has its full names; an OUTPUT and an ALIAS leave what they stood for.
+    """
+    lines = [HEADER]
+    lines += [f"OPTION {option};" for option in program.options]
+    lines += [f"ATTRIB {a.name} = {_attribute(a.attribute)};" for a in program.attributes]
+    lines += [_declaration(d) for d in program.parameters]
+    if program.temporaries:
+        lines.append(f"TEMP {', '.join(program.temporaries)};")
+    lines += [print_instruction(i) for i in program.instructions]
+    return "\n".join([*lines, "END", ""])
+
+
+def _declaration(declaration: ParameterDeclaration) -> str:
+    bindings = [_binding(parameter) for parameter in declaration.parameters]
+    if not declaration.is_array:
+        return f"PARAM {declaration.name} = {bindings[0]};"
+    return f"PARAM {declaration.name}[{len(bindings)}] = {{ {', '.join(bindings)} }};"
+
+
+def _binding(parameter: Parameter) -> str:
+    if parameter.space is ParameterSpace.CONSTANT:
+        return "{" + ", ".join(_number(v) for v in parameter.value) + "}"
+    return parameter.binding or f"{parameter.space.value}[{parameter.index}]"
+
+
+def _number(value: float) -> str:
+    if isinf(value):  # a constant too large for a double; there is no other way to write one
+        return "-1e999" if value < 0 else "1e999"
+    return repr(value).removesuffix(".0")
+
+
+def print_instruction(instruction: Instruction) -> str:
+    """One instruction as canonical text, with its semicolon."""
+    row = OPCODES[instruction.mnemonic]
+    sources = iter(instruction.srcs)
+    operands: list[str] = []
+    for kind in row.shape.value:
+        match kind:
+            case Operand.DESTINATION:
+                assert instruction.dst is not None
+                operands.append(_destination(instruction.dst))
+            case Operand.VECTOR | Operand.SCALAR:
+                operands.append(_source(next(sources)))
+            case Operand.REGISTER:
+                operands.append(_register(instruction.srcs[0]))
+            case Operand.EXTENDED_SWIZZLE:
+                operands += _extended(instruction.srcs[0])
+            case Operand.TEXTURE_UNIT:
+                assert instruction.texture is not None
+                operands.append(f"texture[{instruction.texture.unit}]")
+            case Operand.TEXTURE_TARGET:
+                assert instruction.texture is not None
+                operands.append(instruction.texture.target.value)
+    suffix = "_SAT" if instruction.saturate else ""
+    return f"{instruction.mnemonic}{suffix} {', '.join(operands)};"
+
+
+def _destination(dst: Dst) -> str:
+    register = dst.register
+    name = _result(register) if isinstance(register, ResultRegister) else register.name
+    if all(dst.mask):
+        return name
+    return f"{name}.{''.join(COMPONENTS[c] for c in dst.components)}"
+
+
+def _result(register: ResultRegister) -> str:
+    """Colour 0 goes without its index, which only OPTION ARB_draw_buffers would allow."""
+    return f"result.{register.kind.value}{f'[{register.index}]' if register.index else ''}"
+
+
+def _attribute(attribute: Attribute) -> str:
+    index = f"[{attribute.index}]" if attribute.kind is AttributeKind.TEXCOORD else ""
+    return f"fragment.{attribute.kind.value}{index}"
+
+
+def _register(src: Src) -> str:
+    register = src.register
+    if isinstance(register, Temporary):
+        return register.name
+    if isinstance(register, Attribute):
+        return _attribute(register)
+    return register.name or _binding(register)
+
+
+def _source(src: Src) -> str:
+    sign = "-" if src.negate[0] else ""
+    letters = "".join(_LETTERS[s] for s in src.swizzle)
+    if src.swizzle == IDENTITY:
+        suffix = ""
+    else:
+        suffix = "." + (letters[0] if len(set(letters)) == 1 else letters)
+    return f"{sign}{_register(src)}{suffix}"
+
+
+def _extended(src: Src) -> list[str]:
+    return [
+        ("-" if negative else "") + _LETTERS[selector]
+        for selector, negative in zip(src.swizzle, src.negate, strict=True)
+    ]

@@ -1,0 +1,16 @@
+"""The fragment programs under shaders/, assembled."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.sources import shader_text
+
+
+@cache
+def load_program(path: str, **parameters: int | str | bool) -> Program:
+    """Assemble a shader under shaders/; the same path and parameters give the same object."""
+    from gpgpu_legacy.languages.arb.parser import assemble
+
+    return assemble(shader_text(path, **parameters), name=f"shaders/{path}")

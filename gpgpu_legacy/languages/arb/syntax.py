@@ -1,0 +1,356 @@
+"""Statements as they are written: tokens to small records, through grammar.lark.
+
+Nothing is known here of what a name means; parser.py gives the records their meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from lark import Lark, Token, Transformer, v_args
+from lark.exceptions import UnexpectedToken
+
+from gpgpu_legacy.isa.ir import TextureTarget, Vec4
+from gpgpu_legacy.isa.opcodes import OPCODES, Operand
+from gpgpu_legacy.languages.arb.diagnostics import FaultError, offset_of, shortened
+from gpgpu_legacy.languages.arb.lexer import END_OF_TEXT, PUNCTUATION, STARTERS
+
+GRAMMAR_SECTION = "3.11.2"
+
+# Records -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PathElement:
+    """One step of a dotted path: `texcoord[1]`, `row[0..3]` or `xyzw`."""
+
+    token: Token
+    first: Token | None
+    last: Token | None
+
+    @property
+    def name(self) -> str:
+        """The text before the brackets."""
+        return str(self.token)
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A dotted path: a variable or a binding, perhaps with a swizzle at its end."""
+
+    elements: tuple[PathElement, ...]
+
+    @property
+    def token(self) -> Token:
+        """Its first token."""
+        return self.elements[0].token
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number or a vector in braces; `numbers` has one value for each number, four at most.
+
+    token: its first. fifth: the first token of a component too many.
+    """
+
+    token: Token
+    numbers: tuple[float, ...]
+    is_vector: bool
+    fifth: Token | None = None
+
+    @property
+    def value(self) -> Vec4:
+        """The vector: a number four times, or the components with 0, 0, 1 for missing ones."""
+        if not self.is_vector:
+            return (self.numbers[0],) * 4
+        x, y, z, w = (*self.numbers, *(0.0, 0.0, 0.0, 1.0)[len(self.numbers) :])
+        return (x, y, z, w)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenOperand:
+    """An operand: a sign, then a path, a constant with its suffix, or a texture target."""
+
+    sign: Token | None
+    item: Path | Constant | Token
+    suffix: Token | None = None
+
+    @property
+    def token(self) -> Token:
+        """Its first token."""
+        if self.sign is not None:
+            return self.sign
+        return self.item if isinstance(self.item, Token) else self.item.token
+
+
+@dataclass(frozen=True, slots=True)
+class OptionStatement:
+    """OPTION name;"""
+
+    keyword: Token
+    name: Token
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionStatement:
+    """An opcode, with _SAT or without, and its operands."""
+
+    opcode: Token
+    operands: tuple[WrittenOperand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BindingStatement:
+    """ATTRIB or OUTPUT name = path;"""
+
+    keyword: Token
+    name: Token
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ParamStatement:
+    """PARAM name = item; or PARAM name[size] = { items };"""
+
+    name: Token
+    items: tuple[Path | Constant, ...]
+    is_array: bool
+    size: Token | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TempStatement:
+    """TEMP names;"""
+
+    names: tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AliasStatement:
+    """ALIAS new = old;"""
+
+    new: Token
+    old: Token
+
+
+Statement = (
+    OptionStatement
+    | InstructionStatement
+    | BindingStatement
+    | ParamStatement
+    | TempStatement
+    | AliasStatement
+)
+
+
+@v_args(inline=True)
+class _Records(Transformer[Token, Any]):
+    """Makes the records, rule by rule of the grammar."""
+
+    def option(self, keyword: Token, name: Token) -> OptionStatement:
+        return OptionStatement(keyword, name)
+
+    def instruction(self, opcode: Token, *operands: WrittenOperand) -> InstructionStatement:
+        return InstructionStatement(opcode, operands)
+
+    def attrib(self, keyword: Token, name: Token, path: Path) -> BindingStatement:
+        return BindingStatement(keyword, name, path)
+
+    output = attrib
+
+    def param_single(self, _keyword: Token, name: Token, item: Path | Constant) -> ParamStatement:
+        return ParamStatement(name, (item,), False)
+
+    def param_multiple(
+        self,
+        _keyword: Token,
+        name: Token,
+        size: Token | None,
+        _brace: Token,
+        *items: Path | Constant,
+    ) -> ParamStatement:
+        return ParamStatement(name, items, True, size)
+
+    def temp(self, _keyword: Token, *names: Token) -> TempStatement:
+        return TempStatement(names)
+
+    def alias(self, _keyword: Token, new: Token, old: Token) -> AliasStatement:
+        return AliasStatement(new, old)
+
+    def operand(
+        self, sign: Token | None, item: Path | Token | tuple[Constant, Token | None]
+    ) -> WrittenOperand:
+        if isinstance(item, tuple):
+            return WrittenOperand(sign, *item)
+        return WrittenOperand(sign, item)
+
+    def constant(self, value: Constant, suffix: Token | None) -> tuple[Constant, Token | None]:
+        return value, suffix
+
+    def path(self, *elements: PathElement) -> Path:
+        return Path(elements)
+
+    def path_element(self, token: Token, first: Token | None, last: Token | None) -> PathElement:
+        return PathElement(token, first, last)
+
+    def vector(self, brace: Token, *numbers: Constant) -> Constant:
+        fifth = numbers[4].token if len(numbers) > 4 else None
+        values = tuple(number.numbers[0] for number in numbers[:4])
+        return Constant(brace, values, True, fifth)
+
+    def signed_number(self, sign: Token | None, number: Constant) -> Constant:
+        if sign is None:
+            return number
+        value = -number.numbers[0] if sign == "-" else number.numbers[0]
+        return Constant(sign, (value,), False)
+
+    def number(self, token: Token) -> Constant:
+        return Constant(token, (float(token),), False)
+
+
+@cache
+def _lark() -> Lark:
+    # Lark reads it: importlib.resources takes longer to import than the file to read.
+    return Lark.open_from_package(
+        "gpgpu_legacy.languages.arb",
+        "grammar.lark",
+        start="statement",
+        parser="lalr",
+        transformer=_Records(),
+    )
+
+
+_END = Token(END_OF_TEXT, "")
+
+LONGEST_STATEMENT = 2**16
+"""In tokens: more than the longest array that the default limits allow."""
+
+
+def read_statement(head: Token, tokens: Iterator[Token], read: list[Token]) -> Statement:
+    """Read one statement, its first token being `head`, up to its semicolon.
+
+    read: every token taken is added to it. Raises FaultError at the first token that does not fit.
+    """
+    parser = _lark().parse_interactive()
+    token = head
+    try:
+        parser.feed_token(head)
+        for token in tokens:
+            read.append(token)
+            parser.feed_token(token)
+            if token.type == "_SEMICOLON":
+                break
+            if len(read) >= LONGEST_STATEMENT:
+                problem = f"the statement has {len(read)} tokens and no end"
+                raise FaultError(problem, "expected ';'", GRAMMAR_SECTION, token)
+        statement: Statement = parser.feed_token(_END)
+    except UnexpectedToken:
+        accepts: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
+        raise _unexpected(read, accepts) from None
+    return statement
+
+
+# What is expected where ----------------------------------------------------------------------
+
+_TERMINALS = {kind: repr(text) for text, kind in PUNCTUATION.items()} | {
+    "_DOT": "'.'",
+    "_RANGE": "'..'",
+    "NAME": "a name",
+    "INTEGER": "an integer",
+    "FLOAT": "a number",
+    "SIGN": "a sign",
+}
+_OPERAND = {"NAME", "BINDING", "LBRACE", "FLOAT", "INTEGER", "TARGET"}
+_BOUND = {"NAME", "BINDING"}
+
+_FORMS = {
+    "OPTION": "OPTION ARB_precision_hint_nicest;",
+    "ATTRIB": "ATTRIB place = fragment.texcoord[0];",
+    "PARAM": "PARAM scale = program.local[0]; or PARAM p[2] = { 1, program.env[0] };",
+    "TEMP": "TEMP R0, R1;",
+    "OUTPUT": "OUTPUT color = result.color;",
+    "ALIAS": "ALIAS other = R0;",
+}
+_OPERAND_FORMS = {
+    Operand.DESTINATION: ("R0",),
+    Operand.VECTOR: ("R1", "R2", "R3"),
+    Operand.SCALAR: ("R1.x", "R2.x"),
+    Operand.REGISTER: ("R1",),
+    Operand.EXTENDED_SWIZZLE: ("x, -y, 0, 1",),
+    Operand.TEXTURE_UNIT: ("texture[0]",),
+    Operand.TEXTURE_TARGET: ("2D",),
+}
+
+
+def form(head: Token) -> str:
+    """An example of the statement that begins with `head`, to be imitated."""
+    if head.type != "OPCODE":
+        return _FORMS[head.type]
+    row = OPCODES[head.removesuffix("_SAT")]
+    examples = {kind: iter(texts) for kind, texts in _OPERAND_FORMS.items()}
+    return f"{head} {', '.join(next(examples[kind]) for kind in row.shape.value)};"
+
+
+def found(token: Token) -> str:
+    """A token as messages quote it."""
+    return "end of the text" if token.type == END_OF_TEXT else repr(shortened(str(token)))
+
+
+def _unexpected(read: list[Token], accepts: set[str]) -> FaultError:
+    """The fault of the last token read, where one of those in `accepts` was expected."""
+    head, token = read[0], read[-1]
+    comma = _comma_too_many(read)
+    if comma is not None:
+        problem = f"unexpected ',' after the last operand of {head}"
+        return FaultError(problem, f"as in {form(head)}", GRAMMAR_SECTION, comma)
+    expected = f"expected {_listed(accepts)}, as in {form(head)}"
+    problem = f"unexpected {found(token)}"
+    if token.type == "CHARACTER":
+        problem = f"the character {found(token)} cannot stand here"
+    elif token.type in STARTERS | {"BINDING"} and "NAME" in accepts and "BINDING" not in accepts:
+        problem = f"{token} is a reserved word and cannot name a variable"
+        expected = f"choose another name, as in {form(head)}"
+    elif token.type in STARTERS and "_SEMICOLON" in accepts:
+        expected = "expected ';' at the end of the statement before it"
+    elif token.type == "NAME" and _is_one_word(read[-2], token):
+        word = read[-2] + token
+        problem += f" in {shortened(word)!r}"
+        if word.upper() in (target.value for target in TextureTarget):
+            expected = f"did you mean {word.upper()}?"
+    elif token.type in _OPERAND | {"SIGN"} and "_COMMA" in accepts:
+        expected = f"expected ',' before it, as in {form(head)}"
+    return FaultError(problem, expected, GRAMMAR_SECTION, token)
+
+
+def _comma_too_many(read: list[Token]) -> Token | None:
+    """The comma before the last token read that follows an opcode's last operand, if any does."""
+    if read[0].type != "OPCODE":
+        return None
+    shape = OPCODES[read[0].removesuffix("_SAT")].shape.value
+    count = len(shape) + 3 * shape.count(Operand.EXTENDED_SWIZZLE)
+    commas, depth = [], 0
+    for token in read[:-1]:
+        depth += (token.type == "LBRACE") - (token.type == "_RBRACE")
+        if token.type == "_COMMA" and depth == 0:
+            commas.append(token)
+    return commas[count - 1] if len(commas) >= count else None
+
+
+def _is_one_word(number: Token, name: Token) -> bool:
+    """Whether a number runs on into a name, as in 2d or 1e."""
+    if number.type not in ("INTEGER", "FLOAT", "TARGET"):
+        return False
+    return offset_of(number) + len(number) == offset_of(name)
+
+
+def _listed(accepts: set[str]) -> str:
+    """The tokens that fit, in words, the likeliest first."""
+    if accepts >= _OPERAND:
+        return "a register, a binding or a constant"
+    if accepts >= _BOUND:
+        return "a name or a binding"
+    kinds = accepts - {"INTEGER"} if "FLOAT" in accepts else accepts
+    return " or ".join(sorted(_TERMINALS[kind] for kind in kinds if kind in _TERMINALS))

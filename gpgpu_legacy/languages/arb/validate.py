@@ -1,0 +1,64 @@
+"""The rules of a fragment program that concern it as a whole: how much it may use (3.11.3.6)."""
+
+from __future__ import annotations
+
+from gpgpu_legacy.isa.ir import Fog, Parameter, Program, Vec4
+from gpgpu_legacy.isa.opcodes import OPCODES, Cost
+from gpgpu_legacy.languages.arb.diagnostics import FaultError
+from gpgpu_legacy.languages.arb.limits import Limits
+
+_FOG_INSTRUCTIONS = {Fog.EXP: 3, Fog.EXP2: 4, Fog.LINEAR: 2}
+_FOG_PARAMETERS = 2
+_LIMITS, _FOG = "3.11.3.6", "3.11.4.5.1"
+
+
+def check_limits(program: Program, limits: Limits, end: int) -> list[FaultError]:
+    """The limits that the program exceeds. What a fog option takes for itself counts too.
+
+    end: the length of the text, which is where such a fault is found.
+    """
+    fog = program.fog
+    of_fog = _FOG_INSTRUCTIONS[fog] if fog else 0
+    one = 1 if fog else 0
+    lookups = sum(OPCODES[i.mnemonic].cost is not Cost.ARITHMETIC for i in program.instructions)
+    count = len(program.instructions)
+    used = (
+        ("instructions", count, limits.instructions, of_fog),
+        ("ALU instructions", count - lookups, limits.alu_instructions, of_fog),
+        ("texture instructions", lookups, limits.texture_instructions, 0),
+        ("temporaries", len(program.temporaries), limits.temporaries, one),
+        ("attributes", attributes_bound(program), limits.attributes, one),
+        ("parameters", parameters_bound(program), limits.parameters, one * _FOG_PARAMETERS),
+    )
+    return [
+        FaultError(
+            f"the program uses {found} {what}",
+            f"at most {most - taken} are allowed" + (f" beside {fog.value}" if fog else ""),
+            _FOG if taken else _LIMITS,
+            end,
+            whole=True,
+        )
+        for what, found, most, taken in used
+        if found > most - taken
+    ]
+
+
+def attributes_bound(program: Program) -> int:
+    """How many different attributes are bound, by ATTRIB or in place."""
+    return len({d.attribute for d in program.attributes} | set(program.attributes_read))
+
+
+def parameters_bound(program: Program) -> int:
+    """How many different parameters are bound, by PARAM or in place; equal constants are one."""
+    bound = [p for declaration in program.parameters for p in declaration.parameters]
+    bound += [
+        s.register
+        for i in program.instructions
+        for s in i.srcs
+        if isinstance(s.register, Parameter)
+    ]
+    return len({_identity(parameter) for parameter in bound})
+
+
+def _identity(parameter: Parameter) -> tuple[str, int, str, Vec4]:
+    return (parameter.space.value, parameter.index, parameter.binding, parameter.value)

@@ -1,0 +1,308 @@
+"""The papers' tables, regenerated: counted from plans, beside what was printed, then measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.operands import random_operands
+from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.api.products import Run, Sampling, run_method
+from gpgpu_legacy.count.closed_form import recover, same_formula
+from gpgpu_legacy.count.coalescing import RULES, Rule, transactions
+from gpgpu_legacy.count.instructions import count_instructions
+from gpgpu_legacy.count.traffic import Counts, count_plan, fragments_per_pass
+from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.published.schema import PublishedRow, PublishedTable, papers
+from gpgpu_legacy.runtime.registry import able
+
+# A run shorter than a second is repeated for its median.
+SAMPLING = Sampling(runs=3, longest_s=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One method on one executor here; None where the clock saw nothing."""
+
+    method: str
+    executor: str
+    device: str
+    seconds: float
+    gflops: float | None
+    gigabytes_per_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One column of a row: its value at (n, b), what was published, what was recovered.
+
+    value: None where passes differ from one another. counted: a sympy expression, or None where
+    no closed form of the papers' kind gives the counts.
+    """
+
+    value: int | None
+    published: str
+    counted: Any
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the two formulas are the same for all n and b."""
+        return same_formula(self.counted, self.published)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a regenerated table. counts: the plan's at (n, b), for the columns of our own.
+
+    program_length: instructions of the (only) fragment program, lookups among them.
+    """
+
+    method: str
+    label: str
+    passes: Cell
+    fragments_per_pass: Cell
+    per_fragment: Cell
+    total: Cell
+    counts: Counts
+    lookups_per_fragment: int
+    program_length: int
+    measured: tuple[Measured, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every column agrees."""
+        cells = (self.passes, self.fragments_per_pass, self.per_fragment, self.total)
+        return all(cell.agrees for cell in cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A published table with its rows regenerated at size n and block b."""
+
+    published: PublishedTable
+    size: int
+    block: int
+    rows: tuple[Row, ...]
+
+
+def regenerate(
+    size: int, block: int, measured: Iterable[Measured] = (), paper: str | None = None
+) -> list[Table]:
+    """Every table of the papers that is made of formulas, at n×n matrices and block b.
+
+    measured: what `measure` gave, to stand beside the rows. paper: one paper's id, else all.
+    Raises InputError where the size or the block is out of range.
+    """
+    _check_size(size)
+    times, at = tuple(measured), cache(_counted)
+    return [
+        Table(
+            published,
+            size,
+            block,
+            tuple(_row(published, row, size, block, times=times, at=at) for row in published.rows),
+        )
+        for each in papers()
+        if paper in (None, each.id)
+        for published in each.tables
+    ]
+
+
+def _check_size(size: int) -> None:
+    if size < 1:
+        raise InputError(f"the size is {size}; it must be at least 1")
+
+
+def _plan(method: Method, size: int, block: int) -> Plan:
+    return method.plan(Shape(size, size, size), _options(method, block))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Counted:
+    """A method's plan at a size and a block, and its counts."""
+
+    plan: Plan
+    counts: Counts
+
+
+def _counted(method: Method, size: int, block: int) -> _Counted:
+    plan = _plan(method, size, block)
+    return _Counted(plan, count_plan(plan))
+
+
+def _options(method: Method, block: int) -> Options:
+    """The tables are about the methods as printed: with the copy, where there is a choice."""
+    return Options(
+        block=None if "block" in method.refuses else block,
+        accumulate=None if "accumulate" in method.refuses else Accumulate.COPY,
+    )
+
+
+def _per_fragment(counts: Counts, quantity: str) -> int | None:
+    total = getattr(counts, quantity)
+    return total // counts.fragments if counts.fragments and total % counts.fragments == 0 else None
+
+
+def _row(
+    table: PublishedTable,
+    published: PublishedRow,
+    size: int,
+    block: int,
+    *,
+    times: tuple[Measured, ...],
+    at: Callable[[Method, int, int], _Counted],
+) -> Row:
+    method = find_method(published.method)
+    here = at(method, size, block)
+    counts = here.counts
+
+    def cell(formula: str, quantity: Callable[[_Counted], int | None]) -> Cell:
+        return Cell(quantity(here), formula, recover(lambda n, b: quantity(at(method, n, b))))
+
+    formulas = published.formulas
+    return Row(
+        method=method.name,
+        label=published.label,
+        passes=cell(formulas.passes, lambda made: made.counts.passes),
+        fragments_per_pass=cell(
+            formulas.fragments_per_pass, lambda made: fragments_per_pass(made.plan)
+        ),
+        per_fragment=cell(
+            formulas.per_fragment, lambda made: _per_fragment(made.counts, table.quantity)
+        ),
+        total=cell(formulas.total, lambda made: int(getattr(made.counts, table.quantity))),
+        counts=counts,
+        lookups_per_fragment=counts.lookup // counts.fragments,
+        program_length=sum(count_instructions(p).total for p in here.plan.programs()),
+        measured=tuple(m for m in times if m.method == method.name),
+    )
+
+
+def measured_methods() -> list[str]:
+    """The methods that the tables are about, in their order."""
+    rows = (row.method for paper in papers() for table in paper.tables for row in table.rows)
+    return list(dict.fromkeys(rows))
+
+
+def measurements(size: int, block: int) -> int:
+    """How many runs `measure` times."""
+    _check_size(size)
+    plans = (_plan(find_method(name), size, block) for name in measured_methods())
+    return sum(len(able(plan)) for plan in plans)
+
+
+def measure(
+    size: int, block: int, seed: int = 0, progress: Callable[[str], None] | None = None
+) -> list[Measured]:
+    """Time every method of the tables on every executor there is, on random n×n matrices."""
+    _check_size(size)
+    found = []
+    for name in measured_methods():
+        method = find_method(name)
+        options = _options(method, block)
+        operands = random_operands(Shape(size, size, size), options, seed)
+        for executor in able(_plan(method, size, block)):
+            if progress is not None:
+                progress(f"{name} on {executor.name}")
+            run = run_method(name, options, operands, executor.name, SAMPLING)
+            found.append(_measured(run))
+    return found
+
+
+def _measured(run: Run) -> Measured:
+    return Measured(
+        run.method, run.executor, run.device, run.seconds.compute_s, run.gflops, run.gigabytes_per_s
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MethodCost:
+    """What one method costs at n×n: 2001 and 2017 in one table.
+
+    transacted: bytes that memory transactions move, by the name of the coalescing rule; None where
+    the rule says nothing of the method, since it draws fragments, or where it is not countable.
+    """
+
+    method: Method
+    block: int | None
+    counts: Counts
+    transacted: tuple[tuple[str, int | None], ...]
+
+
+def every_method(size: int, block: int) -> list[MethodCost]:
+    """Count every method there is, in the order of history, at n×n.
+
+    block: of the methods whose blocks are free; the others keep their default.
+    """
+    _check_size(size)
+    return [_method_cost(method, size, block) for method in methods()]
+
+
+def _method_cost(method: Method, size: int, block: int) -> MethodCost:
+    options = Options() if method.blocks else _options(method, block)
+    chosen = method.options(options)
+    plan = method.plan(Shape(size, size, size), options)
+    transacted = tuple((name, _transacted(plan, rule)) for name, rule in RULES.items())
+    return MethodCost(method, chosen.block, count_plan(plan), transacted)
+
+
+def _transacted(plan: Plan, rule: Rule) -> int | None:
+    try:
+        return transactions(plan, rule).bytes_transacted
+    except PlanError:
+        return None
+
+
+def tables_as_json(tables: list[Table], costs: Iterable[MethodCost] = ()) -> dict[str, Any]:
+    """Regenerated tables for other programs to read; see the README for the keys."""
+    first = tables[0] if tables else None
+    return {
+        "size": first.size if first else None,
+        "block": first.block if first else None,
+        "tables": [
+            {"id": table.published.id, "rows": [_row_as_json(row) for row in table.rows]}
+            for table in tables
+        ],
+        "methods": [
+            {
+                "method": cost.method.name,
+                "year": cost.method.year,
+                "block": cost.block,
+                "counts": asdict(cost.counts),
+                "bytes_transacted": dict(cost.transacted),
+            }
+            for cost in costs
+        ],
+    }
+
+
+def _row_as_json(row: Row) -> dict[str, Any]:
+    return {
+        "method": row.method,
+        "passes": row.passes.value,
+        "fragments_per_pass": row.fragments_per_pass.value,
+        "per_fragment": row.per_fragment.value,
+        "total": row.total.value,
+        "published": row.total.published,
+        "counted": None if row.total.counted is None else str(row.total.counted),
+        "agrees": row.agrees,
+        "copy_bytes": row.counts.copy_bytes,
+        "geometry_bytes": row.counts.geometry_bytes,
+        "lookups_per_fragment": row.lookups_per_fragment,
+        "program_length": row.program_length,
+        "measured": [
+            {
+                "executor": m.executor,
+                "device": m.device,
+                "seconds": m.seconds,
+                "gflops": m.gflops,
+                "gigabytes_per_s": m.gigabytes_per_s,
+            }
+            for m in row.measured
+        ],
+    }

@@ -1,0 +1,135 @@
+"""The regenerated tables as Grids: what stands in their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpgpu_legacy.papers.formulas import Cell, Measured, MethodCost, Row, Table
+from gpgpu_legacy.present.grid import Entry, Formula, Grid
+from gpgpu_legacy.published.schema import papers
+
+
+def grids(tables: list[Table], costs: list[MethodCost] | None = None) -> list[Grid]:
+    """One grid a table, one of every method's costs, and one of what was measured, if anything."""
+    made = [_analysis(table) for table in tables]
+    if costs:
+        made.append(_every_method(costs, tables[0]))
+    measured = {m: table for table in tables for row in table.rows for m in row.measured}
+    if measured:
+        made.append(_measured(list(measured), tables[0]))
+    return made
+
+
+_OWN_COLUMNS: dict[str, tuple[tuple[str, Callable[[Row], Entry]], ...]] = {
+    "bytes_requested": (
+        ("copied, bytes", lambda row: row.counts.copy_bytes),
+        ("geometry, bytes", lambda row: row.counts.geometry_bytes),
+    ),
+    "arithmetic": (
+        ("lookups / fragment", lambda row: row.lookups_per_fragment),
+        ("program with END", lambda row: row.program_length + 1),
+    ),
+}
+
+
+def _analysis(table: Table) -> Grid:
+    published = table.published
+    own = _OWN_COLUMNS[published.quantity]
+    heads = (
+        "method",
+        "passes",
+        "fragments / pass",
+        f"{published.unit} / fragment",
+        f"total {published.unit}",
+        "published total",
+        "recovered total",
+        "agrees",
+        *(head for head, _ in own),
+    )
+    rows = tuple(
+        (
+            row.method,
+            row.passes.value,
+            row.fragments_per_pass.value,
+            row.per_fragment.value,
+            row.total.value,
+            Formula(row.total.published),
+            Formula(str(row.total.counted)) if row.total.counted is not None else "none found",
+            row.agrees,
+            *(value(row) for _, value in own),
+        )
+        for row in table.rows
+    )
+    paper = next(p for p in papers() if published.id.startswith(p.id))
+    number = published.id.rsplit("-", 1)[-1]
+    caption = (
+        f"{paper.short}, Table {number} ({published.where}): {published.caption} "
+        f"Values at n = {table.size}, b = {table.block}."
+    )
+    return Grid(published.id, caption, heads, rows, (published.note, *_differences(table)))
+
+
+def _differences(table: Table) -> list[str]:
+    """A line for every column that does not agree, with both formulas."""
+    columns: tuple[tuple[str, Callable[[Row], Cell]], ...] = (
+        ("passes", lambda row: row.passes),
+        ("fragments / pass", lambda row: row.fragments_per_pass),
+        (f"{table.published.unit} / fragment", lambda row: row.per_fragment),
+        ("total", lambda row: row.total),
+    )
+    return [
+        f"{row.method}, {name}: published {column(row).published}, counted {column(row).counted}."
+        for row in table.rows
+        for name, column in columns
+        if not column(row).agrees
+    ]
+
+
+def _every_method(costs: list[MethodCost], table: Table) -> Grid:
+    rules = [name for name, _ in costs[0].transacted]
+    heads = (
+        "method",
+        "year",
+        "b",
+        "passes or dispatches",
+        "arithmetic",
+        "lookups or loads",
+        "bytes requested",
+        "multiply-adds / byte",
+        "shared loads",
+        *(f"bytes transacted, {name}" for name in rules),
+    )
+    rows = tuple(
+        (
+            cost.method.name,
+            str(cost.method.year),
+            cost.block,
+            cost.counts.passes + cost.counts.dispatches,
+            cost.counts.arithmetic,
+            cost.counts.lookup + cost.counts.global_loads,
+            cost.counts.bytes_requested,
+            table.size**3 / cost.counts.bytes_requested,
+            cost.counts.shared_loads or None,
+            *(transacted for _, transacted in cost.transacted),
+        )
+        for cost in costs
+    )
+    notes = (
+        "Bytes transacted are of global memory, under a chip's coalescing rule: cc1.1 is the "
+        "GeForce 9400M's, fermi the Quadro 4000's. Fragment methods have none, and a single "
+        "invocation is followed only where it is short.",
+    )
+    return Grid("every-method", f"Every method, counted at n = {table.size}.", heads, rows, notes)
+
+
+def _measured(measured: list[Measured], table: Table) -> Grid:
+    heads = ("method", "executor", "seconds", "GFLOPS", "GB/s requested", "device")
+    rows = tuple(
+        (m.method, m.executor, m.seconds, m.gflops, m.gigabytes_per_s, m.device) for m in measured
+    )
+    caption = f"Measured here at n = {table.size}, b = {table.block}, the framebuffer copied to F."
+    notes = (
+        "Seconds are of the passes alone; GFLOPS are 2n³ over them, GB/s are Table 1's bytes "
+        "(10⁹) over them.",
+    )
+    return Grid("measured", caption, heads, rows, notes)

@@ -1,0 +1,220 @@
+"""The plots of two papers redrawn: the published curves, and those measured here beside them.
+
+And the plot of a benchmark: GFLOPS over n, with the peers dashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import isnan, nan
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import write_whole
+from gpgpu_legacy.papers.measured import (
+    Measurements,
+    measured_ratio,
+    measured_seconds,
+    published_ratio,
+    published_seconds,
+    rate,
+)
+from gpgpu_legacy.present.plot import LEVEL_LABELS, SIZE_LABEL, Plot, save
+from gpgpu_legacy.published.schema import MeasuredTable, Paper, Rate, Series
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Curve = tuple[list[int], list[float]]
+Row = tuple[int, int | None]
+
+_COLOURS = ("#b3261e", "#202124", "#1a56a8", "#2e7d32")  # 002's red, black and blue, and one more
+_MARKS = ("s", "^", "D", "v")
+_LINES = ("--", "-.", ":", (0, (6, 2, 1, 2, 1, 2)))
+
+
+def plots(paper: Paper, found: Measurements | None = None) -> tuple[Plot, ...]:
+    """The plots of a paper; InputError where it has none."""
+    if paper.id not in _PLOTS:
+        raise InputError(f"{paper.id} has no plots; choose from {', '.join(sorted(_PLOTS))}")
+    return tuple(_PLOTS[paper.id](paper, found))
+
+
+def check_plots(paper: Paper, folder: Path) -> None:
+    """InputError where the paper has no plots or the folder cannot be written to."""
+    plots(paper)
+    if not folder.absolute().parent.is_dir() or (folder.exists() and not folder.is_dir()):
+        raise InputError(f"{folder} cannot be a folder to write to; give one whose parent exists")
+
+
+def write_plots(paper: Paper, folder: Path, found: Measurements | None = None) -> list[Path]:
+    """Draw every plot of a paper as a .png in a folder, which is made if need be."""
+    check_plots(paper, folder)
+    folder.mkdir(exist_ok=True)
+    written = []
+    for plot in plots(paper, found):
+        path = folder / f"{plot.name}.png"
+        write_whole(path, lambda to, plot=plot: save(plot, to))  # type: ignore[misc]
+        written.append(path)
+    return written
+
+
+# Dobravec & Bulić ------------------------------------------------------------------------------
+
+
+def _dobravec_bulic(paper: Paper, found: Measurements | None) -> Iterator[Plot]:
+    table_1, table_2 = (t for t in paper.measured if t.id.rsplit("/", 1)[1].startswith("table"))
+
+    def figure_1(axes: Axes) -> None:
+        for i, series in enumerate(table_1.series):
+            _times(axes, table_1, series, found, i)
+        _label(axes, table_1, f"{paper.short}, Figure 1", SIZE_LABEL, "time, ms")
+
+    def figure_2(axes: Axes) -> None:
+        _times(axes, table_2, table_2.find("MulDS"), found, 2)
+        _times(axes, table_2, table_2.find("MulH"), found, 0)
+        _label(axes, table_2, f"{paper.short}, Figure 2, n = 512", "threads in a block", "time, ms")
+
+    yield Plot(f"{paper.id}-figure-1", figure_1)
+    yield Plot(f"{paper.id}-figure-2", figure_2)
+
+
+# The OpenGL compute-shader multiply -------------------------------------------------------------
+
+
+def _opengl_compute(paper: Paper, found: Measurements | None) -> Iterator[Plot]:
+    [table] = paper.measured
+    ratio = table.ratios[0]
+
+    def gflops(axes: Axes) -> None:
+        for i, series in enumerate((table.find("CPU"), table.find("GPU"))):
+
+            def published(row: Row, series: Series = series) -> float | None:
+                return rate(Rate.GFLOPS, row[0], published_seconds(series, *row))
+
+            _published(axes, f"{series.label}, published, 2n³/t", _curve(table, published), 2 * i)
+            for name, order in _sources(table, series, found):
+
+                def measured(row: Row, series: Series = series, by: str = name) -> float | None:
+                    assert found is not None
+                    seconds = measured_seconds(table, found, series, by, row)
+                    return rate(Rate.GFLOPS, row[0], seconds)
+
+                label = f"{series.label}, here on {name}"
+                _measured(axes, label, _curve(table, measured), 2 * i, order)
+        printed = _curve(table, lambda row: _value(table.find("CPU GFLOPS"), row))
+        axes.plot(*printed, ":", color=_COLOURS[0], label="CPU, as printed, 4n³/t")
+        _label(axes, table, f"{paper.short}, GFLOPS", SIZE_LABEL, "GFLOPS")
+
+    def speed_up(axes: Axes) -> None:
+        recomputed = _curve(table, lambda row: published_ratio(table, ratio, *row))
+        _published(axes, "published times", recomputed, 2)
+        printed = _curve(table, lambda row: _value(table.find("speed-up"), row))
+        axes.plot(*printed, ":", color=_COLOURS[2], label="as printed")
+        for name, order in _sources(table, table.find("GPU"), found):
+
+            def measured(row: Row, name: str = name) -> float | None:
+                assert found is not None
+                return measured_ratio(table, found, ratio, name, row)
+
+            _measured(axes, f"here, GPU: {name}", _curve(table, measured), 3, order)
+        axes.axhline(1.0, color="#888888", linewidth=0.8)
+        _label(axes, table, f"{paper.short}, speed-up", SIZE_LABEL, "CPU time / GPU time")
+
+    yield Plot(f"{paper.id}-gflops", gflops)
+    yield Plot(f"{paper.id}-speed-up", speed_up)
+
+
+_PLOTS: dict[str, Callable[[Paper, Measurements | None], Iterator[Plot]]] = {
+    "dobravec-bulic-2017": _dobravec_bulic,
+    "opengl-compute": _opengl_compute,
+}
+
+
+# Benchmarks -------------------------------------------------------------------------------------
+
+
+# Curves -----------------------------------------------------------------------------------------
+
+
+def _times(
+    axes: Axes, table: MeasuredTable, series: Series, found: Measurements | None, colour: int
+) -> None:
+    """A series' times in ms: published, and by each executor."""
+
+    def published(row: Row) -> float | None:
+        return _value(series, row)
+
+    _published(axes, f"{series.label}, published", _curve(table, published), colour)
+    for name, order in _sources(table, series, found):
+
+        def measured(row: Row, name: str = name) -> float | None:
+            assert found is not None
+            seconds = measured_seconds(table, found, series, name, row)
+            return None if seconds is None else 1e3 * seconds
+
+        label = f"{series.label}, here on {name}"
+        _measured(axes, label, _curve(table, measured), colour, order)
+
+
+def _sources(
+    table: MeasuredTable, series: Series, found: Measurements | None
+) -> list[tuple[str, int]]:
+    """Each executor that measured a series, and its place among those there are."""
+    if found is None:
+        return []
+    order = list(found.devices)
+    return [(name, order.index(name)) for name in found.cast[table.id, series.label]]
+
+
+def _value(series: Series, row: Row) -> float | None:
+    cell = series.at(*row)
+    return None if cell is None else cell.value
+
+
+def _curve(table: MeasuredTable, value: Callable[[Row], float | None]) -> Curve:
+    """Every row's value; NaN, a gap in the line, where there is none or a log scale shows none."""
+    return [_place(row) for row in table.rows], [value(row) or nan for row in table.rows]
+
+
+def _place(row: Row) -> int:
+    size, block = row
+    return size if block is None else block**2
+
+
+def _published(axes: Axes, label: str, curve: Curve, colour: int) -> None:
+    axes.plot(*curve, "o-", color=_COLOURS[colour], linewidth=2.0, markersize=5.0, label=label)
+
+
+def _measured(axes: Axes, label: str, curve: Curve, colour: int, order: int) -> None:
+    """Broken lines and marks of the executor's own, by its order; nothing where nothing was run."""
+    if all(isnan(value) for value in curve[1]):
+        return
+    axes.plot(
+        *curve,
+        _MARKS[order % len(_MARKS)],
+        linestyle=_LINES[order % len(_LINES)],
+        color=_COLOURS[colour],
+        linewidth=1.1,
+        markersize=4.5,
+        markerfacecolor="white",
+        label=label,
+    )
+
+
+def _label(axes: Axes, table: MeasuredTable, title: str, x: str, y: str) -> None:
+    from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+
+    axes.set_title(title, loc="left", fontsize=10)
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks([_place(row) for row in table.rows])
+    if len(table.rows) > LEVEL_LABELS:
+        axes.tick_params(axis="x", labelrotation=60)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())

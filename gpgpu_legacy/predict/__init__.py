@@ -1,0 +1,1 @@
+"""Times bounded from a chip's numbers, and the log of how they came out."""

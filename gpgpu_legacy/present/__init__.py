@@ -1,0 +1,1 @@
+"""How tables, plots and pictures look. It formats, and knows nothing of the project."""

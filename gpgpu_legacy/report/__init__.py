@@ -1,1 +1,0 @@
-"""What people read: tables, figures and one page with all of it."""

@@ -1,0 +1,1 @@
+"""One question a folder, whole: the model, its table, its plot."""

@@ -1,0 +1,271 @@
+"""Pictures of what caches do: sweeps, miss-ratio curves, hit maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.cache.hit_map import HitMap
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import write_whole
+from gpgpu_legacy.present.pixel_text import Font, draw_line, wrap
+from gpgpu_legacy.studies.cache_sweep.model import Ask, Curve, Run
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#1a56a8", "#b3261e", "#2e7d32", "#8a5a00", "#6a3d9a", "#00838f", "#ad1457", "#202124")
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (7, 2, 1, 2, 1, 2)))
+PAPER = "#fcfcf9"
+_GRID = "#d8d8d2"
+_DPI = 150
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of so many inches, drawn without a window."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=_DPI, facecolor=PAPER, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write it whole, as a .png; InputError where it cannot be written."""
+    write_whole(path, lambda to: figure.savefig(to, format="png", facecolor=PAPER))
+
+
+def set_ground(axes: Axes) -> None:
+    """What all plots here have behind their curves."""
+    axes.set_facecolor("white")
+    axes.grid(visible=True, which="major", color=_GRID, linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def set_powers_of_two(axes: Axes, values: Sequence[int], name: Callable[[int], str] = str) -> None:
+    """A logarithmic x axis with a tick at each of the values."""
+    from matplotlib.ticker import NullLocator
+
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(list(values), [name(value) for value in values])
+    axes.xaxis.set_minor_locator(NullLocator())
+    if len(values) > 8:
+        axes.tick_params(axis="x", labelrotation=60)
+
+
+def bytes_text(count: float) -> str:
+    """A number of bytes with the largest suffix: 512 B, 8 KB, 1.5 MB, each 1024 of the last."""
+    for suffix in ("B", "KB", "MB"):
+        if count < 1024:
+            return f"{count:.3g} {suffix}"
+        count /= 1024
+    return f"{count:.3g} GB"
+
+
+# Sweeps ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Dimension:
+    """Something that a sweep may vary: its value in a run, and as people read it."""
+
+    name: str
+    of: Callable[[Ask], Any]
+    text: Callable[[Any], str] = str
+
+
+_BLOCK = _Dimension("block b", lambda ask: ask.options.block, lambda block: f"b = {block}")
+_CAPACITY = _Dimension("size of the cache", lambda ask: ask.memory.levels[0].size_bytes, bytes_text)
+_SIZE = _Dimension("size n", lambda ask: ask.shape.n, lambda size: f"n = {size}")
+_CACHE = _Dimension("cache", lambda ask: str(ask.memory.levels[0]))
+_KIND = _Dimension("kind of cache", lambda ask: str(ask.memory.levels[0]).partition(",")[2])
+_RASTER = _Dimension("raster order", lambda ask: ask.raster)
+_LAYOUT = _Dimension("layout", lambda ask: ask.layout)
+_NUMBERS = (_BLOCK, _CAPACITY, _SIZE)
+_AXES = (*_NUMBERS, _RASTER, _LAYOUT)
+
+
+def check_sweep(wanted: Sequence[Ask]) -> None:
+    """InputError where the plot of a sweep would have no axis."""
+    _across(wanted)
+
+
+def _across(wanted: Sequence[Ask]) -> tuple[_Dimension, list[_Dimension]]:
+    """What a sweep is drawn over, and what else varies in it: a line for each of that."""
+
+    def varies(each: _Dimension) -> bool:
+        return len({each.of(ask) for ask in wanted}) > 1
+
+    across = next((each for each in _AXES if varies(each)), None)
+    if across is None:
+        raise InputError(
+            "a plot is over b, the size of the cache, n, raster orders or layouts; give several of "
+            "--block, --cache, --size, --raster or --layout"
+        )
+    cache = _KIND if across is _CAPACITY else _CACHE
+    others = (_BLOCK, _SIZE, cache, _RASTER, _LAYOUT)
+    return across, [each for each in others if each is not across and varies(each)]
+
+
+def draw_sweep(wanted: Sequence[Ask], runs: Sequence[Run], path: Path) -> None:
+    """Bytes from memory and hit ratio over b, or else over the first of _AXES that varies.
+
+    wanted: what was asked for. runs: what came of it, of which those are left out that were cut
+    short. A line for each of what else varies. Raises InputError where nothing varies, or no run
+    is whole.
+    """
+    across, others = _across(wanted)
+    runs = [run for run in runs if run.result.exact]
+    if not runs:
+        raise InputError("the budget was spent before a run was whole; give a larger --budget")
+    lines: dict[tuple[Any, ...], list[Run]] = {}
+    for run in runs:
+        lines.setdefault(tuple(each.of(run.ask) for each in others), []).append(run)
+    figure = new_figure(11.0, 4.8)
+    left, right = figure.subplots(1, 2)
+    values = list(dict.fromkeys(across.of(run.ask) for run in runs))
+    values = sorted(values) if across in _NUMBERS else values
+    for number, (key, found) in enumerate(lines.items()):
+        points = sorted(found, key=lambda run: values.index(across.of(run.ask)))
+        places = [across.of(run.ask) for run in points]
+        if across not in _NUMBERS:
+            places = [values.index(place) for place in places]
+        style: dict[str, Any] = {
+            "marker": MARKS[number % len(MARKS)],
+            "color": COLOURS[number % len(COLOURS)],
+            "linestyle": LINES[number // len(COLOURS) % len(LINES)],
+            "markersize": 4.5,
+            "label": ", ".join(e.text(value) for e, value in zip(others, key, strict=True)),
+        }
+        left.plot(places, [run.result.bytes_from_memory for run in points], **style)
+        right.plot(places, [100 * run.result.hit_ratio for run in points], **style)
+    for axes, what in ((left, "bytes from memory"), (right, "hits, % of all accesses")):
+        set_ground(axes)
+        if across in _NUMBERS:
+            set_powers_of_two(axes, values, bytes_text if across is _CAPACITY else str)
+        else:
+            axes.set_xticks(range(len(values)), values)
+        axes.set_xlabel(across.name)
+        axes.set_ylabel(what)
+    left.set_yscale("log")
+    fixed = [e for e in (_SIZE, _BLOCK, _CACHE, _RASTER, _LAYOUT) if e not in {across, *others}]
+    first = runs[0].ask
+    said = [each.text(each.of(first)) for each in fixed if each.of(first) is not None]
+    left.set_title(", ".join([first.method.name, *said]), loc="left", fontsize=10)
+    if others:
+        right.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    save_figure(figure, path)
+
+
+def draw_curves(curves: Sequence[Curve], path: Path) -> None:
+    """Miss ratio over the size of a fully associative cache, a line a product."""
+    figure = new_figure(8.0, 5.0)
+    axes = figure.subplots()
+    largest = 1
+    for number, curve in enumerate(curves):
+        ask, distances = curve.ask, curve.distances
+        line_bytes = ask.memory.levels[0].line_bytes
+        lines, misses = distances.curve()
+        largest = max(largest, int(lines[-1]) * line_bytes)
+        block = "" if ask.options.block is None else f", b = {ask.options.block}"
+        order = "" if ask.of_kernels else f", {ask.raster}, {ask.layout}"
+        axes.step(
+            np.asarray(lines) * line_bytes,
+            np.asarray(misses) / max(1, distances.accesses),
+            where="post",
+            color=COLOURS[number % len(COLOURS)],
+            linestyle=LINES[number // len(COLOURS) % len(LINES)],
+            label=f"n = {ask.shape.n}{block}{order}",
+        )
+    first = curves[0].ask
+    smallest = first.memory.levels[0].line_bytes
+    set_ground(axes)
+    powers = [1 << k for k in range(smallest.bit_length() - 1, largest.bit_length() + 1)]
+    set_powers_of_two(axes, powers, bytes_text)
+    axes.set_yscale("log")
+    axes.set_xlabel(f"size of a fully associative LRU cache, lines of {smallest} bytes")
+    axes.set_ylabel("misses / accesses")
+    axes.set_title(f"{first.method.name}: miss-ratio curves", loc="left", fontsize=10)
+    axes.legend(fontsize=8)
+    save_figure(figure, path)
+
+
+# Hit maps ----------------------------------------------------------------------------------------
+
+MARGIN = 20
+_LONGEST_SIDE = 1024  # pixels; of larger maps, a pixel is of several places
+_LEAST_SIDE = 256  # pixels; of smaller maps, a place is several pixels wide
+_SCALE_WIDTH, _SCALE_TEXT, _SCALE_HEIGHT = 24, 90, 256
+NO_READS = (200, 200, 200)
+ANCHORS = ((59, 15, 112), (140, 41, 129), (222, 73, 104), (254, 159, 109), (252, 253, 191))
+"""Colours of the scale from the lowest hit ratio to the highest; between two, halves are mixed."""
+
+RGB = NDArray[np.uint8]
+
+
+def draw_hit_map(found: HitMap, caption: str, path: Path) -> None:
+    """A hit map as a .png with its scale: row 0 lowest, each place a square.
+
+    The scale runs from the lowest to the highest ratio that there is. Where there are more than
+    1024 places in a row or column, a pixel is of a square of them.
+    """
+    from PIL import Image, ImageDraw
+
+    ratio = _shrunk(found)
+    known = ratio[~np.isnan(ratio)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    zoom = max(1, -(-_LEAST_SIDE // max(ratio.shape)))
+    pixels = coloured(ratio, low, high)[::-1].repeat(zoom, axis=0).repeat(zoom, axis=1)
+    height, width = pixels.shape[:2]
+    right = MARGIN + width + MARGIN
+    wide = max(right + _SCALE_WIDTH + _SCALE_TEXT + MARGIN, 640)
+    words = wrap(caption, Font.BODY, wide - 2 * MARGIN)
+    tall = max(height, _SCALE_HEIGHT)
+    size = (wide, 3 * MARGIN + tall + Font.BODY.line_height * len(words))
+    image = Image.new("RGB", size, (252, 252, 249))
+    image.paste(Image.fromarray(pixels), (MARGIN, MARGIN))
+    steps = np.linspace(high, low, _SCALE_HEIGHT)[:, None].repeat(_SCALE_WIDTH, axis=1)
+    image.paste(Image.fromarray(coloured(steps, low, high)), (right, MARGIN))
+    draw = ImageDraw.Draw(image)
+    half = Font.BODY.line_height // 2
+    for part in (0.0, 0.5, 1.0):
+        y = MARGIN + round(part * (_SCALE_HEIGHT - 1))
+        value = high - part * (high - low)
+        draw_line(draw, right + _SCALE_WIDTH + 8, y - half, f"{100 * value:.2f} %")
+    for number, line in enumerate(words):
+        draw_line(draw, MARGIN, 2 * MARGIN + tall + number * Font.BODY.line_height, line)
+    write_whole(path, lambda to: image.save(to, format="PNG"))
+
+
+def _shrunk(found: HitMap) -> NDArray[np.float64]:
+    """Hits over reads, of squares of places where there are too many of these."""
+    side = -(-max(found.reads.shape) // _LONGEST_SIDE)
+    reads, hits = (_sums(each, side) for each in (found.reads, found.hits))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio: NDArray[np.float64] = hits / reads
+    return ratio
+
+
+def _sums(values: NDArray[np.int64], side: int) -> NDArray[np.int64]:
+    rows, columns = (np.arange(0, length, side) for length in values.shape)
+    summed: NDArray[np.int64] = np.add.reduceat(np.add.reduceat(values, rows, 0), columns, 1)
+    return summed
+
+
+def coloured(ratio: NDArray[np.float64], low: float, high: float) -> RGB:
+    """Ratios as colours of the scale from low to high, uint8 [rows, columns, 3]."""
+    places = np.linspace(0.0, 1.0, len(ANCHORS))
+    part = (np.nan_to_num(ratio) - low) / (high - low) if high > low else np.ones(ratio.shape)
+    channels = [np.interp(part, places, [each[c] for each in ANCHORS]) for c in range(3)]
+    colours = np.round(np.stack(channels, axis=-1)).astype(np.uint8)
+    colours[np.isnan(ratio)] = NO_READS
+    return colours

@@ -1,0 +1,1 @@
+"""The table that Hall, Carr & Hart 2003 does not have: its methods through caches."""

@@ -1,0 +1,1 @@
+"""Hall, Carr & Hart's Figure 2."""

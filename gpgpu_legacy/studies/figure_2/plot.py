@@ -1,0 +1,454 @@
+"""The paper's figures, drawn from runs: Figure 2 of Hall, Carr & Hart 2003.
+
+Figure 2 shows the Larson-McAllister product of two 4×4 matrices pass by pass: a column of the one
+and a row of the other, each replicated over a rectangle, their product, and the framebuffer in
+which the products add up. Every panel here is what an executor gave back; nothing is computed
+beside. Matrices are drawn row 0 uppermost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+from PIL import Image, ImageDraw
+
+from gpgpu_legacy.algorithms.matmul.larson_mcallister import METHOD
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.operands import random_operands
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import write_whole
+from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.plan.expand import passes
+from gpgpu_legacy.plan.formats import UNORM8
+from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.validate import validate
+from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap
+from gpgpu_legacy.runtime.executor import F32, Executor, Machine
+
+LARGEST_DEMONSTRATION = 16
+"""Rows and columns of the largest matrices that are drawn: beyond it texels can't be counted."""
+
+# The paper's figure gives no numbers, so these are ours. They are eighths: float32 holds every
+# product and sum exactly, and all executors draw the same picture.
+DEMONSTRATION_A = (
+    (1.000, 0.250, 0.375, 0.750),
+    (0.125, 0.750, 0.625, 0.250),
+    (0.750, 0.125, 1.000, 0.375),
+    (0.250, 0.625, 0.125, 1.000),
+)
+DEMONSTRATION_B = (
+    (0.750, 0.125, 0.375, 1.000),
+    (0.250, 0.875, 0.625, 0.125),
+    (0.625, 0.375, 0.125, 0.750),
+    (0.125, 0.750, 1.000, 0.250),
+)
+
+
+# The demonstration: what is drawn -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """One pass, four m×n float32 arrays.
+
+    column: column i of A, replicated. row: row i of B, replicated. product: of the two.
+    framebuffer: what it holds after the pass, the sum so far.
+    """
+
+    column: F32
+    row: F32
+    product: F32
+    framebuffer: F32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Demonstration:
+    """A Larson-McAllister product pass by pass.
+
+    a, b: the operands as the product uses them, m×l and l×n float32, whether or not they were
+    given transposed. options: with the method's defaults filled in. frames: one for each pass.
+    """
+
+    a: F32
+    b: F32
+    options: Options
+    frames: tuple[Frame, ...]
+
+    @property
+    def shape(self) -> Shape:
+        """The size of the product."""
+        return _shape(self.a, self.b)
+
+
+def demonstrate(
+    executor: Executor,
+    a: ArrayLike = DEMONSTRATION_A,
+    b: ArrayLike = DEMONSTRATION_B,
+    options: Options | None = None,
+) -> Demonstration:
+    """Run larson-mcallister on an executor and keep what Figure 2 shows of every pass.
+
+    a, b: matrices of 1 to 16 rows and columns, given transposed where the options say so.
+    Raises InputError for other sizes, for sizes that do not go together and for bad options.
+    """
+    chosen = METHOD.options(options or Options())
+    given = {"A": _matrix("A", a), "B": _matrix("B", b)}
+    used_a = given["A"].T if chosen.transpose_a else given["A"]
+    used_b = given["B"].T if chosen.transpose_b else given["B"]
+    shape = _shape(used_a, used_b)
+    if used_b.shape[0] != shape.l:
+        raise InputError(
+            f"A has {shape.l} columns and B has {used_b.shape[0]} rows; the product needs as many"
+        )
+    if max(used_a.shape + used_b.shape) > chosen.largest_texture:
+        raise InputError(
+            f"the demonstration shows one framebuffer; a largest texture of "
+            f"{chosen.largest_texture} would cut the matrices, so leave it out"
+        )
+    plan = METHOD.plan(shape, chosen)
+    return Demonstration(used_a, used_b, chosen, _frames(executor, plan, given))
+
+
+def random_demonstration(shape: Shape, options: Options, seed: int) -> tuple[F32, ...]:
+    """Random operands of that shape to demonstrate with: uniform in [0, 1), laid out as given."""
+    return random_operands(shape, replace(options, texture_format=UNORM8.name), seed)
+
+
+def _shape(a: F32, b: F32) -> Shape:
+    return Shape(a.shape[0], a.shape[1], b.shape[1])
+
+
+def _matrix(name: str, values: ArrayLike) -> F32:
+    matrix = np.array(values, np.float32)
+    if matrix.ndim != 2 or not all(1 <= size <= LARGEST_DEMONSTRATION for size in matrix.shape):
+        size = "×".join(map(str, matrix.shape)) or "a single number"
+        raise InputError(
+            f"{name} is {size}; the demonstration draws matrices of 1 to "
+            f"{LARGEST_DEMONSTRATION} rows and columns"
+        )
+    return _frozen(matrix)
+
+
+def _frozen(values: F32) -> F32:
+    """A copy that nobody can write to."""
+    copy = np.array(values, np.float32)
+    copy.setflags(write=False)
+    return copy
+
+
+# A frame is the same on every machine: nothing is contracted or reordered.
+_MACHINE = Machine(exact=True)
+
+
+def _frames(executor: Executor, plan: Plan, given: dict[str, F32]) -> tuple[Frame, ...]:
+    framebuffers: list[F32] = []
+
+    def observe(_: int, each: Pass, read: Callable[[str], F32]) -> None:
+        if isinstance(each, FragmentPass):
+            framebuffers.append(_frozen(read(each.target)[..., 0]))
+
+    executor.run(plan, given, _MACHINE, observe)
+    drawn = [each for each in passes(plan) if isinstance(each, FragmentPass)]
+
+    def alone(each: FragmentPass, program: Program) -> F32:
+        """What the pass draws with that program, and nothing to add it to."""
+        one_pass = replace(plan, steps=(replace(each, program=program, blend=Blend.NONE),))
+        validate(one_pass)
+        return _frozen(executor.run(one_pass, given, _MACHINE).outputs["C"])
+
+    column, row = _lookup(0), _lookup(1)
+    return tuple(
+        Frame(alone(each, column), alone(each, row), alone(each, each.program), framebuffer)
+        for each, framebuffer in zip(drawn, framebuffers, strict=True)
+    )
+
+
+def _lookup(unit: int) -> Program:
+    """The program that shows one texture as the pass places it."""
+    lookup = f"TEX result.color, fragment.texcoord[{unit}], texture[{unit}], RECT;"
+    return assemble(f"!!ARBfp1.0\n{lookup}\nEND\n", f"lookup of unit {unit}")
+
+
+# The drawing ----------------------------------------------------------------------------------
+
+_Color = tuple[int, int, int]
+
+# Only the accents have a hue. They stand out against every grey level, and are never blended with
+# another colour: the palette of the animation relies on that.
+_PAPER: _Color = (246, 246, 246)
+_INK: _Color = (28, 28, 28)
+_SOFT_INK: _Color = (92, 92, 92)
+_RULE: _Color = (205, 205, 205)
+_GRID: _Color = (92, 118, 152)
+_MARK: _Color = (226, 92, 12)
+_NAN: _Color = (204, 52, 64)
+_ACCENTS = (_GRID, _MARK, _NAN)
+
+# Lengths are in pixels.
+_MARGIN = 36
+_LABELS = 156
+_PANEL = 160
+_GAP = 56
+_PITCH = _PANEL + _GAP
+_WIDTH = 2 * _MARGIN + _LABELS + 4 * _PANEL + 3 * _GAP
+_LARGEST_CELL = 56
+_SPACE = 12
+_LEGEND_CELLS = 11
+_LEGEND_CELL = 24
+
+_HEADS = (
+    ("column i of A,", "replicated"),
+    ("row i of B,", "replicated"),
+    ("their", "product"),
+    ("framebuffer", "after the pass"),
+)
+_OPERATORS = ("×", "=", "→")
+
+
+def draw_figure_2(demonstration: Demonstration) -> Image.Image:
+    """Figure 2: the operands, then a line of panels for each pass. An RGB image.
+
+    Black is 0 and less, white is 1 and more, as in the paper; a NaN is red.
+    """
+    return _page(demonstration, range(len(demonstration.frames)))
+
+
+def animate_figure_2(demonstration: Demonstration, path: Path) -> None:
+    """Figure 2 as a GIF: a second for each pass, its column and row marked; the last one lingers.
+
+    Raises InputError where the file cannot be written.
+    """
+    count = len(demonstration.frames)
+    images = [_indexed(_page(demonstration, [i], marked=i)) for i in range(count)]
+    durations_ms = [1000] * (count - 1) + [3000]
+    write_whole(
+        path,
+        lambda to: images[0].save(
+            to, "GIF", save_all=True, append_images=images[1:], duration=durations_ms, loop=0
+        ),
+    )
+
+
+def save_png(image: Image.Image, path: Path) -> None:
+    """Write an image as a PNG; InputError where the file cannot be written."""
+    write_whole(path, lambda to: image.save(to, "PNG", optimize=True))
+
+
+def _page(
+    demonstration: Demonstration, shown: Sequence[int], marked: int | None = None
+) -> Image.Image:
+    """Title, operands, the passes that are shown, caption.
+
+    marked: the column of A and the row of B to put a frame around.
+    """
+    m, n = demonstration.frames[0].product.shape
+    caption = wrap(_caption(demonstration), Font.BODY, _WIDTH - 2 * _MARGIN)
+    operands_height = _operands_height(demonstration)
+    line_height = max(_span(m, _cell(m, n)), 2 * Font.BODY.line_height)
+
+    title = _MARGIN
+    operands = title + Font.TITLE.line_height + Font.BODY.line_height + 2 * _SPACE
+    heads = operands + operands_height + 3 * _SPACE
+    lines = heads + 2 * Font.BODY_BOLD.line_height + _SPACE
+    foot = lines + len(shown) * (line_height + 2 * _SPACE)
+    height = foot + _SPACE + len(caption) * Font.BODY.line_height + _MARGIN
+
+    image = Image.new("RGB", (_WIDTH, height), _PAPER)
+    draw = ImageDraw.Draw(image)
+    _draw_title(draw, title, demonstration.shape)
+    _draw_operands(draw, operands, demonstration, marked)
+    _draw_rule(draw, heads - 3 * _SPACE // 2)
+    _draw_heads(draw, heads)
+    for place, number in enumerate(shown):
+        middle = lines + place * (line_height + 2 * _SPACE) + line_height // 2
+        _draw_pass(draw, middle, demonstration, number)
+    _draw_rule(draw, foot - _SPACE // 2)
+    for place, line in enumerate(caption):
+        y = foot + _SPACE + place * Font.BODY.line_height
+        draw_line(draw, _MARGIN, y, line, fill=_SOFT_INK)
+    return image
+
+
+def _caption(demonstration: Demonstration) -> str:
+    options = demonstration.options
+    sentences = [
+        "Pass i draws one rectangle as large as the product: texture coordinates replicate "
+        "column i of A and row i of B, the two textures are multiplied, and the framebuffer adds "
+        "what is drawn to what it holds. Results greater than one appear uniformly white."
+    ]
+    if options.texture_format == UNORM8.name:
+        sentences.append("Textures and framebuffer hold 8 bits, from 0 to 1, so sums end at 1.")
+    transposed = [
+        name for name, is_so in (("A", options.transpose_a), ("B", options.transpose_b)) if is_so
+    ]
+    if transposed:
+        verb = "is" if len(transposed) == 1 else "are"
+        sentences.append(f"{' and '.join(transposed)} {verb} stored transposed.")
+    if options.as_printed:
+        sentences.append("The texture coordinates are those printed in the paper's Figure 1.")
+    sentences.append("After Hall, Carr & Hart 2003, Figure 2.")
+    return " ".join(sentences)
+
+
+def _draw_title(draw: ImageDraw.ImageDraw, y: int, shape: Shape) -> None:
+    title = "Larson-McAllister matrix multiplication"
+    draw_line(draw, _MARGIN, y, title, Font.TITLE, fill=_INK)
+    count = "1 pass" if shape.l == 1 else f"{shape.l} passes"
+    sizes = f"C = A × B, {shape.m}×{shape.l} times {shape.l}×{shape.n}, in {count}"
+    draw_line(draw, _MARGIN, y + Font.TITLE.line_height, sizes, fill=_SOFT_INK)
+
+
+def _draw_rule(draw: ImageDraw.ImageDraw, y: int) -> None:
+    draw.line((_MARGIN, y, _WIDTH - _MARGIN, y), fill=_RULE)
+
+
+def _centre(column: int) -> int:
+    """The x of a column's middle; columns are counted from 0, without the labels'."""
+    return _MARGIN + _LABELS + column * _PITCH + _PANEL // 2
+
+
+def _cell(*counts: int) -> int:
+    """The side of a texel, so that as many as the greatest count fit across a column."""
+    return min(_LARGEST_CELL, _PANEL // max(counts))
+
+
+def _span(count: int, cell: int) -> int:
+    """So many cells with a line on either side of each."""
+    return count * cell + 1
+
+
+def _operand_cell(demonstration: Demonstration) -> int:
+    """Operands are drawn as large as the panels, and smaller only where they would not fit."""
+    return _cell(*demonstration.a.shape, *demonstration.b.shape)
+
+
+def _operands_height(demonstration: Demonstration) -> int:
+    rows = max(demonstration.a.shape[0], demonstration.b.shape[0])
+    panels = _span(rows, _operand_cell(demonstration))
+    legend = _span(1, _LEGEND_CELL) + 2 * Font.BODY.line_height + _SPACE
+    return Font.BODY_BOLD.line_height + _SPACE // 2 + max(panels, legend)
+
+
+def _draw_operands(
+    draw: ImageDraw.ImageDraw, y: int, demonstration: Demonstration, marked: int | None
+) -> None:
+    cell = _operand_cell(demonstration)
+    height = _operands_height(demonstration)
+    top = y + Font.BODY_BOLD.line_height + _SPACE // 2
+    middle = (top + y + height) // 2
+    for column, (name, matrix) in enumerate((("A", demonstration.a), ("B", demonstration.b))):
+        left, upper = _draw_panel(draw, matrix, _centre(column), middle, cell)
+        above = upper - Font.BODY_BOLD.line_height - _SPACE // 2
+        draw_line(draw, _centre(column), above, name, Font.BODY_BOLD, align=Align.CENTRE, fill=_INK)
+        if marked is not None:
+            rows, columns = matrix.shape
+            first = (0, marked) if name == "A" else (marked, 0)
+            size = (rows, 1) if name == "A" else (1, columns)
+            _draw_mark(draw, (left, upper), cell, first, size)
+    _draw_legend(draw, middle, demonstration)
+
+
+def _draw_heads(draw: ImageDraw.ImageDraw, y: int) -> None:
+    for column, head in enumerate(_HEADS):
+        for place, line in enumerate(head):
+            at = y + place * Font.BODY_BOLD.line_height
+            draw_line(
+                draw, _centre(column), at, line, Font.BODY_BOLD, align=Align.CENTRE, fill=_INK
+            )
+
+
+def _draw_pass(
+    draw: ImageDraw.ImageDraw, middle: int, demonstration: Demonstration, number: int
+) -> None:
+    """One line of panels, centred on the y `middle`."""
+    label = f"pass {number + 1} of {len(demonstration.frames)}"
+    draw_line(draw, _MARGIN, middle - Font.BODY.line_height, label, Font.BODY_BOLD, fill=_INK)
+    draw_line(draw, _MARGIN, middle, f"i = {number}", fill=_SOFT_INK)
+    frame = demonstration.frames[number]
+    cell = _cell(*frame.product.shape)
+    panels = (frame.column, frame.row, frame.product, frame.framebuffer)
+    for column, values in enumerate(panels):
+        _draw_panel(draw, values, _centre(column), middle, cell)
+    for column, operator in enumerate(_OPERATORS):
+        x = _centre(column) + _PITCH // 2
+        y = middle - Font.TITLE.line_height // 2
+        draw_line(draw, x, y, operator, Font.TITLE, align=Align.CENTRE, fill=_INK)
+
+
+def _draw_panel(
+    draw: ImageDraw.ImageDraw, values: F32, centre: int, middle: int, cell: int
+) -> tuple[int, int]:
+    """A matrix as grey cells in a grid, centred on a point; returns its left and upper edges."""
+    rows, columns = values.shape
+    width, height = _span(columns, cell), _span(rows, cell)
+    left, upper = centre - width // 2, middle - height // 2
+    draw.rectangle((left, upper, left + width - 1, upper + height - 1), fill=_GRID)
+    for (i, j), value in np.ndenumerate(values):
+        x, y = left + j * cell, upper + i * cell
+        draw.rectangle((x + 1, y + 1, x + cell - 1, y + cell - 1), fill=_shade(float(value)))
+    return left, upper
+
+
+def _shade(value: float) -> _Color:
+    if np.isnan(value):
+        return _NAN
+    level = round(255 * min(max(value, 0.0), 1.0))
+    return (level, level, level)
+
+
+def _draw_mark(
+    draw: ImageDraw.ImageDraw,
+    corner: tuple[int, int],
+    cell: int,
+    first: tuple[int, int],
+    size: tuple[int, int],
+) -> None:
+    """A frame around cells of a panel: from which row and column, and how many of each."""
+    x, y = corner[0] + first[1] * cell, corner[1] + first[0] * cell
+    edges = (x - 1, y - 1, x + size[1] * cell + 1, y + size[0] * cell + 1)
+    draw.rectangle(edges, outline=_MARK, width=3)
+
+
+def _draw_legend(draw: ImageDraw.ImageDraw, middle: int, demonstration: Demonstration) -> None:
+    """The grey levels and what they mean, beside the operands; NaN only where there is one."""
+    scale = np.linspace(0.0, 1.0, _LEGEND_CELLS, dtype=np.float32)[None, :]
+    centre = _centre(2) + (_span(_LEGEND_CELLS, _LEGEND_CELL) - _PANEL) // 2
+    left, upper = _draw_panel(draw, scale, centre, middle, _LEGEND_CELL)
+    above, below = upper - Font.BODY.line_height - _SPACE // 2, upper + _LEGEND_CELL + _SPACE // 2
+    draw_line(draw, centre, above, "value of a texel", align=Align.CENTRE, fill=_INK)
+    for place, label in ((0, "0"), (_LEGEND_CELLS // 2, "0.5"), (_LEGEND_CELLS - 1, "≥ 1")):
+        x = left + place * _LEGEND_CELL + _LEGEND_CELL // 2
+        draw_line(draw, x, below, label, align=Align.CENTRE, fill=_INK)
+    if _has_nan(demonstration):
+        x = left + _span(_LEGEND_CELLS, _LEGEND_CELL) + 2 * _LEGEND_CELL
+        _draw_panel(draw, np.full((1, 1), np.nan, np.float32), x, middle, _LEGEND_CELL)
+        draw_line(draw, x, below, "NaN", align=Align.CENTRE, fill=_INK)
+
+
+def _has_nan(demonstration: Demonstration) -> bool:
+    panels = [demonstration.a, demonstration.b]
+    for frame in demonstration.frames:
+        panels += [frame.column, frame.row, frame.product, frame.framebuffer]
+    return any(bool(np.isnan(panel).any()) for panel in panels)
+
+
+def _indexed(image: Image.Image) -> Image.Image:
+    """The image with a palette of greys and accents, the same in every frame of an animation.
+
+    A palette made from each image would shift the greys from frame to frame, and white with them.
+    """
+    greys = 256 - len(_ACCENTS)
+    pixels = np.asarray(image)
+    indices = np.rint(pixels[..., 0] * ((greys - 1) / 255)).astype(np.uint8)
+    palette = [round(level * 255 / (greys - 1)) for level in range(greys) for _ in range(3)]
+    for number, accent in enumerate(_ACCENTS):
+        indices[(pixels == accent).all(axis=-1)] = greys + number
+        palette += accent
+    indexed = Image.fromarray(indices)
+    indexed.putpalette(palette)
+    return indexed

@@ -1,0 +1,1 @@
+"""Why the published host is slow at n = 1024."""

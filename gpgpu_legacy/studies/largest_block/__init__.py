@@ -1,0 +1,1 @@
+"""The largest block of a method that loads on a chip."""

@@ -1,0 +1,1 @@
+"""Every method in the order of history, on one machine."""

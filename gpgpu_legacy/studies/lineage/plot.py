@@ -1,0 +1,68 @@
+"""The lineage as a chart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gpgpu_legacy.files import write_whole
+
+_INK, _SOFT, _BAR, _PAPER, _LINE = "#1c1c1c", "#5c5c5c", "#4a7fb5", "#fbfbf9", "#d4d4ce"
+
+
+def draw_lineage(data: dict[str, Any], path: Path) -> None:
+    """A chart of GFLOPS by method, on a logarithmic axis, with the ceilings as lines.
+
+    data: what lineage_as_json gives, or gave when it was recorded. path: a .png.
+    Raises InputError where it cannot be written.
+    """
+    from matplotlib.figure import Figure
+
+    shown = [step for step in data["steps"] if step["gflops"]]
+    ceilings = data["ceilings"]
+    figure = Figure(figsize=(10, 0.62 * len(shown) + 2.1), dpi=120, facecolor=_PAPER)
+    axes = figure.add_subplot()
+    axes.set_facecolor(_PAPER)
+    rates = [step["gflops"] for step in shown]
+    places = list(range(len(shown)))[::-1]
+    axes.barh(places, rates, color=_BAR, height=0.6)
+    axes.set_yticks(places, [f"{s['method']}  {s['year']}" for s in shown], color=_INK)
+    axes.set_xscale("log")
+    for place, step in zip(places, shown, strict=True):
+        text = f"{_rate(step['gflops'])}  on {step['executor']} "
+        box = {"facecolor": _PAPER, "edgecolor": "none", "pad": 0}
+        axes.text(
+            1.06 * step["gflops"],
+            place,
+            text,
+            va="center",
+            color=_INK,
+            fontsize=9,
+            bbox=box,
+            zorder=3,
+        )
+    for number, ceiling in enumerate(ceilings):
+        _draw_ceiling(axes, ceiling, len(shown) - 0.4 + 0.4 * number)
+    highest = max(*rates, *(ceiling["gflops"] for ceiling in ceilings))
+    axes.set_xlim(min(rates) / 3, highest * 3)
+    axes.set_ylim(-0.6, len(shown) + 0.4 * len(ceilings) - 0.2)
+    axes.set_xlabel("GFLOPS (2n³ over the compute time), logarithmic", color=_INK)
+    size = data["size"]
+    axes.set_title(f"{size}×{size} matrices, by every method since 2001", loc="left", color=_INK)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.grid(axis="x", color=_LINE, linewidth=0.6)
+    axes.set_axisbelow(True)
+    figure.tight_layout()
+    write_whole(path, lambda to: figure.savefig(to, format="png"))
+
+
+def _draw_ceiling(axes: Any, ceiling: dict[str, Any], height: float) -> None:
+    axes.axvline(ceiling["gflops"], color=_SOFT, linestyle="--", linewidth=1)
+    text = f"{ceiling['name']} {_rate(ceiling['gflops'])} "
+    axes.text(ceiling["gflops"], height, text, ha="right", va="bottom", color=_SOFT, fontsize=9)
+
+
+def _rate(gflops: float) -> str:
+    """Three digits, with no power of ten."""
+    return f"{gflops:,.0f}" if gflops >= 100 else f"{gflops:.3g}"

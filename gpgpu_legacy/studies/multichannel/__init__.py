@@ -1,0 +1,1 @@
+"""How the multichannel method packs and multiplies, drawn."""

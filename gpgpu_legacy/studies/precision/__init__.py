@@ -1,0 +1,1 @@
+"""What the number formats of the time cost in accuracy."""

@@ -1,0 +1,370 @@
+"""How far the methods' products are from the true ones, by arithmetic and size; and how far they
+may be.
+
+Larson & McAllister's product was one of limited precision: eight bits, which saturate. Here that is
+a measurement, of every method: it runs on the reference executor with every operation rounded to a
+chip's format, and its product is compared with one in float64.
+
+The bound is known before anything is run. A rounding to an arithmetic moves x by at most
+u·|x| + e, and storing x in a texture by at most v·|x| + f. Of a fixed-point format only e (or f) is
+not 0, half its step; an e of a float format is of its smallest numbers. Then, element by element,
+with |A| for the matrix of absolute values and l for the inner dimension:
+
+1. An element of A is stored, then rounded as it is read: what is multiplied is off by at most
+   Ā − |A|, where Ā = (1 + u)·((1 + v)·|A| + f) + e. So is B. A product of the two is then off by at
+   most |a|·(b̄ − |b|) + |b|·(ā − |a|) + (ā − |a|)·(b̄ − |b|) = āb̄ − |ab|. Summed: ĀB̄ − |A||B|.
+2. Each product is rounded: u·ĀB̄ + l·e. The rounded products add up to no more than
+   S = (1 + u)·ĀB̄ + l·e.
+3. A sum of l numbers takes l − 1 additions, in whatever order and over however many passes; to add
+   a zero of the padding is exact. An addition is rounded by u·|x| + e in a float format; in a
+   fixed-point format it is exact. Where a framebuffer adds up p passes, p − 1 of the additions are
+   its own: by 2⁻²⁴·|x| in floats, exact in fixed point. A pass stores what it made, d roundings in
+   all, two a pass where floats are blended. So the sum grows by no more than
+   F = (1 + u)^(l−1)·(1 + v)^d, or (1 + u)^(l−p)·(1 + 2⁻²⁴)^(p−1)·(1 + v)^d where it is blended,
+   and is off by at most (F − 1)·S + F·((l − 1)·e + d·f), with l − p for l − 1 where it is blended.
+
+The bound is the sum of the three. Where a texture's numbers are all numbers of the arithmetic, to
+read them rounds nothing, and likewise to store. A multiply-add, or a dot product, that is rounded
+once instead of after each operation is off by less. All this supposes that nothing overflows or
+saturates, and that the coordinates that a program computes are numbers of the format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.api.products import run_method
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.interp.numeric import decode, encode
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic, find_arithmetic
+from gpgpu_legacy.isa.ir import Temporary
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE, Format, Numeric
+from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
+from gpgpu_legacy.runtime.executor import F32
+from gpgpu_legacy.runtime.registry import reference
+
+F64 = NDArray[np.float64]
+
+SIZES = (16, 64, 256)
+
+
+class Data(Enum):
+    """What is multiplied. Either way A and B are uniform, and not negative.
+
+    AS_IT_COMES: in [0, 1), so that the elements of the product are about l/4.
+    SCALED: in [0, 1/√l), so that they are about 1/4, and fit a format that ends at 1.
+    """
+
+    AS_IT_COMES = "as it comes"
+    SCALED = "scaled to fit"
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """The error of one product, and its bound.
+
+    max_error, rms_error: of the elements of C - C64, over the largest |C64|. bound: the largest of
+    the elements' bounds, over the same. of_bound: the largest error in units of its element's
+    bound. Both are None where the bound does not hold, for what the next two say.
+    saturated: how many of the product's elements are as large as can be, or no numbers.
+    addresses: whether the coordinates that the program computes are numbers of the arithmetic;
+    where they are not, it reads texels that it did not mean.
+    """
+
+    method: str
+    texture_format: str
+    arithmetic: str
+    data: Data
+    size: int
+    max_error: float
+    rms_error: float
+    bound: float | None
+    of_bound: float | None
+    saturated: int
+    addresses: bool
+
+    def as_json(self) -> dict[str, Any]:
+        """For other programs to read; what is infinite or no number is None."""
+        numbers = {"max_error": self.max_error, "rms_error": self.rms_error}
+        return {
+            "method": self.method,
+            "texture_format": self.texture_format,
+            "arithmetic": self.arithmetic,
+            "data": self.data.value,
+            "size": self.size,
+            **{name: value if np.isfinite(value) else None for name, value in numbers.items()},
+            "bound": self.bound,
+            "of_bound": self.of_bound,
+            "saturated": self.saturated,
+            "addresses": self.addresses,
+        }
+
+
+# What is measured -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A product to measure."""
+
+    method: Method
+    texture_format: Format
+    arithmetic: Arithmetic
+    data: Data
+    size: int
+
+
+def cases(
+    names: Sequence[str] = (),
+    arithmetics: Sequence[str] = (),
+    texture_format: str | None = None,
+    sizes: Sequence[int] = SIZES,
+) -> list[Case]:
+    """The products to measure: of each method by texture format, arithmetic, data and size.
+
+    names: of methods; all that draw fragments, if none are given. arithmetics: likewise.
+    texture_format: one, for the methods that have it; else all that each of them has.
+    Fixed-point numbers are multiplied both as they come and scaled to fit, unless the program reads
+    the wrong texels anyway; the others as they come.
+    Raises InputError for what is unknown, and for a method that draws no fragments.
+    """
+    if min(sizes, default=0) < 1:
+        raise InputError(
+            f"the sizes are {', '.join(map(str, sizes)) or 'none'}; each must be at least 1"
+        )
+    if max(sizes) > LARGEST_TEXTURE:
+        raise InputError(f"the size is {max(sizes)}; up to {LARGEST_TEXTURE} can be measured")
+    numbers = [find_arithmetic(name) for name in arithmetics or ARITHMETICS]
+    chosen = [_drawing(name) for name in names] or [m for m in methods() if _draws(m)]
+    if texture_format is not None and not any(texture_format in m.formats for m in chosen):
+        known = dict.fromkeys(name for method in chosen for name in method.formats)
+        raise InputError(
+            f"none of {', '.join(method.name for method in chosen)} has a texture format "
+            f"{texture_format}; choose from {', '.join(known)}"
+        )
+    return [
+        Case(method, FORMATS[name], arithmetic, data, size)
+        for method in chosen
+        for name in method.formats
+        if texture_format in (None, name)
+        for arithmetic in numbers
+        for data in Data
+        for size in sizes
+        if data is Data.AS_IT_COMES or _wants_scaling(method, FORMATS[name], arithmetic, size)
+    ]
+
+
+def _draws(method: Method) -> bool:
+    return bool(_drawn(method.plan(Shape(1, 1, 1))))
+
+
+def _drawn(plan: Plan) -> list[tuple[int, FragmentPass]]:
+    """The fragment passes of a plan, with how often each is carried out."""
+    return [(n, each) for n, each in plan.weighted_passes() if isinstance(each, FragmentPass)]
+
+
+def _drawing(name: str) -> Method:
+    method = find_method(name)
+    if not _draws(method):
+        raise InputError(
+            f"{method.name} runs kernels, which compute in {FP32.name} alone; choose from "
+            f"{', '.join(m.name for m in methods() if _draws(m))}"
+        )
+    return method
+
+
+def _wants_scaling(
+    method: Method, texture_format: Format, arithmetic: Arithmetic, size: int
+) -> bool:
+    """Whether a fixed-point format could end a sum, and the right texels would be read at all."""
+    if texture_format.numeric is not Numeric.UNORM and arithmetic.relative_error > 0.0:
+        return False
+    options = Options(texture_format=texture_format.name)
+    return _addresses(method.plan(Shape(size, size, size), options), arithmetic)
+
+
+def operands(case: Case, seed: int) -> tuple[F32, F32]:
+    """A and B of a case: the same for every method, format and arithmetic."""
+    generator = np.random.default_rng([seed, case.size])
+    shape = (case.size, case.size)
+    limit = np.float32(1.0 if case.data is Data.AS_IT_COMES else 1.0 / np.sqrt(case.size))
+    return limit * generator.random(shape, np.float32), limit * generator.random(shape, np.float32)
+
+
+def measure(
+    wanted: Sequence[Case], seed: int = 0, progress: Callable[[str], None] | None = None
+) -> Iterator[Accuracy]:
+    """The error of each case, one after another. progress: called with a method before it runs."""
+    for case in wanted:
+        if progress is not None:
+            progress(case.method.name)
+        yield accuracy(case, *operands(case, seed))
+
+
+def accuracy(case: Case, a: F32, b: F32) -> Accuracy:
+    """The error of one product of n×n matrices, run on the reference executor, and its bound."""
+    options = Options(texture_format=case.texture_format.name)
+    run = run_method(
+        case.method.name,
+        options,
+        (a, b),
+        reference().name,
+        exact=True,
+        arithmetic=case.arithmetic.name,
+    )
+    bound = error_bound(a, b, case.arithmetic, case.texture_format, run.plan)
+    wanted = a.astype(np.float64) @ b.astype(np.float64)
+    saturated = _saturated(run.product, case, run.plan)
+    addresses = bound.addresses
+    with np.errstate(all="ignore"):
+        error = np.abs(run.product.astype(np.float64) - wanted)
+        largest = float(np.abs(wanted).max()) or 1.0
+        in_force = addresses and not saturated
+        return Accuracy(
+            case.method.name,
+            case.texture_format.name,
+            case.arithmetic.name,
+            case.data,
+            case.size,
+            float(error.max()) / largest,
+            float(np.sqrt(np.mean(error**2))) / largest,
+            float(bound.values.max()) / largest if in_force else None,
+            float(_ratio(error, bound.values).max()) if in_force else None,
+            saturated,
+            addresses,
+        )
+
+
+def _ratio(error: F64, bound: F64) -> F64:
+    return np.divide(error, bound, out=np.zeros_like(error), where=bound > 0.0)
+
+
+def _saturated(product: F32, case: Case, plan: Plan) -> int:
+    """How many elements are no finite numbers, or as large as what holds the sum can hold."""
+    limit = _storage(case.texture_format).largest
+    if not _blends(plan):
+        limit = min(limit, case.arithmetic.largest)
+    return int(np.count_nonzero(~(np.abs(product) < np.float32(limit))))
+
+
+# The bound ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """What a format does to x: |rounded - x| ≤ relative·|x| + absolute, for |x| ≤ largest."""
+
+    relative: float
+    absolute: float
+    largest: float
+
+
+_FLOAT32 = 2.0**-24
+
+# float32 textures hold every number of every arithmetic. Eight bits hold steps of 1/255, found and
+# read back in float32, which puts the result off by its own rounding as well.
+_STORAGES = {
+    (Numeric.FLOAT, 32): Rounding(0.0, 0.0, float(np.finfo(np.float32).max)),
+    (Numeric.FLOAT, 16): Rounding(2.0**-11, 2.0**-25, 65504.0),
+    (Numeric.UNORM, 8): Rounding(0.0, 1 / 510 + 2.0**-22, 1.0),
+}
+
+
+def _storage(texture_format: Format) -> Rounding:
+    return _STORAGES[texture_format.numeric, texture_format.bits_per_channel]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bound:
+    """A bound of |C - C64| for every element.
+
+    fits: whether no sum can be too large for what holds it, whatever the roundings are.
+    addresses: whether the coordinates that the programs compute are numbers of the arithmetic.
+    It is certain where both hold.
+    """
+
+    values: F64
+    fits: bool
+    addresses: bool
+
+
+def error_bound(
+    a: F32, b: F32, arithmetic: Arithmetic, texture_format: Format, plan: Plan
+) -> Bound:
+    """The bound of this module's docstring, for the product of a and b by a plan of fragments."""
+    store, reading, storing = _storage(texture_format), *_exact(arithmetic, texture_format)
+    u, e = arithmetic.relative_error, arithmetic.absolute_error
+    read_u, read_e = (0.0, 0.0) if reading else (u, e)
+    length, passes, blends = a.shape[1], _passes(plan), _blends(plan)
+    floats = texture_format.numeric is Numeric.FLOAT
+
+    wide_a, wide_b = np.abs(a).astype(np.float64), np.abs(b).astype(np.float64)
+    read_a, read_b = (
+        (1 + read_u) * ((1 + store.relative) * wide + store.absolute) + read_e
+        for wide in (wide_a, wide_b)
+    )
+    exact, product = wide_a @ wide_b, read_a @ read_b
+
+    additions = length - passes if blends else length - 1
+    blended = passes - 1 if blends and floats else 0
+    stores = passes * ((not storing) + (blends and floats))
+    grown = (1 + u) ** additions * (1 + _FLOAT32) ** blended * (1 + store.relative) ** stores
+    absolute = additions * (e if u else 0.0) + stores * store.absolute
+    sums = (1 + u) * product + length * e
+    values = (product - exact) + (u * product + length * e) + (grown - 1) * sums + grown * absolute
+
+    largest = float((exact + values).max())
+    read = max(float(read_a.max()), float(read_b.max()))
+    one_product = (1 + u) * float(read_a.max() * read_b.max()) + e
+    in_a_pass = min(largest, (additions + 1) * one_product * grown) if blends else largest
+    fits = max(read, in_a_pass) < arithmetic.largest and max(read, largest) < store.largest
+    return Bound(values, fits, _addresses(plan, arithmetic))
+
+
+def _exact(arithmetic: Arithmetic, texture_format: Format) -> tuple[bool, bool]:
+    """Whether texels are numbers of the arithmetic, and its numbers in [0, 1] are stored exactly.
+
+    Tried on more numbers than a fixed-point format has, few of which a float format has.
+    """
+    tried = np.arange(4096, dtype=np.float32) / np.float32(4095)
+    texels = decode(encode(tried, texture_format), texture_format)
+    numbers = arithmetic.round(tried)
+    return (
+        bool(np.array_equal(arithmetic.round(texels), texels)),
+        bool(np.array_equal(decode(encode(numbers, texture_format), texture_format), numbers)),
+    )
+
+
+def _passes(plan: Plan) -> int:
+    """How many passes draw an element of the product; each of them adds at least one product."""
+    return sum(times for times, _ in _drawn(plan)) // len(plan.outputs)
+
+
+def _blends(plan: Plan) -> bool:
+    return any(each.blend is Blend.ADD for _, each in _drawn(plan))
+
+
+def _addresses(plan: Plan, arithmetic: Arithmetic) -> bool:
+    """Whether the centres of the texels are numbers of the arithmetic, or not computed in it."""
+    computed = any(
+        OPCODES[instruction.mnemonic].form is Form.SAMPLE
+        and isinstance(instruction.srcs[0].register, Temporary)
+        for program in plan.programs()
+        for instruction in program.instructions
+    )
+    if not computed:
+        return True
+    extents = [texture.extent for texture in plan.textures]
+    count = max(max(extent.width, extent.height) for extent in extents)
+    centres = np.arange(count, dtype=np.float32) + np.float32(0.5)
+    return bool(np.array_equal(arithmetic.round(centres), centres))

@@ -1,0 +1,128 @@
+"""Errors over the length of the sum, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from math import nan
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import write_whole
+from gpgpu_legacy.studies.precision.model import Accuracy, Data
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+from gpgpu_legacy.studies.precision.table import _panel
+
+_PANEL_INCHES, _DPI = (4.2, 3.7), 130
+
+
+_COLOURS = ("#202124", "#1a56a8", "#2e7d32", "#b3261e", "#8a5a00")
+
+
+_MARKS = ("o", "s", "^", "D", "v")
+
+
+_PAPER, _GRID_LINE = "#fcfcf9", "#d8d8d2"
+
+
+_COLUMNS = 3
+
+
+def draw_precision(found: Sequence[Accuracy], path: Path) -> None:
+    """Error against n on logarithmic axes: a panel a method and texture format, a line a format.
+
+    The bound of each is dashed. What saturates, or reads the wrong texels, is left out; where a
+    format was measured both ways, the scaled data stand.
+    Raises InputError where nothing is left to draw or the file cannot be written.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    shown = _shown(found)
+    panels = {key: list(rows) for key, rows in groupby(shown, _panel)}
+    if not panels:
+        raise InputError("no error has a bound, so there is nothing to plot; see the table")
+    columns = min(_COLUMNS, len(panels))
+    lines = -(-len(panels) // columns)
+    width, height = columns * _PANEL_INCHES[0], lines * _PANEL_INCHES[1] + 0.9
+    figure = Figure((width, height), dpi=_DPI, facecolor=_PAPER, layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True)
+    places = [axes for line in grid for axes in line]
+    names = list(dict.fromkeys(row.arithmetic for row in shown))
+    for axes, ((method, texture_format), rows) in zip(places, panels.items(), strict=False):
+        _draw_panel(axes, rows, names)
+        axes.set_title(f"{method}, {texture_format}", loc="left", fontsize=10)
+        lost = _lost([row for row in found if _panel(row) == (method, texture_format)])
+        if lost:
+            text = f"wrong texels: {lost}"
+            axes.text(0.03, 0.97, text, va="top", fontsize=9, transform=axes.transAxes)
+    for axes in places[len(panels) :]:
+        axes.set_axis_off()
+    figure.supxlabel("size n of the n×n matrices; fixed-point data scaled to fit", fontsize=10)
+    figure.supylabel("largest error, of the largest element", fontsize=10)
+    handles, labels = _legend(names)
+    figure.legend(
+        handles=handles, labels=labels, loc="outside upper left", ncols=len(labels), frameon=False
+    )
+    write_whole(path, lambda to: figure.savefig(to, format="png", facecolor=_PAPER))
+
+
+def _lost(rows: Sequence[Accuracy]) -> str:
+    """The arithmetics in which a method reads the wrong texels at every size."""
+    right = {row.arithmetic for row in rows if row.addresses}
+    names = dict.fromkeys(row.arithmetic for row in rows)
+    return ", ".join(name for name in names if name not in right)
+
+
+def _shown(found: Sequence[Accuracy]) -> list[Accuracy]:
+    bounded = [row for row in found if row.bound is not None]
+    scaled = {(_panel(row), row.arithmetic) for row in bounded if row.data is Data.SCALED}
+    return [
+        row
+        for row in bounded
+        if row.data is Data.SCALED or (_panel(row), row.arithmetic) not in scaled
+    ]
+
+
+def _draw_panel(axes: Axes, rows: Sequence[Accuracy], names: Sequence[str]) -> None:
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
+    for name in dict.fromkeys(row.arithmetic for row in rows):
+        style = names.index(name)
+        line = sorted((row for row in rows if row.arithmetic == name), key=lambda row: row.size)
+        sizes = [row.size for row in line]
+        colour, mark = _COLOURS[style % len(_COLOURS)], _MARKS[style % len(_MARKS)]
+        axes.plot(sizes, [row.bound or nan for row in line], "--", color=colour, linewidth=1.0)
+        axes.plot(
+            sizes,
+            [row.max_error for row in line],
+            marker=mark,
+            color=colour,
+            linewidth=1.6,
+            markersize=4.5,
+        )
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(sorted({row.size for row in rows}))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.grid(visible=True, which="major", color=_GRID_LINE, linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _legend(names: Sequence[str]) -> tuple[list[Artist], list[str]]:
+    """Handles and labels: a line for each arithmetic, then what whole and broken lines are."""
+    from matplotlib.lines import Line2D
+
+    handles: list[Artist] = [
+        Line2D([], [], color=_COLOURS[i % len(_COLOURS)], marker=_MARKS[i % len(_MARKS)])
+        for i in range(len(names))
+    ]
+    handles += [Line2D([], [], color="#777777"), Line2D([], [], color="#777777", linestyle="--")]
+    return handles, [*names, "measured", "bound"]

@@ -1,0 +1,1 @@
+"""Every method under a chip's roof."""

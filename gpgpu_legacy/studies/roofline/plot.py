@@ -1,0 +1,97 @@
+"""A roofline, drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpgpu_legacy.studies.roofline.model import Roofline
+
+if TYPE_CHECKING:
+    pass
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+_INCHES, _DPI, _PAPER = (9.5, 5.6), 150, "#fcfcf9"
+_COLOURS = (
+    "#202124", "#1a56a8", "#b3261e", "#2e7d32", "#8a5a00", "#6a3d9a", "#00838f", "#ad1457",
+    "#5d6d1e", "#7a7a7a", "#c2570c", "#3949ab",
+)  # fmt: skip
+_MARKS = {"published": "s", "plausible": "D", "measured": "o"}
+
+
+def draw_roofline(found: Roofline, path: Path) -> None:
+    """Draw it as a .png: hollow marks are bounds, full ones what was found."""
+    if not any(point.bound or point.gflops for point in found.points):
+        raise InputError(f"nothing is known of {found.chip.called} to draw a roof of")
+    write_whole(path, lambda to: _save(found, to))
+
+
+def _save(found: Roofline, path: Path) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter
+
+    figure = Figure(figsize=_INCHES, dpi=_DPI, facecolor=_PAPER, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot(facecolor="white")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    _draw_points(axes, found)
+    _draw_roofs(axes, found)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(FuncFormatter(_minor_label))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_xlabel("operations a byte that instructions ask for, 2n³ over bytes requested")
+    axes.set_ylabel("GFLOPS")
+    axes.set_title(f"{found.chip.title}, n = {found.size}", loc="left", fontsize=10)
+    axes.grid(visible=True, which="major", color="#d8d8d2", linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(fontsize=7.5, framealpha=0.9, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    figure.savefig(path, format="png", facecolor=_PAPER)
+
+
+def _minor_label(value: float, _: float) -> str:
+    """2 and 5 of every power of ten have their numbers."""
+    return f"{value:g}" if f"{value:e}"[0] in "25" else ""
+
+
+def _draw_points(axes: Axes, found: Roofline) -> None:
+    names = list(dict.fromkeys(point.method for point in found.points))
+    for point in found.points:
+        colour = _COLOURS[names.index(point.method) % len(_COLOURS)]
+        if point.gflops is None and point.bound:
+            axes.plot(
+                point.intensity, point.bound, "o", markersize=10, markerfacecolor="none",
+                markeredgecolor=colour, label=f"{point.method}, bound",
+            )  # fmt: skip
+        elif point.gflops is not None:
+            label = f"{point.method}, {point.kind}, n = {point.size}"
+            mark = _MARKS.get(point.kind, "o")
+            axes.plot(point.intensity, point.gflops, mark, markersize=5, color=colour, label=label)
+            if point.is_above:
+                axes.annotate("above its roof", (point.intensity, point.gflops), color="#b3261e")
+
+
+def _draw_roofs(axes: Axes, found: Roofline) -> None:
+    low, high = axes.get_xlim()
+    peak = max((roof.gflops for roof in found.roofs if roof.gflops), default=None)
+    lines = ("-", "--", "-.", ":", (0, (6, 2, 1, 2)))
+    for number, roof in enumerate(found.roofs):
+        line = lines[number % len(lines)]
+        if roof.gflops is not None:
+            xs, ys = [low, high], [roof.gflops, roof.gflops]
+        else:
+            assert roof.gb_per_s is not None
+            end = high if peak is None else min(high, peak / roof.gb_per_s)
+            xs, ys = [low, max(end, low)], [low * roof.gb_per_s, max(end, low) * roof.gb_per_s]
+        axes.plot(xs, ys, linestyle=line, color="#666666", linewidth=1.4, label=roof.name)
+    axes.set_xlim(low, high)

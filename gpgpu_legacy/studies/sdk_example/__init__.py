@@ -1,0 +1,1 @@
+"""The Mali SDK's printed example, reproduced."""
