@@ -13,17 +13,21 @@ from gpgpu_legacy.cli import (
     bench,
     cache,
     chips,
+    figures,
+    lineage,
+    machines,
     precision,
     predict,
     products,
     programs,
+    tables,
 )
 from gpgpu_legacy.cli.shared import app
 from gpgpu_legacy.errors import GpgpuLegacyError
 
 __all__ = [
-    "anomaly", "app", "audit", "bench", "cache", "chips", "main",
-    "precision", "predict", "products", "programs",
+    "anomaly", "app", "audit", "bench", "cache", "chips", "figures", "lineage", "machines", "main",
+    "precision", "predict", "products", "programs", "tables",
 ]  # fmt: skip
 
 

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import write_whole
-from gpgpu_legacy.present.plot import LEVEL_LABELS, Plot, save
+from gpgpu_legacy.present.plot import LEVEL_LABELS, SIZE_LABEL, Plot, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-from gpgpu_legacy.present.plot import SIZE_LABEL
 
 _BENCH_COLOURS = (
     "#202124", "#1a56a8", "#b3261e", "#2e7d32", "#8a5a00", "#6a3d9a", "#00838f", "#ad1457",

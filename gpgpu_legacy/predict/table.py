@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.chips.profile import MEASURED, sources
 from gpgpu_legacy.predict.model import TRANSFERS, Prediction, Rate, Stage, Term
 from gpgpu_legacy.present.grid import Entry, Grid
-
-if TYPE_CHECKING:
-    pass
 
 BINDS, UNKNOWN = "binds", "unknown"
 

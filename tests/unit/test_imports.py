@@ -35,13 +35,15 @@ ORDER = (
     ("isa",),
     ("published",),
     ("present",),
-    ("files", "sources"),
+    ("serial",),
+    ("files", "userdirs", "sources"),
     ("errors",),
 )
 LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in rooms}
 
 # Packages that few files may import, and those files.
 WHERE = {
+    "msgspec": ("serial.py",),
     "moderngl": ("runtime/gl.py",),
     "PIL": ("api/matrices.py", "api/texels.py", "present/*", "studies/*"),
     "matplotlib": ("present/*", "*plot.py"),

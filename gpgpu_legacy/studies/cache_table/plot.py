@@ -7,13 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.studies.cache_table.model import BEFORE, BLOCKED, CacheTable, Row
-
-if TYPE_CHECKING:
-    pass
-
-from typing import TYPE_CHECKING
-
 from gpgpu_legacy.studies.cache_sweep.plot import (
     LINES,
     MARKS,
@@ -22,6 +15,7 @@ from gpgpu_legacy.studies.cache_sweep.plot import (
     set_ground,
     set_powers_of_two,
 )
+from gpgpu_legacy.studies.cache_table.model import BEFORE, BLOCKED, CacheTable, Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.errors import InputError
@@ -26,9 +26,6 @@ from gpgpu_legacy.studies.cache_table.model import (
     judge,
 )
 from gpgpu_legacy.studies.cache_table.verdict import CLAIM, PAPER, blocks_run, blocks_text, verdict
-
-if TYPE_CHECKING:
-    pass
 
 _MB = 1e6
 _COUNTS = (

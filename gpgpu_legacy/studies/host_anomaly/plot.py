@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from gpgpu_legacy.files import write_whole
 from gpgpu_legacy.studies.host_anomaly.model import Anomaly
+from gpgpu_legacy.studies.host_anomaly.table import _name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-from gpgpu_legacy.studies.host_anomaly.table import _name
+
 
 _INCHES, _DPI = (8.4, 6.4), 150
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 from gpgpu_legacy.published.schema import MeasuredTable, find_paper
 from gpgpu_legacy.studies.host_anomaly.model import METHOD, Anomaly, Spike
-
-if TYPE_CHECKING:
-    pass
 
 _PAPER = "dobravec-bulic-2017"
 _TABLE = "section-3-2"

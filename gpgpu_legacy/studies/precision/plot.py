@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import write_whole
 from gpgpu_legacy.studies.precision.model import Accuracy, Data
+from gpgpu_legacy.studies.precision.table import _panel
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-from gpgpu_legacy.studies.precision.table import _panel
+
 
 _PANEL_INCHES, _DPI = (4.2, 3.7), 130
 

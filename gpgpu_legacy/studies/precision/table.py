@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from gpgpu_legacy.present.grid import Grid, Numeral
 from gpgpu_legacy.studies.precision.model import Accuracy
-
-if TYPE_CHECKING:
-    pass
 
 _HEADS = (
     "arithmetic",

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
@@ -22,10 +16,6 @@ from gpgpu_legacy.files import read_json
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.predict.mispredictions import read_cases
 from gpgpu_legacy.predict.model import predict
-
-if TYPE_CHECKING:
-    pass
-
 
 SLACK = 1.2
 """By what a measured point may stand above its bound: rates, too, are medians of runs."""

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from gpgpu_legacy.studies.roofline.model import Roofline
-
-if TYPE_CHECKING:
-    pass
-
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import write_whole
+from gpgpu_legacy.studies.roofline.model import Roofline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

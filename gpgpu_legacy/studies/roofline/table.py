@@ -8,13 +8,10 @@ predict/model.py bounds it by. A point above that is an error, of the point or o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.studies.roofline.model import Point, Roofline
-
-if TYPE_CHECKING:
-    pass
 
 
 def above_text(found: Roofline, point: Point) -> str:

@@ -1,0 +1,163 @@
+"""JSON and TOML, written and read in one place, strictly, by msgspec.
+
+What a command writes is a `Record`; what it keeps for later is a `Recorded`, which says who wrote
+it, with what, and when. A field that a record does not have is an error, and so is a value of
+another type: the message names the file and the path in it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import msgspec
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import read_text, write_text
+
+T = TypeVar("T")
+R = TypeVar("R", bound="Recorded")
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Data that is written as JSON or TOML, or read from it: named fields, each of one type."""
+
+
+class Recorded(Record, frozen=True, kw_only=True):
+    """A result that is kept in a file.
+
+    schema: of the file's layout; a file without it is of the first. package: the version of
+    gpgpu_legacy. commit: of its checkout, with a + where files differ from it; None in an installed
+    package. driver: of OpenGL, where the result depends on it. date: ISO 8601, UTC.
+    """
+
+    SCHEMA: ClassVar[int] = 1
+
+    schema: int = 1
+    package: str | None = None
+    commit: str | None = None
+    driver: str | None = None
+    date: str | None = None
+
+
+def provenance(kind: type[Recorded], driver: str | None = None) -> dict[str, Any]:
+    """The fields that a `Recorded` of that kind has in common with all others, as of now."""
+    return {
+        "schema": kind.SCHEMA,
+        "package": package_version(),
+        "commit": commit(),
+        "driver": driver,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def package_version() -> str | None:
+    """The version of gpgpu_legacy; None where it runs without being installed."""
+    try:
+        return version("gpgpu-legacy")
+    except PackageNotFoundError:
+        return None
+
+
+@cache
+def commit() -> str | None:
+    """The commit of the checkout that the package runs from; None where it is installed."""
+    root = Path(__file__).resolve().parent.parent
+    if not (root / ".git").exists():
+        return None
+    try:
+        head, changes = (
+            subprocess.run(
+                ["git", "-C", str(root), *words], capture_output=True, text=True, check=True
+            ).stdout.strip()
+            for words in (("rev-parse", "--short=12", "HEAD"), ("status", "--porcelain"))
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return head + "+" * bool(changes)
+
+
+def plain(value: Any) -> Any:
+    """A record as dicts, lists, numbers and strings. NaN and the infinities become None."""
+    return msgspec.json.decode(msgspec.json.encode(value, enc_hook=_plain))
+
+
+def json_text(value: Any) -> str:
+    """A record as JSON with an indent of two spaces. NaN and the infinities are null."""
+    return (
+        msgspec.json.format(msgspec.json.encode(value, enc_hook=_plain), indent=2).decode() + "\n"
+    )
+
+
+def toml_text(value: Any) -> str:
+    """A record as TOML, which has no null: fields that are None are left out."""
+    return msgspec.toml.encode(_without_none(msgspec.to_builtins(value, enc_hook=_plain))).decode()
+
+
+def from_json(text: str | bytes, kind: type[T], name: str) -> T:
+    """The record in a JSON text. name: of the text in messages, such as its file.
+
+    Raises InputError, in one line, for text that is no JSON or that does not fit the record.
+    """
+    return _checked(lambda: msgspec.json.decode(text, type=kind), name)
+
+
+def from_toml(text: str, kind: type[T], name: str) -> T:
+    """The record in a TOML text, as `from_json` gives one of JSON."""
+    return _checked(lambda: msgspec.toml.decode(text, type=kind), name)
+
+
+def read_json(path: Path, kind: type[T]) -> T:
+    """The record in a JSON file; InputError, in one line, where there is none."""
+    return from_json(read_text(path), kind, str(path))
+
+
+def read_recorded(path: Path, kind: type[R]) -> R:
+    """A result that was recorded; InputError where the file is of a later version than this."""
+    recorded = read_json(path, kind)
+    if recorded.schema > kind.SCHEMA:
+        raise InputError(
+            f"{path} has schema {recorded.schema}, and {kind.SCHEMA} is the latest known here; "
+            "update gpgpu_legacy"
+        )
+    return recorded
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a record whole, as `json_text` gives it; InputError where it cannot be written."""
+    write_text(path, json_text(value))
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's scalars and paths, which msgspec does not know."""
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} has no place in a record")
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    return [_without_none(item) for item in value] if isinstance(value, list) else value
+
+
+def _checked(decode: Callable[[], T], name: str) -> T:
+    try:
+        return decode()
+    except msgspec.ValidationError as error:
+        problem, _, path = str(error).partition(" - at `$")
+        place = path.rstrip("`").lstrip(".")
+        raise InputError(f"{name}{f', {place}' if place else ''}: {_lower(problem)}") from None
+    except msgspec.DecodeError as error:
+        raise InputError(f"{name} cannot be read: {_lower(str(error))}") from None
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]

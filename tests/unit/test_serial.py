@@ -1,0 +1,114 @@
+"""Records: there and back, what is refused, and what is said of it."""
+
+from __future__ import annotations
+
+import subprocess
+from enum import Enum
+from math import inf, nan
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.serial import (
+    Record,
+    Recorded,
+    commit,
+    from_json,
+    from_toml,
+    json_text,
+    plain,
+    provenance,
+    read_json,
+    read_recorded,
+    toml_text,
+    write_json,
+)
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class Point(Record, frozen=True, kw_only=True):
+    x: int
+    y: float | None = None
+
+
+class Picture(Recorded, frozen=True, kw_only=True):
+    SCHEMA: ClassVar[int] = 2
+
+    points: list[Point]
+    colour: Colour = Colour.RED
+
+
+PICTURE = Picture(points=[Point(x=1, y=0.5), Point(x=-2)], schema=2)
+
+
+def refused(text: str, kind: type = Picture) -> str:
+    with pytest.raises(InputError) as raised:
+        from_json(text, kind, "a.json")
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
+def test_a_record_comes_back_as_it_went(tmp_path: Path) -> None:
+    write_json(tmp_path / "a.json", PICTURE)
+    assert read_json(tmp_path / "a.json", Picture) == PICTURE
+    assert read_recorded(tmp_path / "a.json", Picture) == PICTURE
+    assert from_toml(toml_text(PICTURE), Picture, "a.toml") == PICTURE
+
+
+def test_json_is_indented_utf_8_and_has_no_nan() -> None:
+    assert json_text({"é": [1, nan, -inf]}) == '{\n  "é": [\n    1,\n    null,\n    null\n  ]\n}\n'
+    assert plain(PICTURE)["colour"] == "red"
+    assert plain({"n": np.float32(0.5), "p": Path("a"), "v": np.arange(2)}) == {
+        "n": 0.5, "p": "a", "v": [0, 1],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"points": [{"x": "1"}]}', ["a.json, points[0].x: ", "expected `int`", "`str`"]),
+        ('{"points": [{"x": 1, "z": 2}]}', ["a.json, points[0]: ", "`z`"]),
+        ('{"points": 3}', ["a.json, points: ", "expected `array`"]),
+        ("{}", ["a.json: ", "`points`"]),
+        ("[]", ["a.json: ", "expected `object`"]),
+        ("{", ["a.json cannot be read: "]),
+        ('{"points": [], "colour": "blue"}', ["colour: ", "'blue'"]),
+    ],
+)
+def test_what_does_not_fit_is_said_with_its_path(text: str, words: list[str]) -> None:
+    message = refused(text)
+    for word in words:
+        assert word in message
+
+
+def test_toml_faults_are_of_one_line_too() -> None:
+    with pytest.raises(InputError, match=r"^a\.toml, points\[0\]\.x: expected `int`, got `float`$"):
+        from_toml("points = [{x = 1.5}]", Picture, "a.toml")
+    with pytest.raises(InputError, match=r"^a\.toml cannot be read: "):
+        from_toml("points = [", Picture, "a.toml")
+
+
+def test_a_file_of_a_later_schema_is_refused_and_an_older_one_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"points": [], "schema": 3}')
+    with pytest.raises(InputError, match="schema 3, and 2 is the latest"):
+        read_recorded(path, Picture)
+    path.write_text('{"points": []}')
+    assert read_recorded(path, Picture).schema == 1
+
+
+def test_provenance_is_of_this_checkout() -> None:
+    made = Picture(points=[], **provenance(Picture, "a driver"))
+    assert (made.schema, made.driver) == (2, "a driver")
+    assert made.date is not None and made.date.endswith("+00:00")
+    root = Path(__file__).parents[2]
+    if (root / ".git").exists():
+        words = ["git", "-C", str(root), "rev-parse", "HEAD"]
+        head = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        assert commit() is not None and head.startswith(str(commit()).rstrip("+"))
