@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -64,8 +63,11 @@ def console() -> Console:
     return Console(highlight=False, width=None if terminal else 160, soft_wrap=not terminal)
 
 
-def print_json(data: dict[str, Any]) -> None:
-    print(json.dumps(data, indent=2, allow_nan=False))
+def print_json(record: object) -> None:
+    """Print a record, or a dataclass, as JSON; NaN and the infinities are null."""
+    from gpgpu_legacy.serial import json_text
+
+    print(json_text(record), end="")
 
 
 @contextmanager
