@@ -16,7 +16,7 @@ from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
-    ONE_A_TEXEL,
+    ONE_PER_TEXEL,
     Binding,
     Extent,
     FragmentPass,
@@ -107,9 +107,9 @@ def sort_plan(width: int = 256, height: int = 256, *, tables: bool = False) -> P
         (Matrix("values", height, width),),
         (Matrix("sorted", height, width),),
         textures,
-        (Input("values", region, "P", whole, ONE_A_TEXEL),),
+        (Input("values", region, "P", whole, ONE_PER_TEXEL),),
         tuple(drawn),
-        (Output("sorted", region, shown, whole, ONE_A_TEXEL),),
+        (Output("sorted", region, shown, whole, ONE_PER_TEXEL),),
     )
     validate(plan)
     return plan

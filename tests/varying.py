@@ -15,7 +15,7 @@ from gpgpu_legacy.algorithms.matmul.dispatch import buffer
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.plan.expand import number_at
 from gpgpu_legacy.plan.plan import (
-    ONE_A_TEXEL,
+    ONE_PER_TEXEL,
     Affine,
     AttributeCorners,
     BufferBinding,
@@ -24,6 +24,7 @@ from gpgpu_legacy.plan.plan import (
     CopyPass,
     Corners,
     FragmentPass,
+    Integer,
     Matrix,
     MovingRect,
     Number,
@@ -39,7 +40,6 @@ from gpgpu_legacy.plan.plan import (
     Table,
     Texcoords,
     UniformValue,
-    Whole,
 )
 
 T = TypeVar("T", Texcoords, AttributeCorners)
@@ -75,7 +75,7 @@ OFFSETS: tuple[Callable[[int], float], ...] = (
 
 
 @st.composite
-def _sides(draw: st.DrawFn, setting: Setting, size: int) -> tuple[Whole, Whole]:
+def _sides(draw: st.DrawFn, setting: Setting, size: int) -> tuple[Integer, Integer]:
     """Where a rectangle begins along an axis of that size, and how long it is."""
     count = setting.count
     if draw(st.booleans()):
@@ -209,7 +209,7 @@ MOST_TRIPS, MOST_FROM = 8, 40
 
 
 @st.composite
-def _whole(draw: st.DrawFn, count: int, least: int, most: int) -> Whole:
+def _whole(draw: st.DrawFn, count: int, least: int, most: int) -> Integer:
     """A whole number between two, constant, Affine or of a Table."""
     kind = draw(st.integers(0, 2))
     if kind == 0:
@@ -247,5 +247,5 @@ def dispatch_plans(draw: st.DrawFn) -> Plan:
         steps.append(Repeat(count, tuple(draw(st.lists(_dispatches(count), max_size=2)))))
     a = replace(buffer("A", 14, 8), initial=(1.0, 0.0, 0.0, 0.0))
     r = buffer("R", 8, 12, zero=True)
-    out = Output("C", Region(0, 0, 8, 12), "R", Rect(0, 0, 12, 8), ONE_A_TEXEL)
+    out = Output("C", Region(0, 0, 8, 12), "R", Rect(0, 0, 12, 8), ONE_PER_TEXEL)
     return Plan("dispatches", (), (Matrix("C", 8, 12),), (a, r), (), tuple(steps), (out,))

@@ -141,13 +141,13 @@ def counts_grids(
 def resources_as_json(program: Program) -> dict[str, int]:
     """What the program takes of everything that a chip limits."""
     taken = resources(program)
-    return {usage.resource.value.lower().replace(" ", "_"): usage.found for usage in taken.usages}
+    return {usage.resource.value.lower().replace(" ", "_"): usage.count for usage in taken.usages}
 
 
 def resources_grid(program: Program) -> Grid:
     """The same as a table, with what opened each node of the texture dependency chain."""
     taken = resources(program)
-    rows = tuple((usage.resource.value, usage.found) for usage in taken.usages if usage.found)
+    rows = tuple((usage.resource.value, usage.count) for usage in taken.usages if usage.count)
     opened = [f"Node {node.number}: {node.why}." for node in taken.nodes[1:]]
     return Grid("resources", f"{program.name} takes", ("resource", "number"), rows, tuple(opened))
 

@@ -35,7 +35,7 @@ from gpgpu_legacy.cache.trace import (
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine, CountingMachine, values_of
 from gpgpu_legacy.interp.kernel import Array, Grid, Mask
-from gpgpu_legacy.kernel.dependence import check_data_decides_nothing
+from gpgpu_legacy.kernel.dependence import check_data_independent
 from gpgpu_legacy.kernel.ir import Element, Kernel, SharedArray, Space, Type
 from gpgpu_legacy.lower.jit import DTYPES, compile_addresses
 from gpgpu_legacy.plan.expand import at_iteration
@@ -162,7 +162,7 @@ class _Maker:
 
     def sweep(self, each: ComputePass) -> Sweep:
         if each not in self.accesses:
-            check_data_decides_nothing(each.kernel)
+            check_data_independent(each.kernel)
             self.accesses[each] = _count(each, shared=self.places.shared_in_memory)
         across, up = constant_groups(each.groups)
         single = each.kernel.threads == 1

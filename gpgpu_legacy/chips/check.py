@@ -158,7 +158,7 @@ def _program_rows(program: Program, taken: Resources, chip: Profile) -> Iterator
     if TextureTarget.RECT in program.texture_units.values():
         yield _yes_or_no("rectangle textures", chip.formats.rectangle_textures, chip, program.name)
     for usage in taken.usages:
-        if usage.found > 0:
+        if usage.count > 0:
             yield _limit(usage, taken, chip, program.name)
 
 
@@ -260,7 +260,7 @@ def _limit(usage: Usage, taken: Resources, chip: Profile, program: str) -> Row:
     if tightest is not None and usage.resource is Resource.INDIRECTIONS:
         advice = _hoisting(taken, tightest)
     return Row(
-        usage.resource.value, usage.found, advertised, native, where, advice, program
+        usage.resource.value, usage.count, advertised, native, where, advice, program
     )  # fmt: skip
 
 
@@ -272,9 +272,9 @@ def _sides(usage: Usage, chip: Profile) -> tuple[Side | None, Side | None]:
     if usage.resource in _ONE_LIMIT:
         advertised = native = advertised or native
     sides: tuple[Side | None, Side | None]
-    sides = _side(usage.found, advertised), _side(usage.found, native)
+    sides = _side(usage.count, advertised), _side(usage.count, native)
     if has_programs is not None and has_programs.value and advertised is None:
-        least = _side(usage.found, getattr(_minima(), name), at_least=True)
+        least = _side(usage.count, getattr(_minima(), name), at_least=True)
         sides = least, least if usage.resource in _ONE_LIMIT else sides[1]
     elif chip.kind is Kind.CHIP and has_programs is not None and not has_programs.value:
         sides = None, sides[1]

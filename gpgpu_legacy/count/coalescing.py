@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.count.kernels import count_compute_pass, different_dispatches
+from gpgpu_legacy.count.kernels import count_compute_pass, distinct_dispatches
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine
 from gpgpu_legacy.interp.kernel import Array, Grid, Mask
-from gpgpu_legacy.kernel.dependence import check_data_decides_nothing, deciding_uniforms
+from gpgpu_legacy.kernel.dependence import check_data_independent, control_uniforms
 from gpgpu_legacy.kernel.ir import Element, Kernel, Space, Type
 from gpgpu_legacy.plan.plan import ComputePass, Plan, constant_groups
 
@@ -127,8 +127,8 @@ def transactions(plan: Plan, rule: Rule) -> Transactions:
     for count, each in plan.weighted_passes():
         if not isinstance(each, ComputePass):
             raise PlanError(f"{plan.name} draws; memory transactions are counted for dispatches")
-        deciding = deciding_uniforms(each.kernel, indices=True)
-        for times, one in different_dispatches(each, count, deciding):
+        deciding = control_uniforms(each.kernel, indices=True)
+        for times, one in distinct_dispatches(each, count, deciding):
             if one not in known:
                 known[one] = _of_pass(plan, one, rule)
             total += known[one].times(times)
@@ -136,7 +136,7 @@ def transactions(plan: Plan, rule: Rule) -> Transactions:
 
 
 def _of_pass(plan: Plan, each: ComputePass, rule: Rule) -> Transactions:
-    check_data_decides_nothing(each.kernel)
+    check_data_independent(each.kernel)
     for array in each.kernel.shared:
         if array.type in (Type.DOUBLE, Type.VEC4):
             raise PlanError(f"{each.kernel.name}: bank conflicts are counted for 4-byte words")

@@ -16,7 +16,7 @@ import numpy as np
 
 from gpgpu_legacy.interp.dataless import CountingMachine
 from gpgpu_legacy.interp.kernel import Array, Mask
-from gpgpu_legacy.kernel.dependence import check_data_decides_nothing
+from gpgpu_legacy.kernel.dependence import check_data_independent
 from gpgpu_legacy.kernel.ir import Element, Space, Type
 from gpgpu_legacy.plan.expand import at_iteration, values_of, varies
 from gpgpu_legacy.plan.plan import ComputePass, Plan
@@ -44,7 +44,7 @@ class KernelCounts:
     bytes_requested: int
 
 
-def different_dispatches(
+def distinct_dispatches(
     each: ComputePass, count: int, uniforms: Collection[str]
 ) -> Iterator[tuple[int, ComputePass]]:
     """Of the dispatches of a Repeat, those that differ in work groups or in these uniforms.
@@ -68,7 +68,7 @@ def count_compute_pass(plan: Plan, each: ComputePass) -> KernelCounts:
 
     Raises PlanError for a kernel in which a condition or an index depends on loaded data.
     """
-    check_data_decides_nothing(each.kernel)
+    check_data_independent(each.kernel)
     bound = {b.binding: plan.texture(b.texture).format.texel_bytes for b in each.buffers}
     tally = _Tally(each, {b.name: bound[b.binding] for b in each.kernel.buffers})
     CountingMachine(each, tally).run()

@@ -73,7 +73,7 @@ class Usage:
     surcharge: int = 0
 
     @property
-    def found(self) -> int:
+    def count(self) -> int:
         """The number to be compared with a limit."""
         return max((use.number for use in self.uses), default=0) + self.surcharge
 
@@ -161,9 +161,9 @@ class Resources:
         """The usage of one resource."""
         return next(usage for usage in self.usages if usage.resource is resource)
 
-    def found(self, resource: Resource) -> int:
+    def count(self, resource: Resource) -> int:
         """How much of one resource the program takes."""
-        return self.usage(resource).found
+        return self.usage(resource).count
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 
 from gpgpu_legacy.count.instructions import count_instructions
-from gpgpu_legacy.count.kernels import count_compute_pass, different_dispatches
+from gpgpu_legacy.count.kernels import count_compute_pass, distinct_dispatches
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.kernel.dependence import deciding_uniforms
+from gpgpu_legacy.kernel.dependence import control_uniforms
 from gpgpu_legacy.plan.expand import areas_of
 from gpgpu_legacy.plan.plan import (
     Blend,
@@ -151,8 +151,8 @@ def count_repeated(
         case ClearPass():
             return replace(none, clear_bytes=times * _bytes(plan.texture(each.target)))
         case ComputePass():
-            controlling = deciding_uniforms(each.kernel, indices=False)
-            dispatches = different_dispatches(each, times, controlling)
+            controlling = control_uniforms(each.kernel, indices=False)
+            dispatches = distinct_dispatches(each, times, controlling)
             return sum((_dispatch(plan, one, none).times(n) for n, one in dispatches), none)
     rect = each.rect if isinstance(each.rect, Rect) else each.rect.at(0)
     vertices = times * len(rect.corners)

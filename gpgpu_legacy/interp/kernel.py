@@ -23,17 +23,17 @@ from gpgpu_legacy.kernel.ir import (
     Barrier,
     Binary,
     BuiltIn,
+    BuiltInComponent,
     Component,
     Convert,
     Declare,
     Element,
     Expression,
     For,
-    Identity,
     If,
     Kernel,
     Literal,
-    Place,
+    LValue,
     Select,
     Space,
     Statement,
@@ -174,7 +174,7 @@ class KernelMachine:
                 case Declare(variable=variable, value=value):
                     initial = _zero(variable.type) if value is None else self.value(value, mask)
                     self.variables[variable.name] = initial
-                case Assign(place=place, value=value):
+                case Assign(target=place, value=value):
                     self.assign(place, self.value(value, mask), mask)
                 case If():
                     self.branch(statement, mask)
@@ -199,7 +199,7 @@ class KernelMachine:
             self.statements(statement.step, active)
             active = _both(active, self.scalar(statement.condition, active))
 
-    def assign(self, place: Place, value: Value, mask: Mask) -> None:
+    def assign(self, place: LValue, value: Value, mask: Mask) -> None:
         match place:
             case Variable(name=name):
                 self.variables[name] = _merge(mask, value, self.variables[name])
@@ -297,7 +297,7 @@ class KernelMachine:
                 return self.variables[name]
             case Uniform(name=name):
                 return self.uniforms[name]
-            case Identity():
+            case BuiltInComponent():
                 return self.identity(expression)
             case Element():
                 return self.load(expression, mask)
@@ -339,7 +339,7 @@ class KernelMachine:
         left = self.scalar(expression.chosen, chosen)
         return np.where(condition, left, self.scalar(expression.other, other))
 
-    def identity(self, expression: Identity) -> Array:
+    def identity(self, expression: BuiltInComponent) -> Array:
         axis = expression.axis
         if axis == 2:
             return _scalar(0, Type.UINT)

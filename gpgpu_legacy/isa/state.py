@@ -30,7 +30,7 @@ class Index(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StateNode:
     """One step of a dotted binding, and the steps that may follow it.
 
     limit: which limit bounds the index, by its name in the assembler's Limits.
@@ -38,7 +38,7 @@ class Step:
     """
 
     name: str
-    following: tuple[Step, ...] = ()
+    following: tuple[StateNode, ...] = ()
     index: Index = Index.NONE
     limit: str = ""
     implied: bool = False
@@ -49,44 +49,44 @@ class Step:
         return any(step.name == "row" for step in self.following)
 
 
-def _leaves(names: str) -> tuple[Step, ...]:
-    return tuple(Step(name) for name in names.split())
+def _leaves(names: str) -> tuple[StateNode, ...]:
+    return tuple(StateNode(name) for name in names.split())
 
 
-def _faces(names: str) -> tuple[Step, ...]:
-    return (Step("front", _leaves(names), implied=True), Step("back", _leaves(names)))
+def _faces(names: str) -> tuple[StateNode, ...]:
+    return (StateNode("front", _leaves(names), implied=True), StateNode("back", _leaves(names)))
 
 
 ROWS = "matrix_rows"
 """The limit of a row's index, 4, which no implementation chooses."""
 
-_ROW = Step("row", index=Index.REQUIRED, limit=ROWS)
-_MODIFIED = (_ROW, *(Step(name, (_ROW,)) for name in ("inverse", "transpose", "invtrans")))
+_ROW = StateNode("row", index=Index.REQUIRED, limit=ROWS)
+_MODIFIED = (_ROW, *(StateNode(name, (_ROW,)) for name in ("inverse", "transpose", "invtrans")))
 _REQUIRED, _OPTIONAL = Index.REQUIRED, Index.OPTIONAL
 _LIGHT = (
     *_leaves("ambient diffuse specular position attenuation half"),
-    Step("spot", _leaves("direction")),
+    StateNode("spot", _leaves("direction")),
 )
 
-STATE = Step(
+STATE = StateNode(
     "state",
     (
-        Step("material", _faces("ambient diffuse specular emission shininess")),
-        Step("light", _LIGHT, _REQUIRED, "lights"),
-        Step("lightmodel", (Step("ambient"), *_faces("scenecolor"))),
-        Step("lightprod", _faces("ambient diffuse specular"), _REQUIRED, "lights"),
-        Step("texenv", _leaves("color"), _OPTIONAL, "texture_units"),
-        Step("fog", _leaves("color params")),
-        Step("depth", _leaves("range")),
-        Step(
+        StateNode("material", _faces("ambient diffuse specular emission shininess")),
+        StateNode("light", _LIGHT, _REQUIRED, "lights"),
+        StateNode("lightmodel", (StateNode("ambient"), *_faces("scenecolor"))),
+        StateNode("lightprod", _faces("ambient diffuse specular"), _REQUIRED, "lights"),
+        StateNode("texenv", _leaves("color"), _OPTIONAL, "texture_units"),
+        StateNode("fog", _leaves("color params")),
+        StateNode("depth", _leaves("range")),
+        StateNode(
             "matrix",
             (
-                Step("modelview", _MODIFIED, _OPTIONAL, "modelview_matrices"),
-                Step("projection", _MODIFIED),
-                Step("mvp", _MODIFIED),
-                Step("texture", _MODIFIED, _OPTIONAL, "texture_coordinate_sets"),
-                Step("palette", _MODIFIED, _REQUIRED, "palette_matrices"),
-                Step("program", _MODIFIED, _REQUIRED, "program_matrices"),
+                StateNode("modelview", _MODIFIED, _OPTIONAL, "modelview_matrices"),
+                StateNode("projection", _MODIFIED),
+                StateNode("mvp", _MODIFIED),
+                StateNode("texture", _MODIFIED, _OPTIONAL, "texture_coordinate_sets"),
+                StateNode("palette", _MODIFIED, _REQUIRED, "palette_matrices"),
+                StateNode("program", _MODIFIED, _REQUIRED, "program_matrices"),
             ),
         ),
     ),
@@ -154,7 +154,7 @@ def resolve(elements: Sequence[Element], limit: Callable[[str], int]) -> Binding
     raise BindingError(f"{written} names no value yet", _one_of(choices), len(elements), choices)
 
 
-def _next(step: Step, name: str, at: int, names: list[str]) -> Step:
+def _next(step: StateNode, name: str, at: int, names: list[str]) -> StateNode:
     """The step of that name after `step`; an implied one between the two is added to `names`."""
     for following in step.following:
         if following.name == name:
@@ -170,7 +170,7 @@ def _next(step: Step, name: str, at: int, names: list[str]) -> Step:
     raise BindingError(f"{'.'.join(names)} has no {name}", _one_of(choices), at, choices)
 
 
-def _choices(step: Step) -> tuple[str, ...]:
+def _choices(step: StateNode) -> tuple[str, ...]:
     """The names that may follow a step."""
     own = [following.name for following in step.following]
     deeper = [d.name for f in step.following if f.implied for d in f.following]
@@ -183,7 +183,7 @@ def _one_of(choices: tuple[str, ...]) -> str:
     return f"expected one of {', '.join(f'.{choice}' for choice in choices)}"
 
 
-def _written(step: Step, element: Element, at: int, limit: Callable[[str], int]) -> str:
+def _written(step: StateNode, element: Element, at: int, limit: Callable[[str], int]) -> str:
     """The canonical text of one element, its index checked."""
     if step.index is Index.NONE:
         if element.first is not None:

@@ -18,7 +18,7 @@ from gpgpu_legacy.kernel.ir import (
     For,
     If,
     Kernel,
-    Place,
+    LValue,
     Select,
     Statement,
     Unary,
@@ -28,7 +28,7 @@ from gpgpu_legacy.kernel.ir import (
 )
 
 
-def check_data_decides_nothing(kernel: Kernel) -> None:
+def check_data_independent(kernel: Kernel) -> None:
     """PlanError where a condition or an index of a kernel depends on an element of an array."""
     statements = tuple(_all_statements(kernel.body))
     definitions = _definitions(statements)
@@ -44,14 +44,14 @@ def check_data_decides_nothing(kernel: Kernel) -> None:
                 )
 
 
-def deciding_variables(body: tuple[Statement, ...]) -> frozenset[str]:
+def control_variables(body: tuple[Statement, ...]) -> frozenset[str]:
     """The variables that conditions and indices are made of, or what those are made of."""
     statements = tuple(_all_statements(body))
     return _closure(_variables(_deciding(statements)), _definitions(statements))
 
 
 @cache
-def deciding_uniforms(kernel: Kernel, *, indices: bool) -> frozenset[str]:
+def control_uniforms(kernel: Kernel, *, indices: bool) -> frozenset[str]:
     """The uniforms that conditions, and with `indices` those too, are made of, by name."""
     statements = tuple(_all_statements(kernel.body))
     definitions = _definitions(statements)
@@ -105,7 +105,7 @@ def _definitions(statements: Iterable[Statement]) -> _Definitions:
             case Declare(variable=Variable(name=name), value=value):
                 found.setdefault(name, []).extend([] if value is None else [value])
             case Assign(
-                place=Variable(name=name) | Component(vector=Variable(name=name)), value=value
+                target=Variable(name=name) | Component(vector=Variable(name=name)), value=value
             ):
                 found.setdefault(name, []).append(value)
     return found
@@ -150,14 +150,14 @@ def _all_expressions(statements: Iterable[Statement]) -> Iterator[Expression]:
         match statement:
             case Declare(value=value) if value is not None:
                 yield from _parts(value)
-            case Assign(place=place, value=value):
+            case Assign(target=place, value=value):
                 yield from _parts(place)
                 yield from _parts(value)
             case If(condition=condition) | For(condition=condition):
                 yield from _parts(condition)
 
 
-def _parts(expression: Expression | Place) -> Iterator[Expression]:
+def _parts(expression: Expression | LValue) -> Iterator[Expression]:
     """An expression and all that it is made of."""
     yield expression
     for operand in _operands(expression):

@@ -70,7 +70,7 @@ class BuiltIn(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class BuiltInComponent:
     """One component (0 x, 1 y, 2 z) of a built-in vector."""
 
     built_in: BuiltIn
@@ -146,7 +146,7 @@ Expression = (
     Literal
     | Variable
     | Uniform
-    | Identity
+    | BuiltInComponent
     | Element
     | Component
     | Unary
@@ -155,7 +155,7 @@ Expression = (
     | Convert
     | Vector
 )
-Place = Variable | Element | Component
+LValue = Variable | Element | Component
 
 
 # Statements ----------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ class Declare:
 class Assign:
     """A value is stored. Compound assignments are written out."""
 
-    place: Place
+    target: LValue
     value: Expression
 
 

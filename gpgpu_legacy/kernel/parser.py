@@ -14,17 +14,17 @@ from gpgpu_legacy.kernel.ir import (
     Barrier,
     Binary,
     BuiltIn,
+    BuiltInComponent,
     Component,
     Convert,
     Declare,
     Element,
     Expression,
     For,
-    Identity,
     If,
     Kernel,
     Literal,
-    Place,
+    LValue,
     Select,
     SharedArray,
     Space,
@@ -233,7 +233,7 @@ class _KernelParser:
             value = self.binary(sign, place, Literal(Type.INT, 1), node)
         return Assign(place, self.convert(value, place.type, node))
 
-    def place(self, node: _Node) -> Place:
+    def place(self, node: _Node) -> LValue:
         place = self.expression(node)
         if isinstance(place, Component) and not isinstance(place.vector, Variable):
             raise self.error("only components of variables can be assigned", node)
@@ -353,7 +353,7 @@ class _KernelParser:
             return Literal(Type.UINT, (*self.local_size, 1)[_AXES.index(field)])
         if name not in names:
             raise self.error(f"{name} is not in the subset; known are {', '.join(names)}", node)
-        return Identity(names[name], _AXES.index(field))
+        return BuiltInComponent(names[name], _AXES.index(field))
 
     def signed(self, node: _Node) -> Expression:
         operand = self.expression(_trees(node)[0])

@@ -36,23 +36,23 @@ from typing import Any, TypeVar
 from weakref import finalize
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.kernel.dependence import check_data_decides_nothing, deciding_variables
+from gpgpu_legacy.kernel.dependence import check_data_independent, control_variables
 from gpgpu_legacy.kernel.ir import (
     Assign,
     Barrier,
     Binary,
     BuiltIn,
+    BuiltInComponent,
     Component,
     Convert,
     Declare,
     Element,
     Expression,
     For,
-    Identity,
     If,
     Kernel,
     Literal,
-    Place,
+    LValue,
     Select,
     Space,
     Statement,
@@ -104,9 +104,9 @@ def _target(statement: object) -> Variable | None:
     match statement:
         case Declare(variable=variable):
             return variable
-        case Assign(place=Variable() as variable):
+        case Assign(target=Variable() as variable):
             return variable
-        case Assign(place=Component(vector=Variable() as variable)):
+        case Assign(target=Component(vector=Variable() as variable)):
             return variable
     return None
 
@@ -153,13 +153,13 @@ def _versions(statements: tuple[Statement, ...], number: Iterator[int]) -> tuple
         write_back(_assigned(statement) if isinstance(statement, If | For) else set())
         names = {name: version.name for name, version in latest.items()}
         match statement:
-            case Assign(place=Variable(type=kind, name=name) as variable, value=value) if (
+            case Assign(target=Variable(type=kind, name=name) as variable, value=value) if (
                 kind.is_integer and place < tail
             ):
                 version = Variable(kind, f"{next(number)}_{name}")  # no name of GLSL begins so
                 made.append(Declare(version, _renamed(value, names)))
                 latest[name], owners[name] = version, variable
-            case Assign(place=Variable(name=name) as variable, value=value):
+            case Assign(target=Variable(name=name) as variable, value=value):
                 made.append(Assign(variable, _renamed(value, names)))
                 latest.pop(name, None)
             case If(condition=condition, then=then, otherwise=otherwise):
@@ -178,7 +178,7 @@ def _versions(statements: tuple[Statement, ...], number: Iterator[int]) -> tuple
 def _tail(statements: tuple[Statement, ...]) -> int:
     """Where the assignments to integers begin that end the list: those cut nothing."""
     end = len(statements)
-    while end and isinstance(last := statements[end - 1], Assign) and last.place.type.is_integer:
+    while end and isinstance(last := statements[end - 1], Assign) and last.target.type.is_integer:
         end -= 1
     return end
 
@@ -208,7 +208,7 @@ class _Analysis:
         self.kernel = kernel
         across, up = kernel.local_size
         self.finest = _INVOCATION if across > 1 else _ROW if up > 1 else _GROUP
-        stores = (each.place for each in _inner(body) if isinstance(each, Assign))
+        stores = (each.target for each in _inner(body) if isinstance(each, Assign))
         self.written = {place.array for place in stores if isinstance(place, Element)}
         self.variables: dict[str, _Varies] = {}
         before: dict[str, _Varies] | None = None
@@ -282,7 +282,7 @@ class _Analysis:
             case Variable(name=name):
                 # Unknown yet: taken as the least, until the fixed point has seen it.
                 return self.variables.get(name, _Varies(_GROUP))
-            case Identity():
+            case BuiltInComponent():
                 return self.identity(expression)
             case Element(array=array, indices=indices):
                 return _Varies(self.finest) if array in self.written else self.flat(*indices)
@@ -311,7 +311,7 @@ class _Analysis:
                 return self.limited(level, int(factor.value) * other.slope)
         return self.flat(left, right)
 
-    def identity(self, expression: Identity) -> _Varies:
+    def identity(self, expression: BuiltInComponent) -> _Varies:
         axis = expression.axis
         if expression.built_in is BuiltIn.WORK_GROUP_ID or (*self.kernel.local_size, 1)[axis] == 1:
             return _Varies(_GROUP)
@@ -326,7 +326,7 @@ def _is_constant(loop: For) -> bool:
         if isinstance(each, Declare) and isinstance(each.value, Literal)
     }
     parts = list(_inner(loop.condition))
-    unknown = any(isinstance(each, Uniform | Identity | Element) for each in parts)
+    unknown = any(isinstance(each, Uniform | BuiltInComponent | Element) for each in parts)
     return not unknown and _variables(loop.condition) <= literals
 
 
@@ -525,7 +525,7 @@ class _Printer:
                 case Declare(variable=variable, value=value):
                     initial = Literal(variable.type, 0) if value is None else value
                     self.assign(variable, initial, depth, level)
-                case Assign(place=place, value=value):
+                case Assign(target=place, value=value):
                     self.assign(place, value, depth, level)
                 case _Loop(level=inner, body=body):
                     # A constant number of columns LLVM would unroll, and then not vectorise.
@@ -549,7 +549,7 @@ class _Printer:
         if not body:
             self.add(depth, "pass")
 
-    def assign(self, place: Place, value: Expression, depth: int, level: int) -> None:
+    def assign(self, place: LValue, value: Expression, depth: int, level: int) -> None:
         match place:
             case Variable(type=kind, name=name):
                 # A variable with a slope keeps its base, which is its value at tx = 0.
@@ -618,7 +618,7 @@ class _Printer:
                 return self.read(expression, level, part)
             case Uniform(name=name):
                 return f"u_{name}"
-            case Identity():
+            case BuiltInComponent():
                 return self.identity(expression, level)
             case Element():
                 return self.element(expression, level)
@@ -659,7 +659,7 @@ class _Printer:
             return f"(np.{DTYPES[kind]}(1) if {value} else np.{DTYPES[kind]}(0))"
         return f"np.{DTYPES[kind]}({value})"
 
-    def identity(self, expression: Identity, level: int) -> str:
+    def identity(self, expression: BuiltInComponent, level: int) -> str:
         """A component of a built-in vector, as uint32."""
         axis = expression.axis
         if axis == 2:
@@ -739,7 +739,7 @@ class _AddressPrinter(_Printer):
         self.add(1, "yield at")
         return _HEADER + "\n".join(self.lines) + "\n"
 
-    def assign(self, place: Place, value: Expression, depth: int, level: int) -> None:
+    def assign(self, place: LValue, value: Expression, depth: int, level: int) -> None:
         self.accesses(value, depth)
         if isinstance(place, Element):
             self.access(place, depth, store=True)
@@ -798,11 +798,11 @@ def address_text(kernel: Kernel) -> str:
     """
     if kernel.threads != 1:
         raise PlanError(f"{kernel.name} has {kernel.threads} invocations a work group and not one")
-    check_data_decides_nothing(kernel)
+    check_data_independent(kernel)
     body = _versions(kernel.body, count(1))
     analysis = _Analysis(kernel, body)
     steps = _Scheduler(kernel, analysis).schedule(body, _GROUP)
-    return _AddressPrinter(kernel, analysis, steps, deciding_variables(body)).text()
+    return _AddressPrinter(kernel, analysis, steps, control_variables(body)).text()
 
 
 # Native code ---------------------------------------------------------------------------------

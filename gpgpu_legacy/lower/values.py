@@ -22,9 +22,9 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     Number,
     NumberVec4,
+    PerIteration,
     Plan,
     Table,
-    Varying,
     constant_rect,
     is_planar,
     state_values,
@@ -60,7 +60,7 @@ def number_values(number: Number, count: int) -> F64:
 
 def over_iterations(numbers: Sequence[Number], count: int) -> F64:
     """The values of numbers: (count, len(numbers)), or (1, len(numbers)) where none varies."""
-    if not any(isinstance(number, Varying) for number in numbers):
+    if not any(isinstance(number, PerIteration) for number in numbers):
         return np.array([numbers], np.float64)
     affine = [(number.base, number.step) for number in numbers if isinstance(number, Affine)]
     if len(affine) == len(numbers):
@@ -102,7 +102,7 @@ def state_vectors(pass_: FragmentPass, binding: str, count: int) -> F64:
 
 def gives_varying_state(pass_: FragmentPass) -> bool:
     """Whether any number of the state that a pass gives differs from iteration to iteration."""
-    return any(isinstance(number, Varying) for given in pass_.state for number in given.value)
+    return any(isinstance(number, PerIteration) for given in pass_.state for number in given.value)
 
 
 def plane_values(pass_: FragmentPass, attribute: Attribute, count: int) -> F64:
@@ -129,7 +129,7 @@ def is_flat(corners: Corners, count: int = 1) -> bool:
     Affine values lie there in all iterations if their bases and their steps do.
     """
     numbers = [number for corner in corners for number in corner]
-    if not any(isinstance(number, Varying) for number in numbers):
+    if not any(isinstance(number, PerIteration) for number in numbers):
         return is_planar(corners)
     if any(isinstance(number, Table) for number in numbers):
         return all(is_planar(corners_at(corners, iteration)) for iteration in range(count))

@@ -31,7 +31,7 @@ from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, Format
 from gpgpu_legacy.plan.plan import (
-    ONE_A_TEXEL,
+    ONE_PER_TEXEL,
     Affine,
     Binding,
     Blend,
@@ -464,7 +464,7 @@ def _transfers(turns: int) -> Plan:
     side = TRANSFER_SIDE
     rect, region = Rect(0, 0, side, side), Region(0, 0, side, side)
     textures = [_texture(name, R32F, side, side, filled=False) for name in "ABC"]
-    inputs = tuple(Input(name, region, name, rect, ONE_A_TEXEL) for name in "AB")
+    inputs = tuple(Input(name, region, name, rect, ONE_PER_TEXEL) for name in "AB")
     return Plan(
         "calibrate-transfers",
         (Matrix("A", side, side), Matrix("B", side, side)),
@@ -472,7 +472,7 @@ def _transfers(turns: int) -> Plan:
         tuple(textures),
         inputs,
         (_fill("C", side),),
-        (Output("C", region, "C", rect, ONE_A_TEXEL),),
+        (Output("C", region, "C", rect, ONE_PER_TEXEL),),
     )
 
 

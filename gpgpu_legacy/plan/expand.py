@@ -18,11 +18,13 @@ from gpgpu_legacy.plan.plan import (
     CopyPass,
     Corners,
     FragmentPass,
+    Integer,
     MovingRect,
     Number,
     NumberVec4,
     ParameterValue,
     Pass,
+    PerIteration,
     Plan,
     Rect,
     Repeat,
@@ -31,9 +33,7 @@ from gpgpu_legacy.plan.plan import (
     Table,
     Texcoords,
     UniformValue,
-    Varying,
-    Whole,
-    whole_at,
+    integer_at,
 )
 
 
@@ -75,16 +75,16 @@ def moves(each: Pass) -> bool:
                 each.target_rect, MovingRect
             )
         case ComputePass():
-            return any(isinstance(n, Varying) for n in each.groups)
+            return any(isinstance(n, PerIteration) for n in each.groups)
     return False
 
 
 def passes(plan: Plan) -> Iterator[Pass]:
     """The passes of the expanded plan, one after another, without keeping them all."""
-    return (each for _, each, _ in carried_out(plan))
+    return (each for _, each, _ in execution_order(plan))
 
 
-def carried_out(plan: Plan) -> Iterator[tuple[Pass, Pass, int]]:
+def execution_order(plan: Plan) -> Iterator[tuple[Pass, Pass, int]]:
     """Each pass as the plan writes it, as it is when its turn comes, and in which iteration.
 
     What holds of every iteration (a compiled shader, say) can so be kept with the former.
@@ -121,19 +121,19 @@ def at_iteration(each: Pass, iteration: int) -> Pass:
             )
         case ClearPass():
             return replace(each, value=_vector(each.value, iteration))
-    across, up = (whole_at(n, iteration) for n in each.groups)
+    across, up = (integer_at(n, iteration) for n in each.groups)
     uniforms = tuple(UniformValue(u.name, number_at(u.value, iteration)) for u in each.uniforms)
     return replace(each, uniforms=uniforms, groups=(across, up))
 
 
 def varies(each: Pass) -> bool:
     """Whether any number of a pass may differ from iteration to iteration."""
-    return moves(each) or next(varying(each), None) is not None
+    return moves(each) or next(per_iteration_numbers(each), None) is not None
 
 
-def varying(each: Pass) -> Iterator[Varying]:
+def per_iteration_numbers(each: Pass) -> Iterator[PerIteration]:
     """The numbers of a pass that differ from iteration to iteration."""
-    return (number for number in numbers(each) if isinstance(number, Varying))
+    return (number for number in numbers(each) if isinstance(number, PerIteration))
 
 
 def numbers(each: Pass) -> Iterator[Number]:
@@ -155,7 +155,7 @@ def numbers(each: Pass) -> Iterator[Number]:
             yield from each.groups
 
 
-def whole_numbers(each: Pass) -> tuple[Number, ...]:
+def integers(each: Pass) -> tuple[Number, ...]:
     """Those of them that count texels or work groups."""
     match each:
         case FragmentPass():
@@ -169,7 +169,7 @@ def whole_numbers(each: Pass) -> tuple[Number, ...]:
 
 def number_at(value: Number, iteration: int) -> float:
     """A number of a Repeat in one iteration, counted from 0."""
-    return value.at(iteration) if isinstance(value, Varying) else value
+    return value.at(iteration) if isinstance(value, PerIteration) else value
 
 
 def values_of(value: Number, count: int) -> Iterable[float]:
@@ -190,7 +190,7 @@ def areas_of(rect: Rect | MovingRect, count: int) -> Iterable[int]:
     return map(mul, widths, heights)
 
 
-def rect_numbers(rect: Rect | MovingRect) -> tuple[Whole, Whole, Whole, Whole]:
+def rect_numbers(rect: Rect | MovingRect) -> tuple[Integer, Integer, Integer, Integer]:
     """Its corner and its size."""
     return (rect.x, rect.y, rect.width, rect.height)
 

@@ -45,13 +45,13 @@ class Table:
         return self.values[iteration]
 
 
-Varying = Affine | Table
+PerIteration = Affine | Table
 """What a number may be in a Repeat where it is not the same in all of its iterations."""
 
-Number = float | Varying
+Number = float | PerIteration
 NumberVec4 = tuple[Number, Number, Number, Number]
-Whole = int | Varying
-"""A whole number in a Repeat: all values of a Varying one are whole too."""
+Integer = int | PerIteration
+"""A whole number in a Repeat: all values of a PerIteration one are whole too."""
 
 
 # Textures and the matrices in them -----------------------------------------------------------
@@ -130,24 +130,24 @@ class Rect:
 class MovingRect:
     """A rectangle in a Repeat that changes place or size from one iteration to the next."""
 
-    x: Whole
-    y: Whole
-    width: Whole
-    height: Whole
+    x: Integer
+    y: Integer
+    width: Integer
+    height: Integer
 
     def at(self, iteration: int) -> Rect:
         """The rectangle in the given iteration, counted from 0."""
         return Rect(
-            whole_at(self.x, iteration),
-            whole_at(self.y, iteration),
-            whole_at(self.width, iteration),
-            whole_at(self.height, iteration),
+            integer_at(self.x, iteration),
+            integer_at(self.y, iteration),
+            integer_at(self.width, iteration),
+            integer_at(self.height, iteration),
         )
 
 
-def whole_at(value: Whole, iteration: int) -> int:
+def integer_at(value: Integer, iteration: int) -> int:
     """A whole number of a Repeat in one iteration, counted from 0."""
-    return int(value.at(iteration)) if isinstance(value, Varying) else value
+    return int(value.at(iteration)) if isinstance(value, PerIteration) else value
 
 
 def constant_rect(rect: Rect | MovingRect) -> Rect:
@@ -184,7 +184,7 @@ class Packing:
     transposed: bool = False
 
 
-ONE_A_TEXEL = Packing(((0, 0),))
+ONE_PER_TEXEL = Packing(((0, 0),))
 
 
 def quadrants(rows: int, columns: int) -> Packing:
@@ -396,7 +396,7 @@ class ComputePass:
     kernel: Kernel
     buffers: tuple[BufferBinding, ...]
     uniforms: tuple[UniformValue, ...]
-    groups: tuple[Whole, Whole]
+    groups: tuple[Integer, Integer]
     independent: bool = False
 
     @property
@@ -441,11 +441,11 @@ def state_values(each: FragmentPass) -> dict[str, Vec4]:
     return {given.binding: constant_vector(given.value) for given in each.state}
 
 
-def constant_groups(groups: tuple[Whole, Whole]) -> tuple[int, int]:
+def constant_groups(groups: tuple[Integer, Integer]) -> tuple[int, int]:
     """Work groups along x and y of an expanded plan, in which no number varies."""
     across, up = groups
-    assert not isinstance(across, Varying)
-    assert not isinstance(up, Varying)
+    assert not isinstance(across, PerIteration)
+    assert not isinstance(up, PerIteration)
     return across, up
 
 
@@ -562,6 +562,6 @@ def _slope(start: NumberVec4, end: NumberVec4, length: int) -> Vec4:
 def constant_vector(values: NumberVec4) -> Vec4:
     """A vector of an expanded plan, in which no number varies."""
     x, y, z, w = values
-    assert not isinstance(x, Varying) and not isinstance(y, Varying)
-    assert not isinstance(z, Varying) and not isinstance(w, Varying)
+    assert not isinstance(x, PerIteration) and not isinstance(y, PerIteration)
+    assert not isinstance(z, PerIteration) and not isinstance(w, PerIteration)
     return (x, y, z, w)

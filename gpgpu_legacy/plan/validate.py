@@ -10,12 +10,12 @@ from numbers import Integral, Real
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.plan.expand import (
+    integers,
     number_at,
     numbers,
     rect_numbers,
     values_of,
     varies,
-    whole_numbers,
 )
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
@@ -27,18 +27,18 @@ from gpgpu_legacy.plan.plan import (
     Corners,
     FragmentPass,
     Input,
+    Integer,
     MovingRect,
     Number,
     Output,
     Pass,
+    PerIteration,
     Plan,
     Rect,
     Repeat,
     Table,
     Texture,
     TextureKind,
-    Varying,
-    Whole,
     Wrap,
 )
 
@@ -132,12 +132,14 @@ class _Validator:
             for number in numbers(each):
                 self.number(number, count, _called(each))
         for rect in _rects(each):
-            if isinstance(rect, Rect) and any(isinstance(n, Varying) for n in rect_numbers(rect)):
+            if isinstance(rect, Rect) and any(
+                isinstance(n, PerIteration) for n in rect_numbers(rect)
+            ):
                 raise self.fail(
                     f"{_called(each)} has numbers that vary in a Rect; give a MovingRect"
                 )
-        for size in whole_numbers(each):
-            if not isinstance(size, Varying) and not is_whole_number(size):
+        for size in integers(each):
+            if not isinstance(size, PerIteration) and not is_whole_number(size):
                 raise self.fail(
                     f"{_called(each)} has {size!r} for a number of texels or work groups; give an "
                     "int"
@@ -440,7 +442,7 @@ def _rects(each: Pass) -> tuple[Rect | MovingRect, ...]:
     return ()
 
 
-def _size(rect: Rect | MovingRect) -> tuple[Whole, Whole]:
+def _size(rect: Rect | MovingRect) -> tuple[Integer, Integer]:
     return rect.width, rect.height
 
 

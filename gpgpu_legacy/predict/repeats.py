@@ -14,11 +14,11 @@ from gpgpu_legacy.plan.plan import (
     NumberVec4,
     ParameterValue,
     Pass,
+    PerIteration,
     Plan,
     Repeat,
     Step,
     Table,
-    Varying,
 )
 
 
@@ -75,7 +75,7 @@ def _settled(each: FragmentPass) -> FragmentPass:
 
 def _ones(parameters: tuple[ParameterValue, ...]) -> tuple[ParameterValue, ...]:
     def vector(values: NumberVec4) -> NumberVec4:
-        x, y, z, w = (1.0 if isinstance(value, Varying) else value for value in values)
+        x, y, z, w = (1.0 if isinstance(value, PerIteration) else value for value in values)
         return x, y, z, w
 
     return tuple(replace(given, value=vector(given.value)) for given in parameters)

@@ -15,7 +15,7 @@ from gpgpu_legacy.interp.numeric import Stored, decode, encode, pack, unpack
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.plan.formats import R32F, Format
 from gpgpu_legacy.plan.plan import (
-    ONE_A_TEXEL,
+    ONE_PER_TEXEL,
     Blend,
     ClearPass,
     ComputePass,
@@ -102,7 +102,7 @@ class HostOutput:
 def is_the_matrix(each: Input | Output, matrix: Matrix) -> bool:
     """Whether the texels of a transfer are the matrix as it lies in memory."""
     return (
-        each.packing == ONE_A_TEXEL
+        each.packing == ONE_PER_TEXEL
         and each.region == Region(0, 0, matrix.rows, matrix.columns)
         and (each.rect.width, each.rect.height) == (matrix.columns, matrix.rows)
     )

@@ -28,7 +28,7 @@ from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import (
-    ONE_A_TEXEL,
+    ONE_PER_TEXEL,
     Affine,
     Binding,
     Blend,
@@ -313,7 +313,7 @@ def test_lookups_clamp_to_the_edge_and_fill_missing_channels(
         texcoords=(Texcoords(0, corners),),  # type: ignore[arg-type]
     )
     plan = show_all(target, look, more=(source,))
-    load = Input("A", Region(0, 0, 2, 3), "S", Rect(0, 0, 3, 2), ONE_A_TEXEL)
+    load = Input("A", Region(0, 0, 2, 3), "S", Rect(0, 0, 3, 2), ONE_PER_TEXEL)
     plan = with_input(plan, Matrix("A", 2, 3), load)
     found = assert_same(arbfp, plan, A=np.arange(1, 7, dtype=np.float32).reshape(2, 3) - 3)
     assert found[0].tolist() == [-2, -2, -2, -2, -1, 0, 0, 0, 0]

@@ -35,7 +35,7 @@ from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.plan import (
-    ONE_A_TEXEL,
+    ONE_PER_TEXEL,
     Affine,
     ClearPass,
     ComputePass,
@@ -301,11 +301,11 @@ def test_uniforms_of_every_type_and_the_iterations_of_a_repeat(compute: Executor
 
 
 def test_a_part_of_a_buffer_is_filled_and_a_part_is_read(compute: Executor) -> None:
-    part = Input("A", Region(0, 0, 3, 2), "R", Rect(1, 1, 2, 3), ONE_A_TEXEL)
+    part = Input("A", Region(0, 0, 3, 2), "R", Rect(1, 1, 2, 3), ONE_PER_TEXEL)
     plan = shown(inputs=(part,))
     found = compute.run(plan, OPERANDS).outputs["C"]
     assert found.tolist() == [[0, 0, 0, 0], [0, 1, 2, 0], [0, 3, 4, 0], [0, 5, 6, 0]]
-    some = Output("C", Region(1, 2, 2, 2), "R", Rect(2, 1, 2, 2), ONE_A_TEXEL)
+    some = Output("C", Region(1, 2, 2, 2), "R", Rect(2, 1, 2, 2), ONE_PER_TEXEL)
     found = compute.run(replace(plan, outputs=(some,)), OPERANDS).outputs["C"]
     assert found.tolist() == [[0, 0, 0, 0], [0, 0, 2, 0], [0, 0, 4, 0], [0, 0, 0, 0]]
 

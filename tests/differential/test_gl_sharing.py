@@ -22,7 +22,7 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.plan import (
-    ONE_A_TEXEL,
+    ONE_PER_TEXEL,
     Affine,
     Binding,
     Blend,
@@ -329,7 +329,7 @@ def accumulating(steps: tuple[Step, ...]) -> Plan:
             texture("F", 6, 5, RGBA32F, None),
             texture("T", 6, 5, RGBA32F, (0.5, -1.5, 2.0, 1e9)),
         ),
-        (Input("A", region, "A", rect, ONE_A_TEXEL),),
+        (Input("A", region, "A", rect, ONE_PER_TEXEL),),
         steps,
         (Output("C", Region(0, 0, 20, 6), "F", rect, channels),),
     )

@@ -17,7 +17,7 @@ from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.interp.numeric import decode, encode, pack, unpack
 from gpgpu_legacy.plan.formats import R16F, R32F, RGBA8, RGBA32F, Format
 from gpgpu_legacy.plan.plan import (
-    ONE_A_TEXEL,
+    ONE_PER_TEXEL,
     ClearPass,
     Extent,
     Input,
@@ -174,7 +174,7 @@ def test_products_packed_on_the_device(
 def moved(rows: int, columns: int, width: int, height: int, form: Format = R32F) -> Plan:
     """A matrix packed into quadrants of 1 or 4 channels, and back."""
     one = form.channels == 1
-    packing = ONE_A_TEXEL if one else Packing(((0, 0), (0, width), (height, 0), (height, width)))
+    packing = ONE_PER_TEXEL if one else Packing(((0, 0), (0, width), (height, 0), (height, width)))
     region, rect = Region(0, 0, rows, columns), Rect(0, 0, width, height)
     return Plan(
         "there and back",

@@ -29,7 +29,7 @@ from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.lower.jit import compile_kernel, python_text
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
-    ONE_A_TEXEL,
+    ONE_PER_TEXEL,
     BufferBinding,
     ClearPass,
     ComputePass,
@@ -196,7 +196,7 @@ def kernel_plan(text: str, length: int, groups: tuple[int, int], **uniforms: flo
         (Matrix("I", 1, length),),
         (Matrix("O", 1, length),),
         textures,
-        (Input("I", whole, "I", rect, ONE_A_TEXEL),),
+        (Input("I", whole, "I", rect, ONE_PER_TEXEL),),
         (
             ComputePass(
                 kernel,
@@ -205,7 +205,7 @@ def kernel_plan(text: str, length: int, groups: tuple[int, int], **uniforms: flo
                 groups,
             ),
         ),
-        (Output("O", whole, "O", rect, ONE_A_TEXEL),),
+        (Output("O", whole, "O", rect, ONE_PER_TEXEL),),
     )
 
 

@@ -298,12 +298,12 @@ def test_what_it_takes(
     found = resources(program)
     blends = accumulate is Accumulate.BLEND
     several = block > group
-    assert found.found(Resource.INDIRECTIONS) == 1 + -(-block // group)
-    assert found.found(Resource.ALU_INSTRUCTIONS) == (mads + 1) * block - 1 + 4
-    assert found.found(Resource.TEXTURE_INSTRUCTIONS) == 2 * block + (not blends)
+    assert found.count(Resource.INDIRECTIONS) == 1 + -(-block // group)
+    assert found.count(Resource.ALU_INSTRUCTIONS) == (mads + 1) * block - 1 + 4
+    assert found.count(Resource.TEXTURE_INSTRUCTIONS) == 2 * block + (not blends)
     # the sum, two registers a step of a group, the start of the next group, and F
     expected = 1 + 2 * min(group, block) + several + (not blends)
-    assert found.found(Resource.TEMPORARIES) == expected
+    assert found.count(Resource.TEMPORARIES) == expected
 
 
 def test_other_methods_have_no_such_variant() -> None:
@@ -392,8 +392,8 @@ def test_a_method_without_blocks_is_asked_for_its_size() -> None:
     assert native.value is not None
     program = plan_of("packed-2x2", size=native.value).programs()[0]
     larger = plan_of("packed-2x2", size=native.value + 1).programs()[0]
-    assert resources(program).found(Resource.INDIRECTIONS) <= 4
-    assert resources(larger).found(Resource.INDIRECTIONS) > 4
+    assert resources(program).count(Resource.INDIRECTIONS) <= 4
+    assert resources(larger).count(Resource.INDIRECTIONS) > 4
 
 
 @pytest.mark.parametrize("chip", [chip.name for chip in profiles()])

@@ -29,10 +29,10 @@ from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.plan.expand import carried_out, expand, passes
+from gpgpu_legacy.plan.expand import execution_order, expand, passes
 from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA16F, RGBA32F, UNORM8, Numeric
 from gpgpu_legacy.plan.plan import (
-    ONE_A_TEXEL,
+    ONE_PER_TEXEL,
     Affine,
     AttributeCorners,
     Binding,
@@ -43,6 +43,7 @@ from gpgpu_legacy.plan.plan import (
     Extent,
     FragmentPass,
     Input,
+    Integer,
     Matrix,
     MovingRect,
     Number,
@@ -62,7 +63,6 @@ from gpgpu_legacy.plan.plan import (
     Texture,
     TextureKind,
     UniformValue,
-    Whole,
     Wrap,
     is_planar,
     plane,
@@ -106,7 +106,7 @@ def test_a_repeat_is_its_body_written_out_once_an_iteration() -> None:
     assert expand(plan).steps == expected
     assert tuple(passes(plan)) == expected
     assert expand(expand(plan)) == expand(plan)
-    turns = [(written, iteration) for written, _, iteration in carried_out(plan)]
+    turns = [(written, iteration) for written, _, iteration in execution_order(plan)]
     loop = [(each, i) for i in range(3) for each in (moving, back)]
     assert turns == [(clear, 0), *loop, (clear, 0)]
     assert list(plan.weighted_passes()) == [(1, clear), (3, moving), (3, back), (1, clear)]
@@ -463,7 +463,9 @@ void main() { if (int(gl_GlobalInvocationID.x) < n) R[0] = 1.0; }
         (0.5, 1, ("uniform n", "counted by 0.5")),
     ],
 )
-def test_dispatches_vary_by_whole_numbers(n: Number, across: Whole, words: tuple[str, ...]) -> None:
+def test_dispatches_vary_by_whole_numbers(
+    n: Number, across: Integer, words: tuple[str, ...]
+) -> None:
     kernel = parse_kernel(KERNEL, "small.comp")
     each = ComputePass(kernel, bindings("R"), (UniformValue("n", n),), (across, 1))
     odd = replace(raw(Repeat(3, (each,))), textures=(buffer("R", 1, 1, zero=True),))
@@ -665,7 +667,7 @@ def test_transfers_fit_what_they_connect(kind: type[Input] | type[Output]) -> No
     refused(with_transfer(kind, matrix="Q"), "no matrix is called Q")
     refused(with_transfer(kind, texture="Q"), "no texture is called Q")
     refused(with_transfer(kind, rect=Rect(1, 0, 4, 3)), "the transfer of M", "4 by 3")
-    refused(with_transfer(kind, packing=ONE_A_TEXEL), "1 channels", "has 4")
+    refused(with_transfer(kind, packing=ONE_PER_TEXEL), "1 channels", "has 4")
     for region in (
         Region(1, 0, 3, 4),
         Region(0, 1, 3, 4),
@@ -684,7 +686,7 @@ def packings() -> st.SearchStrategy[Packing]:
     blocks = Packing(((0, 0), (0, 1), (1, 0), (1, 1)), row_step=2, column_step=2)
     down = Packing(((0, 0), (1, 0), (2, 0), (3, 0)), row_step=4)
     along = Packing(((0, 0), (0, 1), (0, 2)), column_step=3)
-    return four | st.sampled_from((ONE_A_TEXEL, blocks, down, along))
+    return four | st.sampled_from((ONE_PER_TEXEL, blocks, down, along))
 
 
 @given(packings(), st.data())

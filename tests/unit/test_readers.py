@@ -36,6 +36,7 @@ from gpgpu_legacy.plan.plan import (
     CopyPass,
     Corners,
     FragmentPass,
+    Integer,
     MovingRect,
     Number,
     ParameterValue,
@@ -46,7 +47,6 @@ from gpgpu_legacy.plan.plan import (
     Table,
     Texcoords,
     UniformValue,
-    Whole,
 )
 from gpgpu_legacy.plan.serialise import plan_as_json, written_programs
 from gpgpu_legacy.plan.validate import validate
@@ -197,7 +197,7 @@ def accepts(plan: Plan) -> bool:
 
 
 @st.composite
-def wholes(draw: st.DrawFn, count: int) -> Whole:
+def wholes(draw: st.DrawFn, count: int) -> Integer:
     match draw(st.integers(0, 2)):
         case 0:
             return draw(WHOLES)

@@ -38,7 +38,7 @@ SPEC_3 = (
 
 @pytest.mark.parametrize(("lines", "count"), [(SPEC_1, 1), (SPEC_2, 2), (SPEC_3, 3)])
 def test_the_examples_of_the_specification(lines: tuple[str, ...], count: int) -> None:
-    assert taken(*lines).found(Resource.INDIRECTIONS) == count
+    assert taken(*lines).count(Resource.INDIRECTIONS) == count
 
 
 def test_who_opened_the_nodes_of_the_third_example() -> None:
@@ -82,7 +82,7 @@ def test_a_result_that_only_lookups_touched_opens_none() -> None:
         "TEX a, fragment.texcoord[1], texture[1], 2D;",
         "MOV result.color, a;",
     )
-    assert found.found(Resource.INDIRECTIONS) == 1
+    assert found.count(Resource.INDIRECTIONS) == 1
 
 
 def test_masks_and_swizzles_are_not_looked_at() -> None:
@@ -90,13 +90,13 @@ def test_masks_and_swizzles_are_not_looked_at() -> None:
     found = taken(
         "TEMP b;", "MOV b.y, fragment.color;", "TEX result.color, b.x, texture[0], 1D;"
     )  # fmt: skip
-    assert found.found(Resource.INDIRECTIONS) == 2
+    assert found.count(Resource.INDIRECTIONS) == 2
 
 
 def test_a_kill_reads_a_coordinate_and_writes_nothing() -> None:
     written = ("TEMP a;", "MOV a, fragment.color;", "KIL a;", "KIL a;", "MOV result.color, a;")
-    assert taken(*written).found(Resource.INDIRECTIONS) == 2
-    assert taken("KIL fragment.color;").found(Resource.INDIRECTIONS) == 1
+    assert taken(*written).count(Resource.INDIRECTIONS) == 2
+    assert taken("KIL fragment.color;").count(Resource.INDIRECTIONS) == 1
 
 
 def test_multichannel_has_one_more_than_its_block() -> None:
@@ -107,7 +107,7 @@ def test_multichannel_has_one_more_than_its_block() -> None:
             block=block, accumulate="copy", transpose_a=False, transpose_b=False,
         )  # fmt: skip
         found = resources(program)
-        assert found.found(Resource.INDIRECTIONS) == len(found.nodes) == count
+        assert found.count(Resource.INDIRECTIONS) == len(found.nodes) == count
         assert found.least_indirections == 2
 
 
@@ -189,7 +189,7 @@ STEPS = st.one_of(
 @given(st.lists(STEPS, max_size=25))
 def test_indirections_are_those_of_the_pseudocode(steps: list[Step]) -> None:
     found = taken("TEMP t0, t1, t2, t3;", *(step.text for step in steps))
-    assert found.found(Resource.INDIRECTIONS) == by_the_pseudocode(steps)
+    assert found.count(Resource.INDIRECTIONS) == by_the_pseudocode(steps)
     assert 1 <= found.least_indirections <= len(found.nodes)
     assert all(1 <= node.least <= node.number for node in found.nodes)
 
@@ -202,9 +202,9 @@ def test_instructions_by_kind_a_kill_being_a_texture_instruction() -> None:
         "TEMP a;", "KIL fragment.color;", "TXP a, fragment.texcoord[0], texture[0], 2D;",
         "MUL a, a, a;", "MOV_SAT result.color, a;",
     )  # fmt: skip
-    assert found.found(Resource.ALU_INSTRUCTIONS) == 2
-    assert found.found(Resource.TEXTURE_INSTRUCTIONS) == 2
-    assert found.found(Resource.INSTRUCTIONS) == 4
+    assert found.count(Resource.ALU_INSTRUCTIONS) == 2
+    assert found.count(Resource.TEXTURE_INSTRUCTIONS) == 2
+    assert found.count(Resource.INSTRUCTIONS) == 4
 
 
 def test_the_paper_s_counts_of_multichannel_at_32() -> None:
@@ -214,15 +214,15 @@ def test_the_paper_s_counts_of_multichannel_at_32() -> None:
         block=32, accumulate="copy", transpose_a=False, transpose_b=False,
     )  # fmt: skip
     found = resources(program)
-    assert found.found(Resource.ALU_INSTRUCTIONS) == 100
-    assert found.found(Resource.TEXTURE_INSTRUCTIONS) == 65
-    assert found.found(Resource.INSTRUCTIONS) + 1 == 166
-    assert found.found(Resource.TEMPORARIES) == 5
+    assert found.count(Resource.ALU_INSTRUCTIONS) == 100
+    assert found.count(Resource.TEXTURE_INSTRUCTIONS) == 65
+    assert found.count(Resource.INSTRUCTIONS) + 1 == 166
+    assert found.count(Resource.TEMPORARIES) == 5
 
 
 def test_temporaries_are_counted_as_declared_and_aliases_are_none() -> None:
     found = taken("TEMP a, b, unused;", "ALIAS c = a;", "MOV c, 0;", "MOV result.color, c;")
-    assert found.found(Resource.TEMPORARIES) == 3
+    assert found.count(Resource.TEMPORARIES) == 3
 
 
 def test_equal_constants_are_one_parameter() -> None:
@@ -245,9 +245,9 @@ def test_an_array_binds_its_elements_though_none_is_read() -> None:
         "PARAM again = program.env[3];",
         "MOV result.color, program.local[7];",
     )
-    assert found.found(Resource.PARAMETERS) == 5
-    assert found.found(Resource.ENV_PARAMETERS) == 5  # indices up to 4
-    assert found.found(Resource.LOCAL_PARAMETERS) == 8
+    assert found.count(Resource.PARAMETERS) == 5
+    assert found.count(Resource.ENV_PARAMETERS) == 5  # indices up to 4
+    assert found.count(Resource.LOCAL_PARAMETERS) == 8
 
 
 def test_the_matrix_rows_of_the_specification_s_example() -> None:
@@ -257,7 +257,7 @@ def test_the_matrix_rows_of_the_specification_s_example() -> None:
         "PARAM m3[] = { state.matrix.program[0].transpose };",
         "MOV result.color, m2[0];",
     )
-    assert found.found(Resource.PARAMETERS) == 6
+    assert found.count(Resource.PARAMETERS) == 6
 
 
 def test_attributes_count_once_and_when_declared_alone() -> None:
@@ -266,13 +266,13 @@ def test_attributes_count_once_and_when_declared_alone() -> None:
         "ATTRIB color = fragment.color;",
         "ADD result.color, color, fragment.color.primary;",
     )
-    assert found.found(Resource.ATTRIBUTES) == 2
-    assert found.found(Resource.COORDINATE_SETS) == 6  # texcoord[5] asks for six
+    assert found.count(Resource.ATTRIBUTES) == 2
+    assert found.count(Resource.COORDINATE_SETS) == 6  # texcoord[5] asks for six
 
 
 def test_image_units_are_counted_by_the_largest() -> None:
     found = taken("TEX result.color, fragment.texcoord[0], texture[3], 2D;")
-    assert found.found(Resource.IMAGE_UNITS) == 4
+    assert found.count(Resource.IMAGE_UNITS) == 4
 
 
 @pytest.mark.parametrize(("option", "instructions"), [("exp", 3), ("exp2", 4), ("linear", 2)])
@@ -281,9 +281,9 @@ def test_fog_takes_its_share(option: str, instructions: int) -> None:
     plain = ("TEMP a;", "MOV a, 0.5;", "TEX result.color, a, texture[0], 1D;")
     without, fogged = taken(*plain), taken(f"OPTION ARB_fog_{option};", *plain)
     more = {
-        resource: fogged.found(resource) - without.found(resource)
+        resource: fogged.count(resource) - without.count(resource)
         for resource in Resource
-        if fogged.found(resource) != without.found(resource)
+        if fogged.count(resource) != without.count(resource)
     }
     assert more == {
         Resource.ALU_INSTRUCTIONS: instructions,
@@ -307,4 +307,4 @@ def test_the_use_that_goes_over_a_limit_is_found() -> None:
 
 def test_an_empty_program_takes_nothing_but_a_node() -> None:
     found = taken()
-    assert {u.resource: u.found for u in found.usages if u.found} == {Resource.INDIRECTIONS: 1}
+    assert {u.resource: u.count for u in found.usages if u.count} == {Resource.INDIRECTIONS: 1}

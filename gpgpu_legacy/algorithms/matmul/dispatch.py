@@ -14,7 +14,7 @@ from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
-    ONE_A_TEXEL,
+    ONE_PER_TEXEL,
     BufferBinding,
     ComputePass,
     Extent,
@@ -79,14 +79,14 @@ def load_into(matrix: Matrix, texture: Texture) -> Input:
     """The transfer that puts a whole matrix into the upper left of a buffer, zeros around it."""
     region = Region(0, 0, matrix.rows, matrix.columns)
     rect = Rect(0, 0, texture.extent.width, texture.extent.height)
-    return Input(matrix.name, region, texture.name, rect, ONE_A_TEXEL)
+    return Input(matrix.name, region, texture.name, rect, ONE_PER_TEXEL)
 
 
 def read_from(matrix: Matrix, texture: Texture) -> Output:
     """The transfer that reads a whole matrix back from the upper left of a buffer."""
     region = Region(0, 0, matrix.rows, matrix.columns)
     rect = Rect(0, 0, matrix.columns, matrix.rows)
-    return Output(matrix.name, region, texture.name, rect, ONE_A_TEXEL)
+    return Output(matrix.name, region, texture.name, rect, ONE_PER_TEXEL)
 
 
 def product_plan(

@@ -15,7 +15,7 @@ from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.plan import (
-    ONE_A_TEXEL,
+    ONE_PER_TEXEL,
     Blend,
     ClearPass,
     Extent,
@@ -115,7 +115,7 @@ class Layout:
         """Which elements the channels of a texture of that size hold."""
         if self.packed is not None:
             return self.packed
-        return ONE_A_TEXEL if self.split == 1 else quadrants(rows, columns)
+        return ONE_PER_TEXEL if self.split == 1 else quadrants(rows, columns)
 
     def texture(self, name: str, rows: int, columns: int, *, zero: bool = False) -> Texture:
         """A texture of that many texels; `zero` says that a run finds zeros in it."""

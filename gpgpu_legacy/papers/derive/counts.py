@@ -99,7 +99,7 @@ _QUANTITIES: dict[str, Callable[[str, int, int], int | None]] = {
     "additions": lambda m, n, b: _instructions_of(m, n, b, "ADD"),
     "textures": lambda m, n, b: len(plan_of(m, n, b).textures),
     "temporaries": lambda m, n, b: max(
-        resources(program).found(Resource.TEMPORARIES) for program in plan_of(m, n, b).programs()
+        resources(program).count(Resource.TEMPORARIES) for program in plan_of(m, n, b).programs()
     ),
 }
 
@@ -149,7 +149,7 @@ def geometry_of_a_pass(
     """Bytes of the vertices of a pass: floats of each position, and of each set that is read."""
     options = replace(options_of(method, block), accumulate=Accumulate(accumulate))
     plan = find_method(method).plan(Shape(size, size, size), options)
-    sets = max(resources(each).found(Resource.COORDINATE_SETS) for each in plan.programs())
+    sets = max(resources(each).count(Resource.COORDINATE_SETS) for each in plan.programs())
     counts = count_plan(plan, Accounting(_FLOAT_BYTES * (of_a_position + of_a_set * sets)))
     return counts.geometry_bytes // counts.passes
 
