@@ -6,18 +6,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import write_whole
-from gpgpu_legacy.present.plot import LEVEL_LABELS, SIZE_LABEL, Plot, save
+from gpgpu_legacy.present.plot import (
+    COLOURS,
+    MARKS,
+    SIZE_LABEL,
+    add_legend,
+    new_figure,
+    save_figure,
+    set_plain_numbers,
+    set_powers_of_two,
+    style_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-_BENCH_COLOURS = (
-    "#202124", "#1a56a8", "#b3261e", "#2e7d32", "#8a5a00", "#6a3d9a", "#00838f", "#ad1457",
-    "#5d6d1e", "#7a7a7a", "#c2570c", "#3949ab",
-)  # fmt: skip
-_BENCH_MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
 
 def draw_bench(data: dict[str, Any], path: Path) -> None:
@@ -30,7 +32,12 @@ def draw_bench(data: dict[str, Any], path: Path) -> None:
     shown = [each for each in data["results"] if each["gflops"]]
     if not shown:
         raise InputError("no result has GFLOPS, so there is nothing to plot; see the table")
-    write_whole(path, lambda to: save(Plot(path.stem, lambda axes: _bench(axes, data, shown)), to))
+    figure = new_figure()
+    axes = figure.subplots()
+    _bench(axes, data, shown)
+    style_axes(axes)
+    add_legend(axes)
+    save_figure(figure, path)
 
 
 def _bench(axes: Axes, data: dict[str, Any], shown: list[dict[str, Any]]) -> None:
@@ -51,9 +58,9 @@ def _bench(axes: Axes, data: dict[str, Any], shown: list[dict[str, Any]]) -> Non
         axes.plot(
             [n for n, _ in points],
             [rate for _, rate in points],
-            _BENCH_MARKS[executors.index(executor) % len(_BENCH_MARKS)],
+            MARKS[executors.index(executor) % len(MARKS)],
             linestyle="--" if peer else "-",
-            color=_BENCH_COLOURS[names.index(name) % len(_BENCH_COLOURS)],
+            color=COLOURS[names.index(name) % len(COLOURS)],
             linewidth=1.3 if peer else 1.8,
             markersize=5.0,
             markerfacecolor="white" if peer else None,
@@ -64,20 +71,11 @@ def _bench(axes: Axes, data: dict[str, Any], shown: list[dict[str, Any]]) -> Non
 
 
 def _bench_scales(axes: Axes, sizes: list[int]) -> None:
-    from matplotlib.ticker import FuncFormatter, NullLocator
-
-    axes.set_xscale("log", base=2)
+    set_powers_of_two(axes, sizes)
     axes.set_yscale("log")
+    set_plain_numbers(axes, minor=_is_narrow(axes))
     axes.set_xlabel(SIZE_LABEL)
     axes.set_ylabel("GFLOPS, 2n³ over the compute time")
-    axes.set_xticks(sizes)
-    if len(sizes) > LEVEL_LABELS:
-        axes.tick_params(axis="x", labelrotation=60)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
-    axes.xaxis.set_minor_locator(NullLocator())
-    number = FuncFormatter(lambda value, _: f"{value:g}")
-    axes.yaxis.set_major_formatter(number)
-    axes.yaxis.set_minor_formatter(number if _is_narrow(axes) else FuncFormatter(lambda *_: ""))
 
 
 def _is_narrow(axes: Axes) -> bool:

@@ -1,17 +1,14 @@
-"""The plots of two papers redrawn: the published curves, and those measured here beside them.
-
-And the plot of a benchmark: GFLOPS over n, with the peers dashed.
-"""
+"""The plots of two papers redrawn: the published curves, and those measured here beside them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import write_whole
 from gpgpu_legacy.papers.measured import (
     Measurements,
     measured_ratio,
@@ -20,7 +17,15 @@ from gpgpu_legacy.papers.measured import (
     published_seconds,
     rate,
 )
-from gpgpu_legacy.present.plot import LEVEL_LABELS, SIZE_LABEL, Plot, save
+from gpgpu_legacy.present.plot import (
+    SIZE_LABEL,
+    add_legend,
+    new_figure,
+    save_figure,
+    set_plain_numbers,
+    set_powers_of_two,
+    style_axes,
+)
 from gpgpu_legacy.published.schema import MeasuredTable, Paper, Rate, Series
 
 if TYPE_CHECKING:
@@ -32,6 +37,14 @@ Row = tuple[int, int | None]
 _COLOURS = ("#b3261e", "#202124", "#1a56a8", "#2e7d32")  # 002's red, black and blue, and one more
 _MARKS = ("s", "^", "D", "v")
 _LINES = ("--", "-.", ":", (0, (6, 2, 1, 2, 1, 2)))
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A plot of a paper: its file's name without suffix, and what draws it."""
+
+    name: str
+    draw: Callable[[Axes], None]
 
 
 def plots(paper: Paper, found: Measurements | None = None) -> tuple[Plot, ...]:
@@ -55,7 +68,12 @@ def write_plots(paper: Paper, folder: Path, found: Measurements | None = None) -
     written = []
     for plot in plots(paper, found):
         path = folder / f"{plot.name}.png"
-        write_whole(path, lambda to, plot=plot: save(plot, to))  # type: ignore[misc]
+        figure = new_figure()
+        axes = figure.subplots()
+        plot.draw(axes)
+        style_axes(axes)
+        add_legend(axes)
+        save_figure(figure, path)
         written.append(path)
     return written
 
@@ -132,9 +150,6 @@ _PLOTS: dict[str, Callable[[Paper, Measurements | None], Iterator[Plot]]] = {
 }
 
 
-# Benchmarks -------------------------------------------------------------------------------------
-
-
 # Curves -----------------------------------------------------------------------------------------
 
 
@@ -204,17 +219,9 @@ def _measured(axes: Axes, label: str, curve: Curve, colour: int, order: int) -> 
 
 
 def _label(axes: Axes, table: MeasuredTable, title: str, x: str, y: str) -> None:
-    from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
-
     axes.set_title(title, loc="left", fontsize=10)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
-    axes.set_xscale("log", base=2)
+    set_powers_of_two(axes, [_place(row) for row in table.rows])
     axes.set_yscale("log")
-    axes.set_xticks([_place(row) for row in table.rows])
-    if len(table.rows) > LEVEL_LABELS:
-        axes.tick_params(axis="x", labelrotation=60)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    set_plain_numbers(axes)

@@ -1,44 +1,79 @@
-"""Plots: what they look like, and how they are written."""
+"""The style of all plots, and how a figure is written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from gpgpu_legacy.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-
-INCHES, DPI = (8.0, 5.2), 150
-
-
+COLOURS = (
+    "#202124", "#1a56a8", "#b3261e", "#2e7d32", "#8a5a00", "#6a3d9a", "#00838f", "#ad1457",
+    "#5d6d1e", "#7a7a7a", "#c2570c", "#3949ab",
+)  # fmt: skip
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (7, 2, 1, 2, 1, 2)))
 PAPER = "#fcfcf9"
-
-
+GREY = "#7a7a7a"
 SIZE_LABEL = "size n of the n×n matrices"
-LEVEL_LABELS = 6  # more of them are set at a slant
+
+_GRID = "#d8d8d2"
+_DPI = 150
+_LEVEL_LABELS = 6  # more tick labels than these are rotated
 
 
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A picture: its file's name without suffix, and what draws it."""
-
-    name: str
-    draw: Callable[[Axes], None]
-
-
-def save(plot: Plot, path: Path) -> None:
+def new_figure(width_inches: float = 8.0, height_inches: float = 5.2) -> Figure:
+    """An empty figure, drawn without a window."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=INCHES, dpi=DPI, facecolor=PAPER, layout="constrained")
+    size = (width_inches, height_inches)
+    figure = Figure(figsize=size, dpi=_DPI, facecolor=PAPER, layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.add_subplot(facecolor="white")
-    plot.draw(axes)
-    axes.grid(visible=True, which="major", color="#d8d8d2", linewidth=0.7)
+    return figure
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write the figure as a .png, whole or not at all.
+
+    Raises InputError where the file cannot be written.
+    """
+    write_whole(path, lambda to: figure.savefig(to, format="png", facecolor=PAPER))
+
+
+def style_axes(axes: Axes) -> None:
+    """White ground, a light grid behind the curves, no frame at the top and on the right."""
+    axes.set_facecolor("white")
+    axes.grid(visible=True, which="major", color=_GRID, linewidth=0.7)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(fontsize=8, framealpha=0.9, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    figure.savefig(path, format="png", facecolor=PAPER)
+
+
+def add_legend(axes: Axes, fontsize: float = 8) -> None:
+    """A legend to the right of the axes, where it covers no curve."""
+    axes.legend(fontsize=fontsize, framealpha=0.9, loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def set_powers_of_two(axes: Axes, values: Sequence[int], name: Callable[[int], str] = str) -> None:
+    """A logarithmic x axis, with a labelled tick at each of the values."""
+    from matplotlib.ticker import NullLocator
+
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(list(values), [name(value) for value in values])
+    axes.xaxis.set_minor_locator(NullLocator())
+    if len(values) > _LEVEL_LABELS:
+        axes.tick_params(axis="x", labelrotation=60)
+
+
+def set_plain_numbers(axes: Axes, *, minor: bool = False) -> None:
+    """Label a logarithmic y axis 0.1, 1, 10. minor: its minor ticks have labels too."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    number = FuncFormatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_major_formatter(number)
+    axes.yaxis.set_minor_formatter(number if minor else NullFormatter())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,52 +14,17 @@ from gpgpu_legacy.cache.hit_map import HitMap
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import write_whole
 from gpgpu_legacy.present.pixel_text import Font, draw_line, wrap
+from gpgpu_legacy.present.plot import (
+    COLOURS,
+    LINES,
+    MARKS,
+    add_legend,
+    new_figure,
+    save_figure,
+    set_powers_of_two,
+    style_axes,
+)
 from gpgpu_legacy.studies.cache_sweep.model import Ask, Curve, Run
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-COLOURS = ("#1a56a8", "#b3261e", "#2e7d32", "#8a5a00", "#6a3d9a", "#00838f", "#ad1457", "#202124")
-MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (7, 2, 1, 2, 1, 2)))
-PAPER = "#fcfcf9"
-_GRID = "#d8d8d2"
-_DPI = 150
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of so many inches, drawn without a window."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), dpi=_DPI, facecolor=PAPER, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def save_figure(figure: Figure, path: Path) -> None:
-    """Write it whole, as a .png; InputError where it cannot be written."""
-    write_whole(path, lambda to: figure.savefig(to, format="png", facecolor=PAPER))
-
-
-def set_ground(axes: Axes) -> None:
-    """What all plots here have behind their curves."""
-    axes.set_facecolor("white")
-    axes.grid(visible=True, which="major", color=_GRID, linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def set_powers_of_two(axes: Axes, values: Sequence[int], name: Callable[[int], str] = str) -> None:
-    """A logarithmic x axis with a tick at each of the values."""
-    from matplotlib.ticker import NullLocator
-
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(list(values), [name(value) for value in values])
-    axes.xaxis.set_minor_locator(NullLocator())
-    if len(values) > 8:
-        axes.tick_params(axis="x", labelrotation=60)
 
 
 def bytes_text(count: float) -> str:
@@ -149,7 +114,7 @@ def draw_sweep(wanted: Sequence[Ask], runs: Sequence[Run], path: Path) -> None:
         left.plot(places, [run.result.bytes_from_memory for run in points], **style)
         right.plot(places, [100 * run.result.hit_ratio for run in points], **style)
     for axes, what in ((left, "bytes from memory"), (right, "hits, % of all accesses")):
-        set_ground(axes)
+        style_axes(axes)
         if across in _NUMBERS:
             set_powers_of_two(axes, values, bytes_text if across is _CAPACITY else str)
         else:
@@ -162,7 +127,7 @@ def draw_sweep(wanted: Sequence[Ask], runs: Sequence[Run], path: Path) -> None:
     said = [each.text(each.of(first)) for each in fixed if each.of(first) is not None]
     left.set_title(", ".join([first.method.name, *said]), loc="left", fontsize=10)
     if others:
-        right.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        add_legend(right)
     save_figure(figure, path)
 
 
@@ -188,7 +153,7 @@ def draw_curves(curves: Sequence[Curve], path: Path) -> None:
         )
     first = curves[0].ask
     smallest = first.memory.levels[0].line_bytes
-    set_ground(axes)
+    style_axes(axes)
     powers = [1 << k for k in range(smallest.bit_length() - 1, largest.bit_length() + 1)]
     set_powers_of_two(axes, powers, bytes_text)
     axes.set_yscale("log")

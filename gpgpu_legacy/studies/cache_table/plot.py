@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.studies.cache_sweep.plot import (
+from gpgpu_legacy.present.plot import (
+    GREY,
     LINES,
     MARKS,
     new_figure,
     save_figure,
-    set_ground,
     set_powers_of_two,
+    style_axes,
 )
 from gpgpu_legacy.studies.cache_table.model import BEFORE, BLOCKED, CacheTable, Row
 
@@ -64,7 +65,7 @@ def _caches(table: CacheTable) -> list[str]:
 def _style(table: CacheTable, method: str, cache: str) -> dict[str, Any]:
     number = _caches(table).index(cache)
     return {
-        "color": _METHOD_COLOURS.get(method, "#7a7a7a"),
+        "color": _METHOD_COLOURS.get(method, GREY),
         "linestyle": LINES[number % len(LINES)],
         "marker": MARKS[number % len(MARKS)],
         "markersize": 3.5,
@@ -86,7 +87,7 @@ def _draw_place(
             for block in ((blocks[0], blocks[-1]) if row.case.block is None else (row.case.block,))
         ]
         axes.plot(*zip(*sorted(points), strict=True), **_style(table, method, cache))
-    set_ground(axes)
+    style_axes(axes)
     set_powers_of_two(axes, blocks)
     axes.set_yscale("log")
 
@@ -95,9 +96,9 @@ def _legend(table: CacheTable) -> list[Any]:
     from matplotlib.lines import Line2D
 
     methods = dict.fromkeys(row.case.method for row in table.rows)
-    colours = [Line2D([], [], color=_METHOD_COLOURS.get(m, "#7a7a7a"), label=m) for m in methods]
+    colours = [Line2D([], [], color=_METHOD_COLOURS.get(m, GREY), label=m) for m in methods]
     caches = [
-        Line2D([], [], **{**_style(table, BLOCKED[0], cache), "color": "#7a7a7a"}, label=cache)
+        Line2D([], [], **{**_style(table, BLOCKED[0], cache), "color": GREY}, label=cache)
         for cache in _caches(table)
     ]
     return [*colours, *caches]

@@ -5,29 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gpgpu_legacy.files import write_whole
+from gpgpu_legacy.present.plot import MARKS, add_legend, new_figure, save_figure, style_axes
 from gpgpu_legacy.studies.host_anomaly.model import Anomaly
 from gpgpu_legacy.studies.host_anomaly.table import _name
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-
-_INCHES, _DPI = (8.4, 6.4), 150
-
 
 _COLOURS = ("#1a56a8", "#2e7d32", "#8e5bb5", "#b07a1e", "#00838f", "#6d4c41", "#ad1457", "#546e7a")
 
 
-_MARKS = ("o", "^", "D", "v", "P", "X", "<", ">")
-
-
 _PUBLISHED = "#b3261e"
-
-
-_PAPER_COLOUR, _GRID_LINE = "#fcfcf9", "#d8d8d2"
 
 
 def draw_anomaly(found: Sequence[Anomaly], path: Path) -> None:
@@ -36,18 +23,14 @@ def draw_anomaly(found: Sequence[Anomaly], path: Path) -> None:
     A curve for each machine and paging; sizes stand at equal distances. Raises InputError where the
     file cannot be written.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(_INCHES, dpi=_DPI, facecolor=_PAPER_COLOUR, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(8.4, 6.4)
     times, misses = figure.subplots(2, 1, sharex=True)
     rows = sorted(found[0].rows, key=lambda row: row.size)
     places = range(len(rows))
     for i, each in enumerate(found):
         own = sorted(each.rows, key=lambda row: row.size)
         style: dict[str, Any] = {
-            "marker": _MARKS[i % len(_MARKS)],
+            "marker": MARKS[i % len(MARKS)],
             "color": _COLOURS[i % len(_COLOURS)],
             "linewidth": 1.2,
             "markersize": 4.5,
@@ -65,14 +48,7 @@ def draw_anomaly(found: Sequence[Anomaly], path: Path) -> None:
     misses.set_xlabel("size n of the n×n matrices, at equal distances")
     misses.set_xticks(list(places), [str(row.size) for row in rows], rotation=45)
     for axes in (times, misses):
-        _finish(axes)
-    times.legend(fontsize=7, framealpha=0.9, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    write_whole(path, lambda to: figure.savefig(to, format="png", facecolor=_PAPER_COLOUR))
-
-
-def _finish(axes: Axes) -> None:
-    axes.set_facecolor("white")
-    axes.set_ylim(bottom=0)
-    axes.grid(visible=True, which="major", color=_GRID_LINE, linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+        axes.set_ylim(bottom=0)
+        style_axes(axes)
+    add_legend(times, fontsize=7)
+    save_figure(figure, path)

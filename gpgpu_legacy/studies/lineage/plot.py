@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gpgpu_legacy.files import write_whole
+from gpgpu_legacy.present.plot import new_figure, save_figure, style_axes
 
-_INK, _SOFT, _BAR, _PAPER, _LINE = "#1c1c1c", "#5c5c5c", "#4a7fb5", "#fbfbf9", "#d4d4ce"
+_INK, _SOFT, _BAR = "#1c1c1c", "#5c5c5c", "#4a7fb5"
 
 
 def draw_lineage(data: dict[str, Any], path: Path) -> None:
@@ -16,13 +16,11 @@ def draw_lineage(data: dict[str, Any], path: Path) -> None:
     data: what lineage_as_json gives, or gave when it was recorded. path: a .png.
     Raises InputError where it cannot be written.
     """
-    from matplotlib.figure import Figure
-
     shown = [step for step in data["steps"] if step["gflops"]]
     ceilings = data["ceilings"]
-    figure = Figure(figsize=(10, 0.62 * len(shown) + 2.1), dpi=120, facecolor=_PAPER)
-    axes = figure.add_subplot()
-    axes.set_facecolor(_PAPER)
+    figure = new_figure(10.0, 0.62 * len(shown) + 2.1)
+    axes = figure.subplots()
+    style_axes(axes)
     rates = [step["gflops"] for step in shown]
     places = list(range(len(shown)))[::-1]
     axes.barh(places, rates, color=_BAR, height=0.6)
@@ -30,7 +28,7 @@ def draw_lineage(data: dict[str, Any], path: Path) -> None:
     axes.set_xscale("log")
     for place, step in zip(places, shown, strict=True):
         text = f"{_rate(step['gflops'])}  on {step['executor']} "
-        box = {"facecolor": _PAPER, "edgecolor": "none", "pad": 0}
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 0}
         axes.text(
             1.06 * step["gflops"],
             place,
@@ -49,12 +47,9 @@ def draw_lineage(data: dict[str, Any], path: Path) -> None:
     axes.set_xlabel("GFLOPS (2n³ over the compute time), logarithmic", color=_INK)
     size = data["size"]
     axes.set_title(f"{size}×{size} matrices, by every method since 2001", loc="left", color=_INK)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.grid(axis="x", color=_LINE, linewidth=0.6)
-    axes.set_axisbelow(True)
-    figure.tight_layout()
-    write_whole(path, lambda to: figure.savefig(to, format="png"))
+    axes.grid(visible=False, axis="y")
+    axes.spines["left"].set_visible(False)
+    save_figure(figure, path)
 
 
 def _draw_ceiling(axes: Any, ceiling: dict[str, Any], height: float) -> None:

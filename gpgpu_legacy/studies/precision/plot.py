@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import write_whole
+from gpgpu_legacy.present.plot import MARKS, new_figure, save_figure, style_axes
 from gpgpu_legacy.studies.precision.model import Accuracy, Data
 from gpgpu_legacy.studies.precision.table import _panel
 
@@ -18,16 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_PANEL_INCHES, _DPI = (4.2, 3.7), 130
+_PANEL_INCHES = (4.2, 3.7)
 
 
 _COLOURS = ("#202124", "#1a56a8", "#2e7d32", "#b3261e", "#8a5a00")
-
-
-_MARKS = ("o", "s", "^", "D", "v")
-
-
-_PAPER, _GRID_LINE = "#fcfcf9", "#d8d8d2"
 
 
 _COLUMNS = 3
@@ -40,9 +34,6 @@ def draw_precision(found: Sequence[Accuracy], path: Path) -> None:
     format was measured both ways, the scaled data stand.
     Raises InputError where nothing is left to draw or the file cannot be written.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     shown = _shown(found)
     panels = {key: list(rows) for key, rows in groupby(shown, _panel)}
     if not panels:
@@ -50,8 +41,7 @@ def draw_precision(found: Sequence[Accuracy], path: Path) -> None:
     columns = min(_COLUMNS, len(panels))
     lines = -(-len(panels) // columns)
     width, height = columns * _PANEL_INCHES[0], lines * _PANEL_INCHES[1] + 0.9
-    figure = Figure((width, height), dpi=_DPI, facecolor=_PAPER, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(width, height)
     grid = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True)
     places = [axes for line in grid for axes in line]
     names = list(dict.fromkeys(row.arithmetic for row in shown))
@@ -70,7 +60,7 @@ def draw_precision(found: Sequence[Accuracy], path: Path) -> None:
     figure.legend(
         handles=handles, labels=labels, loc="outside upper left", ncols=len(labels), frameon=False
     )
-    write_whole(path, lambda to: figure.savefig(to, format="png", facecolor=_PAPER))
+    save_figure(figure, path)
 
 
 def _lost(rows: Sequence[Accuracy]) -> str:
@@ -97,7 +87,7 @@ def _draw_panel(axes: Axes, rows: Sequence[Accuracy], names: Sequence[str]) -> N
         style = names.index(name)
         line = sorted((row for row in rows if row.arithmetic == name), key=lambda row: row.size)
         sizes = [row.size for row in line]
-        colour, mark = _COLOURS[style % len(_COLOURS)], _MARKS[style % len(_MARKS)]
+        colour, mark = _COLOURS[style % len(_COLOURS)], MARKS[style % len(MARKS)]
         axes.plot(sizes, [row.bound or nan for row in line], "--", color=colour, linewidth=1.0)
         axes.plot(
             sizes,
@@ -112,9 +102,7 @@ def _draw_panel(axes: Axes, rows: Sequence[Accuracy], names: Sequence[str]) -> N
     axes.set_xticks(sorted({row.size for row in rows}))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.grid(visible=True, which="major", color=_GRID_LINE, linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    style_axes(axes)
 
 
 def _legend(names: Sequence[str]) -> tuple[list[Artist], list[str]]:
@@ -122,7 +110,7 @@ def _legend(names: Sequence[str]) -> tuple[list[Artist], list[str]]:
     from matplotlib.lines import Line2D
 
     handles: list[Artist] = [
-        Line2D([], [], color=_COLOURS[i % len(_COLOURS)], marker=_MARKS[i % len(_MARKS)])
+        Line2D([], [], color=_COLOURS[i % len(_COLOURS)], marker=MARKS[i % len(MARKS)])
         for i in range(len(names))
     ]
     handles += [Line2D([], [], color="#777777"), Line2D([], [], color="#777777", linestyle="--")]

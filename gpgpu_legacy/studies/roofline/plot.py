@@ -6,18 +6,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import write_whole
+from gpgpu_legacy.present.plot import (
+    COLOURS,
+    LINES,
+    add_legend,
+    new_figure,
+    save_figure,
+    style_axes,
+)
 from gpgpu_legacy.studies.roofline.model import Roofline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-_INCHES, _DPI, _PAPER = (9.5, 5.6), 150, "#fcfcf9"
-_COLOURS = (
-    "#202124", "#1a56a8", "#b3261e", "#2e7d32", "#8a5a00", "#6a3d9a", "#00838f", "#ad1457",
-    "#5d6d1e", "#7a7a7a", "#c2570c", "#3949ab",
-)  # fmt: skip
 _MARKS = {"published": "s", "plausible": "D", "measured": "o"}
 
 
@@ -25,17 +27,14 @@ def draw_roofline(found: Roofline, path: Path) -> None:
     """Draw it as a .png: hollow marks are bounds, full ones what was found."""
     if not any(point.bound or point.gflops for point in found.points):
         raise InputError(f"nothing is known of {found.chip.called} to draw a roof of")
-    write_whole(path, lambda to: _save(found, to))
+    figure = new_figure(9.5, 5.6)
+    _draw(figure.subplots(), found)
+    save_figure(figure, path)
 
 
-def _save(found: Roofline, path: Path) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+def _draw(axes: Axes, found: Roofline) -> None:
     from matplotlib.ticker import FuncFormatter
 
-    figure = Figure(figsize=_INCHES, dpi=_DPI, facecolor=_PAPER, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot(facecolor="white")
     axes.set_xscale("log")
     axes.set_yscale("log")
     _draw_points(axes, found)
@@ -46,11 +45,8 @@ def _save(found: Roofline, path: Path) -> None:
     axes.set_xlabel("operations a byte that instructions ask for, 2n³ over bytes requested")
     axes.set_ylabel("GFLOPS")
     axes.set_title(f"{found.chip.title}, n = {found.size}", loc="left", fontsize=10)
-    axes.grid(visible=True, which="major", color="#d8d8d2", linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(fontsize=7.5, framealpha=0.9, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    figure.savefig(path, format="png", facecolor=_PAPER)
+    style_axes(axes)
+    add_legend(axes, fontsize=7.5)
 
 
 def _minor_label(value: float, _: float) -> str:
@@ -61,7 +57,7 @@ def _minor_label(value: float, _: float) -> str:
 def _draw_points(axes: Axes, found: Roofline) -> None:
     names = list(dict.fromkeys(point.method for point in found.points))
     for point in found.points:
-        colour = _COLOURS[names.index(point.method) % len(_COLOURS)]
+        colour = COLOURS[names.index(point.method) % len(COLOURS)]
         if point.gflops is None and point.bound:
             axes.plot(
                 point.intensity, point.bound, "o", markersize=10, markerfacecolor="none",
@@ -78,9 +74,8 @@ def _draw_points(axes: Axes, found: Roofline) -> None:
 def _draw_roofs(axes: Axes, found: Roofline) -> None:
     low, high = axes.get_xlim()
     peak = max((roof.gflops for roof in found.roofs if roof.gflops), default=None)
-    lines = ("-", "--", "-.", ":", (0, (6, 2, 1, 2)))
     for number, roof in enumerate(found.roofs):
-        line = lines[number % len(lines)]
+        line = LINES[number % len(LINES)]
         if roof.gflops is not None:
             xs, ys = [low, high], [roof.gflops, roof.gflops]
         else:
