@@ -21,11 +21,11 @@ from gpgpu_legacy.cli.shared import (
     progress_bar,
 )
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.papers.verdict import Verdict
+from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.published import paper_ids
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.papers.audit_table import Share
+    from gpgpu_legacy.papers.audit.table import Share
     from gpgpu_legacy.present.grid import Grid
 
 _PAPERS = ", ".join(paper_ids())
@@ -60,8 +60,8 @@ def audit_command(
 ) -> None:
     """Recompute every number and sentence that the papers claim, and give each a verdict."""
     from gpgpu_legacy.files import check_folder, write_text
-    from gpgpu_legacy.papers import audit
-    from gpgpu_legacy.papers import audit_table as report
+    from gpgpu_legacy.papers.audit import model as audit
+    from gpgpu_legacy.papers.audit import table as report
     from gpgpu_legacy.published import schema
 
     if output is not None:

@@ -71,7 +71,8 @@ def tables(
     Without --paper, Tables 1 and 2 of Hall, Carr & Hart 2003.
     """
     from gpgpu_legacy.files import check_folder, write_text
-    from gpgpu_legacy.papers import formulas, formulas_table
+    from gpgpu_legacy.papers.formulas import model as formulas
+    from gpgpu_legacy.papers.formulas import table as formulas_table
     from gpgpu_legacy.present import grid
     from gpgpu_legacy.published.schema import find_paper
 
@@ -119,11 +120,11 @@ def _measured_tables(
     paper: Paper, measure: bool, budget: float, plots: Path | None, quiet: bool
 ) -> tuple[list[Grid], dict[str, Any]]:
     """A paper's tables of timings as grids and as JSON; its plots, where they are asked for."""
-    from gpgpu_legacy.papers import measured
-    from gpgpu_legacy.papers.measured_table import grids, measured_as_json
+    from gpgpu_legacy.papers.measured import model as measured
+    from gpgpu_legacy.papers.measured.table import grids, measured_as_json
 
     if plots is not None:
-        from gpgpu_legacy.papers.measured_plot import check_plots, write_plots
+        from gpgpu_legacy.papers.measured.plot import check_plots, write_plots
 
         check_plots(paper, plots)
     found = None
@@ -148,7 +149,7 @@ def report(
 ) -> None:
     """Write a folder with the tables, the figures, the timings and a page that shows them all."""
     from gpgpu_legacy.page.page import write_report
-    from gpgpu_legacy.papers.formulas import measurements
+    from gpgpu_legacy.papers.formulas.model import measurements
 
     total = measurements(size, block) if measure else 0
     with progress_bar("measuring", total, quiet=quiet) as step:

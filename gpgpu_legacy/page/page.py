@@ -15,9 +15,9 @@ from tempfile import mkdtemp
 from typing import Any
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.papers import formulas
-from gpgpu_legacy.papers.formulas import Measured, Table, regenerate, tables_as_json
-from gpgpu_legacy.papers.formulas_table import grids as table_grids
+from gpgpu_legacy.papers.formulas import model as formulas
+from gpgpu_legacy.papers.formulas.model import Measured, Table, regenerate, tables_as_json
+from gpgpu_legacy.papers.formulas.table import grids as table_grids
 from gpgpu_legacy.present.grid import (
     Entry,
     Formula,

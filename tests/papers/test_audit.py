@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from gpgpu_legacy import cli
-from gpgpu_legacy.papers import audit
-from gpgpu_legacy.papers import audit_table as report
-from gpgpu_legacy.papers.audit import Finding, changes, judge, record_of, recorded, shown
+from gpgpu_legacy.papers.audit import model as audit
+from gpgpu_legacy.papers.audit import table as report
+from gpgpu_legacy.papers.audit.model import Finding, changes, judge, record_of, recorded, shown
+from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.derive import Rounded, derivations
-from gpgpu_legacy.papers.verdict import Verdict
 from gpgpu_legacy.published import schema
 from gpgpu_legacy.published.schema import Claim, Paper, Rule, find_paper, papers, read_paper
 from gpgpu_legacy.runtime.executor import Timings

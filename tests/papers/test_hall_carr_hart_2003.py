@@ -23,7 +23,7 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb import shaders
-from gpgpu_legacy.papers.formulas import Cell, Row, Table, measure, regenerate, tables_as_json
+from gpgpu_legacy.papers.formulas.model import Cell, Row, Table, measure, regenerate, tables_as_json
 from gpgpu_legacy.plan.formats import UNORM8, Format, Numeric
 from gpgpu_legacy.published.schema import papers
 

@@ -15,10 +15,11 @@ from PIL import Image
 
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.papers import measured, measured_table
-from gpgpu_legacy.papers.formulas import regenerate
-from gpgpu_legacy.papers.measured import Measurements, Status, measure_paper
-from gpgpu_legacy.papers.measured_plot import write_plots
+from gpgpu_legacy.papers.formulas.model import regenerate
+from gpgpu_legacy.papers.measured import model as measured
+from gpgpu_legacy.papers.measured import table as measured_table
+from gpgpu_legacy.papers.measured.model import Measurements, Status, measure_paper
+from gpgpu_legacy.papers.measured.plot import write_plots
 from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan
 from gpgpu_legacy.present.grid import Grid, as_csv, as_text, plain
 from gpgpu_legacy.published import paper_ids

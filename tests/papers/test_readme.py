@@ -15,10 +15,10 @@ import typer
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.papers.audit import recorded
-from gpgpu_legacy.papers.formulas import regenerate
-from gpgpu_legacy.papers.formulas_table import grids
-from gpgpu_legacy.papers.verdict import Verdict
+from gpgpu_legacy.papers.audit.model import recorded
+from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.papers.formulas.model import regenerate
+from gpgpu_legacy.papers.formulas.table import grids
 from gpgpu_legacy.present.grid import as_markdown
 from gpgpu_legacy.published.schema import papers
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from gpgpu_legacy.papers.measured import (
+from gpgpu_legacy.papers.measured.model import (
     MS_PER_S,
     Measurements,
     Outcome,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.derive import Rounded, Value, derivations
-from gpgpu_legacy.papers.verdict import Verdict
 from gpgpu_legacy.published.schema import Alternative, Arguments, Claim, Paper, Published, Rule
 
 RECORD = "verdicts.json"
@@ -223,7 +223,7 @@ def record_of(found: Iterable[Finding]) -> Record:
 def recorded() -> Record:
     """The last record; InputError where it is not there or no record."""
     try:
-        text = files("gpgpu_legacy.papers").joinpath(RECORD).read_text("utf-8")
+        text = files("gpgpu_legacy.papers.audit").joinpath(RECORD).read_text("utf-8")
         record: Record = json.loads(text)
     except (OSError, ValueError) as error:
         raise InputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpgpu_legacy.papers.formulas import Cell, Measured, MethodCost, Row, Table
+from gpgpu_legacy.papers.formulas.model import Cell, Measured, MethodCost, Row, Table
 from gpgpu_legacy.present.grid import Entry, Formula, Grid
 from gpgpu_legacy.published.schema import papers
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.papers.measured import (
+from gpgpu_legacy.papers.measured.model import (
     Measurements,
     measured_ratio,
     measured_seconds,

@@ -12,9 +12,9 @@ from gpgpu_legacy.algorithms.operands import random_operands
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.api.products import Sampling, run_method
 from gpgpu_legacy.errors import GpgpuLegacyError
-from gpgpu_legacy.papers.audit import Finding, printed, shown
+from gpgpu_legacy.papers.audit.model import Finding, printed, shown
+from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.derive import Rounded, Value
-from gpgpu_legacy.papers.verdict import Verdict
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, pretty
 from gpgpu_legacy.published.schema import Paper, Published, Rule
 from gpgpu_legacy.runtime.executor import Executor

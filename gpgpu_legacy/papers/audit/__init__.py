@@ -1,0 +1,1 @@
+"""The audit: every claim of the papers recomputed and given a verdict."""

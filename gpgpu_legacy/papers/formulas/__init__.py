@@ -1,0 +1,1 @@
+"""Tables of formulas: recovered from counts, and set beside the published ones."""

@@ -1,0 +1,1 @@
+"""Tables of measurements: published, recomputed, and measured here."""
