@@ -9,6 +9,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 import gpgpu_legacy.algorithms.matmul
+from gpgpu_legacy.arguments import as_text
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def methods() -> tuple[Method, ...]:
 
 def find_method(name: str) -> Method:
     """The method of that name or alias; InputError, with the nearest names, where there is none."""
+    as_text("name", name, f"a method's name, such as {DEFAULT_METHOD!r}")
     names = {known: method for method in methods() for known in (method.name, *method.aliases)}
     if name in names:
         return names[name]

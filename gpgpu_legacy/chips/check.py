@@ -13,6 +13,7 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
+from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.chips.profile import Fact, Kind, Limits, Profile, find_profile
 from gpgpu_legacy.count.resources import Node, Resource, Resources, Usage, Use, resources
 from gpgpu_legacy.isa.ir import IDENTITY, Instruction, Program, Selector, Src, TextureTarget
@@ -146,6 +147,7 @@ def _answer(outcomes: Iterable[Outcome]) -> Answer:
 
 def check_program(program: Program, chip: Profile) -> Verdict:
     """Compare what a program takes with what a chip has."""
+    as_instance("chip", chip, Profile, "the Profile of a chip, as find_profile returns it")
     taken = resources(program)
     rows = tuple(_program_rows(program, taken, chip))
     return Verdict(program.name or "the program", chip, rows, taken.nodes)

@@ -19,6 +19,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from gpgpu_legacy.arguments import as_text
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError
 
 T = TypeVar("T")
@@ -243,6 +244,7 @@ def find_profile(name: str) -> Profile:
     which its measurements were made.
     Capitals, spaces and underscores make no difference: `Radeon 9700` is radeon-9700.
     """
+    as_text("name", name, "a chip's name, such as 'radeon-9700'")
     everywhere = (*calibrated(), *recorded(), *profiles())
     known = {alias: each for each in everywhere for alias in (each.name, *each.aliases)}
     plain = "-".join(name.lower().replace("_", " ").replace("-", " ").split())

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeKind,
@@ -186,6 +187,7 @@ _FOG = {
 
 def resources(program: Program) -> Resources:
     """Count what a program takes of every limited resource."""
+    as_instance("program", program, Program, "an assembled Program")
     fog = _FOG[program.fog]
     counted = tuple(program.instructions)
     lookups = [i for i in counted if not _is_arithmetic(i)]

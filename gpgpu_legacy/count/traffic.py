@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 
+from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.kernels import count_compute_pass, distinct_dispatches
 from gpgpu_legacy.errors import InputError
@@ -123,6 +124,8 @@ def count_plan(plan: Plan, accounting: Accounting = POSITIONS_ALONE) -> Counts:
 
     Raises PlanError for a kernel in which a condition or an index depends on loaded data.
     """
+    as_instance("plan", plan, Plan)
+    as_instance("accounting", accounting, Accounting)
     totals = Counts(
         clear_bytes=sum(_bytes(t) for t in plan.textures if t.initial is not None),
         upload_bytes=_transfer_bytes(plan, plan.inputs),

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import chain, repeat
 from operator import mul
 
+from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.plan.plan import (
     Affine,
     AttributeCorners,
@@ -39,6 +40,7 @@ from gpgpu_legacy.plan.plan import (
 
 def expand(plan: Plan) -> Plan:
     """The same plan with no Repeat and no number that varies in it."""
+    as_instance("plan", plan, Plan)
     return replace(plan, steps=tuple(passes(plan)))
 
 

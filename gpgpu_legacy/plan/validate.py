@@ -7,6 +7,7 @@ from itertools import chain
 from math import isfinite
 from numbers import Integral, Real
 
+from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.plan.expand import (
@@ -57,6 +58,7 @@ def validate(plan: Plan) -> None:
     A Repeat costs no more than a few iterations where its numbers are constant or Affine, since
     those are largest and smallest at its ends; Tables are read through.
     """
+    as_instance("plan", plan, Plan)
     _Validator(plan).check()
 
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 import gpgpu_legacy.runtime.executors
+from gpgpu_legacy.arguments import as_instance, as_text
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan
 from gpgpu_legacy.runtime.executor import FRAGMENT_PASSES, Executor, names_of
@@ -67,6 +68,9 @@ def find_executor(name: str, plan: Plan | None = None) -> Executor:
     Raises InputError for an unknown name or one that cannot run the plan's passes,
     ExecutorUnavailableError where it cannot run here.
     """
+    as_text("name", name, "an executor's name, such as 'auto'")
+    if plan is not None:
+        as_instance("plan", plan, Plan)
     by_name = {executor.name: executor for executor in executors()}
     kinds = _kinds_of(plan) if plan else frozenset[type[Pass]]()
     if name == AUTO:

@@ -36,7 +36,7 @@ ORDER = (
     ("published",),
     ("present",),
     ("serial",),
-    ("files", "userdirs", "sources"),
+    ("files", "userdirs", "sources", "arguments"),
     ("errors",),
 )
 LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in rooms}

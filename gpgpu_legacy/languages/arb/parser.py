@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from lark import Token
 
+from gpgpu_legacy.arguments import as_instance, as_text
 from gpgpu_legacy.isa.ir import (
     DRAW_BUFFERS,
     IDENTITY,
@@ -97,8 +98,12 @@ def assemble(text: str, name: str = "program", *, limits: Limits = DEFAULT_LIMIT
     text: the whole program, from `!!ARBfp1.0` to `END`.
     name: what messages call the text, a file's path as a rule.
     limits: which indices there are and how much a program may use.
-    Raises AssemblyError with the faults that were found, each with its place.
+    Raises AssemblyError with the faults that were found, each with its place, and InputError for
+    a text that is no str.
     """
+    as_text("text", text, "the text of a program as a str")
+    as_text("name", name, "a name for messages")
+    as_instance("limits", limits, Limits)
     return _Assembler(text, name, limits).program()
 
 

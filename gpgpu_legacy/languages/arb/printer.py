@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import isinf
 
+from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
     IDENTITY,
@@ -31,6 +32,7 @@ def disassemble(program: Program) -> str:
 
     State has its full names; an OUTPUT and an ALIAS leave what they stood for.
     """
+    as_instance("program", program, Program, "an assembled Program")
     lines = [HEADER]
     lines += [f"OPTION {option};" for option in program.options]
     lines += [f"ATTRIB {a.name} = {_attribute(a.attribute)};" for a in program.attributes]
