@@ -70,7 +70,8 @@ class Parameter:
     a vector of GL state.
 
     `name` is what the text calls it (`step`, or `table[2]`), empty where it is written in place.
-    `binding` is a state vector's canonical name (isa/state.py), as in `state.matrix.mvp.row[2]`.
+    `binding` is a state vector's canonical name (isa/state_bindings.py), such as
+    `state.matrix.mvp.row[2]`.
     """
 
     space: ParameterSpace

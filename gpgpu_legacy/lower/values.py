@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.plan.expand import at_iteration, corners_at, varies
+from gpgpu_legacy.plan.interpolation import is_planar
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
     Affine,
@@ -26,7 +27,6 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     Table,
     constant_rect,
-    is_planar,
     state_values,
 )
 

@@ -1,8 +1,8 @@
 """The numbers that a fragment pass gives its shader, for all iterations of a Repeat at once.
 
 Each is an array (n, elements, 4) float32: n is the number of iterations, or 1 where no number in it
-varies. They are computed in float64 as interp/machine.py and plan/plan.py do one by one, so that
-the bits are theirs.
+varies. They are computed in float64 as interp/machine.py and plan/interpolation.py do one by
+one, so that the bits are theirs.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from gpgpu_legacy.lower.values import (
     state_vectors,
 )
 from gpgpu_legacy.plan.formats import Format
+from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
-    PLANAR_TOLERANCE,
     Corners,
     FragmentPass,
     NumberVec4,

@@ -32,6 +32,7 @@ from gpgpu_legacy.lower.glsl import program_key, shader_key
 from gpgpu_legacy.lower.lookups import undecided
 from gpgpu_legacy.lower.values import given_corners
 from gpgpu_legacy.plan.formats import FORMATS, RGBA32F, Format
+from gpgpu_legacy.plan.interpolation import triangle_planes
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
     Binding,
@@ -46,7 +47,6 @@ from gpgpu_legacy.plan.plan import (
     TextureKind,
     Wrap,
     constant_vector,
-    triangle_planes,
 )
 from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import Executor

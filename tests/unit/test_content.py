@@ -28,6 +28,7 @@ from gpgpu_legacy.lower.values import is_flat, number_values, parameter_values, 
 from gpgpu_legacy.lower.workgroups import GroupShape, emit_groups, uniform_blocks
 from gpgpu_legacy.plan.expand import at_iteration, without_tables
 from gpgpu_legacy.plan.formats import R32F, RGBA16F, RGBA32F, Format
+from gpgpu_legacy.plan.interpolation import plane
 from gpgpu_legacy.plan.plan import (
     Affine,
     AttributeCorners,
@@ -50,7 +51,6 @@ from gpgpu_legacy.plan.plan import (
     Texture,
     constant_rect,
     constant_vector,
-    plane,
     state_values,
 )
 

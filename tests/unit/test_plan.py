@@ -31,6 +31,7 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.expand import execution_order, expand, passes
 from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA16F, RGBA32F, UNORM8, Numeric
+from gpgpu_legacy.plan.interpolation import Plane, is_planar, plane, triangle_planes
 from gpgpu_legacy.plan.plan import (
     ONE_PER_TEXEL,
     Affine,
@@ -52,7 +53,6 @@ from gpgpu_legacy.plan.plan import (
     ParameterValue,
     Pass,
     Plan,
-    Plane,
     Rect,
     Region,
     Repeat,
@@ -64,10 +64,7 @@ from gpgpu_legacy.plan.plan import (
     TextureKind,
     UniformValue,
     Wrap,
-    is_planar,
-    plane,
     quadrants,
-    triangle_planes,
 )
 from gpgpu_legacy.plan.serialise import plan_as_json
 from gpgpu_legacy.plan.validate import validate

@@ -20,7 +20,7 @@ from gpgpu_legacy.isa.ir import (
     ResultKind,
     ResultRegister,
 )
-from gpgpu_legacy.isa.state import BindingError, Element, resolve
+from gpgpu_legacy.isa.state_bindings import BindingError, Element, resolve
 from gpgpu_legacy.languages.arb.diagnostics import FaultError, nearest, shortened
 from gpgpu_legacy.languages.arb.limits import Limits
 from gpgpu_legacy.languages.arb.syntax import PathElement

@@ -43,7 +43,7 @@ class Text:
         for line in text.split("\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)
 
-    def place(self, offset: int) -> tuple[int, int]:
+    def position(self, offset: int) -> tuple[int, int]:
         """Line and column, both from 1, of an offset in characters."""
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
@@ -59,7 +59,7 @@ class Text:
     def _diagnostic(self, fault: FaultError) -> Diagnostic:
         # What is missing at the end is shown behind the last thing there, not in an empty line.
         at_end = fault.offset >= len(self.text)
-        line, column = self.place(len(self.text.rstrip()) if at_end else fault.offset)
+        line, column = self.position(len(self.text.rstrip()) if at_end else fault.offset)
         until = len(self.text) if fault.whole else fault.offset
         position = len(utf8(self.text[:until]))
         return Diagnostic(fault.problem, line, column, position, fault.expected, fault.section)

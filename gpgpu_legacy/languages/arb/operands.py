@@ -8,7 +8,7 @@ from gpgpu_legacy.isa.ir import COMPONENTS, Selector, Src
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.languages.arb.bindings import Elements
 from gpgpu_legacy.languages.arb.diagnostics import FaultError, shortened
-from gpgpu_legacy.languages.arb.syntax import Constant, Path, WrittenOperand, found
+from gpgpu_legacy.languages.arb.syntax import Constant, Path, WrittenOperand, quoted
 
 OPERANDS = "3.11.4.1"
 DESTINATIONS = "3.11.4.3"
@@ -91,6 +91,6 @@ def _selector_text(operand: WrittenOperand) -> str:
         if written in _CONSTANT_SELECTORS:
             return str(written)
     token = operand.token if isinstance(item, Token) else item.token
-    problem = f"unexpected {found(token)}"
+    problem = f"unexpected {quoted(token)}"
     expected = "an extended swizzle is made of 0, 1 and components, each perhaps with a sign"
     raise FaultError(problem, expected, OPCODES["SWZ"].spec, token)

@@ -10,33 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 
 from lark import Token
 
 from gpgpu_legacy.arguments import as_instance, as_text
 from gpgpu_legacy.isa.ir import (
     DRAW_BUFFERS,
-    IDENTITY,
-    Attribute,
     AttributeDeclaration,
-    DestinationRegister,
-    Dst,
     Fog,
     Instruction,
     Parameter,
     ParameterDeclaration,
-    ParameterSpace,
     Program,
-    ResultRegister,
-    SourceRegister,
-    Span,
-    Src,
     Temporary,
-    TextureSource,
-    TextureTarget,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, RESERVED_WORDS, Operand
+from gpgpu_legacy.isa.opcodes import OPCODES, RESERVED_WORDS
 from gpgpu_legacy.languages.arb import bindings
 from gpgpu_legacy.languages.arb.diagnostics import (
     MOST_FAULTS,
@@ -47,15 +35,14 @@ from gpgpu_legacy.languages.arb.diagnostics import (
     offset_of,
     shortened,
 )
+from gpgpu_legacy.languages.arb.instructions import (
+    InstructionReader,
+    constant_parameter,
+    several_vectors,
+)
 from gpgpu_legacy.languages.arb.lexer import END_OF_TEXT, STARTERS, tokens
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS, Limits
-from gpgpu_legacy.languages.arb.operands import (
-    DESTINATIONS,
-    OPERANDS,
-    extended_swizzle,
-    swizzle,
-    write_mask,
-)
+from gpgpu_legacy.languages.arb.symbols import Symbols
 from gpgpu_legacy.languages.arb.syntax import (
     GRAMMAR_SECTION,
     LONGEST_STATEMENT,
@@ -69,16 +56,12 @@ from gpgpu_legacy.languages.arb.syntax import (
     PathElement,
     Statement,
     TempStatement,
-    WrittenOperand,
-    form,
-    found,
+    quoted,
     read_statement,
 )
 from gpgpu_legacy.languages.arb.validate import check_limits
 
 HEADER = "!!ARBfp1.0"
-
-_Symbol = Temporary | Attribute | ResultRegister | ParameterDeclaration
 
 _PRECISIONS = ("ARB_precision_hint_fastest", "ARB_precision_hint_nicest")
 _FOGS = tuple(mode.value for mode in Fog)
@@ -86,10 +69,7 @@ _EXCLUSIVE = ((_FOGS, "3.11.4.5.1"), (_PRECISIONS, "3.11.4.5.2"))
 OPTIONS = (*_FOGS, *_PRECISIONS, *DRAW_BUFFERS)
 """The options that are supported. ATI_draw_buffers is ARB_draw_buffers by its earlier name."""
 
-ARRAYS = "3.11.4.2"
 OPTION_SECTION = "3.11.4.5"
-TEXTURES = "3.11.6"
-VARIABLES = "3.11.3"
 
 
 def assemble(text: str, name: str = "program", *, limits: Limits = DEFAULT_LIMITS) -> Program:
@@ -113,16 +93,14 @@ class _Assembler:
     def __init__(self, text: str, name: str, limits: Limits) -> None:
         self.text, self.limits = Text(text, name), limits
         self.faults: list[FaultError] = []
-        self.symbols: dict[str, _Symbol] = {}
-        self.given_up = set[str]()
-        """Names whose declaration is wrong, or whose being undeclared is reported already."""
+        self.symbols = Symbols()
         self.options: list[str] = []
+        self.reader = InstructionReader(self.text, self.symbols, self.options, limits)
         self.options_may_follow = True
         self.temporaries: list[str] = []
         self.attributes: list[AttributeDeclaration] = []
         self.declarations: list[ParameterDeclaration] = []
         self.instructions: list[Instruction] = []
-        self.targets: dict[int, TextureTarget] = {}
         self.read: list[Token] = []
         """The tokens of the statement that is looked at."""
         self.broken_off = False
@@ -154,7 +132,7 @@ class _Assembler:
         if token.type == "END":
             after = next(stream)
             if after.type != END_OF_TEXT:
-                problem = f"unexpected {found(after)} after END"
+                problem = f"unexpected {quoted(after)} after END"
                 expected = "END is the last thing in a program; put a # before what follows it"
                 self.faults.append(FaultError(problem, expected, GRAMMAR_SECTION, after))
         elif token.type == END_OF_TEXT and not self.broken_off:
@@ -175,7 +153,7 @@ class _Assembler:
         try:
             self.meaning(statement)
         except (FaultError, EarlierFaultError) as fault:
-            self.give_up()
+            self.symbols.give_up(self.read)
             if isinstance(fault, FaultError):
                 self.faults.append(fault)
         return next(stream)
@@ -184,29 +162,18 @@ class _Assembler:
         """Go on to the next statement: behind a semicolon, or at a keyword on a further line."""
         read = self.read
         head, token = read[0], read[-1]
-        line = self.text.place(offset_of(head))[0]
+        line = self.text.position(offset_of(head))[0]
         while token.type not in ("_SEMICOLON", END_OF_TEXT):
             if len(read) > LONGEST_STATEMENT:
                 token = Token(END_OF_TEXT, "")
                 break
-            if token.type in STARTERS and self.text.place(offset_of(token))[0] != line:
+            if token.type in STARTERS and self.text.position(offset_of(token))[0] != line:
                 break
             token = next(stream)
             read.append(token)
-        self.give_up()
+        self.symbols.give_up(self.read)
         self.broken_off = token.type == END_OF_TEXT
         return next(stream) if token.type == "_SEMICOLON" else token
-
-    def give_up(self) -> None:
-        """Let no name that a wrong declaration would have declared be called undeclared."""
-        head = self.read[0]
-        if head.type not in ("TEMP", "PARAM", "ATTRIB", "OUTPUT", "ALIAS"):
-            return
-        for before, token in pairwise(self.read):
-            if token.type == "NAME" and (before is head or before.type == "_COMMA"):
-                if head.type == "TEMP":
-                    self.symbols.setdefault(str(token), Temporary(str(token)))
-                self.given_up.add(str(token))
 
     def meaning(self, statement: Statement) -> None:
         if isinstance(statement, OptionStatement):
@@ -215,13 +182,13 @@ class _Assembler:
         self.options_may_follow = False
         match statement:
             case InstructionStatement():
-                self.instruction(statement)
+                self.instructions.append(self.reader.instruction(statement, self.read))
             case ParamStatement():
                 self.param(statement)
             case TempStatement():
                 self.temp(statement)
             case AliasStatement():
-                self.declare(statement.new, self.lookup(statement.old))
+                self.symbols.declare(statement.new, self.symbols.lookup(statement.old))
             case BindingStatement() if statement.keyword.type == "ATTRIB":
                 self.attrib(statement)
             case BindingStatement():
@@ -251,16 +218,10 @@ class _Assembler:
         if name not in self.options:
             self.options.append(name)
 
-    def declare(self, token: Token, symbol: _Symbol) -> None:
-        if token in self.symbols:
-            problem = f"{shortened(token)} is declared twice"
-            raise FaultError(problem, "give it another name", VARIABLES, token)
-        self.symbols[str(token)] = symbol
-
     def temp(self, statement: TempStatement) -> None:
         for name in statement.names:
             try:
-                self.declare(name, Temporary(str(name)))
+                self.symbols.declare(name, Temporary(str(name)))
             except FaultError as fault:
                 self.faults.append(fault)
                 if len(self.faults) == MOST_FAULTS:
@@ -273,7 +234,7 @@ class _Assembler:
         self.expect_head(elements, "fragment", "an attribute", bindings.ATTRIBUTES)
         attribute, rest = bindings.attribute(elements, self.limits)
         bindings.no_suffix(rest, bindings.ATTRIBUTES)
-        self.declare(statement.name, attribute)
+        self.symbols.declare(statement.name, attribute)
         self.attributes.append(AttributeDeclaration(str(statement.name), attribute))
 
     def output(self, statement: BindingStatement) -> None:
@@ -281,7 +242,7 @@ class _Assembler:
         self.expect_head(elements, "result", "an output", bindings.RESULTS)
         register, rest = bindings.result(elements, self.limits, self.options)
         bindings.no_suffix(rest, bindings.RESULTS)
-        self.declare(statement.name, register)
+        self.symbols.declare(statement.name, register)
 
     def expect_head(
         self, elements: tuple[PathElement, ...], head: str, what: str, section: str
@@ -306,7 +267,7 @@ class _Assembler:
             self.check_size(statement, len(parameters))
             named = [replace(p, name=f"{name}[{i}]") for i, p in enumerate(parameters)]
         declaration = ParameterDeclaration(str(name), tuple(named), statement.is_array)
-        self.declare(name, declaration)
+        self.symbols.declare(name, declaration)
         self.declarations.append(declaration)
 
     def check_size(self, statement: ParamStatement, count: int) -> None:
@@ -326,7 +287,7 @@ class _Assembler:
 
     def param_item(self, item: Path | Constant, statement: ParamStatement) -> tuple[Parameter, ...]:
         if isinstance(item, Constant):
-            return (self.constant(item),)
+            return (constant_parameter(item),)
         head = item.elements[0]
         if head.name not in ("program", "state"):
             problem = f"a parameter cannot be bound to {shortened(head.name)}"
@@ -339,187 +300,10 @@ class _Assembler:
         bindings.no_suffix(bound.rest, bindings.PARAMETERS)
         if not bound.is_single and not statement.is_array:
             name = statement.name
-            problem = f"{name} is a single parameter but is bound to {_several(bound)}"
+            problem = f"{name} is a single parameter but is bound to {several_vectors(bound)}"
             expected = f"declare it as an array, {name}[], with the binding in braces"
             raise FaultError(problem, expected, bindings.PARAMETERS, head.token)
         return bound.parameters
-
-    def constant(self, constant: Constant) -> Parameter:
-        if constant.fifth is not None:
-            expected = "leave out what comes after the fourth"
-            at = constant.fifth
-            raise FaultError("a vector has 1 to 4 components", expected, bindings.PARAMETERS, at)
-        return Parameter(ParameterSpace.CONSTANT, value=constant.value)
-
-    # Instructions -------------------------------------------------------------------------
-
-    def instruction(self, statement: InstructionStatement) -> None:
-        token = statement.opcode
-        mnemonic = token.removesuffix("_SAT")
-        kinds = _KINDS[mnemonic]
-        operands = statement.operands
-        if len(operands) != len(kinds):
-            raise self.wrong_count(statement, len(kinds))
-        dst: Dst | None = None
-        sources: list[Src] = []
-        unit, target = None, None
-        for kind, operand in zip(kinds, operands, strict=True):
-            match kind:
-                case Operand.DESTINATION:
-                    dst = self.destination(operand)
-                case Operand.VECTOR | Operand.SCALAR | Operand.REGISTER:
-                    sources.append(self.source(operand, kind))
-                case Operand.TEXTURE_UNIT:
-                    unit = self.texture_unit(operand)
-                case Operand.TEXTURE_TARGET:
-                    target = self.texture_target(operand, unit)
-        if Operand.EXTENDED_SWIZZLE in kinds:
-            sources[0] = extended_swizzle(sources[0], operands[-4:])
-        texture = None if unit is None or target is None else TextureSource(unit, target)
-        span = Span(*self.text.place(offset_of(token)))
-        self.instructions.append(
-            Instruction(mnemonic, dst, tuple(sources), texture, len(mnemonic) < len(token), span)
-        )
-
-    def wrong_count(self, statement: InstructionStatement, count: int) -> FaultError:
-        """The fault of a wrong number of operands: at the comma too many, or at the semicolon."""
-        token, operands = statement.opcode, statement.operands
-        mnemonic = token.removesuffix("_SAT")
-        names = ", ".join(kind.value for kind in OPCODES[mnemonic].shape.value)
-        plural = "s" if count > 1 else ""
-        problem = f"{mnemonic} takes {count} operand{plural} ({names}), found {len(operands)}"
-        at = self.read[-1]
-        if len(operands) > count:
-            extra = operands[count].token
-            at = next(before for before, token in pairwise(self.read) if token is extra)
-        return FaultError(problem, f"as in {form(token)}", OPCODES[mnemonic].spec, at)
-
-    def destination(self, operand: WrittenOperand) -> Dst:
-        item = operand.item
-        if operand.sign is not None or not isinstance(item, Path):
-            problem = f"{found(operand.token)} cannot be written to"
-            expected = "a destination is a temporary or a result register, without a sign"
-            raise FaultError(problem, expected, DESTINATIONS, operand.token)
-        elements = item.elements
-        head = elements[0]
-        register: DestinationRegister
-        if head.name == "result":
-            register, rest = bindings.result(elements, self.limits, self.options)
-            return Dst(register, write_mask(rest))
-        if head.token.type == "BINDING":
-            raise _not_written(head)
-        symbol = self.lookup(head.token)
-        if not isinstance(symbol, Temporary | ResultRegister):
-            raise _not_written(head)
-        bindings.no_index(head, VARIABLES)
-        return Dst(symbol, write_mask(elements[1:]))
-
-    def source(self, operand: WrittenOperand, kind: Operand) -> Src:
-        item, suffix = operand.item, operand.suffix
-        register: SourceRegister
-        rest: bindings.Elements
-        if isinstance(item, Path):
-            register, rest = self.source_register(item.elements)
-        elif isinstance(item, Constant):
-            register = self.constant(item)
-            rest = () if suffix is None else (PathElement(suffix, None, None),)
-        else:
-            problem = f"unexpected {found(item)}"
-            expected = "expected a register or a constant"
-            raise FaultError(problem, expected, OPERANDS, item)
-        if kind is Operand.REGISTER:
-            self.bare(operand, rest)
-        if kind is Operand.SCALAR and not rest:
-            expected = "write which, as in R0.x" if isinstance(item, Path) else "as in {2}.x"
-            at = operand.token
-            raise FaultError("a scalar operand needs one component", expected, OPERANDS, at)
-        selectors = swizzle(rest, scalar=kind is Operand.SCALAR) if rest else IDENTITY
-        return Src(register, selectors, _SIGNS[operand.sign == "-"])
-
-    def bare(self, operand: WrittenOperand, rest: bindings.Elements) -> None:
-        """The operand before an extended swizzle has neither sign nor suffix of its own."""
-        token = operand.sign or (rest[0].token if rest else None)
-        if token is not None:
-            problem = f"unexpected {found(token)}"
-            expected = "the extended swizzle carries the signs, as in SWZ R0, R1, -x, y, 0, 1;"
-            raise FaultError(problem, expected, OPCODES["SWZ"].spec, token)
-
-    def texture_unit(self, operand: WrittenOperand) -> int:
-        item = operand.item
-        if operand.sign is None and isinstance(item, Path):
-            first, *rest = item.elements
-            if first.name == "texture" and not rest and first.last is None:
-                return bindings.single_index(first, self.limits.texture_image_units, TEXTURES)
-        problem = f"unexpected {found(operand.token)}"
-        expected = "expected a texture image unit, as in texture[0]"
-        raise FaultError(problem, expected, TEXTURES, operand.token)
-
-    def texture_target(self, operand: WrittenOperand, unit: int | None) -> TextureTarget:
-        item, at = operand.item, operand.token
-        text = str(operand.token)
-        is_one = isinstance(item, Token) or (
-            isinstance(item, Path) and len(item.elements) == 1 and item.elements[0].first is None
-        )
-        if not is_one or text not in _TARGETS:
-            near = nearest(text, _TARGETS)
-            meant = f"did you mean {near}? " if near else ""
-            expected = f"{meant}expected a texture target: {', '.join(_TARGETS)}"
-            raise FaultError(f"unexpected {found(operand.token)}", expected, TEXTURES, at)
-        target = _TARGETS[text]
-        assert unit is not None
-        before = self.targets.setdefault(unit, target)
-        if before is not target:
-            problem = f"texture[{unit}] is used as {text} here and as {before.value} above"
-            raise FaultError(problem, "a unit has one target; use another unit", TEXTURES, at)
-        return target
-
-    # Registers ----------------------------------------------------------------------------
-
-    def lookup(self, token: Token) -> _Symbol:
-        symbol = self.symbols.get(str(token))
-        if symbol is not None:
-            return symbol
-        if token in self.given_up:
-            raise EarlierFaultError
-        self.given_up.add(str(token))
-        near = nearest(token, self.symbols)
-        expected = f"did you mean {near}?" if near else "declare it before it is used"
-        problem = f"{shortened(token)} is not declared"
-        raise FaultError(problem, expected, VARIABLES, token)
-
-    def source_register(
-        self, elements: tuple[PathElement, ...]
-    ) -> tuple[SourceRegister, bindings.Elements]:
-        head = elements[0]
-        if head.token.type == "BINDING":
-            return self.binding(elements)
-        symbol = self.lookup(head.token)
-        if isinstance(symbol, ParameterDeclaration):
-            return element_of(symbol, head), elements[1:]
-        if isinstance(symbol, ResultRegister):
-            raise _not_read(head)
-        bindings.no_index(head, VARIABLES)
-        return symbol, elements[1:]
-
-    def binding(
-        self, elements: tuple[PathElement, ...]
-    ) -> tuple[SourceRegister, bindings.Elements]:
-        head = elements[0]
-        match head.name:
-            case "fragment":
-                return bindings.attribute(elements, self.limits)
-            case "program" | "state":
-                bound = bindings.parameters(elements, self.limits)
-                if bound.is_single:
-                    return bound.parameters[0], bound.rest
-                problem = f"an operand reads one parameter, not {_several(bound)}"
-                expected = "name one, as in program.env[0] or state.matrix.mvp.row[0]"
-                raise FaultError(problem, expected, OPERANDS, head.token)
-            case "result":
-                raise _not_read(head)
-        problem = f"unexpected {found(head.token)}"
-        expected = "a texture is read by TEX, TXP and TXB; expected a register or a constant"
-        raise FaultError(problem, expected, OPERANDS, head.token)
 
 
 # The header and the heads of statements ---------------------------------------------------------
@@ -545,13 +329,13 @@ def _no_statement(head: Token) -> FaultError:
     """The fault of a statement that begins with no keyword and no opcode."""
     word, at = shortened(head), head
     if head.type == "CHARACTER":
-        problem = f"the character {found(head)} cannot stand here"
+        problem = f"the character {quoted(head)} cannot stand here"
         return FaultError(problem, "expected a statement or END", GRAMMAR_SECTION, at)
     if head.type != "NAME":
         expected = "expected a statement or END"
         if head.type == "_SEMICOLON":
             expected += "; there are no empty statements"
-        return FaultError(f"unexpected {found(head)}", expected, GRAMMAR_SECTION, at)
+        return FaultError(f"unexpected {quoted(head)}", expected, GRAMMAR_SECTION, at)
     mnemonic = head.removesuffix("_SAT")
     if mnemonic in OPCODES and not OPCODES[mnemonic].saturable:
         problem = f"{head} is not an opcode"
@@ -560,49 +344,3 @@ def _no_statement(head: Token) -> FaultError:
     near = nearest(head, words)
     expected = f"did you mean {near}?" if near else f"known are {', '.join(sorted(OPCODES))}"
     return FaultError(f"{word} is not an opcode or a keyword", expected, GRAMMAR_SECTION, at)
-
-
-# Operands ----------------------------------------------------------------------------------------
-
-_KINDS = {
-    mnemonic: [
-        kind
-        for kind in row.shape.value
-        for _ in range(4 if kind is Operand.EXTENDED_SWIZZLE else 1)
-    ]
-    for mnemonic, row in OPCODES.items()
-}
-"""The operands of each opcode as they are written: an extended swizzle as four."""
-
-_TARGETS = {target.value: target for target in TextureTarget}
-_SIGNS = ((False,) * 4, (True,) * 4)
-
-
-def _several(bound: bindings.Bound) -> str:
-    return f"{len(bound.parameters)} vectors, a range or a matrix"
-
-
-def _not_written(head: PathElement) -> FaultError:
-    problem = f"{shortened(head.name)} cannot be written"
-    expected = "a destination is a temporary or a result register"
-    return FaultError(problem, expected, DESTINATIONS, head.token)
-
-
-def _not_read(head: PathElement) -> FaultError:
-    problem = f"{shortened(head.name)} is a result and can only be written"
-    expected = "keep the value in a temporary and read that"
-    return FaultError(problem, expected, bindings.RESULTS, head.token)
-
-
-def element_of(declaration: ParameterDeclaration, use: PathElement) -> Parameter:
-    """The parameter that a use of a declared name reads."""
-    if not declaration.is_array:
-        bindings.no_index(use, ARRAYS)
-        return declaration.parameters[0]
-    size = len(declaration.parameters)
-    if use.first is None or use.last is not None:
-        problem = f"{shortened(use.name)} is an array"
-        expected = f"name one element, from {use.name}[0] on to [{size - 1}]"
-        raise FaultError(problem, expected, ARRAYS, use.token)
-    index = bindings.checked_index(use.first, size, use.name, ARRAYS)
-    return declaration.parameters[index]

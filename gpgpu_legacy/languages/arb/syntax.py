@@ -294,7 +294,7 @@ def form(head: Token) -> str:
     return f"{head} {', '.join(next(examples[kind]) for kind in row.shape.value)};"
 
 
-def found(token: Token) -> str:
+def quoted(token: Token) -> str:
     """A token as messages quote it."""
     return "end of the text" if token.type == END_OF_TEXT else repr(shortened(str(token)))
 
@@ -307,9 +307,9 @@ def _unexpected(read: list[Token], accepts: set[str]) -> FaultError:
         problem = f"unexpected ',' after the last operand of {head}"
         return FaultError(problem, f"as in {form(head)}", GRAMMAR_SECTION, comma)
     expected = f"expected {_listed(accepts)}, as in {form(head)}"
-    problem = f"unexpected {found(token)}"
+    problem = f"unexpected {quoted(token)}"
     if token.type == "CHARACTER":
-        problem = f"the character {found(token)} cannot stand here"
+        problem = f"the character {quoted(token)} cannot stand here"
     elif token.type in STARTERS | {"BINDING"} and "NAME" in accepts and "BINDING" not in accepts:
         problem = f"{token} is a reserved word and cannot name a variable"
         expected = f"choose another name, as in {form(head)}"

@@ -1,0 +1,276 @@
+"""Instruction statements: operands to registers, swizzles and masks (spec, section 3.11.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from lark import Token
+
+from gpgpu_legacy.isa.ir import (
+    IDENTITY,
+    DestinationRegister,
+    Dst,
+    Instruction,
+    Parameter,
+    ParameterDeclaration,
+    ParameterSpace,
+    ResultRegister,
+    SourceRegister,
+    Span,
+    Src,
+    Temporary,
+    TextureSource,
+    TextureTarget,
+)
+from gpgpu_legacy.isa.opcodes import OPCODES, Operand
+from gpgpu_legacy.languages.arb import bindings
+from gpgpu_legacy.languages.arb.diagnostics import (
+    FaultError,
+    Text,
+    nearest,
+    offset_of,
+    shortened,
+)
+from gpgpu_legacy.languages.arb.limits import Limits
+from gpgpu_legacy.languages.arb.operands import (
+    DESTINATIONS,
+    OPERANDS,
+    extended_swizzle,
+    swizzle,
+    write_mask,
+)
+from gpgpu_legacy.languages.arb.symbols import VARIABLES, Symbols
+from gpgpu_legacy.languages.arb.syntax import (
+    Constant,
+    InstructionStatement,
+    Path,
+    PathElement,
+    WrittenOperand,
+    form,
+    quoted,
+)
+
+ARRAYS = "3.11.4.2"
+TEXTURES = "3.11.6"
+
+_KINDS = {
+    mnemonic: [
+        kind
+        for kind in row.shape.value
+        for _ in range(4 if kind is Operand.EXTENDED_SWIZZLE else 1)
+    ]
+    for mnemonic, row in OPCODES.items()
+}
+"""The operands of each opcode as they are written: an extended swizzle as four."""
+
+_TARGETS = {target.value: target for target in TextureTarget}
+_SIGNS = ((False,) * 4, (True,) * 4)
+
+
+class InstructionReader:
+    """Gives instruction statements their meaning, one after another, for one program."""
+
+    def __init__(
+        self, text: Text, symbols: Symbols, options: Sequence[str], limits: Limits
+    ) -> None:
+        """options: the program's, as far as they are read."""
+        self.text, self.symbols, self.options, self.limits = text, symbols, options, limits
+        self.targets: dict[int, TextureTarget] = {}
+        """The target that each texture image unit is used with so far."""
+
+    def instruction(self, statement: InstructionStatement, read: Sequence[Token]) -> Instruction:
+        """The instruction that a statement says; FaultError where it breaks a rule.
+
+        read: the statement's tokens, up to its semicolon.
+        """
+        token = statement.opcode
+        mnemonic = token.removesuffix("_SAT")
+        kinds = _KINDS[mnemonic]
+        operands = statement.operands
+        if len(operands) != len(kinds):
+            raise _wrong_count(statement, len(kinds), read)
+        dst: Dst | None = None
+        sources: list[Src] = []
+        unit, target = None, None
+        for kind, operand in zip(kinds, operands, strict=True):
+            match kind:
+                case Operand.DESTINATION:
+                    dst = self.destination(operand)
+                case Operand.VECTOR | Operand.SCALAR | Operand.REGISTER:
+                    sources.append(self.source(operand, kind))
+                case Operand.TEXTURE_UNIT:
+                    unit = self.texture_unit(operand)
+                case Operand.TEXTURE_TARGET:
+                    target = self.texture_target(operand, unit)
+        if Operand.EXTENDED_SWIZZLE in kinds:
+            sources[0] = extended_swizzle(sources[0], operands[-4:])
+        texture = None if unit is None or target is None else TextureSource(unit, target)
+        span = Span(*self.text.position(offset_of(token)))
+        return Instruction(mnemonic, dst, tuple(sources), texture, len(mnemonic) < len(token), span)
+
+    def destination(self, operand: WrittenOperand) -> Dst:
+        item = operand.item
+        if operand.sign is not None or not isinstance(item, Path):
+            problem = f"{quoted(operand.token)} cannot be written to"
+            expected = "a destination is a temporary or a result register, without a sign"
+            raise FaultError(problem, expected, DESTINATIONS, operand.token)
+        elements = item.elements
+        head = elements[0]
+        register: DestinationRegister
+        if head.name == "result":
+            register, rest = bindings.result(elements, self.limits, self.options)
+            return Dst(register, write_mask(rest))
+        if head.token.type == "BINDING":
+            raise _not_written(head)
+        symbol = self.symbols.lookup(head.token)
+        if not isinstance(symbol, Temporary | ResultRegister):
+            raise _not_written(head)
+        bindings.no_index(head, VARIABLES)
+        return Dst(symbol, write_mask(elements[1:]))
+
+    def source(self, operand: WrittenOperand, kind: Operand) -> Src:
+        item, suffix = operand.item, operand.suffix
+        register: SourceRegister
+        rest: bindings.Elements
+        if isinstance(item, Path):
+            register, rest = self.source_register(item.elements)
+        elif isinstance(item, Constant):
+            register = constant_parameter(item)
+            rest = () if suffix is None else (PathElement(suffix, None, None),)
+        else:
+            problem = f"unexpected {quoted(item)}"
+            expected = "expected a register or a constant"
+            raise FaultError(problem, expected, OPERANDS, item)
+        if kind is Operand.REGISTER:
+            self.bare(operand, rest)
+        if kind is Operand.SCALAR and not rest:
+            expected = "write which, as in R0.x" if isinstance(item, Path) else "as in {2}.x"
+            at = operand.token
+            raise FaultError("a scalar operand needs one component", expected, OPERANDS, at)
+        selectors = swizzle(rest, scalar=kind is Operand.SCALAR) if rest else IDENTITY
+        return Src(register, selectors, _SIGNS[operand.sign == "-"])
+
+    def bare(self, operand: WrittenOperand, rest: bindings.Elements) -> None:
+        """The operand before an extended swizzle has neither sign nor suffix of its own."""
+        token = operand.sign or (rest[0].token if rest else None)
+        if token is not None:
+            problem = f"unexpected {quoted(token)}"
+            expected = "the extended swizzle carries the signs, as in SWZ R0, R1, -x, y, 0, 1;"
+            raise FaultError(problem, expected, OPCODES["SWZ"].spec, token)
+
+    def texture_unit(self, operand: WrittenOperand) -> int:
+        item = operand.item
+        if operand.sign is None and isinstance(item, Path):
+            first, *rest = item.elements
+            if first.name == "texture" and not rest and first.last is None:
+                return bindings.single_index(first, self.limits.texture_image_units, TEXTURES)
+        problem = f"unexpected {quoted(operand.token)}"
+        expected = "expected a texture image unit, as in texture[0]"
+        raise FaultError(problem, expected, TEXTURES, operand.token)
+
+    def texture_target(self, operand: WrittenOperand, unit: int | None) -> TextureTarget:
+        item, at = operand.item, operand.token
+        text = str(operand.token)
+        is_one = isinstance(item, Token) or (
+            isinstance(item, Path) and len(item.elements) == 1 and item.elements[0].first is None
+        )
+        if not is_one or text not in _TARGETS:
+            near = nearest(text, _TARGETS)
+            meant = f"did you mean {near}? " if near else ""
+            expected = f"{meant}expected a texture target: {', '.join(_TARGETS)}"
+            raise FaultError(f"unexpected {quoted(operand.token)}", expected, TEXTURES, at)
+        target = _TARGETS[text]
+        assert unit is not None
+        before = self.targets.setdefault(unit, target)
+        if before is not target:
+            problem = f"texture[{unit}] is used as {text} here and as {before.value} above"
+            raise FaultError(problem, "a unit has one target; use another unit", TEXTURES, at)
+        return target
+
+    def source_register(
+        self, elements: tuple[PathElement, ...]
+    ) -> tuple[SourceRegister, bindings.Elements]:
+        head = elements[0]
+        if head.token.type == "BINDING":
+            return self.binding(elements)
+        symbol = self.symbols.lookup(head.token)
+        if isinstance(symbol, ParameterDeclaration):
+            return element_of(symbol, head), elements[1:]
+        if isinstance(symbol, ResultRegister):
+            raise _not_read(head)
+        bindings.no_index(head, VARIABLES)
+        return symbol, elements[1:]
+
+    def binding(
+        self, elements: tuple[PathElement, ...]
+    ) -> tuple[SourceRegister, bindings.Elements]:
+        head = elements[0]
+        match head.name:
+            case "fragment":
+                return bindings.attribute(elements, self.limits)
+            case "program" | "state":
+                bound = bindings.parameters(elements, self.limits)
+                if bound.is_single:
+                    return bound.parameters[0], bound.rest
+                problem = f"an operand reads one parameter, not {several_vectors(bound)}"
+                expected = "name one, as in program.env[0] or state.matrix.mvp.row[0]"
+                raise FaultError(problem, expected, OPERANDS, head.token)
+            case "result":
+                raise _not_read(head)
+        problem = f"unexpected {quoted(head.token)}"
+        expected = "a texture is read by TEX, TXP and TXB; expected a register or a constant"
+        raise FaultError(problem, expected, OPERANDS, head.token)
+
+
+def _wrong_count(statement: InstructionStatement, count: int, read: Sequence[Token]) -> FaultError:
+    """The fault of a wrong number of operands: at the comma too many, or at the semicolon."""
+    token, operands = statement.opcode, statement.operands
+    mnemonic = token.removesuffix("_SAT")
+    names = ", ".join(kind.value for kind in OPCODES[mnemonic].shape.value)
+    plural = "s" if count > 1 else ""
+    problem = f"{mnemonic} takes {count} operand{plural} ({names}), found {len(operands)}"
+    at = read[-1]
+    if len(operands) > count:
+        extra = operands[count].token
+        at = next(before for before, token in pairwise(read) if token is extra)
+    return FaultError(problem, f"as in {form(token)}", OPCODES[mnemonic].spec, at)
+
+
+def constant_parameter(constant: Constant) -> Parameter:
+    """The parameter that a number or a vector in braces stands for."""
+    if constant.fifth is not None:
+        expected = "leave out what comes after the fourth"
+        at = constant.fifth
+        raise FaultError("a vector has 1 to 4 components", expected, bindings.PARAMETERS, at)
+    return Parameter(ParameterSpace.CONSTANT, value=constant.value)
+
+
+def several_vectors(bound: bindings.Bound) -> str:
+    return f"{len(bound.parameters)} vectors, a range or a matrix"
+
+
+def _not_written(head: PathElement) -> FaultError:
+    problem = f"{shortened(head.name)} cannot be written"
+    expected = "a destination is a temporary or a result register"
+    return FaultError(problem, expected, DESTINATIONS, head.token)
+
+
+def _not_read(head: PathElement) -> FaultError:
+    problem = f"{shortened(head.name)} is a result and can only be written"
+    expected = "keep the value in a temporary and read that"
+    return FaultError(problem, expected, bindings.RESULTS, head.token)
+
+
+def element_of(declaration: ParameterDeclaration, use: PathElement) -> Parameter:
+    """The parameter that a use of a declared name reads."""
+    if not declaration.is_array:
+        bindings.no_index(use, ARRAYS)
+        return declaration.parameters[0]
+    size = len(declaration.parameters)
+    if use.first is None or use.last is not None:
+        problem = f"{shortened(use.name)} is an array"
+        expected = f"name one element, from {use.name}[0] on to [{size - 1}]"
+        raise FaultError(problem, expected, ARRAYS, use.token)
+    index = bindings.checked_index(use.first, size, use.name, ARRAYS)
+    return declaration.parameters[index]

@@ -1,0 +1,63 @@
+"""The names that a program declares: what each stands for, and which are in doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from lark import Token
+
+from gpgpu_legacy.isa.ir import Attribute, ParameterDeclaration, ResultRegister, Temporary
+from gpgpu_legacy.languages.arb.diagnostics import EarlierFaultError, FaultError, nearest, shortened
+
+VARIABLES = "3.11.3"
+
+Symbol = Temporary | Attribute | ResultRegister | ParameterDeclaration
+
+
+class Symbols:
+    """The names declared so far, in the order of the text."""
+
+    def __init__(self) -> None:
+        """Start with no name declared."""
+        self._symbols: dict[str, Symbol] = {}
+        self._unreported = set[str]()
+        """Names about which nothing more is reported: their declaration is wrong, or they have
+        already been reported as undeclared."""
+
+    def declare(self, token: Token, symbol: Symbol) -> None:
+        """Let a name stand for something; FaultError where it is declared already."""
+        if token in self._symbols:
+            problem = f"{shortened(token)} is declared twice"
+            raise FaultError(problem, "give it another name", VARIABLES, token)
+        self._symbols[str(token)] = symbol
+
+    def lookup(self, token: Token) -> Symbol:
+        """What a name stands for.
+
+        Raises FaultError for an undeclared name, and EarlierFaultError for one in doubt.
+        """
+        symbol = self._symbols.get(str(token))
+        if symbol is not None:
+            return symbol
+        if token in self._unreported:
+            raise EarlierFaultError
+        self._unreported.add(str(token))
+        near = nearest(token, self._symbols)
+        expected = f"did you mean {near}?" if near else "declare it before it is used"
+        problem = f"{shortened(token)} is not declared"
+        raise FaultError(problem, expected, VARIABLES, token)
+
+    def give_up(self, read: Sequence[Token]) -> None:
+        """Put the names of a faulty declaration in doubt, so that their uses are not reported.
+
+        read: the tokens of the statement.
+        """
+        head = read[0]
+        if head.type not in ("TEMP", "PARAM", "ATTRIB", "OUTPUT", "ALIAS"):
+            return
+        for before, token in pairwise(read):
+            if token.type == "NAME" and (before is head or before.type == "_COMMA"):
+                if head.type == "TEMP":
+                    self._symbols.setdefault(str(token), Temporary(str(token)))
+                self._unreported.add(str(token))
