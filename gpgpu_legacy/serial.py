@@ -7,11 +7,9 @@ another type: the message names the file and the path in it.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -58,6 +56,8 @@ def provenance(kind: type[Recorded], driver: str | None = None) -> dict[str, Any
 
 def package_version() -> str | None:
     """The version of gpgpu_legacy; None where it runs without being installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("gpgpu-legacy")
     except PackageNotFoundError:
@@ -67,6 +67,8 @@ def package_version() -> str | None:
 @cache
 def commit() -> str | None:
     """The commit of the checkout that the package runs from; None where it is installed."""
+    import subprocess
+
     root = Path(__file__).resolve().parent.parent
     if not (root / ".git").exists():
         return None

@@ -1,27 +1,25 @@
-"""Processors whose memory hierarchy is simulated: hosts.toml, and its reader."""
+"""Processors whose memory hierarchy is simulated: the records of hosts.toml."""
 
 from __future__ import annotations
 
-import tomllib
-from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from gpgpu_legacy.cache.caches import Cache, parse_cache
 from gpgpu_legacy.cache.host import Hierarchy
-from gpgpu_legacy.chips.profile import Confidence, Fact, ProfileError
+from gpgpu_legacy.chips.profile import Fact, Number, check_sources
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.serial import Record, from_toml
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
-    """A processor. name: in hosts.toml; l1 (of data) and l2 as parse_cache reads them."""
+class Host(Record, frozen=True, kw_only=True):
+    """A processor. l1 (of data), l2: caches, in `parse_cache`'s notation."""
 
     name: str
     title: str
     aliases: tuple[str, ...]
-    clock_ghz: Fact[float]
+    clock_ghz: Fact[Number]
     l1: Fact[str]
     l2: Fact[str]
     dtlb_entries: Fact[int]
@@ -45,8 +43,15 @@ class Host:
     @property
     def facts(self) -> dict[str, Fact[Any]]:
         """All numbers by name, with their sources."""
-        found = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: each for name, each in found.items() if isinstance(each, Fact)}
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
+        return {name: value for name, value in values.items() if isinstance(value, Fact)}
+
+
+class _HostsFile(Record, frozen=True, kw_only=True):
+    """hosts.toml. sources: by the tags that its facts have."""
+
+    sources: dict[str, str]
+    host: tuple[Host, ...]
 
 
 @cache
@@ -56,7 +61,7 @@ def hosts() -> tuple[Host, ...]:
 
 
 def find_host(name: str) -> Host:
-    """The host of that name or alias; InputError, with the names there are, for another."""
+    """The host of that name or alias; InputError, with the known names, if there is none."""
     plain = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
     for host in hosts():
         if plain in {host.name, *host.aliases}:
@@ -66,27 +71,8 @@ def find_host(name: str) -> Host:
 
 
 def read_hosts(text: str) -> tuple[Host, ...]:
-    """The hosts of a file's text; ProfileError where it does not keep to the form."""
-    data = tomllib.loads(text)
-    sources = data.pop("sources")
-    return tuple(_host(name, table, sources) for name, table in data.items())
-
-
-def _host(name: str, table: dict[str, Any], sources: dict[str, str]) -> Host:
-    expected = {field.name for field in fields(Host)} - {"name"}
-    if table.keys() != expected:
-        wrong = ", ".join(sorted(table.keys() ^ expected))
-        raise ProfileError(f"hosts.toml: {name}: missing or unknown: {wrong}")
-    facts = {
-        key: _fact(value, f"hosts.toml: {name}.{key}", sources)
-        for key, value in table.items()
-        if key not in {"title", "aliases"}
-    }
-    return Host(name=name, title=table["title"], aliases=tuple(table["aliases"]), **facts)
-
-
-def _fact(data: dict[str, Any], place: str, sources: dict[str, str]) -> Fact[Any]:
-    if data["source"] not in sources:
-        raise ProfileError(f"{place}: there is no source {data['source']!r}")
-    confidence = Confidence(data["confidence"])
-    return Fact(data["value"], data["source"], confidence, data.get("note", ""))
+    """The hosts of a file's text; InputError if the text does not have that form."""
+    file = from_toml(text, _HostsFile, "hosts.toml")
+    for host in file.host:
+        check_sources(host.facts.items(), file.sources, f"hosts.toml, {host.name}")
+    return file.host

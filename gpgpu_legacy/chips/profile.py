@@ -1,39 +1,40 @@
-"""Chips and API profiles: the shape of profiles/*.toml, and its strict reader.
+"""Chips and API profiles: the records of profiles/*.toml, and how they are found.
 
-One file a chip or an API. Every number stands beside where it comes from and how sure it is; what
-is unknown is absent, in the file and here (None). What a driver advertises and what the chip does
+One file per chip or API. Every number stands beside its source and how reliable it is; what is
+unknown is absent, in the file and here (None). What a driver advertises and what the chip does
 natively are kept apart.
 """
 
 from __future__ import annotations
 
 import os
-import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Container, Iterable, Iterator
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from math import inf
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from gpgpu_legacy.arguments import as_text
-from gpgpu_legacy.errors import GpgpuLegacyError, InputError
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import read_text
+from gpgpu_legacy.serial import Record, from_toml
+from gpgpu_legacy.userdirs import data_folder
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+Number = int | float
+"""A number as its file has it: 325 stays an int."""
 
 UNLIMITED = inf
 """The value of a limit that does not exist."""
 
 
-class ProfileError(GpgpuLegacyError):
-    """A profile's file that does not keep to the form."""
-
-
 class Confidence(Enum):
-    """How far a number can be relied on."""
+    """How reliable a number is."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -47,82 +48,94 @@ class Kind(Enum):
     API = "API"
 
 
-@dataclass(frozen=True, slots=True)
-class Fact(Generic[T]):
+class Fact(Record, Generic[T_co], frozen=True, omit_defaults=True):
     """A value from the world. source: a tag of profiles/sources.toml.
 
-    up_to: the other end, where boards differ or only a range is known.
+    up_to: the upper end, where boards differ or only a range is known.
     """
 
-    value: T
+    value: T_co
     source: str
     confidence: Confidence
     note: str = ""
-    up_to: T | None = None
+    up_to: T_co | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hardware:
-    """What the chip is made of. memory_mib is the board's, shared_memory whether the host's too.
+class Section(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A table of a profile's file: facts by name, None where nothing is known."""
 
-    What prediction asks for besides (predict/model.py): of texels of 32 and of 128 bits, the
-    clocks in which a texture unit looks one up, or the rates that were measured, in 10⁹ a second;
-    upload and read-back, where they are slower than the bus; arithmetic_width, the components that
-    an instruction computes at the cost of one; dots_g_per_s, the dot products of four components,
-    in 10⁹ a second; pass_us, what a pass costs beside its fragments, and run_us, what starting and
-    waiting for the end costs; chains_passes, whether a Repeat that chains is carried out in one go
-    (lower/chains.py); stages_lookups, whether tiles of fragments stage what they share in shared
-    memory (lower/workgroups.py), shared_memory_gb_per_s, what invocations read from there, and
-    tiles_at_once, of how many tiles the chip is full;
-    writes_overlap, whether fragments are written while others are computed, false for software;
-    coalescing, the rule by which memory serves kernels (count/coalescing.py), and the shader clocks
-    that a multiprocessor takes for a step of a request to shared memory.
+    def facts(self) -> Iterator[tuple[str, Fact[Any]]]:
+        """The facts that are known, with their names."""
+        for name in self.__struct_fields__:
+            fact = getattr(self, name)
+            if fact is not None:
+                yield name, fact
+
+
+class Hardware(Section, frozen=True, kw_only=True):
+    """What the chip is made of, and its rates.
+
+    memory_mib: of the board. shared_memory: whether the chip uses the host's memory too.
+    arithmetic_width: components that one instruction computes. dots_g_per_s: dot products of four
+    components. lookup_clocks_*: clocks that a texture unit takes to look up a texel of 32 or 128
+    bits; lookups_*, fills_* and blends_*: measured rates of the same texels. All *_g_per_s are in
+    10⁹ a second. upload_gb_per_s, readback_gb_per_s: where transfers are slower than the bus.
+
+    pass_us: overhead of a pass. run_us: overhead of a run, from submitting it to waiting for its
+    end. chains_passes: whether passes of a Repeat are fused (lower/chains.py). stages_lookups:
+    whether tiles of fragments stage the texels that they share in shared memory
+    (lower/workgroups.py); shared_memory_gb_per_s: the rate at which invocations read them;
+    tiles_at_once: tiles that occupy the whole chip. writes_overlap: whether the chip writes
+    fragments while it computes others; false for software.
+
+    coalescing: the rule by which memory serves kernels (count/coalescing.py).
+    shared_memory_clocks: shader clocks that a multiprocessor takes for one step of a request to
+    shared memory.
     """
 
-    core_clock_mhz: Fact[float] | None = None
-    shader_clock_mhz: Fact[float] | None = None
+    core_clock_mhz: Fact[Number] | None = None
+    shader_clock_mhz: Fact[Number] | None = None
     pixel_pipelines: Fact[int] | None = None
     texture_units: Fact[int] | None = None
     multiprocessors: Fact[int] | None = None
     cores: Fact[int] | None = None
-    memory_gb_per_s: Fact[float] | None = None
+    memory_gb_per_s: Fact[Number] | None = None
     memory_mib: Fact[int] | None = None
     shared_memory: Fact[bool] | None = None
     bus: Fact[str] | None = None
-    bus_gb_per_s: Fact[float] | None = None
-    fragment_peak_gflops: Fact[float] | None = None
-    compute_peak_gflops: Fact[float] | None = None
+    bus_gb_per_s: Fact[Number] | None = None
+    fragment_peak_gflops: Fact[Number] | None = None
+    compute_peak_gflops: Fact[Number] | None = None
     arithmetic_width: Fact[int] | None = None
-    lookup_clocks_32_bits: Fact[float] | None = None
-    lookup_clocks_128_bits: Fact[float] | None = None
-    lookups_32_bits_g_per_s: Fact[float] | None = None
-    lookups_128_bits_g_per_s: Fact[float] | None = None
-    fills_32_bits_g_per_s: Fact[float] | None = None
-    fills_128_bits_g_per_s: Fact[float] | None = None
-    blends_32_bits_g_per_s: Fact[float] | None = None
-    blends_128_bits_g_per_s: Fact[float] | None = None
-    upload_gb_per_s: Fact[float] | None = None
-    readback_gb_per_s: Fact[float] | None = None
-    dots_g_per_s: Fact[float] | None = None
-    shared_memory_gb_per_s: Fact[float] | None = None
-    tiles_at_once: Fact[float] | None = None
-    pass_us: Fact[float] | None = None
-    run_us: Fact[float] | None = None
+    lookup_clocks_32_bits: Fact[Number] | None = None
+    lookup_clocks_128_bits: Fact[Number] | None = None
+    lookups_32_bits_g_per_s: Fact[Number] | None = None
+    lookups_128_bits_g_per_s: Fact[Number] | None = None
+    fills_32_bits_g_per_s: Fact[Number] | None = None
+    fills_128_bits_g_per_s: Fact[Number] | None = None
+    blends_32_bits_g_per_s: Fact[Number] | None = None
+    blends_128_bits_g_per_s: Fact[Number] | None = None
+    upload_gb_per_s: Fact[Number] | None = None
+    readback_gb_per_s: Fact[Number] | None = None
+    dots_g_per_s: Fact[Number] | None = None
+    shared_memory_gb_per_s: Fact[Number] | None = None
+    tiles_at_once: Fact[Number] | None = None
+    pass_us: Fact[Number] | None = None
+    run_us: Fact[Number] | None = None
     chains_passes: Fact[bool] | None = None
     stages_lookups: Fact[bool] | None = None
     writes_overlap: Fact[bool] | None = None
     coalescing: Fact[str] | None = None
-    shared_memory_clocks: Fact[float] | None = None
+    shared_memory_clocks: Fact[Number] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Formats:
+class Formats(Section, frozen=True, kw_only=True):
     """Textures and framebuffers.
 
     largest_texture_texels, largest_target_texels: width and height.
     float_texture_kinds: the texture targets that may be float, by their names in programs.
-    float_target_bits: of a channel of the widest float framebuffer; 0 where there is none.
-    float_blending_bits: of the widest that can be blended; 0 where none can.
+    float_target_bits: of a channel of the widest float framebuffer; 0 if the chip has none.
+    float_blending_bits: of the widest that it can blend; 0 if it can blend none.
     """
 
     largest_texture_texels: Fact[int] | None = None
@@ -134,13 +147,12 @@ class Formats:
     float_blending_bits: Fact[int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Programs:
-    """What runs once a fragment.
+class Programs(Section, frozen=True, kw_only=True):
+    """What runs for each fragment.
 
-    language: what fragments are programmed in. arb_fragment_program: whether that is, or includes,
-    the language of this package. kernels: compute shaders.
-    operations: the opcodes that there is something for; absent where there is for all.
+    language: in which fragments are programmed. arb_fragment_program: whether that is, or includes,
+    the language of this package. kernels: whether the chip runs compute shaders.
+    operations: the opcodes that have an equivalent; absent where all of them have.
     swizzles: whether an arithmetic operand may have its components in any order.
     arithmetic: the number format, in words.
     """
@@ -153,83 +165,112 @@ class Programs:
     kernels: Fact[bool] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """A program's limits, each a largest number; UNLIMITED where there is none."""
+class Limits(Section, frozen=True, kw_only=True):
+    """A program's limits: the largest number allowed of each; UNLIMITED where any is."""
 
-    alu_instructions: Fact[float] | None = None
-    texture_instructions: Fact[float] | None = None
-    instructions: Fact[float] | None = None
-    indirections: Fact[float] | None = None
-    temporaries: Fact[float] | None = None
-    parameters: Fact[float] | None = None
-    attributes: Fact[float] | None = None
-    coordinate_sets: Fact[float] | None = None
-    image_units: Fact[float] | None = None
-    local_parameters: Fact[float] | None = None
-    env_parameters: Fact[float] | None = None
-    color_outputs: Fact[float] | None = None
+    alu_instructions: Fact[Number] | None = None
+    texture_instructions: Fact[Number] | None = None
+    instructions: Fact[Number] | None = None
+    indirections: Fact[Number] | None = None
+    temporaries: Fact[Number] | None = None
+    parameters: Fact[Number] | None = None
+    attributes: Fact[Number] | None = None
+    coordinate_sets: Fact[Number] | None = None
+    image_units: Fact[Number] | None = None
+    local_parameters: Fact[Number] | None = None
+    env_parameters: Fact[Number] | None = None
+    color_outputs: Fact[Number] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """A chip or an API, by all that is known of it.
+class Profile(Record, frozen=True, kw_only=True):
+    """A chip or an API: all that is known of it.
 
-    advertised: the limits that the API gives. native: those of the hardware; an API has none.
+    advertised: the limits that the API reports. native: those of the hardware; an API has none.
     notes: what numbers do not say.
     """
 
     name: str
     title: str
     kind: Kind
-    aliases: tuple[str, ...]
-    released: Fact[str] | None
-    notes: tuple[str, ...]
-    hardware: Hardware
-    formats: Formats
-    programs: Programs
-    advertised: Limits
-    native: Limits
+    aliases: tuple[str, ...] = ()
+    released: Fact[str] | None = None
+    notes: tuple[str, ...] = ()
+    hardware: Hardware = Hardware()
+    formats: Formats = Formats()
+    programs: Programs = Programs()
+    advertised: Limits = Limits()
+    native: Limits = Limits()
 
     @property
     def called(self) -> str:
-        """Its title as it stands in a sentence."""
+        """Its title, as it appears in a sentence."""
         return f"the {self.title}" if self.kind is Kind.CHIP else self.title
 
     def facts(self) -> Iterator[tuple[str, Fact[Any]]]:
         """Every fact, with its place in the file: `native.temporaries`."""
         if self.released is not None:
             yield "released", self.released
-        for section, kept in _SECTIONS.items():
-            for field in fields(kept):
-                fact = getattr(getattr(self, section), field.name)
-                if fact is not None:
-                    yield f"{section}.{field.name}", fact
+        for section in self.__struct_fields__:
+            table = getattr(self, section)
+            if isinstance(table, Section):
+                yield from ((f"{section}.{name}", fact) for name, fact in table.facts())
 
 
-_SECTIONS: dict[str, type[Any]] = {
-    "hardware": Hardware,
-    "formats": Formats,
-    "programs": Programs,
-    "advertised": Limits,
-    "native": Limits,
-}
+# Reading them -------------------------------------------------------------------------------
+
+MEASURED = {"measured": "measured by `gpgpu-legacy calibrate`"}
+"""The source of calibrated numbers, which the package's own chips do not use."""
+
+_FOLDER = files("gpgpu_legacy.chips").joinpath("profiles")
+_RECORDED = _FOLDER.joinpath("recorded")
+_SOURCES = "sources.toml"
 
 
-# Finding them -------------------------------------------------------------------------------
+@cache
+def sources() -> dict[str, str]:
+    """The sources of the numbers, by tag."""
+    return from_toml(_FOLDER.joinpath(_SOURCES).read_text("utf-8"), dict[str, str], _SOURCES)
+
+
+def read_profile(text: str, file: str) -> Profile:
+    """A profile from the text of its file; InputError if the text does not have that form."""
+    profile = from_toml(text, Profile, file)
+    check_sources(profile.facts(), {*sources(), *MEASURED}, file)
+    return profile
+
+
+def check_sources(facts: Iterable[tuple[str, Fact[Any]]], tags: Container[str], file: str) -> None:
+    """InputError if a fact's source is not among the tags."""
+    for place, fact in facts:
+        if fact.source not in tags:
+            raise InputError(f"{file}, {place}: there is no source {fact.source!r}")
+
+
+@cache
+def _packaged_texts() -> dict[str, str]:
+    """The texts of the package's own profiles, by file name."""
+    return _texts(_FOLDER)
+
+
+def _texts(folder: Traversable) -> dict[str, str]:
+    """The texts of a folder's profiles, by file name and in its order."""
+    paths = (path for path in folder.iterdir() if path.name.endswith(".toml"))
+    return {
+        path.name: path.read_text("utf-8")
+        for path in sorted(paths, key=lambda path: str(path.name))
+        if path.name != _SOURCES
+    }
+
+
+@cache
+def _packaged(file: str) -> Profile:
+    return read_profile(_packaged_texts()[file], file)
 
 
 @cache
 def profiles() -> tuple[Profile, ...]:
     """All profiles: chips in the order of their release, then APIs by name."""
-    folder = files("gpgpu_legacy.chips").joinpath("profiles")
-    names = sorted(e.name for e in folder.iterdir() if e.name.endswith(".toml"))
-    read = [
-        read_profile(folder.joinpath(name).read_text("utf-8"), name)
-        for name in names
-        if name != _SOURCES
-    ]
-    return tuple(sorted(read, key=_order))
+    return tuple(sorted(map(_packaged, _packaged_texts()), key=_order))
 
 
 def _order(profile: Profile) -> tuple[bool, str, str]:
@@ -237,147 +278,52 @@ def _order(profile: Profile) -> tuple[bool, str, str]:
     return not chip, profile.released.value if chip and profile.released else "", profile.name
 
 
-def find_profile(name: str) -> Profile:
-    """The profile of that name or alias; InputError, with the nearest names, where there is none.
-
-    Those that were calibrated here are found too, and those that the package has of machines on
-    which its measurements were made.
-    Capitals, spaces and underscores make no difference: `Radeon 9700` is radeon-9700.
-    """
-    as_text("name", name, "a chip's name, such as 'radeon-9700'")
-    everywhere = (*calibrated(), *recorded(), *profiles())
-    known = {alias: each for each in everywhere for alias in (each.name, *each.aliases)}
-    plain = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
-    if plain in known:
-        return known[plain]
-    close = get_close_matches(plain, known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(close)}?" if close else "see `gpgpu-legacy chips`"
-    raise InputError(f"there is no chip {name!r}; {hint}")
+@cache
+def recorded() -> tuple[Profile, ...]:
+    """The calibrations of the machines that recorded measurements were made on, by name."""
+    texts = _texts(_RECORDED).items()
+    return tuple(read_profile(text, f"{_RECORDED.name}/{name}") for name, text in texts)
 
 
 VARIABLE = "GPGPU_LEGACY_PROFILES"
 
 
 def calibrated_folder() -> Path:
-    """Where `gpgpu-legacy calibrate` puts its profiles, whether or not there is such a folder."""
+    """Where `gpgpu-legacy calibrate` puts its profiles; it may not exist yet."""
     given = os.environ.get(VARIABLE, "").strip()
-    if given:
-        return Path(given)
-    from platformdirs import user_data_path
-
-    return user_data_path("gpgpu-legacy", appauthor=False) / "profiles"
+    return Path(given) if given else data_folder() / "profiles"
 
 
 def calibrated() -> tuple[Profile, ...]:
     """The profiles that were measured on this machine, by name."""
-    folder = calibrated_folder()
-    if not folder.is_dir():
-        return ()
-    return tuple(
-        read_profile(path.read_text(encoding="utf-8"), str(path))
-        for path in sorted(folder.glob("[!.]*.toml"))
-    )
+    paths = sorted(calibrated_folder().glob("[!.]*.toml"))
+    return tuple(read_profile(read_text(path), str(path)) for path in paths)
 
 
-@cache
-def recorded() -> tuple[Profile, ...]:
-    """The calibrations of the machines that recorded measurements were made on, by name."""
-    folder = files("gpgpu_legacy.chips").joinpath("profiles").joinpath(_RECORDED)
-    names = sorted(e.name for e in folder.iterdir() if e.name.endswith(".toml"))
-    return tuple(
-        read_profile(folder.joinpath(name).read_text("utf-8"), f"{_RECORDED}/{name}")
-        for name in names
-    )
+# Finding them -------------------------------------------------------------------------------
 
 
-_RECORDED = "recorded"
-_SOURCES = "sources.toml"
-MEASURED = {"measured": "measured by `gpgpu-legacy calibrate`"}
-"""The source of what was calibrated, which no number of the package's own chips has."""
+def find_profile(name: str) -> Profile:
+    """The profile of that name or alias: the package's, a recorded one, or one calibrated here.
+
+    Capitals, spaces and underscores make no difference: `Radeon 9700` is radeon-9700. Raises
+    InputError, with the nearest names, if there is none.
+    """
+    as_text("name", name, "a chip's name, such as 'radeon-9700'")
+    plain = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
+    # Few files have the name in them: the others need not be parsed.
+    likely = (_packaged(file) for file, text in _packaged_texts().items() if f'"{plain}"' in text)
+    for profile in likely:
+        if plain in _names(profile):
+            return profile
+    others = {name: profile for profile in (*calibrated(), *recorded()) for name in _names(profile)}
+    if plain in others:
+        return others[plain]
+    known = [name for profile in profiles() for name in _names(profile)]
+    close = get_close_matches(plain, (*others, *known), n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(close)}?" if close else "see `gpgpu-legacy chips`"
+    raise InputError(f"there is no chip {name!r}; {hint}")
 
 
-@cache
-def sources() -> dict[str, str]:
-    """What the tags stand for that say where a number comes from."""
-    folder = files("gpgpu_legacy.chips").joinpath("profiles")
-    read = tomllib.loads(folder.joinpath(_SOURCES).read_text("utf-8"))
-    return {str(tag): str(text) for tag, text in read.items()}
-
-
-# Reading them -------------------------------------------------------------------------------
-
-
-def read_profile(text: str, file: str) -> Profile:
-    """A profile from the text of its file; ProfileError where that does not keep to the form."""
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ProfileError(f"{file}: {error}") from None
-    _keys(data, {"name", "title", "kind"}, {"aliases", "released", "notes", *_SECTIONS}, file)
-    kinds = {kind.value: kind for kind in Kind}
-    if data["kind"] not in kinds:
-        raise ProfileError(f"{file}: the kind is {data['kind']!r}; choose {' or '.join(kinds)}")
-    sections = {name: _section(data.get(name, {}), name, file) for name in _SECTIONS}
-    released = data.get("released")
-    return Profile(
-        name=data["name"],
-        title=data["title"],
-        kind=kinds[data["kind"]],
-        aliases=tuple(data.get("aliases", ())),
-        released=None if released is None else _fact(released, "Fact[str]", f"{file}: released"),
-        notes=tuple(data.get("notes", ())),
-        **sections,
-    )
-
-
-def _keys(data: dict[str, Any], needed: set[str], more: set[str], place: str) -> None:
-    for missing in sorted(needed - data.keys()):
-        raise ProfileError(f"{place}: {missing} is missing")
-    for unknown in sorted(data.keys() - needed - more):
-        close = get_close_matches(unknown, needed | more, n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        raise ProfileError(f"{place}: there is no {unknown}{hint}")
-
-
-def _section(data: dict[str, Any], name: str, file: str) -> Any:
-    types = {field.name: str(field.type) for field in fields(_SECTIONS[name])}
-    _keys(data, set(), set(types), f"{file}: {name}")
-    found = {key: _fact(data[key], types[key], f"{file}: {name}.{key}") for key in data}
-    return _SECTIONS[name](**found)
-
-
-# What a value of each type of fact looks like in TOML.
-_TYPES: dict[str, tuple[type, ...]] = {
-    "Fact[bool]": (bool,),
-    "Fact[str]": (str,),
-    "Fact[int]": (int,),
-    "Fact[float]": (int, float),
-    "Fact[tuple[str, ...]]": (list,),
-}
-
-
-def _fact(data: object, declared: str, place: str) -> Fact[Any]:
-    if not isinstance(data, dict):
-        raise ProfileError(f"{place} is no table of a value, its source and its confidence")
-    _keys(data, {"value", "source", "confidence"}, {"note", "up_to"}, place)
-    wanted = _TYPES[declared.removesuffix(" | None")]
-    for key in ("value", "up_to"):
-        value = data.get(key)
-        given = value is not None
-        if given and (
-            not isinstance(value, wanted) or (isinstance(value, bool) != (wanted == (bool,)))
-        ):
-            raise ProfileError(f"{place}: {key} is {value!r}, which is no {wanted[-1].__name__}")
-    tags = {**sources(), **MEASURED}
-    if data["source"] not in tags:
-        known = ", ".join(tags)
-        raise ProfileError(f"{place}: there is no source {data['source']!r}; known are {known}")
-    levels = {level.value: level for level in Confidence}
-    if data["confidence"] not in levels:
-        raise ProfileError(
-            f"{place}: the confidence is {data['confidence']!r}; choose {', '.join(levels)}"
-        )
-    value = tuple(data["value"]) if isinstance(data["value"], list) else data["value"]
-    return Fact(
-        value, data["source"], levels[data["confidence"]], data.get("note", ""), data.get("up_to")
-    )
+def _names(profile: Profile) -> tuple[str, ...]:
+    return profile.name, *profile.aliases

@@ -17,7 +17,6 @@ from gpgpu_legacy.cache.caches import Cache
 from gpgpu_legacy.cache.host import Hierarchy, HostCounts, Paging, measure, parse_paging
 from gpgpu_legacy.cache.kernels import first_dispatch_addresses
 from gpgpu_legacy.chips.hosts import Host, find_host, hosts, read_hosts
-from gpgpu_legacy.chips.profile import ProfileError
 from gpgpu_legacy.cli import anomaly as command
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.present.grid import as_text
@@ -242,8 +241,8 @@ def test_every_number_has_a_source(host: Host) -> None:
 
 
 def test_a_file_that_does_not_keep_to_the_form() -> None:
-    table = '[sources]\nS002 = "a paper"\n[one]\ntitle = "One"\naliases = []\n'
-    with pytest.raises(ProfileError, match="missing or unknown: clock_ghz"):
+    table = '[sources]\nS002 = "a paper"\n[[host]]\nname = "one"\ntitle = "One"\naliases = []\n'
+    with pytest.raises(InputError, match="host\\[0\\]: object missing required field `clock_ghz`"):
         read_hosts(table)
 
 
