@@ -224,21 +224,18 @@ def roofline_command(
 
 @app.command("mispredictions")
 def mispredictions_command(as_json: Json = False) -> None:
-    """Print the log of what was predicted against what was published and measured, and why.
+    """Compare predicted with published and measured times, with the reason for each difference.
 
-    The exit code is 1 where a prediction has moved away from the recorded one.
+    The exit code is 1 if a prediction differs from the recorded one.
     """
     from gpgpu_legacy.predict.mispredictions import compare_all
-    from gpgpu_legacy.predict.mispredictions_table import (
-        mispredictions_as_json,
-        mispredictions_grid,
-    )
+    from gpgpu_legacy.predict.mispredictions_table import mispredictions_grid
     from gpgpu_legacy.present.grid import print_text
 
-    rows = compare_all()
+    log = compare_all()
     if as_json:
-        print_json(mispredictions_as_json(rows))
+        print_json(log)
     else:
-        print_text([mispredictions_grid(rows)], console())
-    if not all(row.holds for row in rows):
+        print_text([mispredictions_grid(log)], console())
+    if not log.hold:
         raise typer.Exit(1)

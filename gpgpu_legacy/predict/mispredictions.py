@@ -1,17 +1,14 @@
-"""The log of mispredictions: what predict/model.py says beside what was published or measured.
+"""The log of mispredictions: predicted times beside published and measured ones.
 
-Each case is a row of predict/mispredictions.toml, with the ratio that stood there when its reason
-was written. A change of the model, of a profile or of a method moves a ratio, and shows.
+Each case is a row of mispredictions.toml. It has the ratio of both times as it was when the reason
+for it was written: a change of the model, of a profile or of a method that moves a ratio shows.
 """
 
 from __future__ import annotations
 
-import tomllib
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
@@ -19,6 +16,7 @@ from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.serial import Record, from_toml
 
 
 class Origin(Enum):
@@ -29,19 +27,18 @@ class Origin(Enum):
     MEASURED = "measured"
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A product on a chip, how long it took, and why the prediction differs.
+class Case(Record, frozen=True, kw_only=True):
+    """A square product on a chip, how long it took, and why the prediction differs.
 
-    seconds: of computing alone. where: the paper's table, or the file of recorded results.
-    ratio: predicted over found, as recorded.
+    size: n, of n×n matrices. seconds: compute time alone. where: the paper's table, or the file of
+    recorded results. ratio: predicted over actual time, as recorded.
     """
 
     chip: str
     method: str
     size: int
-    block: int | None
-    accumulate: Accumulate | None
+    block: int | None = None
+    accumulate: Accumulate | None = None
     seconds: float
     kind: Origin
     where: str
@@ -49,69 +46,95 @@ class Case:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """A case and today's prediction for it. tolerance: of the ratio, as a part of it."""
+class CaseLog(Record, frozen=True, kw_only=True):
+    """mispredictions.toml. tolerance: the relative change of a ratio that is allowed."""
 
-    case: Case
-    predicted_s: float
-    binds: str
     tolerance: float
-
-    @property
-    def ratio(self) -> float:
-        """Predicted over found."""
-        return self.predicted_s / self.case.seconds
-
-    @property
-    def holds(self) -> bool:
-        """Whether the ratio is the recorded one."""
-        return abs(self.ratio - self.case.ratio) <= self.tolerance * self.case.ratio
+    case: tuple[Case, ...]
 
 
-def read_cases() -> tuple[float, tuple[Case, ...]]:
-    """The tolerance and the recorded cases."""
-    text = files("gpgpu_legacy.predict").joinpath("mispredictions.toml").read_text("utf-8")
-    data = tomllib.loads(text)
-    return float(data["tolerance"]), tuple(_case(each) for each in data["case"])
+class Misprediction(Record, frozen=True, kw_only=True):
+    """A case beside today's prediction for it.
 
-
-def _case(data: dict[str, Any]) -> Case:
-    accumulate = data.get("accumulate")
-    return Case(
-        chip=data["chip"],
-        method=data["method"],
-        size=data["size"],
-        block=data.get("block"),
-        accumulate=None if accumulate is None else Accumulate(accumulate),
-        seconds=float(data["seconds"]),
-        kind=Origin(data["kind"]),
-        where=data["where"],
-        ratio=float(data["ratio"]),
-        reason=data["reason"],
-    )
-
-
-def compare_all() -> list[Compared]:
-    """Today's prediction for every case.
-
-    Raises GpgpuLegacyError for a case of which nothing can be predicted.
+    ratio: predicted over actual time; recorded_ratio: the same when the reason was written; holds:
+    whether they agree. binds: the term of the prediction that takes longest.
     """
-    tolerance, cases = read_cases()
-    return [compare(case, tolerance) for case in cases]
+
+    chip: str
+    method: str
+    size: int
+    block: int | None
+    predicted_seconds: float
+    found_seconds: float
+    ratio: float
+    recorded_ratio: float
+    holds: bool
+    binds: str
+    kind: Origin
+    where: str
+    reason: str
+
+
+class Mispredictions(Record, frozen=True, kw_only=True):
+    """The whole log, compared with today's predictions."""
+
+    mispredictions: tuple[Misprediction, ...]
+
+    @property
+    def hold(self) -> bool:
+        """Whether all ratios are the recorded ones."""
+        return all(row.holds for row in self.mispredictions)
+
+
+@cache
+def read_log() -> CaseLog:
+    """The recorded cases and their tolerance."""
+    name = "mispredictions.toml"
+    text = files("gpgpu_legacy.predict").joinpath(name).read_text("utf-8")
+    return from_toml(text, CaseLog, name)
+
+
+def compare_all() -> Mispredictions:
+    """Every case beside today's prediction; raises as `compare` does."""
+    log = read_log()
+    rows = (compare(case, log.tolerance) for case in log.case)
+    return Mispredictions(mispredictions=tuple(rows))
+
+
+def compare(case: Case, tolerance: float) -> Misprediction:
+    """A case beside today's prediction; GpgpuLegacyError if the chip's rates are not known."""
+    plan = _plan(case.method, case.size, case.block, case.accumulate)
+    prediction = predict(plan, find_profile(case.chip))
+    if prediction.compute_s is None or prediction.bound is None:
+        raise GpgpuLegacyError(
+            f"the profile of {case.chip} has no rates to predict {case.method} with; add them, or "
+            "remove the case from mispredictions.toml"
+        )
+    return compared(case, prediction.compute_s, prediction.bound.name, tolerance)
 
 
 @cache
 def _plan(method: str, size: int, block: int | None, accumulate: Accumulate | None) -> Plan:
-    """A square product's plan; several chips have the same."""
+    """The plan of a square product, which several chips share."""
     options = Options(block=block, accumulate=accumulate)
     return find_method(method).plan(Shape(size, size, size), options)
 
 
-def compare(case: Case, tolerance: float) -> Compared:
-    """Today's prediction for one case; raises as compare_all does."""
-    plan = _plan(case.method, case.size, case.block, case.accumulate)
-    found = predict(plan, find_profile(case.chip))
-    if found.compute_s is None or found.bound is None:
-        raise GpgpuLegacyError(f"nothing is known of {case.method} on {case.chip}")
-    return Compared(case, found.compute_s, found.bound.name, tolerance)
+def compared(case: Case, predicted_s: float, binds: str, tolerance: float) -> Misprediction:
+    """A case beside a prediction of so many seconds, whose longest term is `binds`."""
+    ratio = predicted_s / case.seconds
+    return Misprediction(
+        chip=case.chip,
+        method=case.method,
+        size=case.size,
+        block=case.block,
+        predicted_seconds=predicted_s,
+        found_seconds=case.seconds,
+        ratio=ratio,
+        recorded_ratio=case.ratio,
+        holds=abs(ratio - case.ratio) <= tolerance * case.ratio,
+        binds=binds,
+        kind=case.kind,
+        where=case.where,
+        reason=case.reason,
+    )

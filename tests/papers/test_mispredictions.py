@@ -9,11 +9,11 @@ import pytest
 
 from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.predict.mispredictions import Case, Compared, Origin, compare, read_cases
+from gpgpu_legacy.predict.mispredictions import Case, Origin, compare, compared, read_log
 from gpgpu_legacy.published.schema import papers
 
 ROOT = Path(__file__).parents[2]
-TOLERANCE, CASES = read_cases()
+TOLERANCE, CASES = read_log().tolerance, read_log().case
 LONGEST = {"row-packed": 2048, "packed-2x2": 2048}  # one long program, which takes long to analyse
 FRAGMENTS = {
     "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi", "row-packed", "packed-2x2"
@@ -86,5 +86,5 @@ def test_fragment_methods_on_calibrated_machines_are_within_a_factor_of_two() ->
 
 def test_a_ratio_that_moved_does_not_hold() -> None:
     case = CASES[0]
-    moved = Compared(case, case.seconds * case.ratio * 1.05, "arithmetic", 0.02)
+    moved = compared(case, case.seconds * case.ratio * 1.05, "arithmetic", 0.02)
     assert not moved.holds

@@ -12,6 +12,7 @@ from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.cli import app
+from gpgpu_legacy.predict.mispredictions import CaseLog
 from gpgpu_legacy.predict.model import Prediction, Stage, predict
 from gpgpu_legacy.studies.roofline.model import roofline
 
@@ -212,7 +213,9 @@ def test_this_machine_is_asked_to_be_calibrated(
 
 
 def test_lookups_are_no_roof_where_tiles_stage_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpgpu_legacy.studies.roofline.model.read_cases", lambda: (0.0, ()))
+    monkeypatch.setattr(
+        "gpgpu_legacy.studies.roofline.model.read_log", lambda: CaseLog(tolerance=0.0, case=())
+    )
     tiles, apart = (
         {roof.name for roof in roofline(find_profile(chip), 64).roofs}
         for chip in ("h200-gl-compute", "h200-gl-raster")

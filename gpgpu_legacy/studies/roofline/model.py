@@ -14,7 +14,7 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import read_json
 from gpgpu_legacy.plan.plan import ComputePass
-from gpgpu_legacy.predict.mispredictions import read_cases
+from gpgpu_legacy.predict.mispredictions import read_log
 from gpgpu_legacy.predict.model import predict
 
 SLACK = 1.2
@@ -90,7 +90,7 @@ def roofline(chip: Profile, size: int, recorded: Path | None = None) -> Roofline
             Shape(case.size, case.size, case.size),
             (case.seconds, case.kind.value, case.where),
         )
-        for case in read_cases()[1]
+        for case in read_log().case
         if case.chip == chip.name
     ]
     if recorded is not None:
