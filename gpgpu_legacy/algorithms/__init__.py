@@ -1,1 +1,1 @@
-"""The methods: one module each, which builds a Plan; registry.py finds them."""
+"""The algorithms, a folder each: every method in them builds a Plan; registry.py finds them."""

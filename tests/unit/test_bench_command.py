@@ -413,7 +413,7 @@ def test_a_progress_bar_is_for_terminals(run: Command, monkeypatch: pytest.Monke
         (["--size", "many"], "Invalid value for '--size'"),
         (["--method", "hall"], "there is no method hall"),
         (["--executor", "quantum"], "there is no executor quantum"),
-        (["--block", "0"], "the block is 0"),
+        (["--block", "0"], "block is 0"),
         (["--repeat", "0"], "--repeat is 0"),
         (["--budget", "-1"], "the budget is -1"),
         (["--plot", "bench.gif"], "bench.gif should end in .png"),

@@ -1,1 +1,1 @@
-"""The matrix products: a method a module, and what the methods share."""
+"""Matrix products: a method in each module, beside what the methods share."""

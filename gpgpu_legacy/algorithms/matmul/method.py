@@ -1,4 +1,4 @@
-"""What a method is: a name, where it comes from, and how to plan a product of a given shape."""
+"""A method: its name, its source, and how it plans a product of a given shape."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from gpgpu_legacy.algorithms.matmul.matrices import operand_matrices, result_matrix
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.matmul.scale_add import with_scale_add
+from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import FORMATS, R32F, Numeric
 from gpgpu_legacy.plan.plan import Plan
@@ -16,15 +17,20 @@ from gpgpu_legacy.plan.validate import validate
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A way to multiply matrices, as one of the papers describes it.
+    """A way to multiply matrices, as a paper or a library describes it.
 
-    year: of the paper; where it bears no date, of the API or the hardware that it is about.
-    lacked: what the hardware, or the API, of its day did not have.
-    defaults: the options' values where the caller gives none; an option that is None here and is
-    in `refuses` does not exist for this method.
-    build: makes the plan of a non-empty product; shape and options have been checked.
-    blocks: the blocks that there are, where not every size will do.
-    scales: whether `build` sees to alpha, beta and C itself; else one more pass does.
+    year: of the publication; for an undated one, of the API or hardware that it describes.
+    paper: where the method was published.
+    summary: the method in one line.
+    lacked: what the hardware or API of the day did not offer.
+    defaults: the values of options that the caller leaves open.
+    build: plans a non-empty product; shape and options have been checked.
+    aliases: other names by which users find it.
+    refuses: the names of options that the method does not have.
+    formats: the names of the texture formats that it can use.
+    blocks: the block sizes that it supports; empty if it supports all.
+    scales: whether `build` applies alpha, beta and C itself. For other methods `plan` appends a
+    pass that does.
     """
 
     name: str
@@ -41,7 +47,12 @@ class Method:
     lacked: str = ""
 
     def options(self, given: Options) -> Options:
-        """The given options with this method's defaults filled in; InputError where one is bad."""
+        """The given options, with this method's defaults for those left open.
+
+        Raises InputError for an option of the wrong type or out of range, and for one that the
+        method does not have.
+        """
+        given = as_instance("options", given, Options).checked()
         for name in sorted(self.refuses):
             if getattr(given, name) not in (getattr(Options(), name), getattr(self.defaults, name)):
                 raise InputError(f"{self.name} takes no --{name.replace('_', '-')}; leave it out")
@@ -56,45 +67,47 @@ class Method:
 
     def _check(self, options: Options) -> None:
         if options.block is not None and options.block < 1:
-            raise InputError(f"the block is {options.block}; it must be at least 1")
+            raise InputError(f"block is {options.block}; it must be at least 1")
         if options.coordinates_first is not None and options.coordinates_first < 1:
             raise InputError(
-                f"coordinates of {options.coordinates_first} steps are to be computed first; "
-                "it must be at least 1"
+                f"coordinates_first is {options.coordinates_first}; it must be at least 1"
             )
         if self.blocks and options.block not in self.blocks:
             known_blocks = ", ".join(map(str, self.blocks))
-            raise InputError(f"{self.name} has no block of {options.block}; take {known_blocks}")
+            raise InputError(
+                f"{self.name} supports no block of {options.block}; choose from {known_blocks}"
+            )
         if options.beta != 0.0 and not options.adds:
-            raise InputError("beta is given but no C; give a matrix C to add")
+            raise InputError("beta is set but there is no C to scale; give C, or leave beta out")
         if options.largest_texture < 1:
             raise InputError(
-                f"the largest texture is {options.largest_texture}; it must be at least 1"
+                f"largest_texture is {options.largest_texture}; it must be at least 1 texel"
             )
         if options.texture_format not in self.formats:
             known = FORMATS.keys() & set(self.formats)
             raise InputError(
-                f"{self.name} has no texture format {options.texture_format}; "
+                f"{self.name} cannot use the texture format {options.texture_format}; "
                 f"choose from {', '.join(sorted(known))}"
             )
         assert options.texture_format is not None
         if options.scales and FORMATS[options.texture_format].numeric is Numeric.UNORM:
-            raise InputError("alpha, beta and C need float textures; use --texture-format r32f")
+            raise InputError(
+                "alpha, beta and C need float textures; set the texture format to r32f"
+            )
         if options.block is not None and options.block > options.largest_texture:
             raise InputError(
                 f"a block of {options.block} does not fit a texture of "
-                f"{options.largest_texture} texels; choose a smaller block"
+                f"{options.largest_texture} texels; choose a smaller block or larger textures"
             )
 
     def plan(self, shape: Shape, options: Options | None = None) -> Plan:
-        """The validated plan of a product of that shape.
+        """The plan of a product of that shape, validated.
 
-        A product with a zero dimension has a plan of no passes: its result is empty or zero.
-        Raises InputError for an option that the method does not have or that is out of range.
+        If a size is 0, the result is empty or zero and the plan needs no pass, except to scale or
+        add C. Raises InputError for a negative size and for options that `options` rejects.
         """
-        chosen = self.options(options or Options())
-        if min(shape.m, shape.l, shape.n) < 0:
-            raise InputError(f"a matrix has no negative size: {shape}")
+        chosen = self.options(Options() if options is None else options)
+        shape = as_instance("shape", shape, Shape).checked()
         plan = self._product(shape, chosen)
         if chosen.scales and not self.scales:
             addend = operand_matrices(shape, chosen)[2] if chosen.adds else None
@@ -103,9 +116,10 @@ class Method:
         return plan
 
     def _product(self, shape: Shape, options: Options) -> Plan:
-        """The plan of the product; where there is nothing to add up, of zeros.
+        """The plan of AB alone. If the inner size is 0, AB is zero.
 
-        Zeros that something is added to have to be made: by a sum of one step over zeros.
+        A zero product that C will be added to needs a texture, so it is computed: as a product
+        with inner size 1 whose operand textures are filled with zeros.
         """
         if min(shape.m, shape.l, shape.n) > 0:
             return self.build(shape, options)
@@ -113,11 +127,11 @@ class Method:
         if not options.scales or min(shape.m, shape.n) == 0:
             return Plan(self.name, operands, (result_matrix(shape),), (), (), (), ())
         plan = self.build(replace(shape, l=1), options)
-        given = {"A", "B"}
-        filled = {each.texture for each in plan.inputs if each.matrix in given}
+        factors = {"A", "B"}
+        filled = {transfer.texture for transfer in plan.inputs if transfer.matrix in factors}
         textures = tuple(
             replace(t, initial=(0.0, 0.0, 0.0, 0.0)) if t.name in filled else t
             for t in plan.textures
         )
-        inputs = tuple(each for each in plan.inputs if each.matrix not in given)
+        inputs = tuple(transfer for transfer in plan.inputs if transfer.matrix not in factors)
         return replace(plan, operands=operands, textures=textures, inputs=inputs)

@@ -1,19 +1,23 @@
-"""What a caller of a method may choose: the shape of the product, and the options.
+"""What a caller of a method chooses: the shape of the product, and options.
 
-It is apart from method.py because the command line's help needs it, and no plan.
+These classes stand apart from method.py because the command line's help needs them and no plan.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from enum import Enum
+from typing import Any
 
+from gpgpu_legacy.arguments import as_flag, as_integer, as_member, as_real, as_text
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The product of an m×l matrix with an l×n matrix. Any of them may be 0."""
+    """The shape of a matrix product: m×l times l×n. Sizes may be 0."""
 
     m: int
     l: int  # noqa: E741 - the papers' own letter
@@ -21,16 +25,24 @@ class Shape:
 
     @property
     def multiply_adds(self) -> int:
-        """Multiplications of one element of A with one of B that the product needs."""
+        """How many elements of A are multiplied by elements of B: m·l·n."""
         return self.m * self.l * self.n
+
+    def checked(self) -> Shape:
+        """The shape with Python's ints; InputError for sizes that are negative or not integers."""
+        sizes = [as_integer(f"shape.{size}", getattr(self, size)) for size in ("m", "l", "n")]
+        shape = Shape(*sizes)
+        if min(sizes) < 0:
+            raise InputError(f"{shape} has a negative size; sizes are at least 0")
+        return shape
 
 
 class Accumulate(Enum):
     """How the partial sum gets from one pass to the next (Hall, Carr & Hart, Section 3).
 
-    COPY: the framebuffer is copied to the texture F after each pass, as the listings have it.
-    PING_PONG: two textures take turns as framebuffer and as F.
-    BLEND: the framebuffer adds, and there is no F.
+    COPY: each pass copies the framebuffer to the texture F, as the paper's listings do.
+    PING_PONG: two textures alternate as framebuffer and as F.
+    BLEND: the framebuffer adds up; there is no F.
     """
 
     COPY = "copy"
@@ -40,18 +52,22 @@ class Accumulate(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a caller may choose; None leaves the choice to the method.
+    """What a caller chooses. None leaves the choice to the method.
 
-    block: the paper's b, iterations of the inner loop in one pass.
-    texture_format: the name of a format that textures and framebuffer are kept in.
-    transpose_a, transpose_b: the operand is given transposed, and read so by its coordinates.
-    as_printed: the paper's literal texture coordinates, in place of the ones it meant.
-    largest_texture: width and height, in texels, of the largest texture; larger matrices are cut.
-    dynamic: shared arrays are one-dimensional, as where their size is known only at the launch.
-    alpha, beta, adds: the result is alpha·AB, plus beta·C where `adds` says that a C is given. C is
-    read even where beta is 0, so that a NaN in it shows; BLAS would not read it.
-    coordinates_first: how many steps' coordinates a program computes before it looks up, so that it
-    takes few texture indirections; None for the order as it is printed.
+    block: iterations of the inner loop that one pass unrolls, the paper's b; at least 1.
+    accumulate: how partial sums get from pass to pass.
+    texture_format: the name of the format of textures and framebuffer (plan/formats.py).
+    transpose_a, transpose_b: the operand is stored transposed; the method reads it through
+    transposed texture coordinates.
+    as_printed: use the texture coordinates exactly as the paper prints them, in place of the ones
+    it meant.
+    largest_texture: the largest width and height of a texture, in texels. Larger matrices are
+    split into tiles.
+    dynamic: declare shared arrays one-dimensional, as CUDA does where a launch sets their size.
+    alpha, beta, adds: the result is alpha·AB, plus beta·C if `adds` is set. C is read even if beta
+    is 0, so that a NaN in it shows in the result; BLAS would not read it.
+    coordinates_first: for how many iterations at a time a program computes coordinates before it
+    looks up, to save texture indirections. None keeps the order that the paper prints.
     """
 
     block: int | None = None
@@ -69,5 +85,34 @@ class Options:
 
     @property
     def scales(self) -> bool:
-        """Whether the result is anything but the product itself."""
+        """Whether the result is anything but the product AB itself."""
         return self.adds or self.alpha != 1.0
+
+    def checked(self) -> Options:
+        """The options in the types that they are declared with; InputError for another type.
+
+        NumPy's numbers become Python's. A bool is no number, and a float no integer.
+        """
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name, check in _CHECKS.items():
+            if values[name] is not None or name not in _OPTIONAL:
+                values[name] = check(name, values[name])
+        return Options(**values)
+
+
+_OPTIONAL = {"block", "accumulate", "texture_format", "coordinates_first"}
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "block": as_integer,
+    "accumulate": lambda name, value: as_member(name, value, Accumulate),
+    "texture_format": lambda name, value: as_text(name, value, "a format's name, such as 'r32f'"),
+    "transpose_a": as_flag,
+    "transpose_b": as_flag,
+    "as_printed": as_flag,
+    "largest_texture": as_integer,
+    "dynamic": as_flag,
+    "alpha": as_real,
+    "beta": as_real,
+    "adds": as_flag,
+    "coordinates_first": as_integer,
+}
