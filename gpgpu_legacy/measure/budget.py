@@ -1,0 +1,56 @@
+"""The seconds that a measurement may take, with everything that belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+
+from gpgpu_legacy.errors import InputError
+
+Clock = Callable[[], float]
+"""Gives the time, in seconds since some moment."""
+
+
+class Budget:
+    """Seconds that run from the moment the budget is made.
+
+    Everything counts: preparing, uploading, computing, checking and closing.
+    """
+
+    def __init__(self, seconds: float, clock: Clock = perf_counter) -> None:
+        """seconds: 0 or more; infinity is no limit. Raises InputError for anything else."""
+        if not seconds >= 0.0:
+            raise InputError(f"the budget is {seconds}; give a number of seconds, 0 or more")
+        self.seconds, self.clock = seconds, clock
+        self._started = clock()
+
+    @property
+    def spent_s(self) -> float:
+        """Seconds since the budget was made."""
+        return self.clock() - self._started
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until it ends; negative once it has ended."""
+        return self.seconds - self.spent_s
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left of it."""
+        return self.left_s <= 0.0
+
+    def refusal(self, expected_s: float = 0.0) -> str | None:
+        """Why a run that is expected to take so many seconds does not start; None where it may."""
+        left_s = self.left_s
+        if left_s <= 0.0:
+            return "the budget was spent"
+        if expected_s > left_s:
+            return (
+                f"a run would take up to {expected_s:.3g} s, and {left_s:.3g} s of the budget "
+                "were left"
+            )
+        return None
+
+    def share(self, parts: int) -> Budget:
+        """An equal part of what is left, for the first of so many tasks."""
+        return Budget(max(0.0, self.left_s) / parts, self.clock)

@@ -1,0 +1,443 @@
+"""The engine of all measuring: jobs and a budget go in, their times come out.
+
+Jobs of one size are measured together. Each is opened and run once; then come rounds, in each of
+which every job is run in turn (measure/rounds.py). Its time is the median of the rounds' runs.
+Where memory has no room for all of them at once (measure/pool.py), each is closed after its part of
+a round, and opened and run once without being measured before the next.
+
+Nothing starts that is expected to outlast the budget. A job's cost is known from a smaller size:
+computing grows with the cube of the size, transfers and checks with its square, preparing and
+closing with the size itself. Where no smaller size was asked for, smaller ones are probed. A job
+whose rounds do not fit has its first run for a result; and the cheapest job is run once whatever
+the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from statistics import median
+from typing import Generic, TypeVar
+
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.other_work import OtherWork
+from gpgpu_legacy.measure.pool import fit_at_once
+from gpgpu_legacy.measure.rounds import DEFAULT_ROUNDS, Rounds, take_rounds
+
+PROBE_SIZE, PROBE_STEP = 64, 4  # the first size to probe, and the quotient of one and the next
+
+K = TypeVar("K", bound=Hashable)
+C = TypeVar("C")
+
+
+@dataclass(frozen=True, slots=True)
+class Ready(Generic[C]):
+    """A job that is open.
+
+    run: runs it once and gives its seconds, without transfers. check: says what is to be kept of
+    the last run's result, such as its error.
+    """
+
+    run: Callable[[], float]
+    check: Callable[[], C]
+
+
+@dataclass(frozen=True, slots=True)
+class Job(Generic[K, C]):
+    """What to run at a size.
+
+    key: tells jobs apart. series: equal for jobs that differ in size alone. label: names the series
+    to people. open: prepares a run of any size, which probes need. expected_s: how long a run may
+    take, as far as anyone has said, such as a paper's time; it decides what is tried first, and
+    what was measured here takes its place.
+    """
+
+    key: K
+    series: Hashable
+    size: int
+    label: str
+    open: Callable[[int], AbstractContextManager[Ready[C]]]
+    expected_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[K, C]):
+    """A job's result.
+
+    samples: seconds of the measured runs, in order. first_s: seconds of its first run. checked:
+    what the job's check said of its first runs. is_first_run: whether no round took place, so that
+    the only sample is of a run that would not have been measured otherwise.
+    """
+
+    job: Job[K, C]
+    samples: tuple[float, ...]
+    first_s: float
+    checked: C
+    is_first_run: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """The median of the samples."""
+        return median(self.samples)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The fastest and the slowest sample, in seconds."""
+        return min(self.samples), max(self.samples)
+
+
+@dataclass(frozen=True, slots=True)
+class NotRun(Generic[K, C]):
+    """A job without a result, and why. is_refused: a driver or a library raised an error."""
+
+    job: Job[K, C]
+    reason: str
+    is_refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Measured(Generic[K, C]):
+    """What a measurement gave, or has given so far.
+
+    busy_share: the part of the processors' time that other processes took, from 0 to 1; None where
+    it was too short to tell.
+    """
+
+    outcomes: tuple[Outcome[K, C], ...]
+    not_run: tuple[NotRun[K, C], ...]
+    spent_s: float
+    busy_share: float | None
+
+
+class Order(Enum):
+    """What is measured first, and what is measured together.
+
+    SIZE: all jobs of one size together, the smallest size first. COST: every job by itself, the
+    cheapest first, as far as is known when its turn comes.
+    """
+
+    SIZE = "size"
+    COST = "cost"
+
+
+@dataclass(frozen=True, slots=True)
+class Listener(Generic[K, C]):
+    """Who is told while a measurement runs.
+
+    progress: called with a description, `count_steps` times in all. results: called with all
+    results so far whenever there are new ones, also where the measurement is interrupted.
+    """
+
+    progress: Callable[[str], None] = lambda _: None
+    results: Callable[[Measured[K, C]], None] = lambda _: None
+
+
+def count_steps(jobs: Sequence[Job[K, C]], rounds: Rounds) -> int:
+    """How often `measure` reports progress."""
+    return len(jobs) * (1 + rounds.count)
+
+
+def measure(
+    jobs: Sequence[Job[K, C]],
+    budget: Budget,
+    rounds: Rounds = DEFAULT_ROUNDS,
+    *,
+    order: Order = Order.SIZE,
+    listener: Listener[K, C] | None = None,
+    room: Callable[[int], int] = fit_at_once,
+) -> Measured[K, C]:
+    """Measure jobs, as far as the budget goes.
+
+    room: how many jobs of a size may be open at once. An error that a driver or a library raises
+    is the reason why its job was not run; any other job goes on.
+    """
+    return _Measurement(budget, rounds, listener or Listener(), room).measure(jobs, order)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """What a series took at a size, in seconds of the budget's clock.
+
+    transfers_s: what a run takes beside computing, and the check.
+    """
+
+    size: int
+    open_s: float
+    transfers_s: float
+    compute_s: float
+    close_s: float
+
+    def at(self, size: int) -> float:
+        """What opening, running once, checking and closing may take at another size, at most."""
+        ratio = size / self.size
+        fixed_s = self.open_s + self.close_s
+        return fixed_s * ratio + self.transfers_s * ratio**2 + self.compute_s * ratio**3
+
+
+@dataclass(slots=True, eq=False)
+class _Contender(Generic[K, C]):
+    """A job while its size is measured.
+
+    open_s: what it takes to open. run_s: what its last run took, transfers included. unmeasured:
+    seconds of the runs before the rounds. runs: in each round. ready: None where it is closed
+    between rounds. error: why it has left the rounds.
+    """
+
+    job: Job[K, C]
+    open_s: float
+    run_s: float
+    checked: C
+    unmeasured: list[float]
+    runs: int
+    ready: Ready[C] | None = None
+    samples: list[float] = field(default_factory=list)
+    error: str | None = None
+
+    def result(self) -> Outcome[K, C] | NotRun[K, C]:
+        """What is known of it by now."""
+        if self.error is not None and not self.samples:
+            return NotRun(self.job, self.error, is_refused=True)
+        samples = tuple(self.samples or self.unmeasured[-1:])
+        return Outcome(self.job, samples, self.unmeasured[0], self.checked, not self.samples)
+
+
+class _Measurement(Generic[K, C]):
+    """The state of a measurement: what is known of each series, and the results so far."""
+
+    def __init__(
+        self,
+        budget: Budget,
+        rounds: Rounds,
+        listener: Listener[K, C],
+        room: Callable[[int], int],
+    ) -> None:
+        self.budget, self.rounds, self.listener, self.room = budget, rounds, listener, room
+        self.other_work = OtherWork()
+        self.known: dict[Hashable, _Cost] = {}
+        self.outcomes: list[Outcome[K, C]] = []
+        self.not_run: list[NotRun[K, C]] = []
+        self.contenders: list[_Contender[K, C]] = []
+        self.closing_s = 0.0  # what closing all open jobs takes
+
+    def measure(self, jobs: Sequence[Job[K, C]], order: Order) -> Measured[K, C]:
+        if order is Order.SIZE:
+            for size in sorted({job.size for job in jobs}):
+                self.together([job for job in jobs if job.size == size], size)
+        else:
+            self.cheapest_first(list(jobs))
+        if not self.outcomes:
+            self.cheapest_in_any_case()
+        return self.so_far()
+
+    def so_far(self) -> Measured[K, C]:
+        """The results by now."""
+        current = [contender.result() for contender in self.contenders]
+        return Measured(
+            (*self.outcomes, *(result for result in current if isinstance(result, Outcome))),
+            (*self.not_run, *(result for result in current if isinstance(result, NotRun))),
+            self.budget.spent_s,
+            self.other_work.share(),
+        )
+
+    def tell_results(self) -> None:
+        self.listener.results(self.so_far())
+
+    def refusal(self, expected_s: float) -> str | None:
+        return self.budget.refusal(expected_s + self.closing_s)
+
+    # The order of jobs ---------------------------------------------------------------------------
+
+    def cheapest_first(self, pending: list[Job[K, C]]) -> None:
+        """Every job by itself. A probe may show that another one is cheaper."""
+        while pending:
+            job = min(pending, key=self.order)
+            with self.errors_of(job) as failed:
+                probe = self.next_probe(job)
+                if probe is not None:
+                    self.probe(job, probe)
+                    continue
+            pending.remove(job)
+            if not failed:
+                self.together([job], job.size)
+            else:
+                self.tell_first(job, has_rounds=False)
+
+    def order(self, job: Job[K, C]) -> tuple[float, int]:
+        """Least seconds first, as far as they are known."""
+        cost = self.known.get(job.series)
+        if cost is not None:
+            return cost.at(job.size), job.size
+        first = min(job.size, PROBE_SIZE)
+        return (job.expected_s or 0.0) * (first / job.size) ** 3, job.size
+
+    def cheapest_in_any_case(self) -> None:
+        """Run a job once where no job has run. One that fails gives way to the next cheapest."""
+        left_out = [entry for entry in self.not_run if not entry.is_refused]
+        left_out.sort(key=lambda e: (e.job.series not in self.known, *self.order(e.job)))
+        for least in left_out:
+            self.not_run.remove(least)
+            with self.errors_of(least.job) as failed, ExitStack() as held:
+                contender = self.open(least.job, held, again=False)
+            if not failed:
+                self.contenders = [contender]
+                self.finish()
+                return
+
+    # One group of jobs ---------------------------------------------------------------------------
+
+    def together(self, jobs: Sequence[Job[K, C]], size: int) -> None:
+        """The first runs and all rounds of jobs of one size."""
+        fits = self.room(size) >= len(jobs)
+        try:
+            with ExitStack() as held:
+                for job in jobs:
+                    has_rounds = self.start(job, held if fits else None)
+                    self.tell_first(job, has_rounds=has_rounds)
+                take_rounds(self.contenders, self.take, self.rounds.count, self.after_round)
+        finally:
+            self.finish()
+
+    def finish(self) -> None:
+        """Keep the results of a group, whether or not it came to its end."""
+        for contender in self.contenders:
+            result = contender.result()
+            if isinstance(result, NotRun):
+                self.not_run.append(result)
+                continue
+            self.outcomes.append(result)
+            known = self.known[result.job.series]
+            self.known[result.job.series] = replace(known, compute_s=result.seconds)
+        self.contenders, self.closing_s = [], 0.0
+        self.tell_results()
+
+    def tell_first(self, job: Job[K, C], *, has_rounds: bool) -> None:
+        """A step of progress for a first run, and those of the rounds that it will not have."""
+        for _ in range(1 if has_rounds else 1 + self.rounds.count):
+            self.listener.progress(f"n = {job.size}: {job.label}")
+
+    def after_round(self, _: int) -> Sequence[_Contender[K, C]]:
+        self.tell_results()
+        return self.contenders
+
+    def start(self, job: Job[K, C], held: ExitStack | None) -> bool:
+        """A job's first run, if it fits; whether it has one. held: closes it; at once without."""
+        with self.errors_of(job):
+            while (probe := self.next_probe(job)) is not None:
+                self.probe(job, probe)
+            cost = self.known.get(job.series)
+            reason = self.refusal(0.0 if cost is None else cost.at(job.size))
+            if reason is not None:
+                self.not_run.append(NotRun(job, reason))
+                return False
+            if held is not None:
+                self.contenders.append(self.open(job, held))
+                return True
+            with ExitStack() as own:
+                contender = self.open(job, own)
+                contender.ready = None
+            self.contenders.append(contender)
+            return True
+        return False
+
+    @contextmanager
+    def errors_of(self, job: Job[K, C]) -> Iterator[list[str]]:
+        """Turn what a job raises into the reason why it was not run, which is then in the list."""
+        failed: list[str] = []
+        try:
+            yield failed
+        except Exception as error:  # a driver or a library raises what it likes
+            failed.append(_reason(error))
+            self.not_run.append(NotRun(job, failed[0], is_refused=True))
+
+    # Probes --------------------------------------------------------------------------------------
+
+    def next_probe(self, job: Job[K, C]) -> int | None:
+        """The size to probe before a job may start; None where it may, or where nothing fits."""
+        cost = self.known.get(job.series)
+        if cost is None:
+            is_small = job.size <= PROBE_SIZE
+            return None if is_small or self.refusal(0.0) is not None else PROBE_SIZE
+        following = PROBE_STEP * cost.size
+        if following >= job.size or self.refusal(cost.at(following)) is not None:
+            return None
+        return following
+
+    def probe(self, job: Job[K, C], size: int) -> None:
+        """Run a smaller size once, for what it costs."""
+        with ExitStack() as own:
+            self.open(replace(job, size=size), own, again=False)
+
+    # Runs ----------------------------------------------------------------------------------------
+
+    def open(self, job: Job[K, C], held: ExitStack, *, again: bool = True) -> _Contender[K, C]:
+        """Open a job, run it and check the result. held: closes it.
+
+        again: where nothing is known of the series, its first run may have loaded libraries, so
+        another one follows if it fits.
+        """
+        clock, known = self.budget.clock, self.known.get(job.series)
+        started = clock()
+        with ExitStack() as own:
+            ready = own.enter_context(job.open(job.size))
+            opened = clock()
+            seconds = [ready.run()]
+            run_s = clock() - opened
+            checked = ready.check()
+            transfers_s = max(0.0, clock() - opened - seconds[0])
+            close_s = opened - started if known is None else known.close_s  # until it is known
+            cost = _Cost(job.size, opened - started, transfers_s, seconds[0], close_s)
+            self.known[job.series] = cost
+            if again and known is None and self.refusal(run_s + close_s) is None:
+                began = clock()
+                seconds.append(ready.run())
+                run_s = clock() - began
+            self.closing_s += close_s
+            held.callback(self.close, job.series, own.pop_all(), close_s)
+        runs = self.rounds.runs(seconds[-1])
+        return _Contender(job, cost.open_s, run_s, checked, seconds, runs, ready)
+
+    def close(self, series: Hashable, held: ExitStack, expected_s: float) -> None:
+        """Close a job, and note how long it took."""
+        started = self.budget.clock()
+        held.close()
+        self.closing_s -= expected_s
+        self.known[series] = replace(self.known[series], close_s=self.budget.clock() - started)
+
+    def take(self, contender: _Contender[K, C]) -> None:
+        """A job's part of a round, as far as the budget goes."""
+        job = contender.job
+        is_long = contender.unmeasured[0] >= self.rounds.longest_s
+        if contender.error is None and not is_long:
+            try:
+                self.sample(contender)
+            except Exception as error:  # as in `errors_of`
+                contender.error = _reason(error)
+        self.listener.progress(f"n = {job.size}: {job.label}")
+
+    def sample(self, contender: _Contender[K, C]) -> None:
+        """The measured runs of a round, after one that is not where the job has to be opened."""
+        if contender.ready is not None:
+            self.runs_of(contender, contender.ready)
+            return
+        close_s = self.known[contender.job.series].close_s
+        if self.refusal(contender.open_s + 2.0 * contender.run_s + close_s) is None:
+            with contender.job.open(contender.job.size) as ready:
+                ready.run()
+                self.runs_of(contender, ready)
+
+    def runs_of(self, contender: _Contender[K, C], ready: Ready[C]) -> None:
+        for _ in range(contender.runs):
+            if self.refusal(contender.run_s) is not None:
+                return
+            started = self.budget.clock()
+            contender.samples.append(ready.run())
+            contender.run_s = self.budget.clock() - started
+
+
+def _reason(error: Exception) -> str:
+    """An error in words."""
+    if isinstance(error, MemoryError):
+        return f"this machine has too little memory for it ({error})"
+    return str(error) or type(error).__name__

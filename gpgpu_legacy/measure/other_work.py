@@ -1,0 +1,60 @@
+"""What other processes take of the processor while something is measured."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+BUSY_SHARE = 0.1
+"""From this share on, a measurement warns.
+
+A run that uses all cores then takes at least 1 / (1 - 0.1) = 1.11 times as long, which is more than
+the medians of two measurements on an idle machine differ by (a few per cent). An idle desktop takes
+1 to 3 % for itself.
+"""
+
+SHORTEST_S = 0.5
+"""Systems count processor time in hundredths of a second; a shorter measurement says nothing."""
+
+
+class OtherWork:
+    """Measures the processor time of other processes from the moment it is made."""
+
+    def __init__(self) -> None:
+        """Start now."""
+        import psutil
+
+        self._cores = psutil.cpu_count() or 1
+        self._started, self._before = perf_counter(), _others_s()
+
+    def share(self) -> float | None:
+        """The part of all cores' time that went to other processes since then, from 0 to 1.
+
+        None where too little time has passed to tell.
+        """
+        elapsed = perf_counter() - self._started
+        if elapsed < SHORTEST_S:
+            return None
+        share = (_others_s() - self._before) / (elapsed * self._cores)
+        return min(1.0, max(0.0, share))
+
+
+def busy_warning(share: float | None) -> str | None:
+    """A warning in one line where other processes took much of the machine; else None."""
+    if share is None or share < BUSY_SHARE:
+        return None
+    return (
+        f"other processes used {100 * share:.0f} % of the processor time during the measurement; "
+        "times are too long, and ratios may be wrong. Measure again when the machine is idle."
+    )
+
+
+def _others_s() -> float:
+    """Seconds of processor time that the machine spent on anything but this process."""
+    import psutil
+
+    times = psutil.cpu_times()
+    kinds = ("user", "nice", "system", "irq", "softirq", "steal")
+    all_s = sum(getattr(times, kind, 0.0) for kind in kinds)
+    own = psutil.Process().cpu_times()
+    children_s = getattr(own, "children_user", 0.0) + getattr(own, "children_system", 0.0)
+    return float(all_s - own.user - own.system - children_s)

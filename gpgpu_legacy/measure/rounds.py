@@ -1,0 +1,58 @@
+"""Rounds: contenders run in turn, so that a machine that slows down slows all of them down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import TypeVar
+
+from gpgpu_legacy.errors import InputError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """How often jobs are measured.
+
+    count: rounds, in each of which every job of a size is sampled. round_s, most_runs: a job that
+    takes less than `round_s` seconds is run several times in a round, up to `most_runs`, so that
+    not only the waking of threads and clocks is measured. longest_s: a job whose first run takes
+    this many seconds or more has no rounds; the first run is its result.
+    """
+
+    count: int = 5
+    round_s: float = 0.05
+    most_runs: int = 10
+    longest_s: float = inf
+
+    def __post_init__(self) -> None:
+        """Raises InputError where there is no round."""
+        if self.count < 1:
+            raise InputError(f"--repeat is {self.count}; it must be at least 1")
+
+    def runs(self, seconds: float) -> int:
+        """How often a job that takes so many seconds is run in a round."""
+        return max(1, min(self.most_runs, int(self.round_s / max(seconds, 1e-9))))
+
+
+DEFAULT_ROUNDS = Rounds()
+
+
+def take_rounds(
+    contenders: Sequence[T],
+    take: Callable[[T], object],
+    count: int,
+    after_round: Callable[[int], Sequence[T]] | None = None,
+) -> None:
+    """Let contenders run in turn, `count` times.
+
+    take: one contender's part of a round. after_round: called with the number of a round, from 0,
+    when it ends; gives the contenders of the next one, which are the same without it.
+    """
+    for number in range(count):
+        for contender in contenders:
+            take(contender)
+        if after_round is not None:
+            contenders = after_round(number)

@@ -1,0 +1,298 @@
+"""The engine of all measuring, on a clock that only runs, preparations and closings move on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+import pytest
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure import other_work
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.engine import (
+    Job,
+    Listener,
+    Measured,
+    Order,
+    Ready,
+    count_steps,
+    measure,
+)
+from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
+from gpgpu_legacy.measure.rounds import Rounds, take_rounds
+
+TWO_ROUNDS = Rounds(2)
+Seconds = Callable[[int], float] | Iterator[float]
+
+
+@dataclass
+class World:
+    """A clock, and what was opened, run and closed on it."""
+
+    now: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.runs: list[tuple[str, int]] = []
+        self.open: list[tuple[str, int]] = []
+        self.most_open = 0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def job(
+        self,
+        name: str,
+        size: int,
+        seconds: Seconds = lambda _: 1.0,
+        *,
+        opening_s: float = 0.0,
+        upload_s: float = 0.0,
+        check_s: float = 0.0,
+        closing_s: float = 0.0,
+        expected_s: float | None = None,
+    ) -> Job[tuple[str, int], int]:
+        """A job whose run takes what it is told to; its check gives the size."""
+
+        @contextmanager
+        def open_at(at: int) -> Iterator[Ready[int]]:
+            def run() -> float:
+                self.runs.append((name, at))
+                compute_s = seconds(at) if callable(seconds) else next(seconds)
+                self.now += upload_s + compute_s
+                return compute_s
+
+            def check() -> int:
+                self.now += check_s
+                return at
+
+            self.now += opening_s
+            self.open.append((name, at))
+            self.most_open = max(self.most_open, len(self.open))
+            try:
+                yield Ready(run, check)
+            finally:
+                self.now += closing_s
+                self.open.remove((name, at))
+
+        return Job((name, size), name, size, name, open_at, expected_s)
+
+
+def results(measured: Measured[Any, Any]) -> list[tuple[str, int]]:
+    return [outcome.job.key for outcome in measured.outcomes]
+
+
+# Rounds and the budget ---------------------------------------------------------------------------
+
+
+def test_jobs_of_a_size_take_rounds_in_turn_smallest_size_first() -> None:
+    world = World()
+    jobs = [world.job(name, size) for size in (16, 8) for name in ("one", "two")]
+    measured = measure(jobs, Budget(1e9, world), TWO_ROUNDS)
+    first = [("one", 8), ("one", 8), ("two", 8), ("two", 8)]
+    assert world.runs == [*first, *[("one", 8), ("two", 8)] * 2, *[("one", 16), ("two", 16)] * 3]
+    assert results(measured) == [("one", 8), ("two", 8), ("one", 16), ("two", 16)]
+    assert [outcome.checked for outcome in measured.outcomes] == [8, 8, 16, 16]
+    assert measured.spent_s == world.now
+    assert world.open == []
+
+
+def test_an_outcome_has_its_samples_and_its_first_run() -> None:
+    world = World()
+    job = world.job("one", 8, iter([9.0, 7.0, 1.0, 5.0, 3.0]))
+    [outcome] = measure([job], Budget(1e9, world), Rounds(3)).outcomes
+    assert (outcome.first_s, outcome.samples) == (9.0, (1.0, 5.0, 3.0))
+    assert (outcome.seconds, outcome.spread) == (3.0, (1.0, 5.0))
+    assert not outcome.is_first_run
+
+
+@pytest.mark.parametrize("what", ["opening_s", "upload_s", "check_s", "closing_s"])
+def test_the_budget_counts_all_that_a_job_takes(what: str) -> None:
+    """Computing takes next to nothing here; everything else grows slowly."""
+    world = World()
+    jobs = [world.job("one", n, lambda _: 1e-6, **{what: 4.0}) for n in (64, 128, 256, 512)]
+    measured = measure(jobs, Budget(20.0, world), Rounds(1, most_runs=1))
+    assert world.now <= 20.0
+    assert measured.outcomes
+    assert measured.not_run
+    assert all("of the budget were left" in entry.reason for entry in measured.not_run)
+
+
+def test_closing_what_is_open_is_kept_in_reserve() -> None:
+    world = World()
+    jobs = [world.job("one", n, opening_s=3.0, closing_s=3.0) for n in (32, 33)]
+    measure(jobs, Budget(12.0, world), Rounds(100, most_runs=1))
+    assert world.now <= 12.0
+
+
+def test_a_job_whose_rounds_do_not_fit_has_its_first_run_for_a_result() -> None:
+    world = World()
+    measured = measure([world.job("one", 8, repeat(4.0))], Budget(5.0, world), TWO_ROUNDS)
+    [outcome] = measured.outcomes
+    assert (outcome.samples, outcome.is_first_run) == ((4.0,), True)
+    assert world.now == 4.0
+
+
+def test_a_long_first_run_stands_for_itself_where_that_is_asked_for() -> None:
+    world = World()
+    measured = measure([world.job("one", 65)], Budget(1e9, world), Rounds(3, longest_s=1.0))
+    assert measured.outcomes[0].is_first_run
+    assert world.runs == [("one", 64), ("one", 65)]
+
+
+@pytest.mark.parametrize("order", list(Order))
+def test_it_never_ends_empty(order: Order) -> None:
+    world = World()
+    jobs = [world.job("one", 8), world.job("two", 16)]
+    measured = measure(jobs, Budget(0.0, world), TWO_ROUNDS, order=order)
+    assert world.runs == [("one", 8)]
+    assert [outcome.is_first_run for outcome in measured.outcomes] == [True]
+    assert [(entry.job.key, entry.reason) for entry in measured.not_run] == [
+        (("two", 16), "the budget was spent")
+    ]
+    assert world.open == []
+
+
+def test_the_cheapest_job_known_of_is_run_where_none_fits() -> None:
+    world = World()
+    slow = world.job("slow", 1024, lambda n: 2e-7 * n**3)
+    quick = world.job("quick", 1024, lambda n: 1e-7 * n**3)
+    measured = measure([slow, quick], Budget(10.0, world), TWO_ROUNDS)
+    assert results(measured) == [("quick", 1024)]
+    assert [entry.job.key for entry in measured.not_run] == [("slow", 1024)]
+    assert "up to" in measured.not_run[0].reason
+
+
+def test_a_cheapest_job_that_fails_gives_way_to_the_next() -> None:
+    world = World()
+    jobs = [world.job("bad", 8, iter(())), world.job("good", 8)]
+    measured = measure(jobs, Budget(0.0, world), TWO_ROUNDS)
+    assert results(measured) == [("good", 8)]
+    assert [(entry.job.key, entry.is_refused) for entry in measured.not_run] == [(("bad", 8), True)]
+
+
+# The order by cost -------------------------------------------------------------------------------
+
+
+def test_the_cheapest_goes_first_by_what_was_expected_and_then_by_what_was_measured() -> None:
+    world = World()
+    small = world.job("a", 32, expected_s=2.0)
+    large = world.job("a", 64, expected_s=3.0)
+    other = world.job("b", 32, lambda _: 0.5, expected_s=2.5)
+    measured = measure([large, other, small], Budget(1e9, world), TWO_ROUNDS, order=Order.COST)
+    assert results(measured) == [("a", 32), ("b", 32), ("a", 64)]  # 8 s are expected of the last
+
+
+def test_a_probe_can_change_the_order() -> None:
+    world = World()
+    one = world.job("one", 256, lambda n: 1e-6 * n**3, expected_s=1.0)
+    two = world.job("two", 256, lambda n: 1e-8 * n**3, expected_s=2.0)
+    measured = measure([one, two], Budget(1e9, world), TWO_ROUNDS, order=Order.COST)
+    assert world.runs[:2] == [("one", 64), ("two", 64)]
+    assert results(measured) == [("two", 256), ("one", 256)]
+
+
+# Errors, room and interrupts ---------------------------------------------------------------------
+
+
+def test_an_error_in_a_round_leaves_the_other_jobs_alone() -> None:
+    world = World()
+    bad = world.job("bad", 8, iter([1.0, 1.0]))
+    half = world.job("half", 8, iter([1.0, 1.0, 2.0]))
+    measured = measure([bad, half, world.job("good", 8)], Budget(1e9, world), TWO_ROUNDS)
+    assert results(measured) == [("half", 8), ("good", 8)]
+    assert measured.outcomes[0].samples == (2.0,)
+    assert [(entry.reason, entry.is_refused) for entry in measured.not_run] == [
+        ("StopIteration", True)
+    ]
+    assert world.open == []
+
+
+def test_what_has_no_room_is_closed_between_rounds() -> None:
+    world = World()
+    jobs = [world.job(name, 8, repeat(1.0)) for name in ("one", "two")]
+    measured = measure(jobs, Budget(1e9, world), TWO_ROUNDS, room=lambda _: 1)
+    assert world.most_open == 1
+    assert [len(outcome.samples) for outcome in measured.outcomes] == [2, 2]
+
+
+def test_results_come_as_they_are_measured_and_an_interrupt_leaves_them() -> None:
+    world = World()
+    seen: list[Measured[Any, Any]] = []
+
+    def seconds(size: int) -> float:
+        if len(world.runs) == 8:
+            raise KeyboardInterrupt
+        return 1.0
+
+    jobs = [world.job(name, size, seconds) for size in (8, 16) for name in ("one", "two")]
+    with pytest.raises(KeyboardInterrupt):
+        measure(jobs, Budget(1e9, world), Rounds(1), listener=Listener(results=seen.append))
+    assert results(seen[0]) == [("one", 8), ("two", 8)]
+    assert results(seen[-1]) == [("one", 8), ("two", 8), ("one", 16)]
+    assert seen[-1].outcomes[-1].is_first_run
+    assert world.open == []
+
+
+@pytest.mark.parametrize("order", list(Order))
+@pytest.mark.parametrize("budget_s", [0.0, 3.0, 1e9])
+def test_progress_is_told_as_often_as_was_said(order: Order, budget_s: float) -> None:
+    world = World()
+    told: list[str] = []
+    jobs = [world.job(name, size) for size in (8, 128) for name in ("one", "two")]
+    jobs.append(world.job("bad", 128, iter(())))
+    listener = Listener(told.append)
+    measure(jobs, Budget(budget_s, world), TWO_ROUNDS, order=order, listener=listener)
+    assert len(told) == count_steps(jobs, TWO_ROUNDS) == 15
+
+
+# The parts ---------------------------------------------------------------------------------------
+
+
+def test_a_budget_says_what_is_left_and_why_a_run_does_not_start() -> None:
+    world = World()
+    budget = Budget(10.0, world)
+    world.now = 4.0
+    assert (budget.spent_s, budget.left_s, budget.is_over) == (4.0, 6.0, False)
+    assert budget.refusal(6.0) is None
+    assert budget.refusal(7.0) == "a run would take up to 7 s, and 6 s of the budget were left"
+    assert budget.share(3).seconds == 2.0
+    world.now = 10.0
+    assert budget.is_over
+    assert budget.refusal() == "the budget was spent"
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan")])
+def test_a_budget_is_a_number_of_seconds(seconds: float) -> None:
+    with pytest.raises(InputError, match="give a number of seconds, 0 or more"):
+        Budget(seconds)
+
+
+def test_who_goes_on_is_decided_after_a_round() -> None:
+    taken: list[str] = []
+    take_rounds("abc", taken.append, 3, lambda number: "ab"[number:])
+    assert "".join(taken) == "abcabb"
+
+
+def test_other_processes_are_those_beside_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter([100.0, 101.5])
+    monkeypatch.setattr(other_work, "_others_s", lambda: next(seconds))
+    monkeypatch.setattr(other_work, "perf_counter", iter([0.0, 3.0]).__next__)
+    monkeypatch.setattr("psutil.cpu_count", lambda: 2)
+    assert OtherWork().share() == 0.25
+
+
+def test_too_short_a_time_says_nothing_of_other_processes() -> None:
+    assert OtherWork().share() is None
+
+
+def test_a_busy_machine_is_warned_of_in_one_line() -> None:
+    assert busy_warning(None) is None
+    assert busy_warning(0.05) is None
+    warning = busy_warning(0.375)
+    assert warning is not None
+    assert "38 %" in warning
+    assert "\n" not in warning
