@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.sets import inlined, native
 from gpgpu_legacy.cache.trace import Chunk, Trace
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.lower.numba_code import inlined, native
 
 _WORD, _BLOCK = 6, 12
 """Bits of a time that stand for its place in a word, and in a block of words."""

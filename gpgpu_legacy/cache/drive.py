@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.sets import HIT, Level, inlined, look, native, set_of
+from gpgpu_legacy.cache.sets import HIT, Level, look, set_of
+from gpgpu_legacy.lower.numba_code import inlined, native
 
 READ, KEEP, THROUGH = 0, 1, 2
 """What an access is to a cache: a read, a write that allocates, or one that goes through."""

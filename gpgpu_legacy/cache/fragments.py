@@ -20,7 +20,6 @@ from fractions import Fraction
 from math import lcm
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.layout import LINEAR, Layout
@@ -29,6 +28,7 @@ from gpgpu_legacy.cache.trace import NO_ACCESS, REGION_ALIGNMENT, Chunk, Region,
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.affine import Linear, Value, lookup_coordinates
+from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.lower.sampling import coordinate_count
 from gpgpu_legacy.plan.expand import at_iteration, moves, varies
 from gpgpu_legacy.plan.plan import (
@@ -551,7 +551,7 @@ def _step(count: int, passes: tuple[_Pass | _Changing, ...]) -> Step:
 # The kernels -------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@native
 def _add_offsets(
     addresses: I64,
     these: Mask,
@@ -577,7 +577,7 @@ def _add_offsets(
             addresses[slot, place] += entries[np.uint64(texel)]
 
 
-@njit(cache=True, nogil=True)
+@native
 def _settle(across: I64, up: I64, in_line: int) -> None:
     """Change tables [slots, places] so that more entries are alike, and all sums keep their lines.
 
@@ -585,20 +585,26 @@ def _settle(across: I64, up: I64, in_line: int) -> None:
     the other table. Where no two places add up to a whole line, the places are dropped.
     """
     for slot in range(across.shape[0]):
-        least, most = _places(across[slot], in_line)
-        if least == most:
-            across[slot] -= least
-            up[slot] += least
-        least, most = _places(up[slot], in_line)
-        if least == most:
-            up[slot] -= least
-            across[slot] += least
+        _move_place(across[slot], up[slot], in_line)
+        _move_place(up[slot], across[slot], in_line)
         if _places(across[slot], in_line)[1] + _places(up[slot], in_line)[1] <= in_line:
-            across[slot] &= ~in_line
-            up[slot] &= ~in_line
+            for entries in (across[slot], up[slot]):
+                for n in range(entries.size):
+                    entries[n] &= ~in_line
 
 
-@njit(cache=True, nogil=True)
+@native
+def _move_place(here: I64, there: I64, in_line: int) -> None:
+    """Move the place in a line, where all entries of `here` have the same one, to `there`."""
+    least, most = _places(here, in_line)
+    if least == most:
+        for n in range(here.size):
+            here[n] -= least
+        for n in range(there.size):
+            there[n] += least
+
+
+@native
 def _places(entries: I64, in_line: int) -> tuple[int, int]:
     """The least and the greatest place in their lines that entries have."""
     least, most = in_line, 0
@@ -608,19 +614,23 @@ def _places(entries: I64, in_line: int) -> tuple[int, int]:
     return least, most
 
 
-@njit(cache=True, nogil=True)
 def _stretches(table: I64) -> I64:
     """For a table [places, slots], int64 [places]: one number for neighbours that are alike."""
-    numbers = np.zeros(table.shape[0], np.int64)
+    numbers = np.zeros(len(table), np.int64)
+    _number_stretches(table, numbers)
+    return numbers
+
+
+@native
+def _number_stretches(table: I64, numbers: I64) -> None:
     for place in range(1, table.shape[0]):
         alike = True
         for slot in range(table.shape[1]):
             alike = alike and table[place, slot] == table[place - 1, slot]
         numbers[place] = numbers[place - 1] + (not alike)
-    return numbers
 
 
-@njit(cache=True, nogil=True)
+@native
 def _walk(
     start: tuple[int, int],
     positions: Positions,
@@ -661,7 +671,7 @@ def _walk(
     return xs.size, rows
 
 
-@njit(cache=True, nogil=True)
+@native
 def _differs(across: I64, up: I64, lines: I64, shift: int) -> bool:
     """Whether any address lies in another line than before."""
     for slot in range(lines.size):

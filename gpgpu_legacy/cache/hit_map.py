@@ -13,10 +13,10 @@ from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.layout import LINEAR, parse_layout
 from gpgpu_legacy.cache.raster import SCAN, parse_raster
 from gpgpu_legacy.cache.run import plan_trace
-from gpgpu_legacy.cache.sets import native
 from gpgpu_legacy.cache.simulate import Result, simulate
 from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, Step, Sweep, Trace
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import (
     ClearPass,

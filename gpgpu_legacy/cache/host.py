@@ -27,18 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.caches import Cache
-from gpgpu_legacy.cache.sets import (
-    HIT,
-    LRU,
-    inlined,
-    native,
-    new_entries,
-    new_state,
-    set_mask,
-    set_of,
-    touch,
-)
+from gpgpu_legacy.cache.sets import HIT, LRU, new_entries, new_state, set_mask, set_of, touch
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.lower.numba_code import inlined, native
 
 Int64s = NDArray[np.int64]
 

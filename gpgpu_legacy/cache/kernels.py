@@ -20,7 +20,6 @@ from itertools import accumulate
 from math import prod
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.trace import (
@@ -38,6 +37,7 @@ from gpgpu_legacy.interp.kernel import Array, Grid, Mask
 from gpgpu_legacy.kernel.dependence import check_data_independent
 from gpgpu_legacy.kernel.ir import Element, Kernel, SharedArray, Space, Type
 from gpgpu_legacy.lower.jit import DTYPES, compile_addresses
+from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan, Repeat, constant_groups
 
@@ -434,7 +434,7 @@ def _steps(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True))
 
 
-@njit(cache=True, nogil=True)
+@native
 def _spread(  # noqa: PLR0917 - numba takes them by position
     out: Lines, values: Lines, starts: Lines, steps: Lines, groups: Lines, columns: int
 ) -> None:

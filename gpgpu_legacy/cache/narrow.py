@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.sets import inlined, native, set_of
+from gpgpu_legacy.cache.sets import set_of
+from gpgpu_legacy.lower.numba_code import inlined, native
 
 
 @inlined

@@ -13,11 +13,11 @@ from enum import Enum
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.layout import Side, Spelling, read_sides, read_spelling
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.lower.numba_code import native
 
 I32 = NDArray[np.int32]
 Positions = tuple[I32, I32]
@@ -88,7 +88,7 @@ def _made(order: Order, tile: Side, width: int, height: int) -> Iterator[Positio
             yield xs[:made], ys[:made]
 
 
-@njit(cache=True, nogil=True)
+@native
 def _enclosing(size: Side) -> int:
     """The side of the smallest power of two square that holds the rectangle."""
     side = 1
@@ -97,7 +97,7 @@ def _enclosing(size: Side) -> int:
     return side
 
 
-@njit(cache=True, nogil=True)
+@native
 def _in_tiles(first: int, size: Side, tile: Side, xs: I32, ys: I32) -> int:
     """Fill in the positions from the one of number `first` on; how many there were.
 
@@ -128,7 +128,7 @@ def _in_tiles(first: int, size: Side, tile: Side, xs: I32, ys: I32) -> int:
     return made
 
 
-@njit(cache=True, nogil=True)
+@native
 def _along_curve(place: int, hilbert: bool, size: Side, xs: I32, ys: I32) -> tuple[int, int]:
     """Fill in the positions from a place on the curve on; the place after them, and how many.
 
@@ -151,12 +151,12 @@ def _along_curve(place: int, hilbert: bool, size: Side, xs: I32, ys: I32) -> tup
     return place, made
 
 
-@njit(cache=True, nogil=True)
+@native
 def _on_morton(place: int) -> tuple[int, int]:
     return _even_bits(place), _even_bits(place >> 1)
 
 
-@njit(cache=True, nogil=True)
+@native
 def _even_bits(place: int) -> int:
     """Bits 0, 2, 4, … of a number below 2⁶², moved together."""
     bits = place & 0x5555555555555555
@@ -167,7 +167,7 @@ def _even_bits(place: int) -> int:
     return (bits | bits >> 16) & 0x00000000FFFFFFFF
 
 
-@njit(cache=True, nogil=True)
+@native
 def _on_hilbert(place: int, side: int) -> tuple[int, int]:
     """The quarters come as lower left, upper left, upper right, lower right.
 

@@ -29,8 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.machine import Machine
-from gpgpu_legacy.cache.sets import EMPTY, native
+from gpgpu_legacy.cache.sets import EMPTY
 from gpgpu_legacy.cache.trace import Chunk, Step
+from gpgpu_legacy.lower.numba_code import native
 
 _SEARCHES = 16
 """How many pairs of turns are compared for a period, for each turn of a step."""

@@ -12,14 +12,13 @@ the entries; `look` takes either kind, and says the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.caches import Cache, Policy
+from gpgpu_legacy.lower.numba_code import inlined, native
 
 LRU, FIFO, RANDOM = 0, 1, 2
 POLICIES = {Policy.LRU: LRU, Policy.FIFO: FIFO, Policy.RANDOM: RANDOM}
@@ -34,19 +33,6 @@ WIDE = 32
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _ROW_FACTOR = 0xC2B2AE3D27D4EB4F
-
-# Without reference counts: these functions allocate nothing, and counting costs more than a lookup.
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
-
-
-def native(function: Callable[..., Any]) -> Any:
-    """Compile a function to native code that is called; it must not make arrays."""
-    return njit(**_OPTIONS)(function)
-
-
-def inlined(function: Callable[..., Any]) -> Any:
-    """Compile one that stands where it is called: arrays as arguments cost more than lookups."""
-    return njit(forceinline=True, **_OPTIONS)(function)
 
 
 def new_entries(cache: Cache, copies: int = 1) -> NDArray[np.int64]:

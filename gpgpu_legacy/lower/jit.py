@@ -27,7 +27,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import count
 from math import inf, prod
 from threading import RLock
@@ -63,7 +62,6 @@ from gpgpu_legacy.kernel.ir import (
     Vector,
     has_barrier,
 )
-from gpgpu_legacy.lower import kept
 
 _GROUP, _ROW, _INVOCATION = 0, 1, 2
 
@@ -858,40 +856,17 @@ def _addresses(kernel: Kernel) -> Addresses:
 
 def _compiled(text: str, entry: str, signature: Any = None) -> Callable[..., Any]:
     """The function of that name of a module's text, as native code."""
-    import numba
+    from gpgpu_legacy.lower.numba_code import compile_text_function
 
-    def compiled(module: ModuleType, *, keep: bool) -> Callable[..., Any]:
-        jit = numba.njit(signature, nogil=True, error_model="numpy", cache=keep)
-        made: Callable[..., Any] = jit(getattr(module, entry))
-        # Where numba looks for the module when it reads its cache: as long as there is code of it.
-        sys.modules[module.__name__] = module
-        finalize(made, _forget, module)
-        return made
-
-    name = f"kernel_{sha256(f'{numba.__version__} {text}'.encode()).hexdigest()[:24]}"
-    try:
-        return compiled(_module_in_file(name, text), keep=True)
-    except (OSError, RuntimeError):  # no folder to write to, or none that numba can use
-        module = ModuleType(name)
-        exec(compile(text, name, "exec"), module.__dict__)
-        return compiled(module, keep=False)
+    module = ModuleType(f"kernel_{sha256(text.encode()).hexdigest()[:24]}")
+    exec(compile(text, module.__name__, "exec"), module.__dict__)
+    # Where numba looks for the module when it reads kept code: as long as there is code of it.
+    sys.modules[module.__name__] = module
+    made = compile_text_function(getattr(module, entry), text, signature)
+    finalize(made, _forget, module)
+    return made
 
 
 def _forget(module: ModuleType) -> None:
     if sys.modules.get(module.__name__) is module:
         del sys.modules[module.__name__]
-
-
-def _module_in_file(name: str, text: str) -> ModuleType:
-    """The module of a text that is in the cache folder, or is put there; numba caches by file."""
-    path = kept.folder() / f"{name}.py"
-    if path.is_file() and path.read_text(encoding="utf-8") == text:
-        kept.touch(path)
-    else:
-        kept.write(path, text.encode())
-    specification = spec_from_file_location(name, path)
-    assert specification is not None and specification.loader is not None
-    module = module_from_spec(specification)
-    sys.modules[name] = module
-    specification.loader.exec_module(module)
-    return module

@@ -47,8 +47,8 @@ WHERE = {
     "moderngl": ("runtime/gl.py",),
     "PIL": ("api/matrices.py", "api/texels.py", "present/*", "studies/*"),
     "matplotlib": ("present/*", "*plot.py"),
-    "numba": ("lower/jit.py", "runtime/jit*.py", "cache/*"),
-    "llvmlite": ("lower/grid.py", "lower/native.py", "runtime/native.py"),
+    "numba": ("lower/jit.py", "lower/numba_code.py"),
+    "llvmlite": ("lower/grid.py", "lower/native.py", "lower/numba_code.py", "runtime/native.py"),
     "ctypes": tuple(
         f"runtime/{name}.py"
         for name in ("egl", "gl_arbfp", "gl_arbfp_objects", "gl_sharing", "gl_state", "native")

@@ -71,11 +71,12 @@ def test_there_are_never_too_many_files_either(folder: Path) -> None:
     assert names(folder) == {f"{number}.o" for number in range(4, 10)}
 
 
-def test_a_kernel_and_what_numba_keeps_of_it_go_together(folder: Path) -> None:
+def test_what_earlier_versions_kept_goes_too(folder: Path) -> None:
+    """They had a kernel's module beside the rest, and numba's files below it."""
     for number in range(4):
         file(folder, f"kernel_{number}.py", 100, 1e9 + number)
-        file(folder, f"__pycache__/kernel_{number}.work_groups-1.py311.nbi", 10, 1e9)
-        file(folder, f"__pycache__/kernel_{number}.work_groups-1.py311.1.nbc", 100, 1e9)
+        file(folder, f"__pycache__/kernel_{number}.work_groups-1.py311.nbi", 10, 1e9 + number)
+        file(folder, f"__pycache__/kernel_{number}.work_groups-1.py311.1.nbc", 100, 1e9 + number)
     kept.prune(folder, most_bytes=600, most_files=100)
     assert {name.partition(".")[0] for name in names(folder)} == {"kernel_2", "kernel_3"}
     assert len(names(folder)) == 6
@@ -96,12 +97,12 @@ def test_what_was_being_written_long_ago_never_will_be(folder: Path) -> None:
     assert names(folder) == {"a.o", "tmpnew"}
 
 
-def test_writers_look_at_the_folder_now_and_then(
+def test_writers_check_the_folder_now_and_then(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looks: list[Path] = []
-    monkeypatch.setattr(kept, "prune", looks.append)
-    for number in range(20 * kept.LOOKS):
+    checks: list[Path] = []
+    monkeypatch.setattr(kept, "prune", checks.append)
+    for number in range(20 * kept.WRITES_PER_CHECK):
         kept.keep(f"{number}.o", b"")
-    assert 10 <= len(looks) <= 40
-    assert set(looks) == {folder}
+    assert 10 <= len(checks) <= 40
+    assert set(checks) == {folder}

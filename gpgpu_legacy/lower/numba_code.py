@@ -1,0 +1,117 @@
+"""Functions compiled by numba, and their machine code on disk for later processes.
+
+numba's own cache lies beside the sources, and only an edit of the file of the called function makes
+it compile anew. Here code is kept with all other generated code (lower/kept.py), under a name that
+is a digest of everything it depends on: all sources of the function's folder, or the generated
+text; the types of the arguments; the versions of numba, llvmlite and Python; and the processor. So
+code is never stale, and nothing is written beside the sources.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+from numba.core import compiler, serialize
+
+from gpgpu_legacy.lower import kept
+
+_read_code: Callable[..., Any] = compiler.CompileResult._rebuild
+_dump: Callable[[Any], bytes] = serialize.dumps
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+
+# Without reference counts: these functions allocate nothing, and counting costs more than a lookup.
+_BORROWING: dict[str, Any] = {**_OPTIONS, "_nrt": False}
+
+
+def native(function: Callable[..., Any]) -> Any:
+    """Compile a function of this package on its first call; it must not make arrays."""
+    return _cached(numba.njit(**_BORROWING)(function), _sources(function))
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """As `native`, inlined where it is called: arrays as arguments cost more than a lookup."""
+    return _cached(numba.njit(forceinline=True, **_BORROWING)(function), _sources(function))
+
+
+def compile_text_function(
+    function: Callable[..., Any], text: str, signature: Any = None
+) -> Callable[..., Any]:
+    """Compile a function of a generated module; it may make arrays.
+
+    text: the whole module. signature: of numba; with it the function is compiled at once, without
+    it on its first call. While the code is read from disk, the module must be in sys.modules.
+    """
+    dispatcher = _cached(numba.njit(**_OPTIONS)(function), sha256(text.encode()).digest())
+    if signature is not None:
+        dispatcher.compile(signature)
+        dispatcher.disable_compile()
+    compiled: Callable[..., Any] = dispatcher
+    return compiled
+
+
+def _cached(dispatcher: Any, sources: bytes | None) -> Any:
+    """The dispatcher with a cache; sources: their digest, None where they cannot be read."""
+    if sources is not None:
+        # As Dispatcher.enable_caching does it, which knows no cache but numba's own.
+        dispatcher._cache = _KeptCode(dispatcher.py_func, sources)
+    return dispatcher
+
+
+def _sources(function: Callable[..., Any]) -> bytes | None:
+    return _folder_digest(Path(function.__code__.co_filename).parent)
+
+
+@cache
+def _folder_digest(folder: Path) -> bytes | None:
+    """A digest of all Python sources of a folder: what is compiled may inline any of them."""
+    digest = sha256()
+    try:
+        for path in sorted(folder.glob("*.py")):
+            content = path.read_bytes()
+            digest.update(f"{path.name} {len(content)}\n".encode())
+            digest.update(content)
+    except OSError:
+        return None
+    return digest.digest()
+
+
+class _KeptCode:
+    """The machine code of one function, in the place of numba's cache of a dispatcher."""
+
+    cache_path = None
+
+    def __init__(self, function: Callable[..., Any], sources: bytes) -> None:
+        self._name = function.__name__
+        code, cells = function.__code__, function.__closure__ or ()
+        self._identity = (
+            function.__module__,
+            function.__qualname__,
+            sha256(code.co_code).hexdigest(),
+            [repr(cell.cell_contents) for cell in cells],
+            sources.hex(),
+            (numba.__version__, llvmlite.__version__, sys.version),
+        )
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """The compiled function for these argument types; None where it is not on disk."""
+        target.refresh()
+        content = kept.read(self._file(signature, target.codegen()))
+        return content and _read_code(target, *pickle.loads(content))
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Keep a compiled function, unless it holds addresses of this process."""
+        if not result.library.has_dynamic_globals:
+            kept.keep(self._file(signature, result.codegen), _dump(result._reduce()))
+
+    def _file(self, signature: Any, codegen: Any) -> str:
+        key = (self._identity, str(signature), codegen.magic_tuple())
+        return f"{self._name}-{sha256(repr(key).encode()).hexdigest()[:32]}.nbc"

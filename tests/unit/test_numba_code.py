@@ -1,0 +1,93 @@
+"""What numba compiled is read again, as long as every source that went into it is the same."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gpgpu_legacy
+
+SCRIPT = """
+import os.path, sys
+if sys.argv[1:] == ["homeless"]:
+    os.path.expanduser = lambda path: path
+from gpgpu_legacy.lower import kept
+written = []
+keep = kept.keep
+kept.keep = lambda name, content: (written.append(name.partition("-")[0]), keep(name, content))
+from gpgpu_legacy.cache.raster import parse_raster
+[(x, y)] = parse_raster("tiled:2x2").positions(4, 2)
+assert x.tolist() == [0, 1, 0, 1, 2, 3, 2, 3] and y.tolist() == [0, 0, 1, 1, 0, 0, 1, 1]
+print(*written)
+"""
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a copy of the package, the sources alone."""
+    folder = tmp_path_factory.mktemp("copied")
+    source = Path(gpgpu_legacy.__file__).parent
+    shutil.copytree(source, folder / source.name, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def written(package: Path, cache: Path | None) -> list[str]:
+    """The functions whose code a process with that package and that cache folder keeps."""
+    environment = {**os.environ, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["XDG_CACHE_HOME"] = "" if cache is None else str(cache)
+    command = [sys.executable, "-c", SCRIPT, *(["homeless"] if cache is None else [])]
+    done = subprocess.run(
+        command, env=environment, cwd=package, capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_later_process_reads_the_code_and_writes_nothing(package: Path, tmp_path: Path) -> None:
+    sources = files(package)
+    assert written(package, tmp_path) == ["_in_tiles"]
+    code = files(tmp_path)
+    assert written(package, tmp_path) == []
+    assert files(tmp_path) == code
+    assert files(package) == sources
+
+
+def test_an_edit_of_any_source_of_the_folder_compiles_anew(package: Path, tmp_path: Path) -> None:
+    assert written(package, tmp_path) == ["_in_tiles"]
+    edited = package / "gpgpu_legacy" / "cache" / "sets.py"
+    original = edited.read_bytes()
+    times = edited.stat()
+    edited.write_bytes(original.replace(b"WIDE = 32", b"WIDE = 33"))
+    os.utime(edited, (times.st_atime, times.st_mtime))  # it is the content that counts
+    assert written(package, tmp_path) == ["_in_tiles"]
+    edited.write_bytes(original)
+    assert written(package, tmp_path) == []
+
+
+def test_damaged_code_is_compiled_anew(package: Path, tmp_path: Path) -> None:
+    assert written(package, tmp_path) == ["_in_tiles"]
+    [(path, content)] = files(tmp_path).items()
+    for damaged in (b"", content[:-1], content[:100] + b"?" + content[101:]):
+        path.write_bytes(damaged)
+        assert written(package, tmp_path) == ["_in_tiles"]
+        assert written(package, tmp_path) == []
+
+
+@pytest.mark.parametrize("what", ["a file in the way", "no home"])
+def test_without_a_cache_folder_code_is_compiled_in_each_process(
+    package: Path, tmp_path: Path, what: str
+) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    sources = files(package)
+    for _ in range(2):
+        cache = None if what == "no home" else tmp_path / "file"
+        assert written(package, cache) == ["_in_tiles"]
+    assert files(package) == sources
