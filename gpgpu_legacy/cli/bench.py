@@ -86,7 +86,7 @@ def bench(
         _compare(*compare, as_json=as_json)
         return
     from gpgpu_legacy.files import check_folder, write_text
-    from gpgpu_legacy.measure.bench_table import bench_grids, read_results
+    from gpgpu_legacy.measure.bench.table import bench_grids, read_results
     from gpgpu_legacy.present.grid import print_text
 
     for path, suffix in ((output, ".json"), (plot, ".png")):
@@ -97,7 +97,7 @@ def bench(
     if recorded is not None:
         data = read_results(recorded)
     else:
-        from gpgpu_legacy.measure.bench import count_turns, entrants, measure
+        from gpgpu_legacy.measure.bench.model import count_turns, entrants, measure
 
         entered = entrants(method or (), executor or (), block or (), accumulate)
         sizes = size or BENCH_SIZES
@@ -112,14 +112,14 @@ def bench(
     else:
         print_text(bench_grids(data), console())
     if plot is not None:
-        from gpgpu_legacy.measure.bench_plot import draw_bench
+        from gpgpu_legacy.measure.bench.plot import draw_bench
 
         draw_bench(data, plot)
         print(f"wrote {plot}", file=sys.stderr)
 
 
 def _compare(old: Path, new: Path, *, as_json: bool) -> None:
-    from gpgpu_legacy.measure.bench_table import (
+    from gpgpu_legacy.measure.bench.table import (
         compare,
         compare_grid,
         read_results,
@@ -231,7 +231,7 @@ def _seconds_bar(
 def _show_kept(names: tuple[str, ...], *, as_json: bool) -> None:
     from gpgpu_legacy.algorithms.registry import find_method
     from gpgpu_legacy.measure import tuned
-    from gpgpu_legacy.measure.bench_table import kept_grid
+    from gpgpu_legacy.measure.bench.table import kept_grid
     from gpgpu_legacy.present.grid import print_text
 
     wanted = {find_method(name).name for name in names}

@@ -114,7 +114,7 @@ def _find_chip(name: str, plan: Plan) -> Profile:
 
     if name.strip().lower() != THIS:
         return find_profile(name)
-    from gpgpu_legacy.measure.calibrate import name_of
+    from gpgpu_legacy.measure.calibration.model import name_of
     from gpgpu_legacy.runtime.registry import find_executor
 
     executor = find_executor("auto", plan).name
@@ -150,13 +150,13 @@ def calibrate_command(
     variable GPGPU_LEGACY_PROFILES names another one.
     """
     from gpgpu_legacy.files import check_folder
-    from gpgpu_legacy.measure.calibrate import (
+    from gpgpu_legacy.measure.calibration.model import (
         calibratable,
         calibrate,
         count_steps,
         write_calibration,
     )
-    from gpgpu_legacy.measure.calibrate_table import calibration_as_json, calibration_grid
+    from gpgpu_legacy.measure.calibration.table import calibration_as_json, calibration_grid
     from gpgpu_legacy.present.grid import print_text
 
     wanted = calibratable(executor or ())

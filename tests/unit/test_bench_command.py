@@ -18,8 +18,8 @@ from PIL import Image
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.measure import pool
-from gpgpu_legacy.measure.bench import MOST_RUNS, TURN_S, Entrant, entrants, measure
-from gpgpu_legacy.measure.bench_table import bench_grids, compare
+from gpgpu_legacy.measure.bench.model import MOST_RUNS, TURN_S, Entrant, entrants, measure
+from gpgpu_legacy.measure.bench.table import bench_grids, compare
 from gpgpu_legacy.measure.peers import peers
 from gpgpu_legacy.present.grid import as_text
 

@@ -14,7 +14,7 @@ from gpgpu_legacy.chips.profile import calibrated, find_profile, profiles
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.chains import Draw, Loop, Placed, loops
 from gpgpu_legacy.lower.tiles import along
-from gpgpu_legacy.measure.calibrate import (
+from gpgpu_legacy.measure.calibration.model import (
     _tasks,
     calibrate,
     count_steps,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpgpu_legacy.present.grid import Grid
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.measure.calibrate import Calibration
+    from gpgpu_legacy.measure.calibration.model import Calibration
 
 
 def calibration_grid(made: Calibration) -> Grid:

@@ -1,6 +1,6 @@
 """Benchmarks as tables: results, ratios to the peers of the same run, and two runs compared.
 
-All of it is made from the JSON of a run (measure/bench.py), new or recorded.
+All of it is made from the JSON of a run (measure/bench/model.py), new or recorded.
 """
 
 from __future__ import annotations

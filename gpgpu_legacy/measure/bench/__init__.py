@@ -1,0 +1,1 @@
+"""Methods measured against one another and against their peers."""

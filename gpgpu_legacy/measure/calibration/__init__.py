@@ -1,0 +1,1 @@
+"""The ceilings of this machine, measured."""
