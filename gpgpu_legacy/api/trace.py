@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gpgpu_legacy.api.programs import Drawing
+from gpgpu_legacy.api.drawing import Drawing
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.machine import Bound, Machine, _inputs, run_fragment_pass
 from gpgpu_legacy.interp.numeric import F32, Storage

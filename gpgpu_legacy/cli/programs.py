@@ -14,7 +14,7 @@ from gpgpu_legacy.cli.shared import ExecutorName, Json, app, console, print_json
 from gpgpu_legacy.errors import AssemblyError, InputError
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.api.programs import Drawing
+    from gpgpu_legacy.api.drawing import Drawing
     from gpgpu_legacy.api.trace import Trace
     from gpgpu_legacy.isa.ir import Program
 
@@ -109,7 +109,8 @@ def exec_command(
     as_json: Json = False,
 ) -> None:
     """Run a fragment program on a rectangle of pixels."""
-    from gpgpu_legacy.api.programs import discarded, make_drawing, pictures, run_drawing
+    from gpgpu_legacy.api.drawing import make_drawing
+    from gpgpu_legacy.api.programs import discarded, pictures, run_drawing
     from gpgpu_legacy.api.programs_table import run_as_json
     from gpgpu_legacy.api.texels import texel_writer
 
@@ -432,7 +433,7 @@ def _state(given: list[str]) -> dict[str, Any]:
 
 def _textures(given: list[str], program: Program) -> dict[int, tuple[Any, ...]]:
     """Textures from UNIT=FILE[,TARGET][,FILTER][,WRAP]; a file's name may have commas."""
-    from gpgpu_legacy.api.programs import is_sampler_word
+    from gpgpu_legacy.api.samplers import is_sampler_word
     from gpgpu_legacy.api.texels import read_texels
     from gpgpu_legacy.isa.ir import TextureTarget
 

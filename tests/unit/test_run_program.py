@@ -11,7 +11,8 @@ import pytest
 import gpgpu_legacy
 from gpgpu_legacy import assemble, run_program
 from gpgpu_legacy.api import programs
-from gpgpu_legacy.api.programs import SMALL_WORK, discarded, make_drawing, run_drawing
+from gpgpu_legacy.api.drawing import make_drawing
+from gpgpu_legacy.api.programs import SMALL_WORK, discarded, run_drawing
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError, PlanError
 from gpgpu_legacy.isa.ir import TextureTarget
 from gpgpu_legacy.plan.plan import Blend, Filter, Sampler, Wrap

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import Scene, scenes
 
 from gpgpu_legacy import assemble, run_program
-from gpgpu_legacy.api.programs import make_drawing
+from gpgpu_legacy.api.drawing import make_drawing
 from gpgpu_legacy.api.programs_table import WIDTH, trace_as_json, trace_as_text
 from gpgpu_legacy.api.trace import trace
 from gpgpu_legacy.errors import InputError
