@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.matmul.options import Shape as Shape
     from gpgpu_legacy.algorithms.registry import find_method as find_method
     from gpgpu_legacy.algorithms.registry import methods as methods
+    from gpgpu_legacy.api.drawing import DrawArguments as DrawArguments
     from gpgpu_legacy.api.products import Run as Run
     from gpgpu_legacy.api.products import matmul as matmul
     from gpgpu_legacy.api.products import run as run
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from gpgpu_legacy.count.traffic import count_plan as count_plan
     from gpgpu_legacy.errors import AssemblyError as AssemblyError
     from gpgpu_legacy.errors import GpgpuLegacyError as GpgpuLegacyError
+    from gpgpu_legacy.isa.arithmetic import Arithmetic as Arithmetic
+    from gpgpu_legacy.isa.arithmetic import find_arithmetic as find_arithmetic
     from gpgpu_legacy.isa.ir import Program as Program
     from gpgpu_legacy.languages.arb.parser import assemble as assemble
     from gpgpu_legacy.languages.arb.printer import disassemble as disassemble
@@ -50,8 +53,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "Accounting": "count.traffic",
     "Accumulate": "algorithms.matmul.options",
+    "Arithmetic": "isa.arithmetic",
     "AssemblyError": "errors",
     "Counts": "count.traffic",
+    "DrawArguments": "api.drawing",
     "Executor": "runtime.executor",
     "GpgpuLegacyError": "errors",
     "Machine": "runtime.executor",
@@ -70,6 +75,7 @@ _HOMES = {
     "disassemble": "languages.arb.printer",
     "executors": "runtime.registry",
     "expand": "plan.expand",
+    "find_arithmetic": "isa.arithmetic",
     "find_executor": "runtime.registry",
     "find_method": "algorithms.registry",
     "find_profile": "chips.profile",

@@ -99,7 +99,7 @@ def merged(
         there, default = getattr(given, keyword), getattr(defaults, keyword)
         if not _same(there, default) and not _same(there, value):
             raise InputError(
-                f"{keyword} is {described(value)}, but {name}.{keyword} is {described(there)}; "
+                f"{keyword} is {described(value)} by itself and {described(there)} in {name}; "
                 "give it once"
             )
     return replace(given, **keywords)

@@ -15,6 +15,7 @@ from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 
 
 def as_mapping(name: str, given: Mapping[Any, Any] | None) -> Mapping[Any, Any]:
+    """The mapping; an empty one for None."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -31,6 +32,7 @@ _COUNTS = {
 
 
 def as_index(name: str, value: SupportsIndex) -> int:
+    """The index of a texture image unit, a texture coordinate set or a parameter, in range."""
     index = as_integer(f"an index of {name}", value)
     if not 0 <= index < _COUNTS[name]:
         raise InputError(f"{name}[{index}] is given; indices are 0 to {_COUNTS[name] - 1}")
@@ -38,7 +40,7 @@ def as_index(name: str, value: SupportsIndex) -> int:
 
 
 def as_numbers(name: str, values: ArrayLike, wanted: str) -> NDArray[Any]:
-    """An array of real numbers; `wanted` completes the message where it is none."""
+    """An array of real numbers. wanted: what to give instead, in words."""
     try:
         array = np.asarray(values)
     except ValueError:
@@ -55,8 +57,9 @@ def _dtype(array: NDArray[Any]) -> str:
 
 
 def as_vec4(name: str, values: ArrayLike) -> Vec4:
+    """Four numbers as Python floats."""
     array = as_numbers(name, values, "four numbers")
     if array.shape != (4,):
-        found = f"{array.size} numbers" if array.ndim == 1 else f"the shape {array.shape}"
-        raise InputError(f"{name} has {found}; give four numbers")
+        size = f"{array.size} numbers" if array.ndim == 1 else f"the shape {array.shape}"
+        raise InputError(f"{name} has {size}; give four numbers")
     return cast("Vec4", tuple(float(v) for v in array))

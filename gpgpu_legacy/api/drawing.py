@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, SupportsIndex, cast
+from typing import Any, SupportsIndex, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpgpu_legacy.api.draw_values import as_index, as_mapping, as_numbers, as_vec4
+from gpgpu_legacy.api.keywords import DrawKeywords
 from gpgpu_legacy.api.textures import Textures, bound_textures
-from gpgpu_legacy.arguments import as_integer, kind_of
+from gpgpu_legacy.arguments import as_integer, as_member, as_positive, kind_of, merged
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.isa.state import canonical_state
@@ -53,11 +54,16 @@ _TEXELS = Packing(((0, 0), (0, 1), (0, 2), (0, 3)), column_step=4)
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A program on a rectangle with everything that it reads: a plan and the plan's operands."""
+    """A program on a rectangle with everything that it reads: a plan and the plan's operands.
+
+    operands: float32, one for each texture that the program looks up, by the texture's name.
+    keeps_buffers: whether `draw_buffers` was given, so that the result has an axis of buffers.
+    """
 
     program: Program
     plan: Plan
     operands: Mapping[str, F32]
+    keeps_buffers: bool = False
 
     @property
     def work(self) -> int:
@@ -66,15 +72,61 @@ class Drawing:
 
     @property
     def targets(self) -> tuple[Texture, ...]:
-        """The textures that are drawn into, in the order of the results."""
+        """The textures that the program draws into, in the order of the results."""
         return tuple(self.plan.texture(output.texture) for output in self.plan.outputs)
 
     @property
     def draw(self) -> FragmentPass:
-        """The pass."""
+        """The pass that draws the rectangle."""
         [step] = self.plan.steps
         assert isinstance(step, FragmentPass)
         return step
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DrawArguments:
+    """What a fragment program reads when it is drawn on a rectangle, and what it is drawn over.
+
+    textures: {unit: (target, array)} or {unit: (target, array, sampler)}.
+    target: 1D, 2D, RECT, 3D or CUBE, as the program looks the unit up.
+    array: [W, 4] for 1D, [H, W, 4] for 2D and RECT, [D, H, W, 4] for 3D, and [6, N, N, 4] for CUBE,
+    its faces in the order +x, -x, +y, -y, +z, -z. Any real numbers, converted to float32. The last
+    axis may have 1 to 4 channels, or be absent for one channel; missing channels read as 0, 0, 1.
+    sampler: a filter and a wrap by GL's names, as in `"GL_LINEAR GL_REPEAT"`, or
+    `("linear", "repeat", "clamp")` with a wrap for each coordinate, or
+    `{"filter": "GL_LINEAR", "wrap_s": "GL_CLAMP"}`. The default is nearest and clamp to edge.
+    There are no mipmaps. A RECT texture cannot repeat; a CUBE always clamps to the edges of a face.
+
+    local, env: {index: four numbers} for program.local[index] and program.env[index]; others are 0.
+
+    texcoords: {set: (4, 4) values}, a row for each corner (0, 0), (W, 0), (W, H), (0, H), or
+    {set: four numbers}, the same everywhere. Missing components are those of (0, 0, 0, 1). Set 0
+    defaults to pixel coordinates, (0, 0, 0, 1) to (W, H, 0, 1), which read the texel centres of a
+    RECT texture; the other sets default to (0, 0, 0, 1).
+
+    color, secondary_color: four numbers, or (4, 4) values at the corners, not clamped. The defaults
+    are (1, 1, 1, 1) and (0, 0, 0, 1).
+    fogcoord: a number, or one for each corner; 0 by default.
+
+    state: {name: four numbers, or a 4×4 matrix}, as in {"state.fog.color": (1, 0, 0, 1)}. State
+    that is not given has GL's initial value.
+
+    clear: the colour that the rectangle holds before, and keeps where KIL discards a fragment.
+    blend: `add` adds the program's colour to it; `none` replaces it.
+    draw_buffers: n keeps result.color[0] to result.color[n - 1]; None keeps result.color alone.
+    """
+
+    textures: Textures | None = None
+    local: Mapping[int, ArrayLike] | None = None
+    env: Mapping[int, ArrayLike] | None = None
+    texcoords: Mapping[int, ArrayLike] | None = None
+    color: ArrayLike | None = None
+    secondary_color: ArrayLike | None = None
+    fogcoord: ArrayLike | None = None
+    state: Mapping[str, Any] | None = None
+    clear: ArrayLike = (0.0, 0.0, 0.0, 0.0)
+    blend: Blend | str = Blend.NONE
+    draw_buffers: int | None = None
 
 
 def make_drawing(
@@ -82,59 +134,50 @@ def make_drawing(
     width: int,
     height: int,
     textures: Textures | None = None,
-    *,
-    local: Mapping[int, ArrayLike] | None = None,
-    env: Mapping[int, ArrayLike] | None = None,
-    texcoords: Mapping[int, ArrayLike] | None = None,
-    color: ArrayLike | None = None,
-    secondary_color: ArrayLike | None = None,
-    fogcoord: ArrayLike | None = None,
-    state: Mapping[str, Any] | None = None,
-    clear: ArrayLike = (0.0, 0.0, 0.0, 0.0),
-    blend: Blend | str = Blend.NONE,
-    draw_buffers: int | None = None,
+    arguments: DrawArguments | None = None,
+    **keywords: Unpack[DrawKeywords],
 ) -> Drawing:
-    """What run_program would run, checked: see there for the arguments and the errors."""
-    assembled = _program(program)
+    """What run_program would run, checked: see there for the parameters and the errors."""
+    given = {"textures": textures} if textures is not None else {}
+    arguments = merged("run_program", "arguments", arguments, DrawArguments, {**given, **keywords})
+    program = _program(program)
     rect = _rectangle(width, height)
-    buffers = _draw_buffers(draw_buffers, assembled)
-    bound = bound_textures(assembled, as_mapping("textures", textures))
-    cleared = as_vec4("clear", clear)
-    targets = tuple(
-        Texture(f"color[{n}]", TextureKind.RECT, Extent(width, height), RGBA32F, cleared)
-        for n in range(max(buffers, assembled.color_outputs))
-    )
-    attributes = [
-        _attribute(AttributeKind.COLOR, "color", color),
-        _attribute(AttributeKind.SECONDARY_COLOR, "secondary_color", secondary_color),
-        _fogcoord(fogcoord),
-    ]
+    buffers = _draw_buffers(arguments.draw_buffers, program)
+    textures_read = bound_textures(program, as_mapping("textures", arguments.textures))
+    targets = _targets(max(buffers, program.color_outputs), rect, arguments)
     draw = FragmentPass(
-        program=assembled,
-        bindings=tuple(each.binding for each in bound),
+        program=program,
+        bindings=tuple(texture.binding for texture in textures_read),
         target=targets[0].name,
         rect=rect,
-        texcoords=_texcoords(assembled, as_mapping("texcoords", texcoords), rect),
-        locals=_parameters("local", local),
-        env=_parameters("env", env),
-        blend=_blend(blend),
-        attributes=tuple(each for each in attributes if each is not None),
-        state=_state(state),
+        texcoords=_texcoords(program, as_mapping("texcoords", arguments.texcoords), rect),
+        locals=_parameters("local", arguments.local),
+        env=_parameters("env", arguments.env),
+        blend=as_member("blend", arguments.blend, Blend),
+        attributes=_attributes(arguments),
+        state=_state(arguments.state),
         also=tuple(target.name for target in targets[1:]),
     )
-    wanted = targets[:buffers]
+    kept = targets[:buffers]
     plan = Plan(
-        name=assembled.name,
-        operands=tuple(Matrix(t.binding.texture, *t.texels.shape) for t in bound),
-        results=tuple(Matrix(t.name, height, 4 * width) for t in wanted),
-        textures=(*(t.texture for t in bound), *targets),
-        inputs=tuple(Input(*whole_texture(t.texture)) for t in bound),
+        name=program.name,
+        operands=tuple(Matrix(t.binding.texture, *t.texels.shape) for t in textures_read),
+        results=tuple(Matrix(t.name, rect.height, 4 * rect.width) for t in kept),
+        textures=(*(t.texture for t in textures_read), *targets),
+        inputs=tuple(Input(*whole_texture(t.texture)) for t in textures_read),
         steps=(draw,),
-        outputs=tuple(Output(*whole_texture(t)) for t in wanted),
+        outputs=tuple(Output(*whole_texture(t)) for t in kept),
     )
     validate(plan)
-    operands = {t.binding.texture: t.texels for t in bound}
-    return Drawing(assembled, plan, operands)
+    operands = {t.binding.texture: t.texels for t in textures_read}
+    return Drawing(program, plan, operands, arguments.draw_buffers is not None)
+
+
+def _targets(count: int, rect: Rect, arguments: DrawArguments) -> tuple[Texture, ...]:
+    extent, cleared = Extent(rect.width, rect.height), as_vec4("clear", arguments.clear)
+    return tuple(
+        Texture(f"color[{n}]", TextureKind.RECT, extent, RGBA32F, cleared) for n in range(count)
+    )
 
 
 def _program(given: Program | str) -> Program:
@@ -146,19 +189,12 @@ def _program(given: Program | str) -> Program:
 
 
 def _rectangle(width: SupportsIndex, height: SupportsIndex) -> Rect:
-    rect = Rect(0, 0, _size("width", width), _size("height", height))
+    rect = Rect(0, 0, as_positive("width", width), as_positive("height", height))
     if rect.area > MOST_FRAGMENTS:
         raise InputError(
             f"width × height is {rect.area} pixels; {MOST_FRAGMENTS} can be drawn at once"
         )
     return rect
-
-
-def _size(name: str, value: SupportsIndex) -> int:
-    size = as_integer(name, value)
-    if size < 1:
-        raise InputError(f"{name} is {size}; it must be at least 1")
-    return size
 
 
 def _draw_buffers(count: int | None, program: Program) -> int:
@@ -173,14 +209,6 @@ def _draw_buffers(count: int | None, program: Program) -> int:
             f"[{program.color_outputs - 1}]; it must be at least {program.color_outputs}"
         )
     return number
-
-
-def _blend(given: Blend | str) -> Blend:
-    try:
-        return Blend(given)
-    except ValueError:
-        known = ", ".join(mode.value for mode in Blend)
-        raise InputError(f"blend is {given!r}; choose from {known}") from None
 
 
 def _parameters(name: str, given: Mapping[int, ArrayLike] | None) -> tuple[ParameterValue, ...]:
@@ -231,6 +259,15 @@ def _texcoords(
         number = as_index("texcoords", key)
         corners[number] = _corners(f"texcoords[{number}]", values, default, fewer=True)
     return tuple(Texcoords(n, corners[n]) for n in program.texcoord_sets if n in corners)
+
+
+def _attributes(arguments: DrawArguments) -> tuple[AttributeCorners, ...]:
+    attributes = (
+        _attribute(AttributeKind.COLOR, "color", arguments.color),
+        _attribute(AttributeKind.SECONDARY_COLOR, "secondary_color", arguments.secondary_color),
+        _fogcoord(arguments.fogcoord),
+    )
+    return tuple(attribute for attribute in attributes if attribute is not None)
 
 
 def _attribute(kind: AttributeKind, name: str, given: ArrayLike | None) -> AttributeCorners | None:

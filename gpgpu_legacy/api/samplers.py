@@ -24,9 +24,9 @@ COORDINATES = {
     TextureTarget.CUBE: 3,
 }
 
-_FILTERS = {each.value: each for each in Filter}
+_FILTERS = {filter_.value: filter_ for filter_ in Filter}
 
-_WRAPS = {each.value: each for each in Wrap}
+_WRAPS = {wrap.value: wrap for wrap in Wrap}
 
 _KEYS = {
     "filter": "filter",
@@ -42,17 +42,17 @@ _KEYS = {
 
 
 def _plain(text: str) -> str:
-    """One of GL's names without what may be written in several ways."""
+    """A name of GL's in the one spelling that is looked up: small letters, hyphens, no GL_."""
     return text.strip().lower().replace("_", "-").removeprefix("gl-")
 
 
 def is_sampler_word(text: str) -> bool:
-    """Whether that is the name of a filter or of a wrap."""
+    """Whether the text names a filter or a wrap."""
     return _plain(text) in {**_FILTERS, **_WRAPS}
 
 
 def as_sampler(name: str, given: Sequence[Any], target: TextureTarget) -> Sampler:
-    """A sampler from what follows target and array in a texture's tuple."""
+    """A sampler from what follows the target and the array in a texture's tuple."""
     if len(given) == 1 and isinstance(given[0], Sampler):
         sampler = given[0]
     elif len(given) == 1 and isinstance(given[0], Mapping):
@@ -62,7 +62,7 @@ def as_sampler(name: str, given: Sequence[Any], target: TextureTarget) -> Sample
     wraps = {sampler.wrap_s, sampler.wrap_t, sampler.wrap_r}
     if target is TextureTarget.RECT and Wrap.REPEAT in wraps:
         raise InputError(f"{name} is RECT and does not repeat; wrap it clamp or clamp-to-edge")
-    # A nearest lookup stays on its face, so that any wrap finds what clamping to the edge does.
+    # A nearest lookup stays on its face, where every wrap reads the same texel as clamp-to-edge.
     if target is TextureTarget.CUBE:
         if sampler.filter is Filter.LINEAR and wraps != {Wrap.CLAMP_TO_EDGE}:
             raise InputError(f"{name} is CUBE and linear; wrap it clamp-to-edge, or leave it out")
@@ -72,27 +72,27 @@ def as_sampler(name: str, given: Sequence[Any], target: TextureTarget) -> Sample
 
 def _words(name: str, given: Iterable[Any]) -> Iterable[Filter | Wrap]:
     """The filters and wraps named in strings, tuples of strings and enumerations."""
-    for each in given:
-        if isinstance(each, Filter | Wrap):
-            yield each
-        elif isinstance(each, str):
-            for word in re.findall(r"[^\s,;|/+]+", each):
+    for item in given:
+        if isinstance(item, Filter | Wrap):
+            yield item
+        elif isinstance(item, str):
+            for word in re.findall(r"[^\s,;|/+]+", item):
                 yield _filter_or_wrap(name, word)
-        elif isinstance(each, tuple | list):
-            yield from _words(name, each)
-        elif each is not None:
+        elif isinstance(item, tuple | list):
+            yield from _words(name, item)
+        elif item is not None:
             raise InputError(
-                f"the sampler of {name} is {kind_of(each)}; give a filter and a wrap, as in "
+                f"the sampler of {name} is {kind_of(item)}; give a filter and a wrap, as in "
                 '"GL_LINEAR GL_REPEAT"'
             )
 
 
 def _filter_or_wrap(name: str, word: str) -> Filter | Wrap:
     known: dict[str, Filter | Wrap] = {**_FILTERS, **_WRAPS}
-    found = known.get(_plain(word))
-    if found is None:
+    named = known.get(_plain(word))
+    if named is None:
         raise InputError(f"the sampler of {name} has {word!r}; choose from {', '.join(known)}")
-    return found
+    return named
 
 
 def _sampler_from_names(name: str, words: list[Filter | Wrap], coordinates: int) -> Sampler:
@@ -110,7 +110,7 @@ def _sampler_from_names(name: str, words: list[Filter | Wrap], coordinates: int)
 
 
 def _sampler_from_mapping(name: str, given: Mapping[Any, Any], coordinates: int) -> Sampler:
-    found: dict[str, list[Filter | Wrap]] = {}
+    slots: dict[str, list[Filter | Wrap]] = {}
     for key, value in given.items():
         slot = _KEYS.get(_plain(key)) if isinstance(key, str) else None
         if slot is None:
@@ -124,12 +124,12 @@ def _sampler_from_mapping(name: str, given: Mapping[Any, Any], coordinates: int)
                 )
         if len(words) > 1 and slot.startswith("wrap-"):
             raise InputError(f"the sampler of {name} has {len(words)} values as its {slot}")
-        if words and found.setdefault(slot, words) != words:
+        if words and slots.setdefault(slot, words) != words:
             raise InputError(
                 f"the sampler of {name} has two {slot}s; give one, there are no mipmaps"
             )
     plain = _sampler_from_names(
-        name, [*found.get("filter", []), *found.get("wrap", [])], coordinates
+        name, [*slots.get("filter", []), *slots.get("wrap", [])], coordinates
     )
-    single = {f"wrap_{c}": found[f"wrap-{c}"][0] for c in "str" if f"wrap-{c}" in found}
+    single = {f"wrap_{c}": slots[f"wrap-{c}"][0] for c in "str" if f"wrap-{c}" in slots}
     return replace(plain, **cast("dict[str, Any]", single))

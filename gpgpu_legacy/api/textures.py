@@ -49,11 +49,11 @@ class BoundTexture:
 
 
 def bound_textures(program: Program, given: Mapping[int, Sequence[Any]]) -> list[BoundTexture]:
-    """What the program looks up; textures that it does not are checked and left out."""
+    """The textures that the program looks up; the others are checked and left out."""
     bound = {}
-    for key, each in given.items():
+    for key, texture in given.items():
         unit = as_index("textures", key)
-        bound[unit] = _texture(unit, each, program.texture_units.get(unit))
+        bound[unit] = _texture(unit, texture, program.texture_units.get(unit))
     for unit, target in program.texture_units.items():
         if unit not in bound:
             axes = ", ".join(_AXES[target])
@@ -97,7 +97,7 @@ def _target(name: str, given: object) -> TextureTarget:
 
 
 def _target_word(text: str) -> str:
-    """The word of the language for a target, of which GL's own name may be given."""
+    """The assembly language's word for a target, which may be given by GL's name."""
     word = text.strip().upper().removeprefix("GL_").removeprefix("TEXTURE_")
     return _TARGET_NAMES.get(word, word)
 

@@ -16,6 +16,7 @@ from gpgpu_legacy.errors import AssemblyError, InputError
 if TYPE_CHECKING:
     from gpgpu_legacy.api.drawing import Drawing
     from gpgpu_legacy.api.trace import Trace
+    from gpgpu_legacy.isa.arithmetic import Arithmetic
     from gpgpu_legacy.isa.ir import Program
 
 ProgramFile = Annotated[
@@ -109,17 +110,18 @@ def exec_command(
     as_json: Json = False,
 ) -> None:
     """Run a fragment program on a rectangle of pixels."""
-    from gpgpu_legacy.api.drawing import make_drawing
+    from gpgpu_legacy.api.drawing import DrawArguments, make_drawing
     from gpgpu_legacy.api.programs import discarded, pictures, run_drawing
     from gpgpu_legacy.api.programs_table import run_as_json
     from gpgpu_legacy.api.texels import texel_writer
+    from gpgpu_legacy.isa.arithmetic import find_arithmetic
+    from gpgpu_legacy.runtime.executor import Machine
 
     write = texel_writer(output, draw_buffers or 1) if output else None
     assembled = _assemble(program)
-    drawing = make_drawing(
-        assembled,
-        *_size(size, width, height),
-        _textures(texture or [], assembled),
+    machine = Machine(exact, find_arithmetic(arithmetic))
+    arguments = DrawArguments(
+        textures=_textures(texture or [], assembled),
         local=_indexed("--local", local),
         env=_indexed("--env", env),
         texcoords={key: _corners("--texcoord", v) for key, v in _pairs("--texcoord", texcoord)},
@@ -133,17 +135,18 @@ def exec_command(
         blend=blend,
         draw_buffers=draw_buffers,
     )
-    followed = None if trace is None else _trace(drawing, trace, arithmetic)
-    found, result = run_drawing(drawing, executor, exact=exact, arithmetic=arithmetic)
+    drawing = make_drawing(assembled, *_size(size, width, height), arguments=arguments)
+    followed = None if trace is None else _trace(drawing, trace, machine.arithmetic)
+    found, result = run_drawing(drawing, executor, machine)
     images = pictures(drawing, result)
     if write is not None:
-        write(images if draw_buffers is not None else images[0])
+        write(images if drawing.keeps_buffers else images[0])
     if followed is not None and not as_json:
         from gpgpu_legacy.api.programs_table import trace_as_text
 
         print(trace_as_text(followed), end="")
     elif as_json or write is None:
-        lost = discarded(drawing, found, exact=exact, arithmetic=arithmetic)
+        lost = discarded(drawing, found, machine)
         data = run_as_json(images, lost, found.name, found.device(), result.timings)
         _print_run(data, assembled.name, followed, as_json=as_json)
     if write is not None and not as_json:
@@ -284,14 +287,13 @@ def _translators() -> dict[Language, Callable[[Program, bool], str]]:
     }
 
 
-def _trace(drawing: Drawing, text: str, arithmetic: str) -> Trace:
-    from gpgpu_legacy.api.programs import find_arithmetic
+def _trace(drawing: Drawing, text: str, arithmetic: Arithmetic) -> Trace:
     from gpgpu_legacy.api.trace import trace
 
     parts = text.split(",")
     if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
         raise InputError(f"--trace is {text!r}; give a column and a row, as in --trace 3,0")
-    return trace(drawing, int(parts[0]), int(parts[1]), find_arithmetic(arithmetic))
+    return trace(drawing, int(parts[0]), int(parts[1]), arithmetic)
 
 
 def _print_run(data: dict[str, Any], name: str, followed: Trace | None, *, as_json: bool) -> None:

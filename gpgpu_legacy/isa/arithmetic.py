@@ -183,5 +183,5 @@ def find_arithmetic(name: str) -> Arithmetic:
     """The arithmetic of that name; InputError where there is none."""
     as_text("arithmetic", name, f"one of {', '.join(ARITHMETICS)}")
     if name not in ARITHMETICS:
-        raise InputError(f"there is no arithmetic {name!r}; choose from {', '.join(ARITHMETICS)}")
+        raise InputError(f"arithmetic is {name!r}; choose from {', '.join(ARITHMETICS)}")
     return ARITHMETICS[name]

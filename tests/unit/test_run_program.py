@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gpgpu_legacy
-from gpgpu_legacy import assemble, run_program
+from gpgpu_legacy import DrawArguments, Machine, assemble, run_program
 from gpgpu_legacy.api import programs
 from gpgpu_legacy.api.drawing import make_drawing
+from gpgpu_legacy.api.keywords import DrawKeywords
 from gpgpu_legacy.api.programs import SMALL_WORK, discarded, run_drawing
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError, PlanError
+from gpgpu_legacy.isa.arithmetic import FP16
 from gpgpu_legacy.isa.ir import TextureTarget
 from gpgpu_legacy.plan.plan import Blend, Filter, Sampler, Wrap
 from gpgpu_legacy.runtime.registry import find_executor
@@ -481,6 +484,34 @@ def test_a_wrong_argument_is_one_line_that_names_it(arguments: dict[str, Any], w
     message = str(raised.value)
     assert "\n" not in message
     assert words in message
+
+
+def test_arguments_may_be_given_whole_or_one_by_one() -> None:
+    texels = np.arange(16, dtype=np.float32).reshape(2, 2, 4)
+    arguments = DrawArguments(textures={0: ("RECT", texels)}, blend="add")
+    whole = run_program(look_up("RECT"), 2, 2, arguments=arguments)
+    assert (whole == texels).all()
+    again = run_program(look_up("RECT"), 2, 2, arguments=arguments, clear=(1, 1, 1, 1))
+    assert (again == texels + 1).all()
+    with pytest.raises(InputError, match="blend is 'none' by itself and 'add' in arg"):
+        run_program(look_up("RECT"), 2, 2, arguments=arguments, blend="none")
+    with pytest.raises(InputError, match="textures is a dict by itself and a dict in arg"):
+        run_program(look_up("RECT"), 2, 2, {0: ("RECT", texels + 1)}, arguments)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        run_program(look_up("RECT"), 2, 2, arguments=arguments, colour=1)  # type: ignore[call-arg]
+
+
+def test_a_machine_may_be_given_whole() -> None:
+    text = show("fragment.fogcoord")
+    rounded = run_program(text, 1, 1, fogcoord=1 / 3, machine=Machine(arithmetic=FP16))
+    assert (rounded == run_program(text, 1, 1, fogcoord=1 / 3, arithmetic="fp16")).all()
+    with pytest.raises(InputError, match="arithmetic is 'fp24' by itself and 'fp16' in machine"):
+        run_program(text, 1, 1, machine=Machine(arithmetic=FP16), arithmetic="fp24")
+
+
+def test_the_keywords_are_the_fields() -> None:
+    names = {field.name for field in fields(DrawArguments)} - {"textures"}
+    assert names == DrawKeywords.__annotations__.keys()
 
 
 def test_fewer_buffers_than_colours_are_refused() -> None:
