@@ -109,9 +109,30 @@ def from_json(text: str | bytes, kind: type[T], name: str) -> T:
     return _checked(lambda: msgspec.json.decode(text, type=kind), name)
 
 
-def from_toml(text: str, kind: type[T], name: str) -> T:
-    """The record in a TOML text, as `from_json` gives one of JSON."""
+def from_toml(text: str, kind: type[T], name: str, *, decimals: bool = False) -> T:
+    """The record in a TOML text, as `from_json` gives one of JSON.
+
+    decimals: fields of type Decimal keep the digits that the text has, and a class with a
+    `from_plain` reads its fields' values by that; it raises ValueError for one that does not fit.
+    """
+    if decimals:
+        return _checked(lambda: _from_toml_with_decimals(text, kind), name)
     return _checked(lambda: msgspec.toml.decode(text, type=kind), name)
+
+
+def _from_toml_with_decimals(text: str, kind: type[T]) -> T:
+    import tomllib
+    from decimal import Decimal
+
+    try:
+        data = tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        raise msgspec.DecodeError(str(error)) from None
+    return msgspec.convert(data, type=kind, builtin_types=(Decimal,), dec_hook=_from_plain)
+
+
+def _from_plain(kind: type[Any], value: Any) -> Any:
+    return kind.from_plain(value)
 
 
 def read_json(path: Path, kind: type[T]) -> T:

@@ -62,7 +62,7 @@ def audit_command(
     from gpgpu_legacy.files import check_folder, write_text
     from gpgpu_legacy.papers.audit import model as audit
     from gpgpu_legacy.papers.audit import table as report
-    from gpgpu_legacy.published import schema
+    from gpgpu_legacy.published.papers import find_paper, papers
 
     if output is not None:
         check_folder(output)
@@ -70,7 +70,7 @@ def audit_command(
         raise InputError("--record is of all papers; leave the name out")
     if record and strict:
         raise InputError("--record makes what --strict compares with; give one of them")
-    chosen = schema.papers() if paper is None else (schema.find_paper(paper),)
+    chosen = papers() if paper is None else (find_paper(paper),)
     found = audit.audit(chosen)
     if record:
         path = Path(audit.__file__).parent / audit.RECORD
@@ -83,7 +83,7 @@ def audit_command(
             shares = report.measure_shares(progress=step)
     grids = report.audit_grids(found, listed)
     if shares:
-        published = schema.find_paper(_SHARE_PAPER).claim(_SHARE_CLAIM).published
+        published = find_paper(_SHARE_PAPER).claim(_SHARE_CLAIM).published
         assert isinstance(published, int | float)
         grids.append(report.shares_grid(shares, published))
     if left_out:

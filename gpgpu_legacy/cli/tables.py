@@ -25,7 +25,7 @@ from gpgpu_legacy.published import paper_ids
 
 if TYPE_CHECKING:
     from gpgpu_legacy.present.grid import Grid
-    from gpgpu_legacy.published.schema import Paper
+    from gpgpu_legacy.published.papers import Paper
 
 
 TABLE_SIZE, TABLE_BLOCK = 1024, 32  # what the paper's Section 5.3 works out
@@ -74,7 +74,7 @@ def tables(
     from gpgpu_legacy.papers.formulas import model as formulas
     from gpgpu_legacy.papers.formulas import table as formulas_table
     from gpgpu_legacy.present import grid
-    from gpgpu_legacy.published.schema import find_paper
+    from gpgpu_legacy.published.papers import find_paper
 
     if output is not None:
         check_folder(output)

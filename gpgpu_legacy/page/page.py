@@ -29,7 +29,7 @@ from gpgpu_legacy.present.grid import (
     is_numeric,
     plain,
 )
-from gpgpu_legacy.published.schema import papers
+from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.runtime.registry import find_executor, survey
 from gpgpu_legacy.studies.cache_table.model import ACCUMULATE, Setting, make_table
 from gpgpu_legacy.studies.cache_table.table import cache_table_grids

@@ -12,13 +12,15 @@ from pathlib import Path
 import pytest
 
 from gpgpu_legacy import cli
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit import model as audit
 from gpgpu_legacy.papers.audit import table as report
 from gpgpu_legacy.papers.audit.model import Finding, changes, judge, record_of, recorded, shown
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.derive import Rounded, derivations
-from gpgpu_legacy.published import schema
-from gpgpu_legacy.published.schema import Claim, Paper, Rule, find_paper, papers, read_paper
+from gpgpu_legacy.published.claims import Claim
+from gpgpu_legacy.published.papers import Paper, find_paper, papers, read_paper
+from gpgpu_legacy.published.schema import Rule
 from gpgpu_legacy.runtime.executor import Timings
 from gpgpu_legacy.studies.sdk_example.model import PRINTED
 
@@ -140,14 +142,36 @@ def test_every_derivation_is_used_and_described() -> None:
 
 def test_a_claim_with_an_unknown_key_is_refused() -> None:
     text = data(MALI) + '\n[[claims]]\nid = "x"\nwhere = "y"\npublishd = 3\n'
-    with pytest.raises(ValueError, match=r"claim x: there is no publishd"):
-        read_paper(text)
+    with pytest.raises(InputError, match=r"^mali\.toml, claims\[\d+\]: .*`publishd`$"):
+        read_paper(text, "mali.toml")
 
 
 def test_cells_that_no_table_has_are_refused() -> None:
-    text = data(MALI) + '\n[[cells]]\ntable = "profiling"\nseries = "ran"\nderive = "rate"\n'
-    with pytest.raises(ValueError, match="has no columns"):
-        read_paper(text)
+    text = (
+        data(MALI)
+        + '\n[[cells]]\ntable = "profiling"\nseries = "ran"\nwhere = "x"\nderive = "rate"\n'
+    )
+    with pytest.raises(InputError, match=r"^mali\.toml: no table has the columns profiling/ran"):
+        read_paper(text, "mali.toml")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fault"),
+    [
+        (" 1316.41 ", ' "1316.41" ', r"measured\[0\]\.series\[0\]\.cells\[0\]\.value: "),
+        ("published = 128", "published = true", r"claims\[\d+\]\.published: expected a number"),
+        ('key = "size"', 'key = "weight"', r"measured\[0\]\.key: .*'weight'"),
+        ('id = "mali-sdk-sgemm"', 'id = ', "cannot be read: "),
+        ('"-0.23658 ', '"-0,23658 ', ": .*-0,23658"),
+    ],
+)  # fmt: skip
+def test_a_fault_in_the_data_is_one_line_with_its_place(
+    before: str, after: str, fault: str
+) -> None:
+    assert data(MALI).count(before) == 1
+    with pytest.raises(InputError, match=rf"^mali\.toml,? ?{fault}") as refused:
+        read_paper(data(MALI).replace(before, after), "mali.toml")
+    assert "\n" not in str(refused.value)
 
 
 # Verdicts ----------------------------------------------------------------------------------------
@@ -414,7 +438,7 @@ def with_a_change(paper: str, before: str, after: str) -> tuple[Paper, ...]:
     """The papers, with one place of one paper's data changed."""
     text = data(paper)
     assert text.count(before) == 1
-    changed = read_paper(text.replace(before, after))
+    changed = read_paper(text.replace(before, after), paper)
     return tuple(changed if each.id == paper else each for each in papers())
 
 
@@ -445,7 +469,7 @@ def test_strict_names_a_changed_cell(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     changed = with_a_change(paper, *change)
-    monkeypatch.setattr(schema, "papers", lambda: changed)
+    monkeypatch.setattr("gpgpu_legacy.published.papers.papers", lambda: changed)
     code, _, errors = command(monkeypatch, capsys, paper, "--strict", "--format", "csv")
     assert code == 1
     assert f"gpgpu-legacy: {paper} {claim}: published was" in errors
@@ -475,7 +499,7 @@ def test_data_that_cannot_be_computed_with_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     changed = with_a_change(DOBRAVEC, "{ size = 720, value = 398 }", "{ size = 728, value = 398 }")
-    monkeypatch.setattr(schema, "papers", lambda: changed)
+    monkeypatch.setattr("gpgpu_legacy.published.papers.papers", lambda: changed)
     code, _, errors = command(monkeypatch, capsys, DOBRAVEC)
     assert code == 2
     assert f"{DOBRAVEC} " in errors and "has no cell table-1/MulDG/720" in errors

@@ -25,7 +25,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb import shaders
 from gpgpu_legacy.papers.formulas.model import Cell, Row, Table, measure, regenerate, tables_as_json
 from gpgpu_legacy.plan.formats import UNORM8, Format, Numeric
-from gpgpu_legacy.published.schema import papers
+from gpgpu_legacy.published.papers import papers
 
 TABLE_1, TABLE_2 = "hall-carr-hart-2003/table-1", "hall-carr-hart-2003/table-2"
 LM, SINGLE, MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"

@@ -23,7 +23,9 @@ from gpgpu_legacy.papers.measured.plot import write_plots
 from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan
 from gpgpu_legacy.present.grid import Grid, as_csv, as_text, plain
 from gpgpu_legacy.published import paper_ids
-from gpgpu_legacy.published.schema import MeasuredTable, Rate, Series, find_paper, papers
+from gpgpu_legacy.published.papers import find_paper, papers
+from gpgpu_legacy.published.schema import Rate
+from gpgpu_legacy.published.tables import MeasuredTable, Series
 from gpgpu_legacy.runtime.executor import (
     ALL_PASSES,
     F32,

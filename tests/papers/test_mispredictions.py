@@ -10,7 +10,7 @@ import pytest
 from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.predict.mispredictions import Case, Origin, compare, compared, read_log
-from gpgpu_legacy.published.schema import papers
+from gpgpu_legacy.published.papers import papers
 
 ROOT = Path(__file__).parents[2]
 TOLERANCE, CASES = read_log().tolerance, read_log().case

@@ -20,7 +20,7 @@ from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.formulas.model import regenerate
 from gpgpu_legacy.papers.formulas.table import grids
 from gpgpu_legacy.present.grid import as_markdown
-from gpgpu_legacy.published.schema import papers
+from gpgpu_legacy.published.papers import papers
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from decimal import Decimal
 from enum import Enum
 from math import inf, nan
 from pathlib import Path
@@ -112,3 +113,43 @@ def test_provenance_is_of_this_checkout() -> None:
         words = ["git", "-C", str(root), "rev-parse", "HEAD"]
         head = subprocess.run(words, capture_output=True, text=True, check=True).stdout
         assert commit() is not None and head.startswith(str(commit()).rstrip("+"))
+
+
+class Digits:
+    """Reads itself: a text of digits, or a number with a point."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @classmethod
+    def from_plain(cls, value: object) -> Digits:
+        if not isinstance(value, str | Decimal):
+            raise ValueError("expected digits")
+        return cls(str(value))
+
+
+class Cell(Record, frozen=True, kw_only=True):
+    value: int | Decimal
+    factor: float = 1.0
+    digits: Digits | None = None
+
+
+def test_decimals_keep_the_digits_of_the_text() -> None:
+    cell = from_toml("value = 0.40\nfactor = 0.1\ndigits = 1.50", Cell, "a.toml", decimals=True)
+    assert (str(cell.value), cell.factor) == ("0.40", 0.1)
+    assert cell.digits is not None and cell.digits.text == "1.50"
+    assert from_toml("value = 3", Cell, "a.toml", decimals=True).value == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('value = "0.40"', r"^a\.toml, value: expected"),
+        ("value = 1\ndigits = [2]", r"^a\.toml, digits: expected digits$"),
+        ("value = 1\nother = 2", r"^a\.toml: .*`other`$"),
+        ("value = ", r"^a\.toml cannot be read: "),
+    ],
+)
+def test_decimals_are_read_strictly(text: str, fault: str) -> None:
+    with pytest.raises(InputError, match=fault):
+        from_toml(text, Cell, "a.toml", decimals=True)

@@ -11,7 +11,9 @@ from importlib.resources import files
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.derive import Rounded, Value, derivations
-from gpgpu_legacy.published.schema import Alternative, Arguments, Claim, Paper, Published, Rule
+from gpgpu_legacy.published.claims import Alternative, Arguments, Claim, Published
+from gpgpu_legacy.published.papers import Paper
+from gpgpu_legacy.published.schema import Rule
 
 RECORD = "verdicts.json"
 """The verdicts as they were last recorded, beside the papers."""

@@ -16,9 +16,12 @@ from gpgpu_legacy.papers.audit.model import Finding, printed, shown
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.derive import Rounded, Value
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, pretty
-from gpgpu_legacy.published.schema import Paper, Published, Rule
+from gpgpu_legacy.published.claims import Published
+from gpgpu_legacy.published.papers import Paper
+from gpgpu_legacy.published.schema import Rule
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import able
+from gpgpu_legacy.serial import plain
 
 # The verdicts -----------------------------------------------------------------------------------
 
@@ -218,7 +221,7 @@ def audit_as_json(
             for name in papers
         },
         "left_out": [
-            {"paper": name, **asdict(each)}
+            {"paper": name, **plain(each)}
             for name, paper in papers.items()
             for each in paper.left_out
         ],

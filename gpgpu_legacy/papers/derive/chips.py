@@ -9,7 +9,7 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.chips.profile import UNLIMITED, find_profile
 from gpgpu_legacy.papers.derive.counts import options_of
 from gpgpu_legacy.papers.derive.registry import Value, derivation
-from gpgpu_legacy.published.schema import Paper
+from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.studies.largest_block.model import AS_WRITTEN, fit
 
 

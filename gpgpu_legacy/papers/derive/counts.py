@@ -19,7 +19,7 @@ from gpgpu_legacy.count.traffic import Accounting, Counts, count_plan, fragments
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import cell, peak_gflops
 from gpgpu_legacy.plan.plan import ComputePass, Plan
-from gpgpu_legacy.published.schema import Paper
+from gpgpu_legacy.published.papers import Paper
 
 _FLOAT_BYTES = 4
 
@@ -124,8 +124,7 @@ def totals_are_products(paper: Paper, *, table: str) -> Value:
     names = {name: symbols(name, positive=True) for name in ("n", "b")}
     rows = next(each.rows for each in paper.tables if each.id == f"{paper.id}/{table}")
     for row in rows:
-        printed = row.formulas
-        columns = (printed.passes, printed.fragments_per_pass, printed.per_fragment, printed.total)
+        columns = (row.passes, row.fragments_per_pass, row.per_fragment, row.total)
         *factors, total = (sympify(text, locals=names) for text in columns)
         if simplify(prod(factors) - total) != 0:
             return False

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.api.products import run
 from gpgpu_legacy.papers.derive.counts import plan_of
 from gpgpu_legacy.papers.derive.registry import Value, derivation
-from gpgpu_legacy.published.schema import Paper
+from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.runtime.registry import reference
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from gpgpu_legacy.papers.derive.registry import Value, derivation
-from gpgpu_legacy.published.schema import Paper
+from gpgpu_legacy.published.papers import Paper
 
 
 @derivation

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE
-from gpgpu_legacy.published.schema import Paper
+from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.studies.sdk_example.model import ORDER, drawn_inputs
 
 _SCALAR_DECIMALS = 5

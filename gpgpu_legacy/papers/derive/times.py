@@ -10,7 +10,8 @@ import numpy as np
 
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.papers.derive.registry import Rounded, Value, derivation
-from gpgpu_legacy.published.schema import MeasuredTable, Paper
+from gpgpu_legacy.published.papers import Paper
+from gpgpu_legacy.published.tables import MeasuredTable
 
 
 def cell(paper: Paper, table: str, series: str, size: int, block: int | None = None) -> Rounded:

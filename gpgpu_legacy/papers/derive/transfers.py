@@ -12,7 +12,7 @@ from gpgpu_legacy.papers.derive.counts import counts_of, plan_of
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import peak_gflops
 from gpgpu_legacy.plan.formats import FORMATS
-from gpgpu_legacy.published.schema import Paper
+from gpgpu_legacy.published.papers import Paper
 
 MEGA = {"decimal": 10**6, "binary": 2**20}
 GIGA = {"decimal": 10**9, "binary": 2**30}

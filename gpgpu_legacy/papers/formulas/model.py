@@ -18,7 +18,9 @@ from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.traffic import Counts, count_plan, fragments_per_pass
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.published.schema import PublishedRow, PublishedTable, papers
+from gpgpu_legacy.published.papers import papers
+from gpgpu_legacy.published.schema import FormulaRow
+from gpgpu_legacy.published.tables import PublishedTable
 from gpgpu_legacy.runtime.registry import able
 
 # A run shorter than a second is repeated for its median.
@@ -150,7 +152,7 @@ def _per_fragment(counts: Counts, quantity: str) -> int | None:
 
 def _row(
     table: PublishedTable,
-    published: PublishedRow,
+    published: FormulaRow,
     size: int,
     block: int,
     *,
@@ -164,18 +166,17 @@ def _row(
     def cell(formula: str, quantity: Callable[[_Counted], int | None]) -> Cell:
         return Cell(quantity(here), formula, recover(lambda n, b: quantity(at(method, n, b))))
 
-    formulas = published.formulas
     return Row(
         method=method.name,
         label=published.label,
-        passes=cell(formulas.passes, lambda made: made.counts.passes),
+        passes=cell(published.passes, lambda made: made.counts.passes),
         fragments_per_pass=cell(
-            formulas.fragments_per_pass, lambda made: fragments_per_pass(made.plan)
+            published.fragments_per_pass, lambda made: fragments_per_pass(made.plan)
         ),
         per_fragment=cell(
-            formulas.per_fragment, lambda made: _per_fragment(made.counts, table.quantity)
+            published.per_fragment, lambda made: _per_fragment(made.counts, table.quantity)
         ),
-        total=cell(formulas.total, lambda made: int(getattr(made.counts, table.quantity))),
+        total=cell(published.total, lambda made: int(getattr(made.counts, table.quantity))),
         counts=counts,
         lookups_per_fragment=counts.lookup // counts.fragments,
         program_length=sum(count_instructions(p).total for p in here.plan.programs()),

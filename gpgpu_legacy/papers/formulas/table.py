@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from gpgpu_legacy.papers.formulas.model import Cell, Measured, MethodCost, Row, Table
 from gpgpu_legacy.present.grid import Entry, Formula, Grid
-from gpgpu_legacy.published.schema import papers
+from gpgpu_legacy.published.papers import papers
 
 
 def grids(tables: list[Table], costs: list[MethodCost] | None = None) -> list[Grid]:

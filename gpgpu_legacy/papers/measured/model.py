@@ -19,15 +19,9 @@ from gpgpu_legacy.algorithms.operands import random_operands
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError
 from gpgpu_legacy.plan.plan import ComputePass, Plan
-from gpgpu_legacy.published.schema import (
-    Interpolation,
-    MeasuredCell,
-    MeasuredTable,
-    Paper,
-    Rate,
-    Ratio,
-    Series,
-)
+from gpgpu_legacy.published.papers import Paper
+from gpgpu_legacy.published.schema import Interpolation, Rate, Ratio
+from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Series
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import available
 
@@ -347,7 +341,7 @@ def interpolated_seconds(
 
     None where the other table has no such block, or no size on either side.
     """
-    series = next(t for t in paper.measured if t.id == each.table).find(each.of)
+    series = paper.measurements(each.table).find(each.of)
     points = [(c.size, c.value / MS_PER_S) for c in series.cells if c.block == block]
     below = [p for p in points if p[0] <= size]
     above = [p for p in points if p[0] >= size]

@@ -26,7 +26,9 @@ from gpgpu_legacy.present.plot import (
     set_powers_of_two,
     style_axes,
 )
-from gpgpu_legacy.published.schema import MeasuredTable, Paper, Rate, Series
+from gpgpu_legacy.published.papers import Paper
+from gpgpu_legacy.published.schema import Rate
+from gpgpu_legacy.published.tables import MeasuredTable, Series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

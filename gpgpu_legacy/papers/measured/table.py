@@ -21,16 +21,9 @@ from gpgpu_legacy.papers.measured.model import (
     rate,
 )
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
-from gpgpu_legacy.published.schema import (
-    Interpolation,
-    Key,
-    MeasuredCell,
-    MeasuredTable,
-    Paper,
-    Quantity,
-    Rate,
-    Series,
-)
+from gpgpu_legacy.published.papers import Paper
+from gpgpu_legacy.published.schema import Interpolation, Key, Quantity, Rate
+from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Series
 from gpgpu_legacy.runtime.registry import reference
 
 

@@ -12,7 +12,7 @@ from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import read_json
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
-from gpgpu_legacy.published.schema import find_paper
+from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.studies.cache_sweep.table import CONVENTIONS
 from gpgpu_legacy.studies.cache_table.model import (
     BEFORE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
-from gpgpu_legacy.published.schema import find_paper
+from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.studies.cache_table.model import (
     BEFORE,
     CacheTable,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
-from gpgpu_legacy.published.schema import MeasuredTable, find_paper
+from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.published.tables import MeasuredTable
 from gpgpu_legacy.studies.host_anomaly.model import METHOD, Anomaly, Spike
 
 _PAPER = "dobravec-bulic-2017"

@@ -1,0 +1,214 @@
+"""The claims of a paper: of its text, and one for each cell of its tables and matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from gpgpu_legacy.published.schema import (
+    AlternativeEntry,
+    Argument,
+    ClaimEntry,
+    ColumnEntry,
+    Key,
+    MatrixEntry,
+    Rule,
+    last_digit,
+)
+from gpgpu_legacy.published.tables import (
+    MeasuredCell,
+    MeasuredTable,
+    PublishedTable,
+    Series,
+    printed_matrix,
+)
+
+Published = float | int | str | tuple[float, ...] | None
+"""A number, several, a formula or a sentence, as printed; None where the paper prints no value."""
+
+Arguments = tuple[tuple[str, Argument], ...]
+"""The arguments of a function, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """The same claim recomputed under another assumption, which `assuming` states."""
+
+    assuming: str
+    unit: str
+    derive: str
+    arguments: Arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Something that a paper prints and that can be right or wrong.
+
+    quote: the words around it, abridged. reading: the number that words stand for, 2 for twofold.
+    tolerance: how far ours may be off, half of the last printed digit unless the data says more.
+    derive: the function of papers/derive/ that recomputes it, with these arguments; None where none
+    does. rests_on: what must be assumed for it to agree. reason: why ours differs, or why nothing
+    checks it. repaired: how a damaged text was read.
+    """
+
+    id: str
+    where: str
+    quote: str
+    published: Published
+    unit: str
+    rule: Rule
+    tolerance: float
+    derive: str | None = None
+    arguments: Arguments = ()
+    rests_on: str = ""
+    reason: str = ""
+    repaired: str = ""
+    alternatives: tuple[Alternative, ...] = ()
+    reading: Published = None
+
+    @property
+    def expected(self) -> Published:
+        """What ours is compared with: the published value, or the number its words stand for."""
+        return self.published if self.reading is None else self.reading
+
+
+def text_claim(entry: ClaimEntry) -> Claim:
+    """A claim of the text, from its entry in the file."""
+    number = entry.published if entry.reading is None else entry.reading
+    tolerance = entry.tolerance
+    if tolerance is None:
+        tolerance = 0.5 if number is None else number.step / 2
+    return Claim(
+        id=entry.id,
+        where=entry.where,
+        quote=entry.quote,
+        published=None if entry.published is None else entry.published.value,
+        unit=entry.unit,
+        rule=entry.rule or (Rule.EQUAL if entry.derive else Rule.NONE),
+        tolerance=tolerance,
+        derive=entry.derive,
+        arguments=tuple(entry.arguments.items()),
+        rests_on=entry.rests_on,
+        reason=entry.reason,
+        repaired=entry.repaired,
+        alternatives=tuple(
+            _alternative(alternative, entry.derive, entry.arguments, entry.unit)
+            for alternative in entry.alternatives
+        ),
+        reading=None if entry.reading is None else entry.reading.value,
+    )
+
+
+def _alternative(
+    entry: AlternativeEntry, derive: str | None, arguments: Mapping[str, Argument], unit: str
+) -> Alternative:
+    """An alternative of a claim that is recomputed by `derive` with these arguments."""
+    inherited = {} if entry.derive else arguments
+    return Alternative(
+        assuming=entry.assuming,
+        unit=unit if entry.unit is None else entry.unit,
+        derive=entry.derive or derive or "",
+        arguments=tuple({**inherited, **entry.arguments}.items()),
+    )
+
+
+def formula_claims(table: PublishedTable) -> Iterator[Claim]:
+    """A claim for each column of each row: it is the formula that counts of real plans obey."""
+    quantities = {
+        "passes": "passes",
+        "fragments_per_pass": "fragments_per_pass",
+        "per_fragment": f"{table.quantity}_per_fragment",
+        "total": table.quantity,
+    }
+    for row in table.rows:
+        for column, quantity in quantities.items():
+            yield Claim(
+                id=f"{table.name}/{row.label}/{column}",
+                where=f"{table.name.replace('-', ' ').capitalize()}, {row.label}, {column}",
+                quote=table.caption,
+                published=str(getattr(row, column)),
+                unit="",
+                rule=Rule.FORMULA,
+                tolerance=0.0,
+                derive="formula",
+                arguments=(("method", row.method), ("quantity", quantity)),
+            )
+
+
+def cell_claims(
+    paper: str, tables: Iterable[MeasuredTable], columns: Iterable[ColumnEntry]
+) -> Iterator[Claim]:
+    """A claim for each cell of the tables of measurements.
+
+    paper: its id. columns: how the cells of a column are recomputed, where they are.
+    Raises KeyError where one of these names no column of the tables.
+    """
+    known = {(column.table, column.series): column for column in columns}
+    for table in tables:
+        for series in table.series:
+            column = known.pop((table.name, series.label), None)
+            for cell in series.cells:
+                claim = _measurement(paper, table, series, cell)
+                yield claim if column is None else _recomputed(claim, cell, column)
+    if known:
+        names = ", ".join(f"{table}/{series}" for table, series in sorted(known))
+        raise KeyError(f"no table has the columns {names}, which `cells` name")
+
+
+def _measurement(paper: str, table: MeasuredTable, series: Series, cell: MeasuredCell) -> Claim:
+    """The claim of a cell that was measured, which nothing can check."""
+    name = f"{table.name}/{series.label}/{cell.size}"
+    if table.key is Key.THREADS and cell.threads is not None:
+        name += f"/{cell.threads} threads"
+    return Claim(
+        id=name,
+        where=cell.where,
+        quote=cell.printed,
+        published=cell.value,
+        unit=cell.unit,
+        rule=Rule.NONE,
+        tolerance=cell.step / 2,
+        reason="a time on a machine that is not here; "
+        f"`gpgpu-legacy tables --paper {paper}` runs the same and sets it beside",
+        repaired=cell.repaired,
+    )
+
+
+def _recomputed(claim: Claim, cell: MeasuredCell, column: ColumnEntry) -> Claim:
+    """The claim of a cell that follows from other cells."""
+    size = {"size": cell.size}
+    return replace(
+        claim,
+        rule=column.rule,
+        derive=column.derive,
+        arguments=tuple({**column.arguments, **size}.items()),
+        rests_on=column.rests_on,
+        reason=column.reason,
+        alternatives=tuple(
+            replace(alternative, arguments=(*alternative.arguments, *size.items()))
+            for alternative in (
+                _alternative(entry, column.derive, column.arguments, cell.unit)
+                for entry in column.alternatives
+            )
+        ),
+    )
+
+
+def element_claims(entry: MatrixEntry) -> Iterator[Claim]:
+    """A claim for each element of a printed matrix, recomputed by the entry's function."""
+    matrix = printed_matrix(entry)
+    for i, row in enumerate(matrix.rows):
+        for j, digits in enumerate(row):
+            yield Claim(
+                id=f"{matrix.id}[{i + 1},{j + 1}]",
+                where=f"{matrix.where}, row {i + 1}, column {j + 1}",
+                quote=digits,
+                published=float(digits),
+                unit="",
+                rule=Rule.EQUAL,
+                tolerance=last_digit(Decimal(digits)) / 2 + entry.rounding,
+                derive=entry.derive,
+                arguments=(("row", i), ("column", j), *entry.arguments.items()),
+                rests_on=entry.rests_on,
+            )
