@@ -124,45 +124,45 @@ def transactions(plan: Plan, rule: Rule) -> Transactions:
     """
     known: dict[ComputePass, Transactions] = {}
     total = Transactions()
-    for count, each in plan.weighted_passes():
-        if not isinstance(each, ComputePass):
+    for count, pass_ in plan.weighted_passes():
+        if not isinstance(pass_, ComputePass):
             raise PlanError(f"{plan.name} draws; memory transactions are counted for dispatches")
-        deciding = control_uniforms(each.kernel, indices=True)
-        for times, one in distinct_dispatches(each, count, deciding):
+        deciding = control_uniforms(pass_.kernel, indices=True)
+        for times, one in distinct_dispatches(pass_, count, deciding):
             if one not in known:
                 known[one] = _of_pass(plan, one, rule)
             total += known[one].times(times)
     return total
 
 
-def _of_pass(plan: Plan, each: ComputePass, rule: Rule) -> Transactions:
-    check_data_independent(each.kernel)
-    for array in each.kernel.shared:
+def _of_pass(plan: Plan, pass_: ComputePass, rule: Rule) -> Transactions:
+    check_data_independent(pass_.kernel)
+    for array in pass_.kernel.shared:
         if array.type in (Type.DOUBLE, Type.VEC4):
-            raise PlanError(f"{each.kernel.name}: bank conflicts are counted for 4-byte words")
-    counts = count_compute_pass(plan, each)
+            raise PlanError(f"{pass_.kernel.name}: bank conflicts are counted for 4-byte words")
+    counts = count_compute_pass(plan, pass_)
     accesses = counts.global_loads + counts.global_stores
     accesses += counts.shared_loads + counts.shared_stores
-    if accesses > LARGEST_TRACE * each.invocations:
+    if accesses > LARGEST_TRACE * pass_.invocations:
         raise PlanError(
-            f"{each.kernel.name}: an invocation makes {accesses // each.invocations} accesses; "
+            f"{pass_.kernel.name}: an invocation makes {accesses // pass_.invocations} accesses; "
             f"transactions are counted up to {LARGEST_TRACE}; choose a smaller product"
         )
-    textures = {b.binding: plan.texture(b.texture) for b in each.buffers}
+    textures = {b.binding: plan.texture(b.texture) for b in pass_.buffers}
     lengths = {
         b.name: textures[b.binding].extent.width * textures[b.binding].extent.height
-        for b in each.kernel.buffers
+        for b in pass_.kernel.buffers
     }
-    trace = _Trace(rule, each.kernel)
-    for grid in _batches(each):
-        AddressMachine(each, grid, lengths, trace).run()
+    trace = _Trace(rule, pass_.kernel)
+    for grid in _batches(pass_):
+        AddressMachine(pass_, grid, lengths, trace).run()
     return trace.total()
 
 
-def _batches(each: ComputePass) -> Iterator[Grid]:
+def _batches(pass_: ComputePass) -> Iterator[Grid]:
     """The work groups, some whole rows at a time."""
-    across, up = constant_groups(each.groups)
-    rows = max(1, BATCH_THREADS // (across * each.kernel.threads))
+    across, up = constant_groups(pass_.groups)
+    rows = max(1, BATCH_THREADS // (across * pass_.kernel.threads))
     for y in range(0, up, rows):
         yield Grid((0, y), (across, min(rows, up - y)))
 

@@ -45,41 +45,41 @@ class KernelCounts:
 
 
 def distinct_dispatches(
-    each: ComputePass, count: int, uniforms: Collection[str]
+    pass_: ComputePass, count: int, uniforms: Collection[str]
 ) -> Iterator[tuple[int, ComputePass]]:
     """Of the dispatches of a Repeat, those that differ in work groups or in these uniforms.
 
     With each, how many of the `count` dispatches are like it in both.
     """
-    if not varies(each):
-        yield count, each
+    if not varies(pass_):
+        yield count, pass_
         return
-    deciding = [uniform.value for uniform in each.uniforms if uniform.name in uniforms]
-    rows = list(zip(*(values_of(n, count) for n in (*deciding, *each.groups)), strict=True))
+    deciding = [uniform.value for uniform in pass_.uniforms if uniform.name in uniforms]
+    rows = list(zip(*(values_of(n, count) for n in (*deciding, *pass_.groups)), strict=True))
     first = {row: count - 1 - i for i, row in enumerate(reversed(rows))}
     for row, times in Counter(rows).items():
-        one = at_iteration(each, first[row])
+        one = at_iteration(pass_, first[row])
         assert isinstance(one, ComputePass)
         yield times, one
 
 
-def count_compute_pass(plan: Plan, each: ComputePass) -> KernelCounts:
+def count_compute_pass(plan: Plan, pass_: ComputePass) -> KernelCounts:
     """Count one dispatch of a plan, in which no number varies.
 
     Raises PlanError for a kernel in which a condition or an index depends on loaded data.
     """
-    check_data_independent(each.kernel)
-    bound = {b.binding: plan.texture(b.texture).format.texel_bytes for b in each.buffers}
-    tally = _Tally(each, {b.name: bound[b.binding] for b in each.kernel.buffers})
-    CountingMachine(each, tally).run()
+    check_data_independent(pass_.kernel)
+    bound = {b.binding: plan.texture(b.texture).format.texel_bytes for b in pass_.buffers}
+    tally = _Tally(pass_, {b.name: bound[b.binding] for b in pass_.kernel.buffers})
+    CountingMachine(pass_, tally).run()
     return tally.counts()
 
 
 class _Tally:
     """A Listener that counts active invocations; `weight`: how often what it hears takes place."""
 
-    def __init__(self, each: ComputePass, element_bytes: dict[str, int]) -> None:
-        self.invocations, self.element_bytes = each.invocations, element_bytes
+    def __init__(self, pass_: ComputePass, element_bytes: dict[str, int]) -> None:
+        self.invocations, self.element_bytes = pass_.invocations, element_bytes
         self.weight = 1
         self.totals: Counter[str] = Counter()
 

@@ -220,7 +220,10 @@ def _is_arithmetic(instruction: Instruction) -> bool:
 
 
 def _instructions(instructions: list[Instruction]) -> tuple[Use, ...]:
-    return tuple(Use(each.mnemonic, n, each.span) for n, each in enumerate(instructions, 1))
+    return tuple(
+        Use(instruction.mnemonic, n, instruction.span)
+        for n, instruction in enumerate(instructions, 1)
+    )
 
 
 def _in_order(names: tuple[str, ...]) -> tuple[Use, ...]:
@@ -301,16 +304,20 @@ def _attribute_name(attribute: Attribute) -> str:
 
 
 def _image_units(lookups: list[Instruction]) -> Iterator[Use]:
-    for each in lookups:
-        if each.texture is not None:
-            yield Use(f"texture[{each.texture.unit}]", each.texture.unit + 1, each.span)
+    for instruction in lookups:
+        if instruction.texture is not None:
+            yield Use(
+                f"texture[{instruction.texture.unit}]",
+                instruction.texture.unit + 1,
+                instruction.span,
+            )
 
 
 def _color_outputs(program: Program) -> Iterator[Use]:
-    for each in program.instructions:
-        register = each.dst.register if each.dst else None
+    for instruction in program.instructions:
+        register = instruction.dst.register if instruction.dst else None
         if isinstance(register, ResultRegister) and register.kind is ResultKind.COLOR:
-            yield Use(f"result.color[{register.index}]", register.index + 1, each.span)
+            yield Use(f"result.color[{register.index}]", register.index + 1, instruction.span)
 
 
 # Texture indirections -----------------------------------------------------------------------
@@ -352,16 +359,18 @@ def _texture_nodes(program: Program, least: dict[int, int]) -> tuple[Node, ...]:
     the index of each lookup, the earliest node that it could stand in.
     """
     nodes, chain = [Node(1, 0)], _Chain()
-    for index, each in enumerate(program.instructions):
-        opening = None if _is_arithmetic(each) else chain.opening(each)
+    for index, instruction in enumerate(program.instructions):
+        opening = None if _is_arithmetic(instruction) else chain.opening(instruction)
         if opening is not None:
             why, register, by = opening
             number = len(nodes) + 1
             nodes.append(
-                Node(number, index, each, why, register, by, chain.first_lookup, least[index])
+                Node(
+                    number, index, instruction, why, register, by, chain.first_lookup, least[index]
+                )
             )
             chain = _Chain()
-        chain.add(each)
+        chain.add(instruction)
     return tuple(nodes)
 
 
@@ -392,16 +401,18 @@ def _least_nodes(program: Program) -> dict[int, int]:
     """
     known: dict[tuple[str, int], int] = {}
     least: dict[int, int] = {}
-    for index, each in enumerate(program.instructions):
-        read = _components_read(each)
+    for index, instruction in enumerate(program.instructions):
+        read = _components_read(instruction)
         level = {c: max((known.get(place, 0) for place in read[c]), default=0) for c in read}
-        if _is_arithmetic(each):
+        if _is_arithmetic(instruction):
             made = {c: max(node, 1) for c, node in level.items()}
         else:
             node = max(level.values(), default=0) + 1
             least[index], made = node, dict.fromkeys(range(4), node)
-        if each.dst is not None and isinstance(each.dst.register, Temporary):
-            known.update(((each.dst.register.name, c), made[c]) for c in each.dst.components)
+        if instruction.dst is not None and isinstance(instruction.dst.register, Temporary):
+            known.update(
+                ((instruction.dst.register.name, c), made[c]) for c in instruction.dst.components
+            )
     return least
 
 

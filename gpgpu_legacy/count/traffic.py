@@ -132,55 +132,55 @@ def count_plan(plan: Plan, accounting: Accounting = POSITIONS_ALONE) -> Counts:
         readback_bytes=_transfer_bytes(plan, plan.outputs),
         vertex_bytes=accounting.vertex_bytes,
     )
-    for times, each in plan.weighted_passes():
-        totals += count_repeated(plan, each, times, accounting)
+    for times, pass_ in plan.weighted_passes():
+        totals += count_repeated(plan, pass_, times, accounting)
     return totals
 
 
-def count_pass(plan: Plan, each: Pass, accounting: Accounting = POSITIONS_ALONE) -> Counts:
+def count_pass(plan: Plan, pass_: Pass, accounting: Accounting = POSITIONS_ALONE) -> Counts:
     """Count one pass of a plan, in which no number varies."""
-    return count_repeated(plan, each, 1, accounting)
+    return count_repeated(plan, pass_, 1, accounting)
 
 
 def count_repeated(
-    plan: Plan, each: Pass, times: int, accounting: Accounting = POSITIONS_ALONE
+    plan: Plan, pass_: Pass, times: int, accounting: Accounting = POSITIONS_ALONE
 ) -> Counts:
     """Count a pass of a Repeat, in all of its iterations."""
     none = Counts(vertex_bytes=accounting.vertex_bytes)
-    match each:
+    match pass_:
         case CopyPass():
-            texel = plan.texture(each.source).format.texel_bytes
-            return replace(none, copy_bytes=2 * texel * sum(areas_of(each.source_rect, times)))
+            texel = plan.texture(pass_.source).format.texel_bytes
+            return replace(none, copy_bytes=2 * texel * sum(areas_of(pass_.source_rect, times)))
         case ClearPass():
-            return replace(none, clear_bytes=times * _bytes(plan.texture(each.target)))
+            return replace(none, clear_bytes=times * _bytes(plan.texture(pass_.target)))
         case ComputePass():
-            controlling = control_uniforms(each.kernel, indices=False)
-            dispatches = distinct_dispatches(each, times, controlling)
+            controlling = control_uniforms(pass_.kernel, indices=False)
+            dispatches = distinct_dispatches(pass_, times, controlling)
             return sum((_dispatch(plan, one, none).times(n) for n, one in dispatches), none)
-    rect = each.rect if isinstance(each.rect, Rect) else each.rect.at(0)
+    rect = pass_.rect if isinstance(pass_.rect, Rect) else pass_.rect.at(0)
     vertices = times * len(rect.corners)
     return replace(
-        _fragment_counts(plan, each, none).times(sum(areas_of(each.rect, times))),
+        _fragment_counts(plan, pass_, none).times(sum(areas_of(pass_.rect, times))),
         passes=times,
         geometry_bytes=vertices * accounting.vertex_bytes,
     )
 
 
-def _dispatch(plan: Plan, each: ComputePass, none: Counts) -> Counts:
-    return replace(none, dispatches=1, **asdict(count_compute_pass(plan, each)))
+def _dispatch(plan: Plan, pass_: ComputePass, none: Counts) -> Counts:
+    return replace(none, dispatches=1, **asdict(count_compute_pass(plan, pass_)))
 
 
-def _fragment_counts(plan: Plan, each: FragmentPass, none: Counts) -> Counts:
+def _fragment_counts(plan: Plan, pass_: FragmentPass, none: Counts) -> Counts:
     """What one fragment of a pass costs."""
-    instructions = count_instructions(each.program)
-    bound = {binding.unit: plan.texture(binding.texture) for binding in each.bindings}
+    instructions = count_instructions(pass_.program)
+    bound = {binding.unit: plan.texture(binding.texture) for binding in pass_.bindings}
     looked_up = sum(
         bound[i.texture.unit].format.texel_bytes
-        for i in each.program.instructions
+        for i in pass_.program.instructions
         if i.texture is not None
     )
-    blends = 0 if each.blend is Blend.NONE else len(each.targets)
-    texels = sum(plan.texture(target).format.texel_bytes for target in each.targets)
+    blends = 0 if pass_.blend is Blend.NONE else len(pass_.targets)
+    texels = sum(plan.texture(target).format.texel_bytes for target in pass_.targets)
     return replace(
         none,
         fragments=1,
@@ -205,8 +205,8 @@ def fragments_per_pass(plan: Plan) -> int | None:
     """Fragments of each fragment pass; None where passes differ or there are none."""
     areas = {
         area
-        for times, each in plan.weighted_passes()
-        if isinstance(each, FragmentPass)
-        for area in set(areas_of(each.rect, times))
+        for times, pass_ in plan.weighted_passes()
+        if isinstance(pass_, FragmentPass)
+        for area in set(areas_of(pass_.rect, times))
     }
     return areas.pop() if len(areas) == 1 else None

@@ -22,9 +22,9 @@ NO_DATA: Array = np.zeros((1, 1, 1, 1), np.float32)
 _ANY_PLACE: Array = np.zeros((1, 1, 1, 1), np.int64)  # an index that counts do not depend on
 
 
-def values_of(each: ComputePass) -> dict[str, Any]:
+def values_of(pass_: ComputePass) -> dict[str, Any]:
     """A pass's uniforms by name."""
-    return {u.name: u.value for u in each.uniforms}
+    return {u.name: u.value for u in pass_.uniforms}
 
 
 # Where ------------------------------------------------------------------------------------------
@@ -41,11 +41,11 @@ class AddressMachine(KernelMachine):
     """It reports where it would load and store."""
 
     def __init__(
-        self, each: ComputePass, grid: Grid, lengths: Mapping[str, int], told: AccessListener
+        self, pass_: ComputePass, grid: Grid, lengths: Mapping[str, int], told: AccessListener
     ) -> None:
         """lengths: elements of the buffers, by their names in the kernel."""
         memory = Arrays({name: np.broadcast_to(NO_DATA.flat[0], n) for name, n in lengths.items()})
-        super().__init__(each.kernel, values_of(each), grid, memory)
+        super().__init__(pass_.kernel, values_of(pass_), grid, memory)
         self.told = told
 
     def load(self, element: Element, mask: Mask) -> Array:
@@ -72,17 +72,17 @@ class CountingMachine(KernelMachine):
     and multiplied; only its condition and its step are run every time.
     """
 
-    def __init__(self, each: ComputePass, tally: Tally) -> None:
+    def __init__(self, pass_: ComputePass, tally: Tally) -> None:
         """each: a dispatch in which no number is Affine and data decides nothing."""
         super().__init__(
-            each.kernel,
-            values_of(each),
-            Grid((0, 0), constant_groups(each.groups)),
+            pass_.kernel,
+            values_of(pass_),
+            Grid((0, 0), constant_groups(pass_.groups)),
             Arrays({}),
             tally,
         )
         self.tally = tally
-        self.uniform_loops = uniform_loops(each.kernel)
+        self.uniform_loops = uniform_loops(pass_.kernel)
 
     def load(self, element: Element, mask: Mask) -> Array:
         self.tally.access(element, _ANY_PLACE, mask, store=False)
@@ -106,9 +106,9 @@ class CountingMachine(KernelMachine):
                 iterations.append((active, 1))
             self.statements(statement.step, active)
             active = _narrowed(active, self.scalar(statement.condition, active))
-        for each, times in iterations:
+        for body_mask, times in iterations:
             self.tally.weight *= times
-            self.statements(statement.body, each)
+            self.statements(statement.body, body_mask)
             self.tally.weight //= times
 
 

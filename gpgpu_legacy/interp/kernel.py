@@ -85,24 +85,24 @@ class Grid:
     count: tuple[int, int]
 
 
-def run_compute_pass(each: ComputePass, textures: Mapping[str, Storage]) -> None:
+def run_compute_pass(dispatch: ComputePass, textures: Mapping[str, Storage]) -> None:
     """Carry out one dispatch (with no Affine left in it) on the buffers it names.
 
     Work groups run in batches, one batch after another. Raises PlanError where an invocation
     loads or stores outside of a buffer.
     """
-    names = {b.binding: b.texture for b in each.buffers}
+    names = {b.binding: b.texture for b in dispatch.buffers}
     buffers = {
-        b.name: textures[names[b.binding]].planes[0].reshape(-1) for b in each.kernel.buffers
+        b.name: textures[names[b.binding]].planes[0].reshape(-1) for b in dispatch.kernel.buffers
     }
-    uniforms = {u.name: u.value for u in each.uniforms}
-    across, up = constant_groups(each.groups)
-    width = min(across, max(1, BATCH_THREADS // each.kernel.threads))
-    rows = max(1, BATCH_THREADS // (width * each.kernel.threads))
+    uniforms = {u.name: u.value for u in dispatch.uniforms}
+    across, up = constant_groups(dispatch.groups)
+    width = min(across, max(1, BATCH_THREADS // dispatch.kernel.threads))
+    rows = max(1, BATCH_THREADS // (width * dispatch.kernel.threads))
     for y in range(0, up, rows):
         for x in range(0, across, width):
             grid = Grid((x, y), (min(width, across - x), min(rows, up - y)))
-            KernelMachine(each.kernel, uniforms, grid, Arrays(buffers)).run()
+            KernelMachine(dispatch.kernel, uniforms, grid, Arrays(buffers)).run()
 
 
 class Memory(Protocol):
@@ -248,8 +248,8 @@ class KernelMachine:
             array[y, x, index] = value
         else:
             active = np.broadcast_to(mask, self.shape)
-            places = (np.broadcast_to(each, self.shape)[active] for each in (y, x, index))
-            array[tuple(places)] = np.broadcast_to(value, self.shape)[active]
+            where = tuple(np.broadcast_to(part, self.shape)[active] for part in (y, x, index))
+            array[where] = np.broadcast_to(value, self.shape)[active]
 
     def index(self, element: Element, mask: Mask) -> Array:
         """The index in the flattened array; 0 for invocations that take no part."""

@@ -58,33 +58,33 @@ _NOTHING = (0.0, 0.0, 0.0, 0.0)
 
 
 def run_fragment_pass(
-    each: FragmentPass, textures: Mapping[str, Storage], arithmetic: Arithmetic = FP32
+    pass_: FragmentPass, textures: Mapping[str, Storage], arithmetic: Arithmetic = FP32
 ) -> None:
     """Run one pass of an expanded plan on the textures that it names.
 
     In fp32 each operation is rounded, a multiply-add after the multiplication and after the
     addition; in another arithmetic each instruction is, once. NaN and infinities are data.
     """
-    rect = constant_rect(each.rect)
+    rect = constant_rect(pass_.rect)
     rows = max(1, BAND_FRAGMENTS // rect.width)
     with np.errstate(all="ignore"):
         for start in range(0, rect.height, rows):
             height = min(rows, rect.height - start)
-            _run_band(each, textures, arithmetic, start, height)
+            _run_band(pass_, textures, arithmetic, start, height)
 
 
 def _run_band(
-    each: FragmentPass,
+    pass_: FragmentPass,
     textures: Mapping[str, Storage],
     arithmetic: Arithmetic,
     start: int,
     height: int,
 ) -> None:
-    rect = constant_rect(each.rect)
-    bound = {b.unit: Bound(textures[b.texture], b.sampler) for b in each.bindings}
-    inputs = _inputs(each, start, height)
+    rect = constant_rect(pass_.rect)
+    bound = {b.unit: Bound(textures[b.texture], b.sampler) for b in pass_.bindings}
+    inputs = _inputs(pass_, start, height)
     machine = Machine(inputs, bound, arithmetic)
-    machine.run(each.program)
+    machine.run(pass_.program)
     alive = machine.alive
     if alive is not None:
         alive = np.broadcast_to(alive, (height, rect.width))
@@ -92,20 +92,20 @@ def _run_band(
         slice(rect.y + start, rect.y + start + height),
         slice(rect.x, rect.x + rect.width),
     )
-    separate = each.program.has_separate_colors
-    for number, name in enumerate(each.targets):
+    separate = pass_.program.has_separate_colors
+    for number, name in enumerate(pass_.targets):
         target = textures[name]
         color = machine.color(number if separate else 0)
-        color = _with_fog(each, inputs, color, target, arithmetic)
-        write = target.write if each.blend is Blend.NONE else target.blend_add
+        color = _with_fog(pass_, inputs, color, target, arithmetic)
+        write = target.write if pass_.blend is Blend.NONE else target.blend_add
         for channel in range(len(target.planes)):
             write(channel, where, np.broadcast_to(color[channel], (height, rect.width)), alive)
 
 
 def _with_fog(
-    each: FragmentPass, inputs: Inputs, color: Planes, target: Storage, arithmetic: Arithmetic
+    pass_: FragmentPass, inputs: Inputs, color: Planes, target: Storage, arithmetic: Arithmetic
 ) -> Planes:
-    mode = each.program.fog
+    mode = pass_.program.fog
     if mode is None:
         return color
     coordinate = inputs.attributes[_FOG_COORDINATE][0]
@@ -138,19 +138,19 @@ class Inputs:
     state: Mapping[str, Vec4]
 
 
-def _inputs(each: FragmentPass, start: int, height: int) -> Inputs:
-    rect = constant_rect(each.rect)
+def _inputs(pass_: FragmentPass, start: int, height: int) -> Inputs:
+    rect = constant_rect(pass_.rect)
     x = (np.arange(rect.width, dtype=np.float32) + np.float32(0.5))[None, :]
     y = (np.arange(start, start + height, dtype=np.float32) + np.float32(0.5))[:, None]
-    given = {Attribute(AttributeKind.TEXCOORD, t.set): t.corners for t in each.texcoords}
-    given |= {Attribute(a.kind): a.corners for a in each.attributes}
-    read, bindings = each.program.attributes_read, each.program.state_bindings
-    if each.program.fog is not None:
+    given = {Attribute(AttributeKind.TEXCOORD, t.set): t.corners for t in pass_.texcoords}
+    given |= {Attribute(a.kind): a.corners for a in pass_.attributes}
+    read, bindings = pass_.program.attributes_read, pass_.program.state_bindings
+    if pass_.program.fog is not None:
         read, bindings = (*read, _FOG_COORDINATE), (*bindings, COLOR, PARAMS)
     attributes = {attribute: _attribute(attribute, given, rect, x, y) for attribute in read}
-    state = state_values(each)
-    local = {p.index: constant_vector(p.value) for p in each.locals}
-    env = {p.index: constant_vector(p.value) for p in each.env}
+    state = state_values(pass_)
+    local = {p.index: constant_vector(p.value) for p in pass_.locals}
+    env = {p.index: constant_vector(p.value) for p in pass_.env}
     return Inputs(attributes, local, env, {b: state_vector(b, state) for b in bindings})
 
 

@@ -55,7 +55,7 @@ def without_tables(plan: Plan) -> Plan:
     steps: list[Step] = []
     for step in plan.steps:
         if isinstance(step, Repeat) and _has_tables(step):
-            steps += [at_iteration(each, i) for i in range(step.count) for each in step.body]
+            steps += [at_iteration(pass_, i) for i in range(step.count) for pass_ in step.body]
         else:
             steps.append(step)
     return replace(plan, steps=tuple(steps))
@@ -63,27 +63,27 @@ def without_tables(plan: Plan) -> Plan:
 
 def _has_tables(step: Repeat) -> bool:
     return any(
-        moves(each) or any(isinstance(n, Table) for n in numbers(each)) for each in step.body
+        moves(pass_) or any(isinstance(n, Table) for n in numbers(pass_)) for pass_ in step.body
     )
 
 
-def moves(each: Pass) -> bool:
+def moves(pass_: Pass) -> bool:
     """Whether a pass has a rectangle, or a number of work groups, that differs in iterations."""
-    match each:
+    match pass_:
         case FragmentPass():
-            return isinstance(each.rect, MovingRect)
+            return isinstance(pass_.rect, MovingRect)
         case CopyPass():
-            return isinstance(each.source_rect, MovingRect) or isinstance(
-                each.target_rect, MovingRect
+            return isinstance(pass_.source_rect, MovingRect) or isinstance(
+                pass_.target_rect, MovingRect
             )
         case ComputePass():
-            return any(isinstance(n, PerIteration) for n in each.groups)
+            return any(isinstance(n, PerIteration) for n in pass_.groups)
     return False
 
 
 def passes(plan: Plan) -> Iterator[Pass]:
     """The passes of the expanded plan, one after another, without keeping them all."""
-    return (each for _, each, _ in execution_order(plan))
+    return (pass_ for _, pass_, _ in execution_order(plan))
 
 
 def execution_order(plan: Plan) -> Iterator[tuple[Pass, Pass, int]]:
@@ -94,78 +94,78 @@ def execution_order(plan: Plan) -> Iterator[tuple[Pass, Pass, int]]:
     for step in plan.steps:
         if isinstance(step, Repeat):
             for iteration in range(step.count):
-                for each in step.body:
-                    yield each, at_iteration(each, iteration), iteration
+                for pass_ in step.body:
+                    yield pass_, at_iteration(pass_, iteration), iteration
         else:
             yield step, step, 0
 
 
-def at_iteration(each: Pass, iteration: int) -> Pass:
+def at_iteration(pass_: Pass, iteration: int) -> Pass:
     """A pass of a Repeat's body as it is in one iteration; the same object where none differs."""
-    if not varies(each):
-        return each
-    match each:
+    if not varies(pass_):
+        return pass_
+    match pass_:
         case FragmentPass():
             return replace(
-                each,
-                rect=_rect(each.rect, iteration),
-                texcoords=tuple(_texcoords(t, iteration) for t in each.texcoords),
-                locals=tuple(_parameter(p, iteration) for p in each.locals),
-                env=tuple(_parameter(p, iteration) for p in each.env),
-                attributes=tuple(_attribute(a, iteration) for a in each.attributes),
-                state=tuple(_state(s, iteration) for s in each.state),
+                pass_,
+                rect=_rect(pass_.rect, iteration),
+                texcoords=tuple(_texcoords(t, iteration) for t in pass_.texcoords),
+                locals=tuple(_parameter(p, iteration) for p in pass_.locals),
+                env=tuple(_parameter(p, iteration) for p in pass_.env),
+                attributes=tuple(_attribute(a, iteration) for a in pass_.attributes),
+                state=tuple(_state(s, iteration) for s in pass_.state),
             )
         case CopyPass():
             return replace(
-                each,
-                source_rect=_rect(each.source_rect, iteration),
-                target_rect=_rect(each.target_rect, iteration),
+                pass_,
+                source_rect=_rect(pass_.source_rect, iteration),
+                target_rect=_rect(pass_.target_rect, iteration),
             )
         case ClearPass():
-            return replace(each, value=_vector(each.value, iteration))
-    across, up = (integer_at(n, iteration) for n in each.groups)
-    uniforms = tuple(UniformValue(u.name, number_at(u.value, iteration)) for u in each.uniforms)
-    return replace(each, uniforms=uniforms, groups=(across, up))
+            return replace(pass_, value=_vector(pass_.value, iteration))
+    across, up = (integer_at(n, iteration) for n in pass_.groups)
+    uniforms = tuple(UniformValue(u.name, number_at(u.value, iteration)) for u in pass_.uniforms)
+    return replace(pass_, uniforms=uniforms, groups=(across, up))
 
 
-def varies(each: Pass) -> bool:
+def varies(pass_: Pass) -> bool:
     """Whether any number of a pass may differ from iteration to iteration."""
-    return moves(each) or next(per_iteration_numbers(each), None) is not None
+    return moves(pass_) or next(per_iteration_numbers(pass_), None) is not None
 
 
-def per_iteration_numbers(each: Pass) -> Iterator[PerIteration]:
+def per_iteration_numbers(pass_: Pass) -> Iterator[PerIteration]:
     """The numbers of a pass that differ from iteration to iteration."""
-    return (number for number in numbers(each) if isinstance(number, PerIteration))
+    return (number for number in numbers(pass_) if isinstance(number, PerIteration))
 
 
-def numbers(each: Pass) -> Iterator[Number]:
+def numbers(pass_: Pass) -> Iterator[Number]:
     """All numbers of a pass that may differ from iteration to iteration."""
-    match each:
+    match pass_:
         case FragmentPass():
-            yield from rect_numbers(each.rect)
-            corners = [t.corners for t in each.texcoords] + [a.corners for a in each.attributes]
-            vectors = [p.value for p in each.locals + each.env] + [s.value for s in each.state]
+            yield from rect_numbers(pass_.rect)
+            corners = [t.corners for t in pass_.texcoords] + [a.corners for a in pass_.attributes]
+            vectors = [p.value for p in pass_.locals + pass_.env] + [s.value for s in pass_.state]
             for vector in chain(*corners, vectors):
                 yield from vector
         case CopyPass():
-            yield from rect_numbers(each.source_rect)
-            yield from rect_numbers(each.target_rect)
+            yield from rect_numbers(pass_.source_rect)
+            yield from rect_numbers(pass_.target_rect)
         case ClearPass():
-            yield from each.value
+            yield from pass_.value
         case ComputePass():
-            yield from (uniform.value for uniform in each.uniforms)
-            yield from each.groups
+            yield from (uniform.value for uniform in pass_.uniforms)
+            yield from pass_.groups
 
 
-def integers(each: Pass) -> tuple[Number, ...]:
+def integers(pass_: Pass) -> tuple[Number, ...]:
     """Those of them that count texels or work groups."""
-    match each:
+    match pass_:
         case FragmentPass():
-            return rect_numbers(each.rect)
+            return rect_numbers(pass_.rect)
         case CopyPass():
-            return rect_numbers(each.source_rect) + rect_numbers(each.target_rect)
+            return rect_numbers(pass_.source_rect) + rect_numbers(pass_.target_rect)
         case ComputePass():
-            return each.groups
+            return pass_.groups
     return ()
 
 

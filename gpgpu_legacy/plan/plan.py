@@ -414,31 +414,31 @@ class ComputePass:
 Pass = FragmentPass | CopyPass | ClearPass | ComputePass
 
 
-def written_by(each: Pass) -> tuple[str, ...]:
+def written_by(pass_: Pass) -> tuple[str, ...]:
     """The textures that a pass writes to."""
-    match each:
+    match pass_:
         case ComputePass():
-            return each.textures(written=True)
+            return pass_.textures(written=True)
         case FragmentPass():
-            return each.targets
-    return (each.target,)
+            return pass_.targets
+    return (pass_.target,)
 
 
-def read_by(each: Pass) -> tuple[str, ...]:
+def read_by(pass_: Pass) -> tuple[str, ...]:
     """The textures that a pass looks up, copies from or loads from."""
-    match each:
+    match pass_:
         case FragmentPass():
-            return tuple(binding.texture for binding in each.bindings)
+            return tuple(binding.texture for binding in pass_.bindings)
         case CopyPass():
-            return (each.source,)
+            return (pass_.source,)
         case ComputePass():
-            return each.textures(written=False)
+            return pass_.textures(written=False)
     return ()
 
 
-def state_values(each: FragmentPass) -> dict[str, Vec4]:
+def state_values(pass_: FragmentPass) -> dict[str, Vec4]:
     """The state that a pass of an expanded plan gives, by canonical name."""
-    return {given.binding: constant_vector(given.value) for given in each.state}
+    return {given.binding: constant_vector(given.value) for given in pass_.state}
 
 
 def constant_groups(groups: tuple[Integer, Integer]) -> tuple[int, int]:
@@ -491,8 +491,8 @@ class Plan:
         """Each pass that runs, as it is written, with the number of times that it does."""
         for step in self.steps:
             if isinstance(step, Repeat):
-                for each in step.body if step.count else ():
-                    yield step.count, each
+                for pass_ in step.body if step.count else ():
+                    yield step.count, pass_
             else:
                 yield 1, step
 

@@ -1,7 +1,8 @@
-"""What must hold of a plan before any executor touches it."""
+"""Validation: what every plan must satisfy before an executor prepares it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import chain
 from math import isfinite
@@ -53,10 +54,11 @@ _GIVEN_BY_CORNERS = {
 
 
 def validate(plan: Plan) -> None:
-    """Raise PlanError, in one line, at the first thing that no executor could run.
+    """Check a plan; PlanError, in one line, names the first thing that no executor could run.
 
-    A Repeat costs no more than a few iterations where its numbers are constant or Affine, since
-    those are largest and smallest at its ends; Tables are read through.
+    The time does not grow with a Repeat's count if its numbers are constant or Affine: such
+    numbers are extreme in the first or the last iteration, so those two are checked. Tables are
+    checked value by value.
     """
     as_instance("plan", plan, Plan)
     _Validator(plan).check()
@@ -74,12 +76,14 @@ class _Validator:
 
     def check(self) -> None:
         if len(self.textures) != len(self.plan.textures):
-            raise self.fail("two textures share a name; give each its own")
+            counts = Counter(texture.name for texture in self.plan.textures)
+            twice, _ = counts.most_common(1)[0]
+            raise self.fail(f"two textures share a name, {twice}; give each its own name")
         for texture in self.plan.textures:
             self.extent(texture)
-        for each in self.plan.inputs:
-            self.transfer(each)
-            self.defined.add(each.texture)
+        for transfer in self.plan.inputs:
+            self.transfer(transfer)
+            self.defined.add(transfer.texture)
         for step in self.plan.steps:
             self.step(step)
         for output in self.plan.outputs:
@@ -90,24 +94,24 @@ class _Validator:
         if not isinstance(step, Repeat):
             if varies(step):
                 raise self.fail(
-                    f"{_called(step)} stands outside of a Repeat and has a number that varies; "
-                    "give it one value, or repeat the pass"
+                    f"{_called(step)} is outside of a Repeat but has a number that changes from "
+                    "iteration to iteration; give a constant, or repeat the pass"
                 )
             self.one_pass(step, 1)
             return
-        if not is_whole_number(step.count) or step.count < 0:
-            raise self.fail(f"a Repeat of {step.count} iterations; the least is 0")
-        for each in step.body:
-            if isinstance(each, Repeat):
-                raise self.fail("a Repeat stands in a Repeat; write the inner one out")
-            self.one_pass(each, step.count)
+        if not is_integer(step.count) or step.count < 0:
+            raise self.fail(f"a Repeat of {step.count} iterations; give an int of at least 0")
+        for pass_ in step.body:
+            if isinstance(pass_, Repeat):
+                raise self.fail("a Repeat contains a Repeat; expand the inner one into passes")
+            self.one_pass(pass_, step.count)
 
-    def one_pass(self, each: Pass, count: int) -> None:
-        """A pass that runs `count` times; where that is 0, its numbers alone are looked at.
+    def one_pass(self, pass_: Pass, count: int) -> None:
+        """Check a pass that runs `count` times; if that is 0, check its numbers only.
 
-        What the first iteration may read, the later ones may.
+        A texture that is defined in the first iteration is defined in the later ones.
         """
-        self.numbers(each, count)
+        self.numbers(pass_, count)
         if count == 0:
             return
         checks: dict[type, Callable[..., None]] = {
@@ -116,37 +120,37 @@ class _Validator:
             ClearPass: self.clear_pass,
             ComputePass: self.compute_pass,
         }
-        checks[type(each)](each, count)
+        checks[type(pass_)](pass_, count)
 
-    def numbers(self, each: Pass, count: int) -> None:
-        """Whether all numbers of a pass are numbers, whole ones where they have to be."""
-        if isinstance(each, ComputePass):
+    def numbers(self, pass_: Pass, count: int) -> None:
+        """Check that a pass has numbers where it must, and integers where it must."""
+        if isinstance(pass_, ComputePass):
             from gpgpu_legacy.kernel.ir import Type
 
-            types = {uniform.name: uniform.type for uniform in each.kernel.uniforms}
-            for uniform in each.uniforms:
-                kind, named = types.get(uniform.name), f"uniform {uniform.name} of {_called(each)}"
+            types = {uniform.name: uniform.type for uniform in pass_.kernel.uniforms}
+            for uniform in pass_.uniforms:
+                kind, what = types.get(uniform.name), f"uniform {uniform.name} of {_called(pass_)}"
                 if kind is not Type.BOOL:
-                    self.number(uniform.value, count, named)
+                    self.number(uniform.value, count, what)
                 if kind is not None and kind.is_integer:
-                    self.whole(uniform.value, named)
-        elif not set(map(type, numbers(each))) <= _PLAIN:
-            for number in numbers(each):
-                self.number(number, count, _called(each))
-        for rect in _rects(each):
-            if isinstance(rect, Rect) and any(
-                isinstance(n, PerIteration) for n in rect_numbers(rect)
-            ):
+                    self.integral(uniform.value, what)
+        elif not set(map(type, numbers(pass_))) <= _PLAIN:
+            for number in numbers(pass_):
+                self.number(number, count, _called(pass_))
+        for rect in _rects(pass_):
+            moving = any(isinstance(number, PerIteration) for number in rect_numbers(rect))
+            if isinstance(rect, Rect) and moving:
                 raise self.fail(
-                    f"{_called(each)} has numbers that vary in a Rect; give a MovingRect"
+                    f"{_called(pass_)} has a Rect whose numbers change from iteration to "
+                    "iteration; give a MovingRect"
                 )
-        for size in integers(each):
-            if not isinstance(size, PerIteration) and not is_whole_number(size):
+        for size in integers(pass_):
+            if not isinstance(size, PerIteration) and not is_integer(size):
                 raise self.fail(
-                    f"{_called(each)} has {size!r} for a number of texels or work groups; give an "
+                    f"{_called(pass_)} has {size!r} for a number of texels or work groups; give an "
                     "int"
                 )
-            self.whole(size, f"texels or work groups of {_called(each)}")
+            self.integral(size, f"a number of texels or work groups of {_called(pass_)}")
 
     def number(self, number: Number, count: int, where: str) -> None:
         match number:
@@ -154,9 +158,11 @@ class _Validator:
                 self.table(values, count, where)
             case Affine(base=base, step=step):
                 if not all(_is_number(value) and isfinite(value) for value in (base, step)):
-                    raise self.fail(f"{where} has {number}; give finite numbers, or a Table")
+                    raise self.fail(
+                        f"{where} has {number}, which is not finite; give finite numbers"
+                    )
             case _ if not _is_number(number):
-                raise self.fail(f"{where} has {number!r} in place of a number; give a float")
+                raise self.fail(f"{where} has {number!r} for a number; give a float")
 
     def table(self, values: tuple[float, ...], count: int, where: str) -> None:
         if not isinstance(values, tuple):
@@ -166,45 +172,48 @@ class _Validator:
         if len(values) != count:
             raise self.fail(
                 f"{where} has a Table of {len(values)} values in a Repeat of {count} iterations; "
-                "give one value an iteration"
+                "give one value per iteration"
             )
         if not set(map(type, values)) <= _PLAIN:
             odd = next((i for i, value in enumerate(values) if not _is_number(value)), None)
             if odd is not None:
                 raise self.fail(
-                    f"{where} has a Table with {values[odd]!r} in iteration {odd} in place of a "
-                    "number; give a float"
+                    f"{where} has a Table with {values[odd]!r} for a number in iteration {odd}; "
+                    "give a float"
                 )
 
-    def whole(self, number: Number, where: str) -> None:
+    def integral(self, number: Number, where: str) -> None:
         match number:
             case Table(values=values) if set(map(type, values)) == {int}:
                 odd = None
             case Table(values=values):
-                odd = next((value for value in values if not _is_whole(value)), None)
+                odd = next((value for value in values if not _is_integral(value)), None)
             case Affine(base=base, step=step):
-                odd = next((value for value in (base, step) if not _is_whole(value)), None)
+                odd = next((value for value in (base, step) if not _is_integral(value)), None)
             case _:
-                odd = None if _is_whole(number) else number
+                odd = None if _is_integral(number) else number
         if odd is not None:
-            raise self.fail(f"{where} are counted by {odd!r}; give whole numbers")
+            raise self.fail(f"{where} is {odd!r}; give integers")
 
     def texture(self, name: str) -> Texture:
         if name not in self.textures:
             known = ", ".join(self.textures) or "none"
-            raise self.fail(f"no texture is called {name}; there is {known}")
+            raise self.fail(f"there is no texture {name}; the plan has {known}")
         return self.textures[name]
 
     def extent(self, texture: Texture) -> None:
         kind, extent = texture.kind, texture.extent
         if min(extent.width, extent.height, extent.depth) < 1:
-            raise self.fail(f"texture {texture.name} is empty; leave it out")
+            raise self.fail(
+                f"texture {texture.name} is empty ({extent.width}×{extent.height}×{extent.depth} "
+                "texels); give it at least one texel, or leave it out"
+            )
         if kind is TextureKind.T1D and extent.height != 1:
-            raise self.fail(f"1D texture {texture.name} has a height of {extent.height}; give it 1")
+            raise self.fail(f"1D texture {texture.name} has a height of {extent.height}; make it 1")
         if kind is TextureKind.CUBE and (extent.depth != 6 or extent.width != extent.height):
             raise self.fail(
-                f"cube map {texture.name} has {extent.depth} faces of {extent.width} by "
-                f"{extent.height}; give it 6 square ones"
+                f"cube map {texture.name} has {extent.depth} faces of {extent.width}×"
+                f"{extent.height} texels; give it 6 square faces"
             )
         if kind not in _LAYERED and extent.depth != 1:
             raise self.fail(
@@ -215,7 +224,10 @@ class _Validator:
     def read(self, name: str, how: str) -> None:
         self.texture(name)
         if name not in self.defined:
-            raise self.fail(f"texture {name} is {how} before anything was written to it")
+            raise self.fail(
+                f"texture {name} is {how} before anything was written to it; write to it first, or "
+                "give it an initial value"
+            )
 
     def inside(self, rect: Rect | MovingRect, texture: Texture, what: str, count: int = 1) -> None:
         extent = texture.extent
@@ -226,92 +238,104 @@ class _Validator:
                 covered = Rect(*map(int, (x, y, width, height)))
                 raise self.fail(
                     f"{what} covers {covered}{_in_iteration(i, rect)} of texture {texture.name}, "
-                    f"which is {extent.width} by {extent.rows}; keep it inside, and not empty"
+                    f"which is {extent.width} by {extent.rows}; give a rectangle inside it with at "
+                    "least one texel"
                 )
 
-    def transfer(self, each: Input | Output) -> None:
-        if each.matrix not in self.matrices:
-            raise self.fail(f"no matrix is called {each.matrix}")
-        texture = self.texture(each.texture)
-        if not all(map(is_whole_number, rect_numbers(each.rect))):
-            raise self.fail(f"the transfer of {each.matrix} covers {each.rect}; give ints")
-        self.inside(each.rect, texture, f"the transfer of {each.matrix}")
-        if len(each.packing.offsets) != texture.format.channels:
+    def transfer(self, transfer: Input | Output) -> None:
+        if transfer.matrix not in self.matrices:
+            known = ", ".join(self.matrices) or "none"
             raise self.fail(
-                f"matrix {each.matrix} is packed in {len(each.packing.offsets)} channels, texture "
-                f"{texture.name} has {texture.format.channels}"
+                f"there is no matrix {transfer.matrix}; the plan's matrices are {known}"
             )
-        matrix, region = self.matrices[each.matrix], each.region
+        texture = self.texture(transfer.texture)
+        if not all(map(is_integer, rect_numbers(transfer.rect))):
+            raise self.fail(f"the transfer of {transfer.matrix} covers {transfer.rect}; give ints")
+        self.inside(transfer.rect, texture, f"the transfer of {transfer.matrix}")
+        channels = len(transfer.packing.offsets)
+        if channels != texture.format.channels:
+            raise self.fail(
+                f"matrix {transfer.matrix} is packed into {channels} channels, but texture "
+                f"{texture.name} has {texture.format.channels}; make them equal"
+            )
+        matrix, region = self.matrices[transfer.matrix], transfer.region
         if (
             min(region.row, region.column) < 0
             or region.row + region.rows > matrix.rows
             or region.column + region.columns > matrix.columns
         ):
-            raise self.fail(f"{region} lies outside matrix {matrix.name}")
+            raise self.fail(
+                f"{region} lies outside matrix {matrix.name}, which is {matrix.rows}×"
+                f"{matrix.columns}; give a region inside it"
+            )
 
-    def fragment_pass(self, each: FragmentPass, count: int) -> None:
-        self.targets(each)
-        self.inside(each.rect, self.texture(each.target), "a pass", count)
-        self.bindings(each)
-        for binding in each.bindings:
+    def fragment_pass(self, pass_: FragmentPass, count: int) -> None:
+        self.targets(pass_)
+        self.inside(pass_.rect, self.texture(pass_.target), "a pass", count)
+        self.bindings(pass_)
+        for binding in pass_.bindings:
             self.read(binding.texture, "bound")
-        self.attributes(each, count)
-        for target in each.targets:
-            if each.blend is not each.blend.NONE:
+        self.attributes(pass_, count)
+        for target in pass_.targets:
+            if pass_.blend is not pass_.blend.NONE:
                 self.read(target, "blended with")
-        self.defined.update(each.targets)
+        self.defined.update(pass_.targets)
 
-    def targets(self, each: FragmentPass) -> None:
-        first = self.texture(each.target)
-        for name in each.targets:
+    def targets(self, pass_: FragmentPass) -> None:
+        first = self.texture(pass_.target)
+        for name in pass_.targets:
             texture = self.texture(name)
             self.drawable(name)
             if (texture.extent, texture.kind) != (first.extent, first.kind):
                 raise self.fail(
                     f"one pass draws to {first.name} and {name}, which differ in size or kind; "
-                    "make them alike"
+                    "give them one size and one kind"
                 )
-        if len(set(each.targets)) != len(each.targets):
-            raise self.fail(
-                f"one pass has a target twice, of {', '.join(each.targets)}; name each once"
-            )
-        written, given = each.program.color_outputs, len(each.targets)
+        if len(set(pass_.targets)) != len(pass_.targets):
+            raise self.fail(f"one pass draws to {', '.join(pass_.targets)}; name each target once")
+        written, given = pass_.program.color_outputs, len(pass_.targets)
         if written > given:
             raise self.fail(
-                f"{each.program.name} writes result.color[{written - 1}], but its pass has "
+                f"{pass_.program.name} writes result.color[{written - 1}], but its pass has "
                 f"{given} target{'s' * (given > 1)}; add targets in `also`"
             )
 
     def drawable(self, name: str) -> None:
         kind = self.texture(name).kind
         if kind is TextureKind.BUFFER:
-            raise self.fail(f"{name} is a buffer; only kernels write to it")
+            raise self.fail(
+                f"a pass draws to {name}, which is a buffer; give a RECT or 2D texture, for only "
+                "kernels write to buffers"
+            )
         if kind not in _DRAWN_TO:
-            raise self.fail(f"{name} is a {kind.value} texture; a pass draws into RECT and 2D ones")
+            raise self.fail(
+                f"a pass draws to {name}, which is a {kind.value} texture; give a RECT or 2D one"
+            )
 
-    def bindings(self, each: FragmentPass) -> None:
+    def bindings(self, pass_: FragmentPass) -> None:
         bound: dict[int, str] = {}
-        for binding in each.bindings:
+        for binding in pass_.bindings:
             if binding.unit in bound:
-                raise self.fail(f"texture[{binding.unit}] is bound twice in one pass")
+                raise self.fail(f"one pass binds texture[{binding.unit}] twice; bind it once")
             bound[binding.unit] = binding.texture
             self.sampler(binding)
-        for unit, target in each.program.texture_units.items():
+        for unit, target in pass_.program.texture_units.items():
             if unit not in bound:
                 raise self.fail(
-                    f"{each.program.name} reads texture[{unit}], to which nothing is bound"
+                    f"{pass_.program.name} reads texture[{unit}], to which nothing is bound; "
+                    "bind a texture"
                 )
             kind = self.texture(bound[unit]).kind
             if kind.value != target.value:
                 raise self.fail(
-                    f"{each.program.name} reads texture[{unit}] as {target.value}, but "
-                    f"{bound[unit]} is {kind.value}"
+                    f"{pass_.program.name} reads texture[{unit}] as {target.value}, but "
+                    f"{bound[unit]} is {kind.value}; bind a {target.value} texture"
                 )
-        for name in each.targets:
+        for name in pass_.targets:
             if name in bound.values():
                 raise self.fail(
                     f"texture {name} is read and written by one pass; write to another and "
-                    "copy, or take turns"
+                    "copy, or alternate between two"
                 )
 
     def sampler(self, binding: Binding) -> None:
@@ -320,16 +344,16 @@ class _Validator:
         if texture.kind is TextureKind.RECT and repeats:
             raise self.fail(
                 f"RECT texture {texture.name} is bound with wrap {Wrap.REPEAT.value}, which RECT "
-                f"has not; use {Wrap.CLAMP.value} or {Wrap.CLAMP_TO_EDGE.value}"
+                f"textures lack; use {Wrap.CLAMP.value} or {Wrap.CLAMP_TO_EDGE.value}"
             )
 
-    def attributes(self, each: FragmentPass, count: int) -> None:
-        given = [(f"texture coordinate set {t.set}", t.corners) for t in each.texcoords]
-        for attribute in each.attributes:
+    def attributes(self, pass_: FragmentPass, count: int) -> None:
+        given = [(f"texture coordinate set {t.set}", t.corners) for t in pass_.texcoords]
+        for attribute in pass_.attributes:
             if attribute.kind not in _GIVEN_BY_CORNERS:
                 raise self.fail(
-                    f"a pass gives fragment.{attribute.kind.value} as an attribute; colours and "
-                    "fogcoord are given so, texture coordinates as Texcoords, position not at all"
+                    f"a pass gives fragment.{attribute.kind.value} as an attribute; give only "
+                    "colours and the fog coordinate so, and texture coordinates as Texcoords"
                 )
             given.append((f"fragment.{attribute.kind.value}", attribute.corners))
         seen = set[str]()
@@ -351,68 +375,76 @@ class _Validator:
             if not is_finite:
                 raise self.fail(f"a corner value of {name} is not finite; give finite numbers")
 
-    def copy_pass(self, each: CopyPass, count: int) -> None:
-        source, target = self.texture(each.source), self.texture(each.target)
+    def copy_pass(self, pass_: CopyPass, count: int) -> None:
+        source, target = self.texture(pass_.source), self.texture(pass_.target)
         for texture in (source, target):
             if texture.kind not in (*_DRAWN_TO, TextureKind.BUFFER):
                 raise self.fail(
-                    f"{texture.name} is a {texture.kind.value} texture; copies are between RECT "
-                    "and 2D ones"
+                    f"a pass copies {texture.name}, which is a {texture.kind.value} texture; copy "
+                    "RECT or 2D textures or buffers"
                 )
-        self.read(each.source, "copied")
-        there, here = each.source_rect, each.target_rect
+        self.read(pass_.source, "copied")
+        there, here = pass_.source_rect, pass_.target_rect
         self.inside(there, source, "a copy", count)
         self.inside(here, target, "a copy", count)
         sizes = _rows((*_size(there), *_size(here)), count)
         same_size = all(size[:2] == size[2:] for _, size in sizes)
         if not same_size or source.format is not target.format:
             raise self.fail(
-                f"a copy from {each.source} to {each.target} changes size or format; it can do "
-                "neither"
+                f"a copy from {pass_.source} to {pass_.target} changes size or format; make "
+                "source and target equal in both"
             )
-        if each.source == each.target:
-            raise self.fail(f"texture {each.source} is copied to itself")
-        self.defined.add(each.target)
+        if pass_.source == pass_.target:
+            raise self.fail(f"texture {pass_.source} is copied to itself; copy to another")
+        self.defined.add(pass_.target)
 
-    def compute_pass(self, each: ComputePass, count: int) -> None:
-        kernel = each.kernel
-        bound = {b.binding: b.texture for b in each.buffers}
+    def compute_pass(self, pass_: ComputePass, count: int) -> None:
+        kernel = pass_.kernel
+        bound = {b.binding: b.texture for b in pass_.buffers}
         for buffer in kernel.buffers:
             if buffer.binding not in bound:
                 raise self.fail(
-                    f"{kernel.name} has a buffer {buffer.name} that nothing is bound to"
+                    f"nothing is bound to buffer {buffer.name} of {kernel.name}; bind a texture of "
+                    f"kind BUFFER at binding {buffer.binding}"
                 )
             texture = self.texture(bound[buffer.binding])
             if texture.kind is not TextureKind.BUFFER or texture.format is not R32F:
-                raise self.fail(f"{kernel.name} loads from {texture.name}, which is no r32f buffer")
-        for name in each.textures(written=False):
+                raise self.fail(
+                    f"{kernel.name} accesses {texture.name}, which is not an r32f buffer; bind a "
+                    "texture of kind BUFFER and format r32f"
+                )
+        for name in pass_.textures(written=False):
             self.read(name, "loaded from")
-        given, wanted = {u.name for u in each.uniforms}, {u.name for u in kernel.uniforms}
+        given, wanted = {u.name for u in pass_.uniforms}, {u.name for u in kernel.uniforms}
         if given != wanted:
             odd = ", ".join(sorted(given ^ wanted))
-            raise self.fail(f"{kernel.name} and the pass differ in the uniforms {odd}")
-        for _, groups in _rows(each.groups, count):
+            raise self.fail(
+                f"{kernel.name} and its pass differ in the uniforms {odd}; give every uniform of "
+                "the kernel a value, and no others"
+            )
+        for _, groups in _rows(pass_.groups, count):
             if min(groups) < 1:
                 across, up = map(int, groups)
                 raise self.fail(
-                    f"{kernel.name} is dispatched for {across} by {up} work groups; the least is 1"
+                    f"{kernel.name} is dispatched with {across} by {up} work groups; give at least "
+                    "1 by 1"
                 )
-        self.defined.update(each.textures(written=True))
+        self.defined.update(pass_.textures(written=True))
 
-    def clear_pass(self, each: ClearPass, count: int) -> None:
-        self.texture(each.target)
-        self.defined.add(each.target)
+    def clear_pass(self, pass_: ClearPass, count: int) -> None:
+        self.texture(pass_.target)
+        self.defined.add(pass_.target)
 
 
 # Numbers -----------------------------------------------------------------------------------------
 
 
 _PLAIN = {int, float}
-"""Types of numbers that need no closer look: a bool has another."""
+"""Types of numbers that need no closer look; a bool has a type of its own."""
 
 
-def is_whole_number(value: object) -> bool:
-    """Whether it is an int of Python or NumPy, and no bool."""
+def is_integer(value: object) -> bool:
+    """Whether a value is an int of Python or NumPy, and not a bool."""
     return type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
 
 
@@ -420,14 +452,14 @@ def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _is_whole(value: float) -> bool:
+def _is_integral(value: float) -> bool:
     return isfinite(value) and value == int(value)
 
 
 def _rows(numbers: tuple[Number, ...], count: int) -> Iterable[tuple[int, tuple[float, ...]]]:
-    """Iterations, with the numbers as they are then: all that it takes to know the extremes.
+    """Iterations and the numbers' values in them: enough of them to include the extremes.
 
-    What is linear in numbers without a Table is largest and smallest at the ends.
+    A linear function of numbers that are constant or Affine is extreme at the ends.
     """
     if any(isinstance(number, Table) for number in numbers):
         return enumerate(zip(*(values_of(number, count) for number in numbers), strict=True))
@@ -435,12 +467,12 @@ def _rows(numbers: tuple[Number, ...], count: int) -> Iterable[tuple[int, tuple[
     return ((i, tuple(number_at(number, i) for number in numbers)) for i in ends)
 
 
-def _rects(each: Pass) -> tuple[Rect | MovingRect, ...]:
-    match each:
+def _rects(pass_: Pass) -> tuple[Rect | MovingRect, ...]:
+    match pass_:
         case FragmentPass():
-            return (each.rect,)
+            return (pass_.rect,)
         case CopyPass():
-            return each.source_rect, each.target_rect
+            return pass_.source_rect, pass_.target_rect
     return ()
 
 
@@ -452,13 +484,13 @@ def _in_iteration(iteration: int, rect: Rect | MovingRect) -> str:
     return f" in iteration {iteration}" if isinstance(rect, MovingRect) else ""
 
 
-def _called(each: Pass) -> str:
-    """A pass in words."""
-    match each:
+def _called(pass_: Pass) -> str:
+    """A pass in words, for messages."""
+    match pass_:
         case FragmentPass():
-            return f"the pass to {each.target}"
+            return f"the pass to {pass_.target}"
         case CopyPass():
-            return f"the copy of {each.source} to {each.target}"
+            return f"the copy of {pass_.source} to {pass_.target}"
         case ClearPass():
-            return f"the clear of {each.target}"
-    return f"the dispatch of {each.kernel.name}"
+            return f"the clear of {pass_.target}"
+    return f"the dispatch of {pass_.kernel.name}"

@@ -80,7 +80,7 @@ def _operands(cuts: Cut, layout: Layout) -> tuple[list[Texture], list[Input]]:
         for k, sums in enumerate(cuts.sums)
         for j, columns in enumerate(cuts.columns)
     ]
-    return [texture for texture, _ in made], [each for _, each in made]
+    return [texture for texture, _ in made], [transfer for _, transfer in made]
 
 
 def _transposed_b(layout: Layout, name: str, sums: Span, columns: Span) -> tuple[Texture, Input]:

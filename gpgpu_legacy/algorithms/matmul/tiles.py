@@ -196,7 +196,7 @@ def operands(cuts: Cut, layout: Layout) -> tuple[list[Texture], list[Input]]:
         for k, sums in enumerate(cuts.sums)
         for j, columns in enumerate(cuts.columns)
     ]
-    return [texture for texture, _ in made], [each for _, each in made]
+    return [texture for texture, _ in made], [transfer for _, transfer in made]
 
 
 def coordinates_of_a(set_index: int, rows: float, step: Number, *, transposed: bool) -> Texcoords:
@@ -264,7 +264,7 @@ def whole_sums(
         passes = [draw(tile, k, target) for k in range(len(cuts.sums))]
         if len(passes) > 1:
             steps.append(ClearPass(target.name))
-            passes = [replace(each, blend=Blend.ADD) for each in passes]
+            passes = [replace(pass_, blend=Blend.ADD) for pass_ in passes]
         textures.append(target)
         steps += passes
         outputs.append(layout.output(target, tile.rows, tile.columns))
