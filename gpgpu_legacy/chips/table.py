@@ -1,38 +1,66 @@
-"""What the hardware room says, as tables and as JSON: verdicts, fits, chips and their sources."""
+"""Verdicts, chips and their sources, as tables; and the records of chips that become JSON."""
 
 from __future__ import annotations
 
 from math import isinf
 from typing import Any
 
-from gpgpu_legacy.chips.check import Outcome, Row, Side, Verdict
-from gpgpu_legacy.chips.profile import Fact, Profile, sources
-from gpgpu_legacy.count.resources import Node
+from gpgpu_legacy.chips.profile import UNLIMITED, Fact, Kind, Number, Profile, sources
+from gpgpu_legacy.chips.verdict import ChainNode, Outcome, Row, Side, Verdict
+from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, plain
+from gpgpu_legacy.serial import Record
 
-_STANDS = {Outcome.WITHIN: "within", Outcome.EXCEEDED: "OVER", Outcome.UNKNOWN: "unknown"}
+_RESULTS = {Outcome.WITHIN: "within", Outcome.EXCEEDED: "OVER", Outcome.UNKNOWN: "unknown"}
+
+
+Value = bool | Number | str | tuple[str, ...]
+
+
+class ChipRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything known of a chip or an API; what is unknown is absent."""
+
+    name: str
+    title: str
+    kind: Kind
+    aliases: tuple[str, ...]
+    notes: tuple[str, ...]
+    released: Fact[str] | None = None
+    hardware: dict[str, Fact[Value]] | None = None
+    formats: dict[str, Fact[Value]] | None = None
+    programs: dict[str, Fact[Value]] | None = None
+    advertised: dict[str, Fact[Value]] | None = None
+    native: dict[str, Fact[Value]] | None = None
+
+
+class ChipsRecord(Record, frozen=True, kw_only=True):
+    """Chips and APIs. sources: by the tags that the facts have."""
+
+    chips: tuple[ChipRecord, ...]
+    sources: dict[str, str]
 
 
 # Verdicts -----------------------------------------------------------------------------------
 
 
-def verdict_grids(verdict: Verdict) -> list[Grid]:
-    """The limits, one a row; and where there are too many indirections, the nodes, one a row."""
-    several = len({row.program for row in verdict.rows if row.program}) > 1
-    heads = ("limit", "found", "advertised", "native", "stands", "what goes over", "sources")
-    rows = tuple(_verdict_row(row, several=several) for row in verdict.rows)
-    notes = (*_advice(verdict), *verdict.chip.notes, *_source_notes(_tags(verdict)))
-    made = [Grid("verdict", _verdict_caption(verdict), heads, rows, notes)]
-    if any(row.limit == "texture indirections" for row in verdict.exceeded):
-        made.append(_nodes(verdict))
-    return made
+def verdict_grids(verdict: Verdict, chip: Profile) -> list[Grid]:
+    """One row per limit and, if there are too many texture indirections, one per node."""
+    several = len({row.program for row in verdict.limits if row.program}) > 1
+    heads = ("limit", "found", "advertised", "native", "result", "first exceeded by", "sources")
+    rows = tuple(_verdict_row(row, several=several) for row in verdict.limits)
+    advice = (f"{row.limit}: {row.advice}." for row in verdict.limits if row.advice)
+    notes = (*advice, *chip.notes, *_source_notes(_tags(verdict)))
+    grids = [Grid("verdict", _verdict_caption(verdict, chip), heads, rows, notes)]
+    if any(row.limit == Resource.INDIRECTIONS.value for row in verdict.exceeded):
+        grids.append(_nodes_grid(verdict.nodes))
+    return grids
 
 
-def _verdict_caption(verdict: Verdict) -> str:
-    text = f"{verdict.subject} on {verdict.chip.called}: {verdict.answer.value}."
-    sides = [row for row in verdict.rows if row.advertised and row.native]
-    if sides and verdict.advertised is not verdict.native:
-        text += f" By what is advertised it {verdict.advertised.value}"
+def _verdict_caption(verdict: Verdict, chip: Profile) -> str:
+    text = f"{verdict.subject} on {chip.called}: {verdict.answer.value}."
+    has_both = any(row.advertised and row.native for row in verdict.limits)
+    if has_both and verdict.advertised is not verdict.native:
+        text += f" By its advertised limits it {verdict.advertised.value}"
         text += f"; natively it {verdict.native.value}."
     return text
 
@@ -44,18 +72,18 @@ def _verdict_row(row: Row, *, several: bool) -> tuple[Entry, ...]:
         _number(row.found),
         allowed(row.advertised),
         allowed(row.native),
-        _STANDS[row.outcome],
+        _RESULTS[row.outcome],
         row.where,
         ", ".join(dict.fromkeys(_row_tags(row))),
     )
 
 
-def _number(found: int | str) -> Entry:
+def _number(found: int | str) -> str:
     return found if isinstance(found, str) else plain(found)
 
 
 def allowed(side: Side | None) -> str:
-    """What one side allows, as people read it; a dash where it has no such limit."""
+    """What one side allows, for tables; a dash if it has no such limit."""
     if side is None:
         return "–"
     if side.allowed is None:
@@ -64,7 +92,7 @@ def allowed(side: Side | None) -> str:
 
 
 def value_text(value: object) -> str:
-    """A fact's value as people read it."""
+    """A fact's value, for tables."""
     if isinstance(value, tuple):
         return ", ".join(value) or "none"
     if isinstance(value, bool):
@@ -74,100 +102,40 @@ def value_text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _advice(verdict: Verdict) -> list[str]:
-    return [f"{row.limit}: {row.advice}." for row in verdict.rows if row.advice]
-
-
 def _row_tags(row: Row) -> list[str]:
     sides = (row.advertised, row.native)
-    return [
-        f"{side.fact.source} ({side.fact.confidence.value})" for side in sides if side and side.fact
-    ]
+    return [f"{s.source} ({s.confidence.value})" for s in sides if s and s.source and s.confidence]
 
 
 def _tags(verdict: Verdict) -> list[str]:
-    sides = (side for row in verdict.rows for side in (row.advertised, row.native))
-    return [side.fact.source for side in sides if side and side.fact]
+    sides = (side for row in verdict.limits for side in (row.advertised, row.native))
+    return [side.source for side in sides if side and side.source]
 
 
 def _source_notes(tags: list[str]) -> list[str]:
     return [f"{tag}: {sources()[tag]}." for tag in sorted(set(tags))]
 
 
-def _nodes(verdict: Verdict) -> Grid:
-    heads = ("node", "opened by", "to do without it")
-    rows = tuple((Numeral(str(n.number)), n.why, n.advice) for n in verdict.nodes)
-    caption = f"The {len(verdict.nodes)} nodes of the texture dependency chain (issue 24)."
+def _nodes_grid(nodes: tuple[ChainNode, ...]) -> Grid:
+    heads = ("node", "opened by", "how to avoid it")
+    rows = tuple((Numeral(str(n.number)), n.why, n.advice) for n in nodes)
+    caption = f"The {len(nodes)} nodes of the texture dependency chain (issue 24 of the spec)."
     return Grid("nodes", caption, heads, rows)
-
-
-def verdict_as_json(verdict: Verdict) -> dict[str, Any]:
-    """The same for other programs. A limit that does not exist is "unlimited"."""
-    return {
-        "subject": verdict.subject,
-        "chip": verdict.chip.name,
-        "answer": verdict.answer.value,
-        "advertised": verdict.advertised.value,
-        "native": verdict.native.value,
-        "limits": [limit_as_json(row) for row in verdict.rows],
-        "nodes": [_node_as_json(node) for node in verdict.nodes],
-    }
-
-
-def limit_as_json(row: Row) -> dict[str, Any]:
-    return {
-        "limit": row.limit,
-        "program": row.program,
-        "found": row.found,
-        "outcome": row.outcome.value,
-        "advertised": _side_as_json(row.advertised),
-        "native": _side_as_json(row.native),
-        "where": row.where,
-        "advice": row.advice,
-    }
-
-
-def _side_as_json(side: Side | None) -> dict[str, Any] | None:
-    if side is None:
-        return None
-    return {
-        "allowed": _plain_value(side.allowed),
-        "at_least": side.at_least,
-        "outcome": side.outcome.value,
-        "source": side.fact.source if side.fact else None,
-        "confidence": side.fact.confidence.value if side.fact else None,
-    }
-
-
-def _plain_value(value: object) -> Any:
-    if isinstance(value, tuple):
-        return list(value)
-    return "unlimited" if isinstance(value, float) and isinf(value) else value
-
-
-def _node_as_json(node: Node) -> dict[str, Any]:
-    return {
-        "number": node.number,
-        "line": node.opener.span.line if node.opener else None,
-        "why": node.why,
-        "avoidable": node.avoidable,
-        "advice": node.advice,
-    }
 
 
 # Chips --------------------------------------------------------------------------------------
 
 
 def chips_grid(chips: tuple[Profile, ...]) -> Grid:
-    """All chips and APIs, one a row."""
-    heads = ("name", "what it is", "released", "ALU / TEX / all", "indirections", "temporaries")
+    """All chips and APIs, one per row."""
+    heads = ("name", "title", "released", "ALU / TEX / all", "indirections", "temporaries")
     rows = tuple(
         (chip.name, chip.title, chip.released.value if chip.released else None, *_limits(chip))
         for chip in chips
     )
     notes = (
-        "Limits are native ones where they are known, else as advertised or promised. "
-        "`gpgpu-legacy chips NAME` gives everything, with sources.",
+        "Limits are native ones where they are known, else those advertised. "
+        "`gpgpu-legacy chips NAME` shows everything, with sources.",
     )
     return Grid("chips", "Chips and API profiles.", heads, rows, notes)
 
@@ -188,8 +156,8 @@ def fact_text(fact: Fact[Any]) -> str:
 
 
 def chip_grids(chip: Profile) -> list[Grid]:
-    """Everything known of one chip: a fact a row, and what the sources are."""
-    heads = ("what", "value", "source", "confidence", "note")
+    """Everything known of one chip: one fact per row, and the sources."""
+    heads = ("fact", "value", "source", "confidence", "note")
     facts = list(chip.facts())
     rows = tuple(
         (
@@ -211,35 +179,31 @@ def chip_grids(chip: Profile) -> list[Grid]:
     return [Grid(chip.name, f"{chip.title}.", heads, rows, notes)]
 
 
-def chip_as_json(chip: Profile) -> dict[str, Any]:
-    """Everything known of one chip, for other programs; what is unknown is absent."""
-    data: dict[str, Any] = {
-        "name": chip.name,
-        "title": chip.title,
-        "kind": chip.kind.value,
-        "aliases": list(chip.aliases),
-        "notes": list(chip.notes),
-    }
+def chip_record(chip: Profile) -> ChipRecord:
+    """Everything known of one chip, for JSON."""
+    sections: dict[str, dict[str, Fact[Value]]] = {}
     for place, fact in chip.facts():
         section, _, name = place.rpartition(".")
-        (data.setdefault(section, {}) if section else data)[name] = _fact_as_json(fact)
-    return data
+        if section:
+            sections.setdefault(section, {})[name] = _in_words(fact)
+    return ChipRecord(
+        name=chip.name,
+        title=chip.title,
+        kind=chip.kind,
+        aliases=chip.aliases,
+        notes=chip.notes,
+        released=chip.released,
+        **sections,
+    )
 
 
-def chips_as_json(chips: tuple[Profile, ...]) -> dict[str, Any]:
-    """All chips, with what the sources' tags stand for."""
-    return {"chips": [chip_as_json(chip) for chip in chips], "sources": sources()}
+def chips_record(chips: tuple[Profile, ...]) -> ChipsRecord:
+    """All chips, with the sources that the tags name."""
+    return ChipsRecord(chips=tuple(map(chip_record, chips)), sources=sources())
 
 
-def _fact_as_json(fact: Fact[Any]) -> dict[str, Any]:
-    data = {
-        "value": _plain_value(fact.value),
-        "source": fact.source,
-        "confidence": fact.confidence.value,
-    }
-    if fact.up_to is not None:
-        data["up_to"] = fact.up_to
-    return data | ({"note": fact.note} if fact.note else {})
-
-
-# Fits ---------------------------------------------------------------------------------------
+def _in_words(fact: Fact[Value]) -> Fact[Value]:
+    """JSON has no infinity: a limit that does not exist is "unlimited"."""
+    if fact.value != UNLIMITED:
+        return fact
+    return Fact("unlimited", fact.source, fact.confidence, fact.note)

@@ -42,11 +42,11 @@ def chips_command(
     from gpgpu_legacy.present.grid import print_text
 
     if name is None and as_json:
-        print_json(chips.chips_as_json(profiles()))
+        print_json(chips.chips_record(profiles()))
     elif name is None:
         print_text([chips.chips_grid(profiles())], console())
     elif as_json:
-        print_json(chips.chip_as_json(find_profile(name)))
+        print_json(chips.chip_record(find_profile(name)))
     else:
         print_text(chips.chip_grids(find_profile(name)), console())
 

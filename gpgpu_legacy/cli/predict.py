@@ -69,7 +69,7 @@ def predict_command(
     With --cache, memory serves what a simulation of that cache takes from it, else each texel that
     a pass touches once a pass.
     """
-    from gpgpu_legacy.chips.check import check_plan
+    from gpgpu_legacy.chips.check_plan import check_plan
     from gpgpu_legacy.predict.model import predict
     from gpgpu_legacy.predict.table import prediction_as_json, prediction_grids
     from gpgpu_legacy.present.grid import print_text

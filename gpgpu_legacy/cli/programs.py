@@ -338,13 +338,15 @@ def _check(program: Program, profile: Any, *, as_json: bool) -> tuple[bool, dict
         if not as_json:
             print_text([resources_grid(program)], console())
         return True, report
-    from gpgpu_legacy.chips.check import Answer, check_program
-    from gpgpu_legacy.chips.table import verdict_as_json, verdict_grids
+    from gpgpu_legacy.chips.check import check_program
+    from gpgpu_legacy.chips.table import verdict_grids
+    from gpgpu_legacy.chips.verdict import Answer
+    from gpgpu_legacy.serial import plain
 
     verdict = check_program(program, profile)
     if not as_json:
-        print_text(verdict_grids(verdict), console())
-    return verdict.answer is not Answer.DOES_NOT_LOAD, {**report, **verdict_as_json(verdict)}
+        print_text(verdict_grids(verdict, profile), console())
+    return verdict.answer is not Answer.DOES_NOT_LOAD, {**report, **plain(verdict)}
 
 
 # What is typed --------------------------------------------------------------------------------

@@ -9,9 +9,10 @@ import pytest
 
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.profile import find_profile, profiles
-from gpgpu_legacy.chips.table import verdict_as_json, verdict_grids
+from gpgpu_legacy.chips.table import verdict_grids
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.present.grid import as_markdown, as_text
+from gpgpu_legacy.serial import json_text
 
 
 def test_the_list_has_every_chip(run) -> None:  # type: ignore[no-untyped-def]
@@ -112,10 +113,11 @@ def test_a_verdict_prints_every_limit_and_every_node() -> None:
         + "TEX a, a, texture[0], 2D;\n" * 4
         + "MOV result.color, a;\nEND\n"
     )
-    verdict = check_program(assemble(text, name="chain.fp"), find_profile("r300"))
-    limits, nodes = verdict_grids(verdict)
+    chip = find_profile("r300")
+    verdict = check_program(assemble(text, name="chain.fp"), chip)
+    limits, nodes = verdict_grids(verdict, chip)
     assert limits.caption.startswith("chain.fp on the ATI Radeon 9700 Pro (R300): does not load.")
-    assert "By what is advertised it loads; natively it does not load." in limits.caption
+    assert "By its advertised limits it loads; natively it does not load." in limits.caption
     assert [str(cell) for cell in limits.rows[4][:5]] == [
         "texture indirections", "5", "31", "4", "OVER",
     ]  # fmt: skip
@@ -126,7 +128,7 @@ def test_a_verdict_prints_every_limit_and_every_node() -> None:
 
 def test_a_verdict_as_json_can_be_read_back() -> None:
     program = assemble("!!ARBfp1.0\nMOV result.color, fragment.color;\nEND\n", name="copy.fp")
-    data = json.loads(json.dumps(verdict_as_json(check_program(program, find_profile("nv30")))))
+    data = json.loads(json_text(check_program(program, find_profile("nv30"))))
     assert (data["subject"], data["answer"]) == ("copy.fp", "loads, as far as is known")
     rows = {row["limit"]: row for row in data["limits"]}
     assert rows["texture indirections"]["native"]["allowed"] == "unlimited"

@@ -13,16 +13,10 @@ from products import random_operands
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
-from gpgpu_legacy.chips.check import (
-    Answer,
-    Outcome,
-    Row,
-    Verdict,
-    check_plan,
-    check_program,
-    plan_bytes,
-)
+from gpgpu_legacy.chips.check import check_program
+from gpgpu_legacy.chips.check_plan import check_plan, plan_bytes
 from gpgpu_legacy.chips.profile import find_profile, profiles
+from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict
 from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.parser import assemble
@@ -50,7 +44,7 @@ def verdict_of(method: str, chip: str, size: int = 64, **options: Any) -> Verdic
 
 
 def row(verdict: Verdict, limit: str) -> Row:
-    return next(row for row in verdict.rows if row.limit == limit)
+    return next(row for row in verdict.limits if row.limit == limit)
 
 
 def outcomes(verdict: Verdict, limit: str) -> tuple[Outcome | None, Outcome | None]:
@@ -101,15 +95,13 @@ def test_it_does_load_with_3_steps() -> None:
 def test_larson_mcallister_in_8_bits_runs_on_a_geforce3() -> None:
     verdict = verdict_of("larson-mcallister", "geforce3", texture_format="unorm8")
     assert verdict.answer is Answer.LOADS
-    assert row(verdict, "language").advice == (
-        "not as a program: to be set up as register combiners"
-    )
+    assert row(verdict, "language").advice == ("no program: set it up as register combiners")
 
 
 def test_floats_do_not() -> None:
     verdict = verdict_of("larson-mcallister", "geforce4-ti-4600")
     limits = [r.limit for r in verdict.exceeded]
-    assert limits == ["float textures", "float framebuffer", "blending in floats"]
+    assert limits == ["float textures", "float framebuffer", "float blending"]
 
 
 def test_more_than_a_modulate_does_not_run_on_a_geforce3() -> None:
@@ -132,7 +124,7 @@ def test_more_than_a_modulate_does_not_run_on_a_geforce3() -> None:
 )
 def test_blending_in_floats(chip: str, outcome: Outcome) -> None:
     verdict = verdict_of(SINGLE, chip, block=2, accumulate=Accumulate.BLEND)
-    assert row(verdict, "blending in floats").outcome is outcome
+    assert row(verdict, "float blending").outcome is outcome
 
 
 def test_nv30_has_float_textures_as_rectangles_alone() -> None:
@@ -236,7 +228,7 @@ def test_the_minimum_profile_at_its_very_limits() -> None:
 @pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)
 def test_every_method_can_be_asked_of_every_chip(chip: Any, method: Any) -> None:
     verdict = check_plan(method.plan(Shape(8, 8, 8)), chip)
-    assert verdict.rows
+    assert verdict.limits
     assert verdict.answer in Answer
 
 

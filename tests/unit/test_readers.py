@@ -19,7 +19,7 @@ from gpgpu_legacy.api.dump import dump
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.hit_map import hit_map
 from gpgpu_legacy.cache.run import cache_run
-from gpgpu_legacy.chips.check import check_plan
+from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.count.coalescing import RULES, transactions
 from gpgpu_legacy.count.traffic import Accounting, count_plan, fragments_per_pass
@@ -76,7 +76,7 @@ def test_chips_and_predictions(made: Made) -> None:
     validate(whole)
     for name in DRAWING_CHIPS:
         chip = find_profile(name)
-        assert check_plan(plan, chip).rows == check_plan(whole, chip).rows
+        assert check_plan(plan, chip).limits == check_plan(whole, chip).limits
         assert predict(plan, chip).terms == predict(whole, chip).terms
 
 
@@ -162,7 +162,7 @@ def test_dispatches(plan: Plan) -> None:
     for name in COMPUTING_CHIPS:
         chip = find_profile(name)
         assert predict(plan, chip).terms == predict(whole, chip).terms
-        assert check_plan(plan, chip).rows == check_plan(whole, chip).rows
+        assert check_plan(plan, chip).limits == check_plan(whole, chip).limits
     json.loads(plan_as_json(plan, {}))
 
 
@@ -175,8 +175,8 @@ def test_what_never_runs_is_not_read() -> None:
     assert cache_run(plan, SMALL).turns == 0
     assert count_plan(plan) == count_plan(expand(plan))
     assert (
-        check_plan(plan, find_profile("geforce3")).rows
-        == check_plan(expand(plan), find_profile("geforce3")).rows
+        check_plan(plan, find_profile("geforce3")).limits
+        == check_plan(expand(plan), find_profile("geforce3")).limits
     )
 
 

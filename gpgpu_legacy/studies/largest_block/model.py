@@ -15,8 +15,9 @@ from functools import cache
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.chips.check import Answer, Outcome, Row, Side, Verdict, check_plan
+from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Limits, Profile, find_profile
+from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Side, Verdict
 from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
@@ -172,7 +173,7 @@ class _Trial:
             return None
 
         def suffice(block: int, group: int) -> bool:
-            rows = self.verdict(block, group).rows
+            rows = self.verdict(block, group).limits
             return all(
                 on.outcome is Outcome.WITHIN
                 for row in rows
@@ -195,10 +196,10 @@ class _Trial:
         self, side: Limited, blocks: Sequence[int], group: Callable[[int], int | None], variant: str
     ) -> Largest:
         def fits(n: int) -> bool:
-            return not _over(self.verdict(n, group(n)).rows, side)
+            return not _over(self.verdict(n, group(n)).limits, side)
 
         def program_fits(n: int) -> bool:
-            rows = self.verdict(n, group(n)).rows
+            rows = self.verdict(n, group(n)).limits
             return not _over([row for row in rows if row.program], side)
 
         value = None
@@ -207,7 +208,7 @@ class _Trial:
             if value is not None and not fits(value):
                 value = next(n for n in reversed(blocks) if n < value and fits(n))
         beyond = next((n for n in blocks if value is None or n > value), None)
-        over = () if beyond is None else _over(self.verdict(beyond, group(beyond)).rows, side)
+        over = () if beyond is None else _over(self.verdict(beyond, group(beyond)).limits, side)
         if value is None:
             return Largest(side, None, None, over, variant)
         chosen = group(value)

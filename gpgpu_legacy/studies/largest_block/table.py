@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpgpu_legacy.chips.check import Answer
-from gpgpu_legacy.chips.table import limit_as_json
+from gpgpu_legacy.chips.verdict import Answer
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 from gpgpu_legacy.studies.largest_block.model import Fit, Largest, What
 
@@ -58,7 +57,7 @@ def fit_as_json(fit: Fit) -> dict[str, Any]:
                 "value": each.value,
                 "coordinates_first": each.coordinates_first,
                 "answer": each.answer.value,
-                "why_no_more": [limit_as_json(row) for row in each.over],
+                "why_no_more": list(each.over),
                 "command": each.command,
             }
             for each in fit.found

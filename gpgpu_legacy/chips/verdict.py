@@ -1,0 +1,229 @@
+"""What is said of a program or a plan on a chip: one row per limit, and the answer.
+
+A driver advertises limits and the chip has its own: rows have both, side by side. A limit that is
+not known never counts as met; the answer then is "as far as is known".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from math import isinf
+from typing import Any
+
+from gpgpu_legacy.chips.profile import Confidence, Fact, Kind, Number, Profile
+from gpgpu_legacy.count.resources import Node
+from gpgpu_legacy.serial import Record
+
+
+class Outcome(Enum):
+    """How a number compares with a limit."""
+
+    WITHIN = "within"
+    EXCEEDED = "exceeded"
+    UNKNOWN = "unknown"
+
+
+class Answer(Enum):
+    """What the limits say together."""
+
+    LOADS = "loads"
+    AS_FAR_AS_KNOWN = "loads, as far as is known"
+    DOES_NOT_LOAD = "does not load"
+
+
+class Side(Record, frozen=True, kw_only=True):
+    """A limit on one side: that of the driver, which advertises it, or that of the chip.
+
+    allowed: a number, or words ("unlimited" among them); None if it is not known. at_least: the
+    true limit may be higher. source, confidence: of the fact that it is.
+    """
+
+    allowed: Number | str | None = None
+    at_least: bool = False
+    outcome: Outcome
+    source: str | None = None
+    confidence: Confidence | None = None
+
+
+Sides = tuple[Side | None, Side | None]
+"""What the driver advertises and what the chip has natively; None where there is no such limit."""
+
+
+class Row(Record, frozen=True, kw_only=True):
+    """One limit: the number found, and what is allowed.
+
+    outcome: the worse of both sides. where: what exceeds the limit first. advice: how to keep
+    within it. program: the program that it is about, if it is about one.
+    """
+
+    limit: str
+    program: str = ""
+    found: int | str
+    outcome: Outcome
+    advertised: Side | None
+    native: Side | None
+    where: str = ""
+    advice: str = ""
+
+
+class ChainNode(Record, frozen=True, kw_only=True):
+    """A node of a program's texture dependency chain.
+
+    line: of the instruction that opens it; None for the first node. why: it is opened. avoidable:
+    whether another order of instructions would do without it. advice: how to do so.
+    """
+
+    number: int
+    line: int | None
+    why: str
+    avoidable: bool
+    advice: str
+
+
+class Verdict(Record, frozen=True, kw_only=True):
+    """Whether a program or a plan loads on a chip, with a row for every limit that applies.
+
+    subject: the name of the program or plan. chip: of the profile. answer: by both sides, for what
+    exceeds a native limit cannot run on the chip; advertised: by what the driver says; native: by
+    the chip's own limits. nodes: the texture dependency chain of the program with most nodes.
+    """
+
+    subject: str
+    chip: str
+    answer: Answer
+    advertised: Answer
+    native: Answer
+    limits: tuple[Row, ...]
+    nodes: tuple[ChainNode, ...] = ()
+
+    @property
+    def exceeded(self) -> tuple[Row, ...]:
+        """The rows whose limit is exceeded."""
+        return tuple(row for row in self.limits if row.outcome is Outcome.EXCEEDED)
+
+    @property
+    def unknown(self) -> tuple[Row, ...]:
+        """The rows with a limit that is not known."""
+        return tuple(
+            row
+            for row in self.limits
+            if any(
+                side and side.outcome is Outcome.UNKNOWN for side in (row.advertised, row.native)
+            )
+        )
+
+
+# Making them ------------------------------------------------------------------------------------
+
+
+def make_side(
+    outcome: Outcome,
+    allowed: Number | str | None = None,
+    fact: Fact[Any] | None = None,
+    *,
+    at_least: bool = False,
+) -> Side:
+    """A limit on one side, with the source of the fact that it is."""
+    return Side(
+        allowed="unlimited" if isinstance(allowed, float) and isinf(allowed) else allowed,
+        at_least=at_least,
+        outcome=outcome,
+        source=fact.source if fact else None,
+        confidence=fact.confidence if fact else None,
+    )
+
+
+def unknown_side() -> Side:
+    """A limit that is not known."""
+    return Side(outcome=Outcome.UNKNOWN)
+
+
+def number_side(found: int, fact: Fact[Number] | None, *, at_least: bool = False) -> Side:
+    """A number against a limit. at_least: the limit is a minimum, and may be higher."""
+    if fact is None:
+        return unknown_side()
+    if found <= fact.value:
+        return make_side(Outcome.WITHIN, fact.value, fact, at_least=at_least)
+    higher = at_least or (fact.up_to is not None and found <= fact.up_to)
+    outcome = Outcome.UNKNOWN if higher else Outcome.EXCEEDED
+    return make_side(outcome, fact.value, fact, at_least=higher)
+
+
+def yes_or_no_sides(fact: Fact[bool] | None, chip: Profile) -> Sides:
+    """Something that a program uses, which the chip has or does not have."""
+    if fact is None:
+        return both_sides(unknown_side(), chip)
+    outcome = Outcome.WITHIN if fact.value else Outcome.EXCEEDED
+    return both_sides(make_side(outcome, "yes" if fact.value else "none", fact), chip)
+
+
+def both_sides(one: Side, chip: Profile) -> Sides:
+    """The same limit on both sides; an API has no native one."""
+    return one, None if chip.kind is Kind.API else one
+
+
+def make_row(
+    limit: str,
+    found: int | str,
+    sides: Sides,
+    *,
+    where: str = "",
+    advice: str = "",
+    program: str = "",
+) -> Row:
+    """A row, whose outcome is the worse one of its sides."""
+    advertised, native = sides
+    return Row(
+        limit=limit,
+        program=program,
+        found=found,
+        outcome=_worst(one.outcome for one in sides if one),
+        advertised=advertised,
+        native=native,
+        where=where,
+        advice=advice,
+    )
+
+
+def make_verdict(
+    subject: str, chip: Profile, rows: Iterable[Row], nodes: tuple[ChainNode, ...]
+) -> Verdict:
+    """The rows, and what they say together."""
+    limits = tuple(rows)
+    return Verdict(
+        subject=subject,
+        chip=chip.name,
+        answer=_answer(row.outcome for row in limits),
+        advertised=_answer(row.advertised.outcome for row in limits if row.advertised),
+        native=_answer(row.native.outcome for row in limits if row.native),
+        limits=limits,
+        nodes=nodes,
+    )
+
+
+def chain_node(node: Node) -> ChainNode:
+    """The record of a node."""
+    return ChainNode(
+        number=node.number,
+        line=node.opener.span.line if node.opener else None,
+        why=node.why,
+        avoidable=node.avoidable,
+        advice=node.advice,
+    )
+
+
+def _worst(outcomes: Iterable[Outcome]) -> Outcome:
+    given = set(outcomes)
+    for outcome in (Outcome.EXCEEDED, Outcome.UNKNOWN):
+        if outcome in given:
+            return outcome
+    return Outcome.WITHIN
+
+
+def _answer(outcomes: Iterable[Outcome]) -> Answer:
+    return {
+        Outcome.EXCEEDED: Answer.DOES_NOT_LOAD,
+        Outcome.UNKNOWN: Answer.AS_FAR_AS_KNOWN,
+        Outcome.WITHIN: Answer.LOADS,
+    }[_worst(outcomes)]
