@@ -110,6 +110,7 @@ class Follower:
 
     def __init__(self, plan: Plan, row: int, column: int) -> None:
         """Raises InputError where the product has no such element."""
+        self.element = row, column
         self.place = place_of(plan, row, column)
         self.sightings: list[Sighting] = []
         self._textures = textures_of_element(plan, self.place)

@@ -1,13 +1,13 @@
-"""One product by one method on one executor: run, counted, timed and checked."""
+"""A product by a method on an executor: run, counted, timed and compared with float64."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from math import inf
+from math import inf, isfinite, nan
 from statistics import median
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,23 +15,48 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.operands import F32, check_operands, product_shape
 from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
+from gpgpu_legacy.api.keywords import ProductKeywords, as_machine, without_machine
+from gpgpu_legacy.api.seconds import Seconds, seconds_of
+from gpgpu_legacy.arguments import as_positive, as_text, merged
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.isa.arithmetic import FP32, find_arithmetic
+from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.measure.tuned import Choice, choose
-from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Machine, Observer, Prepared, Result, Timings
-from gpgpu_legacy.runtime.registry import find_executor, reference
+from gpgpu_legacy.runtime.registry import AUTO, find_executor, reference
+from gpgpu_legacy.serial import Record
+
+
+class RunRecord(Record, frozen=True, kw_only=True):
+    """A run as it is written. shape: m, l, n. max_relative_error: None where it was not computed,
+    or is not finite.
+    """
+
+    method: str
+    shape: tuple[int, int, int]
+    block: int | None
+    accumulate: Accumulate | None
+    texture_format: str | None
+    arithmetic: str
+    executor: str
+    device: str
+    max_relative_error: float | None
+    seconds: Seconds
+    gflops: float | None
+    counts: Counts
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a run gave.
+    """A product with everything that is known of how it was computed.
 
-    product: the m×n matrix, float32. counts: of the plan, exact, whatever the executor.
-    seconds: of preparing the plan, once, and medians over the repeats of the rest. device: what it
-    ran on, in words. options: all of them, with the method's defaults filled in.
+    method: its name. shape: m, l and n of the m×l by l×n product. options: with the method's
+    defaults filled in. executor, device: what it ran on, by name and in words. product: (m, n)
+    float32. seconds: of preparing the plan, once, and the medians over all measured runs of upload,
+    compute and readback. counts: exact counts of the plan; they do not depend on the executor.
+    plan: what was run. operands: A, B and, where it was added, C, float32, not transposed.
+    arithmetic: the name of the format that operations were rounded to.
     """
 
     method: str
@@ -48,23 +73,23 @@ class Run:
 
     @property
     def gflops(self) -> float | None:
-        """2·m·l·n floating-point operations over the compute time; None where that is zero."""
+        """2·m·l·n floating-point operations over compute time, in 10⁹/s; None if either is 0."""
         if self.seconds.compute_s <= 0.0 or not self.shape.multiply_adds:
             return None
         return 2e-9 * self.shape.multiply_adds / self.seconds.compute_s
 
     @property
     def gigabytes_per_s(self) -> float | None:
-        """Bytes requested (GB, 10⁹) over the compute time: the bandwidth the run achieved."""
+        """Bytes requested over compute time, in GB/s (10⁹ bytes); None if either is 0."""
         if self.seconds.compute_s <= 0.0 or not self.counts.bytes_requested:
             return None
         return 1e-9 * self.counts.bytes_requested / self.seconds.compute_s
 
     @cached_property
     def max_relative_error(self) -> float:
-        """The largest |C - C64| over the largest |C64|, C64 being the result in float64.
+        """The largest |C - C64| over the largest |C64|, where C64 is computed in float64.
 
-        NaN where a NaN or an infinity took part; 0 for an empty product.
+        NaN if a NaN or an infinity takes part; 0 for an empty product.
         """
         a, b, *added = (operand.astype(np.float64) for operand in self.operands)
         if self.product.size == 0:
@@ -77,38 +102,32 @@ class Run:
             scale = float(np.max(np.abs(reference)))
             return error / scale if scale else error
 
-    def as_json(self, *, check: bool = True) -> dict[str, Any]:
-        """The run for other programs to read; NaN is None. See the README for the keys."""
-        seconds = self.seconds
-        error = self.max_relative_error if check else float("nan")
-        counts = self.counts
-        return {
-            "method": self.method,
-            "shape": [self.shape.m, self.shape.l, self.shape.n],
-            "block": self.options.block,
-            "accumulate": self.options.accumulate.value if self.options.accumulate else None,
-            "texture_format": self.options.texture_format,
-            "arithmetic": self.arithmetic,
-            "executor": self.executor,
-            "device": self.device,
-            "max_relative_error": error if np.isfinite(error) else None,
-            "seconds": {
-                "prepare": seconds.prepare_s,
-                "compute": seconds.compute_s,
-                "upload": seconds.upload_s,
-                "readback": seconds.readback_s,
-            },
-            "gflops": self.gflops,
-            "counts": {name: getattr(counts, name) for name in Counts.__dataclass_fields__},
-        }
+    def record(self, *, check: bool = True) -> RunRecord:
+        """The run as it is written. check: whether to compute the error against float64."""
+        error = self.max_relative_error if check else nan
+        shape = self.shape
+        return RunRecord(
+            method=self.method,
+            shape=(shape.m, shape.l, shape.n),
+            block=self.options.block,
+            accumulate=self.options.accumulate,
+            texture_format=self.options.texture_format,
+            arithmetic=self.arithmetic,
+            executor=self.executor,
+            device=self.device,
+            max_relative_error=error if isfinite(error) else None,
+            seconds=seconds_of(self.seconds),
+            gflops=self.gflops,
+            counts=self.counts,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How often a prepared plan is run for the medians of its times.
+    """How often a prepared plan is run to take the medians of its times.
 
-    runs: measured ones. Where they are several, one more run goes before them and is not measured;
-    if its passes take `longest_s` seconds or more, it stands for itself and there is no other.
+    runs: how many are measured. If there are several, one more precedes them and is not measured;
+    if that one computes for `longest_s` seconds or longer, it is the only run, and is measured.
     """
 
     runs: int = 1
@@ -116,105 +135,85 @@ class Sampling:
 
     @property
     def total(self) -> int:
-        """How many runs there are at most, but for one that is observed."""
+        """The largest number of runs, not counting an observed one."""
         return self.runs + (self.runs > 1)
 
 
 ONE_RUN = Sampling()
+DEFAULT_MACHINE = Machine()
 
 
 def matmul(
     a: ArrayLike,
     b: ArrayLike,
     method: str = DEFAULT_METHOD,
+    options: Options | None = None,
+    machine: Machine | None = None,
     *,
     c: ArrayLike | None = None,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-    executor: str = "auto",
-    arithmetic: str = FP32.name,
-    **choices: Any,
+    executor: str = AUTO,
+    **keywords: Unpack[ProductKeywords],
 ) -> F32:
-    """The product of two matrices by a method of the time; with the others, α·AB + β·C.
+    """Multiply two matrices by a method of the time: A·B, or alpha·A·B + beta·C.
 
-    a, b: (m, l) and (l, n), real; computed on as float32. With `transpose_a` or `transpose_b` the
-    operand is given transposed, and the product is of its transpose.
-    c: (m, n). It is read even where beta is 0, so that a NaN in it shows; BLAS would not read it.
-    arithmetic: what every operation is rounded to: fp32, or fp24, fp16, fx12, rc9, which the
-    `auto` executor leaves to the reference.
-    choices: `block`, `accumulate`, `texture_format`, `transpose_a`, `transpose_b`, `as_printed`,
-    `largest_texture`, `dynamic`, `coordinates_first`; see Options.
-    Returns (m, n) float32. Raises InputError for what does not fit.
+    Returns the (m, n) product, float32. `run` takes the same arguments, explains them, and returns
+    counts and times too.
+
+    >>> matmul([[1.0, 2.0]], [[3.0], [4.0]], executor="numpy")
+    array([[11.]], dtype=float32)
     """
-    return run(
-        a,
-        b,
-        method,
-        c=c,
-        alpha=alpha,
-        beta=beta,
-        executor=executor,
-        arithmetic=arithmetic,
-        **choices,
-    ).product
+    return run(a, b, method, options, machine, c=c, executor=executor, **keywords).product
 
 
 def run(
     a: ArrayLike,
     b: ArrayLike,
     method: str = DEFAULT_METHOD,
+    options: Options | None = None,
+    machine: Machine | None = None,
     *,
     c: ArrayLike | None = None,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-    block: int | None = None,
-    accumulate: Accumulate | str | None = None,
-    texture_format: str | None = None,
-    transpose_a: bool = False,
-    transpose_b: bool = False,
-    as_printed: bool = False,
-    largest_texture: int = LARGEST_TEXTURE,
-    dynamic: bool = False,
-    coordinates_first: int | None = None,
-    executor: str = "auto",
+    executor: str = AUTO,
     repeat: int = 1,
-    exact: bool = False,
-    arithmetic: str = FP32.name,
     observer: Observer | None = None,
     progress: Callable[[], None] | None = None,
+    **keywords: Unpack[ProductKeywords],
 ) -> Run:
-    """Run a product and keep everything that is known of it.
+    """Multiply two matrices by a method of the time, and return the product with counts and times.
 
-    a, b, c, arithmetic, and the options up to `coordinates_first`: as for matmul.
-    repeat: how often the plan, prepared once, is run for the medians of its times (after one
-    unmeasured run where it is more than once). exact: no multiply-add is contracted. observer:
-    called after each pass; passes that are observed are not fused, so where there are several runs
-    it gets one of its own, which is not measured. progress: called when the plan is prepared and
-    after each run.
+    a, b: (m, l) and (l, n), real numbers, converted to float32. With `transpose_a` or `transpose_b`
+    the operand is given transposed.
+    method: a name or an alias; `gpgpu-legacy methods` lists them.
+    options: what the method leaves to the caller; see Options. Its fields may be given as keywords
+    too: block, accumulate, texture_format, transpose_a, transpose_b, as_printed, largest_texture,
+    dynamic, alpha, beta and coordinates_first.
+    machine: how the run computes. Its fields may be given as keywords: `exact=True` contracts no
+    multiply-add; `arithmetic` names the format that every operation is rounded to, one of fp32,
+    fp24, fp16, fx12, rc9.
+    c: (m, n), added beta times. It is read even if beta is 0, so that a NaN in it shows; BLAS would
+    not read it.
+    executor: by name. `auto` takes the tuned way where `gpgpu-legacy tune` has found one for this
+    machine, else the fastest executor that can run the plan.
+    repeat: how often the plan, prepared once, is run for the medians of its times. If it is more
+    than once, another run precedes them and is not measured.
+    observer: called after each pass. Observed passes are not fused, so if there are several runs
+    the observer gets one of its own, which is not measured.
+    progress: called when the plan is prepared and after each run.
+
+    Raises InputError for an argument that does not fit, PlanError where the executor cannot run the
+    plan, and ExecutorUnavailableError where the executor cannot run on this machine.
     """
-    options = Options(
-        block=block,
-        accumulate=None if accumulate is None else _accumulate(accumulate),
-        texture_format=texture_format,
-        transpose_a=transpose_a,
-        transpose_b=transpose_b,
-        as_printed=as_printed,
-        largest_texture=largest_texture,
-        dynamic=dynamic,
-        coordinates_first=coordinates_first,
-        alpha=alpha,
-        beta=beta,
-        adds=c is not None,
-    )
+    options = merged("run", "options", options, Options, without_machine(keywords))
+    if options.adds and c is None:
+        raise InputError("options.adds is True, but there is no c; give the matrix to add")
     operands = (a, b) if c is None else (a, b, c)
     return run_method(
         method,
-        options,
+        replace(options, adds=c is not None),
         operands,
         executor,
-        Sampling(repeat),
-        exact=exact,
-        arithmetic=arithmetic,
+        Sampling(as_positive("repeat", repeat)),
+        machine=as_machine(machine, keywords),
         observer=observer,
         progress=progress,
     )
@@ -224,53 +223,52 @@ def run_method(
     name: str,
     options: Options,
     operands: tuple[ArrayLike, ...],
-    executor: str = "auto",
+    executor: str = AUTO,
     sampling: Sampling = ONE_RUN,
     *,
-    exact: bool = False,
-    arithmetic: str = FP32.name,
+    machine: Machine = DEFAULT_MACHINE,
     observer: Observer | None = None,
     progress: Callable[[], None] | None = None,
 ) -> Run:
-    """The same as `run`, for a caller who has the options in one piece.
+    """Do what `run` does, for a caller who has the options and the operands in one piece.
 
-    executor: `auto` is the tuned one where `gpgpu-legacy tune` has found one for this machine, with
-    its block and accumulation where the options leave them open (measure/tuned.py). A run that is
-    observed has the plan that its options say.
-    operands: A, B and, where the options say that it is added, C.
+    operands: A, B and, if the options say that it is added, C.
+    executor: a run that is observed, or whose machine is not the default, is never tuned.
     """
-    if sampling.runs < 1:
-        raise InputError(f"--repeat is {sampling.runs}; it must be at least 1")
-    method = find_method(name)
+    method = find_method(as_text("method", name, f"a method's name, such as {DEFAULT_METHOD!r}"))
+    as_text("executor", executor, "an executor's name, such as 'auto'")
     tuned = Choice(options, executor)
-    if observer is None:
-        tuned = choose(method, options, executor, exact=exact, arithmetic=arithmetic)
-    chosen = method.options(tuned.options)
-    a, b, *added = checked = check_operands(operands, chosen)
-    rows = a.T if chosen.transpose_a else a
-    columns = b.T if chosen.transpose_b else b
-    shape = product_shape(checked, chosen)
-    plan = method.plan(shape, chosen)
-    numbers = find_arithmetic(arithmetic)
-    by_default = executor == "auto" and numbers.rounds
-    machine = reference() if by_default else find_executor(tuned.executor, plan)
+    if observer is None and machine.tuning is None:
+        arithmetic = machine.arithmetic.name
+        tuned = choose(method, options, executor, exact=machine.exact, arithmetic=arithmetic)
+        machine = replace(machine, tuning=tuned.tuning)
+    options = method.options(tuned.options)
+    a, b, *added = checked = check_operands(operands, options)
+    shape = product_shape(checked, options)
+    plan = method.plan(shape, options)
+    by_default = executor == AUTO and machine.arithmetic.rounds
+    chosen = reference() if by_default else find_executor(tuned.executor, plan)
     given = dict(zip(("A", "B", "C0"), checked, strict=False))
-    tell = progress or (lambda: None)
-    with machine.prepare(plan, Machine(exact, numbers, tuned.tuning)) as prepared:
-        tell()
-        result, seconds = _sample(prepared, given, sampling, observer, tell)
+    report = progress or (lambda: None)
+    with chosen.prepare(plan, machine) as prepared:
+        report()
+        result, seconds = _sample(prepared, given, sampling, observer, report)
     return Run(
         method=method.name,
         shape=shape,
-        options=chosen,
-        executor=machine.name,
-        device=machine.device(),
+        options=options,
+        executor=chosen.name,
+        device=chosen.device(),
         product=result.outputs["C"],
         seconds=seconds,
         counts=count_plan(plan),
         plan=plan,
-        operands=(rows, columns, *added),
-        arithmetic=numbers.name,
+        operands=(
+            a.T if options.transpose_a else a,
+            b.T if options.transpose_b else b,
+            *added,
+        ),
+        arithmetic=machine.arithmetic.name,
     )
 
 
@@ -299,13 +297,6 @@ def _sample(
 
 
 def medians(timings: Sequence[Timings]) -> Timings:
-    """Of several runs' times, the median of each."""
-    return Timings(*(median(getattr(t, each.name) for t in timings) for each in fields(Timings)))
-
-
-def _accumulate(value: Accumulate | str) -> Accumulate:
-    try:
-        return Accumulate(value)
-    except ValueError:
-        known = ", ".join(mode.value for mode in Accumulate)
-        raise InputError(f"there is no way to accumulate {value!r}; choose from {known}") from None
+    """The median of each part of several runs' times."""
+    parts = (field.name for field in fields(Timings))
+    return Timings(*(median(getattr(t, part) for t in timings) for part in parts))

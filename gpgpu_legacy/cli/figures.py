@@ -6,13 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.cli.products import Matrices
 from gpgpu_legacy.cli.shared import (
     AsPrinted,
     ExecutorName,
@@ -26,6 +25,12 @@ from gpgpu_legacy.cli.shared import (
     shape_of,
 )
 from gpgpu_legacy.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+Matrices = tuple["ArrayLike", ...]
 
 
 class FigureName(Enum):

@@ -1,17 +1,18 @@
-"""Commands about matrix products: run them, their tables, figures and timings."""
+"""Commands about matrix products: list the methods, and run one."""
 
 from __future__ import annotations
 
-from enum import Enum
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.cli.chips import ask_chip
+from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     ARITHMETICS,
     AccumulateBy,
@@ -40,16 +41,139 @@ from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from gpgpu_legacy.api.products import Run
-
-
-Matrices = tuple["ArrayLike", ...]
+    from gpgpu_legacy.runtime.executor import Machine
 
 DEFAULT_SIZE = 256
-ArithmeticName = Annotated[
-    str,
-    typer.Option("--arithmetic", help=f"Every operation rounded: {ARITHMETICS}."),
-]
+
+# Groups of options ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixOptions:
+    """Where A, B and C come from: files, or a random generator."""
+
+    a: Annotated[Path | None, typer.Argument(help="A: .npy, .csv, .mtx or a greyscale image.")] = (
+        None
+    )
+    b: Annotated[Path | None, typer.Argument(help="B, likewise. Random without A and B.")] = None
+    c: Annotated[
+        Path | None, typer.Option("--c", help="C, added beta times. Random with --beta alone.")
+    ] = None
+    size: Size = None
+    shape: ShapeOption = None
+    seed: Seed = 0
+
+    def adds(self, beta: float) -> bool:
+        """Whether a C is added; a random one is, if only --beta asks for it."""
+        return self.c is not None or (self.a is None and beta != 0.0)
+
+    def operands(self, options: Options) -> tuple[ArrayLike, ...]:
+        """A, B and, if the options say that it is added, C."""
+        from gpgpu_legacy.algorithms.operands import random_operands
+        from gpgpu_legacy.api.matrices import read_matrix
+
+        files = self._files()
+        if files:
+            return tuple(read_matrix(file) for file in files)
+        return random_operands(shape_of(self.size, self.shape, DEFAULT_SIZE), options, self.seed)
+
+    def _files(self) -> tuple[Path, ...]:
+        if (self.a is None) != (self.b is None):
+            raise InputError("give both matrices, A and B, or neither")
+        if self.a is None or self.b is None:
+            if self.c is not None:
+                raise InputError(
+                    "C is given but neither A nor B; give all three, or none for random ones"
+                )
+            return ()
+        if self.size is not None or self.shape is not None:
+            raise InputError("the matrices have their sizes; leave --size and --shape out")
+        return (self.a, self.b) if self.c is None else (self.a, self.b, self.c)
+
+
+@dataclass(frozen=True, slots=True)
+class MethodOptions:
+    """What a method leaves to the caller: the fields of Options."""
+
+    alpha: Annotated[float, typer.Option(help="The result is alpha times the product …")] = 1.0
+    beta: Annotated[float, typer.Option(help="… plus beta times C.")] = 0.0
+    block: Block = None
+    accumulate: AccumulateBy = None
+    texture_format: TextureFormat = None
+    transpose_a: TransposeA = False
+    transpose_b: TransposeB = False
+    as_printed: AsPrinted = False
+    largest_texture: Largest = LARGEST_TEXTURE
+    dynamic: Annotated[
+        bool, typer.Option("--dynamic", help="Size shared arrays at the launch, as CUDA can.")
+    ] = False
+    coordinates_first: Annotated[
+        int | None,
+        typer.Option(metavar="STEPS", help="Compute the coordinates of STEPS steps, then look up."),
+    ] = None
+
+    def options(self, *, adds: bool) -> Options:
+        return Options(
+            block=self.block,
+            accumulate=self.accumulate,
+            texture_format=self.texture_format,
+            transpose_a=self.transpose_a,
+            transpose_b=self.transpose_b,
+            as_printed=self.as_printed,
+            largest_texture=self.largest_texture,
+            dynamic=self.dynamic,
+            alpha=self.alpha,
+            beta=self.beta,
+            adds=adds,
+            coordinates_first=self.coordinates_first,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MachineOptions:
+    """What runs a plan, and how it computes."""
+
+    executor: ExecutorName = "auto"
+    exact: Annotated[bool, typer.Option("--exact", help="Contract no multiply-add.")] = False
+    arithmetic: Annotated[
+        str, typer.Option(help=f"Round every operation to this format: {ARITHMETICS}.")
+    ] = "fp32"
+
+    def machine(self) -> Machine:
+        from gpgpu_legacy.isa.arithmetic import find_arithmetic
+        from gpgpu_legacy.runtime.executor import Machine
+
+        return Machine(self.exact, find_arithmetic(self.arithmetic))
+
+
+@dataclass(frozen=True, slots=True)
+class ChipOptions:
+    """Whether a chip of the time could have run it."""
+
+    chip: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Refuse what this chip could not run.")
+    ] = None
+    anyway: Annotated[bool, typer.Option("--anyway", help="Run it, whatever the chip.")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutput:
+    """What a run writes and prints."""
+
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Write the product: .npy, .csv, .mtx or .png."),
+    ] = None
+    check: Annotated[bool, typer.Option(help="Compare the product with float64.")] = True
+    dump: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the plan, its programs and the GLSL.")
+    ] = None
+    follow: Annotated[
+        str | None,
+        typer.Option(metavar="I,J", help="Print element I,J of the product after every pass."),
+    ] = None
+    as_json: Json = False
+    quiet: Quiet = False
 
 
 # Commands -------------------------------------------------------------------------------------
@@ -59,20 +183,9 @@ ArithmeticName = Annotated[
 def methods_command(as_json: Json = False) -> None:
     """List the methods, in the order of history."""
     if as_json:
-        print_json(
-            {
-                "methods": [
-                    {
-                        "name": method.name,
-                        "aliases": list(method.aliases),
-                        "year": method.year,
-                        "paper": method.paper,
-                        "summary": method.summary,
-                    }
-                    for method in methods()
-                ]
-            }
-        )
+        from gpgpu_legacy.algorithms.listing import method_list
+
+        print_json(method_list(methods()))
         return
     from rich.table import Table
 
@@ -84,154 +197,80 @@ def methods_command(as_json: Json = False) -> None:
 
 
 @app.command()
+@grouped
 def run(
     method: MethodName,
-    a: Annotated[
-        Path | None, typer.Argument(help="A: .npy, .csv, .mtx or a greyscale image.")
-    ] = None,
-    b: Annotated[Path | None, typer.Argument(help="B, likewise; random without them.")] = None,
-    c: Annotated[
-        Path | None, typer.Option("--c", help="C, to add beta times; random with --beta alone.")
-    ] = None,
-    alpha: Annotated[float, typer.Option(help="The result is alpha times the product.")] = 1.0,
-    beta: Annotated[float, typer.Option(help="Plus beta times C.")] = 0.0,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write C: .npy, .csv, .mtx or .png.")
-    ] = None,
-    size: Size = None,
-    shape: ShapeOption = None,
-    seed: Seed = 0,
-    block: Block = None,
-    accumulate: AccumulateBy = None,
-    texture_format: TextureFormat = None,
-    transpose_a: TransposeA = False,
-    transpose_b: TransposeB = False,
-    as_printed: AsPrinted = False,
-    largest_texture: Largest = LARGEST_TEXTURE,
-    dynamic: Annotated[
-        bool, typer.Option("--dynamic", help="Shared arrays as where sizes are known at launch.")
-    ] = False,
-    executor: ExecutorName = "auto",
+    matrices: MatrixOptions,
+    chosen: MethodOptions,
+    machine: MachineOptions,
+    chip: ChipOptions,
+    shown: RunOutput,
     repeat: Annotated[int, typer.Option(help="Runs to take the median times of.")] = 1,
-    exact: Annotated[bool, typer.Option(help="Contract no multiply-add.")] = False,
-    arithmetic: ArithmeticName = "fp32",
-    check: Annotated[bool, typer.Option(help="Compare with float64.")] = True,
-    dump: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the plan, the programs, the GLSL.")
-    ] = None,
-    follow: Annotated[
-        str | None, typer.Option(metavar="I,J", help="Print element I,J of C through every pass.")
-    ] = None,
-    coordinates_first: Annotated[
-        int | None,
-        typer.Option(metavar="STEPS", help="Coordinates of so many steps before their lookups."),
-    ] = None,
-    chip: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Refuse what that chip could not have run."),
-    ] = None,
-    anyway: Annotated[bool, typer.Option("--anyway", help="Run it, whatever the chip.")] = False,
     sdk_example: Annotated[
         bool, typer.Option("--sdk-example", help="mali-sgemm: the SDK's printed 4×4 example.")
     ] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Multiply two matrices by a method, and say what it cost."""
     if sdk_example:
-        _sdk_example(find_method(method).name, executor, as_json=as_json)
+        _sdk_example(find_method(method).name, machine.executor, as_json=shown.as_json)
         return
-    from gpgpu_legacy.algorithms.operands import check_operands, product_shape, random_operands
+    from gpgpu_legacy.algorithms.operands import check_operands, product_shape
     from gpgpu_legacy.api.dump import dump as dump_plan
     from gpgpu_legacy.api.follow import Follower
-    from gpgpu_legacy.api.matrices import matrix_writer, read_matrix
+    from gpgpu_legacy.api.matrices import matrix_writer
     from gpgpu_legacy.api.products import Sampling, run_method
+    from gpgpu_legacy.api.products_table import follow_grid, run_record, run_text
+    from gpgpu_legacy.present.grid import print_text
 
-    options = Options(
-        block=block,
-        accumulate=accumulate,
-        texture_format=texture_format,
-        transpose_a=transpose_a,
-        transpose_b=transpose_b,
-        as_printed=as_printed,
-        largest_texture=largest_texture,
-        dynamic=dynamic,
-        alpha=alpha,
-        beta=beta,
-        adds=c is not None or (a is None and beta != 0.0),
-        coordinates_first=coordinates_first,
-    )
-    chosen = find_method(method).options(options)
-    if chip is not None or dump is not None:
-        options = chosen  # what the chip was asked about, or what is written, is what runs
-    write = matrix_writer(output) if output else None
-    sized = size is not None or shape is not None
-    files = _files(a, b, c, sized=sized)
-    if files:
-        operands = check_operands(tuple(read_matrix(file) for file in files), chosen)
-    else:
-        operands = random_operands(shape_of(size, shape, DEFAULT_SIZE), chosen, seed)
-    wanted = product_shape(operands, chosen)
-    plan = find_method(method).plan(wanted, chosen)
-    if chip is not None:
-        ask_chip(plan, chip, find_method(method), wanted, chosen, anyway=anyway)
-    follower = Follower(plan, *_element(follow)) if follow else None
+    known = find_method(method)
+    asked = chosen.options(adds=matrices.adds(chosen.beta))
+    options = known.options(asked)
+    write = matrix_writer(shown.output) if shown.output else None
+    operands = check_operands(matrices.operands(options), options)
+    shape = product_shape(operands, options)
+    plan = known.plan(shape, options)
+    if chip.chip is not None:
+        ask_chip(plan, chip.chip, known, shape, options, anyway=chip.anyway)
+    follower = Follower(plan, *_element(shown.follow)) if shown.follow else None
+    # Tuning may choose what is left open, unless a chip was asked about the plan or it is written.
+    is_fixed = chip.chip is not None or shown.dump is not None
     sampling = Sampling(repeat)
     steps = 1 + sampling.total + (follower is not None and repeat > 1)  # preparing is one
-    with progress_bar(f"{method}, runs", steps, quiet=quiet) as step:
+    with progress_bar(f"{method}, runs", steps, quiet=shown.quiet) as step:
         result = run_method(
-            method, options, operands, executor, sampling, exact=exact, arithmetic=arithmetic,
-            observer=follower, progress=step and partial(step, ""),
-        )  # fmt: skip
+            method,
+            options if is_fixed else asked,
+            operands,
+            machine.executor,
+            sampling,
+            machine=machine.machine(),
+            observer=follower,
+            progress=step and partial(step, ""),
+        )
     if write is not None:
         write(result.product)
-    if dump is not None:
-        dump_plan(plan, dump, exact=exact)
-    if as_json:
-        data = result.as_json(check=check)
-        if follower:
-            data["follow"] = [
-                {"pass": s.number, "kind": s.kind, "texture": s.texture, "value": _finite(s.value)}
-                for s in follower.sightings
-            ]
-        print_json(data)
+    if shown.dump is not None:
+        dump_plan(plan, shown.dump, exact=machine.exact)
+    if shown.as_json:
+        print_json(run_record(result, follower, check=shown.check))
         return
-    _print_run(result, check=check)
-    if follower:
-        _print_follower(follower, follow or "")
+    print(run_text(result, check=shown.check), end="")
+    if follower is not None:
+        print_text([follow_grid(follower)], console())
 
 
 def _sdk_example(method: str, executor: str, *, as_json: bool) -> None:
     from gpgpu_legacy.present.grid import print_text
-    from gpgpu_legacy.studies.sdk_example import table as report_example
     from gpgpu_legacy.studies.sdk_example.model import sdk_example
+    from gpgpu_legacy.studies.sdk_example.table import example_grids, example_record
 
     if method != "mali-sgemm":
         raise InputError("--sdk-example is mali-sgemm's; run it as: run mali-sgemm --sdk-example")
     example = sdk_example(executor)
     if as_json:
-        print_json(report_example.example_as_json(example))
+        print_json(example_record(example))
     else:
-        print_text(report_example.example_grids(example), console())
-
-
-def _files(a: Path | None, b: Path | None, c: Path | None, *, sized: bool) -> tuple[Path, ...]:
-    """The files of A, B and, where it is given, C; none for random matrices."""
-    if (a is None) != (b is None):
-        raise InputError("give both matrices, A and B, or neither")
-    if a is None or b is None:
-        if c is not None:
-            raise InputError(
-                "C is given but neither A nor B; give all three, or none for random ones"
-            )
-        return ()
-    if sized:
-        raise InputError("the matrices have their sizes; leave --size and --shape out")
-    return (a, b) if c is None else (a, b, c)
-
-
-def _finite(value: float) -> float | None:
-    return value if abs(value) < float("inf") else None
+        print_text(example_grids(example), console())
 
 
 def _element(text: str) -> tuple[int, int]:
@@ -239,70 +278,3 @@ def _element(text: str) -> tuple[int, int]:
     if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
         raise InputError(f"--follow is {text!r}; give a row and a column, as in --follow 0,3")
     return int(parts[0]), int(parts[1])
-
-
-def _print_run(result: Run, *, check: bool) -> None:
-    from rich.table import Table
-
-    counts, seconds, shape = result.counts, result.seconds, result.shape
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column()
-
-    def row(name: str, text: str) -> None:
-        table.add_row(name, text)
-
-    options = [
-        f"{name} {value.value if isinstance(value, Enum) else value}"
-        for name, value in (
-            ("block", result.options.block),
-            ("accumulate", result.options.accumulate),
-            ("format", result.options.texture_format),
-        )
-        if value is not None
-    ]
-    row("method", f"{result.method} ({', '.join(options)})")
-    if result.arithmetic != "fp32":
-        row("arithmetic", result.arithmetic)
-    row("product", f"{shape.m}×{shape.l} by {shape.l}×{shape.n}")
-    row("executor", f"{result.executor} on {result.device}")
-    rate = f", {result.gflops:.4g} GFLOPS" if result.gflops else ""
-    bandwidth = f", {result.gigabytes_per_s:.4g} GB/s requested" if result.gigabytes_per_s else ""
-    row("prepare", f"{seconds.prepare_s * 1e3:.4g} ms, once")
-    row("compute", f"{seconds.compute_s * 1e3:.4g} ms{rate}{bandwidth}")
-    row(
-        "transfer",
-        f"{seconds.upload_s * 1e3:.4g} ms up, {seconds.readback_s * 1e3:.4g} ms back",
-    )
-    if counts.passes:
-        row("passes", f"{counts.passes:,} of {counts.fragments:,} fragments in all")
-    if counts.dispatches:
-        row("dispatches", f"{counts.dispatches:,} of {counts.invocations:,} invocations in all")
-    done = {
-        "arithmetic": counts.arithmetic,
-        "lookups": counts.lookup,
-        "global loads": counts.global_loads,
-        "global stores": counts.global_stores,
-        "shared loads": counts.shared_loads,
-        "shared stores": counts.shared_stores,
-        "barriers": counts.barriers,
-    }
-    row("instructions", ", ".join(f"{count:,} {name}" for name, count in done.items() if count))
-    row("bytes", f"{counts.bytes_requested:,} requested, {counts.copy_bytes:,} copied")
-    if check:
-        row("largest error", f"{result.max_relative_error:.3g} of the largest element (float64)")
-    console().print(table)
-
-
-def _print_follower(follower: Any, element: str) -> None:
-    from rich.table import Table
-
-    place = follower.place
-    channel = "rgba"[place.channel]
-    title = f"element {element}: texel x {place.x}, y {place.y}, channel {channel}"
-    table = Table("pass", "kind", "texture", "value", title=title, title_justify="left")
-    for sighting in follower.sightings:
-        table.add_row(
-            str(sighting.number), sighting.kind, sighting.texture, f"{sighting.value:.9g}"
-        )
-    console().print(table)

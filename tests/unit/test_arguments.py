@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import inspect
+from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 import gpgpu_legacy
-from gpgpu_legacy import Shape, assemble, find_method
+from gpgpu_legacy import Machine, Options, Shape, assemble, find_method, run
+from gpgpu_legacy.api.keywords import MachineKeywords, ProductKeywords
 from gpgpu_legacy.arguments import (
     as_flag,
     as_integer,
@@ -97,6 +99,78 @@ def test_a_wrong_argument_is_named(function: str, arguments: tuple[Any, ...], me
 )
 def test_run_program_names_a_wrong_keyword(keyword: str, value: Any, message: str) -> None:
     assert message in refusal("run_program", PROGRAM, 1, 1, **{keyword: value})
+
+
+@pytest.mark.parametrize("function", ["run", "matmul"])
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "message"),
+    [
+        (("hall-carr-hart-multi", A, A), {}, "method is an ndarray; give a method's name"),
+        ((A, A, None), {}, "method is None; give a method's name, such as 'hall-carr-hart-multi'"),
+        ((A, "B"), {}, "B holds"),
+        ((A, None), {}, "B holds"),
+        ((A, A), {"options": {"block": 8}}, "options is a dict; give an Options"),
+        ((A, A), {"options": Options(block="8")}, "block is '8'; it must be an integer"),
+        ((A, A), {"options": Machine()}, "options is a Machine; give an Options"),
+        ((A, A), {"machine": "numpy"}, "machine is a str; give a Machine"),
+        ((A, A), {"machine": Machine("yes")}, "machine.exact is 'yes'; it must be True or False"),
+        ((A, A), {"machine": Machine(arithmetic="fp16")}, "machine.arithmetic is a str; give an A"),
+        ((A, A), {"block": "8"}, "block is '8'; it must be an integer"),
+        ((A, A), {"block": 8.0}, "block is 8.0; it must be an integer"),
+        ((A, A), {"block": True}, "block is True; it must be an integer"),
+        ((A, A), {"alpha": "x"}, "alpha is 'x'; it must be a real number"),
+        ((A, A), {"alpha": 1j}, "alpha is 1j; it must be a real number"),
+        ((A, A), {"beta": None}, "beta is None; it must be a real number"),
+        ((A, A), {"accumulate": "sum"}, "accumulate is 'sum'; choose from copy, ping-pong, blend"),
+        ((A, A), {"texture_format": 3}, "texture_format is 3; give a format's name"),
+        ((A, A), {"transpose_a": "no"}, "transpose_a is 'no'; it must be True or False"),
+        ((A, A), {"as_printed": 1}, "as_printed is 1; it must be True or False"),
+        ((A, A), {"largest_texture": 4.5}, "largest_texture is 4.5; it must be an integer"),
+        ((A, A), {"coordinates_first": "1"}, "coordinates_first is '1'; it must be an integer"),
+        ((A, A), {"exact": 1}, "exact is 1; it must be True or False"),
+        ((A, A), {"arithmetic": 16}, "arithmetic is 16; give one of fp32"),
+        ((A, A), {"arithmetic": "fp8"}, "arithmetic is 'fp8'; choose from fp32"),
+        ((A, A), {"executor": None}, "executor is None; give an executor's name, such as 'auto'"),
+        ((A, A), {"executor": 1}, "executor is 1; give an executor's name"),
+        ((A, A), {"c": "C"}, "C holds"),
+        ((A, A), {"options": Options(adds=True)}, "options.adds is True, but there is no c"),
+        ((A, A), {"options": Options(block=8), "block": 4}, "block is 4 by itself and 8 in opt"),
+        ((A, A), {"machine": Machine(True), "arithmetic": "fp8"}, "arithmetic is 'fp8'"),
+    ],
+)
+def test_a_product_names_a_wrong_argument(
+    function: str, arguments: tuple[Any, ...], keywords: dict[str, Any], message: str
+) -> None:
+    assert message in refusal(function, *arguments, **keywords)
+
+
+def test_run_names_a_wrong_number_of_runs() -> None:
+    assert refusal("run", A, A, repeat="3") == "repeat is '3'; it must be an integer"
+    assert refusal("run", A, A, repeat=0) == "repeat is 0; it must be at least 1"
+
+
+def test_options_and_a_machine_are_taken_whole_or_by_their_fields() -> None:
+    whole = run(A, A, "hall-carr-hart-single", Options(block=2), Machine(exact=True))
+    parts = run(A, A, "hall-carr-hart-single", block=2, exact=True)
+    both = run(A, A, "hall-carr-hart-single", Options(block=2), alpha=2.0, exact=False)
+    assert whole.plan == parts.plan
+    assert whole.options == parts.options
+    assert (both.product == 2 * whole.product).all()
+    assert (both.options.block, both.options.alpha) == (2, 2.0)
+    names = {field.name for field in fields(Options)} - {"adds"}
+    assert names | MachineKeywords.__annotations__.keys() == ProductKeywords.__annotations__.keys()
+    with pytest.raises(TypeError, match=r"run\(\) got an unexpected keyword argument 'blok'"):
+        run(A, A, blok=2)  # type: ignore[call-arg]
+
+
+def test_every_function_is_tried() -> None:
+    functions = {
+        name for name in gpgpu_legacy.__all__ if inspect.isfunction(getattr(gpgpu_legacy, name))
+    }
+    without_parameters = {"executors", "methods"}
+    tried = {"run", "matmul", "run_program", "check_program", "find_arithmetic", *READERS}
+    wrapped = {name for name in functions if hasattr(getattr(gpgpu_legacy, name), "__wrapped__")}
+    assert functions - wrapped - without_parameters == tried - wrapped
 
 
 def test_numbers_of_numpy_are_numbers() -> None:

@@ -34,6 +34,7 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.runtime.executor import Machine, Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.serial import json_text, plain
 
 NUMPY = find_executor("numpy")
 METHOD = "hall-carr-hart-multi"
@@ -161,7 +162,7 @@ def test_a_plan_is_prepared_once_for_all_its_runs(monkeypatch: pytest.MonkeyPatc
     found = run(A, B, repeat=2)
     assert [each.closed for each in clock.prepared] == [True]
     assert found.seconds.prepare_s == 7
-    assert found.as_json()["seconds"]["prepare"] == 7
+    assert found.record().seconds.prepare == 7
 
 
 def test_a_plan_is_closed_where_a_run_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,7 +278,7 @@ def test_the_error_of_a_transposed_product_is_against_the_transpose() -> None:
 def test_an_error_that_is_no_number_is_null_in_json(value: float) -> None:
     found = run([[value, 1.0]], [[1.0], [1.0]], executor="numpy")
     assert not np.isfinite(found.max_relative_error)
-    assert found.as_json()["max_relative_error"] is None
+    assert found.record().max_relative_error is None
 
 
 @pytest.mark.parametrize("shape", [(0, 2, 2), (2, 2, 0), (2, 0, 2), (0, 0, 0)])
@@ -285,12 +286,12 @@ def test_an_empty_or_zero_product_has_no_error(shape: tuple[int, int, int]) -> N
     m, l, n = shape  # noqa: E741
     found = run(np.ones((m, l)), np.ones((l, n)), executor="numpy")
     assert found.max_relative_error == 0.0
-    json.dumps(found.as_json(), allow_nan=False)
+    json.loads(json_text(found.record()), parse_constant=pytest.fail)
 
 
 @pytest.mark.parametrize("method", fragment_methods(), ids=lambda m: m.name)
 def test_the_json_contract(method: Method) -> None:
-    found = run(np.ones((3, 4)), np.ones((4, 5)), method.name, executor="numpy").as_json()
+    found = plain(run(np.ones((3, 4)), np.ones((4, 5)), method.name, executor="numpy").record())
     json.dumps(found, allow_nan=False)
     assert found.keys() >= {
         "method", "shape", "block", "executor", "device", "max_relative_error", "seconds",

@@ -19,8 +19,9 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.api.products import matmul, run, run_method
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.isa.arithmetic import ARITHMETICS
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FX12
 from gpgpu_legacy.plan.formats import FORMATS
+from gpgpu_legacy.runtime.executor import Machine
 from gpgpu_legacy.studies.precision.model import (
     Accuracy,
     Case,
@@ -91,7 +92,8 @@ def test_no_error_is_larger_than_its_bound(
     b = rng.uniform(low, 1.0, (l, n)).astype(np.float32)
     block = None if "block" in method.refuses else int(rng.integers(1, 9))
     options = Options(block=block, accumulate=way, texture_format=texture_format)
-    found = run_method(method.name, options, (a, b), "numpy", exact=True, arithmetic=arithmetic)
+    machine = Machine(exact=True, arithmetic=ARITHMETICS[arithmetic])
+    found = run_method(method.name, options, (a, b), "numpy", machine=machine)
     bound = error_bound(a, b, ARITHMETICS[arithmetic], FORMATS[texture_format], found.plan)
     assume(bound.fits)
     assert bound.addresses
@@ -137,7 +139,7 @@ def test_bounds_are_nearly_reached() -> None:
     odd = 2 * np.arange(400, 416) + 1
     a = ((odd + 0.5) / 1024).astype(np.float32)[None, :]  # rounds to even, and so up
     found = run_method(
-        "larson-mcallister", Options(), (a, a.T), "numpy", exact=True, arithmetic="fx12"
+        "larson-mcallister", Options(), (a, a.T), "numpy", machine=Machine(True, FX12)
     )
     error = abs(float(found.product[0, 0]) - float(np.sum(a.astype(float) ** 2)))
     bound = bound_of(a, a.T, "fx12")
@@ -271,7 +273,7 @@ def test_cases_are_all_fragment_methods_in_all_arithmetics() -> None:
     [
         ((["mali-sgemm"],), "mali-sgemm runs kernels, which compute in fp32"),
         ((["larson-mcalister"],), "did you mean larson-mcallister"),
-        (([], ["fp8"]), "no arithmetic 'fp8'; choose from fp32"),
+        (([], ["fp8"]), "arithmetic is 'fp8'; choose from fp32"),
         ((["packed-2x2"], [], "unorm8"), "none of packed-2x2 has a texture format unorm8"),
         (([], [], None, []), "the sizes are none; each"),
         (([], [], None, [4, 0]), "the sizes are 4, 0; each must be at least 1"),
@@ -291,15 +293,15 @@ def test_a_run_names_its_arithmetic_and_takes_numpy_by_itself() -> None:
     a = np.full((2, 2), 0.1, np.float32)
     found = run(a, a, "larson-mcallister", arithmetic="fp16")
     assert (found.executor, found.arithmetic) == ("numpy", "fp16")
-    assert found.as_json()["arithmetic"] == "fp16"
+    assert found.record().arithmetic == "fp16"
     tenth = np.float16(0.1)
     assert np.all(found.product == 2 * np.float32(tenth * tenth))
-    assert run(a, a, "larson-mcallister", executor="numpy").as_json()["arithmetic"] == "fp32"
+    assert run(a, a, "larson-mcallister", executor="numpy").record().arithmetic == "fp32"
 
 
 def test_an_unknown_arithmetic_and_a_kernel_in_another_are_refused() -> None:
     a = np.ones((2, 2), np.float32)
-    with pytest.raises(InputError, match="no arithmetic 'double'; choose from fp32, fp24"):
+    with pytest.raises(InputError, match="arithmetic is 'double'; choose from fp32, fp24"):
         matmul(a, a, arithmetic="double")
     with pytest.raises(PlanError, match="fp32, not in fp16"):
         matmul(a, a, "opengl-compute-tiled", arithmetic="fp16")
@@ -375,7 +377,7 @@ def test_the_command_writes_json_csv_and_a_plot(tmp_path: Path) -> None:
         (("--sizes", "4,x"), "give whole numbers"),
         (("--plot", "p.jpg"), "should end in .png"),
         (("--plot", "missing/p.png"), "there is no folder missing"),
-        (("--arithmetic", "fp8"), "no arithmetic 'fp8'"),
+        (("--arithmetic", "fp8"), "arithmetic is 'fp8'"),
     ],
 )
 def test_the_command_refuses_in_one_line(arguments: tuple[str, ...], words: str) -> None:

@@ -7,15 +7,16 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from gpgpu_legacy.serial import plain
 from gpgpu_legacy.studies.sdk_example.model import (
     PRINTED,
-    drawn_inputs,
     find_scalars,
+    generated_inputs,
     glibc_rand,
     printed,
     sdk_example,
 )
-from gpgpu_legacy.studies.sdk_example.table import example_as_json, example_grids
+from gpgpu_legacy.studies.sdk_example.table import example_grids, example_record
 
 
 @pytest.mark.parametrize(
@@ -31,9 +32,9 @@ def test_numbers_are_glibcs(seed: int, first: list[int]) -> None:
     assert list(islice(glibc_rand(seed), len(first))) == first
 
 
-def test_inputs_are_drawn_in_turn() -> None:
+def test_inputs_are_generated_in_turn() -> None:
     numbers = glibc_rand(11)
-    a, b, c = drawn_inputs()
+    a, b, c = generated_inputs()
     for i in range(16):
         for matrix in (a, b, c):
             expected = next(numbers) / (2**31 - 1) * 2 - 1
@@ -67,6 +68,6 @@ def test_table_and_json_say_the_same() -> None:
     [grid] = example_grids(example)
     assert len(grid.rows) == 16
     assert all(row[3] is True for row in grid.rows)
-    data = example_as_json(example)
+    data = plain(example_record(example))
     assert data["seed"] == 11
     assert [m["equal"] for m in data["matrices"]] == [16] * 4

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE
 from gpgpu_legacy.published.papers import Paper
-from gpgpu_legacy.studies.sdk_example.model import ORDER, drawn_inputs
+from gpgpu_legacy.studies.sdk_example.model import ORDER, generated_inputs
 
 _SCALAR_DECIMALS = 5
 
@@ -44,7 +44,7 @@ def scalar_residual(paper: Paper) -> Value:
 @derivation
 def drawn(paper: Paper, *, matrix: str, row: int, column: int, seed: int) -> Value:
     """An element of A, B or C as glibc's random numbers after srand(seed) give it."""
-    found = dict(zip("ABC", drawn_inputs(seed), strict=True))[matrix]
+    found = dict(zip("ABC", generated_inputs(seed), strict=True))[matrix]
     return float(found[row, column])
 
 
@@ -53,7 +53,7 @@ def inputs_drawn_alike(paper: Paper, *, seed: int) -> Value:
     """How many printed elements of A, B and C are the drawn ones to the last printed digit."""
     return sum(
         f"{value:.6g}" == digits
-        for name, matrix in zip("ABC", drawn_inputs(seed), strict=True)
+        for name, matrix in zip("ABC", generated_inputs(seed), strict=True)
         for row, texts in zip(matrix, paper.matrix(name).rows, strict=True)
         for value, digits in zip(row, texts, strict=True)
     )
@@ -62,7 +62,7 @@ def inputs_drawn_alike(paper: Paper, *, seed: int) -> Value:
 @derivation
 def example_result(paper: Paper, *, row: int, column: int, seed: int) -> Value:
     """An element of α·AB + β·C, of the drawn inputs and the scalars of least squares, rounded."""
-    a, b, c = (each.astype(np.float64) for each in drawn_inputs(seed, ORDER))
+    a, b, c = (each.astype(np.float64) for each in generated_inputs(seed, ORDER))
     alpha, beta = _scalars(paper).round(_SCALAR_DECIMALS)
     return float((alpha * (a @ b) + beta * c)[row, column])
 

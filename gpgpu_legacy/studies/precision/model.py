@@ -50,7 +50,7 @@ from gpgpu_legacy.isa.ir import Temporary
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE, Format, Numeric
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
-from gpgpu_legacy.runtime.executor import F32
+from gpgpu_legacy.runtime.executor import F32, Machine
 from gpgpu_legacy.runtime.registry import reference
 
 F64 = NDArray[np.float64]
@@ -219,8 +219,7 @@ def accuracy(case: Case, a: F32, b: F32) -> Accuracy:
         options,
         (a, b),
         reference().name,
-        exact=True,
-        arithmetic=case.arithmetic.name,
+        machine=Machine(exact=True, arithmetic=case.arithmetic),
     )
     bound = error_bound(a, b, case.arithmetic, case.texture_format, run.plan)
     wanted = a.astype(np.float64) @ b.astype(np.float64)

@@ -1,8 +1,8 @@
-"""The Mali OpenCL SDK's printed SGEMM example: inputs drawn again, scalars found, result made.
+"""The Mali OpenCL SDK's printed SGEMM example, reproduced.
 
-The sample's page prints A, B, C before and C after for 4×4 matrices drawn with seed 11, six digits
-each, and does not print α and β. Here the inputs come from glibc's random numbers, the scalars from
-the printed numbers by least squares, and the result from a run of `mali-sgemm`.
+The sample's page prints A, B, C before and C after, 4×4 random matrices from seed 11, with six
+digits each. It does not print α and β. Here glibc's random numbers give the inputs, least squares
+over the printed numbers give the scalars, and a run of `mali-sgemm` gives the result.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _DISCARDED = 310
 
 
 def glibc_rand(seed: int) -> Iterator[int]:
-    """What glibc's rand() returns after srand(seed), one call after another: 0 to RAND_MAX.
+    """The numbers that glibc's rand() returns after srand(seed), 0 to RAND_MAX.
 
     An additive feedback generator, r[i] = r[i - 3] + r[i - 31] modulo 2³², seeded by a linear
     congruential one; the lowest bit of each number is dropped.
@@ -68,14 +68,14 @@ def glibc_rand(seed: int) -> Iterator[int]:
         yield state[-1] >> 1
 
 
-def drawn_inputs(seed: int = SEED, order: int = ORDER) -> tuple[F32, F32, F32]:
-    """A, B and C as the sample draws them: element by element, one of A, one of B, one of C.
+def generated_inputs(seed: int = SEED, order: int = ORDER) -> tuple[F32, F32, F32]:
+    """A, B and C as the sample generates them: in turn one element of A, one of B, one of C.
 
     Each is rand() / RAND_MAX · 2 - 1 in float32.
     """
     numbers = glibc_rand(seed)
-    drawn = np.array([next(numbers) for _ in range(3 * order * order)], np.float32)
-    values = drawn / np.float32(RAND_MAX) * np.float32(2.0) - np.float32(1.0)
+    integers = np.array([next(numbers) for _ in range(3 * order * order)], np.float32)
+    values = integers / np.float32(RAND_MAX) * np.float32(2.0) - np.float32(1.0)
     a, b, c = (values[i::3].reshape(order, order) for i in range(3))
     return a, b, c
 
@@ -95,7 +95,7 @@ class Scalars:
 
 
 def find_scalars() -> Scalars:
-    """The α and β that make α·AB + β·C come nearest to the printed result, by least squares."""
+    """The α and β that fit the printed result best, by least squares over its 16 elements."""
     product, before, after = printed("A") @ printed("B"), printed("C"), printed("result")
     columns = np.stack([product.ravel(), before.ravel()], axis=1)
     (alpha, beta), *_ = np.linalg.lstsq(columns, after.ravel(), rcond=None)
@@ -105,7 +105,7 @@ def find_scalars() -> Scalars:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A matrix of ours beside the page's: texts of six digits, and how many of them are equal."""
+    """A matrix of ours beside the page's, element by element: texts of six digits."""
 
     name: str
     ours: tuple[str, ...]
@@ -113,13 +113,13 @@ class Comparison:
 
     @property
     def equal(self) -> int:
-        """How many of the 16 are the same to the last printed digit."""
+        """How many of the 16 elements agree to the last printed digit."""
         return sum(a == b for a, b in zip(self.ours, self.page, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """The example done again."""
+    """The example, reproduced."""
 
     scalars: Scalars
     run: Run
@@ -127,14 +127,14 @@ class Example:
 
 
 def sdk_example(executor: str = "auto") -> Example:
-    """Draw the inputs, find the scalars, run mali-sgemm with them, compare with the page."""
+    """Generate the inputs, find the scalars, run mali-sgemm with them, compare with the page."""
     scalars = find_scalars()
     alpha, beta = round(scalars.alpha, 4), round(scalars.beta, 4)
-    a, b, c = drawn_inputs()
-    made = run(a, b, "mali-sgemm", c=c, alpha=alpha, beta=beta, executor=executor)
-    matrices = {"A": a, "B": b, "C": c, "result": made.product}
+    a, b, c = generated_inputs()
+    result = run(a, b, "mali-sgemm", c=c, alpha=alpha, beta=beta, executor=executor)
+    matrices = {"A": a, "B": b, "C": c, "result": result.product}
     comparisons = tuple(
         Comparison(name, tuple(f"{v:.6g}" for v in matrix.ravel()), tuple(PRINTED[name].split()))
         for name, matrix in matrices.items()
     )
-    return Example(scalars, made, comparisons)
+    return Example(scalars, result, comparisons)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.serial import Record
 from gpgpu_legacy.studies.sdk_example.model import ORDER, SEED, Example
 
 _TITLES = {
-    "A": "A, drawn",
-    "B": "B, drawn",
-    "C": "C before, drawn",
+    "A": "A, generated",
+    "B": "B, generated",
+    "C": "C before, generated",
     "result": "C after, computed",
 }
 
 
 def example_grids(example: Example) -> list[Grid]:
-    """A grid of every matrix of the example, row by row, and what was found."""
+    """Every matrix of the example, row by row, and the scalars that were found."""
     rows = []
     for comparison in example.comparisons:
         for row in range(ORDER):
@@ -27,7 +26,7 @@ def example_grids(example: Example) -> list[Grid]:
     scalars = example.scalars
     notes = (
         f"Found by least squares from the printed matrices: α = {scalars.alpha:.7f}, "
-        f"β = {scalars.beta:.7f}, with no element further off than {scalars.residual:.1e}; "
+        f"β = {scalars.beta:.7f}, with a largest residual of {scalars.residual:.1e}; "
         f"run with α = {example.run.options.alpha:g}, β = {example.run.options.beta:g}.",
         *(
             f"{_TITLES[c.name]}: {c.equal} of {len(c.page)} agree to the last printed digit."
@@ -35,23 +34,46 @@ def example_grids(example: Example) -> list[Grid]:
         ),
         f"Ran on {example.run.executor}: {example.run.device}.",
     )
-    caption = f"The Mali OpenCL SDK's printed SGEMM example, drawn with glibc's rand() from {SEED}."
+    caption = f"The Mali OpenCL SDK's printed SGEMM example, from glibc's rand() with seed {SEED}."
     return [
-        Grid("sdk-example", caption, ("matrix", "ours", "the page's", "equal"), tuple(rows), notes)
+        Grid("sdk-example", caption, ("matrix", "ours", "the page", "equal"), tuple(rows), notes)
     ]
 
 
-def example_as_json(example: Example) -> dict[str, Any]:
-    """The example for other programs to read."""
-    return {
-        "seed": SEED,
-        "alpha": example.scalars.alpha,
-        "beta": example.scalars.beta,
-        "residual": example.scalars.residual,
-        "executor": example.run.executor,
-        "device": example.run.device,
-        "matrices": [
-            {"name": c.name, "ours": list(c.ours), "page": list(c.page), "equal": c.equal}
+class MatrixRecord(Record, frozen=True, kw_only=True):
+    """A matrix of ours beside the page's: texts of six digits, and how many of them are equal."""
+
+    name: str
+    ours: tuple[str, ...]
+    page: tuple[str, ...]
+    equal: int
+
+
+class ExampleRecord(Record, frozen=True, kw_only=True):
+    """The example as it is written. seed: of glibc's rand(). residual: of the fit of the scalars,
+    the largest error left in an element.
+    """
+
+    seed: int
+    alpha: float
+    beta: float
+    residual: float
+    executor: str
+    device: str
+    matrices: tuple[MatrixRecord, ...]
+
+
+def example_record(example: Example) -> ExampleRecord:
+    """The example as it is written."""
+    return ExampleRecord(
+        seed=SEED,
+        alpha=example.scalars.alpha,
+        beta=example.scalars.beta,
+        residual=example.scalars.residual,
+        executor=example.run.executor,
+        device=example.run.device,
+        matrices=tuple(
+            MatrixRecord(name=c.name, ours=c.ours, page=c.page, equal=c.equal)
             for c in example.comparisons
-        ],
-    }
+        ),
+    )

@@ -1,0 +1,43 @@
+"""The list of the methods, as it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from gpgpu_legacy.serial import Record
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.algorithms.matmul.method import Method
+
+
+class MethodRecord(Record, frozen=True, kw_only=True):
+    """A method as it is listed. year: of the paper, or of the API that it is about."""
+
+    name: str
+    aliases: tuple[str, ...]
+    year: int
+    paper: str
+    summary: str
+
+
+class MethodList(Record, frozen=True, kw_only=True):
+    """The methods, in the order of history."""
+
+    methods: tuple[MethodRecord, ...]
+
+
+def method_list(methods: Iterable[Method]) -> MethodList:
+    """The methods as they are listed."""
+    return MethodList(
+        methods=tuple(
+            MethodRecord(
+                name=method.name,
+                aliases=method.aliases,
+                year=method.year,
+                paper=method.paper,
+                summary=method.summary,
+            )
+            for method in methods
+        )
+    )
