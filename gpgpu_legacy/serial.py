@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -20,6 +20,12 @@ from gpgpu_legacy.files import read_text, write_text
 
 T = TypeVar("T")
 R = TypeVar("R", bound="Recorded")
+
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+"""A number above 0, where it is read."""
+
+PositiveInt = Annotated[int, msgspec.Meta(gt=0)]
+"""A whole number above 0, where it is read."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
+from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     METHOD_HELP,
     Json,
@@ -20,119 +21,164 @@ from gpgpu_legacy.cli.shared import (
     Quiet,
     Seed,
     app,
+    check_output,
     console,
     print_json,
     progress_bar,
+    warn_if_busy,
 )
 from gpgpu_legacy.errors import InputError
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.measure.bench.record import Bench
 
 BENCH_SIZES, BENCH_REPEATS, BENCH_BUDGET_S = (256, 512, 1024), 5, 60.0
 TUNE_SIZE, TUNE_BUDGET_S = 1024, 60.0
 
 
-@app.command(cls=Lists)
-def bench(
+@dataclass(frozen=True, slots=True)
+class EntrantOptions:
+    """What `bench` measures."""
+
     method: Annotated[
         list[str] | None, typer.Option(metavar="NAME …", help=f"{METHOD_HELP} All without it.")
-    ] = None,
+    ] = None
     executor: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME …",
             help="See `gpgpu-legacy doctor` (default: all that work here but the reference).",
         ),
-    ] = None,
+    ] = None
     size: Annotated[
         list[int] | None,
         typer.Option(
             metavar="N …",
             help=f"For n×n matrices (default: {' '.join(map(str, BENCH_SIZES))}).",
         ),
-    ] = None,
+    ] = None
     block: Annotated[
         list[int] | None, typer.Option(metavar="B …", help="The paper's b: steps in one pass.")
-    ] = None,
+    ] = None
     accumulate: Annotated[
         Accumulate | None, typer.Option(help="How the partial sum gets from pass to pass.")
-    ] = None,
-    repeat: Annotated[int, typer.Option(help="Turns that each has at a size.")] = BENCH_REPEATS,
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class RoundOptions:
+    """How long and how often `bench` measures."""
+
+    repeat: Annotated[int, typer.Option(help="Rounds at each size.")] = BENCH_REPEATS
     budget: Annotated[
-        float, typer.Option(metavar="SECONDS", help="What all of it may take.")
-    ] = BENCH_BUDGET_S,
-    seed: Seed = 0,
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            help="For everything, preparation included. The cheapest job is run in any case.",
+        ),
+    ] = BENCH_BUDGET_S
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BenchFiles:
+    """What `bench` writes and reads."""
+
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the results as a .json file.")
-    ] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw GFLOPS against n.")] = None,
+        Path | None,
+        typer.Option("-o", "--output", help="A .json file, rewritten as results come in."),
+    ] = None
+    plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw GFLOPS against n.")] = None
     recorded: Annotated[
         Path | None, typer.Option("--from", metavar="JSON", help="Show a recorded run; run none.")
-    ] = None,
+    ] = None
     compare: Annotated[
         tuple[Path, Path] | None,
         typer.Option(metavar="OLD.json NEW.json", help="Compare recorded runs; run nothing."),
-    ] = None,
+    ] = None
+
+
+@app.command(cls=Lists)
+@grouped
+def bench(
+    entrant: EntrantOptions,
+    rounds: RoundOptions,
+    files: BenchFiles,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure methods on executors at several sizes, against their peers in the same run.
 
-    The peers are numpy-blas (NumPy's own product), driver-arbfp (the driver's own
-    ARB_fragment_program on the same method) and cublas (through torch or cupy, TF32 off), where
-    there are such. All take turns; a result is the median of them, of computing alone.
+    The peers, where this machine has them, are numpy-blas (NumPy's own product), driver-arbfp (the
+    driver's own ARB_fragment_program on the same method) and cublas (through torch or cupy, TF32
+    off). All of them are run in turn, round by round. A result is the median of the rounds, of
+    computing alone. A warning says when other processes used the machine meanwhile.
     """
-    if compare is not None:
-        if recorded is not None or output is not None or plot is not None:
+    if files.compare is not None:
+        if (files.recorded, files.output, files.plot) != (None, None, None):
             raise InputError("--compare prints a table; leave --from, --output and --plot out")
-        _compare(*compare, as_json=as_json)
+        _compare(*files.compare, as_json=as_json)
         return
-    from gpgpu_legacy.files import check_folder, write_text
-    from gpgpu_legacy.measure.bench.table import bench_grids, read_results
+    from gpgpu_legacy.measure.bench.record import read_bench
+    from gpgpu_legacy.measure.bench.table import bench_grids
     from gpgpu_legacy.present.grid import print_text
+    from gpgpu_legacy.serial import write_json
 
-    for path, suffix in ((output, ".json"), (plot, ".png")):
-        if path is not None:
-            check_folder(path)
-            if path.suffix.lower() != suffix:
-                raise InputError(f"{path} should end in {suffix}")
-    if recorded is not None:
-        data = read_results(recorded)
+    check_output(files.output, ".json")
+    check_output(files.plot, ".png")
+    if files.recorded is not None:
+        result = read_bench(files.recorded)
+        if files.output is not None:
+            write_json(files.output, result)
     else:
-        from gpgpu_legacy.measure.bench.model import count_turns, entrants, measure
-
-        entered = entrants(method or (), executor or (), block or (), accumulate)
-        sizes = size or BENCH_SIZES
-        total = count_turns(entered, sizes, repeat)
-        with progress_bar("measuring", total, quiet=quiet) as step:
-            scores = measure(entered, sizes, repeat, budget, seed=seed, progress=step)
-        data = scores.as_json()
-    if output is not None:
-        write_text(output, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+        result = _measure(entrant, rounds, files.output, quiet=quiet)
     if as_json:
-        print_json(data)
+        print_json(result)
     else:
-        print_text(bench_grids(data), console())
-    if plot is not None:
+        print_text(bench_grids(result), console())
+    if files.plot is not None:
         from gpgpu_legacy.measure.bench.plot import draw_bench
 
-        draw_bench(data, plot)
-        print(f"wrote {plot}", file=sys.stderr)
+        draw_bench(result, files.plot)
+        print(f"wrote {files.plot}", file=sys.stderr)
+
+
+def _measure(
+    entrant: EntrantOptions, rounds: RoundOptions, output: Path | None, *, quiet: bool
+) -> Bench:
+    from gpgpu_legacy.measure.bench.model import count_steps, entrants, measure
+    from gpgpu_legacy.measure.budget import Budget
+    from gpgpu_legacy.serial import write_json
+
+    budget, sizes = Budget(rounds.budget), entrant.size or BENCH_SIZES
+    entered = entrants(
+        entrant.method or (), entrant.executor or (), entrant.block or (), entrant.accumulate
+    )
+
+    def save(bench: Bench) -> None:
+        if output is not None:
+            write_json(output, bench)
+
+    total = count_steps(entered, sizes, rounds.repeat)
+    with progress_bar("measuring", total, quiet=quiet) as step:
+        result = measure(
+            entered, sizes, rounds.repeat, budget, seed=rounds.seed, progress=step, save=save
+        )
+    warn_if_busy(result.busy_share)
+    return result
 
 
 def _compare(old: Path, new: Path, *, as_json: bool) -> None:
-    from gpgpu_legacy.measure.bench.table import (
-        compare,
-        compare_grid,
-        read_results,
-        why_not_comparable,
-    )
+    from gpgpu_legacy.measure.bench.record import compare, read_bench
+    from gpgpu_legacy.measure.bench.table import compare_grid, why_not_comparable
     from gpgpu_legacy.present.grid import print_text
 
-    compared = compare(read_results(old), read_results(new))
+    compared = compare(read_bench(old), read_bench(new))
     if as_json:
         print_json(compared)
-    elif not compared["comparable"]:
+    elif not compared.comparable:
         print(why_not_comparable(compared))
-    elif not compared["ratios"]:
+    elif not compared.ratios:
         print("the two runs have no result in common")
     else:
         print_text([compare_grid(compared)], console())
@@ -231,7 +277,7 @@ def _seconds_bar(
 def _show_kept(names: tuple[str, ...], *, as_json: bool) -> None:
     from gpgpu_legacy.algorithms.registry import find_method
     from gpgpu_legacy.measure import tuned
-    from gpgpu_legacy.measure.bench.table import kept_grid
+    from gpgpu_legacy.measure.tuned_table import kept_grid
     from gpgpu_legacy.present.grid import print_text
 
     wanted = {find_method(name).name for name in names}

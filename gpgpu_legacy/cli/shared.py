@@ -70,6 +70,29 @@ def print_json(record: object) -> None:
     print(json_text(record), end="")
 
 
+def check_output(path: Path | None, suffix: str) -> None:
+    """InputError where a file to write is of another kind, or has no folder; None is no file."""
+    if path is None:
+        return
+    from gpgpu_legacy.files import check_folder
+
+    check_folder(path)
+    if path.suffix.lower() != suffix:
+        raise InputError(f"{path} should end in {suffix}")
+
+
+def warn_if_busy(share: float | None) -> None:
+    """A line on stderr where other processes used much of the machine during a measurement.
+
+    share: of the processors' time, from 0 to 1; None where it is not known.
+    """
+    from gpgpu_legacy.measure.other_work import busy_warning
+
+    warning = busy_warning(share)
+    if warning is not None:
+        print(f"gpgpu-legacy: {warning}", file=sys.stderr)
+
+
 @contextmanager
 def progress_bar(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[str], None] | None]:
     """A progress bar on a terminal, None elsewhere; what it yields is called once a step."""

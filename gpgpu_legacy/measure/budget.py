@@ -39,9 +39,12 @@ class Budget:
         """Whether nothing is left of it."""
         return self.left_s <= 0.0
 
-    def refusal(self, expected_s: float = 0.0) -> str | None:
-        """Why a run that is expected to take so many seconds does not start; None where it may."""
-        left_s = self.left_s
+    def refusal(self, expected_s: float = 0.0, reserve_s: float = 0.0) -> str | None:
+        """Why a run that is expected to take so many seconds does not start; None where it may.
+
+        reserve_s: seconds that are needed at the end whatever happens, to close what is open.
+        """
+        left_s = self.left_s - reserve_s
         if left_s <= 0.0:
             return "the budget was spent"
         if expected_s > left_s:

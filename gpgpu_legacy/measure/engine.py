@@ -48,14 +48,13 @@ class Ready(Generic[C]):
 class Job(Generic[K, C]):
     """What to run at a size.
 
-    key: tells jobs apart. series: equal for jobs that differ in size alone. label: names the series
-    to people. open: prepares a run of any size, which probes need. expected_s: how long a run may
-    take, as far as anyone has said, such as a paper's time; it decides what is tried first, and
-    what was measured here takes its place.
+    series: what is run, but for its size; jobs of one series differ in size alone. label: names the
+    series to people. open: prepares a run of any size, since smaller ones are probed. expected_s:
+    how long a run may take, as far as anyone has said, such as a paper's time; it decides what is
+    tried first, until more is known.
     """
 
-    key: K
-    series: Hashable
+    series: K
     size: int
     label: str
     open: Callable[[int], AbstractContextManager[Ready[C]]]
@@ -130,8 +129,8 @@ class Listener(Generic[K, C]):
     results so far whenever there are new ones, also where the measurement is interrupted.
     """
 
-    progress: Callable[[str], None] = lambda _: None
-    results: Callable[[Measured[K, C]], None] = lambda _: None
+    progress: Callable[[str], object] = lambda _: None
+    results: Callable[[Measured[K, C]], object] = lambda _: None
 
 
 def count_steps(jobs: Sequence[Job[K, C]], rounds: Rounds) -> int:
@@ -220,6 +219,7 @@ class _Measurement(Generic[K, C]):
         self.not_run: list[NotRun[K, C]] = []
         self.contenders: list[_Contender[K, C]] = []
         self.closing_s = 0.0  # what closing all open jobs takes
+        self.longest_close_s = 0.0  # stands for a series that has not been closed yet
 
     def measure(self, jobs: Sequence[Job[K, C]], order: Order) -> Measured[K, C]:
         if order is Order.SIZE:
@@ -245,7 +245,7 @@ class _Measurement(Generic[K, C]):
         self.listener.results(self.so_far())
 
     def refusal(self, expected_s: float) -> str | None:
-        return self.budget.refusal(expected_s + self.closing_s)
+        return self.budget.refusal(expected_s, self.closing_s)
 
     # The order of jobs ---------------------------------------------------------------------------
 
@@ -386,7 +386,7 @@ class _Measurement(Generic[K, C]):
             run_s = clock() - opened
             checked = ready.check()
             transfers_s = max(0.0, clock() - opened - seconds[0])
-            close_s = opened - started if known is None else known.close_s  # until it is known
+            close_s = self.longest_close_s if known is None else known.close_s
             cost = _Cost(job.size, opened - started, transfers_s, seconds[0], close_s)
             self.known[job.series] = cost
             if again and known is None and self.refusal(run_s + close_s) is None:
@@ -403,7 +403,9 @@ class _Measurement(Generic[K, C]):
         started = self.budget.clock()
         held.close()
         self.closing_s -= expected_s
-        self.known[series] = replace(self.known[series], close_s=self.budget.clock() - started)
+        close_s = self.budget.clock() - started
+        self.longest_close_s = max(self.longest_close_s, close_s)
+        self.known[series] = replace(self.known[series], close_s=close_s)
 
     def take(self, contender: _Contender[K, C]) -> None:
         """A job's part of a round, as far as the budget goes."""

@@ -44,7 +44,7 @@ def busy_warning(share: float | None) -> str | None:
         return None
     return (
         f"other processes used {100 * share:.0f} % of the processor time during the measurement; "
-        "times are too long, and ratios may be wrong. Measure again when the machine is idle."
+        "times are too long and ratios may be wrong; measure again when the machine is idle"
     )
 
 

@@ -1,7 +1,7 @@
 """The peers that methods are measured against: the same product by today's own libraries.
 
-A peer takes its operands once, to where it computes, and gives what makes one product, timed alone,
-until it is closed.
+A peer brings its operands to its device once. After that each call makes one product, and only the
+product is timed.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ F32 = NDArray[np.float32]
 OneRun = Callable[[], tuple[float, F32]]
 """One product: its seconds, and the product."""
 
-Ready = Callable[[F32, F32], AbstractContextManager[OneRun]]
-"""Makes operands ready to be multiplied as often as one likes, until the block ends."""
+OnOperands = Callable[[F32, F32], AbstractContextManager[OneRun]]
+"""Brings operands to where they are multiplied, as often as wanted until the block ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class Peer:
     name: str
     through: str
     device: str
-    on_operands: Ready
+    on_operands: OnOperands
 
 
 def peers() -> Iterator[Peer]:
-    """Those that there are here."""
+    """The peers that this machine has."""
     yield Peer("numpy-blas", "numpy", processor(), _numpy_run)
     cublas = _through_torch() or _through_cupy()
     if cublas is not None:
@@ -63,7 +63,7 @@ def _numpy_run(a: F32, b: F32) -> Iterator[OneRun]:
 
 
 def _through_torch() -> Peer | None:
-    """NVIDIA's cuBLAS in float32, TF32 off; None where there is no torch or no GPU for it."""
+    """NVIDIA's cuBLAS in float32, TF32 off; None without torch or without a GPU for it."""
     try:
         import torch
     except ImportError:

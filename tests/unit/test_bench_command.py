@@ -1,4 +1,4 @@
-"""Benchmarks: who takes part, how turns and the budget go, what is written, compared and drawn."""
+"""Benchmarks: who takes part, how rounds and the budget go, what is written, compared and drawn."""
 
 from __future__ import annotations
 
@@ -17,13 +17,18 @@ from PIL import Image
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.measure import pool
-from gpgpu_legacy.measure.bench.model import MOST_RUNS, TURN_S, Entrant, entrants, measure
-from gpgpu_legacy.measure.bench.table import bench_grids, compare
+from gpgpu_legacy.measure import other_work, pool
+from gpgpu_legacy.measure.bench.model import Entrant, entrants, measure
+from gpgpu_legacy.measure.bench.record import Bench, compare, read_bench
+from gpgpu_legacy.measure.bench.table import bench_grids
+from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.peers import peers
+from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.present.grid import as_text
+from gpgpu_legacy.serial import from_json
 
 Command = Callable[..., tuple[int, str, str]]
+BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 JIT = ("--method", "hall-carr-hart-multi", "--executor", "jit")
 
 
@@ -32,7 +37,13 @@ def no_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPGPU_LEGACY_TUNING", "off")
 
 
-# Turns and the budget, on a clock that goes by what is run ---------------------------------------
+@pytest.fixture(autouse=True)
+def no_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine of the tests is busy with tests."""
+    monkeypatch.setattr(other_work.OtherWork, "share", lambda _: 0.01)
+
+
+# Rounds and the budget, on a clock that goes by what is run ---------------------------------------
 
 
 class Clock:
@@ -76,30 +87,30 @@ def test_entrants_take_turns_and_a_result_is_the_median_of_what_is_measured() ->
     clock = Clock()
     one = clock.entrant("one", iter([9.0, 9.0, 1.0, 5.0, 3.0]))  # a probe and a warm-up go first
     two = clock.entrant("two", repeat(2.0))
-    found = measure([one, two], [8], 3, 1e9, clock=clock)
+    found = measure([one, two], [8], 3, Budget(1e9, clock))
     assert [name for name, _ in clock.runs] == ["one", "one", "two", "two"] + ["one", "two"] * 3
-    assert [score.times for score in found.scores] == [(1.0, 5.0, 3.0), (2.0, 2.0, 2.0)]
-    assert [score.seconds for score in found.scores] == [3.0, 2.0]
-    assert found.scores[1].gflops == pytest.approx(2 * 8**3 / 2.0 / 1e9)
-    assert found.scores[0].as_json()["spread"] == [1.0, 5.0]
+    assert [score.samples for score in found.results] == [(1.0, 5.0, 3.0), (2.0, 2.0, 2.0)]
+    assert [score.seconds for score in found.results] == [3.0, 2.0]
+    assert found.results[1].gflops == pytest.approx(2 * 8**3 / 2.0 / 1e9)
+    assert found.results[0].spread == (1.0, 5.0)
     assert found.spent_s == clock.now
     assert found.not_run == ()
 
 
-def test_short_runs_are_repeated_within_a_turn() -> None:
+def test_short_runs_are_repeated_within_a_round() -> None:
     clock = Clock()
-    short = clock.entrant("short", repeat(TURN_S / 4.5))
-    shorter = clock.entrant("shorter", repeat(TURN_S / 1e6))
-    found = measure([short, shorter], [8], 2, 1e9, clock=clock)
-    assert [len(score.times) for score in found.scores] == [2 * 4, 2 * MOST_RUNS]
+    short = clock.entrant("short", repeat(Rounds().round_s / 4.5))
+    shorter = clock.entrant("shorter", repeat(Rounds().round_s / 1e6))
+    found = measure([short, shorter], [8], 2, Budget(1e9, clock))
+    assert [len(score.samples) for score in found.results] == [2 * 4, 2 * Rounds().most_runs]
     names = [name for name, _ in clock.runs[4:]]
-    assert names == (["short"] * 4 + ["shorter"] * MOST_RUNS) * 2
+    assert names == (["short"] * 4 + ["shorter"] * Rounds().most_runs) * 2
 
 
 def test_sizes_are_measured_once_and_the_smallest_first() -> None:
     clock = Clock()
-    found = measure([clock.entrant("one", repeat(1.0))], [16, 8, 16], 1, 1e9, clock=clock)
-    assert [score.size for score in found.scores] == [8, 16]
+    found = measure([clock.entrant("one", repeat(1.0))], [16, 8, 16], 1, Budget(1e9, clock))
+    assert [score.size for score in found.results] == [8, 16]
 
 
 def test_what_does_not_fit_the_budget_is_not_begun_and_is_listed() -> None:
@@ -107,12 +118,12 @@ def test_what_does_not_fit_the_budget_is_not_begun_and_is_listed() -> None:
     cubic = clock.entrant("cubic", lambda n: 1e-6 * n**3)
     quick = clock.entrant("quick", lambda n: 1e-9 * n**3)
     told: list[str] = []
-    found = measure([cubic, quick], [64, 512], 5, 10.0, clock=clock, progress=told.append)
-    assert [(s.entrant.method, s.size) for s in found.scores] == [
+    found = measure([cubic, quick], [64, 512], 5, Budget(10.0, clock), progress=told.append)
+    assert [(s.method, s.size) for s in found.results] == [
         ("cubic", 64), ("quick", 64), ("quick", 512)
     ]  # fmt: skip
     [missing] = found.not_run
-    assert (missing.entrant.method, missing.size) == ("cubic", 512)
+    assert (missing.method, missing.size) == ("cubic", 512)
     assert "up to 134 s" in missing.reason
     assert ("cubic", 512) not in clock.runs
     assert clock.now <= 10.0
@@ -123,28 +134,34 @@ def test_a_large_first_size_is_reached_in_steps() -> None:
     """64³ in 10 ms is 41 s at 1024³, if it were cubic; but this one is flat up to 256."""
     clock = Clock()
     flat = clock.entrant("flat", lambda n: 0.01 * max(1.0, n / 256) ** 3)
-    found = measure([flat], [1024], 2, 10.0, clock=clock)
+    found = measure([flat], [1024], 2, Budget(10.0, clock))
     assert [size for _, size in clock.runs[:3]] == [64, 256, 1024]
-    assert len(found.scores) == 1
+    assert len(found.results) == 1
     steep = clock.entrant("steep", lambda n: 0.01 * (n / 64) ** 3)
     clock.runs.clear()
-    found = measure([steep], [1024], 2, 10.0, clock=clock)
-    assert [size for _, size in clock.runs] == [64, 256]
-    assert found.scores == ()
+    found = measure([steep], [1024], 2, Budget(10.0, clock))
+    assert [size for _, size in clock.runs] == [64, 256, 1024]  # for want of anything cheaper
+    assert [score.first_run for score in found.results] == [True]
+    steep_and_one = [steep, clock.entrant("one", lambda n: 1e-9 * n**3)]
+    clock.runs.clear()
+    found = measure(steep_and_one, [1024], 2, Budget(10.0, clock))
+    assert ("steep", 1024) not in clock.runs
+    assert [score.method for score in found.results] == ["one"]
     assert len(found.not_run) == 1
 
 
-def test_a_budget_of_nothing_runs_nothing() -> None:
+def test_a_budget_of_nothing_runs_the_cheapest_entrant_once() -> None:
     clock = Clock()
-    found = measure([clock.entrant("one", repeat(1.0))], [8, 16], 5, 0.0, clock=clock)
-    assert clock.runs == []
-    assert [each.size for each in found.not_run] == [8, 16]
+    found = measure([clock.entrant("one", repeat(1.0))], [8, 16], 5, Budget(0.0, clock))
+    assert clock.runs == [("one", 8)]
+    assert [(each.size, each.first_run) for each in found.results] == [(8, True)]
+    assert [each.size for each in found.not_run] == [16]
 
 
 def test_the_budget_can_end_between_rounds() -> None:
     clock = Clock()
-    found = measure([clock.entrant("one", repeat(1.0))], [8], 5, 4.5, clock=clock)
-    assert found.scores[0].times == (1.0, 1.0)  # after a probe and a warm-up
+    found = measure([clock.entrant("one", repeat(1.0))], [8], 5, Budget(4.5, clock))
+    assert found.results[0].samples == (1.0, 1.0)  # after a probe and a warm-up
     assert found.not_run == ()
 
 
@@ -155,32 +172,32 @@ def test_an_entrant_that_fails_leaves_the_others_alone() -> None:
         raise PlanError("no such plan here")
 
     bad = Entrant("bad", "fake", "a clock", fails)
-    found = measure([bad, clock.entrant("one", repeat(1.0))], [8], 1, 1e9, clock=clock)
-    assert [score.entrant.method for score in found.scores] == ["one"]
+    found = measure([bad, clock.entrant("one", repeat(1.0))], [8], 1, Budget(1e9, clock))
+    assert [score.method for score in found.results] == ["one"]
     assert [each.reason for each in found.not_run] == ["no such plan here"]
 
 
 def test_entrants_stay_prepared_for_a_size_and_are_closed_after_it() -> None:
     clock = Clock()
     entered = [clock.entrant(name, repeat(1.0)) for name in ("one", "two")]
-    found = measure(entered, [8, 16], 3, 1e9, clock=clock)
-    assert len(found.scores) == 4
+    found = measure(entered, [8, 16], 3, Budget(1e9, clock))
+    assert len(found.results) == 4
     assert (clock.most_open, clock.open) == (2, [])
 
 
-def test_entrants_for_whom_memory_has_no_room_are_closed_after_each_turn(
+def test_entrants_for_whom_memory_has_no_room_are_closed_after_each_round(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(pool, "HELD_BYTES", 6 * 4 * 8**2)
     clock = Clock()
     one = clock.entrant("one", iter([9.0, 9.0, 7.0, 1.0, 7.0, 2.0]))
     two = clock.entrant("two", repeat(2.0))
-    found = measure([one, two], [8], 2, 1e9, clock=clock)
+    found = measure([one, two], [8], 2, Budget(1e9, clock))
     assert (clock.most_open, clock.open) == (1, [])
-    assert found.scores[0].times == (1.0, 2.0)  # prepared anew, a first run is not measured
+    assert found.results[0].samples == (1.0, 2.0)  # prepared anew, a first run is not measured
     clock = Clock()
-    alone = measure([clock.entrant("one", repeat(1.0))], [8], 2, 1e9, clock=clock)
-    assert len(clock.runs) == 2 + len(alone.scores[0].times)
+    alone = measure([clock.entrant("one", repeat(1.0))], [8], 2, Budget(1e9, clock))
+    assert len(clock.runs) == 2 + len(alone.results[0].samples)
 
 
 def test_what_a_closed_entrant_takes_to_be_ready_is_of_the_budget(
@@ -189,25 +206,26 @@ def test_what_a_closed_entrant_takes_to_be_ready_is_of_the_budget(
     monkeypatch.setattr(pool, "HELD_BYTES", 1)
     clock = Clock()
     entered = [clock.entrant(name, repeat(1.0)) for name in ("one", "two")]
-    found = measure(entered, [8], 5, 9.5, clock=clock)  # two probes, two warm-ups, turns of two
-    assert [len(score.times) for score in found.scores] == [1, 1]
+    found = measure(entered, [8], 5, Budget(9.5, clock))  # two probes, two warm-ups, rounds of two
+    assert [len(score.samples) for score in found.results] == [1, 1]
     assert clock.now == 8.0
 
 
 def test_an_entrant_that_fails_in_its_first_run_is_closed_at_once() -> None:
     clock = Clock()
     bad = clock.entrant("bad", iter([1.0]))  # the probe, and no more
-    found = measure([bad, clock.entrant("one", repeat(1.0))], [8], 1, 1e9, clock=clock)
-    assert [each.entrant.method for each in found.not_run] == ["bad"]
+    found = measure([bad, clock.entrant("one", repeat(1.0))], [8], 1, Budget(1e9, clock))
+    assert [each.method for each in found.not_run] == ["bad"]
     assert (clock.most_open, clock.open) == (1, [])
 
 
-def test_what_fails_in_a_round_leaves_nothing_open() -> None:
+def test_what_fails_in_a_round_leaves_nothing_open_and_the_others_alone() -> None:
     clock = Clock()
     bad = clock.entrant("bad", iter([1.0, 1.0]))
-    with pytest.raises(StopIteration):
-        measure([bad, clock.entrant("one", repeat(1.0))], [8], 1, 1e9, clock=clock)
+    found = measure([bad, clock.entrant("one", repeat(1.0))], [8], 1, Budget(1e9, clock))
     assert clock.open == []
+    assert [score.method for score in found.results] == ["one"]
+    assert [each.reason for each in found.not_run] == ["StopIteration"]
 
 
 @pytest.mark.parametrize(("size", "fits"), [(1024, 85), (8192, 1), (16384, 1)])
@@ -221,7 +239,7 @@ def test_the_error_is_against_float64_and_of_rows_where_matrices_are_large(
 ) -> None:
     clock = Clock()
     off = clock.entrant("off", repeat(100.0))
-    [score] = measure([off], [size], 1, 1e9, clock=clock).scores
+    [score] = measure([off], [size], 1, Budget(1e9, clock)).results
     assert score.rows_checked == rows
     assert score.max_relative_error < 2.0**-24  # the product was rounded once
 
@@ -229,7 +247,7 @@ def test_the_error_is_against_float64_and_of_rows_where_matrices_are_large(
 def test_an_error_is_relative_to_the_largest_element() -> None:
     clock = Clock()
     wrong = clock.entrant("wrong", repeat(1.0), wrong=0.25)
-    [score] = measure([wrong], [32], 1, 1e9, clock=clock, seed=3).scores
+    [score] = measure([wrong], [32], 1, Budget(1e9, clock), seed=3).results
     generator = np.random.default_rng(3)
     a, b = (generator.random((32, 32), np.float32).astype(float) - 0.5 for _ in range(2))
     assert score.max_relative_error == pytest.approx(0.25 / np.abs(a @ b).max(), rel=1e-5)
@@ -247,7 +265,7 @@ def test_an_error_is_relative_to_the_largest_element() -> None:
 )
 def test_nonsense_is_refused(sizes: list[int], repeats: int, budget: float, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
-        measure([], sizes, repeats, budget)
+        measure([], sizes, repeats, Budget(budget))
 
 
 # Who takes part ----------------------------------------------------------------------------------
@@ -370,6 +388,39 @@ def test_a_small_run_gives_json_of_the_known_form(run: Command, tmp_path: Path) 
         assert picture.width > 400
 
 
+def test_results_are_written_as_they_come(
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, results = tmp_path / "bench.json", list[int]()
+
+    def read(self: object) -> float:
+        if path.exists():
+            results.append(len(read_bench(path).results))
+        if len(results) == 3:
+            raise KeyboardInterrupt
+        return 0.0
+
+    monkeypatch.setattr(other_work.OtherWork, "share", read)
+    words = ("--size", "16", "32", *JIT, "--repeat", "2", "-o", str(path))
+    code, _, _ = run("bench", *words)
+    assert code != 0
+    bench = read_bench(path)
+    assert bench.results
+    assert bench.package is not None
+    assert bench.commit is not None
+
+
+def test_a_busy_machine_is_warned_of_in_a_line(
+    run: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(other_work.OtherWork, "share", lambda _: 0.5)
+    code, out, err = run("bench", "--size", "16", *JIT, "--repeat", "1")
+    assert code == 0
+    assert err.count("\n") == 1
+    assert "other processes used 50 % of the processor time" in err
+    assert "Other processes used 50 %" in out
+
+
 def test_the_driver_s_own_program_is_a_peer_where_there_is_one(
     run: Command, ready: Callable[[str], Any]
 ) -> None:
@@ -452,6 +503,10 @@ def recorded(*results: dict[str, Any], device: str = "a chip", driver: str = "1"
     return {"device": device, "driver": driver, "results": list(results)}
 
 
+def bench_of(*results: dict[str, Any], **more: Any) -> Bench:
+    return from_json(json.dumps(recorded(*results, **more)), Bench, "a benchmark")
+
+
 def written(folder: Path, name: str, data: object) -> str:
     path = folder / name
     path.write_text(json.dumps(data), encoding="utf-8")
@@ -485,7 +540,7 @@ def test_runs_on_different_machines_are_not_compared(
     assert out.count("\n") == 1
     assert what in out
     assert "another" in out
-    assert compare(old, new)["ratios"] == []
+    assert compare(read_bench(Path(files[0])), read_bench(Path(files[1]))).ratios == ()
 
 
 def test_runs_with_nothing_in_common_say_so(run: Command, tmp_path: Path) -> None:
@@ -532,7 +587,7 @@ def test_a_recorded_run_is_shown_and_drawn_again(run: Command, tmp_path: Path) -
 
 
 def test_ratios_are_to_the_peers_of_the_same_size_method_and_block() -> None:
-    data = recorded(
+    data = bench_of(
         result(0.5),
         result(0.5, block=8),
         result(
@@ -549,7 +604,28 @@ def test_ratios_are_to_the_peers_of_the_same_size_method_and_block() -> None:
 
 
 def test_a_busy_machine_shows() -> None:
-    steady = recorded(result(1.0, spread=[0.9, 1.1]))
-    busy = recorded(result(1.0, spread=[0.2, 1.1]))
+    steady = bench_of(result(1.0, spread=[0.9, 1.1]))
+    busy = bench_of(result(1.0, spread=[0.2, 1.1]))
     assert "busy" not in as_text(bench_grids(steady))
     assert "busy" in as_text(bench_grids(busy))
+
+
+def test_other_processes_are_told_of_with_their_share() -> None:
+    quiet, busy = (from_json(text, Bench, "a benchmark") for text in (
+        json.dumps({**recorded(result(1.0)), "busy_share": share}) for share in (0.02, 0.41)
+    ))  # fmt: skip
+    assert "other processes" not in as_text(bench_grids(quiet)).lower()
+    assert "other processes used 41 %" in as_text(bench_grids(busy)).lower()
+
+
+def test_a_first_run_is_marked() -> None:
+    assert "first run" in as_text(bench_grids(bench_of(result(1.0, first_run=True))))
+    assert "first run" not in as_text(bench_grids(bench_of(result(1.0))))
+
+
+@pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("bench-*.json")), ids=lambda p: p.name)
+def test_recorded_benchmarks_still_read(path: Path) -> None:
+    bench = read_bench(path)
+    assert bench.results
+    assert bench.schema == 1
+    assert bench_grids(bench)

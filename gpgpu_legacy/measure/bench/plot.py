@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.bench.record import Bench, Result
 from gpgpu_legacy.present.plot import (
     COLOURS,
     MARKS,
@@ -22,55 +23,74 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def draw_bench(data: dict[str, Any], path: Path) -> None:
-    """GFLOPS against n of a benchmark, new or recorded, on logarithmic axes.
+class _Line(NamedTuple):
+    """What the points of one line have in common."""
 
-    A line for each method on each executor at each block: a colour a method, a mark an executor.
-    Peers are dashed.
-    data: what a run's JSON holds. Raises InputError where there is nothing to draw.
+    is_peer: bool
+    method: str
+    of: str | None
+    executor: str
+    block: int | None
+
+    @property
+    def family(self) -> str:
+        """The method; for a peer that runs one of ours, that one. It has a colour."""
+        return self.of or self.method
+
+    @property
+    def label(self) -> str:
+        """The line in a legend."""
+        if self.of:
+            return f"{self.method} of {self.of}"
+        return self.method if self.is_peer else f"{self.method}, {self.executor}"
+
+
+def draw_bench(bench: Bench, path: Path) -> None:
+    """Write GFLOPS against n of a benchmark as a PNG, on logarithmic axes.
+
+    A line stands for a method on an executor at a block: its colour tells the method, its marks the
+    executor. Peers are dashed. Raises InputError where there is nothing to draw.
     """
-    shown = [each for each in data["results"] if each["gflops"]]
+    shown = [result for result in bench.results if result.gflops]
     if not shown:
         raise InputError("no result has GFLOPS, so there is nothing to plot; see the table")
     figure = new_figure()
     axes = figure.subplots()
-    _bench(axes, data, shown)
+    _draw_lines(axes, shown)
+    _set_scales(axes, sorted({result.size for result in shown}))
+    axes.set_title(f"Products of n×n matrices on {bench.device}", loc="left", fontsize=10)
     style_axes(axes)
     add_legend(axes)
     save_figure(figure, path)
 
 
-def _bench(axes: Axes, data: dict[str, Any], shown: list[dict[str, Any]]) -> None:
-    lines: dict[tuple[Any, ...], list[tuple[int, float]]] = {}
-    for each in shown:
-        key = tuple(each.get(k) for k in ("peer", "method", "of", "executor", "block"))
-        lines.setdefault(key, []).append((each["size"], each["gflops"]))
+def _draw_lines(axes: Axes, shown: list[Result]) -> None:
+    lines: dict[_Line, list[tuple[int, float]]] = {}
+    for result in shown:
+        line = _Line(result.peer, result.method, result.of, result.executor, result.block)
+        lines.setdefault(line, []).append((result.size, result.gflops or 0.0))
     blocks: dict[str, set[int | None]] = {}
-    for _, method, of, _, block in lines:
-        blocks.setdefault(of or method, set()).add(block)
-    names = list(blocks)  # a method and its peer share a colour
-    executors = list(dict.fromkeys(key[3] for key in lines))  # each has its mark
-    for key in sorted(lines, key=lambda key: (bool(key[0]), names.index(key[2] or key[1]))):
-        peer, method, of, executor, block = key
-        name = of or method
-        label = f"{method} of {of}" if of else method if peer else f"{method}, {executor}"
-        points = sorted(lines[key])
+    for line in lines:
+        blocks.setdefault(line.family, set()).add(line.block)
+    families = list(blocks)
+    executors = list(dict.fromkeys(line.executor for line in lines))
+    for line in sorted(lines, key=lambda line: (line.is_peer, families.index(line.family))):
+        points = sorted(lines[line])
+        several = len(blocks[line.family]) > 1
         axes.plot(
             [n for n, _ in points],
             [rate for _, rate in points],
-            MARKS[executors.index(executor) % len(MARKS)],
-            linestyle="--" if peer else "-",
-            color=COLOURS[names.index(name) % len(COLOURS)],
-            linewidth=1.3 if peer else 1.8,
+            MARKS[executors.index(line.executor) % len(MARKS)],
+            linestyle="--" if line.is_peer else "-",
+            color=COLOURS[families.index(line.family) % len(COLOURS)],
+            linewidth=1.3 if line.is_peer else 1.8,
             markersize=5.0,
-            markerfacecolor="white" if peer else None,
-            label=f"{label}, b = {block}" if len(blocks[name]) > 1 else label,
+            markerfacecolor="white" if line.is_peer else None,
+            label=f"{line.label}, b = {line.block}" if several else line.label,
         )
-    _bench_scales(axes, sorted({each["size"] for each in shown}))
-    axes.set_title(f"Products of n×n matrices on {data['device']}", loc="left", fontsize=10)
 
 
-def _bench_scales(axes: Axes, sizes: list[int]) -> None:
+def _set_scales(axes: Axes, sizes: list[int]) -> None:
     set_powers_of_two(axes, sizes)
     axes.set_yscale("log")
     set_plain_numbers(axes, minor=_is_narrow(axes))
@@ -79,6 +99,6 @@ def _bench_scales(axes: Axes, sizes: list[int]) -> None:
 
 
 def _is_narrow(axes: Axes) -> bool:
-    """Whether the rates span so little that there are too few powers of ten to read them by."""
+    """Whether the rates span too few powers of ten to be read by those alone."""
     low, high = axes.get_ylim()
     return high < 30.0 * low

@@ -1,119 +1,103 @@
-"""Benchmarks as tables: results, ratios to the peers of the same run, and two runs compared.
-
-All of it is made from the JSON of a run (measure/bench/model.py), new or recorded.
-"""
+"""Benchmarks as tables: results, ratios to the peers of the same run, and two runs compared."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import read_json
-from gpgpu_legacy.measure.tuned import Kept
+from gpgpu_legacy.measure.bench.record import Bench, Comparison, Result, Skipped, SpeedUp
+from gpgpu_legacy.measure.other_work import busy_warning
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
-
-Result = dict[str, Any]
-"""One of a run's `results`."""
 
 _MS = 1e3
 _UNSTEADY = 4.0
-_NEEDED = ("method", "executor", "size", "block", "seconds", "gflops", "max_relative_error")
-_NUMBERS = ("seconds", "size")
-
-
-def read_results(path: Path) -> dict[str, Any]:
-    """A recorded run; InputError, in one line, for a file that is none."""
-    data = read_json(path, "results")
-    for name in ("device", "driver"):
-        if not isinstance(data.get(name), str):
-            raise InputError(f"{path} holds no recorded benchmark; it has no {name!r}")
-    results = data["results"]
-    if not isinstance(results, list) or not all(isinstance(each, dict) for each in results):
-        raise InputError(f"{path} holds no recorded benchmark; its results are no list of them")
-    for number, each in enumerate(results):
-        missing = [name for name in _NEEDED if name not in each]
-        if missing:
-            raise InputError(f"{path}: result {number} has no {missing[0]!r}")
-        for name in _NUMBERS:
-            if not isinstance(each[name], int | float) or not each[name] > 0:
-                raise InputError(f"{path}: the {name} of result {number} is {each[name]!r}")
-    return data
 
 
 # One run -----------------------------------------------------------------------------------------
 
 
-def bench_grids(data: dict[str, Any]) -> list[Grid]:
-    """The results, their ratios to the peers, and what was not run, where there is any of it."""
-    results, not_run = data["results"], data.get("not_run", [])
+def bench_grids(bench: Bench) -> list[Grid]:
+    """The results, their ratios to the peers, and what was not run; each only if it has rows."""
     grids = []
-    if results:
-        grids.append(_results_grid(data, results))
-    ratios = _ratios_grid(results)
+    if bench.results:
+        grids.append(_results_grid(bench))
+    ratios = _ratios_grid(bench.results)
     if ratios is not None:
         grids.append(ratios)
-    if not_run:
-        grids.append(_not_run_grid(data, not_run))
+    if bench.not_run:
+        grids.append(_not_run_grid(bench))
     return grids
 
 
-def _results_grid(data: dict[str, Any], results: Sequence[Result]) -> Grid:
+def _results_grid(bench: Bench) -> Grid:
     heads = (
         "n", "method", "executor", "b", "accumulate", "ms", "fastest", "slowest", "runs", "GFLOPS",
         "largest error",
     )  # fmt: skip
-    rows = []
-    for each in results:
-        spread = each.get("spread") or (None, None)
-        error = each["max_relative_error"]
-        rows.append(
-            (
-                each["size"],
-                _name(each),
-                each["executor"],
-                each["block"],
-                each.get("accumulate"),
-                _milliseconds(each["seconds"]),
-                _milliseconds(spread[0]),
-                _milliseconds(spread[1]),
-                each.get("runs"),
-                each["gflops"],
-                None if error is None else Numeral(f"{error:.2g}"),
-            )
-        )
-    caption = f"Products of n×n matrices on {data['device']}."
+    rows = tuple(_row(result) for result in bench.results)
+    caption = f"Products of n×n matrices on {bench.device}."
+    return Grid("bench", caption, heads, rows, tuple(_notes(bench)))
+
+
+def _row(result: Result) -> tuple[Entry, ...]:
+    fastest, slowest = result.spread or (None, None)
+    error = result.max_relative_error
+    return (
+        result.size,
+        _name(result),
+        result.executor,
+        result.block,
+        result.accumulate,
+        _milliseconds(result.seconds),
+        _milliseconds(fastest),
+        _milliseconds(slowest),
+        Numeral("first") if result.first_run else result.runs,
+        result.gflops,
+        None if error is None else Numeral(f"{error:.2g}"),
+    )
+
+
+def _notes(bench: Bench) -> list[str]:
     notes = [
-        "Times are medians of runs in turns, of computing alone. Errors are "
-        "relative to the largest element of the product in float64.",
-        f"Driver: {data['driver']}.",
+        "Times are medians of runs that take turns, of computing alone. Errors are relative to the "
+        "largest element of the product in float64.",
+        f"Driver: {bench.driver}.",
     ]
-    unsteady = sorted({each["size"] for each in results if _is_unsteady(each)})
-    if unsteady:
-        sizes = ", ".join(map(str, unsteady))
+    if any(result.first_run for result in bench.results):
         notes.append(
-            f"At n = {sizes} some runs took over {_UNSTEADY:g} times as long as others of the same "
-            "kind: the machine was busy, and ratios may say little."
+            "“First” is a first run: the budget ended before a measured one. Loading and clocks "
+            "that wake up may be in its time."
         )
-    sampled = sorted({each["size"] for each in results if _is_sampled(each)})
+    busy = busy_warning(bench.busy_share)
+    if busy is not None:
+        notes.append(f"{busy[:1].upper()}{busy[1:]}.")
+    unsteady = _sizes(bench.results, _is_unsteady)
+    if unsteady:
+        notes.append(
+            f"At n = {unsteady} some runs took over {_UNSTEADY:g} times as long as others of the "
+            "same kind: the machine was busy, and ratios may be wrong."
+        )
+    sampled = _sizes(bench.results, _is_sampled)
     if sampled:
-        sizes = ", ".join(map(str, sampled))
-        notes.append(f"At n = {sizes} the error is of rows taken at random.")
-    return Grid("bench", caption, heads, tuple(rows), tuple(notes))
+        notes.append(f"At n = {sampled} the error is that of rows chosen at random.")
+    return notes
 
 
-def _is_unsteady(each: Result) -> bool:
-    fastest, slowest = each.get("spread") or (0.0, 0.0)
-    return bool(slowest > _UNSTEADY * fastest)
+def _sizes(results: Iterable[Result], holds: Callable[[Result], bool]) -> str:
+    """The sizes of the results for which something holds, as a list in words."""
+    return ", ".join(map(str, sorted({result.size for result in results if holds(result)})))
 
 
-def _is_sampled(each: Result) -> bool:
-    return bool(each.get("rows_checked", each["size"]) < each["size"])
+def _is_unsteady(result: Result) -> bool:
+    fastest, slowest = result.spread or (0.0, 0.0)
+    return slowest > _UNSTEADY * fastest
 
 
-def _name(each: Result) -> str:
-    return f"{each['method']} of {each['of']}" if each.get("of") else str(each["method"])
+def _is_sampled(result: Result) -> bool:
+    return result.rows_checked is not None and result.rows_checked < result.size
+
+
+def _name(result: Result | Skipped | SpeedUp) -> str:
+    return f"{result.method} of {result.of}" if result.of else result.method
 
 
 def _milliseconds(seconds: float | None) -> Numeral | None:
@@ -121,20 +105,20 @@ def _milliseconds(seconds: float | None) -> Numeral | None:
 
 
 def _ratios_grid(results: Sequence[Result]) -> Grid | None:
-    """Each method's GFLOPS over those of every peer at the same size; None where there are none."""
-    peers = list(dict.fromkeys(each["method"] for each in results if each.get("peer")))
-    own = [each for each in results if not each.get("peer")]
+    """Each method's GFLOPS over those of every peer at its size; None where one side is missing."""
+    peers = list(dict.fromkeys(result.method for result in results if result.peer))
+    own = [result for result in results if not result.peer]
     if not peers or not own:
         return None
     rows = tuple(
         (
-            each["size"],
-            each["method"],
-            each["executor"],
-            each["block"],
-            *(_ratio(each, _peer_of(each, peer, results)) for peer in peers),
+            result.size,
+            result.method,
+            result.executor,
+            result.block,
+            *(_ratio(result, _peer_of(result, peer, results)) for peer in peers),
         )
-        for each in own
+        for result in own
     )
     heads = ("n", "method", "executor", "b", *(f": {peer}" for peer in peers))
     notes = (
@@ -145,30 +129,30 @@ def _ratios_grid(results: Sequence[Result]) -> Grid | None:
     return Grid("bench-ratios", caption, heads, rows, notes)
 
 
-def _peer_of(each: Result, peer: str, results: Sequence[Result]) -> Result | None:
+def _peer_of(result: Result, peer: str, results: Sequence[Result]) -> Result | None:
     for other in results:
-        of_it = other.get("of") is None or (
-            (other["of"], other["block"]) == (each["method"], each["block"])
-        )
-        if other["method"] == peer and other["size"] == each["size"] and of_it:
+        is_general = other.of is None
+        if (other.method, other.size) == (peer, result.size) and (
+            is_general or (other.of, other.block) == (result.method, result.block)
+        ):
             return other
     return None
 
 
-def _ratio(each: Result, peer: Result | None) -> Numeral | None:
-    if peer is None or each["seconds"] <= 0.0:
+def _ratio(result: Result, peer: Result | None) -> Numeral | None:
+    if peer is None or result.seconds <= 0.0:
         return None
-    return Numeral(f"{peer['seconds'] / each['seconds']:.3g}")
+    return Numeral(f"{peer.seconds / result.seconds:.3g}")
 
 
-def _not_run_grid(data: dict[str, Any], not_run: Sequence[Result]) -> Grid:
+def _not_run_grid(bench: Bench) -> Grid:
     """A row for each entrant and reason, with all the sizes that it stands for."""
     sizes: dict[tuple[Entry, ...], list[int]] = {}
-    for each in not_run:
-        key = (_name(each), each["executor"], each["block"], each["reason"])
-        sizes.setdefault(key, []).append(each["size"])
-    rows = tuple((", ".join(map(str, found)), *key) for key, found in sizes.items())
-    budget = data.get("budget_s")
+    for entry in bench.not_run:
+        key = (_name(entry), entry.executor, entry.block, entry.reason)
+        sizes.setdefault(key, []).append(entry.size)
+    rows = tuple((", ".join(map(str, of_key)), *key) for key, of_key in sizes.items())
+    budget = bench.budget_s
     caption = "Not run." if budget is None else f"Not run; the budget was {budget:g} s."
     return Grid("bench-not-run", caption, ("n", "method", "executor", "b", "why"), rows)
 
@@ -176,97 +160,32 @@ def _not_run_grid(data: dict[str, Any], not_run: Sequence[Result]) -> Grid:
 # Two runs ----------------------------------------------------------------------------------------
 
 
-def compare(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """GFLOPS of two runs and their ratios, new over old, for what both have.
-
-    `comparable` is whether device and driver agree; there are no ratios where they do not.
-    """
-    differences = [
-        {"what": what, "old": old[what], "new": new[what]}
-        for what in ("device", "driver")
-        if old[what] != new[what]
-    ]
-    before = {_key(each): each for each in old["results"]}
-    ratios: list[dict[str, Any]] = []
-    for each in [] if differences else new["results"]:
-        other = before.get(_key(each))
-        if other is not None:
-            ratios.append(
-                {
-                    **{name: each.get(name) for name in _KEY},
-                    "old_seconds": other["seconds"],
-                    "new_seconds": each["seconds"],
-                    "ratio": other["seconds"] / each["seconds"],
-                }
-            )
-    after = {_key(each) for each in new["results"]}
-    return {
-        "comparable": not differences,
-        "differences": differences,
-        "ratios": ratios,
-        "only_old": sum(key not in after for key in before),
-        "only_new": sum(key not in before for key in after),
-    }
-
-
-_KEY = ("method", "of", "executor", "size", "block", "accumulate")
-
-
-def _key(each: Result) -> tuple[Any, ...]:
-    return tuple(each.get(name) for name in _KEY)
-
-
-def compare_grid(compared: dict[str, Any]) -> Grid:
-    """The ratios as a table."""
-    rows: list[tuple[Entry, ...]] = [
+def compare_grid(compared: Comparison) -> Grid:
+    """The ratios of two benchmarks as a table."""
+    rows = tuple(
         (
-            each["size"],
-            _name(each),
-            each["executor"],
-            each["block"],
-            each["accumulate"],
-            _milliseconds(each["old_seconds"]),
-            _milliseconds(each["new_seconds"]),
-            Numeral(f"{each['ratio']:.3g}"),
+            speed_up.size,
+            _name(speed_up),
+            speed_up.executor,
+            speed_up.block,
+            speed_up.accumulate,
+            _milliseconds(speed_up.old_seconds),
+            _milliseconds(speed_up.new_seconds),
+            Numeral(f"{speed_up.ratio:.3g}"),
         )
-        for each in compared["ratios"]
-    ]
+        for speed_up in compared.ratios
+    )
     notes = ["New / old is of GFLOPS: above 1 the new run is faster."]
-    for name in ("old", "new"):
-        alone = compared[f"only_{name}"]
+    for name, alone in (("old", compared.only_old), ("new", compared.only_new)):
         if alone:
             results = "1 result is" if alone == 1 else f"{alone} results are"
             notes.append(f"{results} in the {name} run alone.")
     heads = ("n", "method", "executor", "b", "accumulate", "old, ms", "new, ms", "new / old")
-    return Grid(
-        "bench-compared", "Two runs on one device and driver.", heads, tuple(rows), tuple(notes)
-    )
+    caption = "Two runs on one device and driver."
+    return Grid("bench-compared", caption, heads, rows, tuple(notes))
 
 
-def why_not_comparable(compared: dict[str, Any]) -> str:
-    """What differs, in a line."""
-    parts = [f"{d['what']} {d['old']!r} then, {d['new']!r} now" for d in compared["differences"]]
-    return f"the two runs say nothing about one another: {'; '.join(parts)}"
-
-
-# What tuning has found ---------------------------------------------------------------------------
-
-
-def kept_grid(kept: Sequence[Kept], device: str) -> Grid:
-    """The ways that are kept for a device."""
-    heads = ("method", "fastest way found", "n", "ms", "by default, ms", "gain", "tried", "on")
-    rows = tuple(
-        (
-            each.method,
-            str(each.way),
-            each.size,
-            _milliseconds(each.seconds),
-            _milliseconds(each.default_seconds),
-            Numeral(f"{each.default_seconds / each.seconds:.3g}"),
-            each.trials,
-            each.date,
-        )
-        for each in kept
-    )
-    notes = ("`--executor auto` takes these ways; GPGPU_LEGACY_TUNING=off switches that off.",)
-    return Grid("tuned", f"Tuned on {device}.", heads, rows, notes)
+def why_not_comparable(compared: Comparison) -> str:
+    """In what the two machines differ, in a line."""
+    parts = [f"{d.what} {d.old!r} then, {d.new!r} now" for d in compared.differences]
+    return f"the two runs cannot be compared: {'; '.join(parts)}"

@@ -1,0 +1,156 @@
+"""What a benchmark records: results, what was not run, and two benchmarks compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gpgpu_legacy.serial import Positive, PositiveInt, Record, Recorded, read_recorded
+
+
+class Result(Record, frozen=True, kw_only=True):
+    """A method on an executor, or a peer, at one size.
+
+    of: for a peer that runs a method of ours on another executor, that method. seconds: the median
+    of `samples`, of computing alone. spread: seconds of the fastest and the slowest sample. runs:
+    how many samples there are. first_run: whether the only sample is a first run, because the
+    budget ended before any that is measured. gflops: 2n³ over the seconds; None where they are 0.
+    max_relative_error: the largest |C - C64| over the largest |C64|; None where it is no number.
+    rows_checked: how many rows of the product stand for it in the error.
+    """
+
+    method: str
+    of: str | None = None
+    peer: bool = False
+    executor: str
+    device: str | None = None
+    size: PositiveInt
+    block: int | None
+    accumulate: str | None = None
+    seconds: Positive
+    spread: tuple[float, float] | None = None
+    runs: int | None = None
+    first_run: bool = False
+    samples: tuple[float, ...] = ()
+    gflops: float | None
+    max_relative_error: float | None
+    rows_checked: int | None = None
+
+
+class Skipped(Record, frozen=True, kw_only=True):
+    """What has no result at a size, and why; fields as of a Result."""
+
+    method: str
+    of: str | None = None
+    executor: str
+    size: int
+    block: int | None
+    accumulate: str | None = None
+    reason: str
+
+
+class Bench(Recorded, frozen=True, kw_only=True):
+    """A benchmark, and what makes it reproducible.
+
+    device: of the machine; results have their own. versions: of Python and the packages that times
+    depend on. repeat: rounds. budget_s, spent_s: seconds. busy_share: the part of the processors'
+    time that other processes took meanwhile, from 0 to 1.
+    """
+
+    device: str
+    driver: str
+    versions: dict[str, str] | None = None
+    seed: int | None = None
+    repeat: int | None = None
+    budget_s: float | None = None
+    spent_s: float | None = None
+    busy_share: float | None = None
+    results: tuple[Result, ...]
+    not_run: tuple[Skipped, ...] = ()
+
+
+def read_bench(path: Path) -> Bench:
+    """A recorded benchmark; InputError, in one line, for a file that holds none."""
+    return read_recorded(path, Bench)
+
+
+# Two benchmarks ----------------------------------------------------------------------------------
+
+
+class Difference(Record, frozen=True, kw_only=True):
+    """In what two benchmarks differ so that their times cannot be compared."""
+
+    what: str
+    old: str
+    new: str
+
+
+class SpeedUp(Record, frozen=True, kw_only=True):
+    """What both benchmarks have measured. ratio: of GFLOPS, new over old."""
+
+    method: str
+    of: str | None
+    executor: str
+    size: int
+    block: int | None
+    accumulate: str | None
+    old_seconds: float
+    new_seconds: float
+    ratio: float
+
+
+class Comparison(Record, frozen=True, kw_only=True):
+    """Two benchmarks compared.
+
+    comparable: whether device and driver agree; there are no ratios where they do not. only_old,
+    only_new: how many results only one of them has.
+    """
+
+    comparable: bool
+    differences: tuple[Difference, ...]
+    ratios: tuple[SpeedUp, ...]
+    only_old: int
+    only_new: int
+
+
+_Key = tuple[str, str | None, str, int, int | None, str | None]
+
+
+def _key(result: Result) -> _Key:
+    return (
+        result.method, result.of, result.executor, result.size, result.block, result.accumulate
+    )  # fmt: skip
+
+
+def compare(old: Bench, new: Bench) -> Comparison:
+    """GFLOPS of two benchmarks and their ratios, for what both have."""
+    differences = [
+        Difference(what=what, old=before, new=after)
+        for what, before, after in (
+            ("device", old.device, new.device), ("driver", old.driver, new.driver)
+        )
+        if before != after
+    ]  # fmt: skip
+    earlier = {_key(result): result for result in old.results}
+    later = {_key(result): result for result in new.results}
+    both = [] if differences else [key for key in later if key in earlier]
+    return Comparison(
+        comparable=not differences,
+        differences=tuple(differences),
+        ratios=tuple(_speed_up(earlier[key], later[key]) for key in both),
+        only_old=len(earlier.keys() - later.keys()),
+        only_new=len(later.keys() - earlier.keys()),
+    )
+
+
+def _speed_up(old: Result, new: Result) -> SpeedUp:
+    return SpeedUp(
+        method=new.method,
+        of=new.of,
+        executor=new.executor,
+        size=new.size,
+        block=new.block,
+        accumulate=new.accumulate,
+        old_seconds=old.seconds,
+        new_seconds=new.seconds,
+        ratio=old.seconds / new.seconds,
+    )
