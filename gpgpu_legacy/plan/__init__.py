@@ -1,1 +1,1 @@
-"""The plan of an algorithm: textures and passes over them, as pure data with no GL in it."""
+"""Plans: an algorithm at one size, as textures and the passes over them; data without any GL."""

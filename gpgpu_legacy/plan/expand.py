@@ -1,6 +1,6 @@
-"""What a Repeat means: its body, written out once an iteration.
+"""What a Repeat means: its body, once for each iteration.
 
-`expand` is the definition. Every reader of plans gives on a plan what it gives on its expansion.
+`expand` is the definition. Every reader of plans gives the same for a plan as for its expansion.
 """
 
 from __future__ import annotations
@@ -39,16 +39,18 @@ from gpgpu_legacy.plan.plan import (
 
 
 def expand(plan: Plan) -> Plan:
-    """The same plan with no Repeat and no number that varies in it."""
+    """The same plan without Repeats: their passes are written out, with constant numbers.
+
+    Raises InputError for anything but a Plan.
+    """
     as_instance("plan", plan, Plan)
     return replace(plan, steps=tuple(passes(plan)))
 
 
 def without_tables(plan: Plan) -> Plan:
-    """The same plan with no Table and no MovingRect in it: a Repeat that has any is written out.
+    """The same plan without Tables and MovingRects: every Repeat that has any is expanded.
 
-    What is left of a Repeat differs from iteration to iteration in Affine numbers alone, and its
-    rectangles stay where they are.
+    In the Repeats that are left, only Affine numbers change, and no rectangle moves.
     """
     if not any(isinstance(step, Repeat) and _has_tables(step) for step in plan.steps):
         return plan
@@ -68,7 +70,7 @@ def _has_tables(step: Repeat) -> bool:
 
 
 def moves(pass_: Pass) -> bool:
-    """Whether a pass has a rectangle, or a number of work groups, that differs in iterations."""
+    """Whether a pass's rectangles or work groups change from iteration to iteration."""
     match pass_:
         case FragmentPass():
             return isinstance(pass_.rect, MovingRect)
@@ -82,14 +84,14 @@ def moves(pass_: Pass) -> bool:
 
 
 def passes(plan: Plan) -> Iterator[Pass]:
-    """The passes of the expanded plan, one after another, without keeping them all."""
+    """The passes of the expanded plan in the order in which they run, made one at a time."""
     return (pass_ for _, pass_, _ in execution_order(plan))
 
 
 def execution_order(plan: Plan) -> Iterator[tuple[Pass, Pass, int]]:
-    """Each pass as the plan writes it, as it is when its turn comes, and in which iteration.
+    """Each pass that runs, in order: as the plan writes it, as it runs, and the iteration, from 0.
 
-    What holds of every iteration (a compiled shader, say) can so be kept with the former.
+    What does not depend on the iteration, such as a compiled shader, can be kept by the first.
     """
     for step in plan.steps:
         if isinstance(step, Repeat):
@@ -101,7 +103,7 @@ def execution_order(plan: Plan) -> Iterator[tuple[Pass, Pass, int]]:
 
 
 def at_iteration(pass_: Pass, iteration: int) -> Pass:
-    """A pass of a Repeat's body as it is in one iteration; the same object where none differs."""
+    """A pass of a Repeat with one iteration's numbers; the same object if no number changes."""
     if not varies(pass_):
         return pass_
     match pass_:
@@ -129,17 +131,17 @@ def at_iteration(pass_: Pass, iteration: int) -> Pass:
 
 
 def varies(pass_: Pass) -> bool:
-    """Whether any number of a pass may differ from iteration to iteration."""
+    """Whether any number of a pass changes from iteration to iteration."""
     return moves(pass_) or next(per_iteration_numbers(pass_), None) is not None
 
 
 def per_iteration_numbers(pass_: Pass) -> Iterator[PerIteration]:
-    """The numbers of a pass that differ from iteration to iteration."""
+    """The numbers of a pass that change from iteration to iteration."""
     return (number for number in numbers(pass_) if isinstance(number, PerIteration))
 
 
 def numbers(pass_: Pass) -> Iterator[Number]:
-    """All numbers of a pass that may differ from iteration to iteration."""
+    """All numbers of a pass that a Repeat could change from iteration to iteration."""
     match pass_:
         case FragmentPass():
             yield from rect_numbers(pass_.rect)
@@ -158,7 +160,7 @@ def numbers(pass_: Pass) -> Iterator[Number]:
 
 
 def integers(pass_: Pass) -> tuple[Number, ...]:
-    """Those of them that count texels or work groups."""
+    """The numbers of a pass that count texels or work groups."""
     match pass_:
         case FragmentPass():
             return rect_numbers(pass_.rect)
@@ -170,12 +172,12 @@ def integers(pass_: Pass) -> tuple[Number, ...]:
 
 
 def number_at(value: Number, iteration: int) -> float:
-    """A number of a Repeat in one iteration, counted from 0."""
+    """The value of a number in the given iteration, counted from 0."""
     return value.at(iteration) if isinstance(value, PerIteration) else value
 
 
 def values_of(value: Number, count: int) -> Iterable[float]:
-    """A number of a Repeat of so many iterations, in one after another."""
+    """The values of a number in the `count` iterations of a Repeat, in order."""
     match value:
         case Table(values=values):
             return values
@@ -185,7 +187,7 @@ def values_of(value: Number, count: int) -> Iterable[float]:
 
 
 def areas_of(rect: Rect | MovingRect, count: int) -> Iterable[int]:
-    """Texels of a rectangle of a Repeat, in one iteration after another."""
+    """The areas of a rectangle, in texels, in the `count` iterations of a Repeat, in order."""
     if isinstance(rect, Rect):
         return repeat(rect.area, count)
     widths, heights = (map(int, values_of(side, count)) for side in (rect.width, rect.height))
@@ -193,7 +195,7 @@ def areas_of(rect: Rect | MovingRect, count: int) -> Iterable[int]:
 
 
 def rect_numbers(rect: Rect | MovingRect) -> tuple[Integer, Integer, Integer, Integer]:
-    """Its corner and its size."""
+    """The x, y, width and height of a rectangle."""
     return (rect.x, rect.y, rect.width, rect.height)
 
 
@@ -210,7 +212,7 @@ def _attribute(attribute: AttributeCorners, iteration: int) -> AttributeCorners:
 
 
 def corners_at(corners: Corners, iteration: int) -> Corners:
-    """Values at corners in one iteration, counted from 0."""
+    """Corner values in the given iteration, counted from 0."""
     a, b, c, d = (_vector(corner, iteration) for corner in corners)
     return (a, b, c, d)
 

@@ -1,4 +1,4 @@
-"""Texture formats: what a texel stores, and how many bytes it takes; how large textures are."""
+"""Texture formats: the channels of a texel and their bits; and how large a texture may be."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 LARGEST_TEXTURE = 8192
-"""Default width and height, in texels, of the largest texture a plan uses: what the drivers of the
-last ten years all allow. The GeForce4 of Hall, Carr & Hart's Section 4 allowed 2048."""
+"""The default limit on a texture's width and height, in texels. All drivers of the last ten years
+allow it. The GeForce4 of Hall, Carr & Hart's Section 4 allowed 2048."""
 
 
 class Numeric(Enum):
-    """How a channel stores a number."""
+    """How a channel stores a number: in floating point, or as unsigned fixed point in [0, 1]."""
 
     FLOAT = "float"
     UNORM = "unorm"
@@ -19,7 +19,7 @@ class Numeric(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A texel format. Channels run r, g, b, a; those that are missing read as 0, 0, 1."""
+    """A texel format. Channels are r, g, b, a in this order; a missing g, b or a reads 0, 0, 1."""
 
     name: str
     channels: int

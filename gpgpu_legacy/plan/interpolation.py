@@ -1,4 +1,4 @@
-"""Values at a rectangle's corners, interpolated over it: the planes that attributes lie in."""
+"""How attributes are interpolated: the planes through their values at a rectangle's corners."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gpgpu_legacy.plan.plan import Corners, NumberVec4, Rect, constant_vector
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """An attribute over a rectangle: base + dx·x + dy·y, a vector each.
+    """An interpolated attribute: the vector base + dx·x + dy·y.
 
-    x and y are the fragment's centre relative to the rectangle: 0.5, 1.5, …
+    (x, y) is the fragment's centre relative to the rectangle: 0.5, 1.5, …
     """
 
     base: Vec4
@@ -21,11 +21,11 @@ class Plane:
 
 
 PLANAR_TOLERANCE = 1e-6
-"""How far corner values may be from a plane and still lie in it, relative to the largest."""
+"""How far from a plane corner values may be and still count as planar, relative to the largest."""
 
 
 def is_planar(corners: Corners) -> bool:
-    """Whether corner values of an expanded plan lie in a plane."""
+    """Whether corner values lie in a plane; only for expanded plans, where no number changes."""
     for a, b, c, d in zip(*(constant_vector(corner) for corner in corners), strict=True):
         if abs(a + c - b - d) > PLANAR_TOLERANCE * max(1.0, abs(a), abs(b), abs(c), abs(d)):
             return False
@@ -33,7 +33,7 @@ def is_planar(corners: Corners) -> bool:
 
 
 def plane(corners: Corners, rect: Rect) -> Plane:
-    """The plane through expanded corner values that lie in one."""
+    """The plane of corner values that `is_planar` accepts, over a rectangle."""
     origin, right, _, top = corners
     return Plane(
         constant_vector(origin),
@@ -43,10 +43,10 @@ def plane(corners: Corners, rect: Rect) -> Plane:
 
 
 def triangle_planes(corners: Corners, rect: Rect) -> tuple[Plane, Plane]:
-    """The planes of the triangles right of and above the diagonal from (0, 0) to (W, H).
+    """The planes of the two triangles below and above the diagonal from (0, 0) to (W, H).
 
-    Where the corner values lie in one plane, both are that plane. A fragment whose centre lies on
-    the diagonal, y·W = x·H, gets the same from both, and takes the first.
+    Both are the same plane if the corner values lie in one. A fragment whose centre is on the
+    diagonal, y·W = x·H, has the same value in both and takes the first.
     """
     if is_planar(corners):
         whole = plane(corners, rect)

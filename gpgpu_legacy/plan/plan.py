@@ -1,11 +1,11 @@
-"""The plan: what an algorithm does to which textures, pass by pass.
+"""The plan: what an algorithm does to its textures, pass by pass.
 
-Everything else in the package reads plans: executors run them, the counter counts them, figures
-are drawn from them. A plan names no executor and no machine.
+Everything else in the package reads plans: executors run them, the counter counts them, caches are
+simulated with them, figures show them. A plan names no executor and no machine.
 
-Conventions. Matrices are row first: element (i, j) is row i, column j. Textures are x first:
-texel (i, j) lies at x = j, y = i, its centre at (j + 0.5, i + 0.5), and row 0 of a texture is the
-bottom row of GL's window. Rectangles are in texels.
+Conventions. Matrices are indexed row first: element (i, j) is in row i and column j. Textures are
+indexed x first: texel (i, j) is at x = j, y = i, its centre is (j + 0.5, i + 0.5), and row 0 of a
+texture is the bottom row of GL's window. Rectangles are measured in texels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Affine:
-    """A number that changes from one iteration of a Repeat to the next: base + step·iteration."""
+    """A number that grows by `step` with each iteration of a Repeat: base + step·iteration."""
 
     base: float
     step: float
@@ -36,7 +36,7 @@ class Affine:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A number that has a value of its own in each iteration of a Repeat: values[iteration]."""
+    """A number with a value for each iteration of a Repeat: values[iteration]."""
 
     values: tuple[float, ...]
 
@@ -46,23 +46,25 @@ class Table:
 
 
 PerIteration = Affine | Table
-"""What a number may be in a Repeat where it is not the same in all of its iterations."""
+"""A number of a Repeat that changes from iteration to iteration."""
 
 Number = float | PerIteration
+"""A number of a pass: a constant, or, in a Repeat, one that changes from iteration to iteration."""
+
 NumberVec4 = tuple[Number, Number, Number, Number]
 Integer = int | PerIteration
-"""A whole number in a Repeat: all values of a PerIteration one are whole too."""
+"""An integer of a pass. All values of a PerIteration are integers too."""
 
 
 # Textures and the matrices in them -----------------------------------------------------------
 
 
 class TextureKind(Enum):
-    """How a texture is addressed; those that programs look up are spelled as the text spells them.
+    """How a texture is addressed. The values are the texture targets as programs spell them.
 
-    RECT: unnormalised coordinates, one level, no repeat. 1D, 2D, 3D and CUBE: normalised ones. A
-    plan draws into RECT and 2D textures. BUFFER: not by a sampler but by a kernel, as an array in
-    which row follows row.
+    RECT has unnormalised coordinates, one level and no repeat; 1D, 2D, 3D and CUBE have normalised
+    coordinates. Passes draw to RECT and 2D textures. BUFFER is a storage buffer: kernels index it
+    as an array, row after row, and no sampler reads it.
     """
 
     RECT = "RECT"
@@ -75,10 +77,10 @@ class TextureKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Width and height of a texture, in texels, and its layers.
+    """The width and height of a texture, in texels, and its number of layers.
 
-    depth: the slices of a 3D texture, 6 for a cube map's faces (+x, -x, +y, -y, +z, -z), else 1. In
-    transfers the layers lie one above the other: `rows` rows of texels in all.
+    depth: the slices of a 3D texture, the 6 faces of a cube map (+x, -x, +y, -y, +z, -z), else 1.
+    Transfers stack the layers: layer 0 has the lowest rows.
     """
 
     width: int
@@ -87,15 +89,15 @@ class Extent:
 
     @property
     def rows(self) -> int:
-        """Rows of texels over all layers."""
+        """Rows of texels in all layers together."""
         return self.height * self.depth
 
 
 @dataclass(frozen=True, slots=True)
 class Texture:
-    """A texture, and a framebuffer too where a pass targets it.
+    """A texture. It is a framebuffer as well, if a pass draws to it.
 
-    initial: the value of every texel when a run begins; None leaves them undefined.
+    initial: the value of every texel at the start of a run; None leaves the texels undefined.
     """
 
     name: str
@@ -116,19 +118,19 @@ class Rect:
 
     @property
     def area(self) -> int:
-        """The number of texels in it."""
+        """How many texels it covers."""
         return self.width * self.height
 
     @property
     def corners(self) -> tuple[tuple[int, int], ...]:
-        """The vertices that it is drawn by, in the order of Corners."""
+        """Its four vertices, in the order of Corners."""
         right, top = self.x + self.width, self.y + self.height
         return ((self.x, self.y), (right, self.y), (right, top), (self.x, top))
 
 
 @dataclass(frozen=True, slots=True)
 class MovingRect:
-    """A rectangle in a Repeat that changes place or size from one iteration to the next."""
+    """A rectangle of a Repeat that moves or changes its size from iteration to iteration."""
 
     x: Integer
     y: Integer
@@ -146,19 +148,19 @@ class MovingRect:
 
 
 def integer_at(value: Integer, iteration: int) -> int:
-    """A whole number of a Repeat in one iteration, counted from 0."""
+    """The value of an integer in the given iteration, counted from 0."""
     return int(value.at(iteration)) if isinstance(value, PerIteration) else value
 
 
 def constant_rect(rect: Rect | MovingRect) -> Rect:
-    """A rectangle of an expanded plan, in which none moves."""
+    """The rectangle itself; only for expanded plans, where no rectangle moves."""
     assert isinstance(rect, Rect)
     return rect
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A rectangle of matrix elements: its first row and column, and how many of each."""
+    """A rectangle of matrix elements: its first row and column, and how many of each it has."""
 
     row: int
     column: int
@@ -168,14 +170,14 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Which element of a region each channel of a texel holds.
+    """Which matrix elements the channels of a texel hold.
 
     Channel c of texel (i, j) holds element (offsets[c][0] + row_step·i, offsets[c][1] +
-    column_step·j) of the region. Where that lies outside the region, an input reads 0 and an
-    output drops the value: that is the padding.
+    column_step·j) of the region. A channel whose element is outside the region is padding: an
+    input fills it with 0, and an output drops it.
 
-    transposed: the region is transposed before it is packed, so that its element (i, j) lies where
-    (j, i) would; an output is transposed back. It is part of the transfer, and costs no pass.
+    transposed: an input transposes the region before it packs it, and an output transposes it
+    back. The transfer does it, so it costs no pass.
     """
 
     offsets: tuple[tuple[int, int], ...]
@@ -185,19 +187,21 @@ class Packing:
 
 
 ONE_PER_TEXEL = Packing(((0, 0),))
+"""One element in each texel."""
 
 
 def quadrants(rows: int, columns: int) -> Packing:
-    """The four quadrants of a matrix in r, g, b, a: Hall, Carr & Hart's equation (8).
+    """The packing that puts the four quadrants of a matrix into r, g, b and a.
 
-    rows, columns: the size of one quadrant, which is the size of the texture.
+    It is equation (8) of Hall, Carr & Hart 2003. rows, columns: the size of a quadrant, which is
+    the size of the texture in texels.
     """
     return Packing(((0, 0), (0, columns), (rows, 0), (rows, columns)))
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A matrix that a plan reads or makes, by name."""
+    """A matrix that a plan reads or computes, by name."""
 
     name: str
     rows: int
@@ -206,7 +210,7 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A region of an input matrix, sent to a rectangle of a texture before the first pass."""
+    """A transfer before the first pass: from a region of an operand to a rectangle of a texture."""
 
     matrix: str
     region: Region
@@ -217,7 +221,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A rectangle of a texture, read back after the last pass into a region of a matrix."""
+    """A transfer after the last pass: from a rectangle of a texture to a region of a result."""
 
     matrix: str
     region: Region
@@ -230,17 +234,18 @@ class Output:
 
 
 class Filter(Enum):
-    """Texture filters. There is one level: minified or magnified, biased or not, is the same."""
+    """Texture filters. Textures have one level, so minification, magnification and bias are one."""
 
     NEAREST = "nearest"
     LINEAR = "linear"
 
 
 class Wrap(Enum):
-    """What a coordinate outside the texture reads (GL 1.5, section 3.8.7).
+    """What a coordinate outside of the texture reads (GL 1.5, section 3.8.7).
 
-    CLAMP clamps the coordinate to the texture, so that a linear filter at its edge takes half of
-    the border colour, (0, 0, 0, 0). A RECT texture does not repeat.
+    CLAMP clamps the coordinate to the texture, so a linear filter at the edge mixes in the border
+    colour, (0, 0, 0, 0). CLAMP_TO_EDGE clamps it to the centres of the outer texels. RECT textures
+    do not repeat.
     """
 
     CLAMP_TO_EDGE = "clamp-to-edge"
@@ -250,7 +255,10 @@ class Wrap(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
-    """How a lookup reads its texture; a wrap for each coordinate. Cube maps clamp to the edge."""
+    """How lookups read a texture: its filter, and a wrap mode for each coordinate.
+
+    Cube maps always clamp to the edge.
+    """
 
     filter: Filter = Filter.NEAREST
     wrap_s: Wrap = Wrap.CLAMP_TO_EDGE
@@ -268,15 +276,16 @@ class Binding:
 
 
 Corners = tuple[NumberVec4, NumberVec4, NumberVec4, NumberVec4]
-"""Values at the corners of the target rectangle, in the order (0, 0), (W, 0), (W, H), (0, H)."""
+"""Vectors at the corners of the target rectangle, in the order (0, 0), (W, 0), (W, H), (0, H)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Texcoords:
     """A texture coordinate set, by its values at the corners of the target rectangle.
 
-    Where they lie in a plane, each coordinate is affine in the fragment's position. Where they do
-    not, the rectangle is drawn as two triangles, split from (0, 0) to (W, H), each with its plane.
+    If the four values lie in a plane, each coordinate is an affine function of the fragment's
+    position. If not, the rectangle is drawn as two triangles, split along the diagonal from (0, 0)
+    to (W, H), and each triangle has its own plane.
     """
 
     set: int
@@ -285,7 +294,7 @@ class Texcoords:
 
 @dataclass(frozen=True, slots=True)
 class AttributeCorners:
-    """A colour or the fog coordinate (its x), by its values at the corners, as Texcoords are."""
+    """A colour, or the fog coordinate in x, by its values at the corners; see Texcoords."""
 
     kind: AttributeKind
     corners: Corners
@@ -297,7 +306,7 @@ ATTRIBUTE_DEFAULTS: Mapping[AttributeKind, Vec4] = {
     AttributeKind.TEXCOORD: (0.0, 0.0, 0.0, 1.0),
     AttributeKind.FOGCOORD: (0.0, 0.0, 0.0, 1.0),
 }
-"""What a program reads where a pass gives no value: GL's initial current values."""
+"""The attributes that a pass does not give: GL's initial current values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +326,7 @@ class ParameterValue:
 
 
 class Blend(Enum):
-    """What becomes of a fragment's colour. ADD is glBlendFunc(GL_ONE, GL_ONE)."""
+    """How a fragment's colour is written: NONE replaces, ADD is glBlendFunc(GL_ONE, GL_ONE)."""
 
     NONE = "none"
     ADD = "add"
@@ -325,11 +334,13 @@ class Blend(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FragmentPass:
-    """One rectangle drawn: the program runs once for every fragment of `rect` in the target.
+    """A pass that draws one rectangle: the program runs once for each fragment of `rect`.
 
-    texcoords, attributes: those not given are ATTRIBUTE_DEFAULTS. locals, env: parameters not given
-    are 0. state: what is not given has GL's initial value.
-    also: further targets, for result.color[1] on, of the first one's size; ARB_draw_buffers.
+    texcoords, attributes: a missing one has its value in ATTRIBUTE_DEFAULTS.
+    locals, env: the values of program.local[n] and program.env[n]; a missing one is 0.
+    state: values of GL state; a missing one has GL's initial value.
+    also: the targets of result.color[1], result.color[2] and so on (ARB_draw_buffers), of the same
+    size and kind as `target`.
     A fragment that KIL discards writes to no target.
     """
 
@@ -347,13 +358,13 @@ class FragmentPass:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """All targets: of result.color[0], result.color[1] and so on."""
+        """All targets, those of result.color[0], result.color[1] and so on."""
         return (self.target, *self.also)
 
 
 @dataclass(frozen=True, slots=True)
 class CopyPass:
-    """A rectangle of one texture copied to a rectangle of the same size in another."""
+    """A pass that copies a rectangle of one texture to one of the same size in another texture."""
 
     source: str
     source_rect: Rect | MovingRect
@@ -363,7 +374,7 @@ class CopyPass:
 
 @dataclass(frozen=True, slots=True)
 class ClearPass:
-    """Every texel of a texture set to one value."""
+    """A pass that sets every texel of a texture, in all layers, to one value."""
 
     target: str
     value: NumberVec4 = (0.0, 0.0, 0.0, 0.0)
@@ -387,10 +398,10 @@ class UniformValue:
 
 @dataclass(frozen=True, slots=True)
 class ComputePass:
-    """One dispatch: the kernel runs for groups[0] × groups[1] work groups.
+    """A pass that dispatches groups[0] × groups[1] work groups of a kernel, along x and y.
 
     independent: it neither reads nor writes an element that the pass before it wrote, so a device
-    may let the two overlap.
+    may overlap the two.
     """
 
     kernel: Kernel
@@ -401,12 +412,12 @@ class ComputePass:
 
     @property
     def invocations(self) -> int:
-        """Threads of the whole dispatch, of an expanded plan."""
+        """Invocations of the whole dispatch; only for a dispatch in which no number changes."""
         across, up = constant_groups(self.groups)
         return across * up * self.kernel.threads
 
     def textures(self, *, written: bool) -> tuple[str, ...]:
-        """The textures that the kernel may write, or else those that it may read."""
+        """The textures that the kernel may write, or, without `written`, may read."""
         access = {b.binding: b.is_written if written else b.is_read for b in self.kernel.buffers}
         return tuple(b.texture for b in self.buffers if access.get(b.binding))
 
@@ -437,12 +448,12 @@ def read_by(pass_: Pass) -> tuple[str, ...]:
 
 
 def state_values(pass_: FragmentPass) -> dict[str, Vec4]:
-    """The state that a pass of an expanded plan gives, by canonical name."""
-    return {given.binding: constant_vector(given.value) for given in pass_.state}
+    """The GL state that a pass sets, by canonical name; only for passes of expanded plans."""
+    return {state.binding: constant_vector(state.value) for state in pass_.state}
 
 
 def constant_groups(groups: tuple[Integer, Integer]) -> tuple[int, int]:
-    """Work groups along x and y of an expanded plan, in which no number varies."""
+    """Work groups along x and y; only for expanded plans, where no number changes."""
     across, up = groups
     assert not isinstance(across, PerIteration)
     assert not isinstance(up, PerIteration)
@@ -451,11 +462,11 @@ def constant_groups(groups: tuple[Integer, Integer]) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A body of passes that runs `count` times.
+    """A loop: the passes of the body run `count` times, in order.
 
-    A number in it is a constant, Affine in the iteration, or a Table with a value an iteration:
-    of texture coordinates and attributes, parameters, state, clear values and uniforms, and of
-    rectangles (MovingRect) and work groups.
+    A number in the body is a constant, Affine in the iteration, or a Table with a value for each
+    iteration. That holds for texture coordinates and other attributes, parameters, state, clear
+    values, uniforms, rectangles (as MovingRect) and numbers of work groups.
     """
 
     count: int
@@ -463,13 +474,15 @@ class Repeat:
 
 
 Step = Pass | Repeat
+"""An item of a plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An algorithm at a size: matrices in, textures, steps in order, matrices out.
+    """An algorithm at one size: operands, textures, steps in the order in which they run, results.
 
-    A matrix in `results` that no output covers is zero there.
+    inputs are transferred before the first step, outputs after the last one. Elements of a result
+    that no output covers are 0.
     """
 
     name: str
@@ -481,14 +494,14 @@ class Plan:
     outputs: tuple[Output, ...]
 
     def texture(self, name: str) -> Texture:
-        """The texture of that name; KeyError where there is none."""
+        """The texture of that name; KeyError if the plan has none."""
         for texture in self.textures:
             if texture.name == name:
                 return texture
         raise KeyError(name)
 
     def weighted_passes(self) -> Iterator[tuple[int, Pass]]:
-        """Each pass that runs, as it is written, with the number of times that it does."""
+        """Each pass as the plan writes it, with how many times it runs: at least once."""
         for step in self.steps:
             if isinstance(step, Repeat):
                 for pass_ in step.body if step.count else ():
@@ -497,13 +510,13 @@ class Plan:
                 yield 1, step
 
     def programs(self) -> tuple[Program, ...]:
-        """The different programs of the plan, in the order of their first use."""
+        """The distinct programs of the plan, in the order of their first use."""
         programs = [p.program for _, p in self.weighted_passes() if isinstance(p, FragmentPass)]
         return tuple(dict.fromkeys(programs))
 
 
 def constant_vector(values: NumberVec4) -> Vec4:
-    """A vector of an expanded plan, in which no number varies."""
+    """The vector itself; only for expanded plans, where no number changes."""
     x, y, z, w = values
     assert not isinstance(x, PerIteration) and not isinstance(y, PerIteration)
     assert not isinstance(z, PerIteration) and not isinstance(w, PerIteration)
