@@ -13,7 +13,7 @@ from enum import Enum
 
 
 class Index(Enum):
-    """Whether a step of a binding takes an index in brackets; one left out is 0."""
+    """Whether an element of a binding takes an index in brackets. An omitted index is 0."""
 
     NONE = "none"
     OPTIONAL = "optional"
@@ -22,10 +22,10 @@ class Index(Enum):
 
 @dataclass(frozen=True, slots=True)
 class StateNode:
-    """One step of a dotted binding, and the steps that may follow it.
+    """An element of dotted bindings: a node of the tree STATE, with those that may follow it.
 
-    limit: which limit bounds the index, by its name in the assembler's Limits.
-    implied: the step may be left out, as `.front` may.
+    limit: the limit on the index, by its name in the assembler's Limits.
+    implied: the element may be omitted, as `.front` may.
     """
 
     name: str
@@ -36,8 +36,8 @@ class StateNode:
 
     @property
     def is_matrix(self) -> bool:
-        """Whether the binding up to here is a whole matrix."""
-        return any(step.name == "row" for step in self.following)
+        """Whether a binding that ends here names a whole matrix."""
+        return any(node.name == "row" for node in self.following)
 
 
 def _leaves(names: str) -> tuple[StateNode, ...]:
@@ -49,7 +49,7 @@ def _faces(names: str) -> tuple[StateNode, ...]:
 
 
 ROWS = "matrix_rows"
-"""The limit of a row's index, 4, which no implementation chooses."""
+"""The limit on a row's index: 4 in every implementation."""
 
 
 _ROW = StateNode("row", index=Index.REQUIRED, limit=ROWS)
@@ -94,7 +94,7 @@ STATE = StateNode(
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One step of a binding as it is written: a name, and an index or a range of them."""
+    """An element of a binding as the text has it: a name, and perhaps an index or a range."""
 
     name: str
     first: int | None = None
@@ -103,11 +103,11 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What a written binding names.
+    """What a binding names.
 
-    vectors: the canonical name of each state vector: one, or the rows of a matrix.
-    is_single: it names one row or one vector, and neither a matrix nor a range.
-    length: how many elements of what was written belong to it; a swizzle may follow.
+    vectors: the canonical names of its state vectors: one, or the rows of a matrix.
+    is_single: it names one vector, and neither a matrix nor a range of rows.
+    length: how many of the elements belong to the binding; a swizzle may follow.
     """
 
     vectors: tuple[str, ...]
@@ -118,61 +118,62 @@ class Binding:
 class BindingError(Exception):
     """A binding that names no state.
 
-    at: the index of the element at fault; one past the last where something is missing.
-    choices: the names that could stand there, where a name is at fault.
+    at: the index of the element at fault; one past the last if an element is missing.
+    choices: the names that are allowed there, if a name is at fault.
     """
 
     def __init__(self, problem: str, expected: str, at: int, choices: tuple[str, ...] = ()) -> None:
-        """Say what is wrong, what was expected, and at which element."""
+        """problem: what is wrong. expected: what to write instead."""
         super().__init__(f"{problem}; {expected}")
         self.problem, self.expected, self.at, self.choices = problem, expected, at, choices
 
 
 def resolve(elements: Sequence[Element], limit: Callable[[str], int]) -> Binding:
-    """The state that dotted elements name, from `state` on.
+    """The state that the elements of a binding name; the first one is `state`.
 
-    limit: gives an index's limit by name; an index must be less. Raises BindingError.
+    limit: returns a limit by its name; an index must be less than it. Raises BindingError for
+    elements that name no state.
     """
-    step, at = STATE, 0
-    names = [_written(step, elements[0], 0, limit)]
-    while step.following and at + 1 < len(elements):
+    node, at = STATE, 0
+    names = [_written(node, elements[0], 0, limit)]
+    while node.following and at + 1 < len(elements):
         at += 1
-        step = _next(step, elements[at].name, at, names)
-        names.append(_written(step, elements[at], at, limit))
-    if not step.following:
+        node = _next(node, elements[at].name, at, names)
+        names.append(_written(node, elements[at], at, limit))
+    if not node.following:
         prefix, last = ".".join(names[:-1]), elements[at]
         if last.last is None:
             return Binding((f"{prefix}.{names[-1]}",), True, at + 1)
         assert last.first is not None
         rows = tuple(f"{prefix}.row[{row}]" for row in range(last.first, last.last + 1))
         return Binding(rows, False, at + 1)
-    if step.is_matrix:
+    if node.is_matrix:
         prefix = ".".join(names)
         return Binding(tuple(f"{prefix}.row[{row}]" for row in range(4)), False, at + 1)
-    written, choices = ".".join(names), _choices(step)
-    raise BindingError(f"{written} names no value yet", _one_of(choices), len(elements), choices)
+    written, choices = ".".join(names), _choices(node)
+    raise BindingError(f"{written} is incomplete", _one_of(choices), len(elements), choices)
 
 
-def _next(step: StateNode, name: str, at: int, names: list[str]) -> StateNode:
-    """The step of that name after `step`; an implied one between the two is added to `names`."""
-    for following in step.following:
+def _next(node: StateNode, name: str, at: int, names: list[str]) -> StateNode:
+    """The node of that name after `node`; an implied one between them is added to `names`."""
+    for following in node.following:
         if following.name == name:
             return following
-    for implied in step.following:
+    for implied in node.following:
         if not implied.implied:
             continue
         for following in implied.following:
             if following.name == name:
                 names.append(implied.name)
                 return following
-    choices = _choices(step)
+    choices = _choices(node)
     raise BindingError(f"{'.'.join(names)} has no {name}", _one_of(choices), at, choices)
 
 
-def _choices(step: StateNode) -> tuple[str, ...]:
-    """The names that may follow a step."""
-    own = [following.name for following in step.following]
-    deeper = [d.name for f in step.following if f.implied for d in f.following]
+def _choices(node: StateNode) -> tuple[str, ...]:
+    """The names that may follow a node."""
+    own = [following.name for following in node.following]
+    deeper = [d.name for f in node.following if f.implied for d in f.following]
     return tuple(dict.fromkeys(own + deeper))
 
 
@@ -182,28 +183,28 @@ def _one_of(choices: tuple[str, ...]) -> str:
     return f"expected one of {', '.join(f'.{choice}' for choice in choices)}"
 
 
-def _written(step: StateNode, element: Element, at: int, limit: Callable[[str], int]) -> str:
-    """The canonical text of one element, its index checked."""
-    if step.index is Index.NONE:
+def _written(node: StateNode, element: Element, at: int, limit: Callable[[str], int]) -> str:
+    """The canonical text of one element; BindingError for a wrong index."""
+    if node.index is Index.NONE:
         if element.first is not None:
-            raise BindingError(f"{step.name} takes no index", "leave the brackets out", at)
-        return step.name
+            raise BindingError(f"{node.name} takes no index", "leave the brackets out", at)
+        return node.name
     if element.first is None:
-        if step.index is Index.REQUIRED:
-            raise BindingError(f"{step.name} needs an index", f"as in {step.name}[0]", at)
-        return f"{step.name}[0]"
-    if element.last is not None and step is not _ROW:
-        raise BindingError(f"{step.name} takes one index, not a range", f"as in {step.name}[0]", at)
-    last, most = element.first if element.last is None else element.last, limit(step.limit)
+        if node.index is Index.REQUIRED:
+            raise BindingError(f"{node.name} needs an index", f"as in {node.name}[0]", at)
+        return f"{node.name}[0]"
+    if element.last is not None and node is not _ROW:
+        raise BindingError(f"{node.name} takes one index, not a range", f"as in {node.name}[0]", at)
+    last, most = element.first if element.last is None else element.last, limit(node.limit)
     if element.last is not None and element.first > last:
         problem = f"the range {element.first}..{last} runs backwards"
-        raise BindingError(problem, "the smaller row comes first", at)
+        raise BindingError(problem, "put the smaller row first", at)
     if last >= most:
-        problem = f"{step.name}[{last}] is out of range"
+        problem = f"{node.name}[{last}] is out of range"
         allowed = (
             f"the index is at most {most - 1}"
             if most
             else "the extension that has it is not supported"
         )
         raise BindingError(problem, allowed, at)
-    return f"{step.name}[{element.first}]"
+    return f"{node.name}[{element.first}]"

@@ -639,7 +639,7 @@ def test_fog_takes_its_share_of_the_limits(option: str, taken: int) -> None:
     """3.11.4.5.1."""
     lines = [f"OPTION ARB_fog_{option};", "TEMP R0;", *["MOV R0, 1;"] * 10]
     assemble(text(*lines), limits=Limits(instructions=10 + taken))
-    with pytest.raises(AssemblyError, match=f"at most {10 - 1} are allowed beside ARB_fog"):
+    with pytest.raises(AssemblyError, match=f"at most {10 - 1} are allowed with ARB_fog"):
         assemble(text(*lines), limits=Limits(instructions=9 + taken))
 
 

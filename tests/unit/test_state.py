@@ -82,7 +82,7 @@ def test_names_are_completed(
         ("material.ambiance", 1, "has no ambiance"),
         ("light.diffuse", 1, "needs an index"),
         ("light[x].diffuse", 1, "cannot be read"),
-        ("fog", 1, "names no value yet"),
+        ("fog", 1, "is incomplete"),
         ("fog.color.x", 1, "without a swizzle"),
         ("matrix.mvp.row[4]", (1, 2, 3, 4), "at most 3"),
         ("matrix.mvp", (1, 2, 3, 4), "4 rows of 4"),

@@ -1,7 +1,7 @@
-"""What dotted paths name: attributes, results, program parameters and state.
+"""Dotted paths to what they name: attributes, results, program parameters and state.
 
-Every function takes the elements of a path and gives what it names, with the elements left over:
-a swizzle or a mask, as a rule.
+Every function takes the elements of a path. It returns what they name and the elements that
+follow, usually a swizzle or a write mask.
 """
 
 from __future__ import annotations
@@ -30,19 +30,22 @@ PARAMETERS = "3.11.3.2"
 RESULTS = "3.11.3.4"
 
 _FAR = 10**9
-"""Stands for every index too large to be written in nine digits."""
+"""Stands for every index of ten digits or more."""
 
 Elements = Sequence[PathElement]
 
 
 def integer(token: Token) -> int:
-    """The value of an INTEGER token, cut off where no limit could allow it."""
+    """The value of an INTEGER token, capped at a value that no limit allows."""
     digits = token.lstrip("0")
     return int(digits or "0") if len(digits) < 10 else _FAR
 
 
 def checked_index(token: Token, most: int, what: str, section: str) -> int:
-    """The index, which must be less than `most`; `what` names the indexed thing in the message."""
+    """The index that a token gives, less than `most`; FaultError if it is not.
+
+    what: the name of the array, for the message. section: of the specification.
+    """
     index = integer(token)
     if index < most:
         return index
@@ -51,15 +54,15 @@ def checked_index(token: Token, most: int, what: str, section: str) -> int:
 
 
 def no_index(element: PathElement, section: str) -> None:
-    """Raise FaultError where the element has brackets."""
+    """Raise FaultError if an element that is not an array has brackets."""
     if element.first is not None:
-        problem = f"{shortened(element.name)} is no array"
+        problem = f"{shortened(element.name)} is not an array"
         at = element.token
         raise FaultError(problem, "leave the index in brackets out", section, at)
 
 
 def single_index(element: PathElement, most: int, section: str) -> int:
-    """The index of an element, 0 where there are no brackets; a range is a fault."""
+    """The index in an element's brackets, 0 without brackets; FaultError for a range."""
     if element.first is None:
         return 0
     if element.last is not None:
@@ -69,7 +72,7 @@ def single_index(element: PathElement, most: int, section: str) -> int:
 
 
 def no_suffix(rest: Elements, section: str) -> None:
-    """Raise FaultError where something follows a binding in a declaration."""
+    """Raise FaultError if a swizzle or mask follows a binding in a declaration."""
     if rest:
         problem = f"a declared binding takes no suffix, found .{shortened(rest[0].name)}"
         expected = "give the swizzle or mask where the variable is used"
@@ -88,7 +91,7 @@ _COLORS = {"primary": AttributeKind.COLOR, "secondary": AttributeKind.SECONDARY_
 
 
 def attribute(elements: Elements, limits: Limits) -> tuple[Attribute, Elements]:
-    """What a path that begins with `fragment` names."""
+    """The attribute that a path with the head `fragment` names, and the elements that follow."""
     no_index(elements[0], ATTRIBUTES)
     item = elements[1] if len(elements) > 1 else None
     kind = None if item is None else _ATTRIBUTES.get(item.name)
@@ -109,7 +112,7 @@ def _unknown(
     head: str, elements: Elements, known: Sequence[str] | dict[str, AttributeKind], expected: str,
     section: str,
 ) -> FaultError:  # fmt: skip
-    """The fault of a binding that is incomplete, or whose second element is unknown."""
+    """The fault of a binding that ends after its head, or whose second element is unknown."""
     if len(elements) < 2:
         at = elements[0].token
         return FaultError(f"{head} alone names nothing", expected, section, at)
@@ -126,7 +129,7 @@ def _unknown(
 def result(
     elements: Elements, limits: Limits, options: Sequence[str]
 ) -> tuple[ResultRegister, Elements]:
-    """What a path that begins with `result` names."""
+    """The result that a path with the head `result` names, and the elements that follow."""
     no_index(elements[0], RESULTS)
     names = {kind.value: kind for kind in ResultKind}
     item = elements[1] if len(elements) > 1 else None
@@ -139,8 +142,8 @@ def result(
     if kind is ResultKind.DEPTH:
         no_index(item, RESULTS)
     if not any(option in options for option in DRAW_BUFFERS):
-        problem = "color is no array without OPTION ARB_draw_buffers"
-        expected = "write result.color, or that option after the header"
+        problem = "result.color is not an array without OPTION ARB_draw_buffers"
+        expected = "write result.color, or add that option after the header"
         raise FaultError(problem, expected, RESULTS, item.token)
     return ResultRegister(kind, single_index(item, limits.draw_buffers, RESULTS)), elements[2:]
 
@@ -150,7 +153,11 @@ def result(
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The parameters that a binding names: one, or (not `is_single`) as many as for an array."""
+    """The parameters that a binding names.
+
+    is_single: it names one vector, and neither a range nor a matrix.
+    rest: the elements that follow.
+    """
 
     parameters: tuple[Parameter, ...]
     is_single: bool
@@ -158,7 +165,7 @@ class Bound:
 
 
 def parameters(elements: Elements, limits: Limits) -> Bound:
-    """What a path that begins with `program` or `state` names."""
+    """The parameters that a path with the head `program` or `state` names."""
     return _OF_HEAD[elements[0].name](elements, limits)
 
 
@@ -182,8 +189,8 @@ def _program(elements: Elements, limits: Limits) -> Bound:
         problem = f"the range {first}..{last} runs backwards"
         expected = f"write {space.value}[{last}..{first}]"
         raise FaultError(problem, expected, PARAMETERS, item.first)
-    found = tuple(Parameter(space, index) for index in range(first, last + 1))
-    return Bound(found, item.last is None, elements[2:])
+    bound = tuple(Parameter(space, index) for index in range(first, last + 1))
+    return Bound(bound, item.last is None, elements[2:])
 
 
 def _state(elements: Elements, limits: Limits) -> Bound:
@@ -207,7 +214,7 @@ def _state_fault(error: BindingError, elements: Elements) -> FaultError:
     element = elements[error.at]
     near = nearest(element.name, error.choices) if error.choices else ""
     expected = f"did you mean .{near}? {error.expected}" if near else error.expected
-    # A wrong index is at fault itself, a wrong name is where the name stands.
+    # Point at a wrong index itself, and at a wrong name.
     token = element.token if error.choices or element.first is None else element.first
     return FaultError(error.problem, expected, PARAMETERS, token)
 

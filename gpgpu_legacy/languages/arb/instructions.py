@@ -1,4 +1,4 @@
-"""Instruction statements: operands to registers, swizzles and masks (spec, section 3.11.4)."""
+"""Instruction statements to Instructions: registers, swizzles and masks (section 3.11.4)."""
 
 from __future__ import annotations
 
@@ -62,25 +62,25 @@ _KINDS = {
     ]
     for mnemonic, row in OPCODES.items()
 }
-"""The operands of each opcode as they are written: an extended swizzle as four."""
+"""The operands that each opcode takes in the text, where an extended swizzle is four."""
 
 _TARGETS = {target.value: target for target in TextureTarget}
 _SIGNS = ((False,) * 4, (True,) * 4)
 
 
 class InstructionReader:
-    """Gives instruction statements their meaning, one after another, for one program."""
+    """Interprets the instruction statements of one program, in order."""
 
     def __init__(
         self, text: Text, symbols: Symbols, options: Sequence[str], limits: Limits
     ) -> None:
-        """options: the program's, as far as they are read."""
+        """options: the options that the program has declared so far."""
         self.text, self.symbols, self.options, self.limits = text, symbols, options, limits
         self.targets: dict[int, TextureTarget] = {}
-        """The target that each texture image unit is used with so far."""
+        """The target of each texture image unit that an instruction has used."""
 
     def instruction(self, statement: InstructionStatement, read: Sequence[Token]) -> Instruction:
-        """The instruction that a statement says; FaultError where it breaks a rule.
+        """The instruction of a statement; FaultError if it breaks a rule of the specification.
 
         read: the statement's tokens, up to its semicolon.
         """
@@ -145,14 +145,14 @@ class InstructionReader:
         if kind is Operand.REGISTER:
             self.bare(operand, rest)
         if kind is Operand.SCALAR and not rest:
-            expected = "write which, as in R0.x" if isinstance(item, Path) else "as in {2}.x"
+            expected = "name it, as in R0.x" if isinstance(item, Path) else "name it, as in {2}.x"
             at = operand.token
             raise FaultError("a scalar operand needs one component", expected, OPERANDS, at)
         selectors = swizzle(rest, scalar=kind is Operand.SCALAR) if rest else IDENTITY
         return Src(register, selectors, _SIGNS[operand.sign == "-"])
 
     def bare(self, operand: WrittenOperand, rest: bindings.Elements) -> None:
-        """The operand before an extended swizzle has neither sign nor suffix of its own."""
+        """Check that the operand before an extended swizzle has no sign and no suffix."""
         token = operand.sign or (rest[0].token if rest else None)
         if token is not None:
             problem = f"unexpected {quoted(token)}"
@@ -224,7 +224,7 @@ class InstructionReader:
 
 
 def _wrong_count(statement: InstructionStatement, count: int, read: Sequence[Token]) -> FaultError:
-    """The fault of a wrong number of operands: at the comma too many, or at the semicolon."""
+    """The fault of a wrong number of operands, at the surplus comma or at the semicolon."""
     token, operands = statement.opcode, statement.operands
     mnemonic = token.removesuffix("_SAT")
     names = ", ".join(kind.value for kind in OPCODES[mnemonic].shape.value)
@@ -238,7 +238,7 @@ def _wrong_count(statement: InstructionStatement, count: int, read: Sequence[Tok
 
 
 def constant_parameter(constant: Constant) -> Parameter:
-    """The parameter that a number or a vector in braces stands for."""
+    """The parameter that a number or a vector in braces makes."""
     if constant.fifth is not None:
         expected = "leave out what comes after the fourth"
         at = constant.fifth
@@ -263,7 +263,7 @@ def _not_read(head: PathElement) -> FaultError:
 
 
 def element_of(declaration: ParameterDeclaration, use: PathElement) -> Parameter:
-    """The parameter that a use of a declared name reads."""
+    """The parameter that an operand reads from a PARAM, by its index if that is an array."""
     if not declaration.is_array:
         bindings.no_index(use, ARRAYS)
         return declaration.parameters[0]

@@ -9,7 +9,7 @@ from lark import Token
 
 from gpgpu_legacy.isa.opcodes import OPCODES, RESERVED_WORDS
 
-# What follows white space and comments. The last alternative takes whatever is no token at all.
+# One token after white space and comments. The last alternative matches any other character.
 _PATTERN = re.compile(
     r"(?:[ \t\r\n]++|#[^\r\n]*+)*+"
     r"(?:(?P<NAME>[A-Za-z_$][A-Za-z0-9_$]*+)"
@@ -48,15 +48,16 @@ def _reserved_kind(word: str) -> str:
 _RESERVED = {word: _reserved_kind(word) for word in RESERVED_WORDS}
 
 STARTERS = frozenset(kind for kind in _RESERVED.values() if kind != "BINDING")
-"""The kinds of token that can only begin a statement, or end the program."""
+"""The kinds of token that begin a statement or end the program, and occur nowhere else."""
 
 END_OF_TEXT = "$END"
 
 
 def tokens(text: str, start: int) -> Iterator[Token]:
-    """The tokens from offset `start` on, each with its offset, then one of type END_OF_TEXT.
+    """The tokens from offset `start` on, then one of type END_OF_TEXT.
 
-    A character that begins no token is a token of type CHARACTER.
+    Each token has its offset in characters. A character that belongs to no token becomes a token
+    of type CHARACTER, so that the parser can report where it is.
     """
     position, match = start, _PATTERN.match(text, start)
     while match is not None:

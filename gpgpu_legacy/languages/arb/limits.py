@@ -1,4 +1,4 @@
-"""How much a program may use and which indices there are (3.11.3.6 and the grammar's ranges)."""
+"""What limits a program: its resources (section 3.11.3.6) and the range of each index."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The implementation-dependent numbers that decide whether a program loads.
+    """The implementation-dependent limits of the assembler: how many of each a program may use.
 
-    The defaults are those of Mesa's software driver: generous, so that a program is refused for
-    what is wrong with it and not for its size. What a chip of the time allowed is another question
-    (chips/). Neither ARB_vertex_blend nor ARB_matrix_palette is there, so there is one modelview
-    matrix and no palette.
+    The defaults are those of Mesa's software driver. They are generous, so that a program is
+    refused for its errors and not for its size; chips/ knows what a chip of the time allowed.
+    Neither ARB_vertex_blend nor ARB_matrix_palette is supported, so there is one modelview matrix
+    and no palette.
     """
 
     texture_coordinate_sets: int = 8
     texture_image_units: int = 32
     texture_units: int = 8
-    """Those of the fixed functions, which state.texenv[n] reads."""
+    """Fixed-function texture units, which state.texenv[n] indexes."""
     lights: int = 8
     modelview_matrices: int = 1
     palette_matrices: int = 0
@@ -28,7 +28,7 @@ class Limits:
     environment_parameters: int = 256
     local_parameters: int = 2048
     parameters: int = 2048
-    """Different state vectors and constants that a program binds; also the longest array."""
+    """Distinct parameters that a program binds; also the length of the longest array."""
     attributes: int = 32
     temporaries: int = 4096
     instructions: int = 2**20

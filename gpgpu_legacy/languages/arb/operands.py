@@ -21,7 +21,10 @@ _ALPHABETS = (frozenset(COMPONENTS), frozenset("rgba"))
 
 
 def letters(rest: Elements, what: str, section: str) -> list[Selector]:
-    """The components that the one element of a suffix names; `what` is it called in messages."""
+    """The components that a suffix names, one for each letter.
+
+    rest: the suffix, which must be one element. what: `a swizzle` or `a write mask`, for messages.
+    """
     element = rest[0]
     at = element.token
     if element.first is not None:
@@ -38,7 +41,7 @@ def letters(rest: Elements, what: str, section: str) -> list[Selector]:
 
 
 def write_mask(rest: Elements) -> tuple[bool, bool, bool, bool]:
-    """The mask that follows a destination."""
+    """The components that a destination's suffix lets through; all without a suffix."""
     if not rest:
         return (True, True, True, True)
     indices = [s.value for s in letters(rest, "a write mask", DESTINATIONS)]
@@ -53,7 +56,7 @@ def write_mask(rest: Elements) -> tuple[bool, bool, bool, bool]:
 
 
 def swizzle(rest: Elements, *, scalar: bool) -> _Selectors:
-    """The selectors of a suffix of one letter, or (no scalar operand's) of four."""
+    """The selectors of a swizzle: one letter, replicated, or four; a scalar operand has one."""
     selected = letters(rest, "a swizzle", OPERANDS)
     if len(selected) == 1:
         return (selected[0],) * 4
@@ -66,7 +69,7 @@ def swizzle(rest: Elements, *, scalar: bool) -> _Selectors:
 
 
 def extended_swizzle(src: Src, operands: tuple[WrittenOperand, ...]) -> Src:
-    """The source with the four selectors and signs of an extended swizzle."""
+    """The source with the selectors and signs that the four operands of SWZ give."""
     texts = [_selector_text(operand) for operand in operands]
     named = [text for text in texts if text not in _CONSTANT_SELECTORS]
     for text, operand in zip(texts, operands, strict=True):
@@ -80,7 +83,7 @@ def extended_swizzle(src: Src, operands: tuple[WrittenOperand, ...]) -> Src:
 
 
 def _selector_text(operand: WrittenOperand) -> str:
-    """The letter, 0 or 1 that an operand of an extended swizzle consists of."""
+    """The letter, 0 or 1 that one operand of an extended swizzle names."""
     item = operand.item
     if isinstance(item, Path):
         alone = len(item.elements) == 1 and item.elements[0].first is None

@@ -1,9 +1,9 @@
 """The assembler: ARB_fragment_program 1.0 text to a Program.
 
-syntax.py reads the text statement by statement; the class here gives the names their meaning in the
-order in which the statements stand, as the spec asks: a name is declared before it is used. A wrong
-statement is left behind at its semicolon and the next one is looked at, so that independent faults
-are reported in one go; what is wrong only because of an earlier fault is not reported.
+syntax.py parses the text statement by statement. The assembler interprets the statements in order,
+because the spec requires names to be declared before they are used. After a faulty statement it
+continues behind the semicolon, so that one run reports all independent faults. It does not report
+what is wrong only because of an earlier fault.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _PRECISIONS = ("ARB_precision_hint_fastest", "ARB_precision_hint_nicest")
 _FOGS = tuple(mode.value for mode in Fog)
 _EXCLUSIVE = ((_FOGS, "3.11.4.5.1"), (_PRECISIONS, "3.11.4.5.2"))
 OPTIONS = (*_FOGS, *_PRECISIONS, *DRAW_BUFFERS)
-"""The options that are supported. ATI_draw_buffers is ARB_draw_buffers by its earlier name."""
+"""The supported options. ATI_draw_buffers is the earlier name of ARB_draw_buffers."""
 
 OPTION_SECTION = "3.11.4.5"
 
@@ -88,7 +88,7 @@ def assemble(text: str, name: str = "program", *, limits: Limits = DEFAULT_LIMIT
 
 
 class _Assembler:
-    """Reads the statements once, keeping the names declared so far."""
+    """Interprets the statements of one text in order."""
 
     def __init__(self, text: str, name: str, limits: Limits) -> None:
         self.text, self.limits = Text(text, name), limits
@@ -102,9 +102,9 @@ class _Assembler:
         self.declarations: list[ParameterDeclaration] = []
         self.instructions: list[Instruction] = []
         self.read: list[Token] = []
-        """The tokens of the statement that is looked at."""
+        """The tokens of the current statement."""
         self.broken_off = False
-        """Whether the last statement had a fault and no semicolon, so that END is not missed."""
+        """Whether a faulty statement without a semicolon ended the text; END is not missed then."""
 
     def program(self) -> Program:
         if not self.text.text.startswith(HEADER):
@@ -125,7 +125,7 @@ class _Assembler:
         return program
 
     def statements(self, stream: Iterator[Token]) -> None:
-        """Read up to END, or to the end of the text, or until there are faults enough."""
+        """Read up to END, the end of the text, or the MOST_FAULTS-th fault."""
         token = next(stream)
         while token.type not in ("END", END_OF_TEXT) and len(self.faults) < MOST_FAULTS:
             token = self.statement(token, stream)
@@ -141,7 +141,7 @@ class _Assembler:
             self.faults.append(FaultError(problem, expected, GRAMMAR_SECTION, token))
 
     def statement(self, head: Token, stream: Iterator[Token]) -> Token:
-        """Read one statement and give it its meaning; the first token after it."""
+        """Read and interpret one statement; returns the first token after it."""
         self.read = read = [head]
         try:
             if head.type not in STARTERS:
@@ -151,7 +151,7 @@ class _Assembler:
             self.faults.append(fault)
             return self.recover(stream)
         try:
-            self.meaning(statement)
+            self.interpret(statement)
         except (FaultError, EarlierFaultError) as fault:
             self.symbols.give_up(self.read)
             if isinstance(fault, FaultError):
@@ -159,7 +159,7 @@ class _Assembler:
         return next(stream)
 
     def recover(self, stream: Iterator[Token]) -> Token:
-        """Go on to the next statement: behind a semicolon, or at a keyword on a further line."""
+        """Skip to the next statement: after a semicolon, or at a keyword on a later line."""
         read = self.read
         head, token = read[0], read[-1]
         line = self.text.position(offset_of(head))[0]
@@ -175,7 +175,7 @@ class _Assembler:
         self.broken_off = token.type == END_OF_TEXT
         return next(stream) if token.type == "_SEMICOLON" else token
 
-    def meaning(self, statement: Statement) -> None:
+    def interpret(self, statement: Statement) -> None:
         if isinstance(statement, OptionStatement):
             self.option(statement)
             return
@@ -202,7 +202,7 @@ class _Assembler:
             at = statement.keyword
             expected = "move it up, to the lines after the header"
             raise FaultError(
-                "OPTION stands before all other statements", expected, OPTION_SECTION, at
+                "OPTION must come before all other statements", expected, OPTION_SECTION, at
             )
         if name not in OPTIONS:
             near = nearest(name, OPTIONS)
@@ -213,7 +213,7 @@ class _Assembler:
         for exclusive, section in _EXCLUSIVE:
             other = next((o for o in exclusive if o in self.options and o != name), None)
             if name in exclusive and other:
-                problem = f"OPTION {name} cannot be together with {other}"
+                problem = f"OPTION {name} conflicts with {other}"
                 raise FaultError(problem, "leave one of the two out", section, at)
         if name not in self.options:
             self.options.append(name)
@@ -326,10 +326,10 @@ def _header_fault(text: str) -> FaultError:
 
 
 def _no_statement(head: Token) -> FaultError:
-    """The fault of a statement that begins with no keyword and no opcode."""
+    """The fault of a statement that begins with neither a keyword nor an opcode."""
     word, at = shortened(head), head
     if head.type == "CHARACTER":
-        problem = f"the character {quoted(head)} cannot stand here"
+        problem = f"unexpected character {quoted(head)}"
         return FaultError(problem, "expected a statement or END", GRAMMAR_SECTION, at)
     if head.type != "NAME":
         expected = "expected a statement or END"

@@ -1,4 +1,4 @@
-"""A Program back to canonical text, which assembles to the same Program."""
+"""A Program to canonical text, which assembles to the same Program again."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ _LETTERS = dict(zip(Selector, COMPONENTS + "01", strict=True))
 
 
 def disassemble(program: Program) -> str:
-    """The program's text: options and declarations first, xyzw letters, one instruction a line.
+    """The program's canonical text.
 
-    State has its full names; an OUTPUT and an ALIAS leave what they stood for.
+    Options and declarations come first, then one instruction per line. Components are the letters
+    xyzw, state has its canonical names, and the names that OUTPUT and ALIAS declared are replaced
+    by what they stand for.
     """
     as_instance("program", program, Program, "an assembled Program")
     lines = [HEADER]
@@ -57,7 +59,7 @@ def _binding(parameter: Parameter) -> str:
 
 
 def _number(value: float) -> str:
-    if isinf(value):  # a constant too large for a double; there is no other way to write one
+    if isinf(value):  # no other text gives an infinite constant
         return "-1e999" if value < 0 else "1e999"
     return repr(value).removesuffix(".0")
 
@@ -97,7 +99,7 @@ def _destination(dst: Dst) -> str:
 
 
 def _result(register: ResultRegister) -> str:
-    """Colour 0 goes without its index, which only OPTION ARB_draw_buffers would allow."""
+    """Without an index for colour 0, since only OPTION ARB_draw_buffers allows one."""
     return f"result.{register.kind.value}{f'[{register.index}]' if register.index else ''}"
 
 

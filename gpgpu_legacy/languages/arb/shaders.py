@@ -1,4 +1,4 @@
-"""The fragment programs under shaders/, assembled."""
+"""The fragment programs under shaders/."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from gpgpu_legacy.sources import shader_text
 
 @cache
 def load_program(path: str, **parameters: int | str | bool) -> Program:
-    """Assemble a shader under shaders/; the same path and parameters give the same object."""
+    """Assemble a shader under shaders/. The same path and parameters give the same object.
+
+    path, parameters: as `shader_text` takes them.
+    """
     from gpgpu_legacy.languages.arb.parser import assemble
 
     return assemble(shader_text(path, **parameters), name=f"shaders/{path}")

@@ -1,4 +1,4 @@
-"""The names that a program declares: what each stands for, and which are in doubt."""
+"""The names that a program declares, and what each of them stands for."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Symbol = Temporary | Attribute | ResultRegister | ParameterDeclaration
 
 
 class Symbols:
-    """The names declared so far, in the order of the text."""
+    """The names declared so far."""
 
     def __init__(self) -> None:
-        """Start with no name declared."""
+        """No name is declared yet."""
         self._symbols: dict[str, Symbol] = {}
         self._unreported = set[str]()
-        """Names about which nothing more is reported: their declaration is wrong, or they have
-        already been reported as undeclared."""
+        """Names that no more faults are reported for: their declaration has a fault, or they are
+        undeclared and that has been reported."""
 
     def declare(self, token: Token, symbol: Symbol) -> None:
-        """Let a name stand for something; FaultError where it is declared already."""
+        """Declare a name; FaultError if it is declared already."""
         if token in self._symbols:
             problem = f"{shortened(token)} is declared twice"
             raise FaultError(problem, "give it another name", VARIABLES, token)
@@ -35,7 +35,8 @@ class Symbols:
     def lookup(self, token: Token) -> Symbol:
         """What a name stands for.
 
-        Raises FaultError for an undeclared name, and EarlierFaultError for one in doubt.
+        Raises FaultError for an undeclared name, EarlierFaultError if a fault of it has been
+        reported.
         """
         symbol = self._symbols.get(str(token))
         if symbol is not None:
@@ -49,7 +50,7 @@ class Symbols:
         raise FaultError(problem, expected, VARIABLES, token)
 
     def give_up(self, read: Sequence[Token]) -> None:
-        """Put the names of a faulty declaration in doubt, so that their uses are not reported.
+        """Suppress faults about the names that a faulty statement was to declare.
 
         read: the tokens of the statement.
         """

@@ -1,6 +1,6 @@
-"""Statements as they are written: tokens to small records, through grammar.lark.
+"""The syntax of statements: tokens to records, by grammar.lark.
 
-Nothing is known here of what a name means; parser.py gives the records their meaning.
+The records say what is written, not what names mean; parser.py interprets them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GRAMMAR_SECTION = "3.11.2"
 
 @dataclass(frozen=True, slots=True)
 class PathElement:
-    """One step of a dotted path: `texcoord[1]`, `row[0..3]` or `xyzw`."""
+    """One element of a dotted path: `texcoord[1]`, `row[0..3]` or `xyzw`."""
 
     token: Token
     first: Token | None
@@ -39,7 +39,7 @@ class PathElement:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A dotted path: a variable or a binding, perhaps with a swizzle at its end."""
+    """A dotted path: a variable or a binding, and perhaps a swizzle."""
 
     elements: tuple[PathElement, ...]
 
@@ -51,9 +51,10 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number or a vector in braces; `numbers` has one value for each number, four at most.
+    """A number, or a vector in braces.
 
-    token: its first. fifth: the first token of a component too many.
+    token: its first token. numbers: the components written, four at most. fifth: the first token
+    of a fifth component, which is a fault.
     """
 
     token: Token
@@ -63,7 +64,7 @@ class Constant:
 
     @property
     def value(self) -> Vec4:
-        """The vector: a number four times, or the components with 0, 0, 1 for missing ones."""
+        """The four components: a number is replicated; missing ones of a vector are 0, 0, 1."""
         if not self.is_vector:
             return (self.numbers[0],) * 4
         x, y, z, w = (*self.numbers, *(0.0, 0.0, 0.0, 1.0)[len(self.numbers) :])
@@ -72,7 +73,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class WrittenOperand:
-    """An operand: a sign, then a path, a constant with its suffix, or a texture target."""
+    """An operand: a sign, then a path, a constant with a suffix, or a texture target."""
 
     sign: Token | None
     item: Path | Constant | Token
@@ -96,7 +97,7 @@ class OptionStatement:
 
 @dataclass(frozen=True, slots=True)
 class InstructionStatement:
-    """An opcode, with _SAT or without, and its operands."""
+    """An opcode, with or without _SAT, and its operands."""
 
     opcode: Token
     operands: tuple[WrittenOperand, ...]
@@ -148,7 +149,7 @@ Statement = (
 
 @v_args(inline=True)
 class _Records(Transformer[Token, Any]):
-    """Makes the records, rule by rule of the grammar."""
+    """Makes a record of each rule of the grammar."""
 
     def option(self, keyword: Token, name: Token) -> OptionStatement:
         return OptionStatement(keyword, name)
@@ -213,7 +214,7 @@ class _Records(Transformer[Token, Any]):
 
 @cache
 def _lark() -> Lark:
-    # Lark reads it: importlib.resources takes longer to import than the file to read.
+    # Lark opens the file itself, because importing importlib.resources would take longer.
     return Lark.open_from_package(
         "gpgpu_legacy.languages.arb",
         "grammar.lark",
@@ -226,13 +227,14 @@ def _lark() -> Lark:
 _END = Token(END_OF_TEXT, "")
 
 LONGEST_STATEMENT = 2**16
-"""In tokens: more than the longest array that the default limits allow."""
+"""In tokens. It is more than the longest array that the default limits allow."""
 
 
 def read_statement(head: Token, tokens: Iterator[Token], read: list[Token]) -> Statement:
-    """Read one statement, its first token being `head`, up to its semicolon.
+    """Read one statement, up to its semicolon.
 
-    read: every token taken is added to it. Raises FaultError at the first token that does not fit.
+    head: its first token. read: the list that every further token is appended to. Raises
+    FaultError at the first token that does not fit the grammar.
     """
     parser = _lark().parse_interactive()
     token = head
@@ -286,7 +288,7 @@ _OPERAND_FORMS = {
 
 
 def form(head: Token) -> str:
-    """An example of the statement that begins with `head`, to be imitated."""
+    """An example of a statement that begins with `head`."""
     if head.type != "OPCODE":
         return _FORMS[head.type]
     row = OPCODES[head.removesuffix("_SAT")]
@@ -300,7 +302,7 @@ def quoted(token: Token) -> str:
 
 
 def _unexpected(read: list[Token], accepts: set[str]) -> FaultError:
-    """The fault of the last token read, where one of those in `accepts` was expected."""
+    """The fault of the last token read; accepts: the kinds of token that could follow there."""
     head, token = read[0], read[-1]
     comma = _comma_too_many(read)
     if comma is not None:
@@ -309,7 +311,7 @@ def _unexpected(read: list[Token], accepts: set[str]) -> FaultError:
     expected = f"expected {_listed(accepts)}, as in {form(head)}"
     problem = f"unexpected {quoted(token)}"
     if token.type == "CHARACTER":
-        problem = f"the character {quoted(token)} cannot stand here"
+        problem = f"unexpected character {quoted(token)}"
     elif token.type in STARTERS | {"BINDING"} and "NAME" in accepts and "BINDING" not in accepts:
         problem = f"{token} is a reserved word and cannot name a variable"
         expected = f"choose another name, as in {form(head)}"
@@ -326,7 +328,7 @@ def _unexpected(read: list[Token], accepts: set[str]) -> FaultError:
 
 
 def _comma_too_many(read: list[Token]) -> Token | None:
-    """The comma before the last token read that follows an opcode's last operand, if any does."""
+    """The comma after an opcode's last operand, if the tokens read have one."""
     if read[0].type != "OPCODE":
         return None
     shape = OPCODES[read[0].removesuffix("_SAT")].shape.value
@@ -340,14 +342,14 @@ def _comma_too_many(read: list[Token]) -> Token | None:
 
 
 def _is_one_word(number: Token, name: Token) -> bool:
-    """Whether a number runs on into a name, as in 2d or 1e."""
+    """Whether a name follows a number without a space, as in 2d or 1e."""
     if number.type not in ("INTEGER", "FLOAT", "TARGET"):
         return False
     return offset_of(number) + len(number) == offset_of(name)
 
 
 def _listed(accepts: set[str]) -> str:
-    """The tokens that fit, in words, the likeliest first."""
+    """The tokens that fit, in words."""
     if accepts >= _OPERAND:
         return "a register, a binding or a constant"
     if accepts >= _BOUND:

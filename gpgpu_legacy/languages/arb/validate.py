@@ -1,4 +1,4 @@
-"""The rules of a fragment program that concern it as a whole: how much it may use (3.11.3.6)."""
+"""The resource limits of a fragment program (section 3.11.3.6)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _LIMITS, _FOG = "3.11.3.6", "3.11.4.5.1"
 
 
 def check_limits(program: Program, limits: Limits, end: int) -> list[FaultError]:
-    """The limits that the program exceeds. What a fog option takes for itself counts too.
+    """The faults of a program that exceeds limits. What its fog option uses counts too.
 
-    end: the length of the text, which is where such a fault is found.
+    end: the length of the text in characters, where these faults are reported.
     """
     fog = program.fog
     of_fog = _FOG_INSTRUCTIONS[fog] if fog else 0
     one = 1 if fog else 0
     lookups = sum(OPCODES[i.mnemonic].cost is not Cost.ARITHMETIC for i in program.instructions)
-    count = len(program.instructions)
+    total = len(program.instructions)
     used = (
-        ("instructions", count, limits.instructions, of_fog),
-        ("ALU instructions", count - lookups, limits.alu_instructions, of_fog),
+        ("instructions", total, limits.instructions, of_fog),
+        ("ALU instructions", total - lookups, limits.alu_instructions, of_fog),
         ("texture instructions", lookups, limits.texture_instructions, 0),
         ("temporaries", len(program.temporaries), limits.temporaries, one),
         ("attributes", attributes_bound(program), limits.attributes, one),
@@ -32,24 +32,24 @@ def check_limits(program: Program, limits: Limits, end: int) -> list[FaultError]
     )
     return [
         FaultError(
-            f"the program uses {found} {what}",
-            f"at most {most - taken} are allowed" + (f" beside {fog.value}" if fog else ""),
+            f"the program uses {count} {what}",
+            f"at most {most - taken} are allowed" + (f" with {fog.value}" if fog else ""),
             _FOG if taken else _LIMITS,
             end,
             whole=True,
         )
-        for what, found, most, taken in used
-        if found > most - taken
+        for what, count, most, taken in used
+        if count > most - taken
     ]
 
 
 def attributes_bound(program: Program) -> int:
-    """How many different attributes are bound, by ATTRIB or in place."""
+    """How many distinct attributes are bound, by ATTRIB or in an operand."""
     return len({d.attribute for d in program.attributes} | set(program.attributes_read))
 
 
 def parameters_bound(program: Program) -> int:
-    """How many different parameters are bound, by PARAM or in place; equal constants are one."""
+    """How many distinct parameters are bound, by PARAM or in an operand."""
     bound = [p for declaration in program.parameters for p in declaration.parameters]
     bound += [
         s.register

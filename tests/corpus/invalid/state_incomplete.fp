@@ -1,4 +1,4 @@
 !!ARBfp1.0
-# expect 3:25 names no value yet
+# expect 3:25 is incomplete
 MOV result.color, state.fog;
 END
