@@ -17,7 +17,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.isa.state import canonical_state
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
-from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.languages.registry import language_of
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, RGBA32F
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
@@ -182,7 +182,7 @@ def _targets(count: int, rect: Rect, arguments: DrawArguments) -> tuple[Texture,
 
 def _program(given: Program | str) -> Program:
     if isinstance(given, str):
-        return assemble(given)
+        return language_of(given).assemble(given, "program")
     if not isinstance(given, Program):
         raise InputError(f"program is {kind_of(given)}; give an assembled Program or its text")
     return given

@@ -244,21 +244,30 @@ def disassemble_command(
     ] = None,
 ) -> None:
     """Print a program in its canonical form, which assembles to the same program."""
-    from gpgpu_legacy.languages.arb.printer import disassemble
+    from gpgpu_legacy.languages.registry import language_of
 
-    _write_or_print(disassemble(_assemble(program)), output)
+    text, name = _read(program)
+    language = language_of(text)
+    _write_or_print(language.disassemble(language.assemble(text, name)), output)
 
 
 # What they share ------------------------------------------------------------------------------
 
 
 def _assemble(path: Path) -> Program:
+    from gpgpu_legacy.languages.registry import language_of
+
+    text, name = _read(path)
+    return language_of(text).assemble(text, name)
+
+
+def _read(path: Path) -> tuple[str, str]:
+    """The text of a program, and what messages call it; `-` is standard input."""
     from gpgpu_legacy.files import read_text
-    from gpgpu_legacy.languages.arb.parser import assemble
 
     if str(path) == "-":
-        return assemble(sys.stdin.buffer.read().decode("utf-8", "replace"), "standard input")
-    return assemble(read_text(path), str(path))
+        return sys.stdin.buffer.read().decode("utf-8", "replace"), "standard input"
+    return read_text(path), str(path)
 
 
 def _write_or_print(text: str, output: Path | None) -> None:

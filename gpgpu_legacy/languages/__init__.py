@@ -1,1 +1,1 @@
-"""The shader languages of the time, a front end each: text becomes a Program."""
+"""The shader languages of the time, a folder each, and how the language of a text is found."""

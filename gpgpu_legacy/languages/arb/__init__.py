@@ -1,1 +1,1 @@
-"""ARB_fragment_program text to Program and back."""
+"""ARB_fragment_program 1.0 (GL_ARB_fragment_program, revision 28): text to Program and back."""

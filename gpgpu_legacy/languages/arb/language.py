@@ -1,0 +1,9 @@
+"""ARB_fragment_program 1.0 as the registry of languages finds it."""
+
+from __future__ import annotations
+
+from gpgpu_legacy.languages.arb.parser import HEADER, assemble
+from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.languages.language import Language
+
+LANGUAGE = Language("ARB_fragment_program 1.0", HEADER, assemble, disassemble)

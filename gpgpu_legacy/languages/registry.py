@@ -1,0 +1,34 @@
+"""Finds the shader languages, and the one that a text is written in.
+
+To add a language, add a folder with a language.py that defines LANGUAGE.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+import gpgpu_legacy.languages
+from gpgpu_legacy.languages.language import Language
+
+
+@cache
+def languages() -> tuple[Language, ...]:
+    """All shader languages, by name."""
+    room = gpgpu_legacy.languages
+    names = (folder.name for folder in iter_modules(room.__path__) if folder.ispkg)
+    modules = (import_module(f"{room.__name__}.{name}.language") for name in names)
+    return tuple(sorted((module.LANGUAGE for module in modules), key=lambda one: one.name))
+
+
+def language_of(text: str) -> Language:
+    """The language whose header the text begins with.
+
+    A text without a known header gets the first language, whose `assemble` then says in an
+    AssemblyError what is wrong with the header.
+    """
+    for language in languages():
+        if text.startswith(language.header):
+            return language
+    return languages()[0]
