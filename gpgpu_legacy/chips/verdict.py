@@ -113,6 +113,21 @@ class Verdict(Record, frozen=True, kw_only=True):
             )
         )
 
+    @property
+    def excesses(self) -> tuple[str, ...]:
+        """Each limit that is exceeded, in words: `texture instructions 65 > 32`."""
+        texts = (excess(row, row.advertised, row.native) for row in self.exceeded)
+        return tuple(dict.fromkeys(texts))
+
+
+def excess(row: Row, *sides: Side | None) -> str:
+    """A row that is exceeded on at least one of these sides, in words."""
+    over = [side for side in sides if side and side.outcome is Outcome.EXCEEDED]
+    numbers = [side.allowed for side in over if isinstance(side.allowed, int | float)]
+    if numbers:
+        return f"{row.limit} {row.found} > {min(numbers):g}"
+    return f"{row.limit} ({row.found}; allowed: {over[0].allowed})"
+
 
 # Making them ------------------------------------------------------------------------------------
 

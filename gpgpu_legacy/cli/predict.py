@@ -63,17 +63,16 @@ def predict_command(
     layout: Annotated[str | None, typer.Option(metavar="LAYOUT", help=LAYOUT_HELP)] = None,
     as_json: Json = False,
 ) -> None:
-    """Predict how long a product takes on a chip at least, and which bound binds.
+    """Predict the least time that a product takes on a chip, and the bottleneck.
 
-    `--chip this` needs `gpgpu-legacy calibrate` once; it is the executor that `auto` would take.
-    With --cache, memory serves what a simulation of that cache takes from it, else each texel that
-    a pass touches once a pass.
+    `--chip this` is the executor that `auto` would choose here; calibrate it first, once, with
+    `gpgpu-legacy calibrate`. With --cache, memory serves the misses of that cache, simulated;
+    by default it serves each texel that a pass touches once per pass.
     """
     from gpgpu_legacy.chips.check_plan import check_plan
     from gpgpu_legacy.predict.model import predict
-    from gpgpu_legacy.predict.table import prediction_as_json, prediction_grids
+    from gpgpu_legacy.predict.table import prediction_grids, prediction_record
     from gpgpu_legacy.present.grid import print_text
-    from gpgpu_legacy.studies.largest_block.model import over_text
 
     options = Options(
         block=block,
@@ -85,13 +84,12 @@ def predict_command(
     plan = find_method(method).plan(wanted, options)
     profile = _find_chip(chip, plan)
     served = _served(plan, cache, raster, layout)
-    found = predict(plan, profile, memory_bytes=served)
-    over = dict.fromkeys(over_text(row) for row in check_plan(plan, profile).exceeded)
+    prediction = predict(plan, profile, memory_bytes=served)
+    exceeds = check_plan(plan, profile).excesses
     if as_json:
-        print_json({**prediction_as_json(found, wanted), "exceeds": list(over)})
-        return
-    remarks = [f"It does not load on {profile.called}: {', '.join(over)}."] if over else []
-    print_text(prediction_grids(found, wanted, remarks), console())
+        print_json(prediction_record(prediction, wanted, exceeds))
+    else:
+        print_text(prediction_grids(prediction, wanted, exceeds), console())
 
 
 def _served(plan: Plan, cache: str | None, raster: str | None, layout: str | None) -> int | None:

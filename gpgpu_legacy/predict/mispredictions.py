@@ -105,12 +105,12 @@ def compare(case: Case, tolerance: float) -> Misprediction:
     """A case beside today's prediction; GpgpuLegacyError if the chip's rates are not known."""
     plan = _plan(case.method, case.size, case.block, case.accumulate)
     prediction = predict(plan, find_profile(case.chip))
-    if prediction.compute_s is None or prediction.bound is None:
+    if prediction.compute_s is None or prediction.bottleneck is None:
         raise GpgpuLegacyError(
             f"the profile of {case.chip} has no rates to predict {case.method} with; add them, or "
             "remove the case from mispredictions.toml"
         )
-    return compared(case, prediction.compute_s, prediction.bound.name, tolerance)
+    return compared(case, prediction.compute_s, prediction.bottleneck.name, tolerance)
 
 
 @cache

@@ -1,55 +1,130 @@
-"""Predictions, calibrations and mispredictions as tables and for other programs."""
+"""Predictions as tables and as a record."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.chips.profile import MEASURED, sources
-from gpgpu_legacy.predict.model import TRANSFERS, Prediction, Rate, Stage, Term
+from gpgpu_legacy.predict.prediction import Prediction, Rate, RateFact, Stage, Term
 from gpgpu_legacy.present.grid import Entry, Grid
+from gpgpu_legacy.serial import Record
 
-BINDS, UNKNOWN = "binds", "unknown"
+
+class TermRecord(Record, frozen=True, kw_only=True):
+    """A term of a prediction. seconds, per_second: None if the rate is not known.
+
+    binds: whether it is the bottleneck. why: how the rate follows from the facts, or what is
+    missing.
+    """
+
+    name: str
+    stage: Stage
+    count: float
+    unit: str
+    per_second: float | None
+    seconds: float | None
+    binds: bool
+    why: str
+    facts: tuple[RateFact, ...]
+
+
+class PredictionRecord(Record, frozen=True, kw_only=True):
+    """A prediction for a product; what is not known is None.
+
+    shape: m, l and n, for m×l by l×n. binds: the bottleneck, a term's name. unknown: the names of
+    terms whose rate is not known. exceeds: the chip's limits that the plan exceeds.
+    """
+
+    chip: str
+    method: str
+    shape: tuple[int, int, int]
+    terms: tuple[TermRecord, ...]
+    binds: str | None
+    unknown: tuple[str, ...]
+    compute_seconds: float | None
+    transfer_seconds: float | None
+    seconds: float | None
+    gflops: float | None
+    exceeds: tuple[str, ...]
+
+
+def prediction_record(
+    prediction: Prediction, shape: Shape, exceeds: Sequence[str] = ()
+) -> PredictionRecord:
+    """A prediction for other programs. exceeds: the limits that the plan exceeds, in words."""
+    bottleneck = prediction.bottleneck
+    return PredictionRecord(
+        chip=prediction.chip.name,
+        method=prediction.plan,
+        shape=(shape.m, shape.l, shape.n),
+        terms=tuple(_term_record(prediction, term) for term in prediction.terms),
+        binds=None if bottleneck is None else bottleneck.name,
+        unknown=tuple(term.name for term in prediction.unknown),
+        compute_seconds=prediction.compute_s,
+        transfer_seconds=prediction.transfer_s,
+        seconds=prediction.total_s,
+        gflops=gflops(shape, prediction.compute_s),
+        exceeds=tuple(exceeds),
+    )
+
+
+def _term_record(prediction: Prediction, term: Term) -> TermRecord:
+    return TermRecord(
+        name=term.name,
+        stage=term.stage,
+        count=term.count,
+        unit=term.unit,
+        per_second=term.rate.per_s,
+        seconds=term.seconds,
+        binds=prediction.bottleneck is term,
+        why=term.rate.why,
+        facts=term.rate.facts,
+    )
 
 
 def gflops(shape: Shape, seconds: float | None) -> float | None:
-    """2·m·l·n over the seconds, in 10⁹; None where there are none."""
+    """2·m·l·n operations over the seconds, in 10⁹; None without seconds."""
     return 2e-9 * shape.multiply_adds / seconds if seconds else None
 
 
-# Predictions ------------------------------------------------------------------------------------
+# Tables -----------------------------------------------------------------------------------------
 
 
-def prediction_grids(found: Prediction, shape: Shape, remarks: Sequence[str] = ()) -> list[Grid]:
-    """The terms, and what they come to. remarks: said below."""
-    chip = found.chip
-    rows = tuple(_term_row(found, term) for term in found.terms)
-    heads = ("term", "of", "count", "unit", "a second", "ms", "", "from")
+def prediction_grids(
+    prediction: Prediction, shape: Shape, exceeds: Sequence[str] = ()
+) -> list[Grid]:
+    """The terms, and their total. exceeds: the chip's limits that the plan exceeds, in words."""
+    chip = prediction.chip
+    heads = ("term", "stage", "count", "unit", "per second", "ms", "", "from")
     size = f"{shape.m}×{shape.l} by {shape.l}×{shape.n}"
+    loads = [f"It does not load on {chip.called}: {', '.join(exceeds)}."] if exceeds else []
     terms = Grid(
         "terms",
-        f"{found.plan}, {size}, on {chip.called}: how long it takes at least.",
+        f"{prediction.plan}, {size}, on {chip.called}: the least time that it takes.",
         heads,
-        rows,
-        (*_remarks(found), *_source_notes(found), *remarks),
+        tuple(_term_row(prediction, term) for term in prediction.terms),
+        (*_remarks(prediction), *_source_notes(prediction), *loads),
     )
-    return [terms, _sum_grid(found, shape)]
+    return [terms, _total_grid(prediction, shape)]
 
 
-def _term_row(found: Prediction, term: Term) -> tuple[Entry, ...]:
-    seconds = term.seconds
-    mark = UNKNOWN if seconds is None else BINDS if found.bound is term else ""
+def _term_row(prediction: Prediction, term: Term) -> tuple[Entry, ...]:
+    mark = "bottleneck" if prediction.bottleneck is term else ""
     return (
         term.name,
         term.stage.value,
         int(term.count),
         term.unit,
         term.rate.per_s,
-        None if seconds is None else 1e3 * seconds,
-        mark,
+        _milliseconds(term.seconds),
+        "unknown" if term.seconds is None else mark,
         _origin(term.rate),
     )
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else 1e3 * seconds
 
 
 def _origin(rate: Rate) -> str:
@@ -57,94 +132,44 @@ def _origin(rate: Rate) -> str:
     if rate.per_s is None:
         return rate.why
     facts = "; ".join(
-        f"{name} {fact.value} ({fact.source}, {fact.confidence.value})" for name, fact in rate.facts
+        f"{fact.name} {fact.value} ({fact.source}, {fact.confidence.value})" for fact in rate.facts
     )
     return f"{rate.why}: {facts}" if rate.why else facts
 
 
-def _remarks(found: Prediction) -> list[str]:
+def _remarks(prediction: Prediction) -> list[str]:
     remarks = []
-    bound = found.bound
-    if bound is not None:
+    bottleneck = prediction.bottleneck
+    if bottleneck is not None:
         remarks.append(
-            f"{bound.name} ({bound.stage.value}) binds. Terms of one stage overlap, and the "
-            "largest is its time; stages follow one another."
+            f"The bottleneck is {bottleneck.name} ({bottleneck.stage.value}). Terms of one stage "
+            "overlap, and the longest is the stage's time; stages follow one another."
         )
-    if found.unknown:
-        names = ", ".join(dict.fromkeys(term.name for term in found.unknown))
-        remarks.append(f"Not known, and left out of the sum: {names}.")
+    if prediction.unknown:
+        names = ", ".join(dict.fromkeys(term.name for term in prediction.unknown))
+        remarks.append(f"Not known, and not in the total: {names}.")
     return remarks
 
 
-def _source_notes(found: Prediction) -> list[str]:
-    tags = {fact.source for term in found.terms for _, fact in term.rate.facts}
+def _source_notes(prediction: Prediction) -> list[str]:
+    tags = {fact.source for term in prediction.terms for fact in term.rate.facts}
     return [f"{tag}: {text}." for tag, text in {**sources(), **MEASURED}.items() if tag in tags]
 
 
-def _sum_grid(found: Prediction, shape: Shape) -> Grid:
-    def milliseconds(seconds: float | None) -> float | None:
-        return None if seconds is None else 1e3 * seconds
-
-    uploads, readbacks = (found.stage_s(stage) for stage in (Stage.UPLOAD, Stage.READBACK))
+def _total_grid(prediction: Prediction, shape: Shape) -> Grid:
+    uploads, readbacks = (prediction.stage_s(stage) for stage in (Stage.UPLOAD, Stage.READBACK))
     row = (
-        milliseconds(found.compute_s),
-        gflops(shape, found.compute_s),
-        milliseconds(uploads),
-        milliseconds(readbacks),
-        milliseconds(found.total_s),
-        _transfer_share(found),
+        _milliseconds(prediction.compute_s),
+        gflops(shape, prediction.compute_s),
+        _milliseconds(uploads),
+        _milliseconds(readbacks),
+        _milliseconds(prediction.total_s),
+        _transfer_share(prediction),
     )
-    heads = ("computing, ms", "GFLOPS", "upload, ms", "read-back, ms", "in all, ms", "transfers, %")
-    return Grid("sum", "In all, at least.", heads, (row,))
+    heads = ("compute, ms", "GFLOPS", "upload, ms", "read-back, ms", "total, ms", "transfers, %")
+    return Grid("sum", "The total, at least.", heads, (row,))
 
 
-def _transfer_share(found: Prediction) -> float | None:
-    total, compute = found.total_s, found.compute_s
+def _transfer_share(prediction: Prediction) -> float | None:
+    total, compute = prediction.total_s, prediction.compute_s
     return 100.0 * (total - compute) / total if total and compute is not None else None
-
-
-def prediction_as_json(found: Prediction, shape: Shape) -> dict[str, Any]:
-    """A prediction for other programs; what is not known is None."""
-    bound = found.bound
-    return {
-        "chip": found.chip.name,
-        "method": found.plan,
-        "shape": [shape.m, shape.l, shape.n],
-        "terms": [_term_as_json(found, term) for term in found.terms],
-        "binds": None if bound is None else bound.name,
-        "unknown": [term.name for term in found.unknown],
-        "compute_seconds": found.compute_s,
-        "transfer_seconds": None
-        if any(t.seconds is None for t in found.terms if t.stage in TRANSFERS)
-        else sum(t.seconds or 0.0 for t in found.terms if t.stage in TRANSFERS),
-        "seconds": found.total_s,
-        "gflops": gflops(shape, found.compute_s),
-    }
-
-
-def _term_as_json(found: Prediction, term: Term) -> dict[str, Any]:
-    return {
-        "name": term.name,
-        "stage": term.stage.value,
-        "count": term.count,
-        "unit": term.unit,
-        "per_second": term.rate.per_s,
-        "seconds": term.seconds,
-        "binds": found.bound is term,
-        "why": term.rate.why,
-        "facts": [
-            {
-                "name": name,
-                "value": fact.value,
-                "source": fact.source,
-                "confidence": fact.confidence.value,
-            }
-            for name, fact in term.rate.facts
-        ],
-    }
-
-
-# Calibrations -----------------------------------------------------------------------------------
-
-
-# Mispredictions ---------------------------------------------------------------------------------

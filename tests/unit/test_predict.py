@@ -13,7 +13,8 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.predict.mispredictions import CaseLog
-from gpgpu_legacy.predict.model import Prediction, Stage, predict
+from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.predict.prediction import Prediction, Stage
 from gpgpu_legacy.studies.roofline.model import roofline
 
 N, B = 256, 32
@@ -41,7 +42,7 @@ def test_the_terms_of_the_multichannel_product_on_a_radeon_by_hand() -> None:
     assert seconds(found, "copies") == pytest.approx(passes * 2 * 16 * area / 23.36e9)
     assert seconds(found, "upload") == pytest.approx(2 * 4 * N**2 / 2.1e9)
     assert seconds(found, "read-back") == pytest.approx(4 * N**2 / 2.1e9)
-    assert found.bound is not None and found.bound.name == "lookups"
+    assert found.bottleneck is not None and found.bottleneck.name == "lookups"
     drawn, copied = seconds(found, "lookups"), seconds(found, "copies")
     assert drawn is not None and copied is not None
     assert found.compute_s == pytest.approx(drawn + copied)
@@ -70,7 +71,7 @@ def test_a_warp_reads_shared_memory_in_two_clocks() -> None:
     least = 2 * 512**3 / 32 * 2 / (8 * 950e6)
     took = seconds(found, "shared memory")
     assert took is not None and least <= took <= 1.1 * least
-    assert found.bound is not None and found.bound.stage is Stage.DISPATCH
+    assert found.bottleneck is not None and found.bottleneck.stage is Stage.DISPATCH
 
 
 def test_a_single_invocation_is_not_given_the_whole_chip() -> None:
@@ -143,9 +144,9 @@ def test_dot_products_have_a_rate_of_their_own() -> None:
 
 def test_what_a_run_costs_is_added_once() -> None:
     found = predicted("h200-gl-compute", "packed-2x2", n=64)
-    assert seconds(found, "starting and waiting") == pytest.approx(1e-6 * fact(found, "run_us"))
+    assert seconds(found, "run overhead") == pytest.approx(1e-6 * fact(found, "run_us"))
     assert len(counts(found)) == len(found.terms)  # no term twice
-    assert "starting and waiting" not in counts(predicted("radeon-9800-xt", "packed-2x2"))
+    assert "run overhead" not in counts(predicted("radeon-9800-xt", "packed-2x2"))
 
 
 def test_more_work_takes_longer() -> None:
@@ -165,7 +166,7 @@ def test_predict_says_what_binds_and_what_does_not_load() -> None:
     words = ("predict", "hall-carr-hart-multi", "--chip", "radeon-9800-xt", "--size", "256")
     code, out = run(*words, "--block", "32")
     assert code == 0
-    assert "lookups (drawing) binds" in out
+    assert "The bottleneck is lookups (drawing)" in out
     assert "does not load" in out and "Not known" in out
     _, text = run(*words, "--json")
     data = json.loads(text)
@@ -185,8 +186,8 @@ def test_a_simulated_cache_says_what_memory_serves() -> None:
     cached = json.loads(out)
     served = cached["bytes_from_memory"] + cached["bytes_to_memory"]
     assert cached["by_texture"]["B"]["read_hits"] == 0
-    assert terms["memory, by the cache"]["count"] == served > cached["bytes_requested"]
-    assert terms["memory, by the cache"]["seconds"] == pytest.approx(served / 23.36e9)
+    assert terms["memory behind the cache"]["count"] == served > cached["bytes_requested"]
+    assert terms["memory behind the cache"]["seconds"] == pytest.approx(served / 23.36e9)
     assert not {"memory", "copies"} & terms.keys()
 
 
@@ -196,7 +197,7 @@ def test_a_simulated_cache_says_what_memory_serves() -> None:
         (("--chip", "radeon-9800-xt", "--raster", "scan"), "give --cache, too"),
         (("--chip", "radeon-9800-xt", "--layout", "8x8"), "give --cache, too"),
         (("--chip", "radeon-9800-xt", "--cache", "3K"), "has no"),
-        (("--chip", "xeon-jit", "--cache", "8K,4way,64B"), "in one go"),
+        (("--chip", "xeon-jit", "--cache", "8K,4way,64B"), "fuses passes"),
     ],
 )
 def test_a_cache_that_says_nothing_is_refused(words: tuple[str, ...], problem: str) -> None:

@@ -17,7 +17,7 @@ from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Limits, Profile, find_profile
-from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Side, Verdict
+from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Side, Verdict, excess
 from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
@@ -70,7 +70,7 @@ class Largest:
     @property
     def why(self) -> str:
         """Why the next one does not load, limit by limit."""
-        return "; ".join(over_text(row, self.side) for row in self.over)
+        return "; ".join(excess(row, _on(row, self.side)) for row in self.over)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +82,6 @@ class Fit:
     shape: Shape
     what: What
     found: tuple[Largest, ...]
-
-
-def over_text(row: Row, side: Limited | None = None) -> str:
-    """A row that is over a limit, in words: `texture instructions 65 > 32`."""
-    both = {Limited.ADVERTISED: row.advertised, Limited.NATIVE: row.native}
-    sides = [both[side]] if side else list(both.values())
-    over = [each for each in sides if each and each.outcome is Outcome.EXCEEDED]
-    numbers = [each.allowed for each in over if isinstance(each.allowed, int | float)]
-    if numbers:
-        return f"{row.limit} {row.found} > {min(numbers):g}"
-    return f"{row.limit} ({row.found}; allowed: {over[0].allowed})"
 
 
 def fit(method: Method, chip: Profile, shape: Shape, options: Options | None = None) -> Fit:
@@ -293,12 +282,11 @@ def refuse_unless_it_runs(
     verdict = check_plan(plan, chip)
     if not verdict.exceeded:
         return
-    over = list(dict.fromkeys(over_text(row) for row in verdict.exceeded))
     sizes = [row for row in verdict.exceeded if not row.program and row.advice]
     cut = "".join(f"; {advice}" for advice in dict.fromkeys(row.advice for row in sizes))
     block = f" with a block of {options.block}" if options.block is not None else ""
     raise InputError(
-        f"{method.name}{block} does not load on {chip.called}: {', '.join(over)}; "
+        f"{method.name}{block} does not load on {chip.called}: {', '.join(verdict.excesses)}; "
         f"{_what_fits(fit(method, chip, shape, options))}"
         f"{_other_formats(method, chip, shape, options)}{cut}; --anyway runs it here all the same"
     )

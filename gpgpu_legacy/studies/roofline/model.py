@@ -127,7 +127,7 @@ def _point(
     if not flops:
         raise InputError(f"a product of {shape.n} rows has no place in a roofline; give a size")
     prediction = predict(plan, chip)
-    compute_s, bound = prediction.compute_s, prediction.bound
+    compute_s, bound = prediction.compute_s, prediction.bottleneck
     seconds, kind, where = found or (None, "", "")
     return Point(
         method,

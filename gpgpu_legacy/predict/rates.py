@@ -1,0 +1,188 @@
+"""The rates of a chip, as they follow from the numbers of its profile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from gpgpu_legacy.chips.profile import Fact, Hardware
+from gpgpu_legacy.predict.prediction import Rate, RateFact
+
+T = TypeVar("T")
+
+WORD_BITS, VECTOR_BITS = 32, 128  # of the texels whose rates profiles have
+
+
+class Rates:
+    """A chip's rates and the properties that decide which of them apply."""
+
+    def __init__(self, hardware: Hardware) -> None:
+        self.hardware = hardware
+
+    # Properties of the chip ---------------------------------------------------------------------
+
+    @property
+    def fuses_passes(self) -> bool:
+        """Whether the passes of a Repeat are fused, with partial sums in registers."""
+        return _value(self.hardware.chains_passes, unknown=False)
+
+    @property
+    def stages_lookups(self) -> bool:
+        """Whether fragments are computed in tiles, which stage the texels that they share."""
+        return _value(self.hardware.stages_lookups, unknown=False)
+
+    @property
+    def tiles_at_once(self) -> float:
+        """How many tiles the chip computes at once; 1 if that is not known."""
+        return _value(self.hardware.tiles_at_once, unknown=1.0)
+
+    @property
+    def writes_overlap(self) -> bool:
+        """Whether fragments are written while others are computed; true if that is not known."""
+        return _value(self.hardware.writes_overlap, unknown=True)
+
+    @property
+    def knows_run_overhead(self) -> bool:
+        """Whether the profile has the overhead of a run, which only calibrated ones have."""
+        return self.hardware.run_us is not None
+
+    # Arithmetic ---------------------------------------------------------------------------------
+
+    @property
+    def instruction_width(self) -> int:
+        """Components that one instruction computes; 1 if that is not known."""
+        return _value(self.hardware.arithmetic_width, unknown=1)
+
+    def fragment_arithmetic(self) -> Rate:
+        """Instructions of fragments per second."""
+        rate = self.known("fragment_peak_gflops", 1e9 / (2 * self.instruction_width))
+        if rate.per_s is None or self.hardware.arithmetic_width is None:
+            return rate
+        return Rate(rate.per_s, (*rate.facts, *self._facts("arithmetic_width")))
+
+    def dot_products(self) -> Rate:
+        """Dot products of four components per second."""
+        return self.known("dots_g_per_s", 1e9)
+
+    def kernel_arithmetic(self) -> Rate:
+        """Operations of kernels per second; the same units compute fragments."""
+        rate = self.known("compute_peak_gflops", 1e9)
+        return rate if rate.per_s else self.known("fragment_peak_gflops", 1e9)
+
+    # Textures and targets -----------------------------------------------------------------------
+
+    def lookups(self, bits: int) -> Rate:
+        """Lookups per second of texels of that many bits."""
+        size = _size_class(bits)
+        if size is None:
+            return Rate(None, why=f"the rate of lookups of {bits} bits is not known")
+        rate = self.known(f"lookups_{size}_bits_g_per_s", 1e9)
+        if rate.per_s is not None:
+            return rate
+        why = "texture units × clock / clocks per lookup"
+        clocks = f"lookup_clocks_{size}_bits"
+        return self._per_clocks(clocks, ("texture_units", "core_clock_mhz"), why)
+
+    def fills(self, bits: int) -> Rate:
+        """Fragments written per second."""
+        return self._writes("fills", bits)
+
+    def blends(self, bits: int) -> Rate:
+        """Fragments per second that are added to what the target holds."""
+        return self._writes("blends", bits)
+
+    def _writes(self, kind: str, bits: int) -> Rate:
+        """The measured rate; without one, one fragment per pipeline and clock."""
+        size = _size_class(bits)
+        rate = Rate(None) if size is None else self.known(f"{kind}_{size}_bits_g_per_s", 1e9)
+        if rate.per_s is not None:
+            return rate
+        why = "one per pipeline and clock"
+        return self._product(("pixel_pipelines", "core_clock_mhz"), 1e6, why)
+
+    # Memory and transfers -----------------------------------------------------------------------
+
+    def memory(self) -> Rate:
+        """Bytes per second of the chip's own memory."""
+        return self.known("memory_gb_per_s", 1e9)
+
+    def staged_lookups(self) -> Rate:
+        """Bytes per second that invocations read from shared memory, in tiles of fragments."""
+        return self.known("shared_memory_gb_per_s", 1e9)
+
+    def shared_memory(self) -> Rate:
+        """Steps of kernels' requests to shared memory per second."""
+        return self._per_clocks("shared_memory_clocks", ("multiprocessors", "shader_clock_mhz"))
+
+    def upload(self) -> Rate:
+        """Bytes per second to the chip."""
+        return self._transfer("upload_gb_per_s")
+
+    def readback(self) -> Rate:
+        """Bytes per second from the chip."""
+        return self._transfer("readback_gb_per_s")
+
+    def _transfer(self, name: str) -> Rate:
+        rate = self.known(name, 1e9)
+        return rate if rate.per_s is not None else self.known("bus_gb_per_s", 1e9)
+
+    # Overheads ----------------------------------------------------------------------------------
+
+    def passes(self) -> Rate:
+        """Passes per second that draw next to nothing."""
+        return self._inverse("pass_us")
+
+    def runs(self) -> Rate:
+        """Runs per second of a plan that does next to nothing."""
+        return self._inverse("run_us")
+
+    # From facts ---------------------------------------------------------------------------------
+
+    def known(self, name: str, scale: float) -> Rate:
+        """The rate that the profile has under that name, in units of `scale` per second."""
+        return self._product((name,), scale)
+
+    def _product(self, names: Iterable[str], scale: float, why: str = "") -> Rate:
+        """The product of several numbers."""
+        facts = {name: getattr(self.hardware, name) for name in names}
+        missing = [name for name, fact in facts.items() if fact is None]
+        if missing:
+            verb = "is" if len(missing) == 1 else "are"
+            return Rate(None, why=f"{' and '.join(missing)} {verb} not known")
+        rate = scale
+        for fact in facts.values():
+            rate *= fact.value
+        return Rate(rate, self._facts(*facts), why)
+
+    def _per_clocks(self, clocks: str, names: tuple[str, str], why: str = "") -> Rate:
+        """The product of a number of units and their clock in MHz, over clocks."""
+        fact = getattr(self.hardware, clocks)
+        if fact is None:
+            return Rate(None, why=f"{clocks} is not known")
+        rate = self._product(names, 1e6 / fact.value, why)
+        return Rate(rate.per_s, (*rate.facts, *self._facts(clocks)), rate.why)
+
+    def _inverse(self, name: str) -> Rate:
+        """The rate of what takes a number of microseconds."""
+        fact = getattr(self.hardware, name)
+        if fact is None:
+            return Rate(None, why=f"{name} is not known")
+        return Rate(1e6 / fact.value, self._facts(name))
+
+    def _facts(self, *names: str) -> tuple[RateFact, ...]:
+        facts = ((name, getattr(self.hardware, name)) for name in names)
+        return tuple(
+            RateFact(name=name, value=f.value, source=f.source, confidence=f.confidence)
+            for name, f in facts
+        )
+
+
+def _value(fact: Fact[T] | None, *, unknown: T) -> T:
+    return unknown if fact is None else fact.value
+
+
+def _size_class(bits: int) -> int | None:
+    """The size of texel whose rate applies to texels of that many bits; None if neither does."""
+    if bits <= WORD_BITS:
+        return WORD_BITS
+    return VECTOR_BITS if bits == VECTOR_BITS else None

@@ -1,0 +1,289 @@
+"""What drawing a plan amounts to on a chip: arithmetic, lookups, writes and bytes, all counted.
+
+Memory serves each texel that a pass touches once per pass: textures are cached while it is drawn.
+A chip that computes tiles of fragments (lower/workgroups.py) looks up what a row or a column of a
+tile shares once per tile, stages it in shared memory, and reads it from there once for all
+fragments of an invocation that use it. If a pass has fewer tiles than the chip computes at once, a
+part of the chip is idle.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from gpgpu_legacy.count.traffic import count_repeated
+from gpgpu_legacy.isa.ir import ResultRegister
+from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form
+from gpgpu_legacy.lower.chains import Computed, Draw, Loop, Own, Placed, Turns, loops
+from gpgpu_legacy.lower.content import Content, group_content
+from gpgpu_legacy.lower.content import Own as RegisterLookup
+from gpgpu_legacy.lower.content import Placed as PlacedLookup
+from gpgpu_legacy.lower.lookups import live_components
+from gpgpu_legacy.lower.roll import live_segments
+from gpgpu_legacy.lower.tiles import along
+from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
+from gpgpu_legacy.plan.expand import without_tables
+from gpgpu_legacy.plan.plan import (
+    Blend,
+    ClearPass,
+    CopyPass,
+    FragmentPass,
+    Pass,
+    Plan,
+    Rect,
+    constant_rect,
+    read_by,
+    written_by,
+)
+from gpgpu_legacy.predict.rates import Rates
+from gpgpu_legacy.predict.repeats import known_by_iteration
+
+
+@dataclass(slots=True)
+class Work:
+    """Counts of a plan's drawing.
+
+    instructions: arithmetic ones. components: their multiply-adds, one per component; dots: those
+    that make one number of several components, such as dot products. lookups, fills, blends: by
+    the bits of a texel. shared_bytes: read from shared memory, by all invocations together.
+    capacity: fragments that the chip could have computed in the time that the tiles take.
+    """
+
+    instructions: int = 0
+    components: int = 0
+    dots: int = 0
+    lookups: Counter[int] = field(default_factory=Counter)
+    fills: Counter[int] = field(default_factory=Counter)
+    blends: Counter[int] = field(default_factory=Counter)
+    shared_bytes: int = 0
+    memory_bytes: int = 0
+    copy_bytes: int = 0
+    clear_bytes: int = 0
+    passes: int = 0
+    fragments: int = 0
+    capacity: int = 0
+
+    @property
+    def occupancy(self) -> float:
+        """The part of the chip that is busy, from 0 to 1; 1 if it does not compute tiles."""
+        return self.fragments / self.capacity if self.capacity else 1.0
+
+
+def count_work(plan: Plan, rates: Rates) -> Work:
+    """Count what a chip does to draw a plan, with its passes fused if the chip fuses them."""
+    counter = _Counter(plan, rates)
+    for times, step in _members(_steps(plan, apart=not rates.fuses_passes)):
+        if isinstance(step, Loop):
+            counter.add_loop(step)
+        else:
+            counter.add_pass(step, times)
+    return counter.work
+
+
+@lru_cache(maxsize=32)
+def _steps(plan: Plan, *, apart: bool) -> tuple[Loop | Turns | Pass, ...]:
+    """The plan's Loops and passes, kept because long programs take a while to analyse.
+
+    For passes that may be fused, Repeats with Tables are expanded, as for an executor that fuses.
+    Otherwise (apart), a Repeat is expanded if only single iterations of it can be analysed.
+    """
+    if not apart:
+        return tuple(loops(without_tables(plan)))
+    return tuple(loops(known_by_iteration(plan), apart=True))
+
+
+def _members(steps: Iterable[Loop | Turns | Pass]) -> Iterator[tuple[int, Loop | Pass]]:
+    """The Loops and passes, with how often each runs."""
+    for step in steps:
+        if isinstance(step, Turns):
+            yield from ((step.count, member) for member in step.body)
+        else:
+            yield 1, step
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """Adds the Loops and passes of one plan up."""
+
+    plan: Plan
+    rates: Rates
+    work: Work = field(default_factory=Work)
+
+    def add_pass(self, pass_: Pass, times: int) -> None:
+        """A pass outside of Loops: its lookups are counted, but not analysed."""
+        if isinstance(pass_, CopyPass):
+            self.work.copy_bytes += count_repeated(self.plan, pass_, times).copy_bytes
+        elif isinstance(pass_, ClearPass):
+            self.work.clear_bytes += count_repeated(self.plan, pass_, times).clear_bytes
+        elif isinstance(pass_, FragmentPass):
+            draw = _unanalysed(pass_)
+            self._add_arithmetic(draw, times)
+            self._add_lookups(draw, times)
+            self._add_writes(pass_, times)
+            textures = dict.fromkeys(read_by(pass_))
+            self.work.memory_bytes += times * sum(texture_bytes(self.plan, t) for t in textures)
+        self.work.passes += times
+
+    def add_loop(self, loop: Loop) -> None:
+        """A Loop. If it is fused, partial sums stay in registers from one iteration to the next."""
+        fused = self.rates.fuses_passes and len(loop.passes) * loop.count > 1
+        textures = {texture.name: texture for texture in self.plan.textures}
+        content, _ = group_content(loop, textures)
+        shape = group_shape(content) if self.rates.stages_lookups else None
+        if shape is not None:
+            self._add_tiles(loop, shape)
+            self._add_tiled_lookups(content, loop, shape, fused=fused)
+        self.work.passes += 1 if fused else loop.count
+        for draw in loop.body:
+            if isinstance(draw, Draw):  # else a copy between registers
+                self._add_draw(draw, loop, tiled=shape is not None, fused=fused)
+        if fused:
+            self._add_results(loop)
+
+    def _add_draw(self, draw: Draw, loop: Loop, *, tiled: bool, fused: bool) -> None:
+        self._add_arithmetic(draw, loop.count)
+        if not tiled:
+            own = Counter(look.texture for look in draw.lookups if isinstance(look, Own))
+            self._add_lookups(draw, loop.count, own if fused else Counter())
+        self.work.memory_bytes += loop.count * self._read_bytes(draw)
+        if not fused:
+            self._add_writes(draw.each, loop.count)
+        elif draw.each.blend is not Blend.NONE and not _ends_in_a_product(draw):
+            fragments = loop.count * constant_rect(draw.each.rect).area
+            formats = [self.plan.texture(target).format for target in draw.each.targets]
+            self.work.instructions += fragments * len(formats)
+            self.work.components += fragments * sum(format_.channels for format_ in formats)
+
+    def _add_results(self, loop: Loop) -> None:
+        """What a fused Loop reads before its first iteration and writes after its last."""
+        area = loop.width * loop.height
+        for name in {name for pass_ in loop.passes for name in written_by(pass_)}:
+            texel = self.plan.texture(name).format.texel_bytes
+            self.work.fills[8 * texel] += area
+            self.work.memory_bytes += 2 * area * texel
+
+    def _add_tiles(self, loop: Loop, shape: GroupShape) -> None:
+        """A Loop's fragments, and the fragments that the chip could compute in the same time."""
+        across, up = shape.tile
+        tiles = -(-loop.width // across) * -(-loop.height // up)
+        self.work.fragments += loop.count * loop.width * loop.height
+        busiest = max(tiles, self.rates.tiles_at_once)
+        self.work.capacity += int(loop.count * busiest * across * up)
+
+    def _add_arithmetic(self, draw: Draw, times: int) -> None:
+        """Instructions of a pass.
+
+        All are counted, but only those components that anything uses: a compiler removes the
+        others, and the coordinates that step from texel to texel.
+        """
+        pass_ = draw.each
+        fragments = times * constant_rect(pass_.rect).area
+        placed = [None if isinstance(look, Computed) else look for look in draw.lookups]
+        live = live_components(pass_.program, placed)
+        channels = self.plan.texture(pass_.target).format.channels
+        for instruction, components in zip(pass_.program.instructions, live, strict=True):
+            row = OPCODES[instruction.mnemonic]
+            if instruction.dst is not None and isinstance(instruction.dst.register, ResultRegister):
+                components = tuple(c for c in components if c < channels)  # noqa: PLW2901
+            if row.cost is Cost.ARITHMETIC:
+                self.work.instructions += fragments
+                if row.form is Form.VECTOR:
+                    self.work.dots += fragments * bool(components)
+                else:
+                    self.work.components += fragments * len(components)
+
+    def _add_lookups(self, draw: Draw, times: int, registers: Counter[str] | None = None) -> None:
+        """Lookups of a pass. registers: how many of them, by texture, read registers instead."""
+        pass_ = draw.each
+        fragments = times * constant_rect(pass_.rect).area
+        texel_bits = {b.unit: self._texel_bits(b.texture) for b in pass_.bindings}
+        for instruction in pass_.program.instructions:
+            if instruction.texture is not None:
+                self.work.lookups[texel_bits[instruction.texture.unit]] += fragments
+        for name, number in (registers or Counter()).items():
+            self.work.lookups[self._texel_bits(name)] -= fragments * number
+
+    def _add_tiled_lookups(
+        self, content: Content, loop: Loop, shape: GroupShape, *, fused: bool
+    ) -> None:
+        """Lookups of passes that are computed in tiles, both staged and not staged.
+
+        An invocation looks up what its fragments share once. What is looked up in a loop, and
+        varies along one axis alone, is staged: looked up once per tile.
+        """
+        fragments = loop.count * loop.width * loop.height
+        for segments in map(live_segments, content.draws):
+            iterates = loop.count > 1 and len(segments) == 1
+            for segment in segments:
+                for step in segment.steps:
+                    if step.lookup is None or (fused and isinstance(step.lookup, RegisterLookup)):
+                        continue
+                    x = y = True
+                    if isinstance(step.lookup, PlacedLookup):
+                        x, y = along(step.lookup)
+                    texel_bytes = content.surfaces[step.lookup.texture].format.texel_bytes
+                    number = segment.turns * fragments
+                    alone = number // ((1 if x else shape.strips) * (1 if y else shape.rows))
+                    if x == y or not (segment.turns > 1 or iterates):
+                        self.work.lookups[8 * texel_bytes] += alone
+                        continue
+                    self.work.shared_bytes += alone * texel_bytes
+                    self.work.lookups[8 * texel_bytes] += number // shape.tile[1 if x else 0]
+
+    def _add_writes(self, pass_: FragmentPass, times: int) -> None:
+        blends = pass_.blend is not Blend.NONE
+        for name in pass_.targets:
+            texel = self.plan.texture(name).format.texel_bytes
+            fragments = times * constant_rect(pass_.rect).area
+            (self.work.blends if blends else self.work.fills)[8 * texel] += fragments
+            self.work.memory_bytes += fragments * texel * (1 + blends)
+
+    def _read_bytes(self, draw: Draw) -> int:
+        """Bytes of the texels that a pass touches, each texel counted once."""
+        rect = constant_rect(draw.each.rect)
+        touched: Counter[str] = Counter()
+        for lookup in draw.lookups:
+            if isinstance(lookup, Placed):
+                touched[lookup.texture] += _texels(lookup, rect)
+            elif not isinstance(lookup, Own):
+                touched[lookup.binding.texture] += rect.area
+        return sum(
+            min(texels * self._texel_bits(name) // 8, texture_bytes(self.plan, name))
+            for name, texels in touched.items()
+        )
+
+    def _texel_bits(self, texture: str) -> int:
+        return 8 * self.plan.texture(texture).format.texel_bytes
+
+
+def _unanalysed(pass_: FragmentPass) -> Draw:
+    """A pass with lookups of which nothing is known."""
+    bound = {binding.unit: binding for binding in pass_.bindings}
+    units = [i.texture.unit for i in pass_.program.instructions if i.texture is not None]
+    return Draw(pass_, tuple(Computed(bound[unit]) for unit in units))
+
+
+def _ends_in_a_product(draw: Draw) -> bool:
+    """Whether what is blended is a product, so that one multiply-add computes and adds it."""
+    last = draw.each.program.instructions[-1]
+    result = last.dst is not None and isinstance(last.dst.register, ResultRegister)
+    return result and OPCODES[last.mnemonic].glsl == _PRODUCT
+
+
+_PRODUCT = "{0} * {1}"
+
+
+def _texels(lookup: Placed, rect: Rect) -> int:
+    """How many texels all fragments together read by one lookup."""
+    across = rect.width if lookup.s.x or lookup.t.x else 1
+    up = rect.height if lookup.s.y or lookup.t.y else 1
+    return across * up
+
+
+def texture_bytes(plan: Plan, name: str) -> int:
+    """Bytes of a texture of a plan."""
+    texture = plan.texture(name)
+    return texture.extent.width * texture.extent.rows * texture.format.texel_bytes
