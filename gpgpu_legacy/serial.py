@@ -70,13 +70,19 @@ def package_version() -> str | None:
         return None
 
 
+def checkout() -> Path | None:
+    """The checkout of the project that the package runs from; None where it is installed."""
+    root = Path(__file__).resolve().parent.parent
+    return root if (root / ".git").exists() else None
+
+
 @cache
 def commit() -> str | None:
     """The commit of the checkout that the package runs from; None where it is installed."""
     import subprocess
 
-    root = Path(__file__).resolve().parent.parent
-    if not (root / ".git").exists():
+    root = checkout()
+    if root is None:
         return None
     try:
         head, changes = (

@@ -2,46 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpgpu_legacy.cli.shared import (
-    Json,
-    OutputFile,
-    Quiet,
-    TableFormat,
-    TablesAs,
-    app,
-    console,
-    progress_bar,
-)
+from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.shared import Quiet, app, progress_bar
+from gpgpu_legacy.cli.table_output import TableOutput
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.published import paper_ids
 
 if TYPE_CHECKING:
+    from gpgpu_legacy.papers.formulas.record import FormulaTables
+    from gpgpu_legacy.papers.measured.record import MeasuredTables
     from gpgpu_legacy.present.grid import Grid
     from gpgpu_legacy.published.papers import Paper
 
-
-TABLE_SIZE, TABLE_BLOCK = 1024, 32  # what the paper's Section 5.3 works out
-
-
+TABLE_SIZE, TABLE_BLOCK = 1024, 32  # the example of the paper's Section 5.3
 BUDGET_S = 60.0
 
-
 _PAPER = "hall-carr-hart-2003"
-
-
 _PAPERS = ", ".join(paper_ids())
 
 
 @app.command()
+@grouped
 def tables(
+    to: TableOutput,
     paper: Annotated[
         str | None, typer.Option(metavar="NAME", help=f"One of {_PAPERS} (default: {_PAPER}).")
     ] = None,
@@ -56,85 +45,71 @@ def tables(
     ] = False,
     measure: Annotated[bool, typer.Option(help="Run the methods here, and time them.")] = True,
     budget: Annotated[
-        float, typer.Option(metavar="SECONDS", help="What a table of timings may take here.")
+        float, typer.Option(metavar="SECONDS", help="The time that the runs here may take.")
     ] = BUDGET_S,
     plots: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Draw the paper's plots there.")
     ] = None,
-    table_format: TablesAs = TableFormat.TEXT,
-    output: OutputFile = None,
-    as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Regenerate a paper's tables, beside what is counted and measured here.
 
     Without --paper, Tables 1 and 2 of Hall, Carr & Hart 2003.
     """
-    from gpgpu_legacy.files import check_folder, write_text
-    from gpgpu_legacy.papers.formulas import model as formulas
-    from gpgpu_legacy.papers.formulas import table as formulas_table
-    from gpgpu_legacy.present import grid
     from gpgpu_legacy.published.papers import find_paper
 
-    if output is not None:
-        check_folder(output)
+    to.check()
     chosen = find_paper(paper or _PAPER)
-    if every_method and not chosen.tables:
-        raise InputError(f"{chosen.id} has no table of counts; leave --every-method out")
-    if chosen.measured:
-        if not chosen.tables and (size is not None or block is not None):
-            raise InputError(f"{chosen.id} has sizes of its own; leave --size and --block out")
-        grids, data = _measured_tables(chosen, measure, budget, plots, quiet)
-    else:
+    if chosen.tables:
         if plots is not None:
             raise InputError(f"{chosen.id} has no plots; leave --plots out")
-        grids, data = [], {}
-    if chosen.tables:
         n, b = TABLE_SIZE if size is None else size, TABLE_BLOCK if block is None else block
-        total = formulas.measurements(n, b) if measure else 0
-        with progress_bar("measuring", total, quiet=quiet) as step:
-            measured = formulas.measure(n, b, progress=step) if measure else []
-            made = formulas.regenerate(n, b, measured, chosen.id)
-            costs = formulas.every_method(n, b) if every_method else []
-        grids = [*formulas_table.grids(made, costs), *grids]
-        data = {**formulas.tables_as_json(made, costs), **data}
-    kind = TableFormat.JSON if as_json else table_format
-    if kind is TableFormat.TEXT and output is None:
-        grid.print_text(grids, console())
+        grids, record = _formula_tables(chosen, n, b, every_method, measure, quiet)
+        to.write(grids, lambda: record)
         return
-    writers: dict[TableFormat, Callable[[], str]] = {
-        TableFormat.TEXT: lambda: grid.as_text(grids),
-        TableFormat.MARKDOWN: lambda: grid.as_markdown(grids),
-        TableFormat.CSV: lambda: grid.as_csv(grids),
-        TableFormat.LATEX: lambda: grid.as_latex(grids),
-        TableFormat.JSON: lambda: json.dumps(data, indent=2) + "\n",
-    }
-    text = writers[kind]()
-    if output is None:
-        sys.stdout.write(text)
-    else:
-        write_text(output, text)
+    if every_method:
+        raise InputError(f"{chosen.id} has no table of counts; leave --every-method out")
+    if size is not None or block is not None:
+        raise InputError(f"{chosen.id} has sizes of its own; leave --size and --block out")
+    grids, measured = _measured_tables(chosen, measure, budget, plots, quiet)
+    to.write(grids, lambda: measured)
+
+
+def _formula_tables(
+    paper: Paper, size: int, block: int, every_method: bool, measure: bool, quiet: bool
+) -> tuple[list[Grid], FormulaTables]:
+    """A paper's tables of formulas, as grids and as a record."""
+    from gpgpu_legacy.papers.formulas import model
+    from gpgpu_legacy.papers.formulas.record import record_of
+    from gpgpu_legacy.papers.formulas.table import grids
+
+    total = model.measurements(size, block) if measure else 0
+    with progress_bar("measuring", total, quiet=quiet) as step:
+        measured = model.measure(size, block, progress=step) if measure else []
+        regenerated = model.regenerate(size, block, measured, paper.id)
+        costs = model.every_method(size, block) if every_method else []
+    return grids(regenerated, costs), record_of(regenerated, costs)
 
 
 def _measured_tables(
     paper: Paper, measure: bool, budget: float, plots: Path | None, quiet: bool
-) -> tuple[list[Grid], dict[str, Any]]:
-    """A paper's tables of timings as grids and as JSON; its plots, where they are asked for."""
-    from gpgpu_legacy.papers.measured import model as measured
-    from gpgpu_legacy.papers.measured.table import grids, measured_as_json
+) -> tuple[list[Grid], MeasuredTables]:
+    """A paper's tables of measurements, as grids and as a record; its plots, where asked for."""
+    from gpgpu_legacy.papers.measured.model import count_runs, measure_paper
+    from gpgpu_legacy.papers.measured.plot import check_plots, write_plots
+    from gpgpu_legacy.papers.measured.record import record_of
+    from gpgpu_legacy.papers.measured.table import grids
 
     if plots is not None:
-        from gpgpu_legacy.papers.measured.plot import check_plots, write_plots
-
         check_plots(paper, plots)
-    found = None
+    measurements = None
     if measure:
-        with progress_bar("measuring", measured.count_runs(paper), quiet=quiet) as step:
-            found = measured.measure_paper(paper, budget, progress=step)
+        with progress_bar("measuring", count_runs(paper), quiet=quiet) as step:
+            measurements = measure_paper(paper, budget, progress=step)
     if plots is not None:
-        for path in write_plots(paper, plots, found):
+        for path in write_plots(paper, plots, measurements):
             print(f"wrote {path}", file=sys.stderr)
-    return grids(paper, found), measured_as_json(paper, found)
+    return grids(paper, measurements), record_of(paper, measurements)
 
 
 @app.command()

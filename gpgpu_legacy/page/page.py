@@ -16,7 +16,8 @@ from typing import Any
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.formulas import model as formulas
-from gpgpu_legacy.papers.formulas.model import Measured, Table, regenerate, tables_as_json
+from gpgpu_legacy.papers.formulas.model import Measured, Table, regenerate
+from gpgpu_legacy.papers.formulas.record import record_of
 from gpgpu_legacy.papers.formulas.table import grids as table_grids
 from gpgpu_legacy.present.grid import (
     Entry,
@@ -31,6 +32,7 @@ from gpgpu_legacy.present.grid import (
 )
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.runtime.registry import find_executor, survey
+from gpgpu_legacy.serial import json_text
 from gpgpu_legacy.studies.cache_table.model import ACCUMULATE, Setting, make_table
 from gpgpu_legacy.studies.cache_table.table import cache_table_grids
 from gpgpu_legacy.studies.figure_2.plot import (
@@ -105,7 +107,7 @@ def _write(folder: Path, size: int, block: int, measured: list[Measured]) -> Non
         "tables.md": as_markdown(grids),
         "tables.csv": as_csv(grids),
         "tables.tex": as_latex(grids),
-        "tables.json": _json(tables_as_json(tables, costs)),
+        "tables.json": json_text(record_of(tables, costs)),
         "timings.json": _json(_timings(size, block, measured)),
         PAGE: _page(tables, grids, image.size, executor.device()),
     }

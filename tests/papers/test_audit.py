@@ -5,28 +5,42 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 import pytest
+from fakes import FakeExecutor
 
 from gpgpu_legacy import cli
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.papers.audit import model as audit
-from gpgpu_legacy.papers.audit import table as report
-from gpgpu_legacy.papers.audit.model import Finding, changes, judge, record_of, recorded, shown
+from gpgpu_legacy.papers.audit import record
+from gpgpu_legacy.papers.audit.model import Finding, judge, shown
+from gpgpu_legacy.papers.audit.record import (
+    RECORD,
+    VerdictRecord,
+    Verdicts,
+    changes,
+    recorded,
+    verdicts_of,
+)
+from gpgpu_legacy.papers.audit.shares import measure_shares, shares_grid
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.derive import Rounded, derivations
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.claims import Claim
 from gpgpu_legacy.published.papers import Paper, find_paper, papers, read_paper
 from gpgpu_legacy.published.schema import Rule
-from gpgpu_legacy.runtime.executor import Timings
+from gpgpu_legacy.runtime.executor import F32, Machine, Result, Timings
+from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.sdk_example.model import PRINTED
 
 OPENGL, DOBRAVEC = "opengl-compute", "dobravec-bulic-2017"
 HALL, MALI = "hall-carr-hart-2003", "mali-sdk-sgemm"
-RECORD = Path(audit.__file__).parent / audit.RECORD
 
 
 @cache
@@ -429,9 +443,9 @@ def data(paper: str) -> str:
 def test_verdicts_are_those_recorded(update_golden: bool) -> None:
     found = list(all_findings().values())
     if update_golden:
-        RECORD.write_text(audit.record_text(record_of(found)), encoding="utf-8")
+        record.record(found, RECORD)
         return
-    assert changes(found, recorded(), papers()) == []
+    assert changes(verdicts_of(found), recorded(), papers()) == []
 
 
 def with_a_change(paper: str, before: str, after: str) -> tuple[Paper, ...]:
@@ -444,7 +458,7 @@ def with_a_change(paper: str, before: str, after: str) -> tuple[Paper, ...]:
 
 def test_a_changed_cell_changes_what_follows_from_it() -> None:
     found = audit.audit(with_a_change(OPENGL, "value = 1831", "value = 1931"))
-    lines = changes(found, recorded(), papers())
+    lines = changes(verdicts_of(found), recorded(), papers())
     assert f"{OPENGL} table-1/GPU/4096: published was 1831, is 1931" in lines
     assert f"{OPENGL} table-1/GPU GFLOPS/4096: verdict was agrees, is differs" in lines
     assert any(line.startswith(f"{OPENGL} abstract-208-times: computed") for line in lines)
@@ -491,7 +505,7 @@ def test_a_changed_unit_or_alternative_is_named(
     paper: str, change: tuple[str, str], line: str
 ) -> None:
     found = audit.audit(with_a_change(paper, *change))
-    [changed] = changes(found, recorded(), papers())
+    [changed] = changes(verdicts_of(found), recorded(), papers())
     assert line in changed
 
 
@@ -516,11 +530,36 @@ def test_what_the_kernels_do_against_what_the_text_says() -> None:
 
 def test_claims_that_come_and_go_are_named() -> None:
     found = [finding(MALI, "seed"), finding(MALI, "alpha")]
-    before = record_of(found[:1]) | {f"{MALI} old": {"verdict": "agrees"}, f"{HALL} x": {}}
-    assert changes(found, before, [find_paper(MALI)]) == [
-        f"{MALI} alpha: was not there, is rests-on",
-        f"{MALI} old: was agrees, is no more there",
+    gone = VerdictRecord(verdict=Verdict.AGREES)
+    entries = {**verdicts_of(found[:1]).claims, f"{MALI} old": gone, f"{HALL} x": gone}
+    before = Verdicts(claims=entries)
+    assert changes(verdicts_of(found), before, [find_paper(MALI)]) == [
+        f"{MALI} alpha: is new, with the verdict rests-on",
+        f"{MALI} old: is gone; its verdict was agrees",
     ]
+
+
+def test_what_is_recorded_comes_back(tmp_path: Path) -> None:
+    found = [finding(MALI, "seed"), finding(OPENGL, "abstract-208-times")]
+    record.record(found, record.record_path(tmp_path / "verdicts.json"))
+    back = read_recorded(tmp_path / "verdicts.json", Verdicts)
+    assert list(back.claims) == [f"{MALI} seed", f"{OPENGL} abstract-208-times"]
+    assert back.claims[f"{MALI} seed"].verdict is Verdict.RESTS_ON
+    assert changes(verdicts_of(found), back, papers()) == []
+
+
+def test_an_installed_package_is_not_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(record, "checkout", lambda: None)
+    before = RECORD.read_bytes()
+    code, _, errors = command(monkeypatch, capsys, "--record")
+    assert code == 2
+    assert "name a file with --record-to" in errors and errors.count("\n") == 1
+    path = tmp_path / "verdicts.json"
+    assert command(monkeypatch, capsys, "--record-to", str(path), "--verdict", "agrees")[0] == 0
+    assert read_recorded(path, Verdicts).claims.keys() == recorded().claims.keys()
+    assert RECORD.read_bytes() == before
 
 
 # The command line --------------------------------------------------------------------------------
@@ -598,7 +637,7 @@ def test_left_out_numbers_are_listed_on_request(
         (("--verdict", "perhaps"), "'perhaps' is not one of"),
         (("--format", "html"), "'html' is not one of"),
         (("-o", "/no/such/folder/x"), "there is no folder /no/such/folder"),
-        ((MALI, "--record"), "--record is of all papers"),
+        ((MALI, "--record"), "--record is for all papers"),
         (("--record", "--strict"), "give one of them"),
         ((MALI, HALL), "unexpected extra argument"),
     ],
@@ -618,35 +657,47 @@ def test_nonsense_is_one_line_and_exit_code_2(
 # The transfer's share ----------------------------------------------------------------------------
 
 
-def test_shares_are_of_upload_compute_and_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Ran:
-        def __init__(self, size: int) -> None:
-            self.seconds = Timings(1e-3, 1e-3 * (size / 128) ** 3, 2e-3)
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
 
-    class Slow:
-        name = "slow"
+    def __call__(self) -> float:
+        return self.now
 
-        def device(self) -> str:
-            return "a snail"
 
-    monkeypatch.setattr(report, "_able", lambda: [Slow()])
-    monkeypatch.setattr(report, "LONGEST_RUN_S", 0.01)
-    monkeypatch.setattr(
-        report, "run_method", lambda name, options, operands, *_: Ran(len(operands[0]))
-    )
-    shares = report.measure_shares()
+class Snail(FakeExecutor):
+    """Uploads in 1 ms, reads back in 2 ms, and computes in 1 ms at n = 128."""
+
+    name = "slow"
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self.clock = clock
+
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+        n = len(operands["A"])
+        timings = Timings(1e-3, 1e-3 * (n / 128) ** 3, 2e-3)
+        self.clock.now += timings.upload_s + timings.compute_s + timings.readback_s
+        return Result({"C": np.zeros((n, n), np.float32)}, timings)
+
+
+def test_shares_are_of_upload_compute_and_read_back() -> None:
+    clock = Clock()
+    measured = measure_shares(budget=Budget(0.1, clock), executors=[Snail(clock)])
+    shares = measured.shares
     assert [share.size for share in shares] == [128, 256, 512, 1024]
     assert shares[0].transfer_share == pytest.approx(3 / 4)
     assert shares[1].transfer_share == pytest.approx(3 / 11)
     assert [share.transfer_share for share in shares[2:]] == [None, None]
-    assert shares[2].reason == "about 0.064 s by the size before"
-    [first, *_, last] = report.shares_grid(shares, 11.0).rows
-    assert first == ("slow", 128, pytest.approx(4.0), 25.0, 25.0, 50.0, 75.0, None, "a snail")
-    assert last[-2:] == (11.0, "about 0.51 s by the size before")
+    assert "of the budget" in shares[2].reason
+    [first, *_, last] = shares_grid(measured).rows
+    expected = ("slow", 128, pytest.approx(4.0), 25.0, 25.0, 50.0, 75.0, None, "device of slow")
+    assert first == expected
+    assert last[-2:] == (11, shares[3].reason)
 
 
 def test_shares_are_measured() -> None:
-    shares = report.measure_shares(sizes=(16, 32))
+    shares = measure_shares(sizes=(16, 32)).shares
     assert {share.size for share in shares} == {16, 32}
     assert {"numpy", "jit"} <= {share.executor for share in shares}
     assert all(0.0 < (share.transfer_share or 0.0) < 1.0 for share in shares)

@@ -23,9 +23,17 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb import shaders
-from gpgpu_legacy.papers.formulas.model import Cell, Row, Table, measure, regenerate, tables_as_json
+from gpgpu_legacy.papers.formulas.model import Cell, Row, Table, measure, regenerate
+from gpgpu_legacy.papers.formulas.record import record_of
 from gpgpu_legacy.plan.formats import UNORM8, Format, Numeric
 from gpgpu_legacy.published.papers import papers
+from gpgpu_legacy.serial import plain
+
+
+def plain_record(*arguments: Any) -> Any:
+    """The record as its JSON has it."""
+    return plain(record_of(*arguments))
+
 
 TABLE_1, TABLE_2 = "hall-carr-hart-2003/table-1", "hall-carr-hart-2003/table-2"
 LM, SINGLE, MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
@@ -314,7 +322,7 @@ def test_what_disagrees_still_shows_what_was_counted(shader_copy: Path) -> None:
 
 
 def test_the_json_contract(tables: list[Table]) -> None:
-    found = tables_as_json(tables)
+    found = plain_record(tables)
     assert (found["size"], found["block"]) == (N, B)
     assert [t["id"] for t in found["tables"]] == [TABLE_1, TABLE_2]
     for table in found["tables"]:
@@ -337,7 +345,7 @@ def test_the_json_contract(tables: list[Table]) -> None:
 
 
 def test_measurements_in_json() -> None:
-    found = tables_as_json(regenerate(8, 2, measure(8, 2)))
+    found = plain_record(regenerate(8, 2, measure(8, 2)))
     for table in found["tables"]:
         for row in table["rows"]:
             assert "numpy" in [m["executor"] for m in row["measured"]]
@@ -350,7 +358,7 @@ def test_measurements_in_json() -> None:
 def test_fragments_a_pass_are_null_where_tiles_differ() -> None:
     """8200 texels do not fit a texture of 8192: the tiles are of 8192 and of 8."""
     found = {
-        (t["id"], r["method"]): r for t in tables_as_json(regenerate(8200, 20))["tables"]
+        (t["id"], r["method"]): r for t in plain_record(regenerate(8200, 20))["tables"]
         for r in t["rows"]
     }  # fmt: skip
     assert found[TABLE_1, SINGLE]["fragments_per_pass"] is None

@@ -20,6 +20,7 @@ from gpgpu_legacy.papers.measured import model as measured
 from gpgpu_legacy.papers.measured import table as measured_table
 from gpgpu_legacy.papers.measured.model import Measurements, Status, measure_paper
 from gpgpu_legacy.papers.measured.plot import write_plots
+from gpgpu_legacy.papers.measured.record import record_of
 from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan
 from gpgpu_legacy.present.grid import Grid, as_csv, as_text, plain
 from gpgpu_legacy.published import paper_ids
@@ -35,6 +36,8 @@ from gpgpu_legacy.runtime.executor import (
     Result,
     Timings,
 )
+from gpgpu_legacy.serial import json_text
+from gpgpu_legacy.serial import plain as as_json
 
 Command = Callable[..., tuple[int, str, str]]
 OPENGL, DOBRAVEC, MALI = "opengl-compute", "dobravec-bulic-2017", "mali-sdk-sgemm"
@@ -414,13 +417,13 @@ def test_real_executors_run_within_a_small_budget() -> None:
     assert done
     assert all(o.seconds is not None and o.seconds > 0 for o in done)
     assert "numpy" in found.devices
-    json.dumps(measured_table.measured_as_json(find_paper(DOBRAVEC), found), allow_nan=False)
+    json_text(record_of(find_paper(DOBRAVEC), found))
 
 
 def test_measurements_as_json() -> None:
     clock = Clock()
     found = measure(OPENGL, 60.0, Fake("jit", clock, 10.0), Fake("gl-compute", clock))
-    data = measured_table.measured_as_json(find_paper(OPENGL), found)
+    data = as_json(record_of(find_paper(OPENGL), found))
     assert data["devices"] == {"jit": "device of jit", "gl-compute": "device of gl-compute"}
     [one] = data["measured_tables"]
     rows = {row["size"]: row for row in one["rows"]}

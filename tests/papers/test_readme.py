@@ -15,7 +15,7 @@ import typer
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.papers.audit.model import recorded
+from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.formulas.model import regenerate
 from gpgpu_legacy.papers.formulas.table import grids
@@ -92,7 +92,7 @@ def test_the_messages_in_the_readme_are_those_of_the_assembler() -> None:
 
 def test_the_verdicts_in_the_readme_are_those_of_the_audit() -> None:
     text = README.read_text(encoding="utf-8")
-    found = Counter((name.split()[0], entry["verdict"]) for name, entry in recorded().items())
+    found = Counter((name.split()[0], e.verdict.value) for name, e in recorded().claims.items())
     for each in papers():
         counts = [found[each.id, verdict.value] for verdict in Verdict]
         assert f"| {each.short} | " + " | ".join(map(str, [*counts, sum(counts)])) in text

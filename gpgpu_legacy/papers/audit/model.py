@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import Verdict
@@ -14,9 +12,6 @@ from gpgpu_legacy.papers.derive import Rounded, Value, derivations
 from gpgpu_legacy.published.claims import Alternative, Arguments, Claim, Published
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import Rule
-
-RECORD = "verdicts.json"
-"""The verdicts as they were last recorded, beside the papers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,65 +194,3 @@ def _digits(number: float, digits: int) -> str:
     if math.isfinite(number) and number == int(number) and abs(number) < 1e15:
         return str(int(number))
     return f"{number:.{digits}g}"
-
-
-# What was recorded --------------------------------------------------------------------------------
-
-Record = dict[str, dict[str, str]]
-"""By paper and claim: what was published and how it was mended, what was computed, the verdict."""
-
-
-def record_of(found: Iterable[Finding]) -> Record:
-    """What is recorded of these findings."""
-    return {
-        each.name: {
-            "published": printed(each.claim.published),
-            "unit": each.claim.unit,
-            "repaired": each.claim.repaired or "",
-            "computed": shown(each.computed),
-            "verdict": each.verdict.value,
-            "otherwise": "; ".join(each.otherwise),
-        }
-        for each in found
-    }
-
-
-def recorded() -> Record:
-    """The last record; InputError where it is not there or no record."""
-    try:
-        text = files("gpgpu_legacy.papers.audit").joinpath(RECORD).read_text("utf-8")
-        record: Record = json.loads(text)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"papers/{RECORD} cannot be read ({error}); `gpgpu-legacy audit --record` makes it anew"
-        ) from None
-    return record
-
-
-def record_text(record: Record) -> str:
-    """A record as the text of its file, a claim a line."""
-    lines = (
-        f"  {json.dumps(name, ensure_ascii=False)}: {json.dumps(entry, ensure_ascii=False)}"
-        for name, entry in record.items()
-    )
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def changes(found: Iterable[Finding], before: Record, chosen: Iterable[Paper]) -> list[str]:
-    """A line for everything that is not as it was recorded, of the papers that were chosen."""
-    now = record_of(found)
-    ids = tuple(f"{paper.id} " for paper in chosen)
-    then = {name: entry for name, entry in before.items() if name.startswith(ids)}
-    lines = []
-    for name in [*now, *(each for each in then if each not in now)]:
-        if name not in then:
-            lines.append(f"{name}: was not there, is {now[name]['verdict']}")
-        elif name not in now:
-            lines.append(f"{name}: was {then[name]['verdict']}, is no more there")
-        else:
-            lines += [
-                f"{name}: {key} was {then[name].get(key) or 'nothing'}, is {value or 'nothing'}"
-                for key, value in now[name].items()
-                if value != then[name].get(key, "")
-            ]
-    return lines

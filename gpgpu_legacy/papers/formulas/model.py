@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -257,53 +257,3 @@ def _transacted(plan: Plan, rule: Rule) -> int | None:
         return transactions(plan, rule).bytes_transacted
     except PlanError:
         return None
-
-
-def tables_as_json(tables: list[Table], costs: Iterable[MethodCost] = ()) -> dict[str, Any]:
-    """Regenerated tables for other programs to read; see the README for the keys."""
-    first = tables[0] if tables else None
-    return {
-        "size": first.size if first else None,
-        "block": first.block if first else None,
-        "tables": [
-            {"id": table.published.id, "rows": [_row_as_json(row) for row in table.rows]}
-            for table in tables
-        ],
-        "methods": [
-            {
-                "method": cost.method.name,
-                "year": cost.method.year,
-                "block": cost.block,
-                "counts": asdict(cost.counts),
-                "bytes_transacted": dict(cost.transacted),
-            }
-            for cost in costs
-        ],
-    }
-
-
-def _row_as_json(row: Row) -> dict[str, Any]:
-    return {
-        "method": row.method,
-        "passes": row.passes.value,
-        "fragments_per_pass": row.fragments_per_pass.value,
-        "per_fragment": row.per_fragment.value,
-        "total": row.total.value,
-        "published": row.total.published,
-        "counted": None if row.total.counted is None else str(row.total.counted),
-        "agrees": row.agrees,
-        "copy_bytes": row.counts.copy_bytes,
-        "geometry_bytes": row.counts.geometry_bytes,
-        "lookups_per_fragment": row.lookups_per_fragment,
-        "program_length": row.program_length,
-        "measured": [
-            {
-                "executor": m.executor,
-                "device": m.device,
-                "seconds": m.seconds,
-                "gflops": m.gflops,
-                "gigabytes_per_s": m.gigabytes_per_s,
-            }
-            for m in row.measured
-        ],
-    }

@@ -297,7 +297,7 @@ def published_ratio(
     table: MeasuredTable, ratio: Ratio, size: int, block: int | None
 ) -> float | None:
     """A speed-up by the published times; None where one of them is 0 or missing."""
-    return _quotient(
+    return quotient(
         published_seconds(table.find(ratio.over), size, block),
         published_seconds(table.find(ratio.under), size, block),
     )
@@ -324,13 +324,14 @@ def measured_ratio(
     row: tuple[int, int | None],
 ) -> float | None:
     """A speed-up by the times measured here; None where one of them is missing."""
-    return _quotient(
+    return quotient(
         measured_seconds(table, found, table.find(ratio.over), executor, row),
         measured_seconds(table, found, table.find(ratio.under), executor, row),
     )
 
 
-def _quotient(over: float | None, under: float | None) -> float | None:
+def quotient(over: float | None, under: float | None) -> float | None:
+    """One time over another; None where one of them is missing or 0."""
     return over / under if over and under else None
 
 
@@ -360,6 +361,3 @@ def executors_of(table: MeasuredTable, found: Measurements) -> list[str]:
     """The executors that measured a series of a table by themselves, in the order they run."""
     names = {name for s in table.series for name in found.cast.get((table.id, s.label), ())}
     return [name for name in found.devices if name in names]
-
-
-# As JSON ----------------------------------------------------------------------------------------

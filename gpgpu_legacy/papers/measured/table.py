@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any
 
 from gpgpu_legacy.papers.measured.model import (
     MS_PER_S,
     Measurements,
     Outcome,
     Status,
-    _quotient,
     executors_of,
     interpolated_seconds,
     measured_ratio,
     measured_seconds,
     published_ratio,
     published_seconds,
+    quotient,
     rate,
 )
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
@@ -93,7 +92,7 @@ def _interpolation(
     paper: Paper, table: MeasuredTable, each: Interpolation, row: tuple[int, int | None]
 ) -> tuple[float | None, float | None]:
     between = interpolated_seconds(paper, each, *row)
-    ratio = _quotient(published_seconds(table.find(each.series), *row), between)
+    ratio = quotient(published_seconds(table.find(each.series), *row), between)
     return (None if between is None else MS_PER_S * between), ratio
 
 
@@ -198,87 +197,3 @@ def _reasons(
             f"{' for the budget' if status is Status.NOT_RUN else ''} "
             f"({first}{outcomes[0].reason})."
         )
-
-
-def measured_as_json(paper: Paper, found: Measurements | None = None) -> dict[str, Any]:
-    """A paper's measured tables for other programs to read; times are in the published unit."""
-    return {
-        "paper": paper.id,
-        "budget_s": found.budget_s if found else None,
-        "spent_s": found.spent_s if found else None,
-        "devices": dict(found.devices) if found else {},
-        "measured_tables": [
-            {
-                "id": table.id,
-                "where": table.where,
-                "rows": [_row_as_json(paper, table, row, found) for row in table.rows],
-            }
-            for table in paper.measured
-        ],
-    }
-
-
-def _row_as_json(
-    paper: Paper, table: MeasuredTable, row: tuple[int, int | None], found: Measurements | None
-) -> dict[str, Any]:
-    size, block = row
-    names = executors_of(table, found) if found else []
-    return {
-        "size": size,
-        "threads": None if block is None else block**2,
-        "cells": [
-            _cell_as_json(table, series, cell, found)
-            for series in table.series
-            if (cell := series.at(size, block)) is not None
-        ],
-        "ratios": [
-            {
-                "label": ratio.label,
-                "recomputed": published_ratio(table, ratio, size, block),
-                "measured": {
-                    name: measured_ratio(table, found, ratio, name, row)
-                    for name in names
-                    if found is not None
-                },
-            }
-            for ratio in table.ratios
-        ],
-        "interpolated": {
-            each.label: _interpolation(paper, table, each, row)[0] for each in table.interpolations
-        },
-    }
-
-
-def _cell_as_json(
-    table: MeasuredTable, series: Series, cell: MeasuredCell, found: Measurements | None
-) -> dict[str, Any]:
-    timed = series.quantity is Quantity.TIME and series.method is not None
-    return {
-        "series": series.label,
-        "method": series.method,
-        "block": cell.block,
-        "dynamic": series.dynamic,
-        "published": cell.value,
-        "unit": cell.unit,
-        "where": cell.where,
-        "printed": cell.printed or None,
-        "repaired": cell.repaired or None,
-        "recomputed_rate": rate(table.rate, cell.size, cell.value / MS_PER_S) if timed else None,
-        "measured": _outcomes_as_json(table, series, cell, found) if found and timed else [],
-    }
-
-
-def _outcomes_as_json(
-    table: MeasuredTable, series: Series, cell: MeasuredCell, found: Measurements
-) -> list[dict[str, Any]]:
-    return [
-        {
-            "executor": name,
-            "status": outcome.status.value,
-            "value": None if outcome.seconds is None else MS_PER_S * outcome.seconds,
-            "rate": rate(table.rate, cell.size, outcome.seconds),
-            "reason": outcome.reason or None,
-        }
-        for name in found.cast[table.id, series.label]
-        if (outcome := found.find(series, cell, name)) is not None
-    ]

@@ -1,0 +1,52 @@
+"""Options that say how tables are written, and their writer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpgpu_legacy.cli.shared import Json, OutputFile, TableFormat, TablesAs, console
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.present.grid import Grid
+
+
+@dataclass(frozen=True, slots=True)
+class TableOutput:
+    """The format of tables, and the file that they go to; stdout without one."""
+
+    table_format: TablesAs = TableFormat.TEXT
+    output: OutputFile = None
+    as_json: Json = False
+
+    def check(self) -> None:
+        """InputError where the file has no folder to be written to."""
+        from gpgpu_legacy.files import check_folder
+
+        if self.output is not None:
+            check_folder(self.output)
+
+    def write(self, grids: list[Grid], record: Callable[[], object]) -> None:
+        """Write the grids, or what `record` gives as JSON."""
+        from gpgpu_legacy.files import write_text
+        from gpgpu_legacy.present import grid
+        from gpgpu_legacy.serial import json_text
+
+        table_format = TableFormat.JSON if self.as_json else self.table_format
+        if table_format is TableFormat.TEXT and self.output is None:
+            grid.print_text(grids, console())
+            return
+        writers: dict[TableFormat, Callable[[], str]] = {
+            TableFormat.TEXT: lambda: grid.as_text(grids),
+            TableFormat.MARKDOWN: lambda: grid.as_markdown(grids),
+            TableFormat.CSV: lambda: grid.as_csv(grids),
+            TableFormat.LATEX: lambda: grid.as_latex(grids),
+            TableFormat.JSON: lambda: json_text(record()),
+        }
+        text = writers[table_format]()
+        if self.output is None:
+            sys.stdout.write(text)
+        else:
+            write_text(self.output, text)

@@ -1,0 +1,218 @@
+"""The audit as the JSON of `audit` has it, and the verdicts as they are recorded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import check_folder
+from gpgpu_legacy.papers.audit.model import Finding, printed, shown
+from gpgpu_legacy.papers.audit.shares import Share
+from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.papers.derive import Rounded, Value
+from gpgpu_legacy.published.claims import Published
+from gpgpu_legacy.published.papers import Paper
+from gpgpu_legacy.serial import Record, Recorded, checkout, provenance, read_recorded, write_json
+
+RECORD = Path(__file__).parent / "verdicts.json"
+"""The verdicts as they were last recorded."""
+
+
+class ClaimRecord(Record, frozen=True, kw_only=True):
+    """A claim with its verdict. off: how far ours is from the published number, over that number.
+
+    derived_by, derived: the function that recomputes the claim, and what it does.
+    """
+
+    paper: str
+    id: str
+    where: str
+    quote: str
+    published: Published
+    reading: Published
+    unit: str
+    computed: Published
+    off: float | None
+    verdict: Verdict
+    reason: str
+    repaired: str | None
+    derived_by: str | None
+    derived: str | None
+
+
+class LeftOutRecord(Record, frozen=True, kw_only=True):
+    """Numbers of a paper that are no claim, and why."""
+
+    paper: str
+    where: str
+    numbers: tuple[str, ...]
+    reason: str
+
+
+class ShareRecord(Record, frozen=True, kw_only=True):
+    """Seconds of one product's parts on an executor; None, and why, where it was not run."""
+
+    executor: str
+    device: str
+    size: int
+    upload_s: float | None
+    compute_s: float | None
+    readback_s: float | None
+    reason: str
+    transfer_share: float | None
+
+
+class Audit(Record, frozen=True, kw_only=True):
+    """An audit. verdicts: how many claims have each verdict, by paper."""
+
+    claims: tuple[ClaimRecord, ...]
+    verdicts: dict[str, dict[Verdict, int]]
+    left_out: tuple[LeftOutRecord, ...]
+    transfer_shares: tuple[ShareRecord, ...]
+
+
+def audit_record(
+    findings: Sequence[Finding], listed: Sequence[Finding], shares: Sequence[Share] = ()
+) -> Audit:
+    """An audit as a record. findings: all of them, which are counted. listed: those to write."""
+    papers = {finding.paper.id: finding.paper for finding in findings}
+    return Audit(
+        claims=tuple(map(_claim, listed)),
+        verdicts={
+            name: dict(Counter(f.verdict for f in findings if f.paper.id == name))
+            for name in papers
+        },
+        left_out=tuple(
+            LeftOutRecord(paper=name, where=left.where, numbers=left.numbers, reason=left.reason)
+            for name, paper in papers.items()
+            for left in paper.left_out
+        ),
+        transfer_shares=tuple(map(_share, shares)),
+    )
+
+
+def _claim(finding: Finding) -> ClaimRecord:
+    claim = finding.claim
+    return ClaimRecord(
+        paper=finding.paper.id,
+        id=claim.id,
+        where=claim.where,
+        quote=claim.quote,
+        published=claim.published,
+        reading=claim.reading,
+        unit=claim.unit,
+        computed=_plain(finding.computed),
+        off=finding.off,
+        verdict=finding.verdict,
+        reason=finding.reason,
+        repaired=claim.repaired or None,
+        derived_by=claim.derive,
+        derived=finding.how or None,
+    )
+
+
+def _plain(value: Value) -> Published:
+    return value.value if isinstance(value, Rounded) else value
+
+
+def _share(share: Share) -> ShareRecord:
+    return ShareRecord(
+        executor=share.executor,
+        device=share.device,
+        size=share.size,
+        upload_s=share.upload_s,
+        compute_s=share.compute_s,
+        readback_s=share.readback_s,
+        reason=share.reason,
+        transfer_share=share.transfer_share,
+    )
+
+
+# What was recorded --------------------------------------------------------------------------------
+
+
+class VerdictRecord(Record, frozen=True, kw_only=True):
+    """A verdict, with what it rests on: numbers as people read them."""
+
+    published: str = ""
+    unit: str = ""
+    repaired: str = ""
+    computed: str = ""
+    verdict: Verdict
+    otherwise: str = ""
+
+
+class Verdicts(Recorded, frozen=True, kw_only=True):
+    """The verdicts on all claims, by the paper's id and the claim's."""
+
+    claims: dict[str, VerdictRecord]
+
+
+def verdicts_of(findings: Iterable[Finding]) -> Verdicts:
+    """What is recorded of these findings."""
+    claims = {
+        finding.name: VerdictRecord(
+            published=printed(finding.claim.published),
+            unit=finding.claim.unit,
+            repaired=finding.claim.repaired,
+            computed=shown(finding.computed),
+            verdict=finding.verdict,
+            otherwise="; ".join(finding.otherwise),
+        )
+        for finding in findings
+    }
+    return Verdicts(claims=claims, **provenance(Verdicts))
+
+
+def recorded() -> Verdicts:
+    """The last record; InputError where there is none or it cannot be read."""
+    return read_recorded(RECORD, Verdicts)
+
+
+def record_path(path: Path | None = None) -> Path:
+    """Where verdicts are recorded: in `path`, else in the checkout that the package runs from.
+
+    Raises InputError where there is no checkout, since an installed package is never written to,
+    and where the file cannot be written.
+    """
+    if path is None and checkout() is None:
+        raise InputError(
+            "--record writes to a checkout of the project, and this package is installed; "
+            "name a file with --record-to"
+        )
+    to = RECORD if path is None else path
+    check_folder(to)
+    return to
+
+
+def record(findings: Iterable[Finding], path: Path) -> None:
+    """Record the verdicts in a file."""
+    write_json(path, verdicts_of(findings))
+
+
+def changes(now: Verdicts, before: Verdicts, papers: Iterable[Paper]) -> list[str]:
+    """A line for every difference between two records, in the claims of these papers."""
+    ids = tuple(f"{paper.id} " for paper in papers)
+    then = {name: entry for name, entry in before.claims.items() if name.startswith(ids)}
+    lines = []
+    for name in [*now.claims, *(name for name in then if name not in now.claims)]:
+        if name not in then:
+            lines.append(f"{name}: is new, with the verdict {now.claims[name].verdict.value}")
+        elif name not in now.claims:
+            lines.append(f"{name}: is gone; its verdict was {then[name].verdict.value}")
+        else:
+            lines += [f"{name}: {line}" for line in _differences(now.claims[name], then[name])]
+    return lines
+
+
+def _differences(now: VerdictRecord, then: VerdictRecord) -> Iterable[str]:
+    for name in VerdictRecord.__struct_fields__:
+        is_now, was = (_text(getattr(entry, name)) for entry in (now, then))
+        if is_now != was:
+            yield f"{name} was {was or 'nothing'}, is {is_now or 'nothing'}"
+
+
+def _text(value: str | Verdict) -> str:
+    return value.value if isinstance(value, Verdict) else value

@@ -1,0 +1,150 @@
+"""The share of transfers in the time of a product, measured here beside the printed one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.api.products import medians
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.engine import Job, Listener, count_steps, measure
+from gpgpu_legacy.measure.other_work import busy_warning
+from gpgpu_legacy.measure.rounds import Rounds
+from gpgpu_legacy.papers.runs import product_job
+from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.runtime.executor import Executor, Timings
+from gpgpu_legacy.runtime.registry import able
+
+METHOD, BLOCK = "hall-carr-hart-multi", 32  # the product of Section 5.1
+SIZES = (128, 256, 512, 1024)
+BUDGET_S = 60.0
+ROUNDS = Rounds(count=3, most_runs=1)
+
+_PAPER, _CLAIM = "hall-carr-hart-2003", "section-5.1-11-percent"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Seconds of one product's parts on an executor; None, and why, where it was not run."""
+
+    executor: str
+    device: str
+    size: int
+    upload_s: float | None
+    compute_s: float | None
+    readback_s: float | None
+    reason: str = ""
+
+    @property
+    def total_s(self) -> float | None:
+        """Upload, computation and read-back together; None where it was not run."""
+        if self.upload_s is None or self.compute_s is None or self.readback_s is None:
+            return None
+        return self.upload_s + self.compute_s + self.readback_s
+
+    @property
+    def transfer_share(self) -> float | None:
+        """The part of the total that upload and read-back take, from 0 to 1."""
+        total = self.total_s
+        if not total or self.compute_s is None:
+            return None
+        return (total - self.compute_s) / total
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What was measured.
+
+    busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1;
+    None where it was too short to tell.
+    """
+
+    shares: tuple[Share, ...]
+    busy_share: float | None = None
+
+
+def count_shares() -> int:
+    """How often `measure_shares` reports progress."""
+    executors = _able()
+    return count_steps([_job(executor, size) for executor in executors for size in SIZES], ROUNDS)
+
+
+def measure_shares(
+    sizes: Sequence[int] = SIZES,
+    budget: Budget | None = None,
+    *,
+    executors: Sequence[Executor] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Shares:
+    """Upload, computation and read-back of Section 5.1's product, by executor and size.
+
+    budget: for all of it; 60 s without one. executors: all that can draw, without.
+    """
+    chosen = _able() if executors is None else executors
+    jobs = [_job(executor, size) for executor in chosen for size in sizes]
+    listener: Listener[str, list[Timings]] = Listener(progress or (lambda _: None))
+    measured = measure(jobs, budget or Budget(BUDGET_S), ROUNDS, listener=listener)
+    devices = {executor.name: executor.device() for executor in chosen}
+    shares = {}
+    for outcome in measured.outcomes:
+        name, size = outcome.job.series, outcome.job.size
+        taken = medians(outcome.checked[-len(outcome.samples) :])
+        shares[name, size] = Share(
+            name, devices[name], size, taken.upload_s, taken.compute_s, taken.readback_s
+        )
+    for left in measured.not_run:
+        name, size = left.job.series, left.job.size
+        shares[name, size] = Share(name, devices[name], size, None, None, None, left.reason)
+    return Shares(
+        tuple(shares[executor.name, size] for executor in chosen for size in sizes),
+        measured.busy_share,
+    )
+
+
+def _able() -> list[Executor]:
+    return list(able(find_method(METHOD).plan(Shape(8, 8, 8), Options(block=4))))
+
+
+def _job(executor: Executor, size: int) -> Job[str, list[Timings]]:
+    return product_job(executor.name, METHOD, Options(block=BLOCK), size, executor)
+
+
+def shares_grid(measured: Shares) -> Grid:
+    """What was measured, in percent of the total, beside the paper's."""
+    published = find_paper(_PAPER).claim(_CLAIM).published
+    assert isinstance(published, int | float)
+    heads = ("executor", "n", "total, ms", "upload, %", "compute, %", "read-back, %", "transfer, %",
+             "published, %", "device")  # fmt: skip
+    rows = tuple(
+        (
+            share.executor,
+            share.size,
+            *_percent(share),
+            published if share.size == SIZES[-1] else None,
+            share.reason or share.device,
+        )
+        for share in measured.shares
+    )
+    caption = (
+        f"Share of transfers in the total time, measured here: {METHOD}, b = {BLOCK}, "
+        f"medians of {ROUNDS.count} runs."
+    )
+    note = (
+        "The paper's share is for n = 1024, with transfers at 200 MB/s and 4 GFLOPS assumed. "
+        "Transfers move n² elements, the computation takes n³ steps. Where the device is the "
+        "CPU, uploads and read-backs are copies in its own memory and cross no bus."
+    )
+    warning = busy_warning(measured.busy_share)
+    notes = (note,) if warning is None else (note, warning)
+    return Grid("transfer-shares", caption, heads, rows, notes)
+
+
+def _percent(share: Share) -> tuple[float | None, ...]:
+    total, transfer = share.total_s, share.transfer_share
+    if total is None or transfer is None:
+        return (None,) * 5
+    parts = (share.upload_s, share.compute_s, share.readback_s)
+    return (1e3 * total, *(100.0 * (part or 0.0) / total for part in parts), 100.0 * transfer)

@@ -1,0 +1,97 @@
+"""The regenerated tables as the JSON of `tables` has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpgpu_legacy.count.traffic import Counts
+from gpgpu_legacy.papers.formulas.model import Measured, MethodCost, Row, Table
+from gpgpu_legacy.serial import Record
+
+
+class RowRecord(Record, frozen=True, kw_only=True):
+    """A row at the size and block of the tables.
+
+    published, counted: the formulas of the total, in n and b; counted is None where counts obey no
+    formula of that kind. passes … total: None where passes differ. agrees: in every column.
+    """
+
+    method: str
+    passes: int | None
+    fragments_per_pass: int | None
+    per_fragment: int | None
+    total: int | None
+    published: str
+    counted: str | None
+    agrees: bool
+    copy_bytes: int
+    geometry_bytes: int
+    lookups_per_fragment: int
+    program_length: int
+    measured: tuple[Measured, ...]
+
+
+class TableRecord(Record, frozen=True, kw_only=True):
+    """A table, by the id of the published one."""
+
+    id: str
+    rows: tuple[RowRecord, ...]
+
+
+class CostRecord(Record, frozen=True, kw_only=True):
+    """What a method costs. bytes_transacted: by the name of the coalescing rule."""
+
+    method: str
+    year: int
+    block: int | None
+    counts: Counts
+    bytes_transacted: dict[str, int | None]
+
+
+class FormulaTables(Record, frozen=True, kw_only=True):
+    """All tables at size n and block b, and the costs of every method where they were counted."""
+
+    size: int | None
+    block: int | None
+    tables: tuple[TableRecord, ...]
+    methods: tuple[CostRecord, ...] = ()
+
+
+def record_of(tables: Sequence[Table], costs: Sequence[MethodCost] = ()) -> FormulaTables:
+    """Regenerated tables as a record."""
+    return FormulaTables(
+        size=tables[0].size if tables else None,
+        block=tables[0].block if tables else None,
+        tables=tuple(
+            TableRecord(id=table.published.id, rows=tuple(map(_row, table.rows)))
+            for table in tables
+        ),
+        methods=tuple(
+            CostRecord(
+                method=cost.method.name,
+                year=cost.method.year,
+                block=cost.block,
+                counts=cost.counts,
+                bytes_transacted=dict(cost.transacted),
+            )
+            for cost in costs
+        ),
+    )
+
+
+def _row(row: Row) -> RowRecord:
+    return RowRecord(
+        method=row.method,
+        passes=row.passes.value,
+        fragments_per_pass=row.fragments_per_pass.value,
+        per_fragment=row.per_fragment.value,
+        total=row.total.value,
+        published=row.total.published,
+        counted=None if row.total.counted is None else str(row.total.counted),
+        agrees=row.agrees,
+        copy_bytes=row.counts.copy_bytes,
+        geometry_bytes=row.counts.geometry_bytes,
+        lookups_per_fragment=row.lookups_per_fragment,
+        program_length=row.program_length,
+        measured=row.measured,
+    )

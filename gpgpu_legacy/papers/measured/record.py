@@ -1,0 +1,166 @@
+"""The tables of measurements as the JSON of `tables` has them. Times are in the published unit."""
+
+from __future__ import annotations
+
+from gpgpu_legacy.papers.measured.model import (
+    MS_PER_S,
+    Measurements,
+    Status,
+    executors_of,
+    interpolated_seconds,
+    measured_ratio,
+    published_ratio,
+    rate,
+)
+from gpgpu_legacy.published.papers import Paper
+from gpgpu_legacy.published.schema import Quantity
+from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Series
+from gpgpu_legacy.serial import Record
+
+
+class MeasuredRecord(Record, frozen=True, kw_only=True):
+    """A cell on an executor here. value, rate: None where it was not run, for the reason."""
+
+    executor: str
+    status: Status
+    value: float | None
+    rate: float | None
+    reason: str | None
+
+
+class CellRecord(Record, frozen=True, kw_only=True):
+    """A published number, and what was measured here."""
+
+    series: str
+    method: str | None
+    block: int | None
+    dynamic: bool
+    published: float
+    unit: str
+    where: str
+    printed: str | None
+    repaired: str | None
+    recomputed_rate: float | None
+    measured: tuple[MeasuredRecord, ...]
+
+
+class RatioRecord(Record, frozen=True, kw_only=True):
+    """A speed-up by the published times, and by those of each executor here."""
+
+    label: str
+    recomputed: float | None
+    measured: dict[str, float | None]
+
+
+class RowRecord(Record, frozen=True, kw_only=True):
+    """A row: its size, and the threads of a block where these tell rows apart."""
+
+    size: int
+    threads: int | None
+    cells: tuple[CellRecord, ...]
+    ratios: tuple[RatioRecord, ...]
+    interpolated: dict[str, float | None]
+
+
+class TableRecord(Record, frozen=True, kw_only=True):
+    """A table, by the id of the published one."""
+
+    id: str
+    where: str
+    rows: tuple[RowRecord, ...]
+
+
+class MeasuredTables(Record, frozen=True, kw_only=True):
+    """All tables of measurements of a paper. devices: by executor, where anything was run."""
+
+    paper: str
+    budget_s: float | None
+    spent_s: float | None
+    devices: dict[str, str]
+    measured_tables: tuple[TableRecord, ...]
+
+
+def record_of(paper: Paper, measurements: Measurements | None = None) -> MeasuredTables:
+    """A paper's tables of measurements as a record, with those made here beside."""
+    return MeasuredTables(
+        paper=paper.id,
+        budget_s=measurements.budget_s if measurements else None,
+        spent_s=measurements.spent_s if measurements else None,
+        devices=dict(measurements.devices) if measurements else {},
+        measured_tables=tuple(
+            TableRecord(
+                id=table.id,
+                where=table.where,
+                rows=tuple(_row(paper, table, row, measurements) for row in table.rows),
+            )
+            for table in paper.measured
+        ),
+    )
+
+
+def _row(
+    paper: Paper,
+    table: MeasuredTable,
+    row: tuple[int, int | None],
+    measurements: Measurements | None,
+) -> RowRecord:
+    size, block = row
+    cells = [(series, series.at(size, block)) for series in table.series]
+    between = {i.label: interpolated_seconds(paper, i, size, block) for i in table.interpolations}
+    return RowRecord(
+        size=size,
+        threads=None if block is None else block**2,
+        cells=tuple(_cell(table, s, cell, measurements) for s, cell in cells if cell is not None),
+        ratios=tuple(
+            RatioRecord(
+                label=ratio.label,
+                recomputed=published_ratio(table, ratio, size, block),
+                measured={}
+                if measurements is None
+                else {
+                    name: measured_ratio(table, measurements, ratio, name, row)
+                    for name in executors_of(table, measurements)
+                },
+            )
+            for ratio in table.ratios
+        ),
+        interpolated={
+            label: None if seconds is None else MS_PER_S * seconds
+            for label, seconds in between.items()
+        },
+    )
+
+
+def _cell(
+    table: MeasuredTable, series: Series, cell: MeasuredCell, measurements: Measurements | None
+) -> CellRecord:
+    is_timed = series.quantity is Quantity.TIME and series.method is not None
+    return CellRecord(
+        series=series.label,
+        method=series.method,
+        block=cell.block,
+        dynamic=series.dynamic,
+        published=cell.value,
+        unit=cell.unit,
+        where=cell.where,
+        printed=cell.printed or None,
+        repaired=cell.repaired or None,
+        recomputed_rate=rate(table.rate, cell.size, cell.value / MS_PER_S) if is_timed else None,
+        measured=_measured(table, series, cell, measurements) if measurements and is_timed else (),
+    )
+
+
+def _measured(
+    table: MeasuredTable, series: Series, cell: MeasuredCell, measurements: Measurements
+) -> tuple[MeasuredRecord, ...]:
+    return tuple(
+        MeasuredRecord(
+            executor=name,
+            status=outcome.status,
+            value=None if outcome.seconds is None else MS_PER_S * outcome.seconds,
+            rate=rate(table.rate, cell.size, outcome.seconds),
+            reason=outcome.reason or None,
+        )
+        for name in measurements.cast[table.id, series.label]
+        if (outcome := measurements.find(series, cell, name)) is not None
+    )
