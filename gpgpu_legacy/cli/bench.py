@@ -146,8 +146,9 @@ def bench(
 def _measure(
     entrant: EntrantOptions, rounds: RoundOptions, output: Path | None, *, quiet: bool
 ) -> Bench:
-    from gpgpu_legacy.measure.bench.model import count_steps, entrants, measure
+    from gpgpu_legacy.measure.bench.model import count_steps, measure
     from gpgpu_legacy.measure.budget import Budget
+    from gpgpu_legacy.measure.entrants import entrants
     from gpgpu_legacy.serial import write_json
 
     budget, sizes = Budget(rounds.budget), entrant.size or BENCH_SIZES

@@ -18,10 +18,11 @@ from PIL import Image
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.measure import other_work, pool
-from gpgpu_legacy.measure.bench.model import Entrant, entrants, measure
+from gpgpu_legacy.measure.bench.model import measure
 from gpgpu_legacy.measure.bench.record import Bench, compare, read_bench
 from gpgpu_legacy.measure.bench.table import bench_grids
 from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.entrants import Entrant, entrants
 from gpgpu_legacy.measure.peers import peers
 from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.present.grid import as_text

@@ -9,59 +9,26 @@ drops while the GPU idles. A library's runs follow one another closely.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure import engine
 from gpgpu_legacy.measure.bench.record import Bench, Result, Skipped
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import Listener, Measured, NotRun, Outcome
-from gpgpu_legacy.measure.peers import F32, OneRun, OnOperands, peers
+from gpgpu_legacy.measure.entrants import Entrant
 from gpgpu_legacy.measure.products import Checked, Products
 from gpgpu_legacy.measure.rounds import Rounds
-from gpgpu_legacy.measure.tuned import Choice, choose, here
-from gpgpu_legacy.runtime.executor import Executor, Machine
-from gpgpu_legacy.runtime.registry import able, find_executor
+from gpgpu_legacy.measure.tuned import here
 from gpgpu_legacy.serial import provenance
 
-DRIVER_PEER = "driver-arbfp"
 _PACKAGES = (
     "gpgpu-legacy", "numpy", "moderngl", "llvmlite", "numba", "torch", "cupy", "cupy-cuda11x",
     "cupy-cuda12x", "cupy-cuda13x",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Entrant:
-    """A method on an executor, or a peer.
-
-    method: what results call it. of: for a peer that runs a method of ours on another executor,
-    that method. on_operands: prepares what is run. block, accumulate: None where it has none.
-    """
-
-    method: str
-    executor: str
-    device: str
-    on_operands: OnOperands
-    block: int | None = None
-    accumulate: Accumulate | None = None
-    of: str | None = None
-    is_peer: bool = False
-
-    def __str__(self) -> str:
-        """The entrant in a few words."""
-        of = f" of {self.of}" if self.of else ""
-        block = "" if self.block is None else f", b = {self.block}"
-        way = "" if self.accumulate is None else f", {self.accumulate.value}"
-        return f"{self.method}{of} on {self.executor}{block}{way}"
 
 
 def versions() -> dict[str, str]:
@@ -75,89 +42,6 @@ def versions() -> dict[str, str]:
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     named["blas"] = f"{blas.get('name')} {blas.get('version')}"
     return named
-
-
-# Who takes part ----------------------------------------------------------------------------------
-
-
-def entrants(
-    method_names: Sequence[str] = (),
-    executor_names: Sequence[str] = (),
-    blocks: Sequence[int] = (),
-    accumulate: Accumulate | None = None,
-) -> list[Entrant]:
-    """The libraries' own products, then methods by executors by blocks, each with its peer.
-
-    method_names: all methods if empty; a block or an accumulation then leaves out methods that have
-    none. executor_names: if empty, all that can run a method here but the reference machine.
-    Raises InputError for unknown names, ExecutorUnavailableError for what cannot run here.
-    """
-    chosen = [find_method(name) for name in dict.fromkeys(method_names)]
-    entered: dict[tuple[str, str | None, str, int | None], Entrant] = {}
-    for method in chosen or methods():
-        for block in blocks or (None,):
-            options = Options(block=block, accumulate=accumulate)
-            try:
-                method.options(options)
-            except InputError:
-                if chosen:
-                    raise
-                continue
-            for new in _on_executors(method, options, executor_names):
-                entered.setdefault((new.method, new.of, new.executor, new.block), new)
-    if not entered:
-        raise InputError("no method takes these options; name the methods with --method")
-    libraries = [Entrant(p.name, p.through, p.device, p.on_operands, is_peer=True) for p in peers()]
-    return libraries + list(entered.values())
-
-
-def _on_executors(method: Method, options: Options, names: Sequence[str]) -> Iterator[Entrant]:
-    """A method's entrants, and the driver's own programs on the same plan."""
-    plan = method.plan(Shape(1, 1, 1), options)
-    for name in names:
-        tuned = choose(method, options, name)
-        executor = find_executor(tuned.executor, plan)
-        yield _entrant(method, Choice(tuned.options, executor.name, tuned.tuning), executor)
-    suitable = able(plan)
-    for executor in suitable:
-        has = executor.capabilities
-        if not names and not has.is_reference and not has.runs_driver_programs:
-            yield _entrant(method, Choice(options, executor.name), executor)
-    for executor in suitable:
-        if executor.capabilities.runs_driver_programs:
-            yield _entrant(method, Choice(options, executor.name), executor, is_peer=True)
-
-
-def _entrant(
-    method: Method, choice: Choice, executor: Executor, *, is_peer: bool = False
-) -> Entrant:
-    options = method.options(choice.options)
-    machine = Machine(tuning=choice.tuning)
-
-    @contextmanager
-    def on_operands(a: F32, b: F32) -> Iterator[OneRun]:
-        plan = method.plan(Shape(a.shape[0], a.shape[1], b.shape[1]), options)
-        with executor.prepare(plan, machine) as prepared:
-
-            def one_run() -> tuple[float, F32]:
-                result = prepared.run({"A": a, "B": b})
-                return result.timings.compute_s, result.outputs["C"]
-
-            yield one_run
-
-    return Entrant(
-        DRIVER_PEER if is_peer else method.name,
-        executor.name,
-        executor.device(),
-        on_operands,
-        options.block,
-        options.accumulate,
-        method.name if is_peer else None,
-        is_peer,
-    )
-
-
-# Measuring ---------------------------------------------------------------------------------------
 
 
 def count_steps(entered: Sequence[Entrant], sizes: Iterable[int], repeat: int) -> int:
