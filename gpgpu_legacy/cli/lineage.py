@@ -2,74 +2,112 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpgpu_legacy.algorithms.registry import methods
+from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     ExecutorName,
     Json,
     Quiet,
     Seed,
     app,
+    check_output,
     console,
     print_json,
     progress_bar,
+    warn_if_busy,
 )
 from gpgpu_legacy.cli.tables import TABLE_SIZE
 from gpgpu_legacy.errors import InputError
 
+if TYPE_CHECKING:
+    from gpgpu_legacy.studies.lineage.record import Lineage
 
-@app.command()
-def lineage(
-    size: Annotated[int, typer.Option(help="n, for n×n matrices.")] = TABLE_SIZE,
-    seed: Seed = 0,
-    executor: ExecutorName = "auto",
+
+@dataclass(frozen=True, slots=True)
+class LineageOptions:
+    """What `lineage` runs."""
+
+    size: Annotated[int, typer.Option(help="n, for n×n matrices.")] = TABLE_SIZE
+    seed: Seed = 0
+    executor: ExecutorName = "auto"
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="For everything (default: no limit)."),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class LineageFiles:
+    """What `lineage` writes and reads."""
+
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the results as a .json file.")
-    ] = None,
+        Path | None,
+        typer.Option("-o", "--output", help="A .json file, rewritten as results come in."),
+    ] = None
     chart: Annotated[
         Path | None, typer.Option("--chart", metavar="PNG", help="Draw a chart of them.")
-    ] = None,
+    ] = None
     recorded: Annotated[
         Path | None,
         typer.Option("--from", metavar="JSON", help="Draw recorded results; run nothing."),
-    ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    ] = None
+
+
+@app.command("lineage")
+@grouped
+def lineage_command(
+    what: LineageOptions, files: LineageFiles, as_json: Json = False, quiet: Quiet = False
 ) -> None:
-    """Run the product by every method in the order of history, on this machine."""
-    from gpgpu_legacy.files import check_folder, read_json, write_text
+    """Run the product by every method in the order of history, on this machine.
+
+    All methods run in turn, round by round, and so do the libraries that are their ceilings.
+    """
     from gpgpu_legacy.present.grid import print_text
-    from gpgpu_legacy.studies.lineage.model import lineage as run_lineage
-    from gpgpu_legacy.studies.lineage.model import lineage_as_json
     from gpgpu_legacy.studies.lineage.plot import draw_lineage
+    from gpgpu_legacy.studies.lineage.record import read_lineage
     from gpgpu_legacy.studies.lineage.table import lineage_grid
 
-    if size < 1:
-        raise InputError(f"the size is {size}; it must be at least 1")
-    for path, suffix in ((output, ".json"), (chart, ".png")):
-        if path is not None:
-            check_folder(path)
-            if path.suffix.lower() != suffix:
-                raise InputError(f"{path} should end in {suffix}")
-    if recorded is not None:
-        if chart is None:
+    check_output(files.output, ".json")
+    check_output(files.chart, ".png")
+    if files.recorded is not None:
+        if files.chart is None:
             raise InputError("--from draws recorded results; give --chart, the picture to draw")
-        draw_lineage(read_json(recorded, "steps"), chart)
-        print(f"wrote {chart}")
+        draw_lineage(read_lineage(files.recorded), files.chart)
+        print(f"wrote {files.chart}")
         return
-    with progress_bar("lineage", len(methods()), quiet=quiet) as step:
-        steps = run_lineage(size, seed, executor, progress=step)
-    data = lineage_as_json(size, steps)
-    if output is not None:
-        write_text(output, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
-    if chart is not None:
-        draw_lineage(data, chart)
+    result = _measure(what, files.output, quiet=quiet)
+    if files.chart is not None:
+        draw_lineage(result, files.chart)
     if as_json:
-        print_json(data)
+        print_json(result)
     else:
-        print_text([lineage_grid(size, steps)], console())
+        print_text([lineage_grid(result)], console())
+
+
+def _measure(what: LineageOptions, output: Path | None, *, quiet: bool) -> Lineage:
+    from gpgpu_legacy.measure.budget import Budget
+    from gpgpu_legacy.serial import write_json
+    from gpgpu_legacy.studies.lineage.model import count_steps, lineage
+
+    budget = None if what.budget is None else Budget(what.budget)
+
+    def save(result: Lineage) -> None:
+        if output is not None:
+            write_json(output, result)
+
+    with progress_bar("lineage", count_steps(), quiet=quiet) as step:
+        result = lineage(
+            what.size,
+            what.seed,
+            what.executor,
+            budget,
+            progress=step or (lambda _: None),
+            save=save,
+        )
+    warn_if_busy(result.busy_share)
+    return result

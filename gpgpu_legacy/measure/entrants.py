@@ -10,7 +10,7 @@ from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure.peers import F32, OneRun, OnOperands, peers
+from gpgpu_legacy.measure.peers import F32, OneRun, OnOperands, Peer, peers
 from gpgpu_legacy.measure.tuned import Choice, choose
 from gpgpu_legacy.runtime.executor import Executor, Machine
 from gpgpu_legacy.runtime.registry import able, find_executor
@@ -70,8 +70,7 @@ def entrants(
                 entered.setdefault((new.method, new.of, new.executor, new.block), new)
     if not entered:
         raise InputError("no method takes these options; name the methods with --method")
-    libraries = [Entrant(p.name, p.through, p.device, p.on_operands, is_peer=True) for p in peers()]
-    return libraries + list(entered.values())
+    return [entrant_of_peer(peer) for peer in peers()] + list(entered.values())
 
 
 def _on_executors(method: Method, options: Options, names: Sequence[str]) -> Iterator[Entrant]:
@@ -80,20 +79,26 @@ def _on_executors(method: Method, options: Options, names: Sequence[str]) -> Ite
     for name in names:
         tuned = choose(method, options, name)
         executor = find_executor(tuned.executor, plan)
-        yield _entrant(method, Choice(tuned.options, executor.name, tuned.tuning), executor)
+        yield entrant_of(method, Choice(tuned.options, executor.name, tuned.tuning), executor)
     suitable = able(plan)
     for executor in suitable:
         has = executor.capabilities
         if not names and not has.is_reference and not has.runs_driver_programs:
-            yield _entrant(method, Choice(options, executor.name), executor)
+            yield entrant_of(method, Choice(options, executor.name), executor)
     for executor in suitable:
         if executor.capabilities.runs_driver_programs:
-            yield _entrant(method, Choice(options, executor.name), executor, is_peer=True)
+            yield entrant_of(method, Choice(options, executor.name), executor, is_peer=True)
 
 
-def _entrant(
+def entrant_of_peer(peer: Peer) -> Entrant:
+    """A library's own product."""
+    return Entrant(peer.name, peer.through, peer.device, peer.on_operands, is_peer=True)
+
+
+def entrant_of(
     method: Method, choice: Choice, executor: Executor, *, is_peer: bool = False
 ) -> Entrant:
+    """A method by a choice of options on an executor. is_peer: it is the driver's own program."""
     options = method.options(choice.options)
     machine = Machine(tuning=choice.tuning)
 

@@ -48,6 +48,12 @@ def busy_warning(share: float | None) -> str | None:
     )
 
 
+def busy_notes(share: float | None) -> tuple[str, ...]:
+    """The same as the notes of a table, of which there is one or none."""
+    warning = busy_warning(share)
+    return () if warning is None else (f"{warning[:1].upper()}{warning[1:]}.",)
+
+
 def _others_s() -> float:
     """Seconds of processor time that the machine spent on anything but this process."""
     import psutil

@@ -27,23 +27,29 @@ OnOperands = Callable[[F32, F32], AbstractContextManager[OneRun]]
 """Brings operands to where they are multiplied, as often as wanted until the block ends."""
 
 
+_CUBLAS = "cuBLAS sgemm, no TF32"
+
+
 @dataclass(frozen=True, slots=True)
 class Peer:
     """A library's own product of two matrices.
 
-    name: what results call it. through: the package that it is called through. device: in words.
-    on_operands: brings both operands to the device, which is not timed, and frees them at the end.
+    name: what results call it. title: what people call it. through: the package that it is called
+    through. device: in words. on_operands: brings both operands to the device, which is not timed,
+    and frees them at the end. on_gpu: whether the device is a GPU.
     """
 
     name: str
+    title: str
     through: str
     device: str
     on_operands: OnOperands
+    on_gpu: bool = False
 
 
 def peers() -> Iterator[Peer]:
     """The peers that this machine has."""
-    yield Peer("numpy-blas", "numpy", processor(), _numpy_run)
+    yield Peer("numpy-blas", "NumPy's BLAS", "numpy", processor(), _numpy_run)
     cublas = _through_torch() or _through_cupy()
     if cublas is not None:
         yield cublas
@@ -89,7 +95,8 @@ def _through_torch() -> Peer | None:
 
         yield one_run
 
-    return Peer("cublas", "torch", torch.cuda.get_device_name(), on_operands)
+    name = torch.cuda.get_device_name()
+    return Peer("cublas", _CUBLAS, "torch", name, on_operands, on_gpu=True)
 
 
 def _through_cupy() -> Peer | None:
@@ -120,4 +127,5 @@ def _through_cupy() -> Peer | None:
 
         yield one_run
 
-    return Peer("cublas", "cupy", name.decode() if isinstance(name, bytes) else name, on_operands)
+    device = name.decode() if isinstance(name, bytes) else name
+    return Peer("cublas", _CUBLAS, "cupy", device, on_operands, on_gpu=True)

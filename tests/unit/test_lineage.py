@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
 
 from gpgpu_legacy.algorithms.registry import methods
-from gpgpu_legacy.studies.lineage.model import Ceiling, Step, lineage, lineage_as_json
+from gpgpu_legacy.measure import engine
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.engine import measure
+from gpgpu_legacy.present.grid import as_text
+from gpgpu_legacy.serial import json_text
+from gpgpu_legacy.studies.lineage.model import lineage
 from gpgpu_legacy.studies.lineage.plot import draw_lineage
+from gpgpu_legacy.studies.lineage.record import Lineage, Step, read_lineage
 from gpgpu_legacy.studies.lineage.table import lineage_grid
 
+BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 N = 8
 
 
 @pytest.fixture(scope="module")
-def steps() -> list[Step]:
+def result() -> Lineage:
     return lineage(N, executor="numpy")
 
 
-def test_every_method_is_there_in_the_order_of_history(steps: list[Step]) -> None:
-    assert [s.method for s in steps] == list(methods())
-    years = [s.method.year for s in steps]
+@pytest.fixture
+def steps(result: Lineage) -> tuple[Step, ...]:
+    return result.steps
+
+
+def test_every_method_is_there_in_the_order_of_history(steps: tuple[Step, ...]) -> None:
+    assert [s.method for s in steps] == [method.name for method in methods()]
+    years = [s.year for s in steps]
     assert years == sorted(years)
 
 
@@ -31,35 +44,69 @@ def test_every_method_says_what_was_lacking() -> None:
     assert all(method.lacked for method in methods())
 
 
-def test_intensity_is_multiply_adds_over_bytes_requested(steps: list[Step]) -> None:
-    by_name = {s.method.name: s for s in steps}
+def test_intensity_is_multiply_adds_over_bytes_requested(steps: tuple[Step, ...]) -> None:
+    by_name = {s.method: s for s in steps}
     # Larson & McAllister: 16 bytes for each multiply-add (Table 1).
-    assert by_name["larson-mcallister"].intensity == pytest.approx(1 / 16)
+    assert by_name["larson-mcallister"].multiply_adds_per_byte == pytest.approx(1 / 16)
     # MulH loads one element of A and one of B a step, and stores n² of n³ steps: 8n³ + 4n².
-    assert by_name["dobravec-bulic-host"].intensity == pytest.approx(N**3 / (8 * N**3 + 4 * N**2))
+    assert by_name["dobravec-bulic-host"].multiply_adds_per_byte == pytest.approx(
+        N**3 / (8 * N**3 + 4 * N**2)
+    )
 
 
-def test_fractions_are_of_the_ceiling(steps: list[Step]) -> None:
-    for step in steps:
-        assert step.fraction == pytest.approx(step.run.gflops / step.ceiling.gflops)  # type: ignore[operator]
-        assert step.ceiling.gflops > 0
+def test_fractions_are_of_the_ceiling(result: Lineage) -> None:
+    [ceiling] = [c for c in result.ceilings if "BLAS" in c.name]
+    for step in result.steps:
+        assert step.gflops is not None
+        assert step.fraction_of_ceiling == pytest.approx(step.gflops / ceiling.gflops)
+        assert step.ceiling == ceiling.name
+    assert ceiling.gflops > 0
 
 
-def test_json_and_table_have_a_row_for_each(steps: list[Step]) -> None:
-    data = json.loads(json.dumps(lineage_as_json(N, steps)))
-    assert len(data["steps"]) == len(steps) == len(lineage_grid(N, steps).rows)
+def test_methods_and_ceilings_take_rounds_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a machine that is busy for a while slows both of them."""
+    measured = []
+
+    def record(jobs: Any, *given: Any, **more: Any) -> Any:
+        measured.append([job.series.method for job in jobs])
+        return measure(jobs, *given, **more)
+
+    monkeypatch.setattr(engine, "measure", record)
+    lineage(4, executor="numpy")
+    [together] = measured
+    assert "numpy-blas" in together
+    assert {method.name for method in methods()} < set(together)
+
+
+def test_a_spent_budget_leaves_reasons() -> None:
+    result = lineage(N, executor="numpy", budget=Budget(0.0))
+    assert [c.name for c in result.ceilings] == ["NumPy's BLAS"]
+    assert {step.reason for step in result.steps} == {"the budget was spent"}
+    assert "the budget was spent" in as_text([lineage_grid(result)])
+
+
+def test_json_and_table_have_a_row_for_each(result: Lineage, tmp_path: Path) -> None:
+    data = json.loads(json_text(result))
+    assert len(data["steps"]) == len(result.steps) == len(lineage_grid(result).rows)
     assert data["size"] == N
     assert data["ceilings"]
+    path = tmp_path / "lineage.json"
+    path.write_text(json_text(result), encoding="utf-8")
+    assert read_lineage(path) == result
 
 
-def test_the_chart_is_a_picture_with_something_in_it(steps: list[Step], tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("lineage-*.json")), ids=lambda p: p.name)
+def test_recorded_lineages_still_read(path: Path) -> None:
+    assert lineage_grid(read_lineage(path)).rows
+
+
+def test_the_chart_is_a_picture_with_something_in_it(result: Lineage, tmp_path: Path) -> None:
     path = tmp_path / "lineage.png"
-    draw_lineage(lineage_as_json(N, steps), path)
+    draw_lineage(result, path)
     with Image.open(path) as image:
         assert image.width >= 1000
         assert len(image.convert("RGB").getcolors(1 << 24) or []) > 50
 
 
-def test_ceilings_are_measured(steps: list[Step]) -> None:
-    assert isinstance(steps[0].ceiling, Ceiling)
-    assert "BLAS" in steps[0].ceiling.name
+def test_ceilings_are_measured(result: Lineage) -> None:
+    assert "BLAS" in result.ceilings[0].name

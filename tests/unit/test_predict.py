@@ -229,9 +229,13 @@ def test_the_roofline_is_drawn_and_names_a_point_above_its_roof(tmp_path: Path) 
     chip = ("roofline", "--chip", "radeon-9800-xt", "--size", "128")
     code, _ = run(*chip, "-o", str(picture))
     assert code == 0 and picture.read_bytes().startswith(b"\x89PNG")
-    step = {"method": "hall-carr-hart-multi", "block": 32, "seconds": 1e-6}
+    step = {
+        "year": 2003, "method": "hall-carr-hart-multi", "paper": "a paper", "lacked": "nothing",
+        "executor": "jit", "device": "a chip", "block": 32, "multiply_adds_per_byte": 1.0,
+        "bytes_requested": 1, "arithmetic": 1, "seconds": 1e-6, "ceiling": "none",
+    }  # fmt: skip
     recorded = tmp_path / "too-fast.json"
-    recorded.write_text(json.dumps({"size": 128, "steps": [step]}), "utf-8")
+    recorded.write_text(json.dumps({"size": 128, "ceilings": [], "steps": [step]}), "utf-8")
     code, out = run(*chip, "--from", str(recorded))
     assert code == 1
     assert "hall-carr-hart-multi at n = 128 stands above its roof" in out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from gpgpu_legacy.measure.bench.record import Bench, Comparison, Result, Skipped, SpeedUp
-from gpgpu_legacy.measure.other_work import busy_warning
+from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 
 _MS = 1e3
@@ -67,9 +67,7 @@ def _notes(bench: Bench) -> list[str]:
             "“First” is a first run: the budget ended before a measured one. Loading and clocks "
             "that wake up may be in its time."
         )
-    busy = busy_warning(bench.busy_share)
-    if busy is not None:
-        notes.append(f"{busy[:1].upper()}{busy[1:]}.")
+    notes += busy_notes(bench.busy_share)
     unsteady = _sizes(bench.results, _is_unsteady)
     if unsteady:
         notes.append(

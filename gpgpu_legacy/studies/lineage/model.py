@@ -1,142 +1,146 @@
-"""The product by every method, in the order of history, on one device."""
+"""The product by every method, in the order of history, on one machine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import median
-from time import perf_counter
-from typing import Any
-
-import numpy as np
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.operands import F32, random_operands
 from gpgpu_legacy.algorithms.registry import methods
-from gpgpu_legacy.api.products import Run, Sampling, run_method
-from gpgpu_legacy.plan.formats import R32F
-from gpgpu_legacy.runtime.devices import processor_name
+from gpgpu_legacy.count.traffic import Counts, count_plan
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure import engine
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.engine import Listener, Measured, Outcome
+from gpgpu_legacy.measure.entrants import Entrant, entrant_of, entrant_of_peer
+from gpgpu_legacy.measure.peers import Peer, peers
+from gpgpu_legacy.measure.products import Checked, Products
+from gpgpu_legacy.measure.rounds import Rounds
+from gpgpu_legacy.measure.tuned import Choice, choose, here
 from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.serial import provenance
+from gpgpu_legacy.studies.lineage.record import Ceiling, Lineage, Step
 
-REPEATS = 3
-QUICK_SECONDS = 2.0  # a run longer than this is not repeated
-_SAMPLING = Sampling(REPEATS, QUICK_SECONDS)
-
-
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    """What the device's own library reaches on the same product, in the same run."""
-
-    name: str
-    device: str
-    gflops: float
+QUICK_S = 2.0  # a job that takes longer is run once
+ROUNDS = Rounds(3, longest_s=QUICK_S)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A method's place in the lineage. intensity: multiply-adds a byte that it asks for."""
+class _Member:
+    """A method on its executor, with what its plan asks for. ceiling: the peer on its device."""
 
     method: Method
-    run: Run
-    intensity: float
-    ceiling: Ceiling
+    entrant: Entrant
+    counts: Counts
+    ceiling: Peer
 
-    @property
-    def fraction(self) -> float | None:
-        """Its GFLOPS as a part of the ceiling."""
-        return None if self.run.gflops is None else self.run.gflops / self.ceiling.gflops
+
+def count_steps() -> int:
+    """How often `lineage` reports progress."""
+    return (len(methods()) + len(list(peers()))) * (1 + ROUNDS.count)
 
 
 def lineage(
     size: int,
     seed: int = 0,
     executor: str = "auto",
-    progress: Callable[[str], None] | None = None,
-) -> list[Step]:
-    """Run every method on n×n matrices.
+    budget: Budget | None = None,
+    *,
+    progress: Callable[[str], object] | None = None,
+    save: Callable[[Lineage], object] = lambda _: None,
+) -> Lineage:
+    """Run every method on random n×n matrices, in turn with the libraries that are its ceiling.
 
-    executor: the one to run all of them on; `auto` chooses for each.
-    A step's ceiling is of the machine that it ran on: NumPy's BLAS for a CPU, cuBLAS for an NVIDIA
-    GPU where torch is installed, else NumPy's BLAS too.
+    executor: the one to run all methods on; `auto` chooses for each. A method's ceiling is of the
+    machine that it runs on: cuBLAS for a GPU, where there is torch or CuPy, else NumPy's BLAS.
+    progress: called with a description, `count_steps` times. save: called with the results so far
+    whenever there are new ones, and with all of them at the end.
+    Raises InputError for a size below 1 and for an executor that cannot run a method.
     """
-    shape = Shape(size, size, size)
-    a, b = random_operands(shape, Options(texture_format=R32F.name), seed)
-    host = host_ceiling(a, b)
-    device = device_ceiling(a, b) or host
-    steps = []
-    for method in methods():
-        if progress is not None:
-            progress(method.name)
-        done = run_method(method.name, Options(), (a, b), executor, _SAMPLING)
-        on_gpu = find_executor(done.executor).is_hardware()
-        intensity = shape.multiply_adds / done.counts.bytes_requested
-        steps.append(Step(method, done, intensity, device if on_gpu else host))
-    return steps
+    if size < 1:
+        raise InputError(f"the size is {size}; it must be at least 1")
+    libraries, products = list(peers()), Products(seed)
+    members = [_member(method, size, executor, libraries) for method in methods()]
+    driver = here().driver
 
+    def record(measured: Measured[Entrant, Checked]) -> Lineage:
+        outcomes = {outcome.job.series: outcome for outcome in measured.outcomes}
+        reasons = {entry.job.series: entry.reason for entry in measured.not_run}
+        ceilings = {
+            peer.name: _ceiling(peer, outcomes[entrant])
+            for peer, entrant in zip(libraries, of_libraries, strict=True)
+            if entrant in outcomes
+        }
+        return Lineage(
+            **provenance(Lineage, driver),
+            size=size,
+            ceilings=tuple(ceilings.values()),
+            steps=tuple(
+                _step(member, size, outcomes.get(member.entrant), reasons, ceilings)
+                for member in members
+            ),
+            busy_share=measured.busy_share,
+        )
 
-def _gflops(a: F32, b: F32, seconds: float) -> float:
-    return 2e-9 * Shape(a.shape[0], a.shape[1], b.shape[1]).multiply_adds / seconds
-
-
-def host_ceiling(a: F32, b: F32) -> Ceiling:
-    """NumPy's own product, through the BLAS that it was built with."""
-    _ = a @ b
-    times = []
-    for _ in range(REPEATS):
-        started = perf_counter()
-        np.matmul(a, b)
-        times.append(perf_counter() - started)
-    return Ceiling("NumPy's BLAS", processor_name(), _gflops(a, b, median(times)))
-
-
-def device_ceiling(a: F32, b: F32) -> Ceiling | None:
-    """What cuBLAS reaches without TF32, through torch; None where there is no torch or no GPU."""
-    try:
-        import torch
-    except ImportError:
-        return None
-    if not torch.cuda.is_available():
-        return None
-    torch.backends.cuda.matmul.allow_tf32 = False
-    first, second = torch.from_numpy(a).cuda(), torch.from_numpy(b).cuda()
-    times = []
-    for _ in range(REPEATS + 2):
-        torch.cuda.synchronize()
-        started = perf_counter()
-        torch.matmul(first, second)
-        torch.cuda.synchronize()
-        times.append(perf_counter() - started)
-    return Ceiling(
-        "cuBLAS sgemm, no TF32", torch.cuda.get_device_name(), _gflops(a, b, median(times[2:]))
+    of_libraries = [entrant_of_peer(peer) for peer in libraries]
+    jobs = [
+        products.job(entrant, size, str(entrant), entrant.on_operands)
+        for entrant in (*of_libraries, *(member.entrant for member in members))
+    ]
+    listener: Listener[Entrant, Checked] = Listener(
+        progress or (lambda _: None), lambda measured: save(record(measured))
     )
+    result = record(engine.measure(jobs, budget or Budget(float("inf")), ROUNDS, listener=listener))
+    save(result)
+    return result
 
 
-def lineage_as_json(size: int, steps: list[Step]) -> dict[str, Any]:
-    """The lineage for other programs to read."""
-    ceilings = {step.ceiling.name: step.ceiling for step in steps}
-    return {
-        "size": size,
-        "ceilings": [
-            {"name": c.name, "device": c.device, "gflops": c.gflops} for c in ceilings.values()
-        ],
-        "steps": [
-            {
-                "year": step.method.year,
-                "method": step.method.name,
-                "paper": step.method.paper,
-                "lacked": step.method.lacked,
-                "executor": step.run.executor,
-                "device": step.run.device,
-                "block": step.run.options.block,
-                "multiply_adds_per_byte": step.intensity,
-                "bytes_requested": step.run.counts.bytes_requested,
-                "arithmetic": step.run.counts.arithmetic,
-                "seconds": step.run.seconds.compute_s,
-                "gflops": step.run.gflops,
-                "ceiling": step.ceiling.name,
-                "fraction_of_ceiling": step.fraction,
-            }
-            for step in steps
-        ],
-    }
+def _member(method: Method, size: int, executor: str, libraries: list[Peer]) -> _Member:
+    choice = choose(method, Options(), executor)
+    plan = method.plan(Shape(size, size, size), method.options(choice.options))
+    runner = find_executor(choice.executor, plan)
+    host = next(peer for peer in libraries if not peer.on_gpu)
+    ceiling = next((peer for peer in libraries if peer.on_gpu and runner.is_hardware()), host)
+    chosen = Choice(choice.options, runner.name, choice.tuning)
+    return _Member(method, entrant_of(method, chosen, runner), count_plan(plan), ceiling)
+
+
+def _ceiling(peer: Peer, outcome: Outcome[Entrant, Checked]) -> Ceiling:
+    gflops = 2e-9 * outcome.job.size**3 / outcome.seconds
+    return Ceiling(name=peer.title, device=peer.device, gflops=gflops)
+
+
+def _step(
+    member: _Member,
+    size: int,
+    outcome: Outcome[Entrant, Checked] | None,
+    reasons: dict[Entrant, str],
+    ceilings: dict[str, Ceiling],
+) -> Step:
+    method, entrant, counts = member.method, member.entrant, member.counts
+    gflops = None
+    if outcome is not None and outcome.seconds > 0.0:
+        gflops = 2e-9 * size**3 / outcome.seconds
+    ceiling = ceilings.get(member.ceiling.name)
+    return Step(
+        year=method.year,
+        method=method.name,
+        paper=method.paper,
+        lacked=method.lacked,
+        executor=entrant.executor,
+        device=entrant.device,
+        block=entrant.block,
+        accumulate=entrant.accumulate.value if entrant.accumulate else None,
+        multiply_adds_per_byte=size**3 / counts.bytes_requested,
+        bytes_requested=counts.bytes_requested,
+        arithmetic=counts.arithmetic,
+        seconds=outcome.seconds if outcome else None,
+        spread=outcome.spread if outcome else None,
+        runs=len(outcome.samples) if outcome else None,
+        first_run=outcome is not None and outcome.is_first_run,
+        reason=reasons.get(entrant),
+        gflops=gflops,
+        ceiling=member.ceiling.title,
+        fraction_of_ceiling=gflops / ceiling.gflops if gflops and ceiling else None,
+    )

@@ -1,42 +1,47 @@
-"""The lineage as a table and as a chart."""
+"""The lineage as a table."""
 
 from __future__ import annotations
 
+from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.studies.lineage.model import Step
+from gpgpu_legacy.studies.lineage.record import Lineage
 
 
-def lineage_grid(size: int, steps: list[Step]) -> Grid:
-    """The lineage as a table ready to be set."""
+def lineage_grid(lineage: Lineage) -> Grid:
+    """A row for each method, in the order of history."""
     heads = (
-        "year",
-        "method",
-        "from",
-        "what it lacked then",
-        "multiply-adds / byte",
-        "GFLOPS here",
-        "of the ceiling",
-        "executor",
-    )
+        "year", "method", "from", "what it lacked then", "multiply-adds / byte", "GFLOPS here",
+        "of the ceiling", "executor",
+    )  # fmt: skip
     rows = tuple(
         (
-            str(step.method.year),
-            step.method.name,
-            step.method.paper,
-            step.method.lacked,
-            step.intensity,
-            step.run.gflops,
-            None if step.fraction is None else f"{100 * step.fraction:.3g} %",
-            step.run.executor,
+            str(step.year),
+            step.method,
+            step.paper,
+            step.lacked,
+            step.multiply_adds_per_byte,
+            step.gflops,
+            _percent(step.fraction_of_ceiling),
+            step.executor,
         )
-        for step in steps
+        for step in lineage.steps
     )
-    ceilings = {step.ceiling.name: step.ceiling for step in steps}
-    devices = dict.fromkeys(f"{step.run.executor}: {step.run.device}" for step in steps)
-    notes = (
-        *(f"Ceiling: {c.name} on {c.device}, {c.gflops:.4g} GFLOPS." for c in ceilings.values()),
+    size = lineage.size
+    caption = f"The product of two {size}×{size} matrices by every method, in the order of history."
+    return Grid("lineage", caption, heads, rows, tuple(_notes(lineage)))
+
+
+def _percent(fraction: float | None) -> str | None:
+    return None if fraction is None else f"{100 * fraction:.3g} %"
+
+
+def _notes(lineage: Lineage) -> list[str]:
+    devices = dict.fromkeys(f"{step.executor}: {step.device}" for step in lineage.steps)
+    notes = [
+        *(f"Ceiling: {c.name} on {c.device}, {c.gflops:.4g} GFLOPS." for c in lineage.ceilings),
         f"Ran on {'; '.join(devices)}.",
         "Multiply-adds a byte are of the bytes that instructions ask for, before any cache.",
-    )
-    caption = f"The product of two {size}×{size} matrices by every method, in the order of history."
-    return Grid("lineage", caption, heads, rows, notes)
+    ]
+    missing = [step for step in lineage.steps if step.reason]
+    notes += [f"{step.method} was not run: {step.reason}." for step in missing]
+    return [*notes, *busy_notes(lineage.busy_share)]

@@ -12,10 +12,10 @@ from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.chips.profile import Fact, Profile
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import read_json
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.predict.mispredictions import read_log
 from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.studies.lineage.record import read_lineage
 
 SLACK = 1.2
 """By what a measured point may stand above its bound: rates, too, are medians of runs."""
@@ -105,14 +105,15 @@ def _dispatches(method: Method) -> bool:
 
 
 def _recorded(chip: Profile, path: Path) -> Iterator[Point]:
-    data = read_json(path, "steps")
-    shape = Shape(data["size"], data["size"], data["size"])
-    for step in data["steps"]:
+    lineage = read_lineage(path)
+    shape = Shape(lineage.size, lineage.size, lineage.size)
+    for step in lineage.steps:
         options = Options(
-            block=step["block"],
-            accumulate=Accumulate(step["accumulate"]) if step.get("accumulate") else None,
+            block=step.block,
+            accumulate=Accumulate(step.accumulate) if step.accumulate else None,
         )
-        yield _point(chip, step["method"], options, shape, (step["seconds"], "measured", str(path)))
+        if step.seconds is not None:
+            yield _point(chip, step.method, options, shape, (step.seconds, "measured", str(path)))
 
 
 def _point(

@@ -1,0 +1,62 @@
+"""What a lineage records: every method's result, and the ceilings of the same measurement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gpgpu_legacy.serial import Record, Recorded, read_recorded
+
+
+class Ceiling(Record, frozen=True, kw_only=True):
+    """What a library on the device reaches on the same product, in the same measurement."""
+
+    name: str
+    device: str
+    gflops: float
+
+
+class Step(Record, frozen=True, kw_only=True):
+    """A method's place in the lineage.
+
+    lacked: what hardware of its year lacked. multiply_adds_per_byte: of the bytes that its
+    instructions ask for, before any cache. arithmetic: instructions. seconds: the median of `runs`
+    samples, of computing alone; None where it was not run, for the `reason`. ceiling: the name of
+    the ceiling of the machine that it ran on. fraction_of_ceiling: of GFLOPS.
+    """
+
+    year: int
+    method: str
+    paper: str
+    lacked: str
+    executor: str
+    device: str
+    block: int | None = None
+    accumulate: str | None = None
+    multiply_adds_per_byte: float
+    bytes_requested: int
+    arithmetic: int
+    seconds: float | None = None
+    spread: tuple[float, float] | None = None
+    runs: int | None = None
+    first_run: bool = False
+    reason: str | None = None
+    gflops: float | None = None
+    ceiling: str
+    fraction_of_ceiling: float | None = None
+
+
+class Lineage(Recorded, frozen=True, kw_only=True):
+    """Every method on n×n matrices, n being the size, in the order of history.
+
+    busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1.
+    """
+
+    size: int
+    ceilings: tuple[Ceiling, ...]
+    steps: tuple[Step, ...]
+    busy_share: float | None = None
+
+
+def read_lineage(path: Path) -> Lineage:
+    """A recorded lineage; InputError, in one line, for a file that holds none."""
+    return read_recorded(path, Lineage)
