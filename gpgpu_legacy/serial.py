@@ -96,6 +96,11 @@ def commit() -> str | None:
     return head + "+" * bool(changes)
 
 
+def fields_of(record: Record) -> dict[str, Any]:
+    """The fields of a record by name, in order, as they are: for a record of a larger type."""
+    return {name: getattr(record, name) for name in record.__struct_fields__}
+
+
 def plain(value: Any) -> Any:
     """A record as dicts, lists, numbers and strings. NaN and the infinities become None."""
     return msgspec.json.decode(msgspec.json.encode(value, enc_hook=_plain))

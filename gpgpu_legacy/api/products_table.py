@@ -8,7 +8,7 @@ from gpgpu_legacy.api.follow import Follower
 from gpgpu_legacy.api.products import Run, RunRecord
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.present.grid import Grid, Numeral
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, fields_of
 
 
 class SightingRecord(Record, frozen=True, kw_only=True, rename={"pass_": "pass"}):
@@ -43,8 +43,7 @@ def run_record(run: Run, follower: Follower | None = None, *, check: bool = True
         )
         for sighting in follower.sightings
     )
-    fields = {name: getattr(record, name) for name in RunRecord.__struct_fields__}
-    return FollowedRunRecord(**fields, follow=sightings)
+    return FollowedRunRecord(**fields_of(record), follow=sightings)
 
 
 def run_text(run: Run, *, check: bool = True) -> str:

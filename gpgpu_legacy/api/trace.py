@@ -37,7 +37,7 @@ class Texel:
     """
 
     unit: int
-    kind: TextureKind
+    target: TextureKind
     x: int
     y: int
     layer: int

@@ -14,13 +14,12 @@ from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.cli.chips import ask_chip
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
-    ARITHMETICS,
     AccumulateBy,
     AsPrinted,
     Block,
-    ExecutorName,
     Json,
     Largest,
+    MachineOptions,
     MethodName,
     Quiet,
     Seed,
@@ -40,8 +39,6 @@ from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from gpgpu_legacy.runtime.executor import Machine
 
 DEFAULT_SIZE = 256
 
@@ -127,23 +124,6 @@ class MethodOptions:
             adds=adds,
             coordinates_first=self.coordinates_first,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class MachineOptions:
-    """What runs a plan, and how it computes."""
-
-    executor: ExecutorName = "auto"
-    exact: Annotated[bool, typer.Option("--exact", help="Contract no multiply-add.")] = False
-    arithmetic: Annotated[
-        str, typer.Option(help=f"Round every operation to this format: {ARITHMETICS}.")
-    ] = "fp32"
-
-    def machine(self) -> Machine:
-        from gpgpu_legacy.isa.arithmetic import find_arithmetic
-        from gpgpu_legacy.runtime.executor import Machine
-
-        return Machine(self.exact, find_arithmetic(self.arithmetic))
 
 
 @dataclass(frozen=True, slots=True)

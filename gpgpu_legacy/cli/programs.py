@@ -6,16 +6,21 @@ import sys
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpgpu_legacy.cli.shared import ExecutorName, Json, app, console, print_json
+from gpgpu_legacy.cli.draw_options import DrawOptions, SizeOptions, parse_size
+from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.shared import Json, MachineOptions, app, console, print_json
 from gpgpu_legacy.errors import AssemblyError, InputError
 
 if TYPE_CHECKING:
+    from gpgpu_legacy.api.check import ProgramReport
     from gpgpu_legacy.api.drawing import Drawing
     from gpgpu_legacy.api.trace import Trace
+    from gpgpu_legacy.chips.profile import Profile
+    from gpgpu_legacy.chips.verdict import Verdict
     from gpgpu_legacy.isa.arithmetic import Arithmetic
     from gpgpu_legacy.isa.ir import Program
 
@@ -39,69 +44,18 @@ class Language(Enum):
 
 
 @app.command("exec")
+@grouped
 def exec_command(
     program: ProgramFile,
-    size: Annotated[
-        str | None, typer.Option(metavar="WxH", help="Width and height of what is drawn.")
-    ] = None,
-    width: Annotated[int | None, typer.Option(help="The same, apart.")] = None,
-    height: Annotated[int | None, typer.Option(help="The same, apart.")] = None,
-    texture: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="UNIT=FILE[,TARGET][,FILTER][,WRAP]",
-            help="A .npy array, row 0 the bottom one, or a picture, which is flipped to be so. "
-            "Target, filter and wrap by GL's names; the program's target, nearest and "
-            "clamp-to-edge without.",
-        ),
-    ] = None,
-    local: Annotated[
-        list[str] | None, typer.Option(metavar="I=X,Y,Z,W", help="program.local[I].")
-    ] = None,
-    env: Annotated[
-        list[str] | None, typer.Option(metavar="I=X,Y,Z,W", help="program.env[I].")
-    ] = None,
-    texcoord: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SET=NUMBERS",
-            help="16 numbers, 4 at each of the corners (0,0), (W,0), (W,H), (0,H), or 4 for all, "
-            "or a .npy. Set 0 without: pixel coordinates.",
-        ),
-    ] = None,
-    color: Annotated[
-        str | None, typer.Option(metavar="R,G,B,A", help="fragment.color; or 16, as of texcoord.")
-    ] = None,
-    secondary_color: Annotated[
-        str | None, typer.Option(metavar="R,G,B,A", help="fragment.color.secondary, likewise.")
-    ] = None,
-    fogcoord: Annotated[
-        str | None, typer.Option(metavar="F", help="fragment.fogcoord; or 4, one a corner.")
-    ] = None,
-    state: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=NUMBERS", help="GL state, as fog.color=1,0,0,1; 16 for a matrix."
-        ),
-    ] = None,
-    clear: Annotated[
-        str, typer.Option(metavar="R,G,B,A", help="What discarded fragments leave.")
-    ] = "0,0,0,0",
-    blend: Annotated[str, typer.Option(help="none, or add: to what --clear left.")] = "none",
-    draw_buffers: Annotated[
-        int | None, typer.Option(metavar="N", help="Keep result.color[0] to [N-1].")
-    ] = None,
-    executor: ExecutorName = "auto",
-    exact: Annotated[bool, typer.Option("--exact", help="Contract no multiply-add.")] = False,
-    arithmetic: Annotated[
-        str, typer.Option(help="Of the registers: fp32, fp24, fp16, fx12, rc9.")
-    ] = "fp32",
+    rectangle: SizeOptions,
+    reads: DrawOptions,
+    machine: MachineOptions,
     output: Annotated[
         Path | None,
         typer.Option(
             "-o",
             "--output",
-            help="Write a .npy, or r, g and b as a .png, flipped to stand upright.",
+            help="Write the colours as .npy, or r, g and b as .png, its top row the last.",
         ),
     ] = None,
     trace: Annotated[
@@ -110,45 +64,31 @@ def exec_command(
     as_json: Json = False,
 ) -> None:
     """Run a fragment program on a rectangle of pixels."""
-    from gpgpu_legacy.api.drawing import DrawArguments, make_drawing
+    from gpgpu_legacy.api.drawing import make_drawing
     from gpgpu_legacy.api.programs import discarded, pictures, run_drawing
-    from gpgpu_legacy.api.programs_table import run_as_json
+    from gpgpu_legacy.api.programs_table import program_run, run_grids
     from gpgpu_legacy.api.texels import texel_writer
-    from gpgpu_legacy.isa.arithmetic import find_arithmetic
-    from gpgpu_legacy.runtime.executor import Machine
+    from gpgpu_legacy.api.trace_table import trace_as_text
+    from gpgpu_legacy.present.grid import print_text
 
-    write = texel_writer(output, draw_buffers or 1) if output else None
-    assembled = _assemble(program)
-    machine = Machine(exact, find_arithmetic(arithmetic))
-    arguments = DrawArguments(
-        textures=_textures(texture or [], assembled),
-        local=_indexed("--local", local),
-        env=_indexed("--env", env),
-        texcoords={key: _corners("--texcoord", v) for key, v in _pairs("--texcoord", texcoord)},
-        color=None if color is None else _corners("--color", color),
-        secondary_color=(
-            None if secondary_color is None else _corners("--secondary-color", secondary_color)
-        ),
-        fogcoord=None if fogcoord is None else _fogcoord(fogcoord),
-        state=_state(state or []),
-        clear=_numbers("--clear", clear),
-        blend=blend,
-        draw_buffers=draw_buffers,
-    )
-    drawing = make_drawing(assembled, *_size(size, width, height), arguments=arguments)
-    followed = None if trace is None else _trace(drawing, trace, machine.arithmetic)
-    found, result = run_drawing(drawing, executor, machine)
+    write = texel_writer(output, reads.draw_buffers or 1) if output else None
+    assembled, how = _assemble(program), machine.machine()
+    arguments = reads.arguments(assembled)
+    drawing = make_drawing(assembled, *rectangle.parsed(), arguments=arguments)
+    traced = None if trace is None else _trace(drawing, trace, how.arithmetic)
+    executor, result = run_drawing(drawing, machine.executor, how)
     images = pictures(drawing, result)
     if write is not None:
         write(images if drawing.keeps_buffers else images[0])
-    if followed is not None and not as_json:
-        from gpgpu_legacy.api.programs_table import trace_as_text
-
-        print(trace_as_text(followed), end="")
+    if traced is not None and not as_json:
+        print(trace_as_text(traced), end="")
     elif as_json or write is None:
-        lost = discarded(drawing, found, machine)
-        data = run_as_json(images, lost, found.name, found.device(), result.timings)
-        _print_run(data, assembled.name, followed, as_json=as_json)
+        lost = discarded(drawing, executor, how)
+        run = program_run(images, lost, executor, result.timings, traced)
+        if as_json:
+            print_json(run)
+        else:
+            print_text(run_grids(run, assembled.name), console())
     if write is not None and not as_json:
         print(f"wrote {output}")
 
@@ -165,27 +105,36 @@ def check(
 
     With --chip, the verdict of one chip of the time, limit by limit.
     """
+    from gpgpu_legacy.api.check import CheckedPrograms, checked, faulty
+
     profile = None
     if chip is not None:
         from gpgpu_legacy.chips.profile import find_profile
 
         profile = find_profile(chip)
-    reports: list[dict[str, Any]] = []
+    reports: list[ProgramReport] = []
     status = 0
     for path in programs:
         try:
             program = _assemble(path)
         except AssemblyError as error:
             status = 2
-            reports.append(_faults_as_json(error))
+            reports.append(faulty(error))
             if not as_json:
                 print(error, file=sys.stderr)
             continue
-        loads, report = _check(program, profile, as_json=as_json)
-        reports.append(report)
-        status = max(status, 0 if loads else 1)
+        verdict = None
+        if profile is not None:
+            from gpgpu_legacy.chips.check import check_program
+
+            verdict = check_program(program, profile)
+        reports.append(checked(program, verdict))
+        if not as_json:
+            _print_check(program, profile, verdict)
+        if verdict is not None and verdict.exceeded:
+            status = max(status, 1)
     if as_json:
-        print_json({"programs": reports})
+        print_json(CheckedPrograms(programs=tuple(reports)))
     if status:
         sys.exit(status)
 
@@ -207,17 +156,18 @@ def count(
     as_json: Json = False,
 ) -> None:
     """Count what a fragment of a program executes and asks for, and what the program takes."""
-    from gpgpu_legacy.api.programs_table import counts_as_json, counts_grids, formats_of
+    from gpgpu_legacy.api.counts_table import count_program, counts_grids, formats_of
     from gpgpu_legacy.present.grid import print_text
 
-    area = None if size is None else _width_and_height(size)
+    area = None if size is None else parse_size(size)
     assembled = _assemble(program)
-    pairs = (each.rpartition("=")[::2] for each in formats or [])
+    pairs = (text.rpartition("=")[::2] for text in formats or [])
     chosen = formats_of(assembled, {place.strip(): name.strip() for place, name in pairs})
+    counts = count_program(assembled, chosen, area)
     if as_json:
-        print_json(counts_as_json(assembled, chosen, area))
+        print_json(counts)
     else:
-        print_text(counts_grids(assembled, chosen, area), console())
+        print_text(counts_grids(assembled, counts), console())
 
 
 @app.command()
@@ -305,165 +255,14 @@ def _trace(drawing: Drawing, text: str, arithmetic: Arithmetic) -> Trace:
     return trace(drawing, int(parts[0]), int(parts[1]), arithmetic)
 
 
-def _print_run(data: dict[str, Any], name: str, followed: Trace | None, *, as_json: bool) -> None:
-    from gpgpu_legacy.api.programs_table import run_grids, trace_as_json
+def _print_check(program: Program, profile: Profile | None, verdict: Verdict | None) -> None:
     from gpgpu_legacy.present.grid import print_text
 
-    if as_json:
-        print_json(data if followed is None else {**data, "trace": trace_as_json(followed)})
-    else:
-        print_text(run_grids(data, name), console())
+    if profile is None or verdict is None:
+        from gpgpu_legacy.api.check import resources_grid
 
-
-def _faults_as_json(error: AssemblyError) -> dict[str, Any]:
-    return {
-        "program": error.name,
-        "assembles": False,
-        "diagnostics": [
-            {
-                "problem": each.problem,
-                "expected": each.expected,
-                "section": each.section,
-                "line": each.line,
-                "column": each.column,
-                "position": each.position,
-            }
-            for each in error.diagnostics
-        ],
-    }
-
-
-def _check(program: Program, profile: Any, *, as_json: bool) -> tuple[bool, dict[str, Any]]:
-    """Whether a program would load, and what is said of it, printed if it is not for JSON."""
-    from gpgpu_legacy.api.programs_table import resources_as_json, resources_grid
-    from gpgpu_legacy.present.grid import print_text
-
-    report = {
-        "program": program.name,
-        "assembles": True,
-        "resources": resources_as_json(program),
-    }
-    if profile is None:
-        if not as_json:
-            print_text([resources_grid(program)], console())
-        return True, report
-    from gpgpu_legacy.chips.check import check_program
+        print_text([resources_grid(program)], console())
+        return
     from gpgpu_legacy.chips.table import verdict_grids
-    from gpgpu_legacy.chips.verdict import Answer
-    from gpgpu_legacy.serial import plain
 
-    verdict = check_program(program, profile)
-    if not as_json:
-        print_text(verdict_grids(verdict, profile), console())
-    return verdict.answer is not Answer.DOES_NOT_LOAD, {**report, **plain(verdict)}
-
-
-# What is typed --------------------------------------------------------------------------------
-
-
-def _size(size: str | None, width: int | None, height: int | None) -> tuple[int, int]:
-    if size is not None:
-        if width is not None or height is not None:
-            raise InputError("give --size, or --width and --height, not both")
-        return _width_and_height(size)
-    if width is None or height is None:
-        raise InputError("give the size of what is drawn, as in --size 256x256")
-    return width, height
-
-
-def _width_and_height(text: str) -> tuple[int, int]:
-    parts = [part.strip() for part in text.lower().replace("×", "x").split("x")]
-    if len(parts) not in {1, 2} or not all(part.isdecimal() for part in parts):
-        raise InputError(f"--size is {text!r}; give a width and a height, as in --size 256x128")
-    width, height = int(parts[0]), int(parts[-1])
-    if min(width, height) < 1:
-        raise InputError(f"--size is {text!r}; both must be at least 1")
-    return width, height
-
-
-def _pairs(option: str, given: list[str] | None) -> list[tuple[int, str]]:
-    """INDEX=VALUE, each index once."""
-    pairs: dict[int, str] = {}
-    for each in given or []:
-        key, equals, value = each.partition("=")
-        if not equals or not key.strip().isdecimal():
-            raise InputError(f"{option} is {each!r}; give an index and a value, as in {option} 0=…")
-        if int(key) in pairs:
-            raise InputError(f"{option} gives {int(key)} twice")
-        pairs[int(key)] = value
-    return list(pairs.items())
-
-
-def _numbers(option: str, text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(
-            f"{option} has {text!r}; give numbers with commas, as in 1,0.5,0,1"
-        ) from None
-
-
-def _indexed(option: str, given: list[str] | None) -> dict[int, list[float]]:
-    values = {}
-    for index, text in _pairs(option, given):
-        values[index] = _numbers(option, text)
-        if len(values[index]) != 4:
-            raise InputError(f"{option} {index} has {len(values[index])} numbers; give four")
-    return values
-
-
-def _corners(option: str, text: str) -> Any:
-    """Four numbers, four at each corner, or an array in a file."""
-    if text.lower().endswith(".npy"):
-        from gpgpu_legacy.api.texels import read_texels
-
-        return read_texels(Path(text))
-    numbers = _numbers(option, text)
-    if len(numbers) not in {4, 16}:
-        raise InputError(
-            f"{option} has {len(numbers)} numbers; give 4, or 16 for the corners (0,0), (W,0), "
-            "(W,H), (0,H)"
-        )
-    return numbers if len(numbers) == 4 else [numbers[i : i + 4] for i in range(0, 16, 4)]
-
-
-def _fogcoord(text: str) -> Any:
-    numbers = _numbers("--fogcoord", text)
-    return numbers[0] if len(numbers) == 1 else numbers
-
-
-def _state(given: list[str]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for each in given:
-        name, equals, text = each.partition("=")
-        if not equals:
-            raise InputError(f"--state is {each!r}; give a name and numbers, as fog.color=1,0,0,1")
-        numbers = _numbers(f"--state {name}", text)
-        matrix = [numbers[i : i + 4] for i in range(0, len(numbers), 4)]
-        values[name.strip()] = matrix if len(numbers) == 16 else numbers
-    return values
-
-
-def _textures(given: list[str], program: Program) -> dict[int, tuple[Any, ...]]:
-    """Textures from UNIT=FILE[,TARGET][,FILTER][,WRAP]; a file's name may have commas."""
-    from gpgpu_legacy.api.samplers import is_sampler_word
-    from gpgpu_legacy.api.texels import read_texels
-    from gpgpu_legacy.isa.ir import TextureTarget
-
-    targets = {target.value for target in TextureTarget}
-    textures: dict[int, tuple[Any, ...]] = {}
-    for unit, text in _pairs("--texture", given):
-        parts, target, words = text.split(","), None, list[str]()
-        while len(parts) > 1:
-            word = parts[-1].strip()
-            if word.upper() in targets and target is None:
-                target = word
-            elif is_sampler_word(word):
-                words.insert(0, word)
-            else:
-                break
-            parts.pop()
-        looked_up = program.texture_units.get(unit, TextureTarget.T2D)
-        texels = read_texels(Path(",".join(parts)))
-        textures[unit] = (target or looked_up, texels, tuple(words))
-    return textures
+    print_text(verdict_grids(verdict, profile), console())

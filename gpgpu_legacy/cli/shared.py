@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +19,8 @@ from gpgpu_legacy.plan.formats import FORMATS
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from gpgpu_legacy.runtime.executor import Machine
 
 
 app = typer.Typer(
@@ -159,6 +162,23 @@ ShapeOption = Annotated[
     tuple[int, int, int] | None, typer.Option("--shape", metavar="M L N", help="M×L by L×N.")
 ]
 Seed = Annotated[int, typer.Option(help="Of the random matrices.")]
+
+
+@dataclass(frozen=True, slots=True)
+class MachineOptions:
+    """What runs a plan, and how it computes."""
+
+    executor: ExecutorName = "auto"
+    exact: Annotated[bool, typer.Option("--exact", help="Contract no multiply-add.")] = False
+    arithmetic: Annotated[
+        str, typer.Option(help=f"Round every operation to this format: {ARITHMETICS}.")
+    ] = "fp32"
+
+    def machine(self) -> Machine:
+        from gpgpu_legacy.isa.arithmetic import find_arithmetic
+        from gpgpu_legacy.runtime.executor import Machine
+
+        return Machine(self.exact, find_arithmetic(self.arithmetic))
 
 
 def shape_of(size: int | None, shape: tuple[int, int, int] | None, default: int) -> Shape:

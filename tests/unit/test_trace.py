@@ -13,10 +13,11 @@ from strategies import Scene, scenes
 
 from gpgpu_legacy import assemble, run_program
 from gpgpu_legacy.api.drawing import make_drawing
-from gpgpu_legacy.api.programs_table import WIDTH, trace_as_json, trace_as_text
 from gpgpu_legacy.api.trace import trace
+from gpgpu_legacy.api.trace_table import WIDTH, trace_as_text, trace_record
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
+from gpgpu_legacy.serial import plain
 
 TEXT = """!!ARBfp1.0
 TEMP R;
@@ -157,7 +158,7 @@ def test_the_text_of_a_trace() -> None:
 
 def test_the_json_of_a_trace() -> None:
     text = "!!ARBfp1.0 RCP result.color.yw, {0}.x; END"
-    data = trace_as_json(trace(make_drawing(text, 1, 1), 0, 0))
+    data = plain(trace_record(trace(make_drawing(text, 1, 1), 0, 0)))
     assert data["fragment"] == [0, 0]
     [step] = data["steps"]
     assert step["instruction"] == "RCP result.color.yw, {0, 0, 0, 1}.x;"

@@ -1,0 +1,75 @@
+"""What `gpgpu-legacy check` says of programs: what they take, whether they load, or their faults.
+
+It imports no executor and draws nothing, so that checking a program is quick.
+"""
+
+from __future__ import annotations
+
+from gpgpu_legacy.chips.verdict import Verdict
+from gpgpu_legacy.count.resources import resources
+from gpgpu_legacy.errors import AssemblyError, Diagnostic
+from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.serial import Record, fields_of
+
+
+class FaultyProgram(Record, frozen=True, kw_only=True):
+    """A program that does not assemble, with its faults in the order of the text."""
+
+    program: str
+    assembles: bool = False
+    diagnostics: tuple[Diagnostic, ...]
+
+
+class CheckedProgram(Record, frozen=True, kw_only=True):
+    """A program that assembles, with what it takes of each limited resource, by name."""
+
+    program: str
+    assembles: bool = True
+    resources: dict[str, int]
+
+
+class JudgedProgram(Verdict, frozen=True, kw_only=True):
+    """The same, and the verdict of a chip."""
+
+    program: str
+    assembles: bool = True
+    resources: dict[str, int]
+
+
+ProgramReport = FaultyProgram | CheckedProgram | JudgedProgram
+
+
+class CheckedPrograms(Record, frozen=True, kw_only=True):
+    """All programs of a call, in its order."""
+
+    programs: tuple[ProgramReport, ...]
+
+
+def faulty(error: AssemblyError) -> FaultyProgram:
+    """The faults of a program that does not assemble."""
+    return FaultyProgram(program=error.name, diagnostics=error.diagnostics)
+
+
+def checked(program: Program, verdict: Verdict | None = None) -> ProgramReport:
+    """What a program takes; with a verdict, whether it loads on the verdict's chip too."""
+    taken = resources_by_name(program)
+    if verdict is None:
+        return CheckedProgram(program=program.name, resources=taken)
+    return JudgedProgram(program=program.name, resources=taken, **fields_of(verdict))
+
+
+def resources_by_name(program: Program) -> dict[str, int]:
+    """How much a program takes of each resource that chips limit, by the resource's name."""
+    return {
+        usage.resource.value.lower().replace(" ", "_"): usage.count
+        for usage in resources(program).usages
+    }
+
+
+def resources_grid(program: Program) -> Grid:
+    """The same as a table, with what opened each node of the texture dependency chain."""
+    taken = resources(program)
+    rows = tuple((usage.resource.value, usage.count) for usage in taken.usages if usage.count)
+    opened = tuple(f"Node {node.number}: {node.why}." for node in taken.nodes[1:])
+    return Grid("resources", f"{program.name} takes", ("resource", "number"), rows, opened)

@@ -1,0 +1,217 @@
+"""The options of `exec` that say what a program reads, and how their texts are parsed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpgpu_legacy.errors import InputError
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.api.drawing import DrawArguments
+    from gpgpu_legacy.isa.ir import Program
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOptions:
+    """The rectangle to draw."""
+
+    size: Annotated[
+        str | None, typer.Option(metavar="WxH", help="Width and height of the rectangle.")
+    ] = None
+    width: Annotated[int | None, typer.Option(help="Its width alone.")] = None
+    height: Annotated[int | None, typer.Option(help="Its height alone.")] = None
+
+    def parsed(self) -> tuple[int, int]:
+        """Width and height in pixels."""
+        if self.size is not None:
+            if self.width is not None or self.height is not None:
+                raise InputError("give --size, or --width and --height, not both")
+            return parse_size(self.size)
+        if self.width is None or self.height is None:
+            raise InputError("give the size of what is drawn, as in --size 256x256")
+        return self.width, self.height
+
+
+@dataclass(frozen=True, slots=True)
+class DrawOptions:
+    """What a program reads, and what it is drawn over: the fields of DrawArguments."""
+
+    texture: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="UNIT=FILE[,TARGET][,FILTER][,WRAP]",
+            help="A .npy array, its row 0 at the bottom, or a picture, which is flipped to match. "
+            "Target, filter and wrap by GL's names; by default the program's target, nearest and "
+            "clamp-to-edge.",
+        ),
+    ] = None
+    local: Annotated[
+        list[str] | None, typer.Option(metavar="I=X,Y,Z,W", help="program.local[I].")
+    ] = None
+    env: Annotated[list[str] | None, typer.Option(metavar="I=X,Y,Z,W", help="program.env[I].")] = (
+        None
+    )
+    texcoord: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SET=NUMBERS",
+            help="16 numbers, 4 at each of the corners (0,0), (W,0), (W,H), (0,H), or 4 for all, "
+            "or a .npy. Set 0 is pixel coordinates by default.",
+        ),
+    ] = None
+    color: Annotated[
+        str | None,
+        typer.Option(metavar="R,G,B,A", help="fragment.color; or 16 numbers, as for --texcoord."),
+    ] = None
+    secondary_color: Annotated[
+        str | None, typer.Option(metavar="R,G,B,A", help="fragment.color.secondary, likewise.")
+    ] = None
+    fogcoord: Annotated[
+        str | None, typer.Option(metavar="F", help="fragment.fogcoord; or 4, one a corner.")
+    ] = None
+    state: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=NUMBERS", help="GL state, as in fog.color=1,0,0,1; 16 for a matrix."
+        ),
+    ] = None
+    clear: Annotated[
+        str, typer.Option(metavar="R,G,B,A", help="The colour that discarded fragments leave.")
+    ] = "0,0,0,0"
+    blend: Annotated[str, typer.Option(help="none, or add: to the colour of --clear.")] = "none"
+    draw_buffers: Annotated[
+        int | None, typer.Option(metavar="N", help="Keep result.color[0] to [N-1].")
+    ] = None
+
+    def arguments(self, program: Program) -> DrawArguments:
+        """The options as values. program: it names the target of textures given without one."""
+        from gpgpu_legacy.api.drawing import DrawArguments
+
+        return DrawArguments(
+            textures=_textures(self.texture, program),
+            local=_vectors("--local", self.local),
+            env=_vectors("--env", self.env),
+            texcoords={
+                key: _corners("--texcoord", text)
+                for key, text in _pairs("--texcoord", self.texcoord).items()
+            },
+            color=None if self.color is None else _corners("--color", self.color),
+            secondary_color=(
+                None
+                if self.secondary_color is None
+                else _corners("--secondary-color", self.secondary_color)
+            ),
+            fogcoord=None if self.fogcoord is None else _fogcoord(self.fogcoord),
+            state=_state(self.state),
+            clear=_numbers("--clear", self.clear),
+            blend=self.blend,
+            draw_buffers=self.draw_buffers,
+        )
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Width and height from WxH, or from N for both."""
+    parts = [part.strip() for part in text.lower().replace("×", "x").split("x")]
+    if len(parts) not in {1, 2} or not all(part.isdecimal() for part in parts):
+        raise InputError(f"--size is {text!r}; give a width and a height, as in --size 256x128")
+    width, height = int(parts[0]), int(parts[-1])
+    if min(width, height) < 1:
+        raise InputError(f"--size is {text!r}; both must be at least 1")
+    return width, height
+
+
+def _pairs(option: str, texts: list[str] | None) -> dict[int, str]:
+    """Values by index, from INDEX=VALUE; each index may be given once."""
+    pairs: dict[int, str] = {}
+    for text in texts or []:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip().isdecimal():
+            raise InputError(f"{option} is {text!r}; give an index and a value, as in {option} 0=…")
+        if int(key) in pairs:
+            raise InputError(f"{option} gives {int(key)} twice")
+        pairs[int(key)] = value
+    return pairs
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(
+            f"{option} has {text!r}; give numbers with commas, as in 1,0.5,0,1"
+        ) from None
+
+
+def _vectors(option: str, texts: list[str] | None) -> dict[int, list[float]]:
+    """Four numbers by index."""
+    vectors = {}
+    for index, text in _pairs(option, texts).items():
+        vectors[index] = _numbers(option, text)
+        if len(vectors[index]) != 4:
+            raise InputError(f"{option} {index} has {len(vectors[index])} numbers; give four")
+    return vectors
+
+
+def _corners(option: str, text: str) -> Any:
+    """Four numbers, four at each corner, or an array in a file."""
+    if text.lower().endswith(".npy"):
+        from gpgpu_legacy.api.texels import read_texels
+
+        return read_texels(Path(text))
+    numbers = _numbers(option, text)
+    if len(numbers) not in {4, 16}:
+        raise InputError(
+            f"{option} has {len(numbers)} numbers; give 4, or 16 for the corners (0,0), (W,0), "
+            "(W,H), (0,H)"
+        )
+    return numbers if len(numbers) == 4 else _rows_of_four(numbers)
+
+
+def _fogcoord(text: str) -> float | list[float]:
+    numbers = _numbers("--fogcoord", text)
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _state(texts: list[str] | None) -> dict[str, Any]:
+    """GL state by name: four numbers, or a matrix as rows."""
+    values: dict[str, Any] = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InputError(f"--state is {text!r}; give a name and numbers, as fog.color=1,0,0,1")
+        numbers = _numbers(f"--state {name}", value)
+        values[name.strip()] = _rows_of_four(numbers) if len(numbers) == 16 else numbers
+    return values
+
+
+def _rows_of_four(numbers: list[float]) -> list[list[float]]:
+    return [numbers[i : i + 4] for i in range(0, len(numbers), 4)]
+
+
+def _textures(texts: list[str] | None, program: Program) -> dict[int, tuple[Any, ...]]:
+    """Textures from UNIT=FILE[,TARGET][,FILTER][,WRAP]; a file's name may contain commas."""
+    from gpgpu_legacy.api.samplers import is_sampler_word
+    from gpgpu_legacy.api.texels import read_texels
+    from gpgpu_legacy.isa.ir import TextureTarget
+
+    targets = {target.value for target in TextureTarget}
+    textures: dict[int, tuple[Any, ...]] = {}
+    for unit, text in _pairs("--texture", texts).items():
+        parts, target, words = text.split(","), None, list[str]()
+        while len(parts) > 1:
+            word = parts[-1].strip()
+            if word.upper() in targets and target is None:
+                target = word
+            elif is_sampler_word(word):
+                words.insert(0, word)
+            else:
+                break
+            parts.pop()
+        looked_up = program.texture_units.get(unit, TextureTarget.T2D)
+        texels = read_texels(Path(",".join(parts)))
+        textures[unit] = (target or looked_up, texels, tuple(words))
+    return textures
