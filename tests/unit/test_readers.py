@@ -48,9 +48,15 @@ from gpgpu_legacy.plan.plan import (
     Texcoords,
     UniformValue,
 )
-from gpgpu_legacy.plan.serialise import plan_as_json, written_programs
+from gpgpu_legacy.plan.serialise import (
+    PlanRecord,
+    plan_as_json,
+    plan_record,
+    written_programs,
+)
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.serial import from_json
 
 SMALL = Memory((parse_cache("256,2way,32B"),))
 DRAWING_CHIPS = ("radeon-9700-pro", "geforce3", "geforce-6800-ultra")
@@ -104,7 +110,9 @@ def test_caches(made: Made, quads: bool) -> None:
 def test_json(made: Made) -> None:
     """Strict JSON, from which the numbers of each iteration can be told."""
     files = {each: f"{i}.fp" for i, each in enumerate(written_programs(made.plan))}
-    data = json.loads(plan_as_json(made.plan, files), parse_constant=pytest.fail)
+    text = plan_as_json(made.plan, files)
+    assert from_json(text, PlanRecord, "plan.json") == plan_record(made.plan, files)
+    data = json.loads(text, parse_constant=pytest.fail)
     assert len(data["steps"]) == len(made.plan.steps)
     whole = json.loads(plan_as_json(expand(made.plan), files))
     flat = [
@@ -163,7 +171,7 @@ def test_dispatches(plan: Plan) -> None:
         chip = find_profile(name)
         assert predict(plan, chip).terms == predict(whole, chip).terms
         assert check_plan(plan, chip).limits == check_plan(whole, chip).limits
-    json.loads(plan_as_json(plan, {}))
+    assert from_json(plan_as_json(plan, {}), PlanRecord, "plan.json") == plan_record(plan, {})
 
 
 def test_what_never_runs_is_not_read() -> None:
