@@ -294,6 +294,11 @@ def calibrated_folder() -> Path:
     return Path(given) if given else data_folder() / "profiles"
 
 
+def calibrated_name(executor: str) -> str:
+    """The name of an executor's profile on this machine: `this-jit`."""
+    return f"this-{executor}"
+
+
 def calibrated() -> tuple[Profile, ...]:
     """The profiles that were measured on this machine, by name."""
     paths = sorted(calibrated_folder().glob("[!.]*.toml"))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpgpu_legacy.algorithms.matmul.options import Options
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     AccumulateBy,
     Json,
@@ -25,7 +27,6 @@ from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.matmul.method import Method
-    from gpgpu_legacy.algorithms.matmul.options import Shape
     from gpgpu_legacy.plan.plan import Plan
 
 DEFAULT_SIZE = 1024  # the largest that Hall, Carr & Hart work out
@@ -33,10 +34,12 @@ DEFAULT_SIZE = 1024  # the largest that Hall, Carr & Hart work out
 
 @app.command("chips")
 def chips_command(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A chip or API, by name or alias.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the chips and API profiles, or everything known of one, with sources."""
+    """List the chips and APIs, or show everything known of one, with sources."""
     from gpgpu_legacy.chips import table as chips
     from gpgpu_legacy.chips.profile import find_profile, profiles
     from gpgpu_legacy.present.grid import print_text
@@ -51,32 +54,48 @@ def chips_command(
         print_text(chips.chip_grids(find_profile(name)), console())
 
 
+@dataclass(frozen=True, slots=True)
+class ProductOptions:
+    """A product that is planned, but not run."""
+
+    size: Size = None
+    shape: ShapeOption = None
+    accumulate: AccumulateBy = None
+    texture_format: TextureFormat = None
+    largest_texture: Largest = LARGEST_TEXTURE
+
+    def dimensions(self) -> Shape:
+        return shape_of(self.size, self.shape, DEFAULT_SIZE)
+
+    def options(self, block: int | None = None) -> Options:
+        return Options(
+            block=block,
+            accumulate=self.accumulate,
+            texture_format=self.texture_format,
+            largest_texture=self.largest_texture,
+        )
+
+
 @app.command("fit")
+@grouped
 def fit_command(
     method: MethodName,
     chip: Annotated[str, typer.Option("--chip", metavar="NAME", help="See `gpgpu-legacy chips`.")],
-    size: Size = None,
-    shape: ShapeOption = None,
-    accumulate: AccumulateBy = None,
-    texture_format: TextureFormat = None,
-    largest_texture: Largest = LARGEST_TEXTURE,
+    product: ProductOptions,
     as_json: Json = False,
 ) -> None:
     """Find the largest block of a method that loads on a chip, and why the next does not."""
     from gpgpu_legacy.chips.profile import find_profile
     from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.largest_block.model import fit
-    from gpgpu_legacy.studies.largest_block.table import fit_as_json, fit_grids
+    from gpgpu_legacy.studies.largest_block.table import fit_grids
 
-    options = Options(
-        accumulate=accumulate, texture_format=texture_format, largest_texture=largest_texture
-    )
-    wanted = shape_of(size, shape, DEFAULT_SIZE)
-    found = fit(find_method(method), find_profile(chip), wanted, options)
+    profile = find_profile(chip)
+    result = fit(find_method(method), profile, product.dimensions(), product.options())
     if as_json:
-        print_json(fit_as_json(found))
+        print_json(result)
     else:
-        print_text(fit_grids(found), console())
+        print_text(fit_grids(result, profile), console())
 
 
 def ask_chip(

@@ -3,45 +3,59 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cli.chips import DEFAULT_SIZE, ProductOptions
+from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     CACHE_HELP,
     LAYOUT_HELP,
     RASTER_HELP,
-    AccumulateBy,
     Block,
     Json,
-    Largest,
     MethodName,
     Quiet,
-    ShapeOption,
     Size,
-    TextureFormat,
     app,
     console,
     print_json,
     progress_bar,
-    shape_of,
 )
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.chips.profile import Profile
-    from gpgpu_legacy.plan.plan import Plan
+    from gpgpu_legacy.predict.products import CacheModel
 
-DEFAULT_SIZE = 1024  # the largest that Hall, Carr & Hart work out
 CALIBRATION_RUNS = 7
-THIS = "this"
+
+
+@dataclass(frozen=True, slots=True)
+class CacheOptions:
+    """The cache that a plan's accesses go through."""
+
+    cache: Annotated[
+        str | None, typer.Option(metavar="SPEC", help=f"Simulate this cache. {CACHE_HELP}")
+    ] = None
+    raster: Annotated[str | None, typer.Option(metavar="ORDER", help=RASTER_HELP)] = None
+    layout: Annotated[str | None, typer.Option(metavar="LAYOUT", help=LAYOUT_HELP)] = None
+
+    def model(self) -> CacheModel | None:
+        from gpgpu_legacy.predict.products import CacheModel
+
+        if self.cache is not None:
+            return CacheModel(self.cache, self.layout or "linear", self.raster or "scan")
+        if self.raster is not None or self.layout is not None:
+            raise InputError("--raster and --layout are about a simulated cache; give --cache, too")
+        return None
 
 
 @app.command("predict")
+@grouped
 def predict_command(
     method: MethodName,
     chip: Annotated[
@@ -50,17 +64,9 @@ def predict_command(
             "--chip", metavar="NAME", help="See `gpgpu-legacy chips`; `this` is this machine."
         ),
     ],
-    size: Size = None,
-    shape: ShapeOption = None,
+    product: ProductOptions,
+    through: CacheOptions,
     block: Block = None,
-    accumulate: AccumulateBy = None,
-    texture_format: TextureFormat = None,
-    largest_texture: Largest = LARGEST_TEXTURE,
-    cache: Annotated[
-        str | None, typer.Option(metavar="SPEC", help=f"Through a simulated cache. {CACHE_HELP}")
-    ] = None,
-    raster: Annotated[str | None, typer.Option(metavar="ORDER", help=RASTER_HELP)] = None,
-    layout: Annotated[str | None, typer.Option(metavar="LAYOUT", help=LAYOUT_HELP)] = None,
     as_json: Json = False,
 ) -> None:
     """Predict the least time that a product takes on a chip, and the bottleneck.
@@ -69,59 +75,17 @@ def predict_command(
     `gpgpu-legacy calibrate`. With --cache, memory serves the misses of that cache, simulated;
     by default it serves each texel that a pass touches once per pass.
     """
-    from gpgpu_legacy.chips.check_plan import check_plan
-    from gpgpu_legacy.predict.model import predict
+    from gpgpu_legacy.predict.products import predict_product
     from gpgpu_legacy.predict.table import prediction_grids, prediction_record
     from gpgpu_legacy.present.grid import print_text
 
-    options = Options(
-        block=block,
-        accumulate=accumulate,
-        texture_format=texture_format,
-        largest_texture=largest_texture,
-    )
-    wanted = shape_of(size, shape, DEFAULT_SIZE)
-    plan = find_method(method).plan(wanted, options)
-    profile = _find_chip(chip, plan)
-    served = _served(plan, cache, raster, layout)
-    prediction = predict(plan, profile, memory_bytes=served)
-    exceeds = check_plan(plan, profile).excesses
+    options = product.options(block)
+    known, shape = find_method(method), product.dimensions()
+    prediction = predict_product(known, shape, options, chip, through.model())
     if as_json:
-        print_json(prediction_record(prediction, wanted, exceeds))
+        print_json(prediction_record(prediction))
     else:
-        print_text(prediction_grids(prediction, wanted, exceeds), console())
-
-
-def _served(plan: Plan, cache: str | None, raster: str | None, layout: str | None) -> int | None:
-    """The bytes that memory serves behind a cache; None without one."""
-    if cache is None:
-        if raster is not None or layout is not None:
-            raise InputError("--raster and --layout say how a cache is met; give --cache, too")
-        return None
-    from gpgpu_legacy.cache.caches import Memory, parse_cache
-    from gpgpu_legacy.cache.run import cache_run, memory_bytes
-
-    memory = Memory((parse_cache(cache),))
-    result = cache_run(plan, memory, layout=layout or "linear", raster=raster or "scan")
-    return memory_bytes(result)
-
-
-def _find_chip(name: str, plan: Plan) -> Profile:
-    """The profile of that name; `this` is the calibrated one of the executor that `auto` takes."""
-    from gpgpu_legacy.chips.profile import calibrated, find_profile
-
-    if name.strip().lower() != THIS:
-        return find_profile(name)
-    from gpgpu_legacy.measure.calibration.model import name_of
-    from gpgpu_legacy.runtime.registry import find_executor
-
-    executor = find_executor("auto", plan).name
-    if name_of(executor) not in {profile.name for profile in calibrated()}:
-        raise InputError(
-            f"{executor} is not calibrated on this machine; "
-            f"`gpgpu-legacy calibrate --executor {executor}` does it"
-        )
-    return find_profile(name_of(executor))
+        print_text(prediction_grids(prediction), console())
 
 
 @app.command("calibrate")

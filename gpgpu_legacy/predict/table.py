@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.chips.profile import MEASURED, sources
 from gpgpu_legacy.predict.prediction import Prediction, Rate, RateFact, Stage, Term
+from gpgpu_legacy.predict.products import ProductPrediction
 from gpgpu_legacy.present.grid import Entry, Grid
 from gpgpu_legacy.serial import Record
 
@@ -49,10 +48,9 @@ class PredictionRecord(Record, frozen=True, kw_only=True):
     exceeds: tuple[str, ...]
 
 
-def prediction_record(
-    prediction: Prediction, shape: Shape, exceeds: Sequence[str] = ()
-) -> PredictionRecord:
-    """A prediction for other programs. exceeds: the limits that the plan exceeds, in words."""
+def prediction_record(product: ProductPrediction) -> PredictionRecord:
+    """A prediction for other programs."""
+    prediction, shape = product.prediction, product.shape
     bottleneck = prediction.bottleneck
     return PredictionRecord(
         chip=prediction.chip.name,
@@ -65,7 +63,7 @@ def prediction_record(
         transfer_seconds=prediction.transfer_s,
         seconds=prediction.total_s,
         gflops=gflops(shape, prediction.compute_s),
-        exceeds=tuple(exceeds),
+        exceeds=product.exceeds,
     )
 
 
@@ -91,10 +89,9 @@ def gflops(shape: Shape, seconds: float | None) -> float | None:
 # Tables -----------------------------------------------------------------------------------------
 
 
-def prediction_grids(
-    prediction: Prediction, shape: Shape, exceeds: Sequence[str] = ()
-) -> list[Grid]:
-    """The terms, and their total. exceeds: the chip's limits that the plan exceeds, in words."""
+def prediction_grids(product: ProductPrediction) -> list[Grid]:
+    """The terms, and their total."""
+    prediction, shape, exceeds = product.prediction, product.shape, product.exceeds
     chip = prediction.chip
     heads = ("term", "stage", "count", "unit", "per second", "ms", "", "from")
     size = f"{shape.m}×{shape.l} by {shape.l}×{shape.n}"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from fakes import FakeExecutor
 
-from gpgpu_legacy.chips.profile import calibrated, find_profile, profiles
+from gpgpu_legacy.chips.profile import calibrated, calibrated_name, find_profile, profiles
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.chains import Draw, Loop, Placed, loops
 from gpgpu_legacy.lower.tiles import along
@@ -18,7 +18,6 @@ from gpgpu_legacy.measure.calibration.model import (
     _tasks,
     calibrate,
     count_steps,
-    name_of,
     write_calibration,
 )
 from gpgpu_legacy.plan.plan import ComputePass, Plan
@@ -146,7 +145,7 @@ def test_a_calibrated_profile_is_found_by_its_name(
     monkeypatch.setenv("GPGPU_LEGACY_PROFILES", str(tmp_path / "new"))
     assert calibrated() == ()
     path = write_calibration(calibrate(Clockwork(), runs=1))
-    assert [each.name for each in path.parent.iterdir()] == [f"{name_of('clockwork')}.toml"]
+    assert [each.name for each in path.parent.iterdir()] == [f"{calibrated_name('clockwork')}.toml"]
     found = find_profile("this-clockwork")
     assert found.title == 'a "clock", by clockwork'
     assert {fact.source for _, fact in found.facts()} == {"measured"}

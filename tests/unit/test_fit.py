@@ -318,7 +318,8 @@ def fit_of(method: str, chip: str, size: int = 256, **options: Any) -> Fit:
 def found_in(fitted: Fit) -> dict[tuple[str, bool], int | None]:
     """The values by side, and by whether coordinates are computed first."""
     return {
-        (each.side.value, each.coordinates_first is not None): each.value for each in fitted.found
+        (each.limits.value, each.coordinates_first is not None): each.value
+        for each in fitted.largest
     }
 
 
@@ -329,7 +330,7 @@ def test_the_radeon_9700(method: str) -> None:
     assert found_in(fitted) == {
         ("advertised", False): 15, ("native", False): 3, ("native", True): 15,
     }  # fmt: skip
-    native, first = fitted.found[1], fitted.found[2]
+    native, first = fitted.largest[1], fitted.largest[2]
     assert native.why == "texture indirections 5 > 4"
     assert first.why == "texture instructions 33 > 32"
     assert first.coordinates_first == 15
@@ -349,14 +350,14 @@ def test_few_temporaries_make_small_groups() -> None:
     """ps_2_0: 12 temporaries hold groups of 4 (2·4 + 3 = 11), 4 indirections 3 of them."""
     fitted = fit_of(MULTI, "ps-2-0")
     assert found_in(fitted) == {("advertised", False): 3, ("advertised", True): 12}
-    assert fitted.found[1].coordinates_first == 4
+    assert fitted.largest[1].coordinates_first == 4
 
 
 def test_two_coordinate_sets_suffice_where_the_framebuffer_adds() -> None:
     written = fit_of(MULTI, "arbfp1.0")
     assert found_in(written) == {("advertised", False): None}
-    assert written.found[0].answer is Answer.DOES_NOT_LOAD
-    assert written.found[0].why == "coordinate sets 3 > 2; image units 3 > 2"
+    assert written.largest[0].answer is Answer.DOES_NOT_LOAD
+    assert written.largest[0].why == "coordinate sets 3 > 2; image units 3 > 2"
     blended = fit_of(MULTI, "arbfp1.0", accumulate=Accumulate.BLEND)
     assert found_in(blended) == {("advertised", False): 3, ("advertised", True): 12}
 
@@ -367,20 +368,20 @@ def test_the_r420_has_the_instructions_but_not_the_indirections() -> None:
     assert found_in(fitted) == {
         ("advertised", False): 96, ("native", False): 3, ("native", True): 90,
     }  # fmt: skip
-    assert fitted.found[-1].coordinates_first == 30
+    assert fitted.largest[-1].coordinates_first == 30
 
 
 def test_a_block_is_no_longer_than_the_sum() -> None:
     fitted = fit_of(MULTI, "nv40", size=40)
     assert found_in(fitted) == {("advertised", False): 20}
-    assert fitted.found[0].over == ()
+    assert fitted.largest[0].why_no_more == ()
 
 
 def test_a_method_without_blocks_is_asked_for_its_size() -> None:
     """packed-2x2 spends an indirection on every two elements of the sum."""
     fitted = fit_of("packed-2x2", "radeon-9700", size=64)
     assert fitted.what is What.SIZE
-    native = next(each for each in fitted.found if each.side is Limited.NATIVE)
+    native = next(each for each in fitted.largest if each.limits is Limited.NATIVE)
     assert native.value is not None
     program = plan_of("packed-2x2", size=native.value).programs()[0]
     larger = plan_of("packed-2x2", size=native.value + 1).programs()[0]
@@ -396,10 +397,10 @@ def test_no_larger_block_loads(chip: str) -> None:
 
     def loads(block: int, each: Largest) -> bool:
         verdict = verdict_of(MULTI, chip, size, block=block)
-        side = verdict.native if each.side is Limited.NATIVE else verdict.advertised
+        side = verdict.native if each.limits is Limited.NATIVE else verdict.advertised
         return side is not Answer.DOES_NOT_LOAD
 
-    for each in fitted.found:
+    for each in fitted.largest:
         if each.coordinates_first is None:
             tried = [block for block in range(1, most + 1) if loads(block, each)]
             assert each.value == (max(tried) if tried else None)
@@ -422,7 +423,7 @@ def test_a_larger_group_than_the_temporaries_allow_does_not_load() -> None:
 def test_matrices_larger_than_the_chip_s_textures_are_cut() -> None:
     fitted = fit_of(SINGLE, "r300", size=2100)
     assert found_in(fitted)["native", False] == 3
-    assert "--largest-texture 2048" in fitted.found[1].command
+    assert "--largest-texture 2048" in fitted.largest[1].command
 
 
 def test_padding_may_forbid_a_block_and_allow_another() -> None:
@@ -433,7 +434,7 @@ def test_padding_may_forbid_a_block_and_allow_another() -> None:
     fitting = [b for b in range(1, 16) if -(-6141 // b) * b <= 6144]
     assert fitting == [1, 2, 3, 4, 6, 8, 12]
     shape = Shape(2048, 6141, 2048)
-    advertised, native, first = fit(find_method(SINGLE), find_profile("r300"), shape).found
+    advertised, native, first = fit(find_method(SINGLE), find_profile("r300"), shape).largest
     assert (advertised.value, advertised.why) == (12, "memory, MiB 129 > 128")
     assert (native.value, first.value) == (3, 12)
 
@@ -444,7 +445,7 @@ def test_an_empty_product_is_no_question() -> None:
 
 
 def test_a_product_far_too_large_is_refused_at_once() -> None:
-    with pytest.raises(InputError, match="the size is 1000000000; fit makes plans for up to"):
+    with pytest.raises(InputError, match="the size is 1000000000; give one of at most"):
         fit(find_method(MULTI), find_profile("r300"), Shape(4, 10**9, 4))
 
 
@@ -465,7 +466,7 @@ def test_what_a_chip_could_not_have_run_is_refused_with_what_it_could() -> None:
         "hall-carr-hart-multi with a block of 32 does not load on the ATI Radeon 9700 Pro (R300): "
         "ALU instructions 100 > 64, texture instructions 65 > 32, instructions in all 165 > 96, "
         "texture indirections 33 > 4; the largest block that fits is 3, or 15 with "
-        "--coordinates-first 15; --anyway runs it here all the same"
+        "--coordinates-first 15; --anyway runs it here nevertheless"
     )
 
 

@@ -25,7 +25,12 @@ from tempfile import NamedTemporaryFile
 import numpy as np
 
 from gpgpu_legacy.algorithms.matmul.tiles import corners
-from gpgpu_legacy.chips.profile import Profile, calibrated_folder, read_profile
+from gpgpu_legacy.chips.profile import (
+    Profile,
+    calibrated_folder,
+    calibrated_name,
+    read_profile,
+)
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.lower.workgroups import GroupShape
@@ -107,11 +112,6 @@ class _Task:
     of_tiles: bool = False
 
 
-def name_of(executor: str) -> str:
-    """What the profile of an executor on this machine is called."""
-    return f"this-{executor}"
-
-
 def calibratable(names: Sequence[str] = ()) -> list[Executor]:
     """The executors to calibrate: those named, or all that work here but the reference machine."""
     if names:
@@ -146,7 +146,7 @@ def calibrate(
     found = _ceilings(trials)
     device = executor.device()
     text = _profile_text(executor, device, found)
-    profile = read_profile(text, name_of(executor.name))
+    profile = read_profile(text, calibrated_name(executor.name))
     return Calibration(executor.name, device, tuple(found), text, profile)
 
 
@@ -484,7 +484,7 @@ def _profile_text(executor: Executor, device: str, found: Sequence[Ceiling]) -> 
     chains = executor.capabilities.fuses_passes
     kernels = ComputePass in executor.capabilities.passes
     lines = [
-        f"name = {_quoted(name_of(executor.name))}",
+        f"name = {_quoted(calibrated_name(executor.name))}",
         f"title = {_quoted(f'{device}, by {executor.name}')}",
         'kind = "chip"',
         f"notes = [{_quoted(f'Calibrated on {datetime.now(UTC):%Y-%m-%d}; a rate is of a plan that does one thing alone.')}]",  # noqa: E501

@@ -49,8 +49,8 @@ def clock_ghz(paper: Paper, *, chip: str) -> Value:
 def largest_block(paper: Paper, *, method: str, chip: str, size: int) -> Value:
     """The largest b whose program, as it is written, loads by a chip's or an API's limits."""
     options = options_of(method, None)
-    found = fit(find_method(method), find_profile(chip), Shape(size, size, size), options).found
-    return min(each.value or 0 for each in found if each.variant == AS_WRITTEN)
+    found = fit(find_method(method), find_profile(chip), Shape(size, size, size), options).largest
+    return min(each.value or 0 for each in found if each.program == AS_WRITTEN)
 
 
 @derivation

@@ -1,8 +1,8 @@
 """The largest block of a method that loads on a chip, and why the next one does not.
 
-Found with the real plans and programs. All that a program takes grows with its block, so halving
-finds the largest that its limits allow. A plan's textures may be larger for a smaller block, by
-padding, so where the whole plan of that one does not fit, those below it are tried one by one.
+Found by checking real plans and programs. All resources of a program grow with its block, so a
+binary search finds the largest block that its limits allow. Padding may make a plan's textures
+larger for a smaller block, so if the whole plan does not fit, smaller blocks are tried one by one.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Side, Verdict, exce
 from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
+from gpgpu_legacy.serial import Record
 
 
 class Limited(Enum):
-    """Whose limits a fit keeps to."""
+    """Whose limits a plan is held to."""
 
     ADVERTISED = "advertised"
     NATIVE = "native"
 
 
 class What(Enum):
-    """What is made as large as it may be: a method's block or, where it has none, n."""
+    """What is made as large as possible: a method's block or, if it has none, n."""
 
     BLOCK = "block"
     SIZE = "size"
@@ -40,74 +41,72 @@ class What(Enum):
 AS_WRITTEN = "as written"
 
 LARGEST_SIDE = 2**17
-"""Of a matrix to be fitted: its plan has thousands of tiles, and is made in seconds."""
+"""The largest size of a matrix: its plan has thousands of tiles, and takes seconds to make."""
 
 
-@dataclass(frozen=True, slots=True)
-class Largest:
-    """The largest that loads by one side's limits; None where nothing does.
+class Largest(Record, frozen=True, kw_only=True):
+    """The largest that loads by one side's limits.
 
-    variant: in words. coordinates_first: the option's value, where the variant is that one.
-    at: the verdict on the largest. over: the rows that the next one is over a limit in; empty where
-    there is no next one. command: what runs it here.
+    program: the variant of the method, in words; coordinates_first: the option that chooses it.
+    value: None if nothing loads. answer: what the limits say of it. why_no_more: the limits that
+    the next larger one exceeds; empty if there is none. command: what runs it here. unknown: the
+    limits that are not known.
     """
 
-    side: Limited
+    program: str = AS_WRITTEN
+    limits: Limited
     value: int | None
-    at: Verdict | None
-    over: tuple[Row, ...]
-    variant: str = AS_WRITTEN
     coordinates_first: int | None = None
+    answer: Answer = Answer.DOES_NOT_LOAD
+    why_no_more: tuple[Row, ...]
     command: str = ""
-
-    @property
-    def answer(self) -> Answer:
-        """What this side's limits say of the largest."""
-        if self.at is None:
-            return Answer.DOES_NOT_LOAD
-        return self.at.native if self.side is Limited.NATIVE else self.at.advertised
+    unknown: tuple[str, ...] = ()
 
     @property
     def why(self) -> str:
-        """Why the next one does not load, limit by limit."""
-        return "; ".join(excess(row, _on(row, self.side)) for row in self.over)
+        """Why the next larger one does not load, limit by limit."""
+        return "; ".join(excess(row, _on(row, self.limits)) for row in self.why_no_more)
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """What fits of a method at a shape, by each side's limits, in each order of instructions."""
+class Fit(Record, frozen=True, kw_only=True):
+    """The largest of a method that loads: by each side's limits, in each variant. chip: its name.
+
+    what: whether the block or, for a method without one, n was made as large as possible.
+    """
 
     method: str
-    chip: Profile
+    chip: str
     shape: Shape
     what: What
-    found: tuple[Largest, ...]
+    largest: tuple[Largest, ...]
 
 
 def fit(method: Method, chip: Profile, shape: Shape, options: Options | None = None) -> Fit:
-    """The largest block that loads on a chip, by what is advertised and natively.
+    """Find the largest block that loads on a chip, by its advertised and by its native limits.
 
-    A method without a block is asked for the largest n, no larger than the shape. Where texture
-    indirections forbid a larger block, the method can compute its coordinates first, and a larger
-    block loads so, that is among what is found.
-    options: what else the plans are to be made with; matrices too large for the chip's textures are
-    cut to fit. Raises InputError for what the method refuses.
+    For a method without a block, it finds the largest n that is no larger than the shape. If the
+    number of texture indirections limits the block, and the method can compute its coordinates
+    first, the result has the largest block of that variant too, if it is larger.
+    options: of the plans; matrices too large for the chip's textures are tiled. Raises InputError
+    for what the method refuses.
     """
     given = method.options(options or Options())
     if min(shape.m, shape.l, shape.n) < 1:
-        raise InputError("a product without elements fits everywhere; give a size of at least 1")
+        raise InputError("a product without elements fits any chip; give a size of at least 1")
     if (largest := max(shape.m, shape.l, shape.n)) > LARGEST_SIDE:
-        raise InputError(f"the size is {largest}; fit makes plans for up to {LARGEST_SIDE}")
+        raise InputError(f"the size is {largest}; give one of at most {LARGEST_SIDE}")
     trial = _Trial(method, chip, shape, _cut_to(chip, shape, method, given))
-    found = []
+    results = []
     for side in _sides(chip):
         written = trial.as_written(side)
-        found.append(written)
-        if any(row.limit == Resource.INDIRECTIONS.value for row in written.over):
-            better = trial.coordinates_first(side)
-            if better is not None and (better.value or 0) > (written.value or 0):
-                found.append(better)
-    return Fit(method.name, chip, shape, trial.what, tuple(found))
+        results.append(written)
+        if any(row.limit == Resource.INDIRECTIONS.value for row in written.why_no_more):
+            variant = trial.coordinates_first(side)
+            if variant is not None and (variant.value or 0) > (written.value or 0):
+                results.append(variant)
+    return Fit(
+        method=method.name, chip=chip.name, shape=shape, what=trial.what, largest=tuple(results)
+    )
 
 
 def _cut_to(chip: Profile, shape: Shape, method: Method, options: Options) -> Options:
@@ -121,7 +120,7 @@ def _cut_to(chip: Profile, shape: Shape, method: Method, options: Options) -> Op
 
 
 def _sides(chip: Profile) -> list[Limited]:
-    """The sides that have limits of their own; where none is known, what is advertised is asked."""
+    """The sides that have limits of their own; the advertised one if no limit is known."""
     known = chip.advertised != Limits() or chip.programs.arb_fragment_program is None
     if chip.native == Limits():
         return [Limited.ADVERTISED]
@@ -130,7 +129,7 @@ def _sides(chip: Profile) -> list[Limited]:
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """Plans of one method at one shape, made and checked as they are asked for."""
+    """Plans of one method at one shape, made and checked on demand."""
 
     method: Method
     chip: Profile
@@ -142,14 +141,14 @@ class _Trial:
         return What.SIZE if "block" in self.method.refuses else What.BLOCK
 
     def candidates(self) -> Sequence[int]:
-        """The blocks, or sizes, that make sense: no block is longer than the sum, or a texture."""
+        """The blocks or sizes to try; a block is no longer than the sum or a texture."""
         if self.what is What.SIZE:
             return range(1, max(self.shape.m, self.shape.l, self.shape.n) + 1)
         if self.method.blocks:
             return self.method.blocks
-        # With a block of 1, one element is made in as many passes as the sum has steps.
+        # With a block of 1, one element takes as many passes as its sum has steps.
         plan = self.method.plan(Shape(1, self.shape.l, 1), replace(self.options, block=1))
-        steps = sum(n for n, each in plan.weighted_passes() if isinstance(each, FragmentPass))
+        steps = sum(n for n, pass_ in plan.weighted_passes() if isinstance(pass_, FragmentPass))
         return range(1, min(steps, self.options.largest_texture) + 1)
 
     def as_written(self, side: Limited) -> Largest:
@@ -161,7 +160,7 @@ class _Trial:
         if "coordinates_first" in self.method.refuses:
             return None
 
-        def suffice(block: int, group: int) -> bool:
+        def enough_temporaries(block: int, group: int) -> bool:
             rows = self.verdict(block, group).limits
             return all(
                 on.outcome is Outcome.WITHIN
@@ -170,16 +169,16 @@ class _Trial:
             )
 
         blocks = self.candidates()
-        alone = _last(blocks, lambda g: suffice(g, g))
-        several = _last(blocks, lambda g: suffice(g + 1, g))
+        alone = _last(blocks, lambda g: enough_temporaries(g, g))
+        several = _last(blocks, lambda g: enough_temporaries(g + 1, g))
         if alone is None:
             return None
         if several is None:
             blocks = range(1, alone + 1)
-        found = self._largest(
+        largest = self._largest(
             side, blocks, lambda n: n if n <= alone else several, "coordinates first"
         )
-        return None if found.value is None else found
+        return None if largest.value is None else largest
 
     def _largest(
         self, side: Limited, blocks: Sequence[int], group: Callable[[int], int | None], variant: str
@@ -192,29 +191,40 @@ class _Trial:
             return not _over([row for row in rows if row.program], side)
 
         value = None
-        if fits(blocks[0]):  # the smallest needs no padding: where it does not fit, nothing does
+        if fits(blocks[0]):  # it needs no padding: if it does not fit, nothing does
             value = _last(blocks, fits if self.what is What.SIZE else program_fits)
             if value is not None and not fits(value):
                 value = next(n for n in reversed(blocks) if n < value and fits(n))
         beyond = next((n for n in blocks if value is None or n > value), None)
         over = () if beyond is None else _over(self.verdict(beyond, group(beyond)).limits, side)
         if value is None:
-            return Largest(side, None, None, over, variant)
-        chosen = group(value)
-        verdict, command = self.verdict(value, chosen), self._command(value, chosen)
-        return Largest(side, value, verdict, over, variant, chosen, command)
+            return Largest(program=variant, limits=side, value=None, why_no_more=over)
+        verdict = self.verdict(value, group(value))
+        return Largest(
+            program=variant,
+            limits=side,
+            value=value,
+            coordinates_first=group(value),
+            answer=verdict.native if side is Limited.NATIVE else verdict.advertised,
+            why_no_more=over,
+            command=self._command(value, group(value), verdict),
+            unknown=tuple(row.limit for row in verdict.unknown),
+        )
 
     def verdict(self, n: int, group: int | None) -> Verdict:
-        """What the chip says of a block or size, its coordinates computed first in such groups."""
+        """The verdict on a block or size. group: steps whose coordinates are computed first."""
         return _verdict(self.method.name, self.chip.name, *self._request(n, group))
 
     def _request(self, n: int, group: int | None) -> tuple[Shape, Options]:
         if self.what is What.BLOCK:
             return self.shape, replace(self.options, block=n, coordinates_first=group)
-        m, l, k = (min(n, each) for each in (self.shape.m, self.shape.l, self.shape.n))  # noqa: E741
+        m, l, k = (min(n, size) for size in (self.shape.m, self.shape.l, self.shape.n))  # noqa: E741
         return Shape(m, l, k), self.options
 
-    def _command(self, n: int, group: int | None) -> str:
+    def _command(self, n: int, group: int | None, verdict: Verdict) -> str:
+        """The command line that runs it here; empty if it exceeds a limit of the other side."""
+        if verdict.exceeded:
+            return ""
         shape, options = self._request(n, group)
         sizes = (shape.m, shape.l, shape.n)
         size = f"--shape {' '.join(map(str, sizes))}" if len(set(sizes)) > 1 else f"--size {n}"
@@ -225,7 +235,7 @@ class _Trial:
 
 
 def _flags(method: Method, options: Options) -> list[str]:
-    """The options of the command line that are not the method's defaults."""
+    """The command line's options, except the method's defaults."""
     flags = []
     for name in ("block", "accumulate", "texture_format", "transpose_a", "transpose_b",
                  "largest_texture", "coordinates_first"):  # fmt: skip
@@ -253,9 +263,9 @@ def _over(rows: Iterable[Row], side: Limited) -> tuple[Row, ...]:
 
 
 def _last(candidates: Sequence[int], holds: Callable[[int], bool]) -> int | None:
-    """The last of ascending candidates that a property holds of which, once lost, stays lost.
+    """The last of ascending candidates for which a property holds that, once lost, stays lost.
 
-    Doubling first, then halving: large candidates are asked about only where small ones hold.
+    Doubling first, then halving, so that large candidates are tried only if small ones hold.
     """
     if not candidates or not holds(candidates[0]):
         return None
@@ -275,9 +285,9 @@ def _last(candidates: Sequence[int], holds: Callable[[int], bool]) -> int | None
 def refuse_unless_it_runs(
     plan: Plan, chip: Profile, method: Method, shape: Shape, options: Options
 ) -> None:
-    """InputError where a plan exceeds what is known of a chip: each limit, and what would fit.
+    """InputError if a plan exceeds a known limit of a chip; names each limit, and what would fit.
 
-    method, shape, options: what the plan was made of.
+    method, shape, options: of which the plan was made.
     """
     verdict = check_plan(plan, chip)
     if not verdict.exceeded:
@@ -288,26 +298,26 @@ def refuse_unless_it_runs(
     raise InputError(
         f"{method.name}{block} does not load on {chip.called}: {', '.join(verdict.excesses)}; "
         f"{_what_fits(fit(method, chip, shape, options))}"
-        f"{_other_formats(method, chip, shape, options)}{cut}; --anyway runs it here all the same"
+        f"{_other_formats(method, chip, shape, options)}{cut}; --anyway runs it here nevertheless"
     )
 
 
-def _what_fits(found: Fit) -> str:
+def _what_fits(fit: Fit) -> str:
     """The largest that loads by all limits, as written and with coordinates computed first."""
-    written = [each.value for each in found.found if each.variant == AS_WRITTEN]
+    written = [largest.value for largest in fit.largest if largest.program == AS_WRITTEN]
     known = [value for value in written if value is not None]
-    what = found.what.value
+    what = fit.what.value
     fits = len(known) == len(written)
     text = f"the largest {what} that fits is {min(known)}" if fits else f"no {what} fits"
-    better = [each for each in found.found if each.coordinates_first is not None]
-    if better:
-        best = min(better, key=lambda each: each.value or 0)
+    variants = [largest for largest in fit.largest if largest.coordinates_first is not None]
+    if variants:
+        best = min(variants, key=lambda largest: largest.value or 0)
         text += f", or {best.value} with --coordinates-first {best.coordinates_first}"
     return text
 
 
 def _other_formats(method: Method, chip: Profile, shape: Shape, options: Options) -> str:
-    """A texture format of the method with which the same does load, if there is one."""
+    """A texture format of the method with which the same product loads, if there is one."""
     for name in method.formats:
         other = replace(options, texture_format=name)
         if not _verdict(method.name, chip.name, shape, other).exceeded:
