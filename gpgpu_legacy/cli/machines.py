@@ -1,64 +1,30 @@
-"""The command that tells what this machine can run."""
+"""The command that says what this machine can run."""
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.cli.shared import (
-    Json,
-    app,
-    console,
-    print_json,
-)
+from gpgpu_legacy.cli.shared import Json, app, console, print_json
 
 
 @app.command()
 def doctor(as_json: Json = False) -> None:
-    """Say which executors work here, why one does not, and how to mend it."""
-    from gpgpu_legacy.runtime.executor import FRAGMENT_PASSES, names_of
-    from gpgpu_legacy.runtime.registry import find_executor, survey
+    """Say which executors work here, and how to mend those that do not."""
+    from gpgpu_legacy.api.doctor import abilities, diagnose
 
-    found = survey()
-    kernel = find_method("opengl-compute-tiled").plan(Shape(1, 1, 1))
-    drawing, computing = find_executor("auto").name, find_executor("auto", kernel).name
+    diagnosis = diagnose()
     if as_json:
-        print_json(
-            {
-                "auto": drawing,
-                "auto_compute": computing,
-                "executors": [
-                    {
-                        "name": e.name,
-                        "summary": e.summary,
-                        "works": works,
-                        "detail": detail,
-                        "passes": sorted(names_of(frozenset({p})) for p in e.capabilities.passes),
-                        "arithmetics": sorted(e.capabilities.arithmetics),
-                        "exact": e.capabilities.exact,
-                        "fuses_passes": e.capabilities.fuses_passes,
-                        "tuning": sorted(e.capabilities.tuning),
-                    }
-                    for e, works, detail in found
-                ],
-            }
-        )
+        print_json(diagnosis)
         return
     from rich.table import Table
 
     heads = ("executor", "works", "what it is", "what it can do", "device, or why not")
     table = Table(*heads, box=None, pad_edge=False)
-    for executor, works, detail in found:
-        has = executor.capabilities
-        can = [
-            *(["kernels"] if has.passes - FRAGMENT_PASSES else []),
-            *(["fused passes"] if has.fuses_passes else []),
-            *(["--exact"] if has.exact else []),
-            *(["--arithmetic"] if len(has.arithmetics) > 1 else []),
-        ]
-        words = ", ".join(can)
-        table.add_row(executor.name, "yes" if works else "no", executor.summary, words, detail)
+    for executor in diagnosis.executors:
+        works = "yes" if executor.works else "no"
+        can = abilities(executor)
+        table.add_row(executor.name, works, executor.summary, can, executor.detail)
     terminal = console()
     terminal.print(table)
     terminal.print(
-        f"\n--executor auto draws fragments on {drawing} and runs kernels on {computing}."
+        f"\n--executor auto draws fragments on {diagnosis.auto} and runs kernels on "
+        f"{diagnosis.auto_compute}."
     )

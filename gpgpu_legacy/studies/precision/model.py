@@ -1,32 +1,31 @@
-"""How far the methods' products are from the true ones, by arithmetic and size; and how far they
-may be.
+"""The error of each method's product by arithmetic and size, and a bound of that error.
 
-Larson & McAllister's product was one of limited precision: eight bits, which saturate. Here that is
-a measurement, of every method: it runs on the reference executor with every operation rounded to a
+Larson & McAllister's product had limited precision: eight bits, which saturate. This study measures
+the precision of every method. It runs on the reference executor with every operation rounded to a
 chip's format, and its product is compared with one in float64.
 
-The bound is known before anything is run. A rounding to an arithmetic moves x by at most
-u·|x| + e, and storing x in a texture by at most v·|x| + f. Of a fixed-point format only e (or f) is
-not 0, half its step; an e of a float format is of its smallest numbers. Then, element by element,
-with |A| for the matrix of absolute values and l for the inner dimension:
+The bound is computed without running anything. Rounding x to an arithmetic changes it by at most
+u·|x| + e; storing x in a texture changes it by at most v·|x| + f. For a fixed-point format u (or v)
+is 0 and e (or f) is half a step; for a float format e comes from its smallest numbers. Element by
+element, with |A| for the matrix of absolute values and l for the inner dimension:
 
-1. An element of A is stored, then rounded as it is read: what is multiplied is off by at most
-   Ā − |A|, where Ā = (1 + u)·((1 + v)·|A| + f) + e. So is B. A product of the two is then off by at
-   most |a|·(b̄ − |b|) + |b|·(ā − |a|) + (ā − |a|)·(b̄ − |b|) = āb̄ − |ab|. Summed: ĀB̄ − |A||B|.
-2. Each product is rounded: u·ĀB̄ + l·e. The rounded products add up to no more than
+1. An element of A is stored, then rounded when it is read. Its error is at most Ā − |A|, where
+   Ā = (1 + u)·((1 + v)·|A| + f) + e; likewise for B. The error of a product of the two is at most
+   |a|·(b̄ − |b|) + |b|·(ā − |a|) + (ā − |a|)·(b̄ − |b|) = āb̄ − |ab|. Summed: ĀB̄ − |A||B|.
+2. Each product is rounded: u·ĀB̄ + l·e. The rounded products add up to at most
    S = (1 + u)·ĀB̄ + l·e.
-3. A sum of l numbers takes l − 1 additions, in whatever order and over however many passes; to add
-   a zero of the padding is exact. An addition is rounded by u·|x| + e in a float format; in a
-   fixed-point format it is exact. Where a framebuffer adds up p passes, p − 1 of the additions are
-   its own: by 2⁻²⁴·|x| in floats, exact in fixed point. A pass stores what it made, d roundings in
-   all, two a pass where floats are blended. So the sum grows by no more than
-   F = (1 + u)^(l−1)·(1 + v)^d, or (1 + u)^(l−p)·(1 + 2⁻²⁴)^(p−1)·(1 + v)^d where it is blended,
-   and is off by at most (F − 1)·S + F·((l − 1)·e + d·f), with l − p for l − 1 where it is blended.
+3. A sum of l numbers takes l − 1 additions, in any order and over any number of passes; adding a
+   zero of the padding is exact. An addition is rounded by u·|x| + e in a float format and is exact
+   in a fixed-point format. If the framebuffer blends p passes, p − 1 of the additions are its own:
+   rounded by 2⁻²⁴·|x| in floats, exact in fixed point. Each pass stores its result; that makes d
+   roundings in all, two a pass where floats are blended. The sum therefore grows by at most
+   F = (1 + u)^(l−1)·(1 + v)^d, or (1 + u)^(l−p)·(1 + 2⁻²⁴)^(p−1)·(1 + v)^d with blending, and its
+   error is at most (F − 1)·S + F·((l − 1)·e + d·f), with l − p in place of l − 1 with blending.
 
-The bound is the sum of the three. Where a texture's numbers are all numbers of the arithmetic, to
-read them rounds nothing, and likewise to store. A multiply-add, or a dot product, that is rounded
-once instead of after each operation is off by less. All this supposes that nothing overflows or
-saturates, and that the coordinates that a program computes are numbers of the format.
+The bound is the sum of the three. If every number of a texture's format is a number of the
+arithmetic, reading rounds nothing; likewise for storing. A multiply-add or a dot product that is
+rounded once, and not after each operation, has a smaller error. The bound holds if nothing
+overflows or saturates, and if the coordinates that a program computes are numbers of the format.
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,10 +57,10 @@ SIZES = (16, 64, 256)
 
 
 class Data(Enum):
-    """What is multiplied. Either way A and B are uniform, and not negative.
+    """How A and B are distributed: uniformly, in either case.
 
-    AS_IT_COMES: in [0, 1), so that the elements of the product are about l/4.
-    SCALED: in [0, 1/√l), so that they are about 1/4, and fit a format that ends at 1.
+    AS_IT_COMES: in [0, 1), so that elements of the product are about l/4.
+    SCALED: in [0, 1/√l), so that they are about 1/4 and fit a format whose largest number is 1.
     """
 
     AS_IT_COMES = "as it comes"
@@ -71,14 +69,15 @@ class Data(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """The error of one product, and its bound.
+    """The error of one n×n product, and its bound.
 
-    max_error, rms_error: of the elements of C - C64, over the largest |C64|. bound: the largest of
-    the elements' bounds, over the same. of_bound: the largest error in units of its element's
-    bound. Both are None where the bound does not hold, for what the next two say.
-    saturated: how many of the product's elements are as large as can be, or no numbers.
-    addresses: whether the coordinates that the program computes are numbers of the arithmetic;
-    where they are not, it reads texels that it did not mean.
+    size: n. max_error, rms_error: largest and root mean square of |C - C64| over all elements,
+    relative to the largest |C64|. bound: the largest bound of an element, relative to the same.
+    of_bound: the largest error relative to its own element's bound. Both bounds are None if the
+    product saturates or reads wrong texels, for then they do not hold.
+    saturated: how many elements of the product have the format's largest magnitude or are NaN.
+    addresses: whether the coordinates that the program computes are numbers of the arithmetic; if
+    not, it reads wrong texels.
     """
 
     method: str
@@ -92,22 +91,6 @@ class Accuracy:
     of_bound: float | None
     saturated: int
     addresses: bool
-
-    def as_json(self) -> dict[str, Any]:
-        """For other programs to read; what is infinite or no number is None."""
-        numbers = {"max_error": self.max_error, "rms_error": self.rms_error}
-        return {
-            "method": self.method,
-            "texture_format": self.texture_format,
-            "arithmetic": self.arithmetic,
-            "data": self.data.value,
-            "size": self.size,
-            **{name: value if np.isfinite(value) else None for name, value in numbers.items()},
-            "bound": self.bound,
-            "of_bound": self.of_bound,
-            "saturated": self.saturated,
-            "addresses": self.addresses,
-        }
 
 
 # What is measured -----------------------------------------------------------------------------
@@ -130,13 +113,13 @@ def cases(
     texture_format: str | None = None,
     sizes: Sequence[int] = SIZES,
 ) -> list[Case]:
-    """The products to measure: of each method by texture format, arithmetic, data and size.
+    """The products to measure: each method by texture format, arithmetic, data and size.
 
-    names: of methods; all that draw fragments, if none are given. arithmetics: likewise.
-    texture_format: one, for the methods that have it; else all that each of them has.
-    Fixed-point numbers are multiplied both as they come and scaled to fit, unless the program reads
-    the wrong texels anyway; the others as they come.
-    Raises InputError for what is unknown, and for a method that draws no fragments.
+    names: of methods; by default all that draw fragments. arithmetics: by default all.
+    texture_format: only this one, for the methods that have it; by default all that each has.
+    Fixed-point formats are measured with data of both kinds, unless the program reads wrong texels
+    in any case; float formats with the data as it comes.
+    Raises InputError for an unknown name, and for a method that draws no fragments.
     """
     if min(sizes, default=0) < 1:
         raise InputError(
@@ -169,8 +152,8 @@ def _draws(method: Method) -> bool:
 
 
 def _drawn(plan: Plan) -> list[tuple[int, FragmentPass]]:
-    """The fragment passes of a plan, with how often each is carried out."""
-    return [(n, each) for n, each in plan.weighted_passes() if isinstance(each, FragmentPass)]
+    """The fragment passes of a plan, with how often each is executed."""
+    return [(n, pass_) for n, pass_ in plan.weighted_passes() if isinstance(pass_, FragmentPass)]
 
 
 def _drawing(name: str) -> Method:
@@ -186,7 +169,7 @@ def _drawing(name: str) -> Method:
 def _wants_scaling(
     method: Method, texture_format: Format, arithmetic: Arithmetic, size: int
 ) -> bool:
-    """Whether a fixed-point format could end a sum, and the right texels would be read at all."""
+    """Whether a fixed-point format may saturate a sum whose operands are the right texels."""
     if texture_format.numeric is not Numeric.UNORM and arithmetic.relative_error > 0.0:
         return False
     options = Options(texture_format=texture_format.name)
@@ -204,7 +187,7 @@ def operands(case: Case, seed: int) -> tuple[F32, F32]:
 def measure(
     wanted: Sequence[Case], seed: int = 0, progress: Callable[[str], None] | None = None
 ) -> Iterator[Accuracy]:
-    """The error of each case, one after another. progress: called with a method before it runs."""
+    """The error of each case, in order. progress: called with a method's name before it runs."""
     for case in wanted:
         if progress is not None:
             progress(case.method.name)
@@ -249,7 +232,7 @@ def _ratio(error: F64, bound: F64) -> F64:
 
 
 def _saturated(product: F32, case: Case, plan: Plan) -> int:
-    """How many elements are no finite numbers, or as large as what holds the sum can hold."""
+    """How many elements are not finite, or have the largest magnitude that the sum can have."""
     limit = _storage(case.texture_format).largest
     if not _blends(plan):
         limit = min(limit, case.arithmetic.largest)
@@ -287,9 +270,8 @@ def _storage(texture_format: Format) -> Rounding:
 class Bound:
     """A bound of |C - C64| for every element.
 
-    fits: whether no sum can be too large for what holds it, whatever the roundings are.
-    addresses: whether the coordinates that the programs compute are numbers of the arithmetic.
-    It is certain where both hold.
+    fits: whether no sum can overflow or saturate, however it is rounded. addresses: whether the
+    coordinates that the programs compute are numbers of the arithmetic. The bound holds if both do.
     """
 
     values: F64
@@ -300,7 +282,7 @@ class Bound:
 def error_bound(
     a: F32, b: F32, arithmetic: Arithmetic, texture_format: Format, plan: Plan
 ) -> Bound:
-    """The bound of this module's docstring, for the product of a and b by a plan of fragments."""
+    """The bound of this module's docstring, for the product of a and b by a plan that draws."""
     store, reading, storing = _storage(texture_format), *_exact(arithmetic, texture_format)
     u, e = arithmetic.relative_error, arithmetic.absolute_error
     read_u, read_e = (0.0, 0.0) if reading else (u, e)
@@ -345,12 +327,12 @@ def _exact(arithmetic: Arithmetic, texture_format: Format) -> tuple[bool, bool]:
 
 
 def _passes(plan: Plan) -> int:
-    """How many passes draw an element of the product; each of them adds at least one product."""
+    """How many passes draw each element of the product; each adds at least one product."""
     return sum(times for times, _ in _drawn(plan)) // len(plan.outputs)
 
 
 def _blends(plan: Plan) -> bool:
-    return any(each.blend is Blend.ADD for _, each in _drawn(plan))
+    return any(pass_.blend is Blend.ADD for _, pass_ in _drawn(plan))
 
 
 def _addresses(plan: Plan, arithmetic: Arithmetic) -> bool:

@@ -11,31 +11,28 @@ from typing import TYPE_CHECKING
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.present.plot import MARKS, new_figure, save_figure, style_axes
 from gpgpu_legacy.studies.precision.model import Accuracy, Data
-from gpgpu_legacy.studies.precision.table import _panel
+from gpgpu_legacy.studies.precision.table import panel_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-
 _PANEL_INCHES = (4.2, 3.7)
 
-
 _COLOURS = ("#202124", "#1a56a8", "#2e7d32", "#b3261e", "#8a5a00")
-
 
 _COLUMNS = 3
 
 
-def draw_precision(found: Sequence[Accuracy], path: Path) -> None:
+def draw_precision(measured: Sequence[Accuracy], path: Path) -> None:
     """Error against n on logarithmic axes: a panel a method and texture format, a line a format.
 
-    The bound of each is dashed. What saturates, or reads the wrong texels, is left out; where a
-    format was measured both ways, the scaled data stand.
-    Raises InputError where nothing is left to draw or the file cannot be written.
+    The bounds are dashed. Products that saturate or read wrong texels are left out; if a format was
+    measured with both kinds of data, the scaled one is drawn.
+    Raises InputError if nothing is left to draw or the file cannot be written.
     """
-    shown = _shown(found)
-    panels = {key: list(rows) for key, rows in groupby(shown, _panel)}
+    shown = _shown(measured)
+    panels = {key: list(rows) for key, rows in groupby(shown, panel_of)}
     if not panels:
         raise InputError("no error has a bound, so there is nothing to plot; see the table")
     columns = min(_COLUMNS, len(panels))
@@ -48,7 +45,7 @@ def draw_precision(found: Sequence[Accuracy], path: Path) -> None:
     for axes, ((method, texture_format), rows) in zip(places, panels.items(), strict=False):
         _draw_panel(axes, rows, names)
         axes.set_title(f"{method}, {texture_format}", loc="left", fontsize=10)
-        lost = _lost([row for row in found if _panel(row) == (method, texture_format)])
+        lost = _lost([row for row in measured if panel_of(row) == (method, texture_format)])
         if lost:
             text = f"wrong texels: {lost}"
             axes.text(0.03, 0.97, text, va="top", fontsize=9, transform=axes.transAxes)
@@ -70,13 +67,13 @@ def _lost(rows: Sequence[Accuracy]) -> str:
     return ", ".join(name for name in names if name not in right)
 
 
-def _shown(found: Sequence[Accuracy]) -> list[Accuracy]:
-    bounded = [row for row in found if row.bound is not None]
-    scaled = {(_panel(row), row.arithmetic) for row in bounded if row.data is Data.SCALED}
+def _shown(measured: Sequence[Accuracy]) -> list[Accuracy]:
+    bounded = [row for row in measured if row.bound is not None]
+    scaled = {(panel_of(row), row.arithmetic) for row in bounded if row.data is Data.SCALED}
     return [
         row
         for row in bounded
-        if row.data is Data.SCALED or (_panel(row), row.arithmetic) not in scaled
+        if row.data is Data.SCALED or (panel_of(row), row.arithmetic) not in scaled
     ]
 
 
@@ -106,7 +103,7 @@ def _draw_panel(axes: Axes, rows: Sequence[Accuracy], names: Sequence[str]) -> N
 
 
 def _legend(names: Sequence[str]) -> tuple[list[Artist], list[str]]:
-    """Handles and labels: a line for each arithmetic, then what whole and broken lines are."""
+    """Handles and labels: a line for each arithmetic, then what solid and dashed lines mean."""
     from matplotlib.lines import Line2D
 
     handles: list[Artist] = [

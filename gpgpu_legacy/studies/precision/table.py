@@ -1,4 +1,4 @@
-"""The errors of the methods' products as tables and as a plot, with their bounds."""
+"""The errors of the methods' products with their bounds, as tables and as a record."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from gpgpu_legacy.present.grid import Grid, Numeral
+from gpgpu_legacy.serial import Record
 from gpgpu_legacy.studies.precision.model import Accuracy
 
 _HEADS = (
@@ -21,24 +22,24 @@ _HEADS = (
 )
 _NOTES = (
     "Errors and bounds are relative to the product's largest element; error / bound is the largest "
-    "over the elements, each by its own bound.",
+    "ratio of an element's error to its own bound.",
     "As it comes: A and B uniform in [0, 1). Scaled to fit: in [0, 1/√n).",
 )
 _WRONG_TEXELS = (
-    "Wrong texels: the coordinates that the program computes are no numbers of the arithmetic, so "
-    "that it multiplies other elements."
+    "Wrong texels: the coordinates that the program computes are not numbers of the arithmetic, so "
+    "it multiplies other elements."
 )
 
 
-def precision_grids(found: Iterable[Accuracy]) -> list[Grid]:
-    """A table for each method and texture format, in the order in which they come."""
+def precision_grids(measured: Iterable[Accuracy]) -> list[Grid]:
+    """A table for each method and texture format, in the order of measurement."""
     grids: list[Grid] = []
-    for (method, texture_format), group in groupby(found, _panel):
+    for (method, texture_format), group in groupby(measured, panel_of):
         rows = list(group)
         notes = _NOTES if all(row.addresses for row in rows) else (*_NOTES, _WRONG_TEXELS)
         caption = (
             f"{method}, textures and framebuffer {texture_format}: the error against float64, and "
-            "the most that it can be."
+            "its bound."
         )
         entries = tuple(
             (
@@ -58,7 +59,20 @@ def precision_grids(found: Iterable[Accuracy]) -> list[Grid]:
     return grids
 
 
-def _panel(row: Accuracy) -> tuple[str, str]:
+class PrecisionRecord(Record, frozen=True, kw_only=True):
+    """The errors as they are written. seed: of the random matrices."""
+
+    seed: int
+    measurements: tuple[Accuracy, ...]
+
+
+def precision_record(measured: Iterable[Accuracy], seed: int) -> PrecisionRecord:
+    """The errors as they are written."""
+    return PrecisionRecord(seed=seed, measurements=tuple(measured))
+
+
+def panel_of(row: Accuracy) -> tuple[str, str]:
+    """What rows of one table, or of one panel of the plot, share: method and texture format."""
     return row.method, row.texture_format
 
 
@@ -72,6 +86,3 @@ def _remark(row: Accuracy) -> str:
     if row.saturated:
         return "all saturate" if row.saturated == row.size**2 else "some saturate"
     return ""
-
-
-# The plot -------------------------------------------------------------------------------------

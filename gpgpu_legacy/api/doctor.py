@@ -1,0 +1,71 @@
+"""Which executors run here, what they can do, and which one `auto` takes."""
+
+from __future__ import annotations
+
+from gpgpu_legacy.algorithms.matmul.options import Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.plan.plan import ComputePass
+from gpgpu_legacy.runtime.executor import Executor, names_of
+from gpgpu_legacy.runtime.registry import find_executor, survey
+from gpgpu_legacy.serial import Record
+
+_KERNEL_METHOD = "opengl-compute-tiled"
+
+
+class ExecutorRecord(Record, frozen=True, kw_only=True):
+    """An executor: whether it runs here, on which device or why not, and what it can do."""
+
+    name: str
+    summary: str
+    works: bool
+    detail: str
+    passes: tuple[str, ...]
+    arithmetics: tuple[str, ...]
+    exact: bool
+    fuses_passes: bool
+    tuning: tuple[str, ...]
+
+
+class Diagnosis(Record, frozen=True, kw_only=True):
+    """Every executor, and those that `auto` takes for fragment passes and for kernels."""
+
+    auto: str
+    auto_compute: str
+    executors: tuple[ExecutorRecord, ...]
+
+
+def diagnose() -> Diagnosis:
+    """Try every executor. Creates OpenGL contexts where a driver is installed."""
+    executors = tuple(_record(*row) for row in survey())
+    kernel = find_method(_KERNEL_METHOD).plan(Shape(1, 1, 1))
+    return Diagnosis(
+        auto=find_executor("auto").name,
+        auto_compute=find_executor("auto", kernel).name,
+        executors=executors,
+    )
+
+
+def abilities(executor: ExecutorRecord) -> str:
+    """What an executor can do beyond drawing in float32, in words."""
+    words = {
+        "kernels": names_of(frozenset({ComputePass})) in executor.passes,
+        "fused passes": executor.fuses_passes,
+        "--exact": executor.exact,
+        "--arithmetic": len(executor.arithmetics) > 1,
+    }
+    return ", ".join(word for word, holds in words.items() if holds)
+
+
+def _record(executor: Executor, works: bool, detail: str) -> ExecutorRecord:
+    capabilities = executor.capabilities
+    return ExecutorRecord(
+        name=executor.name,
+        summary=executor.summary,
+        works=works,
+        detail=detail,
+        passes=tuple(sorted(names_of(frozenset({kind})) for kind in capabilities.passes)),
+        arithmetics=tuple(sorted(capabilities.arithmetics)),
+        exact=capabilities.exact,
+        fuses_passes=capabilities.fuses_passes,
+        tuning=tuple(sorted(capabilities.tuning)),
+    )
