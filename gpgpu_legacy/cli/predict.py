@@ -22,6 +22,7 @@ from gpgpu_legacy.cli.shared import (
     Quiet,
     Size,
     app,
+    check_output,
     console,
     print_json,
     progress_bar,
@@ -147,40 +148,36 @@ def roofline_command(
     size: Size = None,
     recorded: Annotated[
         Path | None,
-        typer.Option("--from", metavar="JSON", help="Measured points from a recorded lineage."),
+        typer.Option("--from", metavar="JSON", help="Add the measurements of a recorded lineage."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="PNG", help="Draw it.")
+        Path | None, typer.Option("-o", "--output", metavar="PNG", help="Draw it, too.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Put every method under the roof of a chip, with what was published and measured there.
+    """Show every method under the roof of a chip, with what was published and measured there.
 
-    A point above its roof cannot be: it is named, and the exit code is 1.
+    A point above its roof cannot be right: it is named, and the exit code is 1.
     """
     from gpgpu_legacy.chips.profile import find_profile
-    from gpgpu_legacy.files import check_folder
     from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.roofline.model import roofline
     from gpgpu_legacy.studies.roofline.plot import draw_roofline
-    from gpgpu_legacy.studies.roofline.table import above_text, roofline_as_json, roofline_grid
+    from gpgpu_legacy.studies.roofline.table import above_text, roofline_grid
 
-    if output is not None:
-        check_folder(output)
-        if output.suffix.lower() != ".png":
-            raise InputError(f"{output} should end in .png")
-    n = DEFAULT_SIZE if size is None else size
-    found = roofline(find_profile(chip), n, recorded)
+    check_output(output, ".png")
+    profile = find_profile(chip)
+    result = roofline(profile, DEFAULT_SIZE if size is None else size, recorded)
     if as_json:
-        print_json(roofline_as_json(found))
+        print_json(result)
     else:
-        print_text([roofline_grid(found)], console())
+        print_text([roofline_grid(result, profile)], console())
     if output is not None:
-        draw_roofline(found, output)
+        draw_roofline(result, profile, output)
         print(f"wrote {output}", file=sys.stderr)
-    if found.above:
-        for point in found.above:
-            print(f"gpgpu-legacy: {above_text(found, point)}", file=sys.stderr)
+    for point in result.above:
+        print(f"gpgpu-legacy: {above_text(point, profile)}", file=sys.stderr)
+    if result.above:
         raise typer.Exit(1)
 
 

@@ -238,4 +238,4 @@ def test_the_roofline_is_drawn_and_names_a_point_above_its_roof(tmp_path: Path) 
     recorded.write_text(json.dumps({"size": 128, "ceilings": [], "steps": [step]}), "utf-8")
     code, out = run(*chip, "--from", str(recorded))
     assert code == 1
-    assert "hall-carr-hart-multi at n = 128 stands above its roof" in out
+    assert "hall-carr-hart-multi at n = 128 is above its roof" in out

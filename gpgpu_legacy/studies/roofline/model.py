@@ -1,4 +1,11 @@
-"""A chip's roofline, and where methods lie under it."""
+"""Rooflines: every method under a chip's roofs, with what was published and measured.
+
+The x axis is arithmetic intensity, 2mln operations over the bytes that instructions request; the y
+axis is GFLOPS. The roofs are the chip's: its peak, its lookups, and its memory as if nothing were
+cached. A cache may lift a product above the last one, so each point also has a roof of its own: the
+bound that predict/model.py computes for it. A point above that is an error, in the point or in the
+model.
+"""
 
 from __future__ import annotations
 
@@ -9,170 +16,156 @@ from pathlib import Path
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
-from gpgpu_legacy.chips.profile import Fact, Profile
+from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import ComputePass
-from gpgpu_legacy.predict.mispredictions import read_log
+from gpgpu_legacy.predict.mispredictions import Case, Origin, read_log
 from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.predict.rates import VECTOR_BITS, WORD_BITS, Rates
+from gpgpu_legacy.serial import Record
 from gpgpu_legacy.studies.lineage.record import read_lineage
 
 SLACK = 1.2
-"""By what a measured point may stand above its bound: rates, too, are medians of runs."""
+"""How far a measured point may exceed its bound, as a factor: rates are medians of runs too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Roof:
-    """A limit: GFLOPS at any intensity where it is flat, else GFLOPS a unit of intensity."""
+class Roof(Record, frozen=True, kw_only=True):
+    """A limit: GFLOPS at any intensity if it is flat, else GB/s, GFLOPS per unit of intensity."""
 
     name: str
-    gflops: float | None
-    gb_per_s: float | None
+    gflops: float | None = None
+    gb_per_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A method at a size. gflops: found, None where it is a prediction alone.
+class Point(Record, frozen=True, kw_only=True):
+    """A method at a size.
 
-    bound: the GFLOPS that its own bounds allow; None where nothing is known. binds: the term.
+    flops_per_byte: operations per byte requested. bound_gflops: what the prediction allows; None if
+    nothing is known. binds: its bottleneck, a term's name. gflops: as published or measured; None
+    for a prediction alone. kind: of origin; where: the paper's table, or the file. above: whether
+    it exceeds its bound.
     """
 
     method: str
     size: int
     block: int | None
-    intensity: float
-    bound: float | None
+    flops_per_byte: float
+    bound_gflops: float | None
     binds: str
     gflops: float | None = None
     kind: str = ""
     where: str = ""
-
-    @property
-    def is_above(self) -> bool:
-        """Whether it stands above its roof."""
-        if self.gflops is None or self.bound is None:
-            return False
-        return self.gflops > SLACK * self.bound
+    above: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Roofline:
-    """A chip's roofs and what stands under them."""
+class Roofline(Record, frozen=True, kw_only=True):
+    """A chip's roofs, and the points under them. chip: its name."""
 
-    chip: Profile
+    chip: str
     size: int
     roofs: tuple[Roof, ...]
     points: tuple[Point, ...]
 
     @property
     def above(self) -> tuple[Point, ...]:
-        """The points that cannot be."""
-        return tuple(point for point in self.points if point.is_above)
+        """The points that cannot be right."""
+        return tuple(point for point in self.points if point.above)
 
 
 def roofline(chip: Profile, size: int, recorded: Path | None = None) -> Roofline:
-    """Every method's bound on a chip at n = size, and what was found on that chip at any size.
+    """Every method's bound on a chip at n = size, and the times known of that chip at any size.
 
-    recorded: a file of recorded results (`lineage --json`), whose points are put in too.
+    recorded: a file that `lineage --json` wrote, whose measurements become points too. Raises
+    InputError for a size of 0, and for a file that holds no lineage.
     """
-    shape = Shape(size, size, size)
-    kernels = chip.programs.kernels
-    points = [
-        _point(chip, each.name, Options(), shape)
-        for each in methods()
-        if kernels is None or kernels.value or not _dispatches(each)
-    ]
-    points += [
-        _point(
-            chip,
-            case.method,
-            Options(block=case.block, accumulate=case.accumulate),
-            Shape(case.size, case.size, case.size),
-            (case.seconds, case.kind.value, case.where),
-        )
-        for case in read_log().case
-        if case.chip == chip.name
-    ]
+    products = [*_bounds(chip, size), *_cases(chip)]
     if recorded is not None:
-        points += _recorded(chip, recorded)
-    return Roofline(chip, size, tuple(_roofs(chip)), tuple(points))
+        products += _recorded(recorded)
+    points = tuple(_point(chip, product) for product in products)
+    return Roofline(chip=chip.name, size=size, roofs=tuple(_roofs(chip)), points=points)
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """A square product. seconds: how long it took; None to predict it alone."""
+
+    method: str
+    size: int
+    options: Options
+    seconds: float | None = None
+    kind: str = ""
+    where: str = ""
+
+
+def _bounds(chip: Profile, size: int) -> Iterator[_Product]:
+    """Every method that runs on the chip."""
+    kernels = chip.programs.kernels
+    for method in methods():
+        if kernels is None or kernels.value or not _dispatches(method):
+            yield _Product(method.name, size, Options())
 
 
 def _dispatches(method: Method) -> bool:
-    """Whether a method runs kernels, which not every chip has."""
+    """Whether a method runs kernels, which not every chip can."""
     passes = method.plan(Shape(1, 1, 1)).weighted_passes()
-    return any(isinstance(each, ComputePass) for _, each in passes)
+    return any(isinstance(pass_, ComputePass) for _, pass_ in passes)
 
 
-def _recorded(chip: Profile, path: Path) -> Iterator[Point]:
-    lineage = read_lineage(path)
-    shape = Shape(lineage.size, lineage.size, lineage.size)
+def _cases(chip: Profile) -> Iterator[_Product]:
+    """The published and measured times that the log of mispredictions has of the chip."""
+    return (_of_case(case) for case in read_log().case if case.chip == chip.name)
+
+
+def _of_case(case: Case) -> _Product:
+    options = Options(block=case.block, accumulate=case.accumulate)
+    kind = case.kind.value
+    return _Product(case.method, case.size, options, case.seconds, kind, case.where)
+
+
+def _recorded(path: Path) -> Iterator[_Product]:
+    lineage, kind = read_lineage(path), Origin.MEASURED.value
     for step in lineage.steps:
-        options = Options(
-            block=step.block,
-            accumulate=Accumulate(step.accumulate) if step.accumulate else None,
-        )
         if step.seconds is not None:
-            yield _point(chip, step.method, options, shape, (step.seconds, "measured", str(path)))
+            accumulate = Accumulate(step.accumulate) if step.accumulate else None
+            options = Options(block=step.block, accumulate=accumulate)
+            yield _Product(step.method, lineage.size, options, step.seconds, kind, str(path))
 
 
-def _point(
-    chip: Profile,
-    method: str,
-    options: Options,
-    shape: Shape,
-    found: tuple[float, str, str] | None = None,
-) -> Point:
-    known = find_method(method)
-    plan, flops = known.plan(shape, options), 2 * shape.multiply_adds
-    if not flops:
-        raise InputError(f"a product of {shape.n} rows has no place in a roofline; give a size")
+def _point(chip: Profile, product: _Product) -> Point:
+    size, method = product.size, find_method(product.method)
+    if not size:
+        raise InputError("a product of size 0 has no operations; give a size of at least 1")
+    shape = Shape(size, size, size)
+    plan, flops = method.plan(shape, product.options), 2 * shape.multiply_adds
     prediction = predict(plan, chip)
-    compute_s, bound = prediction.compute_s, prediction.bottleneck
-    seconds, kind, where = found or (None, "", "")
+    compute_s, bottleneck = prediction.compute_s, prediction.bottleneck
+    bound = 1e-9 * flops / compute_s if compute_s else None
+    gflops = 1e-9 * flops / product.seconds if product.seconds else None
     return Point(
-        method,
-        shape.n,
-        known.options(options).block,
-        flops / count_plan(plan).bytes_requested,
-        1e-9 * flops / compute_s if compute_s else None,
-        "" if bound is None else bound.name,
-        1e-9 * flops / seconds if seconds else None,
-        kind,
-        where,
+        method=product.method,
+        size=size,
+        block=method.options(product.options).block,
+        flops_per_byte=flops / count_plan(plan).bytes_requested,
+        bound_gflops=bound,
+        binds="" if bottleneck is None else bottleneck.name,
+        gflops=gflops,
+        kind=product.kind,
+        where=product.where,
+        above=gflops is not None and bound is not None and gflops > SLACK * bound,
     )
 
 
 def _roofs(chip: Profile) -> Iterator[Roof]:
-    hardware = chip.hardware
-    for name, peak in (
-        ("fragment peak", hardware.fragment_peak_gflops),
-        ("compute peak", hardware.compute_peak_gflops),
-    ):
-        if peak is not None:
-            yield Roof(name, peak.value, None)
-    staged = hardware.stages_lookups is not None and hardware.stages_lookups.value
-    if not staged:  # tiles look up what they share once, and so less than instructions ask for
-        yield from _lookup_roofs(chip)
+    hardware, rates = chip.hardware, Rates(chip.hardware)
+    if hardware.fragment_peak_gflops is not None:
+        yield Roof(name="fragment peak", gflops=hardware.fragment_peak_gflops.value)
+    if hardware.compute_peak_gflops is not None:
+        yield Roof(name="compute peak", gflops=hardware.compute_peak_gflops.value)
+    if not rates.stages_lookups:  # tiles look up what they share once: less than is requested
+        for bits in (WORD_BITS, VECTOR_BITS):
+            per_s = rates.lookups(bits).per_s
+            if per_s is not None:
+                yield Roof(name=f"lookups of {bits} bits", gb_per_s=1e-9 * per_s * bits / 8)
     if hardware.memory_gb_per_s is not None:
-        yield Roof("memory, nothing cached", None, hardware.memory_gb_per_s.value)
-
-
-def _lookup_roofs(chip: Profile) -> Iterator[Roof]:
-    hardware = chip.hardware
-    measured = ((32, hardware.lookups_32_bits_g_per_s), (128, hardware.lookups_128_bits_g_per_s))
-    clocks = ((32, hardware.lookup_clocks_32_bits), (128, hardware.lookup_clocks_128_bits))
-    for (bits, rate), (_, taken) in zip(measured, clocks, strict=True):
-        a_second = _lookups(chip, rate, taken)
-        if a_second is not None:
-            yield Roof(f"lookups of {bits} bits", None, a_second * bits / 8)
-
-
-def _lookups(chip: Profile, rate: Fact[float] | None, clocks: Fact[float] | None) -> float | None:
-    """10⁹ lookups a second."""
-    if rate is not None:
-        return rate.value
-    units, clock = chip.hardware.texture_units, chip.hardware.core_clock_mhz
-    if clocks is None or units is None or clock is None:
-        return None
-    return units.value * clock.value / clocks.value / 1e3
+        yield Roof(name="memory, nothing cached", gb_per_s=hardware.memory_gb_per_s.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.present.plot import (
     COLOURS,
@@ -23,58 +24,61 @@ if TYPE_CHECKING:
 _MARKS = {"published": "s", "plausible": "D", "measured": "o"}
 
 
-def draw_roofline(found: Roofline, path: Path) -> None:
-    """Draw it as a .png: hollow marks are bounds, full ones what was found."""
-    if not any(point.bound or point.gflops for point in found.points):
-        raise InputError(f"nothing is known of {found.chip.called} to draw a roof of")
+def draw_roofline(roofline: Roofline, chip: Profile, path: Path) -> None:
+    """Draw it as a PNG: hollow marks are bounds, filled ones published or measured.
+
+    Raises InputError if the chip's profile has no number to draw a roof of.
+    """
+    if not any(point.bound_gflops or point.gflops for point in roofline.points):
+        raise InputError(f"the profile of {chip.called} has no rates, so there is nothing to draw")
     figure = new_figure(9.5, 5.6)
-    _draw(figure.subplots(), found)
+    _draw(figure.subplots(), roofline, chip)
     save_figure(figure, path)
 
 
-def _draw(axes: Axes, found: Roofline) -> None:
+def _draw(axes: Axes, roofline: Roofline, chip: Profile) -> None:
     from matplotlib.ticker import FuncFormatter
 
     axes.set_xscale("log")
     axes.set_yscale("log")
-    _draw_points(axes, found)
-    _draw_roofs(axes, found)
+    _draw_points(axes, roofline)
+    _draw_roofs(axes, roofline)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(FuncFormatter(_minor_label))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.set_xlabel("operations a byte that instructions ask for, 2n³ over bytes requested")
+    axes.set_xlabel("arithmetic intensity: 2n³ operations per byte requested by instructions")
     axes.set_ylabel("GFLOPS")
-    axes.set_title(f"{found.chip.title}, n = {found.size}", loc="left", fontsize=10)
+    axes.set_title(f"{chip.title}, n = {roofline.size}", loc="left", fontsize=10)
     style_axes(axes)
     add_legend(axes, fontsize=7.5)
 
 
 def _minor_label(value: float, _: float) -> str:
-    """2 and 5 of every power of ten have their numbers."""
+    """Labels at 2 and 5 of every decade."""
     return f"{value:g}" if f"{value:e}"[0] in "25" else ""
 
 
-def _draw_points(axes: Axes, found: Roofline) -> None:
-    names = list(dict.fromkeys(point.method for point in found.points))
-    for point in found.points:
-        colour = COLOURS[names.index(point.method) % len(COLOURS)]
-        if point.gflops is None and point.bound:
+def _draw_points(axes: Axes, roofline: Roofline) -> None:
+    names = list(dict.fromkeys(point.method for point in roofline.points))
+    for point in roofline.points:
+        x, colour = point.flops_per_byte, COLOURS[names.index(point.method) % len(COLOURS)]
+        if point.gflops is None and point.bound_gflops:
             axes.plot(
-                point.intensity, point.bound, "o", markersize=10, markerfacecolor="none",
+                x, point.bound_gflops, "o", markersize=10, markerfacecolor="none",
                 markeredgecolor=colour, label=f"{point.method}, bound",
             )  # fmt: skip
         elif point.gflops is not None:
             label = f"{point.method}, {point.kind}, n = {point.size}"
             mark = _MARKS.get(point.kind, "o")
-            axes.plot(point.intensity, point.gflops, mark, markersize=5, color=colour, label=label)
-            if point.is_above:
-                axes.annotate("above its roof", (point.intensity, point.gflops), color="#b3261e")
+            axes.plot(x, point.gflops, mark, markersize=5, color=colour, label=label)
+            if point.above:
+                axes.annotate("above its roof", (x, point.gflops), color="#b3261e")
 
 
-def _draw_roofs(axes: Axes, found: Roofline) -> None:
+def _draw_roofs(axes: Axes, roofline: Roofline) -> None:
     low, high = axes.get_xlim()
-    peak = max((roof.gflops for roof in found.roofs if roof.gflops), default=None)
-    for number, roof in enumerate(found.roofs):
+    peak = max((roof.gflops for roof in roofline.roofs if roof.gflops), default=None)
+    for number, roof in enumerate(roofline.roofs):
         line = LINES[number % len(LINES)]
         if roof.gflops is not None:
             xs, ys = [low, high], [roof.gflops, roof.gflops]
