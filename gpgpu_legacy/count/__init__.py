@@ -1,1 +1,1 @@
-"""The counter: instructions and bytes of a plan, exactly, without running it."""
+"""The counters: what plans and programs cost, counted exactly without running them."""

@@ -1,8 +1,8 @@
-"""Closed forms recovered from counts: a formula in n and b that real plans obey.
+"""Closed forms: formulas in n and b, recovered from the counts of real plans.
 
-The quantity is counted at as many (n, b) as the formula has coefficients, the coefficients are
-solved for exactly in rationals, and the formula then has to give the counts at further (n, b) that
-took no part. Nothing is typed in, and nothing is fitted.
+A quantity is counted at as many (n, b) as the formula has coefficients, and the coefficients are
+solved for exactly, in rationals. The formula must then predict the counts at further (n, b) that
+the solution did not use. No formula is typed in, and none is a least-squares fit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import product
 from typing import Any
 
 Quantity = Callable[[int, int], int | None]
-"""A count at a matrix size n and a block size b; None where it has no single value."""
+"""A count as a function of matrix size n and block size b; None if it has no single value."""
 
 POWERS_OF_N = (0, 1, 2, 3)
 POWERS_OF_B = (-1, 0, 1)
@@ -24,10 +24,11 @@ TERMS = tuple(product(POWERS_OF_N, POWERS_OF_B))
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Where a quantity is counted.
+    """The (n, b) at which a quantity is counted.
 
-    sizes, blocks: the coefficients are solved for at every n of the one with every b of the other;
-    one for each power of n and of b. held_out: the (n, b) that the solution has to give as well.
+    sizes, blocks: the coefficients are solved for at every n of `sizes` with every b of `blocks`:
+    as many n as there are powers of n, and as many b as powers of b. held_out: the (n, b) at which
+    the solution is checked.
     """
 
     sizes: tuple[int, ...]
@@ -39,18 +40,19 @@ class Samples:
 ANY_BLOCK = Samples(
     (12, 24, 36, 48), (1, 2, 3), ((40, 5), (80, 4), (64, 8), (56, 7), (20, 10), (96, 1))
 )
-"""For methods that have every block."""
+"""For methods that support any block size."""
 
 POWERS_OF_TWO = Samples(
     (32, 64, 96, 128), (1, 2, 4), ((160, 8), (192, 16), (256, 32), (32, 32), (224, 2), (288, 1))
 )
-"""For methods whose blocks are 1, 2, 4, … 32: sizes that work groups of 32×32 cover exactly."""
+"""For methods with blocks of 1, 2, 4, … 32. Work groups of 32×32 cover the sizes exactly."""
 
 
 def recover(quantity: Quantity, samples: Samples = ANY_BLOCK) -> Any:
-    """The sum of c·nⁱ·bʲ, i from 0 to 3 and j from -1 to 1, that gives `quantity`.
+    """The sum of c·nⁱ·bʲ, i from 0 to 3 and j from -1 to 1, that equals a quantity.
 
-    Returns a sympy expression; None where no such sum gives the counts, those held out included.
+    Returns a sympy expression in n and b. None if no such sum gives all the counts, including
+    those held out.
     """
     points = tuple(product(samples.sizes, samples.blocks))
     counts = [quantity(n, b) for n, b in points]
@@ -79,7 +81,7 @@ def _solve(points: tuple[tuple[int, int], ...], counts: list[int]) -> list[Fract
 
 @cache
 def _inverse(points: tuple[tuple[int, int], ...]) -> tuple[tuple[Fraction, ...], ...]:
-    """What the counts at these points are multiplied by: rows by term, columns by point."""
+    """The matrix that takes counts at these points to coefficients: a row for each term."""
     from sympy import Matrix, Rational
 
     rows = [
@@ -102,7 +104,10 @@ def _expression(coefficients: list[Fraction]) -> Any:
 
 
 def same_formula(counted: Any, published: str) -> bool:
-    """Whether a recovered expression and a published formula are equal for all n and b."""
+    """Whether a recovered expression equals a published formula for all n and b.
+
+    counted: from `recover`; None equals no formula. published: in sympy's syntax.
+    """
     from sympy import simplify, symbols, sympify
 
     if counted is None:
@@ -112,7 +117,7 @@ def same_formula(counted: Any, published: str) -> bool:
 
 
 def evaluate(formula: str, n: int, b: int) -> Fraction:
-    """A published formula's value at (n, b), exactly."""
+    """The exact value of a formula in sympy's syntax at (n, b)."""
     from sympy import Rational, sympify
 
     value = Rational(sympify(formula, locals={"n": n, "b": b}))

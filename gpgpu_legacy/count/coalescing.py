@@ -1,13 +1,13 @@
-"""Memory transactions of dispatches, under the named rules of two generations of hardware.
+"""Coalescing: the memory transactions and bank conflicts of dispatches, on two GPU generations.
 
-The threads of a work group are numbered x first, and so many of them in a row make a memory request
-together; the last request of a work group may have fewer. Buffers begin at a multiple of every
-segment's size, as cudaMalloc gives them (256 bytes), and words have 4 bytes. Nothing here depends
-on a cache: `bytes_transacted` is what requests move, each by itself.
+The threads of a work group are numbered x first. A fixed number of consecutive threads, a half-warp
+or a warp, makes a memory request together; the last request of a work group may have fewer threads.
+Buffers are aligned to 256 bytes, as cudaMalloc aligns them, and words have 4 bytes. No cache is
+assumed: `bytes_transacted` is the sum of what each request moves by itself.
 
-Where an address is a part that is the same in the work group plus a part that is the same in all
-work groups, what a work group's requests cost depends only on the former, modulo a segment; each
-such remainder is worked out once. All other accesses are worked out work group by work group.
+Most addresses are a base, equal in a work group, plus an offset that is the same in all work
+groups. The cost of such an access depends on the base only modulo a segment, so it is computed once
+for each remainder. All other accesses are computed work group by work group.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from gpgpu_legacy.kernel.ir import Element, Kernel, Space, Type
 from gpgpu_legacy.plan.plan import ComputePass, Plan, constant_groups
 
 WORD_BYTES = 4
-BATCH_THREADS = 1 << 22  # invocations at a time: index arrays of at most 32 MiB
+BATCH_THREADS = 1 << 22  # invocations per batch: index arrays of at most 32 MiB
 LARGEST_TRACE = 1 << 18  # accesses of one invocation: some ten seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How one generation serves memory requests.
+    """How a GPU generation serves memory requests.
 
-    request_threads: threads that make a request together, a half-warp or a warp.
-    segment_bytes: what one transaction moves, aligned to its size.
-    scattered_bytes: where it is given, thread k of a request has to access word k of one segment
-    (some threads may stay away); else every thread has a transaction of this size for itself. Where
-    it is None, each segment that a request touches is one transaction, whatever the order.
-    banks: of shared memory; word w lies in bank w mod banks.
-    one_broadcast: a step of a shared read broadcasts one word and serves one address in each other
-    bank; else every word that is read is broadcast, one in each bank a step.
-    source: where the rule stands.
+    request_threads: the threads that make a request together, a half-warp or a warp.
+    segment_bytes: the size of a transaction and its alignment.
+    scattered_bytes: if given, a request is coalesced only if thread k accesses word k of one
+    segment (threads may be inactive); otherwise every active thread makes a transaction of this
+    size. None: each segment that a request touches is one transaction, in any order of threads.
+    banks: the banks of shared memory; word w is in bank w mod banks.
+    one_broadcast: a step of a shared read broadcasts only one word, and serves one word in each of
+    the other banks. Without it, each bank broadcasts one word in each step.
+    source: where the rule is published.
     """
 
     name: str
@@ -79,15 +79,16 @@ FERMI = Rule(
     "Memory (Quadro 4000: 2.0)",
 )
 RULES = {rule.name: rule for rule in (CC1_1, FERMI)}
+"""The rules by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transactions:
-    """Totals of a plan under one rule.
+    """The memory transactions of a plan under one rule.
 
     load_transactions, store_transactions: of global memory; load_bytes, store_bytes: what they
-    move, in bytes. shared_requests: half-warps or warps that access shared memory, once an access.
-    shared_replays: the steps that they take beyond the first, for bank conflicts.
+    move. shared_requests: requests to shared memory, one for each access of a half-warp or warp.
+    shared_replays: the steps beyond the first that those take because of bank conflicts.
     """
 
     load_transactions: int = 0
@@ -98,55 +99,61 @@ class Transactions:
     shared_replays: int = 0
 
     def __add__(self, other: Transactions) -> Transactions:
-        """Both together."""
+        """The sum of both."""
         return Transactions(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     def times(self, count: int) -> Transactions:
-        """The same, `count` times over."""
+        """The transactions of `count` repetitions."""
         return Transactions(*(getattr(self, f.name) * count for f in fields(self)))
 
     @property
     def number(self) -> int:
-        """Transactions of global memory."""
+        """Global loads and stores together, in transactions."""
         return self.load_transactions + self.store_transactions
 
     @property
     def bytes_transacted(self) -> int:
-        """Bytes that those move."""
+        """Global loads and stores together, in bytes moved."""
         return self.load_bytes + self.store_bytes
 
 
 def transactions(plan: Plan, rule: Rule) -> Transactions:
     """The memory transactions and bank conflicts of a plan's dispatches under a rule.
 
-    Raises PlanError for a plan with other passes than dispatches, for a kernel in which data
-    decides (see count_compute_pass), and where an invocation makes too many accesses to follow.
+    Raises PlanError for a plan with passes other than dispatches, for a kernel whose control flow
+    or addresses depend on data, and for more accesses per invocation than LARGEST_TRACE.
     """
     known: dict[ComputePass, Transactions] = {}
     total = Transactions()
     for count, pass_ in plan.weighted_passes():
         if not isinstance(pass_, ComputePass):
-            raise PlanError(f"{plan.name} draws; memory transactions are counted for dispatches")
-        deciding = control_uniforms(pass_.kernel, indices=True)
-        for times, one in distinct_dispatches(pass_, count, deciding):
-            if one not in known:
-                known[one] = _of_pass(plan, one, rule)
-            total += known[one].times(times)
+            raise PlanError(
+                f"{plan.name} draws; memory transactions are counted for dispatches only, so "
+                "choose a method of kernels"
+            )
+        controlling = control_uniforms(pass_.kernel, indices=True)
+        for times, dispatch in distinct_dispatches(pass_, count, controlling):
+            if dispatch not in known:
+                known[dispatch] = _of_dispatch(plan, dispatch, rule)
+            total += known[dispatch].times(times)
     return total
 
 
-def _of_pass(plan: Plan, pass_: ComputePass, rule: Rule) -> Transactions:
+def _of_dispatch(plan: Plan, pass_: ComputePass, rule: Rule) -> Transactions:
     check_data_independent(pass_.kernel)
     for array in pass_.kernel.shared:
         if array.type in (Type.DOUBLE, Type.VEC4):
-            raise PlanError(f"{pass_.kernel.name}: bank conflicts are counted for 4-byte words")
+            raise PlanError(
+                f"{pass_.kernel.name}: bank conflicts are counted for 4-byte words, but "
+                f"{array.name} holds {array.type.value}; use a float, int or uint array"
+            )
     counts = count_compute_pass(plan, pass_)
     accesses = counts.global_loads + counts.global_stores
     accesses += counts.shared_loads + counts.shared_stores
     if accesses > LARGEST_TRACE * pass_.invocations:
         raise PlanError(
             f"{pass_.kernel.name}: an invocation makes {accesses // pass_.invocations} accesses; "
-            f"transactions are counted up to {LARGEST_TRACE}; choose a smaller product"
+            f"the limit is {LARGEST_TRACE}; choose a smaller product"
         )
     textures = {b.binding: plan.texture(b.texture) for b in pass_.buffers}
     lengths = {
@@ -160,7 +167,7 @@ def _of_pass(plan: Plan, pass_: ComputePass, rule: Rule) -> Transactions:
 
 
 def _batches(pass_: ComputePass) -> Iterator[Grid]:
-    """The work groups, some whole rows at a time."""
+    """The work groups in batches of whole rows."""
     across, up = constant_groups(pass_.groups)
     rows = max(1, BATCH_THREADS // (across * pass_.kernel.threads))
     for y in range(0, up, rows):
@@ -168,16 +175,16 @@ def _batches(pass_: ComputePass) -> Iterator[Grid]:
 
 
 _Kind = tuple[Space, bool]
-"""Which memory, and whether it is a store."""
+"""The memory that an access goes to, and whether it is a store."""
 
 _Words = NDArray[np.int64]
 _Active = NDArray[np.bool_]
 
 
 class _Trace:
-    """What accesses cost under a rule: two totals for each kind of access.
+    """Adds up what accesses cost under a rule: two totals for each kind of access.
 
-    They are transactions and bytes for buffers, requests and replays for shared arrays.
+    For buffers they are transactions and bytes, for shared arrays requests and replays.
     """
 
     def __init__(self, rule: Rule, kernel: Kernel) -> None:
@@ -194,42 +201,42 @@ class _Trace:
         return Transactions(loads[0], stores[0], loads[1], stores[1], requests, replays)
 
     def access(self, machine: AddressMachine, element: Element, mask: Mask, *, store: bool) -> None:
-        """Add what one access by the active invocations costs."""
+        """Add the cost of one access by the active invocations."""
         index, kind = machine.place(element, mask), (element.space, store)
         base = index[:, :, :1, :1]
         relative = index - base
         if (relative == relative[:1, :1]).all():
-            self.add_alike(kind, base, relative[0, 0], mask, machine.groups)
+            self.add_shifted(kind, base, relative[0, 0], mask, machine.groups)
         else:
-            self.add_each(kind, index, mask, machine.shape)
+            self.add_any(kind, index, mask, machine.shape)
 
     def period(self, kind: _Kind) -> int:
-        """Words by which all addresses of a work group can move at no difference."""
+        """A shift of a work group's addresses, in words, that does not change the cost."""
         if kind[0] is Space.SHARED:
             return self.rule.banks
         return self.rule.segment_bytes // WORD_BYTES
 
-    def add_alike(
+    def add_shifted(
         self, kind: _Kind, base: Array, relative: Array, mask: Mask, groups: tuple[int, int]
     ) -> None:
-        """An access whose address is base (of the work group) + relative (of the thread)."""
+        """An access at base, of the work group, + relative, of the thread."""
         period = self.period(kind)
         patterns, numbers = _patterns(mask)
         keys = numbers * period + base[:, :, 0, 0] % period
         weight = groups[0] * groups[1] // keys.size
         which = relative.shape, relative.tobytes()
-        found = np.bincount(keys.ravel())
-        for key in np.flatnonzero(found).tolist():
+        frequencies = np.bincount(keys.ravel())
+        for key in np.flatnonzero(frequencies).tolist():
             pattern, remainder = patterns[key // period], key % period
             name = (kind, which, remainder, pattern.shape, pattern.tobytes())
             if name not in self.known:
                 words = np.broadcast_to(relative + remainder, self.local).ravel()
                 active = np.broadcast_to(pattern, self.local).ravel()
                 self.known[name] = self.cost(kind, words, active)
-            self.add(kind, self.known[name], int(found[key]) * weight)
+            self.add(kind, self.known[name], int(frequencies[key]) * weight)
 
-    def add_each(self, kind: _Kind, index: Array, mask: Mask, shape: tuple[int, ...]) -> None:
-        """Any access: work groups whose addresses differ by whole periods are alike."""
+    def add_any(self, kind: _Kind, index: Array, mask: Mask, shape: tuple[int, ...]) -> None:
+        """Any access. A shift of all addresses of a work group by a period does not matter."""
         period, threads = self.period(kind), shape[2] * shape[3]
         words = np.broadcast_to(index, shape).reshape(-1, threads)
         active = np.broadcast_to(True if mask is None else mask, shape).reshape(-1, threads)
@@ -244,7 +251,7 @@ class _Trace:
         self.sums[kind][1] += cost[1] * times
 
     def cost(self, kind: _Kind, words: _Words, active: _Active) -> tuple[int, int]:
-        """What one work group's access costs; words, active: by the threads' numbers."""
+        """The cost of an access by one work group; words, active: indexed by thread."""
         space, store = kind
         first, second = 0, 0
         for start in range(0, words.size, self.rule.request_threads):
@@ -262,7 +269,7 @@ class _Trace:
 
 
 def _patterns(mask: Mask) -> tuple[list[_Active], _Words]:
-    """The different masks that work groups have, and which of them each has."""
+    """The distinct masks of the work groups, and the index of each work group's mask."""
     if mask is None:
         return [np.ones((1, 1), np.bool_)], np.zeros((1, 1), np.int64)
     rows = mask.reshape(mask.shape[0] * mask.shape[1], -1)
@@ -274,10 +281,10 @@ def _patterns(mask: Mask) -> tuple[list[_Active], _Words]:
 
 
 def global_request(rule: Rule, threads: _Words, words: _Words) -> tuple[int, int]:
-    """Transactions and bytes of one request.
+    """The transactions of one request to global memory, and the bytes that they move.
 
-    threads: the numbers, within the request, of the threads that take part (at least one); words:
-    the word that each accesses, counted from the beginning of the buffer.
+    threads: the active threads, at least one, numbered within the request. words: the index of the
+    word in the buffer that each of them accesses.
     """
     segment = rule.segment_bytes // WORD_BYTES
     if rule.scattered_bytes is None:
@@ -290,11 +297,11 @@ def global_request(rule: Rule, threads: _Words, words: _Words) -> tuple[int, int
 
 
 def shared_steps(rule: Rule, words: _Words, *, store: bool) -> int:
-    """Steps in which one request to shared memory is served; 1 where no banks conflict.
+    """The steps that serve one request to shared memory; 1 without bank conflicts.
 
-    words: the word of each thread that takes part. Threads that store to one word count as one, for
-    one of them does it. Where a step broadcasts a single word, which one is left open by the guide:
-    the fewest steps that any choice allows are counted.
+    words: the index of the word that each active thread accesses. Threads that store to the same
+    word count as one. NVIDIA's guide does not say which word a step broadcasts if it can broadcast
+    only one; the count is the smallest that any choice allows.
     """
     distinct, readers = np.unique(words, return_counts=True)
     if store or not rule.one_broadcast:
@@ -309,9 +316,10 @@ def shared_steps(rule: Rule, words: _Words, *, store: bool) -> int:
 
 
 def _broadcasts(readers: list[int], steps: int) -> int:
-    """Words of a bank to broadcast, so that so many steps (no fewer than its words) serve it.
+    """How many words of a bank must be broadcast for `steps` steps to serve all their readers.
 
-    readers: of each word. A step serves one reader of a bank, or all of the word it broadcasts.
+    readers: the number of threads that read each word of the bank; there are at most `steps` words.
+    In a step a bank serves one reader, or all readers of the word that is broadcast.
     """
     left, needed = sum(readers), 0
     for count in sorted(readers, reverse=True):

@@ -1,4 +1,4 @@
-"""Instructions of a program, by cost class. There are no branches: every fragment runs them all."""
+"""A program's instructions by cost class. Without branches, every fragment executes them all."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from gpgpu_legacy.isa.opcodes import OPCODES, Cost
 
 @dataclass(frozen=True, slots=True)
 class InstructionCounts:
-    """Instructions that one fragment executes.
+    """The instructions that one fragment executes, by cost class.
 
-    kill: KIL is counted as if no fragment died.
+    kill: KIL instructions, counted as if they discarded no fragment.
     """
 
     arithmetic: int
@@ -22,11 +22,11 @@ class InstructionCounts:
 
     @property
     def total(self) -> int:
-        """All of them. END is none: a driver that counts it reports one more."""
+        """All instructions. END is not one; a driver that counts it reports one more."""
         return self.arithmetic + self.lookup + self.kill
 
 
 def count_instructions(program: Program) -> InstructionCounts:
-    """Count a program's instructions by the cost class that the opcode table gives them."""
+    """Count a program's instructions by the cost classes of the opcode table."""
     counts = Counter(OPCODES[i.mnemonic].cost for i in program.instructions)
     return InstructionCounts(counts[Cost.ARITHMETIC], counts[Cost.LOOKUP], counts[Cost.KILL])

@@ -1,9 +1,9 @@
-"""What a dispatch does, counted exactly: the reference machine runs its control flow, with no data.
+"""What a dispatch executes, counted exactly by running its control flow without any data.
 
-Which invocations do what depends on integers and uniforms alone in these kernels; that is checked
-on the kernel first. So nothing is loaded, no address is computed, and what is the same for all
-invocations is looked at once. A loop whose iterations all do the same (each but for data and
-addresses) is gone through once and multiplied; only its condition and its step are run every time.
+The control flow of countable kernels depends only on integers and uniforms, which is checked first.
+So nothing is loaded and no address is computed, and values that all invocations share are computed
+once. If the iterations of a loop differ only in data and addresses, its body runs once and its
+counts are multiplied; only its condition and its step run in every iteration.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ from gpgpu_legacy.plan.plan import ComputePass, Plan
 
 @dataclass(frozen=True, slots=True)
 class KernelCounts:
-    """Totals of one dispatch. Bytes are bytes; the rest are numbers of things.
+    """Totals of one dispatch.
 
-    invocations: launched, those that a guard throws away included.
-    arithmetic: operators on floats and doubles; one on a vec4 is four.
-    global_loads, global_stores: elements of buffers, one an active invocation and access.
-    shared_loads, shared_stores: elements of shared arrays, in the same way.
-    barriers: waits of one invocation: a barrier that a work group of t invocations passes is t.
-    bytes_requested: of global loads and stores, as many an element as a texel of the buffer has.
+    invocations: all that are launched, including those that exit at a guard.
+    arithmetic: operations on floats and doubles; an operation on a vec4 counts as four.
+    global_loads, global_stores: elements of storage buffers, one for each access of each active
+    invocation.
+    shared_loads, shared_stores: elements of shared arrays, counted in the same way.
+    barriers: waits of single invocations; a barrier that a work group of t invocations passes
+    counts as t.
+    bytes_requested: the bytes of the global loads and stores.
     """
 
     invocations: int
@@ -47,24 +49,24 @@ class KernelCounts:
 def distinct_dispatches(
     pass_: ComputePass, count: int, uniforms: Collection[str]
 ) -> Iterator[tuple[int, ComputePass]]:
-    """Of the dispatches of a Repeat, those that differ in work groups or in these uniforms.
+    """The dispatches of a Repeat that differ in work groups or in the named uniforms.
 
-    With each, how many of the `count` dispatches are like it in both.
+    Yields how many of the `count` dispatches agree in both, and one of them.
     """
     if not varies(pass_):
         yield count, pass_
         return
-    deciding = [uniform.value for uniform in pass_.uniforms if uniform.name in uniforms]
-    rows = list(zip(*(values_of(n, count) for n in (*deciding, *pass_.groups)), strict=True))
+    controlling = [uniform.value for uniform in pass_.uniforms if uniform.name in uniforms]
+    rows = list(zip(*(values_of(n, count) for n in (*controlling, *pass_.groups)), strict=True))
     first = {row: count - 1 - i for i, row in enumerate(reversed(rows))}
     for row, times in Counter(rows).items():
-        one = at_iteration(pass_, first[row])
-        assert isinstance(one, ComputePass)
-        yield times, one
+        dispatch = at_iteration(pass_, first[row])
+        assert isinstance(dispatch, ComputePass)
+        yield times, dispatch
 
 
 def count_compute_pass(plan: Plan, pass_: ComputePass) -> KernelCounts:
-    """Count one dispatch of a plan, in which no number varies.
+    """Count one dispatch of a plan, in which no number changes from iteration to iteration.
 
     Raises PlanError for a kernel in which a condition or an index depends on loaded data.
     """
@@ -76,7 +78,7 @@ def count_compute_pass(plan: Plan, pass_: ComputePass) -> KernelCounts:
 
 
 class _Tally:
-    """A Listener that counts active invocations; `weight`: how often what it hears takes place."""
+    """A Listener that counts active invocations. weight: how often each event takes place."""
 
     def __init__(self, pass_: ComputePass, element_bytes: dict[str, int]) -> None:
         self.invocations, self.element_bytes = pass_.invocations, element_bytes
@@ -84,7 +86,7 @@ class _Tally:
         self.totals: Counter[str] = Counter()
 
     def active(self, mask: Mask) -> int:
-        """Invocations of the whole grid in a mask that broadcasts to it, times the weight."""
+        """The active invocations of the whole grid, times the weight."""
         if mask is None:
             return self.invocations * self.weight
         return int(np.count_nonzero(mask)) * (self.invocations // mask.size) * self.weight

@@ -1,8 +1,9 @@
-"""What a program takes of each limited resource, by the rules of the specification.
+"""The resources that a program uses, counted by the rules of the specification.
 
-GL_ARB_fragment_program, revision 28: section 3.11.3.6 says what counts against which limit, 3.11.6
-and issue (24) what a texture indirection is, 3.11.4.5.1 what fog costs. Nothing here knows a chip:
-these are the counts that a driver's GetProgramiv gives, and limits are compared elsewhere.
+In GL_ARB_fragment_program, revision 28, section 3.11.3.6 says what counts towards which limit,
+section 3.11.6 and issue (24) define texture indirections, and section 3.11.4.5.1 says what fog
+costs. The counts are those that a driver reports through GetProgramiv. Limits are
+the business of chips/.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form
 
 
 class Resource(Enum):
-    """The limited resources, by the names that people give them.
+    """The limited resources, by name.
 
-    COORDINATE_SETS, IMAGE_UNITS, LOCAL_PARAMETERS, ENV_PARAMETERS and COLOR_OUTPUTS limit an index:
-    `texcoord[7]` asks for eight sets, however many of them are read.
+    COORDINATE_SETS, IMAGE_UNITS, LOCAL_PARAMETERS, ENV_PARAMETERS and COLOR_OUTPUTS are limits on
+    an index: `texcoord[7]` needs eight sets, even if the program reads no other.
     """
 
     ALU_INSTRUCTIONS = "ALU instructions"
@@ -55,9 +56,10 @@ class Resource(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One thing that counts. `number` is what the count stands at with it, from 1.
+    """One use of a resource.
 
-    span: the instruction that it is, or that binds it first; None where only a declaration does.
+    what: the instruction, register or binding. number: the count up to and including this use, from
+    1. span: the instruction at fault or the first one that binds it; None for a declaration.
     """
 
     what: str
@@ -67,7 +69,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a program takes of one resource. surcharge: what its fog option adds."""
+    """A program's uses of one resource. surcharge: what its fog option adds to the count."""
 
     resource: Resource
     uses: tuple[Use, ...]
@@ -75,16 +77,16 @@ class Usage:
 
     @property
     def count(self) -> int:
-        """The number to be compared with a limit."""
+        """The count that a limit applies to."""
         return max((use.number for use in self.uses), default=0) + self.surcharge
 
     def first_beyond(self, limit: float) -> Use | None:
-        """What goes over that limit first; None where fog's share alone does, or nothing."""
+        """The first use beyond a limit; None if there is none, or if only fog exceeds the limit."""
         return next((use for use in self.uses if use.number + self.surcharge > limit), None)
 
 
 class Opening(Enum):
-    """Why a texture instruction begins a new node of the texture dependency chain (issue 24)."""
+    """Why a texture instruction opens a new node of the texture dependency chain (issue 24)."""
 
     COORDINATE = "its coordinate was written in the node before"
     RESULT = "its result was touched by an ALU instruction of the node before"
@@ -92,13 +94,16 @@ class Opening(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of the texture dependency chain: lookups that can be made together, then arithmetic.
+    """A node of the texture dependency chain: lookups that do not depend on each other, then ALU
+    instructions.
 
-    start: the index of its first instruction. The first node has no opener.
-    register: the temporary that made the opener begin a node, and touched_by the instruction that
-    touched it last. first_lookup: of the node before, None where that had none.
-    least: the earliest node that the opener could stand in, if coordinates were computed as early
-    as their own inputs allow and no temporary were used twice; `number` where nothing helps.
+    number: counted from 1. start: the index of its first instruction.
+    opener: the texture instruction that opens the node, and `opening` why; None for the first node.
+    register: the temporary that forced the new node. touched_by: the instruction of the
+    previous node that touched it last.
+    first_lookup: the first lookup of the previous node; None if that node has none.
+    least: the number of the earliest node that could hold the opener if coordinates were computed
+    as early as possible and temporaries were not reused.
     """
 
     number: int
@@ -112,12 +117,12 @@ class Node:
 
     @property
     def avoidable(self) -> bool:
-        """Whether another order of instructions, or other temporaries, would do without it."""
+        """Whether reordering instructions or renaming temporaries would avoid this node."""
         return self.number > self.least
 
     @property
     def why(self) -> str:
-        """What opened it, in a line."""
+        """Why the node exists, in one line."""
         if self.opener is None or self.touched_by is None:
             return "the program begins"
         at, by = self.opener.span.line, self.touched_by
@@ -134,7 +139,7 @@ class Node:
 
     @property
     def advice(self) -> str:
-        """What to change so that the node is not needed; empty where nothing helps."""
+        """How to avoid the node, in one line; empty if it cannot be avoided."""
         if not self.avoidable or self.opener is None or self.touched_by is None:
             return ""
         if self.opening is Opening.RESULT:
@@ -148,10 +153,11 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a program takes of everything that is limited.
+    """The resources that a program uses.
 
-    nodes: of the texture dependency chain; there are as many as indirections.
-    least_indirections: what is left of them where coordinates are computed as early as possible.
+    nodes: the texture dependency chain; as many nodes as texture indirections.
+    least_indirections: the texture indirections left if coordinates are computed as early as
+    possible and temporaries are not reused.
     """
 
     usages: tuple[Usage, ...]
@@ -159,17 +165,17 @@ class Resources:
     least_indirections: int
 
     def usage(self, resource: Resource) -> Usage:
-        """The usage of one resource."""
+        """The program's uses of one resource."""
         return next(usage for usage in self.usages if usage.resource is resource)
 
     def count(self, resource: Resource) -> int:
-        """How much of one resource the program takes."""
+        """How much of one resource the program uses."""
         return self.usage(resource).count
 
 
 @dataclass(frozen=True, slots=True)
 class _Fog:
-    """What a fog option takes (section 3.11.4.5.1)."""
+    """What a fog option uses (section 3.11.4.5.1)."""
 
     instructions: int = 0
     temporaries: int = 0
@@ -186,7 +192,10 @@ _FOG = {
 
 
 def resources(program: Program) -> Resources:
-    """Count what a program takes of every limited resource."""
+    """Count the resources that a program uses.
+
+    Raises InputError for anything but a Program.
+    """
     as_instance("program", program, Program, "an assembled Program")
     fog = _FOG[program.fog]
     counted = tuple(program.instructions)
@@ -215,7 +224,7 @@ def resources(program: Program) -> Resources:
 
 
 def _is_arithmetic(instruction: Instruction) -> bool:
-    """Whether it is one of the grammar's ALUInstructions; KIL is a TexInstruction."""
+    """Whether the grammar calls it an ALUInstruction; KIL is a TexInstruction."""
     return OPCODES[instruction.mnemonic].cost is Cost.ARITHMETIC
 
 
@@ -238,7 +247,7 @@ def _indirection(node: Node) -> Use:
 
 
 def _bound_parameters(program: Program) -> Iterator[tuple[Parameter, Span | None]]:
-    """Every binding of a parameter: by a declaration, read or not, then in instructions."""
+    """Every binding of a parameter, first in declarations, read or not, then in instructions."""
     for declaration in program.parameters:
         for parameter in declaration.parameters:
             yield parameter, None
@@ -249,17 +258,17 @@ def _bound_parameters(program: Program) -> Iterator[tuple[Parameter, Span | None
 
 
 def _parameters(program: Program) -> tuple[Use, ...]:
-    """Distinct parameters: constants by value, all others by what they are bound to."""
-    found: dict[str, Use] = {}
+    """The distinct parameters: constants differ by value, others by binding."""
+    uses: dict[str, Use] = {}
     for parameter, span in _bound_parameters(program):
         name = _parameter_name(parameter)
-        found.setdefault(name, Use(name, len(found) + 1, span))
-    return tuple(found.values())
+        uses.setdefault(name, Use(name, len(uses) + 1, span))
+    return tuple(uses.values())
 
 
 @lru_cache(maxsize=4096)
 def _parameter_name(parameter: Parameter) -> str:
-    """What a parameter is bound to; the same text for constants that are equal in float32."""
+    """A parameter's binding; constants that are equal in float32 have the same text."""
     if parameter.space is ParameterSpace.STATE:
         return parameter.binding
     if parameter.space is not ParameterSpace.CONSTANT:
@@ -270,7 +279,7 @@ def _parameter_name(parameter: Parameter) -> str:
 
 
 def _elements(program: Program, space: ParameterSpace) -> Iterator[Use]:
-    """The elements of program.local or program.env that are bound, each with its index plus 1."""
+    """Every binding of an element of program.local or program.env, numbered index + 1."""
     for parameter, span in _bound_parameters(program):
         if parameter.space is space:
             yield Use(f"{space.value}[{parameter.index}]", parameter.index + 1, span)
@@ -286,10 +295,10 @@ def _bound_attributes(program: Program) -> Iterator[tuple[Attribute, Span | None
 
 
 def _attributes(program: Program) -> tuple[Use, ...]:
-    found: dict[Attribute, Use] = {}
+    uses: dict[Attribute, Use] = {}
     for attribute, span in _bound_attributes(program):
-        found.setdefault(attribute, Use(_attribute_name(attribute), len(found) + 1, span))
-    return tuple(found.values())
+        uses.setdefault(attribute, Use(_attribute_name(attribute), len(uses) + 1, span))
+    return tuple(uses.values())
 
 
 def _coordinate_sets(program: Program) -> Iterator[Use]:
@@ -325,14 +334,14 @@ def _color_outputs(program: Program) -> Iterator[Use]:
 
 @dataclass(slots=True)
 class _Chain:
-    """The state of issue (24)'s pseudocode, with who touched each temporary last, by name."""
+    """The state of issue (24)'s pseudocode: by temporary, the last instruction that touched it."""
 
     outputs: dict[str, Instruction] = field(default_factory=dict)
     alu: dict[str, Instruction] = field(default_factory=dict)
     first_lookup: Instruction | None = None
 
     def opening(self, lookup: Instruction) -> tuple[Opening, str, Instruction] | None:
-        """Why a lookup cannot stand in this node; None where it can."""
+        """Why a lookup cannot be part of this node; None if it can."""
         coordinate, result = _read_temporaries(lookup), _written_temporary(lookup)
         for name in coordinate:
             if name in self.outputs:
@@ -355,8 +364,8 @@ class _Chain:
 def _texture_nodes(program: Program, least: dict[int, int]) -> tuple[Node, ...]:
     """The nodes of the texture dependency chain, as issue (24) counts them.
 
-    Write masks and swizzles are not looked at. A program without lookups has one node. least: by
-    the index of each lookup, the earliest node that it could stand in.
+    Write masks and swizzles are ignored, as there. A program without lookups has one node. least:
+    from `_least_nodes`.
     """
     nodes, chain = [Node(1, 0)], _Chain()
     for index, instruction in enumerate(program.instructions):
@@ -394,10 +403,10 @@ _COORDINATES = {
 
 
 def _least_nodes(program: Program) -> dict[int, int]:
-    """By the index of each lookup, the earliest node that its inputs let it stand in.
+    """The earliest node that could hold each lookup, by the lookup's index in the program.
 
-    Followed component by component: a value made of attributes and parameters by arithmetic exists
-    in node 1, a lookup at a temporary stands a node later than what it is made of.
+    Dependences are tracked by component. A value computed from attributes and parameters exists in
+    node 1; a lookup is one node after the values that its coordinate is computed from.
     """
     known: dict[tuple[str, int], int] = {}
     least: dict[int, int] = {}
@@ -405,19 +414,20 @@ def _least_nodes(program: Program) -> dict[int, int]:
         read = _components_read(instruction)
         level = {c: max((known.get(place, 0) for place in read[c]), default=0) for c in read}
         if _is_arithmetic(instruction):
-            made = {c: max(node, 1) for c, node in level.items()}
+            available = {c: max(node, 1) for c, node in level.items()}
         else:
             node = max(level.values(), default=0) + 1
-            least[index], made = node, dict.fromkeys(range(4), node)
+            least[index], available = node, dict.fromkeys(range(4), node)
         if instruction.dst is not None and isinstance(instruction.dst.register, Temporary):
             known.update(
-                ((instruction.dst.register.name, c), made[c]) for c in instruction.dst.components
+                ((instruction.dst.register.name, c), available[c])
+                for c in instruction.dst.components
             )
     return least
 
 
 def _components_read(instruction: Instruction) -> dict[int, list[tuple[str, int]]]:
-    """The components of temporaries that each component of the result is made of."""
+    """The components of temporaries that each component of the result depends on."""
     form = OPCODES[instruction.mnemonic].form
     result: dict[int, list[tuple[str, int]]] = {c: [] for c in range(4)}
     for src in instruction.srcs:

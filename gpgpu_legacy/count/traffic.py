@@ -1,14 +1,14 @@
 """What a plan costs: passes, dispatches, instructions and bytes, summed over all its passes.
 
-The rules. A lookup asks for one texel of the bound texture's format. A fragment writes one texel of
-the format of each of its targets; a blended write reads it too, and the blend is one arithmetic
-operation a target. A copy reads and writes each texel, a clear writes those of all layers. Nothing
-here depends on a cache: these are the bytes that instructions ask for (Hall, Carr & Hart 2003,
-Sections 5.1 and 5.2). Dispatches are counted by what their invocations do (count/kernels.py); they
-have no geometry.
+The rules. A lookup requests one texel of the bound texture's format. A fragment writes one texel to
+each of its targets; a blended write reads that texel as well, and the blend is one arithmetic
+operation for each target. A copy reads and writes each texel, and a clear writes the texels of all
+layers. None of it depends on a cache: these are the bytes that instructions request (Hall, Carr &
+Hart 2003, Sections 5.1 and 5.2). Dispatches are counted by what their invocations execute
+(count/kernels.py); they have no geometry.
 
-In a Repeat, counts depend on the sizes of rectangles, on work groups, and on the uniforms that
-decide what a kernel does; all other numbers may vary at no cost.
+In a Repeat, the counts depend on the sizes of rectangles, on the numbers of work groups and on the
+uniforms that control flow depends on. Other numbers may change without changing a count.
 """
 
 from __future__ import annotations
@@ -39,40 +39,45 @@ from gpgpu_legacy.plan.plan import (
 
 @dataclass(frozen=True, slots=True)
 class Accounting:
-    """What is assumed of a plan where its text does not decide.
+    """The assumptions of the accounting that no plan determines.
 
-    vertex_bytes: of a vertex as it is sent. The default is a position alone, three floats; with
-    each texture coordinate set that a program reads it grows by that set's components.
+    vertex_bytes: the size of a vertex as it is sent to the GPU, at least 1. The default is a
+    position alone, three floats; texture coordinates would add to it.
     """
 
     vertex_bytes: int = 12
 
     def __post_init__(self) -> None:
         if self.vertex_bytes < 1:
-            raise InputError(f"a vertex of {self.vertex_bytes} bytes; the least is 1")
+            raise InputError(f"vertex_bytes is {self.vertex_bytes}; it must be at least 1")
 
 
 POSITIONS_ALONE = Accounting()
+"""Vertices that have a position and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Totals of a plan or of a pass. Bytes are bytes; the rest are numbers of things.
+    """What a plan or a pass costs, in total. Names that end in _bytes are in bytes.
 
-    passes: fragment passes, the paper's; copies and clears are not among them.
-    arithmetic: arithmetic instructions, blends included, and kernels' operators on floats and
-    doubles (four for one on a vec4). blend: those of them that are blends, one a target.
-    bytes_requested: lookups and framebuffer writes (and reads, where they blend), and kernels'
-    loads and stores of buffers.
-    copy_bytes: framebuffer-to-texture copies, which the paper's Table 1 leaves out.
-    clear_bytes: written by clears and by textures' initial values, to all layers.
-    geometry_bytes: of the vertices that rectangles are drawn by. upload_bytes, readback_bytes:
-    texels over the bus.
-    dispatches, invocations: of kernels; guarded-out invocations are among them.
-    global_loads, global_stores, shared_loads, shared_stores: elements of buffers and of shared
-    arrays, over all invocations. barriers: waits of one invocation, summed over the invocations.
-    vertex_bytes: the accounting's, no count: what geometry_bytes has for a vertex. vertices:
-    follows from the two.
+    passes: fragment passes, as the paper counts them, without copies and clears.
+    fragments: fragments shaded.
+    arithmetic: arithmetic instructions and blends, and kernels' operations on floats and doubles
+    (an operation on a vec4 counts as four).
+    blend: the blends among them, one for each target.
+    lookup, kill: texture lookups and KIL instructions, over all fragments.
+    bytes_requested: texels that lookups read and fragments write (and read, if they blend), and
+    elements that kernels load from and store to buffers.
+    copy_bytes: read and written by copies, which the paper's Table 1 leaves out.
+    clear_bytes: written by clears and by the initial values of textures, in all layers.
+    geometry_bytes: the vertices of the rectangles drawn.
+    upload_bytes, readback_bytes: texels that inputs and outputs transfer.
+    dispatches, invocations: of kernels; invocations that exit at a guard are included.
+    global_loads, global_stores, shared_loads, shared_stores: elements of storage buffers and of
+    shared arrays, over all invocations.
+    barriers: waits of single invocations, over all invocations.
+    vertex_bytes: the assumed size of a vertex, from the Accounting; not a count.
+    vertices: geometry_bytes / vertex_bytes.
     """
 
     passes: int = 0
@@ -101,18 +106,18 @@ class Counts:
         object.__setattr__(self, "vertices", self.geometry_bytes // self.vertex_bytes)
 
     def __add__(self, other: Counts) -> Counts:
-        """Both together; ValueError where their vertices differ in bytes."""
+        """The sum of both; ValueError if they assume vertices of different sizes."""
         if self.vertex_bytes != other.vertex_bytes:
             raise ValueError(
-                f"counts with vertices of {self.vertex_bytes} and of {other.vertex_bytes} bytes do "
-                "not add up; count both with one Accounting"
+                f"counts with vertices of {self.vertex_bytes} and of {other.vertex_bytes} bytes "
+                "cannot be added; count both with one Accounting"
             )
         return replace(
             self, **{name: getattr(self, name) + getattr(other, name) for name in _ADDITIVE}
         )
 
     def times(self, count: int) -> Counts:
-        """The same, `count` times over."""
+        """The cost of `count` repetitions."""
         return replace(self, **{name: getattr(self, name) * count for name in _ADDITIVE})
 
 
@@ -120,9 +125,11 @@ _ADDITIVE = tuple(f.name for f in fields(Counts) if f.name not in {"vertex_bytes
 
 
 def count_plan(plan: Plan, accounting: Accounting = POSITIONS_ALONE) -> Counts:
-    """Count a whole plan. A Repeat is counted by multiplication; the result is its expansion's.
+    """Count a whole plan.
 
-    Raises PlanError for a kernel in which a condition or an index depends on loaded data.
+    A Repeat is counted once and multiplied; the result is that of its expansion. Raises PlanError
+    for a kernel in which a condition or an index depends on loaded data, and InputError for
+    arguments of other types.
     """
     as_instance("plan", plan, Plan)
     as_instance("accounting", accounting, Accounting)
@@ -138,14 +145,14 @@ def count_plan(plan: Plan, accounting: Accounting = POSITIONS_ALONE) -> Counts:
 
 
 def count_pass(plan: Plan, pass_: Pass, accounting: Accounting = POSITIONS_ALONE) -> Counts:
-    """Count one pass of a plan, in which no number varies."""
+    """Count one pass of a plan, in which no number changes from iteration to iteration."""
     return count_repeated(plan, pass_, 1, accounting)
 
 
 def count_repeated(
     plan: Plan, pass_: Pass, times: int, accounting: Accounting = POSITIONS_ALONE
 ) -> Counts:
-    """Count a pass of a Repeat, in all of its iterations."""
+    """Count a pass of a Repeat over all `times` iterations."""
     none = Counts(vertex_bytes=accounting.vertex_bytes)
     match pass_:
         case CopyPass():
@@ -156,7 +163,9 @@ def count_repeated(
         case ComputePass():
             controlling = control_uniforms(pass_.kernel, indices=False)
             dispatches = distinct_dispatches(pass_, times, controlling)
-            return sum((_dispatch(plan, one, none).times(n) for n, one in dispatches), none)
+            return sum(
+                (_dispatch(plan, dispatch, none).times(n) for n, dispatch in dispatches), none
+            )
     rect = pass_.rect if isinstance(pass_.rect, Rect) else pass_.rect.at(0)
     vertices = times * len(rect.corners)
     return replace(
@@ -171,7 +180,7 @@ def _dispatch(plan: Plan, pass_: ComputePass, none: Counts) -> Counts:
 
 
 def _fragment_counts(plan: Plan, pass_: FragmentPass, none: Counts) -> Counts:
-    """What one fragment of a pass costs."""
+    """The cost of one fragment of a pass."""
     instructions = count_instructions(pass_.program)
     bound = {binding.unit: plan.texture(binding.texture) for binding in pass_.bindings}
     looked_up = sum(
@@ -193,7 +202,7 @@ def _fragment_counts(plan: Plan, pass_: FragmentPass, none: Counts) -> Counts:
 
 
 def _bytes(texture: Texture) -> int:
-    """Of all layers."""
+    """The size of a texture, all layers together."""
     return texture.extent.width * texture.extent.rows * texture.format.texel_bytes
 
 
@@ -202,7 +211,7 @@ def _transfer_bytes(plan: Plan, transfers: Iterable[Input | Output]) -> int:
 
 
 def fragments_per_pass(plan: Plan) -> int | None:
-    """Fragments of each fragment pass; None where passes differ or there are none."""
+    """The fragments of each fragment pass; None if passes differ in them, or if there are none."""
     areas = {
         area
         for times, pass_ in plan.weighted_passes()

@@ -173,7 +173,7 @@ def test_the_bytes_of_a_vertex_are_the_accountings() -> None:
     assert asdict(rich)["vertex_bytes"] == 36
     with pytest.raises(ValueError, match="vertices of 12 and of 36 bytes"):
         plain + rich
-    with pytest.raises(InputError, match="0 bytes; the least is 1"):
+    with pytest.raises(InputError, match="vertex_bytes is 0; it must be at least 1"):
         Accounting(vertex_bytes=0)
 
 
