@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpgpu_legacy.cli.groups import grouped
-from gpgpu_legacy.cli.shared import Quiet, app, progress_bar
+from gpgpu_legacy.cli.shared import Quiet, app, progress_bar, warn_if_busy
 from gpgpu_legacy.cli.table_output import TableOutput
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.published import paper_ids
@@ -106,6 +106,7 @@ def _measured_tables(
     if measure:
         with progress_bar("measuring", count_runs(paper), quiet=quiet) as step:
             measurements = measure_paper(paper, budget, progress=step)
+        warn_if_busy(measurements.busy_share)
     if plots is not None:
         for path in write_plots(paper, plots, measurements):
             print(f"wrote {path}", file=sys.stderr)

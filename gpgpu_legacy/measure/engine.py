@@ -18,6 +18,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from math import inf
 from statistics import median
 from typing import Generic, TypeVar
 
@@ -146,13 +147,17 @@ def measure(
     order: Order = Order.SIZE,
     listener: Listener[K, C] | None = None,
     room: Callable[[int], int] = fit_at_once,
+    last_resort_s: float = inf,
 ) -> Measured[K, C]:
     """Measure jobs, as far as the budget goes.
 
+    last_resort_s: where no job fits the budget, the cheapest one is run once, unless it is expected
+    to take this many seconds or more.
     room: how many jobs of a size may be open at once. An error that a driver or a library raises
     is the reason why its job was not run; any other job goes on.
     """
-    return _Measurement(budget, rounds, listener or Listener(), room).measure(jobs, order)
+    measurement = _Measurement(budget, rounds, listener or Listener(), room)
+    return measurement.measure(jobs, order, last_resort_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,14 +226,16 @@ class _Measurement(Generic[K, C]):
         self.closing_s = 0.0  # what closing all open jobs takes
         self.longest_close_s = 0.0  # stands for a series that has not been closed yet
 
-    def measure(self, jobs: Sequence[Job[K, C]], order: Order) -> Measured[K, C]:
+    def measure(
+        self, jobs: Sequence[Job[K, C]], order: Order, last_resort_s: float
+    ) -> Measured[K, C]:
         if order is Order.SIZE:
             for size in sorted({job.size for job in jobs}):
                 self.together([job for job in jobs if job.size == size], size)
         else:
             self.cheapest_first(list(jobs))
         if not self.outcomes:
-            self.cheapest_in_any_case()
+            self.cheapest_in_any_case(last_resort_s)
         return self.so_far()
 
     def so_far(self) -> Measured[K, C]:
@@ -272,9 +279,18 @@ class _Measurement(Generic[K, C]):
         first = min(job.size, PROBE_SIZE)
         return (job.expected_s or 0.0) * (first / job.size) ** 3, job.size
 
-    def cheapest_in_any_case(self) -> None:
+    def expected_s(self, job: Job[K, C]) -> float:
+        """How long running a job once may take, as far as is known; 0 where nothing is."""
+        cost = self.known.get(job.series)
+        return job.expected_s or 0.0 if cost is None else cost.at(job.size)
+
+    def cheapest_in_any_case(self, longest_s: float) -> None:
         """Run a job once where no job has run. One that fails gives way to the next cheapest."""
-        left_out = [entry for entry in self.not_run if not entry.is_refused]
+        left_out = [
+            entry
+            for entry in self.not_run
+            if not entry.is_refused and self.expected_s(entry.job) < longest_s
+        ]
         left_out.sort(key=lambda e: (e.job.series not in self.known, *self.order(e.job)))
         for least in left_out:
             self.not_run.remove(least)

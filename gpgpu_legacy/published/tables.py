@@ -19,6 +19,9 @@ from gpgpu_legacy.published.schema import (
     last_digit,
 )
 
+Row = tuple[int, int | None]
+"""What a row of a table of measurements is about: a size, and a block where rows differ in it."""
+
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
@@ -117,8 +120,8 @@ class MeasuredTable:
         raise KeyError(f"{self.id} has no series {label}")
 
     @property
-    def rows(self) -> tuple[tuple[int, int | None], ...]:
-        """Size and block of each row, as printed; block is None where the rows are sizes."""
+    def rows(self) -> tuple[Row, ...]:
+        """The rows, in the order they are printed in; the block is None where rows are sizes."""
         cells = (cell for series in self.series for cell in series.cells)
         if self.key is Key.SIZE:
             return tuple(dict.fromkeys((cell.size, None) for cell in cells))

@@ -132,6 +132,14 @@ def test_closing_what_is_open_is_kept_in_reserve() -> None:
     assert 19.9 < world.now <= 20.0
 
 
+@pytest.mark.parametrize(("last_resort_s", "runs"), [(3.0, []), (10.0, [("one", 8)])])
+def test_the_last_resort_has_a_bound(last_resort_s: float, runs: list[tuple[str, int]]) -> None:
+    world = World()
+    job = world.job("one", 8, lambda _: 4.0, expected_s=4.0)
+    measure([job], Budget(0.0, world), TWO_ROUNDS, last_resort_s=last_resort_s)
+    assert world.runs == runs
+
+
 def test_a_job_whose_rounds_do_not_fit_has_its_first_run_for_a_result() -> None:
     world = World()
     measured = measure([world.job("one", 8, repeat(4.0))], Budget(5.0, world), TWO_ROUNDS)

@@ -1,34 +1,32 @@
-"""The papers' measured tables: published, recomputed, and measured here beside.
+"""The papers' measured tables: published, recomputed, and measured here.
 
-The published times give speed-ups and rates of their own, which are not always the printed ones.
-What is measured here is run in the order of its cost until the budget is spent; what is left over
-is marked as not run, and nothing is extrapolated.
+Speed-ups and rates are recomputed from the published times; they are not always the printed ones.
+What is measured here is run by the measuring engine, the cheapest first, until the budget is spent;
+what is left is marked as not run, and nothing is extrapolated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
-from statistics import median
 from time import perf_counter
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.operands import random_operands
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.errors import GpgpuLegacyError, InputError
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.engine import Job, Listener, Measured, Order, count_steps, measure
+from gpgpu_legacy.measure.rounds import Rounds
+from gpgpu_legacy.papers.runs import product_job
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import Interpolation, Rate, Ratio
-from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Series
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Row, Series
+from gpgpu_legacy.runtime.executor import Executor, Timings
 from gpgpu_legacy.runtime.registry import available
 
-LARGEST_FIRST_SIZE = 128  # what may be started with nothing known of the time it takes
-PROBE_SIZE = 64  # what is run first, for an estimate, where a series begins with a larger size
-QUICK_SECONDS = 0.25  # a run shorter than this is repeated for its median
-QUICK_REPEATS = 3
+MS_PER_S = 1e3
+ROUNDS = Rounds(count=3, most_runs=1, longest_s=0.25)
 
 
 # What is run here ------------------------------------------------------------------------------
@@ -43,7 +41,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Product:
     """A product of n×n matrices by a method. beta: where it is not 0, a C is added."""
 
     method: str
@@ -54,14 +52,10 @@ class Job:
 
     @property
     def options(self) -> Options:
-        """What the method is told."""
+        """The options of the method."""
         return Options(
             block=self.block, dynamic=self.dynamic, beta=self.beta, adds=self.beta != 0.0
         )
-
-    def at(self, size: int) -> Job:
-        """The same at another size."""
-        return Job(self.method, size, self.block, self.dynamic, self.beta)
 
     def plan(self) -> Plan:
         """The plan of the product."""
@@ -70,80 +64,74 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run gave: the seconds of its passes, or why there are none."""
+    """The seconds of a product's passes, without transfers, or why there are none.
+
+    is_first_run: whether they are of the first run alone, which is long, or was the last that the
+    budget had room for.
+    """
 
     status: Status
     seconds: float | None = None
     reason: str = ""
+    is_first_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
     """What was run for a paper. devices and outcomes: by the executor's name.
 
-    cast: the executors that stand for each series, by table id and label.
+    candidates: the executors that may run each series, by table id and label. busy_share: the part
+    of the processors' time that other processes took meanwhile, from 0 to 1; None where it is not
+    known.
     """
 
     budget_s: float
     spent_s: float
     devices: Mapping[str, str]
-    outcomes: Mapping[tuple[Job, str], Outcome]
-    cast: Mapping[tuple[str, str], tuple[str, ...]]
+    outcomes: Mapping[tuple[Product, str], Outcome]
+    candidates: Mapping[tuple[str, str], tuple[str, ...]]
+    busy_share: float | None = None
 
     def find(self, series: Series, cell: MeasuredCell | None, executor: str) -> Outcome | None:
-        """What became of a cell on an executor; None where it was no candidate."""
+        """The outcome of a cell on an executor; None where it was no candidate."""
         if cell is None or series.method is None:
             return None
-        return self.outcomes.get((_job(series, cell), executor))
+        return self.outcomes.get((_product(series, cell), executor))
 
     def source(self, table: MeasuredTable, series: Series, executor: str) -> str | None:
-        """Whose times stand for a series beside an executor's: its own, else the host's."""
-        cast = self.cast.get((table.id, series.label), ())
-        return next((name for name in (executor, series.executor) if name in cast), None)
+        """The executor whose times stand for a series beside another's: itself, else the host's."""
+        candidates = self.candidates.get((table.id, series.label), ())
+        return next((name for name in (executor, series.executor) if name in candidates), None)
+
+    def executors(self, table: MeasuredTable) -> list[str]:
+        """The executors that may run a series of the table."""
+        keys = [(table.id, series.label) for series in table.series]
+        names = {name for key in keys for name in self.candidates.get(key, ())}
+        return [name for name in self.devices if name in names]
+
+    def seconds(
+        self, table: MeasuredTable, series: Series, executor: str, row: Row
+    ) -> float | None:
+        """A time that stands beside an executor's; None where there is none."""
+        source = self.source(table, series, executor)
+        outcome = self.find(series, series.at(*row), source) if source else None
+        return outcome.seconds if outcome else None
+
+    def ratio(self, table: MeasuredTable, ratio: Ratio, executor: str, row: Row) -> float | None:
+        """A speed-up by the times measured here; None where one of them is missing."""
+        return quotient(
+            self.seconds(table, table.find(ratio.over), executor, row),
+            self.seconds(table, table.find(ratio.under), executor, row),
+        )
 
 
-def _job(series: Series, cell: MeasuredCell) -> Job:
+def _product(series: Series, cell: MeasuredCell) -> Product:
     assert series.method is not None
-    return Job(series.method, cell.size, cell.block, series.dynamic, series.beta)
+    return Product(series.method, cell.size, cell.block, series.dynamic, series.beta)
 
 
-MS_PER_S = 1e3
-_Known = dict[tuple[Job, str], tuple[int, float]]
-"""The last size of each series that was run, and its seconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """A job on an executor, and the paper's time for it."""
-
-    job: Job
-    executor: Executor
-    published: float
-
-    @property
-    def series(self) -> tuple[Job, str]:
-        """What runs of other sizes have in common with it."""
-        return self.job.at(0), self.executor.name
-
-    @property
-    def needs_probe(self) -> bool:
-        """Whether it is too large to be started with nothing known of it."""
-        return self.job.size > LARGEST_FIRST_SIZE
-
-    def estimate(self, known: _Known) -> float | None:
-        """Seconds by what is known of another size; None where nothing is."""
-        if self.series not in known:
-            return None
-        size, seconds = known[self.series]
-        return seconds * (self.job.size / size) ** 3
-
-    def order(self, known: _Known) -> tuple[float, int]:
-        """What is tried first: the least seconds, by the paper's time where nothing is known."""
-        estimate = self.estimate(known)
-        if estimate is None:
-            share = (PROBE_SIZE / self.job.size) ** 3 if self.needs_probe else 1.0
-            estimate = self.published / MS_PER_S * share
-        return estimate, self.job.size
+Candidates = Mapping[tuple[str, str], tuple[Executor, ...]]
+_Run = tuple[Product, str]  # a product and the executor's name; in a job's series its size is 0
 
 
 def measure_paper(
@@ -157,129 +145,112 @@ def measure_paper(
 ) -> Measurements:
     """Run the cells of a paper's measured tables here, the cheapest first, on random matrices.
 
-    budget_s: seconds for all of it. A run whose estimate, the time of the size before it times the
-    cube of the sizes' quotient, does not fit what is left of them is not started.
-    executors: those that can run here, if not given. progress: called once a run.
-    Raises InputError where the budget is no number of seconds.
+    budget_s: seconds for all of it, preparation and transfers included.
+    executors: those that may run; without, all that work here. progress: called `count_runs` times.
+    Raises InputError where the budget is not a number of seconds.
     """
-    if not budget_s >= 0.0:
-        raise InputError(f"the budget is {budget_s}; give a number of seconds, 0 or more")
-    started = clock()
-    able = available() if executors is None else executors
-    cast = {
-        (table.id, series.label): _cast(series, able)
-        for table in paper.measured
-        for series in table.series
-    }
-    known: _Known = {}
-    outcomes: dict[tuple[Job, str], Outcome] = {}
-    pending = _tasks(paper, cast)
-    while pending:
-        task = min(pending, key=lambda each: each.order(known))
-        left = budget_s - (clock() - started)
-        outcome = _attempt(task, known, left, clock, seed)
-        if outcome is None:
-            continue
-        if progress is not None:
-            progress(f"{task.job.method}, n = {task.job.size}, on {task.executor.name}")
-        outcomes[task.job, task.executor.name] = outcome
-        pending.remove(task)
-    taking_part = {executor.name for found in cast.values() for executor in found}
+    budget = Budget(budget_s, clock)
+    chosen = available() if executors is None else executors
+    candidates = _candidates(paper, chosen)
+    jobs = _jobs(paper, candidates, seed)
+    listener: Listener[_Run, list[Timings]] = Listener(progress or (lambda _: None))
+    measured = measure(
+        jobs, budget, ROUNDS, order=Order.COST, listener=listener, last_resort_s=budget_s
+    )
+    names = {executor.name for able in candidates.values() for executor in able}
     return Measurements(
         budget_s=budget_s,
-        spent_s=clock() - started,
-        devices={each.name: each.device() for each in able if each.name in taking_part},
-        outcomes=outcomes,
-        cast={key: tuple(executor.name for executor in found) for key, found in cast.items()},
+        spent_s=measured.spent_s,
+        devices={executor.name: executor.device() for executor in chosen if executor.name in names},
+        outcomes=_outcomes(measured),
+        candidates={key: tuple(e.name for e in able) for key, able in candidates.items()},
+        busy_share=measured.busy_share,
     )
 
 
 def count_runs(paper: Paper) -> int:
-    """How many runs `measure_paper` goes through on the executors that can run here."""
-    able = available()
-    cast = {(t.id, s.label): _cast(s, able) for t in paper.measured for s in t.series}
-    return len(_tasks(paper, cast))
+    """How often `measure_paper` reports progress, with the executors that work here."""
+    return count_steps(_jobs(paper, _candidates(paper, available())), ROUNDS)
 
 
-def _cast(series: Series, executors: Sequence[Executor]) -> tuple[Executor, ...]:
-    """Who can stand for a series: the one that plays the part of the paper's device, else all.
+def _candidates(paper: Paper, executors: Sequence[Executor]) -> Candidates:
+    return {
+        (table.id, series.label): _able(series, executors)
+        for table in paper.measured
+        for series in table.series
+    }
 
-    A kernel of a single invocation leaves the reference nothing to vectorise over.
+
+def _able(series: Series, executors: Sequence[Executor]) -> tuple[Executor, ...]:
+    """The executors that may run a series: the one it names, where that can run, else all.
+
+    The reference machine is vectorised over invocations, so a kernel of a single one is too slow.
     """
     if series.method is None or not series.cells:
         return ()
-    plan = _job(series, series.cells[0]).at(2).plan()
-    kinds = frozenset(type(each) for _, each in plan.weighted_passes())
+    plan = replace(_product(series, series.cells[0]), size=2).plan()
+    kinds = frozenset(type(pass_) for _, pass_ in plan.weighted_passes())
     able = [executor for executor in executors if kinds <= executor.capabilities.passes]
     if _is_sequential(plan):
         able = [executor for executor in able if not executor.capabilities.is_reference]
-    host = [executor for executor in able if executor.name == series.executor]
-    return tuple(host or able)
+    named = [executor for executor in able if executor.name == series.executor]
+    return tuple(named or able)
 
 
 def _is_sequential(plan: Plan) -> bool:
     return all(
-        isinstance(each, ComputePass)
-        and set(each.groups) == {1}
-        and set(each.kernel.local_size) == {1}
-        for _, each in plan.weighted_passes()
+        isinstance(pass_, ComputePass)
+        and set(pass_.groups) == {1}
+        and set(pass_.kernel.local_size) == {1}
+        for _, pass_ in plan.weighted_passes()
     )
 
 
-def _tasks(paper: Paper, cast: Mapping[tuple[str, str], tuple[Executor, ...]]) -> list[_Task]:
-    """Every run once, however many tables it stands in."""
-    tasks: dict[tuple[Job, str], _Task] = {}
+def _jobs(paper: Paper, candidates: Candidates, seed: int = 0) -> list[Job[_Run, list[Timings]]]:
+    """A job for each product on each executor, however many tables it stands in."""
+    jobs: dict[_Run, Job[_Run, list[Timings]]] = {}
     for table in paper.measured:
         for series in table.series:
             for cell in series.cells:
-                for executor in cast[table.id, series.label]:
-                    job = _job(series, cell)
-                    tasks.setdefault((job, executor.name), _Task(job, executor, cell.value))
-    return list(tasks.values())
+                product = _product(series, cell) if series.method is not None else None
+                for executor in candidates[table.id, series.label]:
+                    assert product is not None
+                    job = product_job(
+                        (replace(product, size=0), executor.name),
+                        product.method,
+                        product.options,
+                        product.size,
+                        executor,
+                        expected_s=cell.value / MS_PER_S,
+                        seed=seed,
+                    )
+                    jobs.setdefault((product, executor.name), job)
+    return list(jobs.values())
 
 
-def _attempt(
-    task: _Task, known: _Known, left: float, clock: Callable[[], float], seed: int
-) -> Outcome | None:
-    """Run a task if it fits the seconds left; None where a small size had to be tried first."""
-    if left <= 0.0:
-        return Outcome(Status.NOT_RUN, reason="all of it was spent")
-    estimate = task.estimate(known)
-    if estimate is not None and estimate > left:
-        return Outcome(Status.NOT_RUN, reason=f"about {estimate:.2g} s where {left:.2g} s are left")
-    job, executor = task.job, task.executor
-    try:
-        if estimate is None and task.needs_probe:
-            with _prepared(job.at(PROBE_SIZE), executor, seed) as run:
-                known[task.series] = (PROBE_SIZE, run())
-            return None
-        with _prepared(job, executor, seed) as run:
-            started = clock()
-            taken = run()
-            wall = clock() - started
-            if taken < QUICK_SECONDS and wall * (QUICK_REPEATS + 1) < left:
-                taken = median(run() for _ in range(QUICK_REPEATS))
-    except GpgpuLegacyError as error:
-        return Outcome(Status.REFUSED, reason=str(error))
-    known[task.series] = (job.size, taken)
-    return Outcome(Status.MEASURED, taken)
+def _run(job: Job[_Run, list[Timings]]) -> _Run:
+    product, executor = job.series
+    return replace(product, size=job.size), executor
 
 
-@contextmanager
-def _prepared(job: Job, executor: Executor, seed: int) -> Iterator[Callable[[], float]]:
-    """What runs a job once and gives the seconds of the passes alone."""
-    shape = Shape(job.size, job.size, job.size)
-    operands = random_operands(shape, find_method(job.method).options(job.options), seed)
-    given = dict(zip(("A", "B", "C0"), operands, strict=False))
-    with executor.prepare(job.plan()) as prepared:
-        yield lambda: prepared.run(given).timings.compute_s
+def _outcomes(measured: Measured[_Run, list[Timings]]) -> dict[_Run, Outcome]:
+    outcomes = {
+        _run(outcome.job): Outcome(
+            Status.MEASURED, outcome.seconds, is_first_run=outcome.is_first_run
+        )
+        for outcome in measured.outcomes
+    }
+    for left in measured.not_run:
+        status = Status.REFUSED if left.is_refused else Status.NOT_RUN
+        outcomes[_run(left.job)] = Outcome(status, reason=left.reason)
+    return outcomes
 
 
 # What follows from the times --------------------------------------------------------------------
 
 
 def rate(kind: Rate, size: int, seconds: float | None) -> float | None:
-    """What a time at n×n comes to; None where the clock saw nothing, or nothing is asked."""
+    """The rate of a time at n×n; None where the time is missing or 0, or no rate is asked for."""
     if not seconds or kind is Rate.NONE:
         return None
     if kind is Rate.GFLOPS:
@@ -287,46 +258,17 @@ def rate(kind: Rate, size: int, seconds: float | None) -> float | None:
     return 1e9 * seconds / size**3
 
 
-def published_seconds(series: Series, size: int, block: int | None) -> float | None:
+def published_seconds(series: Series, row: Row) -> float | None:
     """A published time; None where there is none."""
-    cell = series.at(size, block)
+    cell = series.at(*row)
     return None if cell is None else cell.value / MS_PER_S
 
 
-def published_ratio(
-    table: MeasuredTable, ratio: Ratio, size: int, block: int | None
-) -> float | None:
+def published_ratio(table: MeasuredTable, ratio: Ratio, row: Row) -> float | None:
     """A speed-up by the published times; None where one of them is 0 or missing."""
     return quotient(
-        published_seconds(table.find(ratio.over), size, block),
-        published_seconds(table.find(ratio.under), size, block),
-    )
-
-
-def measured_seconds(
-    table: MeasuredTable,
-    found: Measurements,
-    series: Series,
-    executor: str,
-    row: tuple[int, int | None],
-) -> float | None:
-    """A time measured here; None where there is none."""
-    source = found.source(table, series, executor)
-    outcome = found.find(series, series.at(*row), source) if source else None
-    return outcome.seconds if outcome else None
-
-
-def measured_ratio(
-    table: MeasuredTable,
-    found: Measurements,
-    ratio: Ratio,
-    executor: str,
-    row: tuple[int, int | None],
-) -> float | None:
-    """A speed-up by the times measured here; None where one of them is missing."""
-    return quotient(
-        measured_seconds(table, found, table.find(ratio.over), executor, row),
-        measured_seconds(table, found, table.find(ratio.under), executor, row),
+        published_seconds(table.find(ratio.over), row),
+        published_seconds(table.find(ratio.under), row),
     )
 
 
@@ -335,14 +277,13 @@ def quotient(over: float | None, under: float | None) -> float | None:
     return over / under if over and under else None
 
 
-def interpolated_seconds(
-    paper: Paper, each: Interpolation, size: int, block: int | None
-) -> float | None:
+def interpolated_seconds(paper: Paper, interpolation: Interpolation, row: Row) -> float | None:
     """A published time between two sizes of another table, linear in the time of a step.
 
     None where the other table has no such block, or no size on either side.
     """
-    series = paper.measurements(each.table).find(each.of)
+    size, block = row
+    series = paper.measurements(interpolation.table).find(interpolation.of)
     points = [(c.size, c.value / MS_PER_S) for c in series.cells if c.block == block]
     below = [p for p in points if p[0] <= size]
     above = [p for p in points if p[0] >= size]
@@ -352,12 +293,3 @@ def interpolated_seconds(
     share = 0.0 if n0 == n1 else (size - n0) / (n1 - n0)
     step = (1.0 - share) * t0 / n0**3 + share * t1 / n1**3
     return step * size**3
-
-
-# As grids ---------------------------------------------------------------------------------------
-
-
-def executors_of(table: MeasuredTable, found: Measurements) -> list[str]:
-    """The executors that measured a series of a table by themselves, in the order they run."""
-    names = {name for s in table.series for name in found.cast.get((table.id, s.label), ())}
-    return [name for name in found.devices if name in names]

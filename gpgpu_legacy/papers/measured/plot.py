@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.measured.model import (
     Measurements,
-    measured_ratio,
-    measured_seconds,
     published_ratio,
     published_seconds,
     rate,
@@ -28,13 +26,12 @@ from gpgpu_legacy.present.plot import (
 )
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import Rate
-from gpgpu_legacy.published.tables import MeasuredTable, Series
+from gpgpu_legacy.published.tables import MeasuredTable, Row, Series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Curve = tuple[list[int], list[float]]
-Row = tuple[int, int | None]
 
 _COLOURS = ("#b3261e", "#202124", "#1a56a8", "#2e7d32")  # 002's red, black and blue, and one more
 _MARKS = ("s", "^", "D", "v")
@@ -49,11 +46,11 @@ class Plot:
     draw: Callable[[Axes], None]
 
 
-def plots(paper: Paper, found: Measurements | None = None) -> tuple[Plot, ...]:
+def plots(paper: Paper, measurements: Measurements | None = None) -> tuple[Plot, ...]:
     """The plots of a paper; InputError where it has none."""
     if paper.id not in _PLOTS:
         raise InputError(f"{paper.id} has no plots; choose from {', '.join(sorted(_PLOTS))}")
-    return tuple(_PLOTS[paper.id](paper, found))
+    return tuple(_PLOTS[paper.id](paper, measurements))
 
 
 def check_plots(paper: Paper, folder: Path) -> None:
@@ -63,12 +60,12 @@ def check_plots(paper: Paper, folder: Path) -> None:
         raise InputError(f"{folder} cannot be a folder to write to; give one whose parent exists")
 
 
-def write_plots(paper: Paper, folder: Path, found: Measurements | None = None) -> list[Path]:
+def write_plots(paper: Paper, folder: Path, measurements: Measurements | None = None) -> list[Path]:
     """Draw every plot of a paper as a .png in a folder, which is made if need be."""
     check_plots(paper, folder)
     folder.mkdir(exist_ok=True)
     written = []
-    for plot in plots(paper, found):
+    for plot in plots(paper, measurements):
         path = folder / f"{plot.name}.png"
         figure = new_figure()
         axes = figure.subplots()
@@ -83,17 +80,17 @@ def write_plots(paper: Paper, folder: Path, found: Measurements | None = None) -
 # Dobravec & Bulić ------------------------------------------------------------------------------
 
 
-def _dobravec_bulic(paper: Paper, found: Measurements | None) -> Iterator[Plot]:
+def _dobravec_bulic(paper: Paper, measurements: Measurements | None) -> Iterator[Plot]:
     table_1, table_2 = (t for t in paper.measured if t.id.rsplit("/", 1)[1].startswith("table"))
 
     def figure_1(axes: Axes) -> None:
         for i, series in enumerate(table_1.series):
-            _times(axes, table_1, series, found, i)
+            _times(axes, table_1, series, measurements, i)
         _label(axes, table_1, f"{paper.short}, Figure 1", SIZE_LABEL, "time, ms")
 
     def figure_2(axes: Axes) -> None:
-        _times(axes, table_2, table_2.find("MulDS"), found, 2)
-        _times(axes, table_2, table_2.find("MulH"), found, 0)
+        _times(axes, table_2, table_2.find("MulDS"), measurements, 2)
+        _times(axes, table_2, table_2.find("MulH"), measurements, 0)
         _label(axes, table_2, f"{paper.short}, Figure 2, n = 512", "threads in a block", "time, ms")
 
     yield Plot(f"{paper.id}-figure-1", figure_1)
@@ -103,7 +100,7 @@ def _dobravec_bulic(paper: Paper, found: Measurements | None) -> Iterator[Plot]:
 # The OpenGL compute-shader multiply -------------------------------------------------------------
 
 
-def _opengl_compute(paper: Paper, found: Measurements | None) -> Iterator[Plot]:
+def _opengl_compute(paper: Paper, measurements: Measurements | None) -> Iterator[Plot]:
     [table] = paper.measured
     ratio = table.ratios[0]
 
@@ -111,14 +108,14 @@ def _opengl_compute(paper: Paper, found: Measurements | None) -> Iterator[Plot]:
         for i, series in enumerate((table.find("CPU"), table.find("GPU"))):
 
             def published(row: Row, series: Series = series) -> float | None:
-                return rate(Rate.GFLOPS, row[0], published_seconds(series, *row))
+                return rate(Rate.GFLOPS, row[0], published_seconds(series, row))
 
             _published(axes, f"{series.label}, published, 2n³/t", _curve(table, published), 2 * i)
-            for name, order in _sources(table, series, found):
+            for name, order in _sources(table, series, measurements):
 
                 def measured(row: Row, series: Series = series, by: str = name) -> float | None:
-                    assert found is not None
-                    seconds = measured_seconds(table, found, series, by, row)
+                    assert measurements is not None
+                    seconds = measurements.seconds(table, series, by, row)
                     return rate(Rate.GFLOPS, row[0], seconds)
 
                 label = f"{series.label}, here on {name}"
@@ -128,15 +125,15 @@ def _opengl_compute(paper: Paper, found: Measurements | None) -> Iterator[Plot]:
         _label(axes, table, f"{paper.short}, GFLOPS", SIZE_LABEL, "GFLOPS")
 
     def speed_up(axes: Axes) -> None:
-        recomputed = _curve(table, lambda row: published_ratio(table, ratio, *row))
+        recomputed = _curve(table, lambda row: published_ratio(table, ratio, row))
         _published(axes, "published times", recomputed, 2)
         printed = _curve(table, lambda row: _value(table.find("speed-up"), row))
         axes.plot(*printed, ":", color=_COLOURS[2], label="as printed")
-        for name, order in _sources(table, table.find("GPU"), found):
+        for name, order in _sources(table, table.find("GPU"), measurements):
 
             def measured(row: Row, name: str = name) -> float | None:
-                assert found is not None
-                return measured_ratio(table, found, ratio, name, row)
+                assert measurements is not None
+                return measurements.ratio(table, ratio, name, row)
 
             _measured(axes, f"here, GPU: {name}", _curve(table, measured), 3, order)
         axes.axhline(1.0, color="#888888", linewidth=0.8)
@@ -156,7 +153,7 @@ _PLOTS: dict[str, Callable[[Paper, Measurements | None], Iterator[Plot]]] = {
 
 
 def _times(
-    axes: Axes, table: MeasuredTable, series: Series, found: Measurements | None, colour: int
+    axes: Axes, table: MeasuredTable, series: Series, measurements: Measurements | None, colour: int
 ) -> None:
     """A series' times in ms: published, and by each executor."""
 
@@ -164,11 +161,11 @@ def _times(
         return _value(series, row)
 
     _published(axes, f"{series.label}, published", _curve(table, published), colour)
-    for name, order in _sources(table, series, found):
+    for name, order in _sources(table, series, measurements):
 
         def measured(row: Row, name: str = name) -> float | None:
-            assert found is not None
-            seconds = measured_seconds(table, found, series, name, row)
+            assert measurements is not None
+            seconds = measurements.seconds(table, series, name, row)
             return None if seconds is None else 1e3 * seconds
 
         label = f"{series.label}, here on {name}"
@@ -176,13 +173,13 @@ def _times(
 
 
 def _sources(
-    table: MeasuredTable, series: Series, found: Measurements | None
+    table: MeasuredTable, series: Series, measurements: Measurements | None
 ) -> list[tuple[str, int]]:
     """Each executor that measured a series, and its place among those there are."""
-    if found is None:
+    if measurements is None:
         return []
-    order = list(found.devices)
-    return [(name, order.index(name)) for name in found.cast[table.id, series.label]]
+    order = list(measurements.devices)
+    return [(name, order.index(name)) for name in measurements.candidates[table.id, series.label]]
 
 
 def _value(series: Series, row: Row) -> float | None:

@@ -6,26 +6,28 @@ from gpgpu_legacy.papers.measured.model import (
     MS_PER_S,
     Measurements,
     Status,
-    executors_of,
     interpolated_seconds,
-    measured_ratio,
     published_ratio,
     rate,
 )
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import Quantity
-from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Series
+from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Row, Series
 from gpgpu_legacy.serial import Record
 
 
 class MeasuredRecord(Record, frozen=True, kw_only=True):
-    """A cell on an executor here. value, rate: None where it was not run, for the reason."""
+    """A cell on an executor here. value, rate: None where it was not run, for the reason.
+
+    first_run: whether the value is of a single run, the first.
+    """
 
     executor: str
     status: Status
     value: float | None
     rate: float | None
     reason: str | None
+    first_run: bool
 
 
 class CellRecord(Record, frozen=True, kw_only=True):
@@ -71,11 +73,15 @@ class TableRecord(Record, frozen=True, kw_only=True):
 
 
 class MeasuredTables(Record, frozen=True, kw_only=True):
-    """All tables of measurements of a paper. devices: by executor, where anything was run."""
+    """All tables of measurements of a paper. devices: by executor, where anything was run.
+
+    busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1.
+    """
 
     paper: str
     budget_s: float | None
     spent_s: float | None
+    busy_share: float | None
     devices: dict[str, str]
     measured_tables: tuple[TableRecord, ...]
 
@@ -86,6 +92,7 @@ def record_of(paper: Paper, measurements: Measurements | None = None) -> Measure
         paper=paper.id,
         budget_s=measurements.budget_s if measurements else None,
         spent_s=measurements.spent_s if measurements else None,
+        busy_share=measurements.busy_share if measurements else None,
         devices=dict(measurements.devices) if measurements else {},
         measured_tables=tuple(
             TableRecord(
@@ -101,12 +108,12 @@ def record_of(paper: Paper, measurements: Measurements | None = None) -> Measure
 def _row(
     paper: Paper,
     table: MeasuredTable,
-    row: tuple[int, int | None],
+    row: Row,
     measurements: Measurements | None,
 ) -> RowRecord:
     size, block = row
     cells = [(series, series.at(size, block)) for series in table.series]
-    between = {i.label: interpolated_seconds(paper, i, size, block) for i in table.interpolations}
+    between = {i.label: interpolated_seconds(paper, i, row) for i in table.interpolations}
     return RowRecord(
         size=size,
         threads=None if block is None else block**2,
@@ -114,12 +121,12 @@ def _row(
         ratios=tuple(
             RatioRecord(
                 label=ratio.label,
-                recomputed=published_ratio(table, ratio, size, block),
+                recomputed=published_ratio(table, ratio, row),
                 measured={}
                 if measurements is None
                 else {
-                    name: measured_ratio(table, measurements, ratio, name, row)
-                    for name in executors_of(table, measurements)
+                    name: measurements.ratio(table, ratio, name, row)
+                    for name in measurements.executors(table)
                 },
             )
             for ratio in table.ratios
@@ -160,7 +167,8 @@ def _measured(
             value=None if outcome.seconds is None else MS_PER_S * outcome.seconds,
             rate=rate(table.rate, cell.size, outcome.seconds),
             reason=outcome.reason or None,
+            first_run=outcome.is_first_run,
         )
-        for name in measurements.cast[table.id, series.label]
+        for name in measurements.candidates[table.id, series.label]
         if (outcome := measurements.find(series, cell, name)) is not None
     )
