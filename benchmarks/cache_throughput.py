@@ -24,7 +24,7 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cache.caches import Cache, Memory, parse_cache
 from gpgpu_legacy.cache.run import plan_trace
 from gpgpu_legacy.cache.simulate import simulate
-from gpgpu_legacy.cache.trace import Chunk, Region, Step, Sweep, Trace
+from gpgpu_legacy.cache.trace import Chunk, PassTrace, Region, Step, Trace
 from gpgpu_legacy.runtime.devices import processor_name
 
 try:
@@ -45,7 +45,7 @@ PLANS = (
 
 def held(name: str, chunks: list[Chunk]) -> Trace:
     """A trace of chunks that are there already, so that making them is not timed."""
-    sweep = Sweep(name, 0, lambda: iter(chunks))
+    sweep = PassTrace(name, 0, lambda: iter(chunks))
     end = max(int(chunk.lines.max()) for chunk in chunks) + 1
     region = Region(name, 0, end * LINE_BYTES, 4)
     return Trace(name, (region,), (Step(1, lambda _: (sweep,)),), LINE_BYTES)
@@ -56,8 +56,8 @@ def of_plan(name: str, size: int, options: Options) -> list[Chunk]:
     plan = find_method(name).plan(Shape(size, size, size), options)
     chunks, accesses = [], 0
     for step in plan_trace(plan, LINE_BYTES).steps:
-        for turn in range(step.count):
-            for sweep in step.turn(turn):
+        for iteration in range(step.count):
+            for sweep in step.passes(iteration):
                 for each in sweep.chunks():
                     chunks.append(Chunk(each.lines, each.kinds & 1, each.times))
                     accesses += int(each.times.sum()) * len(each.kinds)

@@ -12,7 +12,7 @@ import numpy as np
 from scalar_machine import LOOKUPS, F, _Fragment, taps
 from strategies import Scene
 
-from gpgpu_legacy.cache.trace import NO_ACCESS, Sweep, Trace
+from gpgpu_legacy.cache.trace import NO_ACCESS, PassTrace, Trace
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import (
@@ -240,7 +240,7 @@ def accesses_of(plan: Plan, layout: str, raster: str, *, quads: bool) -> list[li
 # Traces written out ------------------------------------------------------------------------------
 
 
-def written_out(sweep: Sweep) -> list[Access]:
+def written_out(sweep: PassTrace) -> list[Access]:
     """The accesses of a sweep, with lines in place of addresses."""
     found = []
     for chunk in sweep.chunks():
@@ -252,7 +252,7 @@ def written_out(sweep: Sweep) -> list[Access]:
     return found
 
 
-def sweeps(trace: Trace) -> Iterator[Sweep]:
+def sweeps(trace: Trace) -> Iterator[PassTrace]:
     for step in trace.steps:
         for iteration in range(step.count):
-            yield from step.turn(iteration)
+            yield from step.passes(iteration)

@@ -73,8 +73,8 @@ def stack_distances(
 
     line_bytes: of the caches, a power of two times the trace's; by default the trace's. reads_only:
     leave writes out, as if they did not happen. progress: gets the fraction that is done, after
-    each chunk and each turn. Memory is some 20 bytes a line of the address space. Raises InputError
-    where lines do not fit the trace's, or an access is in no region.
+    each chunk and each iteration. It takes about 20 bytes of memory for each line of the address
+    space. Raises InputError where lines do not fit the trace's, or an access is in no region.
     """
     size = trace.line_bytes if line_bytes is None else line_bytes
     if size < trace.line_bytes or size & (size - 1):
@@ -86,12 +86,12 @@ def stack_distances(
     total = sum(step.count for step in trace.steps) or 1
     done = 0
     for step in trace.steps:
-        for turn in range(step.count):
-            sweeps = step.turn(turn)
-            whole = sum(sweep.accesses for sweep in sweeps)
+        for iteration in range(step.count):
+            passes = step.passes(iteration)
+            whole = sum(pass_.accesses for pass_ in passes)
             slots = 0  # those without an access among them, so `whole` may come early
-            for sweep in sweeps:
-                for chunk in sweep.chunks():
+            for pass_ in passes:
+                for chunk in pass_.chunks():
                     stack.run(chunk, reads_only=reads_only)
                     slots += len(chunk.kinds) * int(chunk.times.sum())
                     if progress is not None and slots < whole:

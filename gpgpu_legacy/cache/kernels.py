@@ -1,14 +1,14 @@
 """Dispatches as traces: where kernels load and store, work group by work group.
 
-Work groups come one after another, x first. In a work group its invocations take each access in
-turn, in the order of the program, numbered x first; those that a guard or a branch keeps away make
-none. Buffers are regions in the plan's order, each aligned to REGION_ALIGNMENT. The shared arrays
-of each kernel are regions after them: one copy, which the work groups use one after another. Where
-shared memory is in RAM, as on the Mali-T604, what is done to them are accesses like others; where
-it is on chip, none.
+Work groups come one after another, x first. The invocations of a work group, numbered x first, take
+each access in turn, in the order of the program; those that a guard or a branch masks make none.
+Buffers are regions in the plan's order, each aligned to REGION_ALIGNMENT. The shared arrays of each
+kernel are regions after them: one copy, which the work groups use one after another. Where shared
+memory is in RAM, as on the Mali-T604, its loads and stores are accesses like all others; where it
+is on chip, they are not.
 
-The reference machine without data says where (interp/dataless.py), for many work groups at once;
-of a kernel of one invocation a work group, native code does (lower/jit.py).
+The addresses come from the reference machine without data (interp/dataless.py), for many work
+groups at once, or from native code (lower/jit.py) for kernels of one invocation a work group.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from gpgpu_legacy.cache.trace import (
     NO_ACCESS,
     REGION_ALIGNMENT,
     Chunk,
+    PassTrace,
     Region,
     Step,
-    Sweep,
     Trace,
 )
 from gpgpu_legacy.errors import InputError, PlanError
@@ -138,7 +138,7 @@ class _Places:
 
 
 class _Maker:
-    """Makes steps and sweeps; counts each different dispatch once."""
+    """Makes steps and passes; counts each different dispatch once."""
 
     def __init__(self, places: _Places, shift: int) -> None:
         self.places, self.shift = places, shift
@@ -147,20 +147,20 @@ class _Maker:
     def step(self, count: int, body: tuple[Pass, ...]) -> Step:
         dispatches = [each for each in body if isinstance(each, ComputePass)]
 
-        def turn(iteration: int) -> tuple[Sweep, ...]:
-            return tuple(self.sweep(_at(each, iteration)) for each in dispatches)
+        def passes(iteration: int) -> tuple[PassTrace, ...]:
+            return tuple(self.trace(_at(each, iteration)) for each in dispatches)
 
         def shifts(iteration: int) -> dict[int, int] | None:
             alike = all(_at(each, iteration) == _at(each, 0) for each in dispatches)
             return {n: 0 for each in dispatches for n in self.touched(each)} if alike else None
 
-        return Step(count, turn, shifts)
+        return Step(count, passes, shifts)
 
     def touched(self, each: ComputePass) -> set[int]:
         """The numbers of the regions that a dispatch may access."""
         return {place.kind // 2 for place in self.places.of(each).values()}
 
-    def sweep(self, each: ComputePass) -> Sweep:
+    def trace(self, each: ComputePass) -> PassTrace:
         if each not in self.accesses:
             check_data_independent(each.kernel)
             self.accesses[each] = _count(each, shared=self.places.shared_in_memory)
@@ -168,7 +168,7 @@ class _Maker:
         single = each.kernel.threads == 1
         chunks = self.single if single else self.lockstep
         label = f"{each.kernel.name}, {across}×{up} work groups"
-        return Sweep(label, self.accesses[each], partial(chunks, each))
+        return PassTrace(label, self.accesses[each], partial(chunks, each))
 
     def single(self, each: ComputePass) -> Iterator[Chunk]:
         """The chunks of a kernel of one invocation a work group."""

@@ -160,8 +160,8 @@ class Machine:
         for number, cache in enumerate(self.memory.levels):
             if any(move % cache.line_bytes for move in moves.values()):
                 return False
-            turns = {move // cache.line_bytes % cache.sets for move in moves.values()}
-            if len(turns) > 1 and (number or not self.memory.per_texture):
+            iterations = {move // cache.line_bytes % cache.sets for move in moves.values()}
+            if len(iterations) > 1 and (number or not self.memory.per_texture):
                 return False
         return True
 

@@ -1,6 +1,7 @@
 """A trace's accesses through one or two levels of cache, one after another, exactly.
 
-Rows that say the same again are counted (drive.py), and so are turns (repeats.py).
+Repeated rows are counted instead of simulated (drive.py), and so are iterations that are proven to
+repeat earlier ones (repeats.py).
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.drive import ABSENT, BACKS, FILLS, MISSES, USES
 from gpgpu_legacy.cache.machine import Machine
 from gpgpu_legacy.cache.repeats import Anchor, Futures, Periods
-from gpgpu_legacy.cache.trace import Chunk, Region, Step, Sweep, Trace
+from gpgpu_legacy.cache.trace import Chunk, PassTrace, Region, Step, Trace
 from gpgpu_legacy.errors import InputError
 
-OnMisses = Callable[[Sweep, Chunk, NDArray[np.uint8]], None]
-"""Gets a pass, a chunk of it, and of each access whether it hit level 1, uint8 [rows, slots]: 1 or
-0 (0 too where there is none). Of a row with `times` it is the first go."""
+OnMisses = Callable[[PassTrace, Chunk, NDArray[np.uint8]], None]
+"""Called with a pass, a chunk of it, and whether each access hit level 1: uint8 [rows, slots], 1 or
+0 (also 0 where there is no access). Of a repeated row, these are the first repetition's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What became of a region's accesses; hits are those in level 1.
+    """The outcome of a region's accesses; hits are those in level 1.
 
-    bytes_requested: of all its accesses, element_bytes each. bytes_from_memory: of lines filled
-    from memory for its accesses. bytes_to_memory: written through, or its lines written back.
+    bytes_requested: element_bytes for each access. bytes_from_memory: of the lines that its
+    accesses fill. bytes_to_memory: written through, or of its lines that are written back.
     """
 
     name: str
@@ -41,13 +42,21 @@ class Tally:
     bytes_from_memory: int
     bytes_to_memory: int
 
+    @property
+    def accesses(self) -> int:
+        return self.reads + self.writes
+
+    @property
+    def hits(self) -> int:
+        return self.read_hits + self.write_hits
+
 
 @dataclass(frozen=True, slots=True)
 class LevelTally:
-    """Lookups of one level: accesses in level 1; what went on to it in level 2.
+    """Lookups in one level.
 
-    To level 2 go the lines that level 1 fills, what is written through it, and with allocation the
-    dirty lines that it evicts.
+    Level 1 sees the accesses. Level 2 sees the lines that level 1 fills, the writes that go through
+    it, and with allocation the dirty lines that it evicts.
     """
 
     hits: int
@@ -56,34 +65,34 @@ class LevelTally:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run of a trace found. Counts are of what ran or was proven to repeat, nothing else.
+    """The outcome of a trace. It counts what was simulated or proven to repeat, nothing else.
 
-    turns: iterations of steps, of which `turns_repeated` were proven to repeat others and
-    multiplied, and `turns_left_out` were not run to their end because the time was over; passes and
-    accesses left out likewise.
+    iterations: of all steps. `iterations_repeated` of them were proven to repeat others and
+    multiplied; `iterations_left_out` were not finished because the budget was spent, and likewise
+    the passes and accesses left out.
     """
 
     regions: tuple[Tally, ...]
     levels: tuple[LevelTally, ...]
-    turns: int
-    turns_simulated: int
-    turns_repeated: int
-    turns_left_out: int
+    iterations: int
+    iterations_simulated: int
+    iterations_repeated: int
+    iterations_left_out: int
     passes_left_out: int
     accesses_left_out: int
 
     @property
     def exact(self) -> bool:
         """Whether nothing was left out."""
-        return not self.turns_left_out
+        return not self.iterations_left_out
 
     @property
     def accesses(self) -> int:
-        return sum(each.reads + each.writes for each in self.regions)
+        return sum(tally.accesses for tally in self.regions)
 
     @property
     def hits(self) -> int:
-        return sum(each.read_hits + each.write_hits for each in self.regions)
+        return sum(tally.hits for tally in self.regions)
 
     @property
     def misses(self) -> int:
@@ -91,20 +100,20 @@ class Result:
 
     @property
     def hit_ratio(self) -> float:
-        """Hits over accesses; 0 where there are none."""
+        """Hits over accesses; 0 without accesses."""
         return self.hits / self.accesses if self.accesses else 0.0
 
     @property
     def bytes_requested(self) -> int:
-        return sum(each.bytes_requested for each in self.regions)
+        return sum(tally.bytes_requested for tally in self.regions)
 
     @property
     def bytes_from_memory(self) -> int:
-        return sum(each.bytes_from_memory for each in self.regions)
+        return sum(tally.bytes_from_memory for tally in self.regions)
 
     @property
     def bytes_to_memory(self) -> int:
-        return sum(each.bytes_to_memory for each in self.regions)
+        return sum(tally.bytes_to_memory for tally in self.regions)
 
 
 def simulate(
@@ -116,18 +125,18 @@ def simulate(
     progress: Callable[[float], None] | None = None,
     misses: OnMisses | None = None,
 ) -> Result:
-    """Run a trace through caches that are empty at its start.
+    """Simulate a trace in caches that are empty at its start.
 
-    every_pass: carry out turns that are proven to repeat others, too. budget_s: stop between two
-    chunks when so many seconds are over; what was left out is in the result. progress: gets the
-    fraction that is done, from 0 to 1. misses: gets each chunk's hits; with it every pass is run.
-    Raises InputError where a cache's lines are shorter than the trace's.
+    every_pass: also simulate iterations that are proven to repeat others. budget_s: stop between
+    two chunks once so many seconds have passed; the result says what was left out. progress: called
+    with the fraction done, from 0 to 1. misses: called with each chunk's hits; every pass is then
+    simulated. Raises InputError where a cache's lines are shorter than the trace's.
     """
     shortest = memory.levels[0].line_bytes
     if shortest < trace.line_bytes:
         raise InputError(
-            f"a cache line of {shortest} bytes, where the trace has lines of {trace.line_bytes}: "
-            "make the cache's longer, or the trace anew with shorter ones"
+            f"a cache line of {shortest} bytes is shorter than the trace's lines of "
+            f"{trace.line_bytes}: give the cache longer lines, or the trace shorter ones"
         )
     deadline = None if budget_s is None else monotonic() + budget_s
     run = _Run(Machine(trace, memory), deadline, progress, misses)
@@ -147,7 +156,7 @@ def simulate(
 
 @dataclass(slots=True)
 class _Run:
-    """A run as it goes on; done, share: the fraction before this step, and this step's."""
+    """A simulation in progress; done, share: the fraction before this step, and of this step."""
 
     machine: Machine
     deadline: float | None
@@ -158,53 +167,53 @@ class _Run:
     done: float = 0.0
     share: float = 0.0
     over: bool = False
-    turns_simulated: int = 0
-    turns_repeated: int = 0
+    iterations_simulated: int = 0
+    iterations_repeated: int = 0
     passes_left_out: int = 0
     accesses_left_out: int = 0
 
     def step(self, step: Step, later: Sequence[Step]) -> None:
-        """Carry out the turns of a step, or prove and multiply them; later: the steps after it."""
+        """Simulate the iterations of a step, or multiply proven ones; later: the steps after it."""
         periods = Periods(step, self.machine)
         futures = Futures(periods, later, self.machine)
         anchor: Anchor | None = None
-        turn = 0
-        while turn < step.count:
-            new = futures.to_watch(turn) if self.repeats else []
+        iteration = 0
+        while iteration < step.count:
+            new = futures.to_watch(iteration) if self.repeats else []
             self.futures = futures if new else None
-            self._turn(step, turn)
+            self._iteration(step, iteration)
             if new:
-                futures.watched(turn, new)
+                futures.watched(iteration, new)
             if self.repeats and not self.over:
-                if anchor is not None and turn == anchor.turn + anchor.period:
-                    turn += self._multiplied(anchor, periods, futures)
+                if anchor is not None and iteration == anchor.iteration + anchor.period:
+                    iteration += self._multiplied(anchor, periods, futures)
                     anchor = None
-                if anchor is None and (found := periods.after(turn)):
+                if anchor is None and (found := periods.after(iteration)):
                     period, moves = found
                     counts = self.machine.counts.copy()
-                    anchor = Anchor(turn, period, moves, self.machine.state(), counts)
-            turn += 1
+                    anchor = Anchor(iteration, period, moves, self.machine.state(), counts)
+            iteration += 1
 
-    def _turn(self, step: Step, turn: int) -> None:
-        sweeps = step.turn(turn)
-        whole = sum(sweep.accesses for sweep in sweeps) or 1
+    def _iteration(self, step: Step, iteration: int) -> None:
+        passes = step.passes(iteration)
+        whole = sum(pass_.accesses for pass_ in passes) or 1
         before = 0
-        for sweep in sweeps:
+        for pass_ in passes:
             ran = 0
-            for count in self._sweep(sweep):
+            for count in self._pass(pass_):
                 ran += count
-                self._report((turn + (before + ran) / whole) / step.count)
-            before += sweep.accesses
+                self._report((iteration + (before + ran) / whole) / step.count)
+            before += pass_.accesses
             if self.over:
                 self.passes_left_out += 1
-                self.accesses_left_out += sweep.accesses - ran
-        self.turns_simulated += not self.over
+                self.accesses_left_out += pass_.accesses - ran
+        self.iterations_simulated += not self.over
 
-    def _sweep(self, sweep: Sweep) -> Iterator[int]:
-        """Carry out a pass until the time is over; gives how many accesses each chunk had."""
+    def _pass(self, pass_: PassTrace) -> Iterator[int]:
+        """Simulate a pass until the budget is spent; yields each chunk's number of accesses."""
         if self._time_is_over():
             return
-        for chunk in sweep.chunks():
+        for chunk in pass_.chunks():
             if self._time_is_over():
                 return
             before = self.machine.accesses()
@@ -212,7 +221,7 @@ class _Run:
             if self.futures is not None:
                 self.futures.watch(chunk)
             if self.misses is not None:
-                self.misses(sweep, chunk, hits)
+                self.misses(pass_, chunk, hits)
             yield self.machine.accesses() - before
 
     def _time_is_over(self) -> bool:
@@ -224,15 +233,15 @@ class _Run:
             self.progress(min(1.0, self.done + self.share * fraction))
 
     def _multiplied(self, anchor: Anchor, periods: Periods, futures: Futures) -> int:
-        """How many turns after the anchor's period were proven to repeat it, and were counted."""
+        """The number of iterations after the anchor's period that are proven to repeat it."""
         machine = self.machine
-        turn = anchor.turn + anchor.period
-        times = periods.repeated(turn, anchor.period, anchor.moves) // anchor.period
+        iteration = anchor.iteration + anchor.period
+        times = periods.repeated(iteration, anchor.period, anchor.moves) // anchor.period
         if not times:
             return 0
         states = machine.state()
-        seen = futures.seen(states, turn)
-        before = machine.moved(futures.seen(anchor.states, anchor.turn), anchor.moves)
+        seen = futures.seen(states, iteration)
+        before = machine.moved(futures.seen(anchor.states, anchor.iteration), anchor.moves)
         if before is None:
             return 0
         if any(not np.array_equal(a, b) for a, b in zip(before, seen, strict=True)):
@@ -243,10 +252,10 @@ class _Run:
             return 0
         machine.counts += times * (machine.counts - anchor.counts)
         machine.restore(after)
-        self.turns_repeated += times * anchor.period
+        self.iterations_repeated += times * anchor.period
         return times * anchor.period
 
-    def result(self, turns: int) -> Result:
+    def result(self, iterations: int) -> Result:
         machine = self.machine
         dirty = machine.still_dirty()
         return Result(
@@ -255,22 +264,22 @@ class _Run:
                 for number, region in enumerate(machine.trace.regions)
             ),
             levels=_level_tallies(machine),
-            turns=turns,
-            turns_simulated=self.turns_simulated,
-            turns_repeated=self.turns_repeated,
-            turns_left_out=turns - self.turns_simulated - self.turns_repeated,
+            iterations=iterations,
+            iterations_simulated=self.iterations_simulated,
+            iterations_repeated=self.iterations_repeated,
+            iterations_left_out=iterations - self.iterations_simulated - self.iterations_repeated,
             passes_left_out=self.passes_left_out,
             accesses_left_out=self.accesses_left_out,
         )
 
 
-def _accesses(step: Step, turn: int) -> int:
-    """The accesses of a turn, or none where there is no such turn."""
-    return sum(sweep.accesses for sweep in step.turn(turn)) if step.count else 0
+def _accesses(step: Step, iteration: int) -> int:
+    """The accesses of an iteration; 0 where there is no such iteration."""
+    return sum(pass_.accesses for pass_ in step.passes(iteration)) if step.count else 0
 
 
 def _tally(machine: Machine, number: int, region: Region, dirty_lines: int) -> Tally:
-    """What became of a region's accesses; dirty_lines: of it, still to be written back."""
+    """The outcome of a region's accesses; dirty_lines: those still to be written back."""
     read, write = machine.counts[2 * number], machine.counts[2 * number + 1]
     reads, writes = (int(each[USES] - each[ABSENT]) for each in (read, write))
     line_bytes = machine.memory.levels[-1].line_bytes

@@ -1,10 +1,10 @@
 """What a plan does to memory, in order: the contract between those who make it and who read it.
 
-A Trace is an address space of regions (one a texture or buffer) and steps. A step is a number of
-turns, one for each iteration of a Repeat; a turn is passes one after another; a pass gives its
-accesses in Chunks, so that no trace is ever whole in memory. Makers are fragments.py and kernels.py
-(by way of a plan) and anything that fills in the same data; readers are simulate.py and
-distances.py.
+A Trace is an address space of regions (one for each texture or buffer) and steps. A step has one or
+more iterations (those of a Repeat); an iteration is one or more passes; a pass gives its accesses
+in Chunks, so that no whole trace is ever in memory. fragments.py and kernels.py make traces of
+plans, and anything else may fill in the same data. simulate.py, distances.py and heat_map.py read
+them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ REGION_ALIGNMENT = 4096
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A texture or buffer in the address space: where it begins, and its bytes, padding included.
+    """A texture or buffer in the address space: its first byte, and its size with padding.
 
     element_bytes: what one access moves, the size of a texel or of an array's element.
     """
@@ -36,12 +36,12 @@ class Region:
 class Chunk:
     """Accesses in order: the rows of `lines` one after another, each of them `times` times over.
 
-    lines: int64 [rows, slots], each the line of an access, its address over the trace's
-    `line_bytes`; NO_ACCESS where a row has none in a slot (a guarded-out invocation, a fragment
-    outside of its rectangle).
+    lines: int64 [rows, slots], the line of each access: its address over the trace's `line_bytes`.
+    NO_ACCESS where a row has no access in a slot (an invocation that is guarded out, a fragment
+    outside its rectangle).
     kinds: int16 [slots], twice the number of the region, plus one where the access is a write.
-    times: int32 [rows], at least 1. A row that is repeated stands for fragments (or quads, or
-    whatever the maker takes in turn) of which each accesses the same lines in the same order.
+    times: int32 [rows], at least 1. A repeated row stands for several fragments (or quads, or
+    whatever a row is) that all access the same lines in the same order.
     """
 
     lines: NDArray[np.int64]
@@ -50,11 +50,11 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
-    """One pass as it is carried out.
+class PassTrace:
+    """The accesses of one pass, in one iteration.
 
-    label: for people. accesses: how many there are in all chunks. chunks: makes them, anew each
-    time that it is called.
+    label: for people. accesses: their number, in all chunks. chunks: makes the chunks, again at
+    each call.
     """
 
     label: str
@@ -64,16 +64,17 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Passes that are carried out `count` times, in turns.
+    """Passes that are executed `count` times, one iteration after another.
 
-    turn: the passes of the given iteration, which counts from 0.
-    shifts: by how many bytes each region's addresses in the given iteration are those of iteration
-    0 moved, by the number of the region; a region without accesses is not in it. None where the
-    iteration is not iteration 0 so moved. It is proven from coordinates and layout, not observed.
+    passes: those of the given iteration, which counts from 0.
+    shifts: for the given iteration, how many bytes each region's addresses lie beyond those of
+    iteration 0, by the number of the region; regions without accesses are left out. None where the
+    iteration is not iteration 0 shifted. Shifts are proven from coordinates and layout, never
+    observed.
     """
 
     count: int
-    turn: Callable[[int], tuple[Sweep, ...]]
+    passes: Callable[[int], tuple[PassTrace, ...]]
     shifts: Callable[[int], dict[int, int] | None] = lambda iteration: {} if not iteration else None
 
 
@@ -81,14 +82,11 @@ class Step:
 class Trace:
     """All accesses of a plan.
 
-    line_bytes: the granule of the chunks' lines: a power of two, no smaller than any access. What
-    a cache with longer lines sees are lines so many times longer.
-    raster, layout: how they were made, for people.
+    line_bytes: the granule of the chunks' lines, a power of two and at least as long as any access.
+    A cache with longer lines sees several granules as one line.
     """
 
     name: str
     regions: tuple[Region, ...]
     steps: tuple[Step, ...]
     line_bytes: int
-    raster: str = ""
-    layout: str = ""

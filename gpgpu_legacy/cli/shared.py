@@ -59,6 +59,22 @@ def _repeated(args: list[str], several: set[str]) -> Iterator[str]:
         yield word
 
 
+def current_options(args: list[str], renamed: dict[str, str]) -> list[str]:
+    """The words of a command line with old spellings of options replaced, and a line on stderr.
+
+    renamed: the new spelling by the old one.
+    """
+    words = []
+    for word in args:
+        option, equals, value = word.partition("=")
+        if option in renamed:
+            new = renamed[option]
+            print(f"gpgpu-legacy: {option} is deprecated; write {new}", file=sys.stderr)
+            word = f"{new}{equals}{value}"
+        words.append(word)
+    return words
+
+
 def console() -> Console:
     from rich.console import Console
 

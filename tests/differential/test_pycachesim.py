@@ -17,7 +17,7 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cache.caches import Cache, Memory, Policy, parse_cache
 from gpgpu_legacy.cache.run import plan_trace
 from gpgpu_legacy.cache.simulate import simulate
-from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, Region, Step, Sweep, Trace
+from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace, Region, Step, Trace
 
 cachesim = pytest.importorskip("cachesim")
 
@@ -26,8 +26,8 @@ CACHES = ["1K,direct,64B", "2K,2way,64B", "8K,4way,64B", "8K,4way,64B,fifo", "4K
 
 def chunks(trace: Trace) -> Iterator[Chunk]:
     for step in trace.steps:
-        for turn in range(step.count):
-            for sweep in step.turn(turn):
+        for iteration in range(step.count):
+            for sweep in step.passes(iteration):
                 yield from sweep.chunks()
 
 
@@ -49,7 +49,7 @@ def reads_of(trace: Trace) -> Trace:
         return Chunk(each.lines[:, read], each.kinds[read], each.times)
 
     kept = [without(each) for each in chunks(trace)]
-    sweep = Sweep("reads", 0, lambda: iter(kept))
+    sweep = PassTrace("reads", 0, lambda: iter(kept))
     step = Step(1, lambda _: (sweep,))
     return Trace(trace.name, trace.regions, (step,), trace.line_bytes)
 
@@ -97,7 +97,7 @@ def test_random_traces(policy: Policy, seed: int) -> None:
     lines = rng.integers(0, span, (2000, 5))
     kinds = np.array([0, 0, 1, 0, 1], np.int16)
     each = Chunk(lines, kinds, rng.integers(1, 4, 2000).astype(np.int32))
-    sweep = Sweep("random", 0, lambda: iter([each]))
+    sweep = PassTrace("random", 0, lambda: iter([each]))
     trace = Trace("random", (region,), (Step(1, lambda _: (sweep,)),), 64)
     # pycachesim's sets are a power of two.
     first, second = Cache(1 << 11, 2, 64, policy), Cache(1 << 14, 4, 64, policy)

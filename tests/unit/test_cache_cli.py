@@ -21,13 +21,14 @@ from PIL import Image
 from gpgpu_legacy import cli
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.hit_map import hit_map
+from gpgpu_legacy.cache.heat_map import heat_map
 from gpgpu_legacy.cache.run import cache_run, memory_bytes
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.studies.cache_sweep.model import asks, mapped_run
 from gpgpu_legacy.studies.cache_sweep.plot import MARGIN
-from gpgpu_legacy.studies.cache_sweep.table import hit_map_caption
+from gpgpu_legacy.studies.cache_sweep.table import heat_map_caption
 from gpgpu_legacy.studies.cache_table import model as cache_table
 
 Command = Callable[..., tuple[int, str, str]]
@@ -185,7 +186,7 @@ def test_what_memory_and_writes_are_is_passed_on(run_json: JsonCommand) -> None:
     )
     levels = (parse_cache("256,2way,32B,random"), parse_cache("1K,4way,64B"))
     memory = Memory(levels, per_texture=True, allocate=True, seed=7)
-    result = cache_run(plan, memory, layout="2x2", raster="hilbert", quads=True)
+    result = cache_run(plan, memory, parse_access("2x2", "hilbert", quads=True))
     assert [data["hits"], data["bytes_from_memory"]] == [result.hits, result.bytes_from_memory]
     assert [each["hits"] for each in data["levels"]] == [each.hits for each in result.levels]
     assert data["write_policy"] == "allocate"
@@ -362,7 +363,7 @@ def test_a_hit_map_by_fragment_against_plain_python(order: tuple[str, ...]) -> N
     size = 7
     plan = find_method(LM).plan(Shape(size, size, size))
     memory = Memory((parse_cache("192,fully,32B"),))
-    result, found = hit_map(plan, memory, raster=order[0], quads=len(order) > 1)
+    result, found = heat_map(plan, memory, parse_access(raster=order[0], quads=len(order) > 1))
     hits = np.zeros((size, size), int)
     for access, hit in fully_associative(larson_mcallister(size, ORDERS[order](size)), size, 6, 32):
         hits[access[4]] += hit and not access[3]
@@ -377,7 +378,7 @@ def test_a_hit_map_by_texel_against_plain_python() -> None:
     memory = Memory((parse_cache("96,fully,32B"),))
     outcomes = fully_associative(larson_mcallister(size, scan(size)), size, 3, 32)
     for name in "ABC":
-        _, found = hit_map(plan, memory, texture=name)
+        _, found = heat_map(plan, memory, texture=name)
         reads = [access[1] for access, _ in outcomes if access[0] == name and not access[3]]
         hit = [access[1] for access, h in outcomes if access[0] == name and not access[3] and h]
         assert found.reads.tolist() == [[Counter(reads)[row]] * size for row in range(size)]
@@ -387,14 +388,15 @@ def test_a_hit_map_by_texel_against_plain_python() -> None:
 def test_a_hit_map_of_blocked_layouts_copies_and_clears() -> None:
     plan = find_method(SINGLE).plan(Shape(20, 20, 20), Options(block=4))
     memory = Memory((parse_cache("1K,2way,64B"),))
-    result, found = hit_map(plan, memory, raster="morton", layout="4x4")
+    access = parse_access("4x4", "morton")
+    result, found = heat_map(plan, memory, access)
     passes, reads = 5, 2 * 4 + 1
     assert (found.reads == passes * reads).all()
     by_name = {each.name: each for each in result.regions}
     of_copies = 20 * 20 * passes  # each reads C
     assert found.reads.sum() == sum(each.reads for each in result.regions) - of_copies
     assert by_name["C"].reads == of_copies
-    _, of_f = hit_map(plan, memory, texture="F", raster="morton", layout="4x4")
+    _, of_f = heat_map(plan, memory, access, texture="F")
     blocks = of_f.reads.reshape(5, 4, 5, 4)
     assert (blocks == blocks[:, :1, :, :1]).all()  # a 4×4 block of r32f is a line
     assert blocks[:, 0, :, 0].sum() == by_name["F"].reads
@@ -411,7 +413,7 @@ def test_the_caption_of_a_hit_map_counts_each_read_once() -> None:
         find_method(LM), [Shape(8, 8, 8)], [Options()], [Memory((parse_cache("96,fully,32B"),))]
     )
     ran, found = mapped_run(ask, "B")
-    assert "504 of 512 reads hit" in hit_map_caption(ran, found)
+    assert "504 of 512 reads hit" in heat_map_caption(ran, found)
 
 
 # Bad input ----------------------------------------------------------------------------------------
@@ -482,7 +484,7 @@ def test_the_table_at_a_small_size(run: Command, run_json: JsonCommand, tmp_path
             Options(block=b, accumulate=Accumulate.PING_PONG) if b else Options(),
         )
         memory = Memory((parse_cache(row["cache"]),))
-        result = cache_run(run_of, memory, raster=row["raster"], every_pass=True)
+        result = cache_run(run_of, memory, parse_access(raster=row["raster"]), every_pass=True)
         assert (row["accesses"], row["hits"]) == (result.accesses, result.hits)
         assert row["bytes_from_memory"] == result.bytes_from_memory
         operands = [each for each in result.regions if each.name in {"A", "B"}]
@@ -613,7 +615,7 @@ def test_what_a_table_checks_first_is_once_a_plan_and_line(
 ) -> None:
     """All of it comes before the budget begins: hundreds of settings must not be hundreds of it."""
     checked = []
-    monkeypatch.setattr(cache_table, "plan_trace", lambda plan, line, **_: checked.append(line))
+    monkeypatch.setattr(cache_table, "plan_trace", lambda plan, line, _: checked.append(line))
     where = cache_table.settings(
         ("1K,4way,64B", "2K,4way,64B", "2K,2way,128B"), ("scan", "morton"), ("linear", "8x8")
     )

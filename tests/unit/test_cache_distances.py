@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gpgpu_legacy.cache.caches import Cache, Memory
 from gpgpu_legacy.cache.distances import Distances, stack_distances
 from gpgpu_legacy.cache.simulate import simulate
-from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, Region, Step, Sweep, Trace
+from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace, Region, Step, Trace
 from gpgpu_legacy.errors import InputError
 
 GRANULE = 16
@@ -22,10 +22,10 @@ FIRST = (256, 512)
 COUNT = (128, 64)
 
 
-def trace(*chunks: Chunk, turns: int = 1) -> Trace:
+def trace(*chunks: Chunk, iterations: int = 1) -> Trace:
     accesses = sum(int(each.times @ (each.lines >= 0).sum(axis=1)) for each in chunks)
-    sweep = Sweep("pass", accesses, lambda: iter(chunks))
-    return Trace("trace", REGIONS, (Step(turns, lambda _: (sweep,)),), GRANULE)
+    sweep = PassTrace("pass", accesses, lambda: iter(chunks))
+    return Trace("trace", REGIONS, (Step(iterations, lambda _: (sweep,)),), GRANULE)
 
 
 def chunk(
@@ -99,7 +99,7 @@ def test_distances_are_places_in_the_list(
 @settings(max_examples=30)
 @given(st.lists(chunks_of(), min_size=1, max_size=2))
 def test_the_curve_is_the_simulator_at_every_size(chunks: list[Chunk]) -> None:
-    several = trace(*chunks, turns=2)
+    several = trace(*chunks, iterations=2)
     found = stack_distances(several)
     sizes, misses = found.curve()
     for lines in range(1, sum(COUNT) + 2):
@@ -166,7 +166,7 @@ def test_far_distances_are_counted_over_blocks() -> None:
     wide = (Region("w", 0, 16 * 20_000, 4),)
     lines = np.concatenate([np.arange(20_000), np.arange(20_000), [19_999, 0]])
     each = chunk(lines[:, None].tolist(), [0])
-    sweep = Sweep("pass", len(lines), lambda: iter([each]))
+    sweep = PassTrace("pass", len(lines), lambda: iter([each]))
     found = stack_distances(Trace("t", wide, (Step(1, lambda _: (sweep,)),), 16))
     assert found.cold == 20_000
     assert counted(found) == {20_000: 20_001, 1: 1}
@@ -183,7 +183,7 @@ def test_what_is_refused() -> None:
 
 def test_progress_and_an_empty_trace() -> None:
     seen: list[float] = []
-    found = stack_distances(trace(turns=4), progress=seen.append)
+    found = stack_distances(trace(iterations=4), progress=seen.append)
     assert seen == [0.25, 0.5, 0.75, 1.0]
     assert (found.accesses, found.cold, found.misses(1)) == (0, 0, 0)
     sizes, misses = found.curve()
@@ -191,10 +191,10 @@ def test_progress_and_an_empty_trace() -> None:
 
 
 def test_progress_goes_on_within_a_turn() -> None:
-    """A budget ends a curve where it reports, and one turn may be most of a run."""
+    """A budget ends a curve where it reports, and one iteration may be most of a run."""
     seen: list[float] = []
     rows = [chunk([[FIRST[0], FIRST[0] + 1]], [0, 0], [5]) for _ in range(4)]
-    stack_distances(trace(*rows, turns=2), progress=seen.append)
+    stack_distances(trace(*rows, iterations=2), progress=seen.append)
     assert seen == [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0]
     seen.clear()
     guarded = [chunk([[FIRST[0], NO_ACCESS]], [0, 0]) for _ in range(4)]

@@ -19,9 +19,8 @@ from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cache import fragments
+from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.fragments import MOST_LINES, MOST_ROWS, trace_fragments
-from gpgpu_legacy.cache.layout import parse_layout
-from gpgpu_legacy.cache.raster import parse_raster
 from gpgpu_legacy.cache.trace import NO_ACCESS, Trace
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
@@ -52,8 +51,10 @@ LAYOUTS = ("linear", "4x4", "3x5", "morton", "6d")
 RASTERS = ("scan", "tiled:8x8", "tiled:4x2", "morton", "hilbert")
 
 
-def trace(plan: Plan, layout: str = "linear", raster: str = "scan", **more: Any) -> Trace:
-    return trace_fragments(plan, layout=parse_layout(layout), raster=parse_raster(raster), **more)
+def trace(
+    plan: Plan, layout: str = "linear", raster: str = "scan", *, quads: bool = False, **more: Any
+) -> Trace:
+    return trace_fragments(plan, parse_access(layout, raster, quads=quads), **more)
 
 
 def in_lines(accesses: list[Access], line_bytes: int) -> list[Access]:
@@ -172,7 +173,7 @@ def test_a_pass_by_hand() -> None:
     """Rows of 16 bytes, lines of 8: G is lines 0 to 3, T lies 4096 bytes on, at line 512."""
     made = trace(one_pass(draw()), line_bytes=8)
     [step] = made.steps
-    [sweep] = step.turn(0)
+    [sweep] = step.passes(0)
     [chunk] = sweep.chunks()
     assert [(r.name, r.base, r.size_bytes, r.element_bytes) for r in made.regions] == [
         ("G", 0, 32, 4), ("T", 4096, 32, 4), ("U", 8192, 32, 4),
@@ -189,7 +190,7 @@ def test_quads_by_hand() -> None:
     size = (3, 2)
     plan = one_pass(draw(size=size), size=size)
     made = trace(plan, quads=True, line_bytes=4)
-    [chunk] = made.steps[0].turn(0)[0].chunks()
+    [chunk] = made.steps[0].passes(0)[0].chunks()
     assert chunk.kinds.tolist() == [0] * 4 + [3] * 4
     assert chunk.lines.tolist() == [
         [0, 1, 3, 4, 1024, 1025, 1027, 1028],
@@ -401,7 +402,7 @@ def test_bytes_are_those_that_the_plan_is_counted_to_request(
 def real_shifts(made: Trace, step: int, iteration: int) -> dict[int, int] | None:
     """By how many bytes each region's accesses really are moved; lines must be texels."""
     first, other = (
-        [access for sweep in made.steps[step].turn(i) for access in written_out(sweep)]
+        [access for sweep in made.steps[step].passes(i) for access in written_out(sweep)]
         for i in (0, iteration)
     )
     found: dict[int, set[int]] = {}
@@ -455,7 +456,7 @@ def test_what_crosses_blocks_unevenly_is_no_shift() -> None:
 
 
 def test_what_is_clamped_is_no_shift() -> None:
-    """Three texels to the right each turn, in a texture of eight."""
+    """Three texels to the right each iteration, in a texture of eight."""
     moving = tuple(
         (Affine(float(x), 3.0), y, 0.0, 1.0)
         for x, y in ((0.0, 0.0), (4.0, 0.0), (4.0, 2.0), (0.0, 2.0))
@@ -467,14 +468,14 @@ def test_what_is_clamped_is_no_shift() -> None:
 
 
 def test_large_products_are_prepared_quickly_and_lazily() -> None:
-    """4096 turns; of the last one the first chunk alone is made."""
+    """4096 iterations; of the last one the first chunk alone is made."""
     plan = find_method("larson-mcallister").plan(Shape(4096, 4096, 4096))
     [step] = trace(plan).steps
     assert step.count == 4096
     assert step.shifts(4095) == {0: 4095 * 4, 1: 4095 * 4096 * 4, 2: 0}
-    [sweep] = step.turn(4095)
+    [sweep] = step.passes(4095)
     assert sweep.accesses == 4 * 4096 * 4096
-    assert sweep.label.endswith("turn 4096 of 4096")
+    assert sweep.label.endswith("iteration 4096 of 4096")
     first = next(iter(sweep.chunks()))
     size = 4096 * 4096 * 4
     assert first.lines[1].tolist() == [

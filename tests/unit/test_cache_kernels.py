@@ -42,7 +42,7 @@ def in_order(trace: Trace) -> list[Access]:
     found = []
     for step in trace.steps:
         for iteration in range(step.count):
-            for sweep in step.turn(iteration):
+            for sweep in step.passes(iteration):
                 here = []
                 for chunk in sweep.chunks():
                     assert chunk.lines.dtype == np.int64 and chunk.kinds.dtype == np.int16
@@ -93,7 +93,7 @@ def test_the_host_goes_through_its_loops(shape: tuple[int, int, int]) -> None:
 def test_the_host_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "CHUNK_ACCESSES", 7)
     trace = trace_kernels(plan_of(HOST, 3, 4, 5), line_bytes=WORD)
-    [sweep] = trace.steps[0].turn(0)
+    [sweep] = trace.steps[0].passes(0)
     sizes = [chunk.lines.size for chunk in sweep.chunks()]
     assert max(sizes) <= 7 and sum(sizes) == 3 * 5 * (2 * 4 + 1)
     assert in_order(trace) == host_loops(3, 4, 5)
@@ -101,7 +101,7 @@ def test_the_host_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_hosts_rows_are_elements_of_c() -> None:
     """n steps of two loads, and a store."""
-    [sweep] = trace_kernels(plan_of(HOST, 10, 20, 30)).steps[0].turn(0)
+    [sweep] = trace_kernels(plan_of(HOST, 10, 20, 30)).steps[0].passes(0)
     [chunk] = sweep.chunks()
     assert chunk.lines.shape == (300, 41)
     assert chunk.kinds.tolist() == [0, 2] * 20 + [5]
@@ -132,7 +132,7 @@ def test_batches_and_chunks_change_nothing(
     monkeypatch.setattr(kernels, "CHUNK_ACCESSES", chunk)
     monkeypatch.setattr(kernels, "LARGEST_RECORD", record)
     trace = trace_kernels(plan_of(GLOBAL, 12, 12, 12, block=4), line_bytes=WORD)
-    [sweep] = trace.steps[0].turn(0)
+    [sweep] = trace.steps[0].passes(0)
     largest = max(each.lines.size for each in sweep.chunks())
     assert largest <= max(chunk, 2 * 16)  # a row of what is repeated is not cut
     assert in_order(trace) == expected
@@ -383,7 +383,7 @@ def test_regions_are_aligned_and_in_the_plans_order() -> None:
 def test_longer_lines_hold_several_words() -> None:
     plan = plan_of(GLOBAL, 8, 8, 8, block=4)
     of_words, of_lines = (trace_kernels(plan, line_bytes=size) for size in (4, 64))
-    [fine], [coarse] = of_words.steps[0].turn(0), of_lines.steps[0].turn(0)
+    [fine], [coarse] = of_words.steps[0].passes(0), of_lines.steps[0].passes(0)
     for a, b in zip(fine.chunks(), coarse.chunks(), strict=True):
         assert (a.lines // 16 == b.lines).all()
 

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Cache, Memory, Policy, parse_cache
 from gpgpu_legacy.cache.fragments import trace_fragments
-from gpgpu_legacy.cache.layout import parse_layout
-from gpgpu_legacy.cache.raster import parse_raster
 from gpgpu_legacy.cache.sets import WIDE
 from gpgpu_legacy.cache.simulate import LevelTally, Result, simulate
-from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, Region, Step, Sweep, Trace
+from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace, Region, Step, Trace
 from gpgpu_legacy.errors import InputError
 
 GRANULE = 16
@@ -176,8 +175,8 @@ def chunk(
     return Chunk(table, np.array(kinds, np.int16), np.array(counts, np.int32))
 
 
-def sweep(chunks: Sequence[Chunk]) -> Sweep:
-    return Sweep("pass", sum(1 for _ in expanded(chunks)), lambda: iter(chunks))
+def sweep(chunks: Sequence[Chunk]) -> PassTrace:
+    return PassTrace("pass", sum(1 for _ in expanded(chunks)), lambda: iter(chunks))
 
 
 def trace(*steps: Step) -> Trace:
@@ -242,7 +241,7 @@ def test_any_trace_through_any_memory_is_that_of_plain_caches(
 def test_the_map_has_a_one_where_an_access_hits(memory: Memory, chunks: list[Chunk]) -> None:
     found: list[int] = []
 
-    def note(_: Sweep, each: Chunk, hits: NDArray[np.uint8]) -> None:
+    def note(_: PassTrace, each: Chunk, hits: NDArray[np.uint8]) -> None:
         assert hits.dtype == np.uint8
         assert hits.shape == each.lines.shape
         assert not hits[each.lines < 0].any()
@@ -342,13 +341,13 @@ def test_random_replacement_is_the_same_for_the_same_seed() -> None:
 
 
 def test_a_trace_with_longer_lines_than_the_cache_is_refused() -> None:
-    with pytest.raises(InputError, match="8 bytes, where the trace has lines of 16"):
+    with pytest.raises(InputError, match="8 bytes is shorter than the trace's lines of 16"):
         simulate(reads(0), Memory((Cache(64, 2, 8),)))
 
 
 def test_an_empty_trace_has_no_accesses() -> None:
     result = simulate(trace(), Memory((TWO_WAYS,)))
-    assert (result.accesses, result.hit_ratio, result.exact, result.turns) == (0, 0.0, True, 0)
+    assert (result.accesses, result.hit_ratio, result.exact, result.iterations) == (0, 0.0, True, 0)
 
 
 # Turns -------------------------------------------------------------------------------------------
@@ -361,15 +360,15 @@ def moved(each: Chunk, granules: dict[int, int]) -> Chunk:
 
 
 def shifting(each: Chunk, count: int, granules: dict[int, int]) -> tuple[Step, list[Chunk]]:
-    """A step whose turn i is the chunk with each region moved i times, and all its chunks."""
+    """A step whose iteration i is the chunk with each region moved i times, and all its chunks."""
     touched = {kind // 2 for kind in each.kinds.tolist()}
-    turns = [moved(each, {n: i * by for n, by in granules.items()}) for i in range(count)]
+    iterations = [moved(each, {n: i * by for n, by in granules.items()}) for i in range(count)]
     step = Step(
         count,
-        lambda turn: (sweep([turns[turn]]),),
-        lambda turn: {n: granules.get(n, 0) * turn * GRANULE for n in touched},
+        lambda iteration: (sweep([iterations[iteration]]),),
+        lambda iteration: {n: granules.get(n, 0) * iteration * GRANULE for n in touched},
     )
-    return step, turns
+    return step, iterations
 
 
 @settings(max_examples=150)
@@ -383,15 +382,19 @@ def shifting(each: Chunk, count: int, granules: dict[int, int]) -> tuple[Step, l
 def test_multiplied_turns_are_turns_carried_out(
     memory: Memory, each: Chunk, before: list[Chunk], count: int, moves: tuple[int, ...]
 ) -> None:
-    step, turns = shifting(each, count, dict(enumerate(moves)))
+    step, iterations = shifting(each, count, dict(enumerate(moves)))
     whole = trace(Step(1, lambda _: (sweep(before),)), step, Step(1, lambda _: (sweep(before),)))
     result = simulate(whole, memory)
-    check(result, [*before, *turns, *before], memory)
+    check(result, [*before, *iterations, *before], memory)
     every = simulate(whole, memory, every_pass=True)
     assert every.regions == result.regions
     assert every.levels == result.levels
-    assert (every.turns, every.turns_simulated, every.turns_repeated) == (count + 2, count + 2, 0)
-    assert result.turns == result.turns_simulated + result.turns_repeated
+    assert (every.iterations, every.iterations_simulated, every.iterations_repeated) == (
+        count + 2,
+        count + 2,
+        0,
+    )
+    assert result.iterations == result.iterations_simulated + result.iterations_repeated
     assert result.exact
 
 
@@ -406,12 +409,10 @@ def test_multiplied_turns_are_turns_carried_out(
 def test_a_products_multiplied_passes_are_passes_carried_out(
     memory: Memory, method: str, size: int, block: int, order: tuple[str, str]
 ) -> None:
-    """Here regions move by parts of lines, so that several turns make one line's."""
+    """Here regions move by parts of lines, so that several iterations make one line's."""
     options = Options() if method == "larson-mcallister" else Options(block=block)
     plan = find_method(method).plan(Shape(size, size, size), options)
-    made = trace_fragments(
-        plan, layout=parse_layout(order[0]), raster=parse_raster(order[1]), line_bytes=GRANULE
-    )
+    made = trace_fragments(plan, parse_access(*order), line_bytes=GRANULE)
     result, every = simulate(made, memory), simulate(made, memory, every_pass=True)
     assert (result.regions, result.levels) == (every.regions, every.levels)
 
@@ -419,77 +420,77 @@ def test_a_products_multiplied_passes_are_passes_carried_out(
 def test_a_columns_walk_is_proven_to_repeat_line_by_line() -> None:
     """Sixteen columns of floats lie in a line, so that sixteen passes are a period."""
     plan = find_method("larson-mcallister").plan(Shape(96, 96, 96), Options())
-    made = trace_fragments(plan, layout=parse_layout("linear"), raster=parse_raster("scan"))
+    made = trace_fragments(plan)
     own = Memory((parse_cache("1K,2way,64B"),), per_texture=True)
     result, every = simulate(made, own), simulate(made, own, every_pass=True)
-    assert result.turns_repeated == 96 - 2 * 16
+    assert result.iterations_repeated == 96 - 2 * 16
     assert result.regions == every.regions
 
 
 def test_lines_that_nothing_touches_again_need_not_be_alike() -> None:
     """Turn i walks down column i of 8 rows, all in set i: sets fill one after another.
 
-    No state is that of the turn before, moved, if the columns behind it are looked at.
+    No state is that of the iteration before, moved, if the columns behind it are looked at.
     """
     rows, columns = 8, 24
     column = chunk([[row * columns] for row in range(rows)], [0])
-    step, turns = shifting(column, columns, {0: 1})
+    step, iterations = shifting(column, columns, {0: 1})
     memory = Memory((Cache(columns * 2 * GRANULE, 2, GRANULE),))
     result = simulate(trace(step), memory)
-    assert (result.turns_simulated, result.turns_repeated) == (2, columns - 2)
-    check(result, turns, memory)
+    assert (result.iterations_simulated, result.iterations_repeated) == (2, columns - 2)
+    check(result, iterations, memory)
     # Where a later step may touch them, they count.
     later = Step(1, lambda _: (sweep([column]),))
     result = simulate(trace(step, later), memory)
-    assert result.turns_repeated == 0
-    check(result, [*turns, column], memory)
+    assert result.iterations_repeated == 0
+    check(result, [*iterations, column], memory)
 
 
 def test_turns_that_repeat_are_not_carried_out() -> None:
     each = chunk([[0, 256], [1, 257], [0, 300]], [0, 3])
-    step, turns = shifting(each, 50, {0: 0, 1: 2})
+    step, iterations = shifting(each, 50, {0: 0, 1: 2})
     asked: list[int] = []
 
-    def turn(number: int) -> tuple[Sweep, ...]:
+    def passes(number: int) -> tuple[PassTrace, ...]:
         asked.append(number)
-        return step.turn(number)
+        return step.passes(number)
 
     own = Memory((Cache(64, 2, 16),), per_texture=True)
-    result = simulate(trace(replace(step, turn=turn)), own)
-    assert result.turns_repeated > 40
+    result = simulate(trace(replace(step, passes=passes)), own)
+    assert result.iterations_repeated > 40
     assert len(set(asked)) < 10
-    check(result, turns, own)
+    check(result, iterations, own)
     # In one cache of two sets, moves of 0 and 2 lines leave sets where they are.
-    assert simulate(trace(step), replace(own, per_texture=False)).turns_repeated > 40
+    assert simulate(trace(step), replace(own, per_texture=False)).iterations_repeated > 40
 
 
 def test_a_period_must_move_whole_lines() -> None:
     each = chunk([[0], [5]], [0])
-    step, turns = shifting(each, 40, {0: 1})
+    step, iterations = shifting(each, 40, {0: 1})
     memory = Memory((Cache(256, 2, 64),))
     result = simulate(trace(step), memory)
-    assert 0 < result.turns_repeated <= 36
-    assert result.turns_repeated % 4 == 0
-    check(result, turns, memory)
+    assert 0 < result.iterations_repeated <= 36
+    assert result.iterations_repeated % 4 == 0
+    check(result, iterations, memory)
 
 
 def test_turns_of_unknown_shifts_are_carried_out() -> None:
     step, _ = shifting(chunk([[0], [1]], [0]), 20, {0: 0})
-    unknown = Step(step.count, step.turn)
+    unknown = Step(step.count, step.passes)
     result = simulate(trace(unknown), Memory((TWO_WAYS,)))
-    assert (result.turns_simulated, result.turns_repeated) == (20, 0)
+    assert (result.iterations_simulated, result.iterations_repeated) == (20, 0)
 
 
 def test_random_replacement_repeats_nothing() -> None:
     step, _ = shifting(chunk([[0], [1]], [0]), 20, {0: 0})
     memory = Memory((replace(TWO_WAYS, policy=Policy.RANDOM),))
-    assert simulate(trace(step), memory).turns_repeated == 0
+    assert simulate(trace(step), memory).iterations_repeated == 0
 
 
 def test_a_line_across_two_regions_cannot_be_moved() -> None:
     step, _ = shifting(chunk([[0], [1]], [0]), 20, {0: 0})
     long = Memory((Cache(2 * REGION, 1, 2 * REGION),))
-    assert simulate(trace(step), long).turns_repeated == 0
+    assert simulate(trace(step), long).iterations_repeated == 0
 
 
 # Budget and progress -----------------------------------------------------------------------------
@@ -500,11 +501,11 @@ def test_what_the_time_did_not_reach_is_said(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("gpgpu_legacy.cache.simulate.monotonic", lambda: next(now))
     each = chunk([[0], [1]], [0], [3, 2])
     two = Step(4, lambda _: (sweep([each, each]), sweep([each])))
-    # The clock starts at 0 and is read once a pass and once a chunk: the first turn reads 1 to 5,
-    # the second its first pass at 6 and its first chunk at 7.
+    # The clock starts at 0 and is read once a pass and once a chunk: the first iteration reads 1
+    # to 5, the second its first pass at 6 and its first chunk at 7.
     result = simulate(trace(two), Memory((TWO_WAYS,)), every_pass=True, budget_s=8)
     assert not result.exact
-    assert (result.turns, result.turns_simulated, result.turns_left_out) == (4, 1, 3)
+    assert (result.iterations, result.iterations_simulated, result.iterations_left_out) == (4, 1, 3)
     assert result.accesses == 20
     assert result.accesses_left_out == 4 * 15 - 20
     assert result.passes_left_out == 6

@@ -16,8 +16,9 @@ from varying import KERNEL, dispatch_plans
 
 from gpgpu_legacy.algorithms.matmul.dispatch import bindings, buffer, uniforms
 from gpgpu_legacy.api.dump import dump
+from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.hit_map import hit_map
+from gpgpu_legacy.cache.heat_map import heat_map
 from gpgpu_legacy.cache.run import cache_run
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
@@ -89,8 +90,8 @@ def test_chips_and_predictions(made: Made) -> None:
 def simulated(plan: Plan, *, quads: bool) -> object:
     """What becomes of a plan in a small cache; None where it cannot be followed."""
     try:
-        found = cache_run(plan, SMALL, quads=quads)
-        mapped = hit_map(plan, SMALL, quads=quads)[1]
+        found = cache_run(plan, SMALL, Access(quads=quads))
+        mapped = heat_map(plan, SMALL, Access(quads=quads))[1]
     except InputError as error:
         return str(error).partition(" ")[0]
     return (found.regions, found.levels, mapped.all_reads, mapped.all_hits,
@@ -180,7 +181,7 @@ def test_what_never_runs_is_not_read() -> None:
     plan = Plan(
         "odd", (), (), (buffer("A", 14, 8), buffer("R", 8, 12)), (), (Repeat(0, (one,)),), ()
     )
-    assert cache_run(plan, SMALL).turns == 0
+    assert cache_run(plan, SMALL).iterations == 0
     assert count_plan(plan) == count_plan(expand(plan))
     assert (
         check_plan(plan, find_profile("geforce3")).limits
@@ -312,7 +313,7 @@ def test_a_halving_rectangle_by_hand() -> None:
         "Q": (7, 7),
     }
     # The rectangle drawn last is the single fragment that is left, of two reads.
-    assert hit_map(plan, SMALL)[1].reads.tolist() == [[2]]
+    assert heat_map(plan, SMALL)[1].reads.tolist() == [[2]]
 
 
 def test_a_slope_that_changes_is_followed_iteration_by_iteration() -> None:
@@ -327,12 +328,12 @@ def test_a_slope_that_changes_is_followed_iteration_by_iteration() -> None:
         assert predict(plan, chip).terms == predict(expand(plan), chip).terms
     assert simulated(plan, quads=False) == simulated(expand(plan), quads=False)
     # 1 and 2, then 1.5 and 3.5, then 2 and 5, rounded down: each texel a line of 4 bytes.
-    found = hit_map(plan, Memory((parse_cache("256,2way,4B"),)), texture="L")[1]
+    found = heat_map(plan, Memory((parse_cache("256,2way,4B"),)), texture="L")[1]
     assert found.reads.tolist() == [[0, 2, 2, 1, 0, 1, 0, 0]]
 
 
 def test_parameters_that_vary_leave_a_trace_to_be_multiplied() -> None:
-    """What does not reach a coordinate changes no access: one turn is as the one before."""
+    """What does not reach a coordinate changes no access: one iteration is as the one before."""
     text = program(
         "TEX R0, fragment.texcoord[0], texture[0], RECT;",
         "MUL result.color, R0, program.local[0];",
@@ -344,8 +345,8 @@ def test_parameters_that_vary_leave_a_trace_to_be_multiplied() -> None:
         (ParameterValue(0, (table, 0.0, 0.0, 0.0)),),
     )  # fmt: skip
     found = cache_run(raw(Repeat(1000, (each,))), SMALL)
-    assert found.turns == 1000
-    assert found.turns_repeated > 900
+    assert found.iterations == 1000
+    assert found.iterations_repeated > 900
     assert [r.reads for r in found.regions] == [0, 16_000]
 
 

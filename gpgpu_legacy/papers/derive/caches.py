@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import cache as kept
 
+from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.host import Paging
-from gpgpu_legacy.cache.run import cache_run, looked_up
+from gpgpu_legacy.cache.run import cache_run, operand_tallies
 from gpgpu_legacy.cache.simulate import Result
 from gpgpu_legacy.chips.hosts import find_host
 from gpgpu_legacy.papers.derive.counts import plan_of
@@ -50,7 +51,7 @@ def through_cache(  # noqa: PLR0917
 ) -> Result:
     """What becomes of a plan's accesses in a cache that its textures share."""
     memory = Memory((parse_cache(cache),))
-    return cache_run(plan_of(method, size, block), memory, raster=raster, layout=layout)
+    return cache_run(plan_of(method, size, block), memory, parse_access(layout, raster))
 
 
 def _share_from_memory(  # noqa: PLR0917
@@ -58,7 +59,7 @@ def _share_from_memory(  # noqa: PLR0917
 ) -> float:
     """Bytes from memory for lookups in the operands, over the bytes that those ask for."""
     result = through_cache(method, size, block, cache, raster, layout)
-    tallies = looked_up(plan_of(method, size, block), result)
+    tallies = operand_tallies(plan_of(method, size, block), result)
     asked = sum(each.bytes_requested for each in tallies)
     return sum(each.bytes_from_memory for each in tallies) / asked
 

@@ -9,9 +9,10 @@ from time import perf_counter
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access
 from gpgpu_legacy.cache.caches import Cache, Memory
 from gpgpu_legacy.cache.distances import Distances, stack_distances
-from gpgpu_legacy.cache.hit_map import HitMap, hit_map
+from gpgpu_legacy.cache.heat_map import HeatMap, heat_map
 from gpgpu_legacy.cache.layout import LINEAR, parse_layout
 from gpgpu_legacy.cache.raster import SCAN, parse_raster
 from gpgpu_legacy.cache.run import cache_run, dispatches, plan_trace
@@ -24,18 +25,17 @@ _ONE = Shape(1, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A product in a memory. options: all filled in. raster, layout: canonical names.
+    """A product in a memory.
 
-    of_kernels: whether the plan is of dispatches, which have no order, layout or quads to choose.
+    options: all filled in. of_kernels: whether the plan dispatches kernels, which have no raster
+    order, layout or quads to choose.
     """
 
     method: Method
     shape: Shape
     options: Options
     memory: Memory
-    raster: str = SCAN.name
-    layout: str = LINEAR.name
-    quads: bool = False
+    access: Access = DEFAULT_ACCESS
     of_kernels: bool = False
 
     def plan(self) -> Plan:
@@ -46,7 +46,7 @@ class Ask:
         """The product in a few words."""
         size = f"{self.shape.m}×{self.shape.l}×{self.shape.n}"
         block = "" if self.options.block is None else f", b = {self.options.block}"
-        order = "" if self.of_kernels else f", {self.raster}, {self.layout}"
+        order = "" if self.of_kernels else f", {self.access.raster.name}, {self.access.layout.name}"
         return f"{size}{block}, {self.memory.levels[0]}{order}"
 
 
@@ -92,8 +92,9 @@ def asks(
     is not and for what cannot be followed, before anything is simulated.
     """
     chosen = [method.options(each) for each in options]
-    orders = [parse_raster(text).name for text in rasters] or [SCAN.name]
-    places = [parse_layout(text).name for text in layouts] or [LINEAR.name]
+    orders = [parse_raster(text) for text in rasters] or [SCAN]
+    places = [parse_layout(text) for text in layouts] or [LINEAR]
+    accesses = [Access(place, order, quads) for order, place in product(orders, places)]
     known = list(memories)
     of_kernels = dispatches(method.plan(_ONE, chosen[0]))
     if of_kernels and (quads or rasters or layouts):
@@ -102,14 +103,13 @@ def asks(
             "texture layout; leave --raster, --quads and --layout out"
         )
     lines = dict.fromkeys(memory.levels[0].line_bytes for memory in known)
-    for option, order, line_bytes in product(chosen, orders, lines):
-        small = method.plan(_ONE, option)
-        plan_trace(small, line_bytes, raster=order, quads=quads)
-    combined = product(shapes, chosen, orders, places, known)
+    for option, line_bytes in product(chosen, lines):
+        plan_trace(method.plan(_ONE, option), line_bytes)
+    combined = product(shapes, chosen, accesses, known)
     return list(
         dict.fromkeys(
-            Ask(method, shape, option, memory, order, place, quads, of_kernels)
-            for shape, option, order, place, memory in combined
+            Ask(method, shape, option, memory, access, of_kernels)
+            for shape, option, access, memory in combined
         )
     )
 
@@ -135,9 +135,7 @@ def run_all(
         result = cache_run(
             ask.plan(),
             ask.memory,
-            layout=ask.layout,
-            raster=ask.raster,
-            quads=ask.quads,
+            ask.access,
             every_pass=every_pass,
             budget_s=left,
             progress=progress(ask),
@@ -158,13 +156,7 @@ def all_curves(
         if budget_s is not None and began - started >= budget_s:
             yield NotRun(ask, "the budget was spent")
             continue
-        trace = plan_trace(
-            ask.plan(),
-            ask.memory.levels[0].line_bytes,
-            layout=ask.layout,
-            raster=ask.raster,
-            quads=ask.quads,
-        )
+        trace = plan_trace(ask.plan(), ask.memory.levels[0].line_bytes, ask.access)
         end = None if budget_s is None else started + budget_s
         try:
             found = stack_distances(trace, progress=_until(end, progress(ask)))
@@ -206,16 +198,14 @@ def mapped_run(
     *,
     budget_s: float | None = None,
     progress: Callable[[float], None] | None = None,
-) -> tuple[Run, HitMap]:
+) -> tuple[Run, HeatMap]:
     """A run with where its reads hit: by fragment, or by the texel of a texture."""
     began = perf_counter()
-    result, found = hit_map(
+    result, found = heat_map(
         ask.plan(),
         ask.memory,
+        ask.access,
         texture=texture,
-        layout=ask.layout,
-        raster=ask.raster,
-        quads=ask.quads,
         budget_s=budget_s,
         progress=progress,
     )

@@ -1,4 +1,4 @@
-"""Pictures of what caches do: sweeps, miss-ratio curves, hit maps."""
+"""Pictures of what caches do: sweeps, miss-ratio curves, heat maps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.hit_map import HitMap
+from gpgpu_legacy.cache.heat_map import HeatMap
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import write_whole
 from gpgpu_legacy.present.pixel_text import Font, draw_line, wrap
@@ -53,8 +53,8 @@ _CAPACITY = _Dimension("size of the cache", lambda ask: ask.memory.levels[0].siz
 _SIZE = _Dimension("size n", lambda ask: ask.shape.n, lambda size: f"n = {size}")
 _CACHE = _Dimension("cache", lambda ask: str(ask.memory.levels[0]))
 _KIND = _Dimension("kind of cache", lambda ask: str(ask.memory.levels[0]).partition(",")[2])
-_RASTER = _Dimension("raster order", lambda ask: ask.raster)
-_LAYOUT = _Dimension("layout", lambda ask: ask.layout)
+_RASTER = _Dimension("raster order", lambda ask: ask.access.raster.name)
+_LAYOUT = _Dimension("layout", lambda ask: ask.access.layout.name)
 _NUMBERS = (_BLOCK, _CAPACITY, _SIZE)
 _AXES = (*_NUMBERS, _RASTER, _LAYOUT)
 
@@ -142,7 +142,7 @@ def draw_curves(curves: Sequence[Curve], path: Path) -> None:
         lines, misses = distances.curve()
         largest = max(largest, int(lines[-1]) * line_bytes)
         block = "" if ask.options.block is None else f", b = {ask.options.block}"
-        order = "" if ask.of_kernels else f", {ask.raster}, {ask.layout}"
+        order = "" if ask.of_kernels else f", {ask.access}"
         axes.step(
             np.asarray(lines) * line_bytes,
             np.asarray(misses) / max(1, distances.accesses),
@@ -164,7 +164,7 @@ def draw_curves(curves: Sequence[Curve], path: Path) -> None:
     save_figure(figure, path)
 
 
-# Hit maps ----------------------------------------------------------------------------------------
+# Heat maps ---------------------------------------------------------------------------------------
 
 MARGIN = 20
 _LONGEST_SIDE = 1024  # pixels; of larger maps, a pixel is of several places
@@ -177,8 +177,8 @@ ANCHORS = ((59, 15, 112), (140, 41, 129), (222, 73, 104), (254, 159, 109), (252,
 RGB = NDArray[np.uint8]
 
 
-def draw_hit_map(found: HitMap, caption: str, path: Path) -> None:
-    """A hit map as a .png with its scale: row 0 lowest, each place a square.
+def draw_heat_map(found: HeatMap, caption: str, path: Path) -> None:
+    """A heat map as a .png with its scale: row 0 lowest, each place a square.
 
     The scale runs from the lowest to the highest ratio that there is. Where there are more than
     1024 places in a row or column, a pixel is of a square of them.
@@ -211,7 +211,7 @@ def draw_hit_map(found: HitMap, caption: str, path: Path) -> None:
     write_whole(path, lambda to: image.save(to, format="PNG"))
 
 
-def _shrunk(found: HitMap) -> NDArray[np.float64]:
+def _shrunk(found: HeatMap) -> NDArray[np.float64]:
     """Hits over reads, of squares of places where there are too many of these."""
     side = -(-max(found.reads.shape) // _LONGEST_SIDE)
     reads, hits = (_sums(each, side) for each in (found.reads, found.hits))

@@ -1,33 +1,33 @@
-"""What a cache made of a product: tables, JSON, miss-ratio curves and plots of sweeps."""
+"""Products through caches as tables: one run, a sweep, miss-ratio curves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.cache.hit_map import HitMap
+from gpgpu_legacy.cache.heat_map import HeatMap
 from gpgpu_legacy.cache.simulate import Result, Tally
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 from gpgpu_legacy.studies.cache_sweep.model import Ask, Curve, NotRun, Run
 
 CONVENTIONS = (
-    "Fragments come one after another in raster order, a fragment's lookups in program order, "
-    "then its write (a blended one is a read, then a write); a copy reads, then writes each texel, "
-    "row by row; clears, uploads and initial values make no accesses. Textures lie one after "
-    "another in the plan's order, each aligned to 4 KiB, row 0 first. The cache is cold when the "
-    "run begins and is kept from pass to pass."
+    "Fragments come one after another in raster order. Each makes its lookups in program order, "
+    "then its write (a blended write is a read, then a write). A copy reads, then writes each "
+    "texel, row by row. Clears, uploads and initial values make no accesses. Textures lie one "
+    "after another in the plan's order, each aligned to 4 KiB, row 0 first. The cache is cold when "
+    "the run begins and keeps its contents from pass to pass."
 )
 KERNEL_CONVENTIONS = (
     "Work groups come one after another, and the invocations of each take every access in turn; "
-    "guarded-out ones make none. Buffers, then shared arrays, lie one after another, each aligned "
-    "to 4 KiB. The cache is cold when the run begins and is kept from dispatch to dispatch."
+    "masked invocations make none. Buffers, then shared arrays, lie one after another, each "
+    "aligned to 4 KiB. The cache is cold when the run begins and keeps its contents from dispatch "
+    "to dispatch."
 )
 _QUADS = "The four fragments of a quad take each access in turn."
 _WRITES = {
-    False: "Writes do not allocate: one that misses leaves the cache as it is, and every one goes "
-    "through to memory.",
-    True: "Writes allocate: one that misses fetches its line, and a line that was written to goes "
+    False: "Writes do not allocate: a write that misses leaves the cache as it is, and every write "
+    "goes through to memory.",
+    True: "Writes allocate: a write that misses fetches its line, and a dirty line is written back "
     "to memory when it is evicted, or at the end.",
 }
 
@@ -89,7 +89,8 @@ def _size(shape: Shape) -> str:
 
 
 def _through(ask: Ask) -> str:
-    where = "" if ask.of_kernels else f"; raster order {ask.raster}, texture layout {ask.layout}"
+    raster, layout = ask.access.raster.name, ask.access.layout.name
+    where = "" if ask.of_kernels else f"; raster order {raster}, texture layout {layout}"
     each = " for each texture" if ask.memory.per_texture else ""
     levels = [str(level) for level in ask.memory.levels]
     second = f", then {levels[1]} for all" if len(levels) > 1 else ""
@@ -113,89 +114,37 @@ def _notes(run: Run) -> Iterable[str]:
     for number, level in enumerate(result.levels[1:], 2):
         yield f"Level {number}: {level.hits:,} hits and {level.misses:,} misses."
     yield _WRITES[ask.memory.allocate]
-    yield f"{KERNEL_CONVENTIONS if ask.of_kernels else CONVENTIONS}{f' {_QUADS}' * ask.quads}"
-    yield from _turns(result)
-    yield f"It took {run.seconds:.2f} s, {result.accesses / run.seconds / 1e6:,.0f} M accesses/s."
+    yield _conventions(ask)
+    yield from _iterations(result)
+    yield (
+        f"The simulation took {run.seconds:.2f} s, "
+        f"{result.accesses / run.seconds / 1e6:,.0f} M accesses/s."
+    )
 
 
-def _turns(result: Result) -> Iterable[str]:
-    if result.turns_repeated:
+def _conventions(ask: Ask) -> str:
+    if ask.of_kernels:
+        return KERNEL_CONVENTIONS
+    return f"{CONVENTIONS} {_QUADS}" if ask.access.quads else CONVENTIONS
+
+
+def _iterations(result: Result) -> Iterable[str]:
+    if result.iterations_repeated:
         yield (
-            f"Of {result.turns:,} turns (a pass, or those of an iteration) "
-            f"{result.turns_simulated:,} were simulated. {result.turns_repeated:,} repeat others, "
-            "cache and accesses alike up to a shift of addresses, which is proven, and were "
-            "multiplied; --every-pass simulates them too."
+            f"Of {result.iterations:,} iterations {result.iterations_simulated:,} were simulated. "
+            f"{result.iterations_repeated:,} repeat others: cache and accesses are proven to be "
+            "the same but for a shift of addresses, so their counts are multiplied. --every-pass "
+            "simulates them too."
         )
-    if result.turns_left_out:
+    if result.iterations_left_out:
         yield (
-            f"The budget left out {result.turns_left_out:,} of {result.turns:,} turns. The "
-            f"{result.accesses_left_out:,} accesses left out are in no number here."
+            f"The budget left out {result.iterations_left_out:,} of {result.iterations:,} "
+            f"iterations. The {result.accesses_left_out:,} accesses left out are in no number here."
         )
 
 
-def run_as_json(run: Run) -> dict[str, Any]:
-    """A run for other programs."""
-    ask, result, memory = run.ask, run.result, run.ask.memory
-    second = memory.levels[1] if len(memory.levels) > 1 else None
-    return {
-        **_ask_as_json(ask),
-        "cache": str(memory.levels[0]),
-        "second_level": None if second is None else str(second),
-        "per_texture": memory.per_texture,
-        "write_policy": "allocate" if memory.allocate else "no-allocate",
-        "seed": memory.seed,
-        "accesses": result.accesses,
-        "hits": result.hits,
-        "misses": result.misses,
-        "hit_ratio": result.hit_ratio if result.accesses else None,
-        "bytes_requested": result.bytes_requested,
-        "bytes_from_memory": result.bytes_from_memory,
-        "bytes_to_memory": result.bytes_to_memory,
-        "levels": [{"hits": each.hits, "misses": each.misses} for each in result.levels],
-        "by_texture": {each.name: _tally_as_json(each) for each in result.regions},
-        "turns": result.turns,
-        "turns_simulated": result.turns_simulated,
-        "turns_repeated": result.turns_repeated,
-        "turns_left_out": result.turns_left_out,
-        "accesses_left_out": result.accesses_left_out,
-        "exact": result.exact,
-        "seconds": run.seconds,
-    }
-
-
-def _ask_as_json(ask: Ask) -> dict[str, Any]:
-    shape, options = ask.shape, ask.options
-    return {
-        "method": ask.method.name,
-        "size": shape.n if shape.m == shape.l == shape.n else None,
-        "shape": [shape.m, shape.l, shape.n],
-        "block": options.block,
-        "accumulate": options.accumulate.value if options.accumulate else None,
-        "texture_format": options.texture_format,
-        "raster": None if ask.of_kernels else ask.raster,
-        "layout": None if ask.of_kernels else ask.layout,
-        "quads": ask.quads,
-    }
-
-
-def _tally_as_json(each: Tally) -> dict[str, int]:
-    hits, accesses = each.read_hits + each.write_hits, each.reads + each.writes
-    return {
-        "accesses": accesses,
-        "hits": hits,
-        "misses": accesses - hits,
-        "reads": each.reads,
-        "read_hits": each.read_hits,
-        "writes": each.writes,
-        "write_hits": each.write_hits,
-        "bytes_requested": each.bytes_requested,
-        "bytes_from_memory": each.bytes_from_memory,
-        "bytes_to_memory": each.bytes_to_memory,
-    }
-
-
-def hit_map_caption(run: Run, found: HitMap) -> str:
-    """What a hit map shows, for below the picture."""
+def heat_map_caption(run: Run, found: HeatMap) -> str:
+    """What a heat map shows, for the text below the picture."""
     left_out = "" if run.result.exact else " The budget left out a part of the run."
     return (
         f"Reads that hit, of {found.of}, row 0 lowest: {_product(run.ask)}, {_through(run.ask)}. "
@@ -212,7 +161,7 @@ def sweep_grids(runs: Sequence[Run], not_run: Sequence[NotRun]) -> list[Grid]:
     if runs:
         heads = (
             "size", "b", "cache", "raster order", "layout", "accesses", "hit, %", "bytes requested",
-            "from memory", "to memory", "from / requested", "turns", "simulated",
+            "from memory", "to memory", "from / requested", "iterations", "simulated",
         )  # fmt: skip
         first = runs[0].ask
         caption = f"{first.method.name} through caches."
@@ -233,16 +182,16 @@ def _sweep_row(run: Run) -> tuple[Entry, ...]:
         ask.shape.n if ask.shape.m == ask.shape.l == ask.shape.n else _size(ask.shape),
         ask.options.block,
         str(ask.memory.levels[0]),
-        None if ask.of_kernels else ask.raster,
-        None if ask.of_kernels else ask.layout,
+        None if ask.of_kernels else ask.access.raster.name,
+        None if ask.of_kernels else ask.access.layout.name,
         result.accesses,
         _percent(result.hits, result.accesses),
         requested,
         result.bytes_from_memory,
         result.bytes_to_memory,
         Numeral(f"{result.bytes_from_memory / requested:.4g}") if requested else None,
-        result.turns,
-        result.turns_simulated,
+        result.iterations,
+        result.iterations_simulated,
     )
 
 
@@ -251,34 +200,19 @@ def _sweep_notes(runs: Sequence[Run]) -> Iterable[str]:
     yield _WRITES[first.memory.allocate]
     if len(first.memory.levels) > 1:
         yield f"Level 2 is {first.memory.levels[1]}; hits are those of level 1."
-    yield f"{KERNEL_CONVENTIONS if first.of_kernels else CONVENTIONS}{f' {_QUADS}' * first.quads}"
-    if any(run.result.turns_repeated for run in runs):
+    yield _conventions(first)
+    if any(run.result.iterations_repeated for run in runs):
         yield (
-            "Turns that were not simulated repeat others, cache and accesses alike up to a shift "
-            "of addresses, which is proven; --every-pass simulates them too."
+            "Iterations that were not simulated repeat others: cache and accesses are proven to be "
+            "the same but for a shift of addresses. --every-pass simulates them too."
         )
     for run in runs:
-        if run.result.turns_left_out:
+        if run.result.iterations_left_out:
             yield (
-                f"{run.ask}: the budget left out {run.result.turns_left_out:,} of "
-                f"{run.result.turns:,} turns; the {run.result.accesses_left_out:,} accesses left "
-                "out are in no number here."
+                f"{run.ask}: the budget left out {run.result.iterations_left_out:,} of "
+                f"{run.result.iterations:,} iterations; the {run.result.accesses_left_out:,} "
+                "accesses left out are in no number here."
             )
-
-
-def sweep_as_json(runs: Sequence[Run], not_run: Sequence[NotRun]) -> dict[str, Any]:
-    """All runs for other programs."""
-    return {
-        "runs": [run_as_json(run) for run in runs],
-        "not_run": _not_run_as_json(not_run),
-    }
-
-
-def _not_run_as_json(not_run: Sequence[NotRun]) -> list[dict[str, Any]]:
-    return [
-        {**_ask_as_json(each.ask), "cache": str(each.ask.memory.levels[0]), "reason": each.reason}
-        for each in not_run
-    ]
 
 
 # Curves ------------------------------------------------------------------------------------------
@@ -295,14 +229,13 @@ def _curve_grid(curve: Curve) -> Grid:
         (lines * line_bytes, lines, distances.misses(lines), _miss_ratio(curve, lines))
         for lines in _powers(curve)
     )
-    where = "" if curve.ask.of_kernels else f", raster order {curve.ask.raster}, {curve.ask.layout}"
+    where = "" if curve.ask.of_kernels else f", raster order {curve.ask.access}"
     caption = f"{_product(curve.ask)}{where}: misses of every fully associative LRU cache."
     notes = (
-        f"{distances.accesses:,} accesses to lines of {line_bytes} bytes, of which "
-        f"{distances.cold:,} are to a line for the first time and miss in a cache of any size. "
-        "All sizes come from one pass over the accesses (stack distances). Writes fill lines, as "
-        "with --writes allocate.",
-        KERNEL_CONVENTIONS if curve.ask.of_kernels else CONVENTIONS,
+        f"{distances.accesses:,} accesses to lines of {line_bytes} bytes; {distances.cold:,} of "
+        "them are the first to their line and miss in a cache of any size. All sizes come from one "
+        "pass over the accesses (stack distances). Writes fill lines, as with --writes allocate.",
+        _conventions(curve.ask),
     )
     return Grid("curve", caption, ("bytes", "lines", "misses", "miss ratio"), rows, notes)
 
@@ -317,34 +250,3 @@ def _powers(curve: Curve) -> list[int]:
 
 def _miss_ratio(curve: Curve, lines: int) -> float:
     return curve.distances.misses(lines) / max(1, curve.distances.accesses)
-
-
-def curves_as_json(curves: Sequence[Curve], not_run: Sequence[NotRun]) -> dict[str, Any]:
-    """All curves for other programs."""
-    return {
-        "curves": [curve_as_json(curve) for curve in curves],
-        "not_run": _not_run_as_json(not_run),
-    }
-
-
-def curve_as_json(curve: Curve) -> dict[str, Any]:
-    """A curve for other programs: one line, then every size at which the misses fall."""
-    line_bytes = curve.ask.memory.levels[0].line_bytes
-    sizes, counts = curve.distances.curve()
-    return {
-        **_ask_as_json(curve.ask),
-        "line_bytes": line_bytes,
-        "accesses": curve.distances.accesses,
-        "write_policy": "allocate",
-        "cold_misses": curve.distances.cold,
-        "curve": [
-            {
-                "bytes": lines * line_bytes,
-                "lines": lines,
-                "misses": misses,
-                "miss_ratio": misses / max(1, curve.distances.accesses),
-            }
-            for lines, misses in zip(sizes.tolist(), counts.tolist(), strict=True)
-        ],
-        "seconds": curve.seconds,
-    }

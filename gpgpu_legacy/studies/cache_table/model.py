@@ -25,10 +25,11 @@ from time import perf_counter
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cache.access import Access, parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.layout import parse_layout
 from gpgpu_legacy.cache.raster import parse_raster
-from gpgpu_legacy.cache.run import cache_run, looked_up, plan_trace
+from gpgpu_legacy.cache.run import cache_run, operand_tallies, plan_trace
 from gpgpu_legacy.cache.simulate import Result
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan
@@ -56,6 +57,11 @@ class Setting:
     cache: str
     raster: str
     layout: str
+
+    @property
+    def access(self) -> Access:
+        """The raster order and the layout."""
+        return parse_access(self.layout, self.raster)
 
     def __str__(self) -> str:
         """The three in a few words."""
@@ -249,7 +255,7 @@ def _check(case: Case, accumulate: Accumulate) -> None:
     """InputError, before the long part, for what cannot be followed."""
     setting, line_bytes = case.setting, parse_cache(case.setting.cache).line_bytes
     plan = plan_of(case, 1, accumulate)
-    plan_trace(plan, line_bytes, raster=setting.raster, layout=setting.layout)
+    plan_trace(plan, line_bytes, setting.access)
 
 
 def _simulate(
@@ -263,22 +269,17 @@ def _simulate(
         return NotRun(case, "the budget was spent")
     plan, setting = plan_of(case, size, accumulate), case.setting
     memory = Memory((parse_cache(setting.cache),))
-    result = cache_run(
-        plan,
-        memory,
-        raster=setting.raster,
-        layout=setting.layout,
-        budget_s=left_s,
-        progress=report,
-    )
+    result = cache_run(plan, memory, setting.access, budget_s=left_s, progress=report)
     if not result.exact:
-        left_out, turns = result.turns_left_out, result.turns
-        return NotRun(case, f"the budget was spent, {left_out} of {turns} turns before its end")
+        left_out, all_of_them = result.iterations_left_out, result.iterations
+        return NotRun(
+            case, f"the budget was spent {left_out} of {all_of_them} iterations before the end"
+        )
     return _row(case, plan, result)
 
 
 def _row(case: Case, plan: Plan, result: Result) -> Row:
-    operands = looked_up(plan, result)
+    operands = operand_tallies(plan, result)
     return Row(
         case,
         result.accesses,

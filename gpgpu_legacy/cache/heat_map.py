@@ -9,12 +9,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access
 from gpgpu_legacy.cache.caches import Memory
-from gpgpu_legacy.cache.layout import LINEAR, parse_layout
-from gpgpu_legacy.cache.raster import SCAN, parse_raster
+from gpgpu_legacy.cache.layout import LINEAR
 from gpgpu_legacy.cache.run import plan_trace
 from gpgpu_legacy.cache.simulate import Result, simulate
-from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, Step, Sweep, Trace
+from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace, Step, Trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.plan.expand import at_iteration
@@ -36,11 +36,11 @@ _QUAD = ((0, 0), (1, 0), (0, 1), (1, 1))  # the fragments of a quad in their ord
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class HitMap:
-    """How many reads there were of each place, and how many of them hit.
+class HeatMap:
+    """How many reads each place had, and how many of them hit.
 
     of: what the places are, for people. reads, hits: int64 [rows, columns], row 0 the lowest.
-    all_reads, all_hits: of all places together, those that share a line counted once.
+    all_reads, all_hits: sums in which places that share a line count once.
     """
 
     of: str
@@ -56,90 +56,93 @@ class HitMap:
             return self.hits / self.reads
 
 
-def hit_map(
-    plan: Plan, memory: Memory, *, texture: str | None = None, layout: str = LINEAR.name,
-    raster: str = SCAN.name, quads: bool = False, budget_s: float | None = None,
+def heat_map(
+    plan: Plan,
+    memory: Memory,
+    access: Access = DEFAULT_ACCESS,
+    *,
+    texture: str | None = None,
+    budget_s: float | None = None,
     progress: Callable[[float], None] | None = None,
-) -> tuple[Result, HitMap]:  # fmt: skip
-    """Where the reads hit in level 1, over all passes, none of which is left out as a repetition.
+) -> tuple[Result, HeatMap]:
+    """Where the reads of a plan hit level 1, over all passes; every pass is simulated.
 
-    Without `texture`, places are the fragments of the rectangle that is drawn last, and counted are
-    the reads of all passes that draw a rectangle of its size. With it, places are the texels of
-    that texture, and counted are the reads of it; texels that share a line share its numbers.
-    Raises InputError as plan_trace does, and for a texture that the plan has not.
+    Without `texture`, places are the fragments of the rectangle drawn last, and the map counts the
+    reads of all passes that draw a rectangle of its size. With it, places are the texels of that
+    texture, and the map counts its reads; texels that share a line share its numbers. Raises
+    InputError as plan_trace does, and for a texture that the plan does not have.
     """
-    line_bytes = memory.levels[0].line_bytes
-    trace = plan_trace(plan, line_bytes, layout=layout, raster=raster, quads=quads)
-    reader: _Reader
+    trace = plan_trace(plan, memory.levels[0].line_bytes, access)
+    counter: _Counter
     if texture is None:
-        reader = _Fragments(plan, raster, quads=quads)
+        counter = _FragmentCounter(plan, access)
     else:
-        reader = _Texels(plan, trace, texture, layout)
+        counter = _TexelCounter(plan, trace, texture, access)
     passes = _Passes(plan)
 
-    def see(sweep: Sweep, chunk: Chunk, hits: NDArray[np.uint8]) -> None:
-        reader.read(passes.of(sweep), chunk, hits)
+    def count(pass_: PassTrace, chunk: Chunk, hits: NDArray[np.uint8]) -> None:
+        counter.add(passes.of(pass_), chunk, hits)
 
     result = simulate(
         passes.watched(trace), memory, every_pass=True, budget_s=budget_s, progress=progress,
-        misses=see,
+        misses=count,
     )  # fmt: skip
-    return result, reader.seen()
+    return result, counter.heat_map()
 
 
-class _Reader(Protocol):
-    """What adds up hits by their places."""
+class _Counter(Protocol):
+    """Adds up reads and hits by their places."""
 
-    def read(self, drawn: _Drawn, chunk: Chunk, hits: NDArray[np.uint8]) -> None: ...
+    def add(self, drawn: _Drawn, chunk: Chunk, hits: NDArray[np.uint8]) -> None: ...
 
-    def seen(self) -> HitMap: ...
+    def heat_map(self) -> HeatMap: ...
 
 
 @dataclass(slots=True)
 class _Drawn:
-    """A pass as it is carried out, and how many of its rows have been read."""
+    """A pass in one iteration, and how many of its rows have been counted."""
 
-    each: Pass
+    pass_: Pass
     rows: int = 0
 
 
 class _Passes:
-    """Which pass of a plan a sweep is, for sweeps of a trace in which no row stands for several."""
+    """Which pass of a plan a PassTrace is of. Rows of the traces are unrolled: none is repeated."""
 
     def __init__(self, plan: Plan) -> None:
-        steps = (each if isinstance(each, Repeat) else Repeat(1, (each,)) for each in plan.steps)
+        steps = (step if isinstance(step, Repeat) else Repeat(1, (step,)) for step in plan.steps)
         bodies = (step.body for step in steps if step.count)
         drawn = (tuple(p for p in body if not isinstance(p, ClearPass)) for body in bodies)
         self.bodies = [body for body in drawn if body]
         self.drawn: dict[int, _Drawn] = {}
 
-    def of(self, sweep: Sweep) -> _Drawn:
-        return self.drawn[id(sweep)]
+    def of(self, pass_: PassTrace) -> _Drawn:
+        return self.drawn[id(pass_)]
 
     def watched(self, trace: Trace) -> Trace:
-        """The same trace; its sweeps are known here."""
+        """The same trace, whose passes `of` knows."""
         steps = zip([step for step in trace.steps if step.count], self.bodies, strict=True)
         return replace(trace, steps=tuple(self._step(step, body) for step, body in steps))
 
     def _step(self, step: Step, body: tuple[Pass, ...]) -> Step:
-        def turn(iteration: int) -> tuple[Sweep, ...]:
-            made = tuple(
-                replace(sweep, chunks=_written_out(sweep)) for sweep in step.turn(iteration)
+        def passes(iteration: int) -> tuple[PassTrace, ...]:
+            traces = tuple(
+                replace(trace, chunks=_unrolled(trace)) for trace in step.passes(iteration)
             )
             self.drawn = {
-                id(sweep): _Drawn(at_iteration(each, iteration))
-                for sweep, each in zip(made, body, strict=True)
+                id(trace): _Drawn(at_iteration(pass_, iteration))
+                for trace, pass_ in zip(traces, body, strict=True)
             }
-            return made
+            return traces
 
-        return Step(step.count, turn)
+        return Step(step.count, passes)
 
 
-def _written_out(sweep: Sweep) -> Callable[[], Iterator[Chunk]]:
-    """The sweep's chunks with a row for each of a row's times."""
+def _unrolled(trace: PassTrace) -> Callable[[], Iterator[Chunk]]:
+    """The chunks of a pass, with repeated rows written out."""
 
     def chunks() -> Iterator[Chunk]:
-        for chunk in sweep.chunks():
+        for chunk in trace.chunks():
             rows = np.repeat(np.arange(len(chunk.times)), chunk.times)
             most = max(1, _MOST_LINES // max(1, len(chunk.kinds)))
             for first in range(0, len(rows), most):
@@ -149,36 +152,35 @@ def _written_out(sweep: Sweep) -> Callable[[], Iterator[Chunk]]:
     return chunks
 
 
-class _Fragments:
+class _FragmentCounter:
     """Reads by the fragment that made them."""
 
-    def __init__(self, plan: Plan, raster: str, *, quads: bool) -> None:
+    def __init__(self, plan: Plan, access: Access) -> None:
         drawn = [
-            each.rect if isinstance(each.rect, Rect) else each.rect.at(times - 1)
-            for times, each in plan.weighted_passes()
-            if isinstance(each, FragmentPass)
+            pass_.rect if isinstance(pass_.rect, Rect) else pass_.rect.at(times - 1)
+            for times, pass_ in plan.weighted_passes()
+            if isinstance(pass_, FragmentPass)
         ]
         if not drawn:
             arrays = ", ".join(texture.name for texture in plan.textures)
             raise InputError(
                 f"{plan.name} draws no fragments; name one of its arrays, {arrays}, with "
-                "--hit-map-of"
+                "--heat-map-of"
             )
-        self.rect, self.quads = drawn[-1], quads
+        self.rect, self.quads = drawn[-1], access.quads
         size = self.rect.width, self.rect.height
-        found = list(parse_raster(raster).positions(*size, quads=quads))
-        share = 2 if quads else 1
-        self.xs = share * np.concatenate([x for x, _ in found]).astype(np.int64)
-        self.ys = share * np.concatenate([y for _, y in found]).astype(np.int64)
-        # With room beyond the edges, for the fragments of a quad that are not there.
-        self.reads = np.zeros((size[1] + quads, size[0] + quads), np.int64)
+        positions = list(access.raster.positions(*size, quads=self.quads))
+        side = 2 if self.quads else 1
+        self.xs = side * np.concatenate([x for x, _ in positions]).astype(np.int64)
+        self.ys = side * np.concatenate([y for _, y in positions]).astype(np.int64)
+        # With room beyond the edges, for the fragments of a quad outside the rectangle.
+        self.reads = np.zeros((size[1] + self.quads, size[0] + self.quads), np.int64)
         self.hits = np.zeros_like(self.reads)
 
-    def read(self, drawn: _Drawn, chunk: Chunk, hits: NDArray[np.uint8]) -> None:
-        """Add up the reads of a chunk."""
-        if not isinstance(drawn.each, FragmentPass) or not self._fits(
-            constant_rect(drawn.each.rect)
-        ):
+    def add(self, drawn: _Drawn, chunk: Chunk, hits: NDArray[np.uint8]) -> None:
+        """Count the reads of a chunk."""
+        pass_ = drawn.pass_
+        if not isinstance(pass_, FragmentPass) or not self._fits(constant_rect(pass_.rect)):
             return
         rows = slice(drawn.rows, drawn.rows + len(chunk.lines))
         drawn.rows = rows.stop
@@ -192,62 +194,62 @@ class _Fragments:
     def _fits(self, rect: Rect) -> bool:
         return (rect.width, rect.height) == (self.rect.width, self.rect.height)
 
-    def seen(self) -> HitMap:
-        """What has been added up."""
+    def heat_map(self) -> HeatMap:
+        """The reads of each fragment."""
         height, width = self.rect.height, self.rect.width
         of = f"the fragments of a rectangle of {width}×{height}"
         reads, hits = self.reads[:height, :width], self.hits[:height, :width]
-        return HitMap(of, reads, hits, int(reads.sum()), int(hits.sum()))
+        return HeatMap(of, reads, hits, int(reads.sum()), int(hits.sum()))
 
 
-class _Texels:
-    """Reads of one texture by the line that they were of."""
+class _TexelCounter:
+    """Reads of one texture, by line."""
 
-    def __init__(self, plan: Plan, trace: Trace, name: str, layout: str) -> None:
+    def __init__(self, plan: Plan, trace: Trace, name: str, access: Access) -> None:
         known = [texture.name for texture in plan.textures]  # the first regions, in their order
         if name not in known:
             raise InputError(f"{plan.name} has no texture {name}; choose from {', '.join(known)}")
         self.name, self.kind = name, 2 * known.index(name)
         region = trace.regions[known.index(name)]
         texture = plan.texture(name)
-        lies = LINEAR if texture.kind is TextureKind.BUFFER else parse_layout(layout)
+        lies = LINEAR if texture.kind is TextureKind.BUFFER else access.layout
         placed = lies.place(texture.extent.width, texture.extent.rows, region.element_bytes)
         self.first = region.base // trace.line_bytes
         self.lines = (placed.y[:, None] + placed.x) // trace.line_bytes
         of_region = -(-region.size_bytes // trace.line_bytes)
         self.reads, self.hits = np.zeros(of_region, np.int64), np.zeros(of_region, np.int64)
 
-    def read(self, drawn: _Drawn, chunk: Chunk, hits: NDArray[np.uint8]) -> None:
-        """Add up the reads of a chunk."""
+    def add(self, drawn: _Drawn, chunk: Chunk, hits: NDArray[np.uint8]) -> None:
+        """Count the reads of a chunk."""
         slots = np.flatnonzero(chunk.kinds == self.kind)
         _by_line(chunk.lines, hits, slots, self.first, self.reads, self.hits)
 
-    def seen(self) -> HitMap:
-        """What has been added up."""
+    def heat_map(self) -> HeatMap:
+        """The reads of each texel's line."""
         of = f"the texels of {self.name}, each by the line that it lies in"
         reads, hits = self.reads[self.lines], self.hits[self.lines]
-        return HitMap(of, reads, hits, int(self.reads.sum()), int(self.hits.sum()))
+        return HeatMap(of, reads, hits, int(self.reads.sum()), int(self.hits.sum()))
 
 
 @native
 def _by_row(  # noqa: PLR0917
-    lines: I64, hits: NDArray[np.uint8], slots: I64, places: I64, reads: I64, found: I64
+    lines: I64, hits: NDArray[np.uint8], slots: I64, places: I64, reads: I64, all_hits: I64
 ) -> None:
     """Add the reads of each row, and the hits among them, to the row's place."""
     for row in range(len(lines)):
         for slot in slots:
             if lines[row, slot] != NO_ACCESS:
                 reads[places[row]] += 1
-                found[places[row]] += hits[row, slot]
+                all_hits[places[row]] += hits[row, slot]
 
 
 @native
 def _by_line(  # noqa: PLR0917
-    lines: I64, hits: NDArray[np.uint8], slots: I64, first: int, reads: I64, found: I64
+    lines: I64, hits: NDArray[np.uint8], slots: I64, first: int, reads: I64, all_hits: I64
 ) -> None:
     """Add each read, and whether it hit, to its line's place."""
     for row in range(len(lines)):
         for slot in slots:
             if lines[row, slot] != NO_ACCESS:
                 reads[lines[row, slot] - first] += 1
-                found[lines[row, slot] - first] += hits[row, slot]
+                all_hits[lines[row, slot] - first] += hits[row, slot]

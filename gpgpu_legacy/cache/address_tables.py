@@ -1,0 +1,248 @@
+"""The addresses of a pass as tables: one of columns and one of rows, whose sums they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.cache.raster import Positions
+from gpgpu_legacy.cache.trace import NO_ACCESS
+from gpgpu_legacy.lower.affine import Linear
+from gpgpu_legacy.lower.numba_code import native
+
+I64 = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+QUAD = ((0, 0), (1, 0), (0, 1), (1, 1))
+OUTSIDE = 1 << 60  # bytes; no address reaches it, and two of it do not overflow
+
+Tables = tuple[I64, I64, I64, I64]
+"""Two tables [places of an axis, slots] of which an entry of each adds up to an address, or to
+another one in its line; for each place of either axis the number of its stretch, in which all
+entries are alike."""
+
+
+# Slots: the accesses of a fragment or quad as arrays ---------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Axis:
+    """The columns, or the rows, that slots touch; every array has an entry a slot.
+
+    forms: int64 [4, slots], the constant and what is added for each x, y and iteration; the texel
+    is the sum over `denominators`, rounded down, and clamped to `sizes` or, if it `repeats`, taken
+    modulo it. starts: of the texture's table in the address space's.
+    """
+
+    forms: I64
+    denominators: I64
+    sizes: I64
+    repeats: Mask
+    starts: I64
+
+    def in_quads(self) -> Axis:
+        """Four slots for each, one a fragment of a quad, in terms of the quad's position."""
+        constant, x, y, iteration = np.repeat(self.forms, len(QUAD), axis=1)
+        right, up = np.tile(np.array(QUAD, np.int64).T, self.forms.shape[1])
+        return Axis(
+            np.stack([constant + right * x + up * y, 2 * x, 2 * y, iteration]),
+            np.repeat(self.denominators, len(QUAD)),
+            np.repeat(self.sizes, len(QUAD)),
+            np.repeat(self.repeats, len(QUAD)),
+            np.repeat(self.starts, len(QUAD)),
+        )
+
+    def add_offsets(
+        self, addresses: I64, these: Mask, table: I64, places: tuple[I64, I64], iteration: int
+    ) -> None:
+        """Add what this axis comes to, in bytes, to addresses [slots, places] of these slots.
+
+        places: x and y of each.
+        """
+        others = (self.denominators, self.sizes, self.repeats, self.starts)
+        _add_offsets(addresses, these, table, places, (iteration, self.forms, *others))
+
+    def moves(self, table: I64, size: tuple[int, int], iteration: int) -> list[int] | None:
+        """By how many bytes each slot's offsets of iteration 0 are moved in another one.
+
+        size: of the rectangle. None where it is not shown that a slot's move is the same in all
+        fragments: a texel that differs may not be clamped, nor go around, and all those between the
+        first and the last that the slot touches must be as far apart in the table.
+        """
+        constant, x, y, step = self.forms
+        ends = (x * (size[0] - 1), y * (size[1] - 1))
+        low = (constant + sum(np.minimum(end, 0) for end in ends)) // self.denominators
+        high = (constant + sum(np.maximum(end, 0) for end in ends)) // self.denominators
+        texels, rest = np.divmod(iteration * step, self.denominators)
+        leaves = (np.minimum(texels, 0) + low < 0) | (np.maximum(texels, 0) + high >= self.sizes)
+        if (rest != 0).any() or ((texels != 0) & (leaves | self.repeats)).any():
+            return None
+        first, last = (self.starts + low).tolist(), (self.starts + high).tolist()
+        found = [
+            _distance(table, *where) if where[2] else 0
+            for where in zip(first, last, texels.tolist(), strict=True)
+        ]
+        return None if None in found else [each for each in found if each is not None]
+
+
+def _distance(table: I64, first: int, last: int, texels: int) -> int | None:
+    """How far entries are apart that lie `texels` apart in a table; None where that differs."""
+    if first == last:
+        return int(table[first + texels]) - int(table[first])
+    apart = table[first + texels : last + texels + 1] - table[first : last + 1]
+    return int(apart[0]) if (apart == apart[0]).all() else None
+
+
+def make_axis(
+    forms: Sequence[Linear], sizes: Sequence[int], repeats: Sequence[bool], starts: Sequence[int]
+) -> Axis:
+    coefficients = [(form.constant, form.x, form.y, form.iteration) for form in forms]
+    common = [lcm(*(each.denominator for each in form)) for form in coefficients]
+    whole = [
+        [int(each * denominator) for each in form]
+        for form, denominator in zip(coefficients, common, strict=True)
+    ]
+    return Axis(
+        np.ascontiguousarray(np.array(whole, np.int64).T),
+        np.array(common, np.int64),
+        np.array(sizes, np.int64),
+        np.array(repeats, np.bool_),
+        np.array(starts, np.int64),
+    )
+
+
+# The kernels -------------------------------------------------------------------------------------
+
+
+@native
+def _add_offsets(
+    addresses: I64,
+    these: Mask,
+    table: I64,
+    places: tuple[I64, I64],
+    axis: tuple[int, I64, I64, I64, Mask, I64],
+) -> None:
+    """As Axis.add_offsets; axis: the iteration, then the axis's fields in order."""
+    (xs, ys), (iteration, forms, denominators, sizes, repeats, starts) = places, axis
+    for slot in range(these.size):
+        if not these[slot]:
+            continue
+        constant, x, y = forms[0, slot] + iteration * forms[3, slot], forms[1, slot], forms[2, slot]
+        below, size, repeat = denominators[slot], sizes[slot], repeats[slot]
+        entries = table[starts[slot] : starts[slot] + size]
+        for place in range(xs.size):
+            texel = constant + x * xs[place] + y * ys[place]
+            if below != 1:
+                texel //= below
+            if repeat:
+                texel %= size
+            texel = min(max(texel, 0), size - 1)
+            addresses[slot, place] += entries[np.uint64(texel)]
+
+
+@native
+def settle(across: I64, up: I64, in_line: int) -> None:
+    """Change tables [slots, places] so that more entries are alike, and all sums keep their lines.
+
+    Where all of a slot's entries in one table lie at one place of a line, that place goes over to
+    the other table. Where no two places add up to a whole line, the places are dropped.
+    """
+    for slot in range(across.shape[0]):
+        _move_place(across[slot], up[slot], in_line)
+        _move_place(up[slot], across[slot], in_line)
+        if _places(across[slot], in_line)[1] + _places(up[slot], in_line)[1] <= in_line:
+            for entries in (across[slot], up[slot]):
+                for n in range(entries.size):
+                    entries[n] &= ~in_line
+
+
+@native
+def _move_place(here: I64, there: I64, in_line: int) -> None:
+    """Move the place in a line, where all entries of `here` have the same one, to `there`."""
+    least, most = _places(here, in_line)
+    if least == most:
+        for n in range(here.size):
+            here[n] -= least
+        for n in range(there.size):
+            there[n] += least
+
+
+@native
+def _places(entries: I64, in_line: int) -> tuple[int, int]:
+    """The least and the greatest place in their lines that entries have."""
+    least, most = in_line, 0
+    for entry in entries:
+        place = entry & in_line
+        least, most = min(least, place), max(most, place)
+    return least, most
+
+
+def stretches(table: I64) -> I64:
+    """For a table [places, slots], int64 [places]: one number for neighbours that are alike."""
+    numbers = np.zeros(len(table), np.int64)
+    _number_stretches(table, numbers)
+    return numbers
+
+
+@native
+def _number_stretches(table: I64, numbers: I64) -> None:
+    for place in range(1, table.shape[0]):
+        alike = True
+        for slot in range(table.shape[1]):
+            alike = alike and table[place, slot] == table[place - 1, slot]
+        numbers[place] = numbers[place - 1] + (not alike)
+
+
+@native
+def walk(
+    start: tuple[int, int],
+    positions: Positions,
+    tables: Tables,
+    out: tuple[I64, NDArray[np.int32]],
+    shift: int,
+) -> tuple[int, int]:
+    """Add the rows of positions until there is no room for another.
+
+    start: the number of the first position to take, and how many rows there are; returned is the
+    same of the first one that is left. out: the lines and the times of the rows.
+    """
+    (first, rows), (xs, ys), (lines, times) = start, positions, out
+    across, up, stretch_across, stretch_up = tables
+    at_x, at_y, run = -1, -1, 0
+    for position in range(first, xs.size):
+        x, y = np.uint64(xs[position]), np.uint64(ys[position])
+        if stretch_across[x] == at_x and stretch_up[y] == at_y:
+            run += 1
+            continue
+        changed = not rows or _differs(across[x], up[y], lines[rows - 1], shift)
+        if changed and rows == times.size:
+            times[rows - 1] += run
+            return position, rows
+        at_x, at_y = stretch_across[x], stretch_up[y]
+        if not changed:
+            run += 1
+            continue
+        if rows:
+            times[rows - 1] += run
+        run = 0
+        for slot in range(lines.shape[1]):
+            address = across[x, slot] + up[y, slot]
+            lines[rows, slot] = address >> shift if address < OUTSIDE else NO_ACCESS
+        times[rows] = 1
+        rows += 1
+    times[rows - 1] += run
+    return xs.size, rows
+
+
+@native
+def _differs(across: I64, up: I64, lines: I64, shift: int) -> bool:
+    """Whether any address lies in another line than before."""
+    for slot in range(lines.size):
+        address = across[slot] + up[slot]
+        if (address >> shift if address < OUTSIDE else NO_ACCESS) != lines[slot]:
+            return True
+    return False

@@ -1,0 +1,150 @@
+"""The command `cache-table`: the table that Hall, Carr & Hart 2003 does not have."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpgpu_legacy.algorithms.matmul.options import Accumulate
+from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.shared import (
+    CACHE_HELP,
+    LAYOUT_HELP,
+    RASTER_HELP,
+    Json,
+    Lists,
+    Quiet,
+    app,
+    check_picture,
+    console,
+    print_json,
+    progress_bar,
+)
+from gpgpu_legacy.errors import InputError
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.studies.cache_table.model import CacheTable
+
+BUDGET_S = 600.0
+
+
+@dataclass(frozen=True)
+class Cases:
+    """What to simulate: every combination."""
+
+    size: Annotated[
+        int | None, typer.Option(help="n, for n×n matrices (default: 1024, the paper's).")
+    ] = None
+    block: Annotated[
+        list[int] | None, typer.Option(metavar="B …", help="The paper's b (default: 1 to 128).")
+    ] = None
+    accumulate: Annotated[
+        Accumulate | None,
+        typer.Option(help="Of the blocked methods (default: ping-pong, Table 1's bytes)."),
+    ] = None
+    cache: Annotated[list[str] | None, typer.Option(metavar="SPEC …", help=CACHE_HELP)] = None
+    raster: Annotated[list[str] | None, typer.Option(metavar="ORDER …", help=RASTER_HELP)] = None
+    layout: Annotated[list[str] | None, typer.Option(metavar="LAYOUT …", help=LAYOUT_HELP)] = None
+
+
+@dataclass(frozen=True)
+class Running:
+    """How long to simulate, and what is known already."""
+
+    budget: Annotated[float, typer.Option(metavar="SECONDS", help="Stop after this time.")] = (
+        BUDGET_S
+    )
+    workers: Annotated[
+        int | None, typer.Option(help="Simulations at a time (default: one a core).")
+    ] = None
+    recorded: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="JSON", help="Show a recorded table; simulate nothing."),
+    ] = None
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="JSON", help="Keep the rows of a recorded table, simulate the rest."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """How to show the table."""
+
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the results as a .json file.")
+    ] = None
+    plot: Annotated[
+        Path | None, typer.Option(metavar="PNG", help="Draw bytes from memory over b.")
+    ] = None
+    as_json: Json = False
+    quiet: Quiet = False
+
+
+@app.command("cache-table", cls=Lists)
+@grouped
+def cache_table_command(cases: Cases, running: Running, report: Report) -> None:
+    """Make the table that Hall, Carr & Hart 2003 does not have: its methods through caches.
+
+    The verdict on "greater cache coherence" (Section 6) follows from the rows. Cases that do not
+    fit the budget are listed; the defaults take minutes to hours to simulate.
+    """
+    from gpgpu_legacy.files import check_folder
+    from gpgpu_legacy.present.grid import print_text
+    from gpgpu_legacy.serial import write_json
+    from gpgpu_legacy.studies.cache_table.records import (
+        recorded_table,
+        table_record,
+    )
+    from gpgpu_legacy.studies.cache_table.table import cache_table_grids
+    from gpgpu_legacy.studies.cache_table.verdict import verdict
+
+    check_picture(report.plot)
+    if report.output is not None:
+        check_folder(report.output)
+        if report.output.suffix.lower() != ".json":
+            raise InputError(f"{report.output} should end in .json")
+    table = _table(cases, running, quiet=report.quiet)
+    if report.output is not None:
+        write_json(report.output, recorded_table(table))
+    if report.as_json:
+        print_json(table_record(table))
+    else:
+        print_text(cache_table_grids(table), console())
+        for sentence in verdict(table):
+            print(f"• {sentence}")
+    if report.plot is not None:
+        from gpgpu_legacy.studies.cache_table.plot import draw_cache_table
+
+        draw_cache_table(table, report.plot)
+        print(f"wrote {report.plot}", file=sys.stderr)
+
+
+def _table(cases: Cases, running: Running, *, quiet: bool) -> CacheTable:
+    """The table that was recorded, or the one that is simulated."""
+    from gpgpu_legacy.measure.budget import Budget
+    from gpgpu_legacy.studies.cache_table import model
+    from gpgpu_legacy.studies.cache_table.records import read_cache_table
+
+    if running.recorded is not None:
+        if cases != Cases() or running.resume is not None:
+            raise InputError("--from shows a recorded table; leave what to simulate out")
+        return read_cache_table(running.recorded)
+    budget = Budget(running.budget)
+    settings = model.settings(
+        cases.cache or model.CACHES, cases.raster or model.RASTERS, cases.layout or model.LAYOUTS
+    )
+    products = model.Products(
+        model.SIZE if cases.size is None else cases.size,
+        tuple(cases.block or model.BLOCKS),
+        cases.accumulate or model.ACCUMULATE,
+    )
+    known = None if running.resume is None else read_cache_table(running.resume)
+    with progress_bar("simulating", products.case_count(settings), quiet=quiet) as step:
+        return model.make_table(
+            products, settings, budget, known=known, workers=running.workers, progress=step
+        )

@@ -1,0 +1,218 @@
+"""What `gpgpu-legacy cache --json` prints: runs, sweeps and curves as records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpgpu_legacy.algorithms.matmul.options import Accumulate
+from gpgpu_legacy.cache.simulate import LevelTally, Tally
+from gpgpu_legacy.serial import Record
+from gpgpu_legacy.studies.cache_sweep.model import Ask, Curve, NotRun, Run
+
+
+class ProductRecord(Record, frozen=True, kw_only=True):
+    """Which product went through a cache, and how.
+
+    size: n, where all matrices are n×n. shape: M, L and N. raster, layout: None for kernels, which
+    have neither.
+    """
+
+    method: str
+    size: int | None
+    shape: tuple[int, int, int]
+    block: int | None
+    accumulate: Accumulate | None
+    texture_format: str | None
+    raster: str | None
+    layout: str | None
+    quads: bool
+
+
+class RegionRecord(Record, frozen=True, kw_only=True):
+    """The accesses of one texture or buffer; hits are those in level 1."""
+
+    accesses: int
+    hits: int
+    misses: int
+    reads: int
+    read_hits: int
+    writes: int
+    write_hits: int
+    bytes_requested: int
+    bytes_from_memory: int
+    bytes_to_memory: int
+
+
+class RunRecord(ProductRecord, frozen=True, kw_only=True):
+    """One product through one cache.
+
+    turns: iterations of the plan's passes, of which turns_simulated were simulated,
+    turns_repeated proven to repeat others, and turns_left_out not reached within the budget.
+    by_texture: by the name of the texture or buffer. hit_ratio: None without accesses. seconds: of
+    the simulation.
+    """
+
+    cache: str
+    second_level: str | None
+    per_texture: bool
+    write_policy: str
+    seed: int
+    accesses: int
+    hits: int
+    misses: int
+    hit_ratio: float | None
+    bytes_requested: int
+    bytes_from_memory: int
+    bytes_to_memory: int
+    levels: tuple[LevelTally, ...]
+    by_texture: dict[str, RegionRecord]
+    turns: int
+    turns_simulated: int
+    turns_repeated: int
+    turns_left_out: int
+    accesses_left_out: int
+    exact: bool
+    seconds: float
+
+
+class NotRunRecord(ProductRecord, frozen=True, kw_only=True):
+    """A product without a result, and why."""
+
+    cache: str
+    reason: str
+
+
+class SweepRecord(Record, frozen=True, kw_only=True):
+    """All runs of a sweep."""
+
+    runs: tuple[RunRecord, ...]
+    not_run: tuple[NotRunRecord, ...]
+
+
+class CurvePoint(Record, frozen=True, kw_only=True):
+    """A size of cache at which the misses fall, and the misses from there on."""
+
+    bytes: int
+    lines: int
+    misses: int
+    miss_ratio: float
+
+
+class CurveRecord(ProductRecord, frozen=True, kw_only=True):
+    """Misses of every fully associative LRU cache. cold_misses: those in a cache of any size."""
+
+    line_bytes: int
+    accesses: int
+    write_policy: str = "allocate"
+    cold_misses: int
+    curve: tuple[CurvePoint, ...]
+    seconds: float
+
+
+class CurvesRecord(Record, frozen=True, kw_only=True):
+    """All curves of a sweep."""
+
+    curves: tuple[CurveRecord, ...]
+    not_run: tuple[NotRunRecord, ...]
+
+
+def run_record(run: Run) -> RunRecord:
+    """A run as it is printed."""
+    result, memory = run.result, run.ask.memory
+    first, *second = memory.levels
+    return RunRecord(
+        **_product(run.ask),
+        cache=str(first),
+        second_level=str(second[0]) if second else None,
+        per_texture=memory.per_texture,
+        write_policy="allocate" if memory.allocate else "no-allocate",
+        seed=memory.seed,
+        accesses=result.accesses,
+        hits=result.hits,
+        misses=result.misses,
+        hit_ratio=result.hit_ratio if result.accesses else None,
+        bytes_requested=result.bytes_requested,
+        bytes_from_memory=result.bytes_from_memory,
+        bytes_to_memory=result.bytes_to_memory,
+        levels=result.levels,
+        by_texture={tally.name: _region(tally) for tally in result.regions},
+        turns=result.iterations,
+        turns_simulated=result.iterations_simulated,
+        turns_repeated=result.iterations_repeated,
+        turns_left_out=result.iterations_left_out,
+        accesses_left_out=result.accesses_left_out,
+        exact=result.exact,
+        seconds=run.seconds,
+    )
+
+
+def sweep_record(runs: Sequence[Run], not_run: Sequence[NotRun]) -> SweepRecord:
+    """A sweep as it is printed."""
+    return SweepRecord(runs=tuple(map(run_record, runs)), not_run=tuple(map(_not_run, not_run)))
+
+
+def curve_record(curve: Curve) -> CurveRecord:
+    """A curve as it is printed: one line, then every size at which the misses fall."""
+    distances, line_bytes = curve.distances, curve.ask.memory.levels[0].line_bytes
+    sizes, counts = distances.curve()
+    return CurveRecord(
+        **_product(curve.ask),
+        line_bytes=line_bytes,
+        accesses=distances.accesses,
+        cold_misses=distances.cold,
+        curve=tuple(
+            CurvePoint(
+                bytes=lines * line_bytes,
+                lines=lines,
+                misses=misses,
+                miss_ratio=misses / max(1, distances.accesses),
+            )
+            for lines, misses in zip(sizes.tolist(), counts.tolist(), strict=True)
+        ),
+        seconds=curve.seconds,
+    )
+
+
+def curves_record(curves: Sequence[Curve], not_run: Sequence[NotRun]) -> CurvesRecord:
+    """Several curves as they are printed."""
+    return CurvesRecord(
+        curves=tuple(map(curve_record, curves)), not_run=tuple(map(_not_run, not_run))
+    )
+
+
+def _product(ask: Ask) -> dict[str, Any]:
+    """The fields of a ProductRecord."""
+    shape, options, access = ask.shape, ask.options, ask.access
+    return {
+        "method": ask.method.name,
+        "size": shape.n if shape.m == shape.l == shape.n else None,
+        "shape": (shape.m, shape.l, shape.n),
+        "block": options.block,
+        "accumulate": options.accumulate,
+        "texture_format": options.texture_format,
+        "raster": None if ask.of_kernels else access.raster.name,
+        "layout": None if ask.of_kernels else access.layout.name,
+        "quads": access.quads,
+    }
+
+
+def _not_run(not_run: NotRun) -> NotRunRecord:
+    return NotRunRecord(
+        **_product(not_run.ask), cache=str(not_run.ask.memory.levels[0]), reason=not_run.reason
+    )
+
+
+def _region(tally: Tally) -> RegionRecord:
+    return RegionRecord(
+        accesses=tally.accesses,
+        hits=tally.hits,
+        misses=tally.accesses - tally.hits,
+        reads=tally.reads,
+        read_hits=tally.read_hits,
+        writes=tally.writes,
+        write_hits=tally.write_hits,
+        bytes_requested=tally.bytes_requested,
+        bytes_from_memory=tally.bytes_from_memory,
+        bytes_to_memory=tally.bytes_to_memory,
+    )
