@@ -28,6 +28,10 @@ PositiveInt = Annotated[int, msgspec.Meta(gt=0)]
 """A whole number above 0, where it is read."""
 
 
+Whole = Annotated[int, msgspec.Meta(ge=0)]
+"""A whole number, 0 or more, where it is read."""
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Data that is written as JSON or TOML, or read from it: named fields, each of one type."""
 
@@ -111,6 +115,25 @@ def json_text(value: Any) -> str:
     return (
         msgspec.json.format(msgspec.json.encode(value, enc_hook=_plain), indent=2).decode() + "\n"
     )
+
+
+def json_lines_text(value: Any) -> str:
+    """A record as JSON in which every item of a list has one line; for long tables."""
+    return _lines(plain(value), "") + "\n"
+
+
+def _lines(value: Any, pad: str) -> str:
+    inner = pad + " "
+    if isinstance(value, dict) and value:
+        fields = (f"{inner}{_one_line(key)}: {_lines(value[key], inner)}" for key in value)
+        return "{\n" + ",\n".join(fields) + f"\n{pad}}}"
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(_one_line(item) for item in value) + f"\n{pad}]"
+    return _one_line(value)
+
+
+def _one_line(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def toml_text(value: Any) -> str:

@@ -12,6 +12,7 @@ from gpgpu_legacy.cli import (
     audit,
     bench,
     cache,
+    cache_table,
     chips,
     figures,
     lineage,
@@ -26,8 +27,8 @@ from gpgpu_legacy.cli.shared import app
 from gpgpu_legacy.errors import GpgpuLegacyError
 
 __all__ = [
-    "anomaly", "app", "audit", "bench", "cache", "chips", "figures", "lineage", "machines", "main",
-    "precision", "predict", "products", "programs", "tables",
+    "anomaly", "app", "audit", "bench", "cache", "cache_table", "chips", "figures", "lineage",
+    "machines", "main", "precision", "predict", "products", "programs", "tables",
 ]  # fmt: skip
 
 

@@ -95,11 +95,7 @@ def cache_table_command(cases: Cases, running: Running, report: Report) -> None:
     """
     from gpgpu_legacy.files import check_folder
     from gpgpu_legacy.present.grid import print_text
-    from gpgpu_legacy.serial import write_json
-    from gpgpu_legacy.studies.cache_table.records import (
-        recorded_table,
-        table_record,
-    )
+    from gpgpu_legacy.studies.cache_table.records import printed_table, write_cache_table
     from gpgpu_legacy.studies.cache_table.table import cache_table_grids
     from gpgpu_legacy.studies.cache_table.verdict import verdict
 
@@ -110,9 +106,9 @@ def cache_table_command(cases: Cases, running: Running, report: Report) -> None:
             raise InputError(f"{report.output} should end in .json")
     table = _table(cases, running, quiet=report.quiet)
     if report.output is not None:
-        write_json(report.output, recorded_table(table))
+        write_cache_table(report.output, table)
     if report.as_json:
-        print_json(table_record(table))
+        print_json(printed_table(table))
     else:
         print_text(cache_table_grids(table), console())
         for sentence in verdict(table):
@@ -144,7 +140,7 @@ def _table(cases: Cases, running: Running, *, quiet: bool) -> CacheTable:
         cases.accumulate or model.ACCUMULATE,
     )
     known = None if running.resume is None else read_cache_table(running.resume)
-    with progress_bar("simulating", products.case_count(settings), quiet=quiet) as step:
+    with progress_bar("simulating", len(products.cases(settings)), quiet=quiet) as step:
         return model.make_table(
             products, settings, budget, known=known, workers=running.workers, progress=step
         )

@@ -15,6 +15,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.papers.formulas import model as formulas
 from gpgpu_legacy.papers.formulas.model import Measured, Table, regenerate
 from gpgpu_legacy.papers.formulas.record import record_of
@@ -33,7 +34,7 @@ from gpgpu_legacy.present.grid import (
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.runtime.registry import find_executor, survey
 from gpgpu_legacy.serial import json_text
-from gpgpu_legacy.studies.cache_table.model import ACCUMULATE, Setting, make_table
+from gpgpu_legacy.studies.cache_table.model import Products, Setting, make_table
 from gpgpu_legacy.studies.cache_table.table import cache_table_grids
 from gpgpu_legacy.studies.figure_2.plot import (
     animate_figure_2,
@@ -122,7 +123,7 @@ def _through_caches() -> list[Grid]:
         for raster, layout in (("scan", "linear"), ("tiled:8x8", "8x8"))
         for cache in _CACHES
     ]
-    table = make_table(_CACHED_SIZE, _CACHED_BLOCKS, where, ACCUMULATE, inf)
+    table = make_table(Products(_CACHED_SIZE, _CACHED_BLOCKS), where, Budget(inf))
     return cache_table_grids(table)
 
 

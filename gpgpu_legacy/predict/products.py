@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run, memory_bytes
 from gpgpu_legacy.chips.check_plan import check_plan
@@ -31,7 +32,7 @@ class CacheModel:
     def memory_bytes(self, plan: Plan) -> int:
         """Bytes that memory serves behind the cache; InputError for names of no cache or order."""
         memory = Memory((parse_cache(self.cache),))
-        return memory_bytes(cache_run(plan, memory, layout=self.layout, raster=self.raster))
+        return memory_bytes(cache_run(plan, memory, parse_access(self.layout, self.raster)))
 
 
 @dataclass(frozen=True, slots=True)

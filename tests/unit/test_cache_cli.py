@@ -1,4 +1,4 @@
-"""Caches from the command line: runs, sweeps, curves, hit maps, the table and its verdict.
+"""Caches from the command line: runs, sweeps, curves, heat maps, the table and its verdict.
 
 Expected values come from a plain Python list of the accesses that Larson & McAllister's method
 makes, through a list that is a fully associative LRU cache; from the counter; and from hand work.
@@ -26,8 +26,9 @@ from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.heat_map import heat_map
 from gpgpu_legacy.cache.run import cache_run, memory_bytes
 from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.studies.cache_sweep.heat_map import MARGIN
 from gpgpu_legacy.studies.cache_sweep.model import asks, mapped_run
-from gpgpu_legacy.studies.cache_sweep.plot import MARGIN
 from gpgpu_legacy.studies.cache_sweep.table import heat_map_caption
 from gpgpu_legacy.studies.cache_table import model as cache_table
 
@@ -210,7 +211,7 @@ def test_turns_that_repeat_are_simulated_once_and_said_to_be(
 def test_the_text_says_everything(run: Command) -> None:
     code, out, _ = run("cache", LM, "--size", "4", "--cache", "1K,fully,16B")
     assert code == 0
-    # Hand work, as in the hit map below: 12 reads miss, and no write does.
+    # Hand work, as in the heat map below: 12 reads miss, and no write does.
     assert "256 accesses, reads and writes together: 244 hits and 12 misses" in out
     assert "95.31 %" in out
     assert "1,024 bytes requested, 192 from memory (18.8 % of them), 256 to memory" in out
@@ -328,17 +329,17 @@ def test_several_curves(run: Command, run_json: JsonCommand) -> None:
     assert len(run_json(*words, "--budget", "0")["not_run"]) == 2
 
 
-# Hit maps -----------------------------------------------------------------------------------------
+# Heat maps ----------------------------------------------------------------------------------------
 
 
-def test_a_hit_map_by_hand(run: Command, tmp_path: Path) -> None:
+def test_a_heat_map_by_hand(run: Command, tmp_path: Path) -> None:
     """Products at n = 4, a line a matrix row, room for all.
 
     A fragment makes 3 reads in each of 4 passes. Those at x = 0 are the first to read their rows of
     A and C: 2 of 12 miss. The one at (0, 0) is the first to read each row of B too: 6 of 12.
     """
     path = tmp_path / "map.png"
-    words = ("cache", LM, "--size", "4", "--cache", "1K,fully,16B", "--hit-map", str(path))
+    words = ("cache", LM, "--size", "4", "--cache", "1K,fully,16B", "--heat-map", f"{path}")
     code, _, err = run(*words)
     assert code == 0, err
     picture = as_rgb(path)
@@ -358,8 +359,25 @@ def test_a_hit_map_by_hand(run: Command, tmp_path: Path) -> None:
     assert len({scale(0.0), scale(2 / 3), scale(1.0)}) == 3
 
 
+def test_the_old_spelling_of_heat_maps_works_with_a_line_on_stderr(
+    run: Command, tmp_path: Path
+) -> None:
+    words = ("cache", LM, "--size", "4", "--quiet")
+    new, old = tmp_path / "new.png", tmp_path / "old.png"
+    code, _, err = run(*words, "--heat-map", str(new), "--heat-map-of", "A")
+    assert (code, err) == (0, f"wrote {new}\n")
+    code, _, err = run(*words, f"--hit-map={old}", "--hit-map-of", "A")
+    assert code == 0
+    assert err.splitlines() == [
+        "gpgpu-legacy: --hit-map is deprecated; write --heat-map",
+        "gpgpu-legacy: --hit-map-of is deprecated; write --heat-map-of",
+        f"wrote {old}",
+    ]
+    assert (as_rgb(old) == as_rgb(new)).all()
+
+
 @pytest.mark.parametrize("order", ORDERS, ids="+".join)
-def test_a_hit_map_by_fragment_against_plain_python(order: tuple[str, ...]) -> None:
+def test_a_heat_map_by_fragment_against_plain_python(order: tuple[str, ...]) -> None:
     size = 7
     plan = find_method(LM).plan(Shape(size, size, size))
     memory = Memory((parse_cache("192,fully,32B"),))
@@ -372,7 +390,7 @@ def test_a_hit_map_by_fragment_against_plain_python(order: tuple[str, ...]) -> N
     assert result.exact
 
 
-def test_a_hit_map_by_texel_against_plain_python() -> None:
+def test_a_heat_map_by_texel_against_plain_python() -> None:
     size = 8  # a line is a row
     plan = find_method(LM).plan(Shape(size, size, size))
     memory = Memory((parse_cache("96,fully,32B"),))
@@ -385,7 +403,7 @@ def test_a_hit_map_by_texel_against_plain_python() -> None:
         assert found.hits.tolist() == [[Counter(hit)[row]] * size for row in range(size)]
 
 
-def test_a_hit_map_of_blocked_layouts_copies_and_clears() -> None:
+def test_a_heat_map_of_blocked_layouts_copies_and_clears() -> None:
     plan = find_method(SINGLE).plan(Shape(20, 20, 20), Options(block=4))
     memory = Memory((parse_cache("1K,2way,64B"),))
     access = parse_access("4x4", "morton")
@@ -404,7 +422,7 @@ def test_a_hit_map_of_blocked_layouts_copies_and_clears() -> None:
     assert (of_f.all_reads, of_f.all_hits) == (by_name["F"].reads, by_name["F"].read_hits)
 
 
-def test_the_caption_of_a_hit_map_counts_each_read_once() -> None:
+def test_the_caption_of_a_heat_map_counts_each_read_once() -> None:
     """A row of B is a line: all of its 8 texels have the line's numbers, its reads are 8³ in all.
 
     Pass k reads row k of B for every fragment, and it stays in the cache: a miss in each of 8.
@@ -436,17 +454,17 @@ def test_the_caption_of_a_hit_map_counts_each_read_once() -> None:
         ((LM, "--second-level", "8K,4way,32B"), "level 2 has lines of 32 bytes"),
         ((LM, "--size", "4", "--shape", "4", "4", "4"), "give --size or --shape, not both"),
         ((LM, "--budget", "-1"), "give a number of seconds, 0 or more"),
-        ((LM, "--hit-map", "{tmp}/none/x.png"), "there is no folder"),
-        ((LM, "--hit-map", "{tmp}/x.jpg"), "should end in .png"),
-        ((LM, "--hit-map", "{tmp}/x.png", "--size", "4", "5"), "--hit-map draws one run"),
-        ((LM, "--hit-map", "{tmp}/x.png", "--hit-map-of", "Q"), "has no texture Q; choose from A"),
-        ((LM, "--hit-map-of", "A"), "give --hit-map, the picture to draw"),
+        ((LM, "--heat-map", "{tmp}/none/x.png"), "there is no folder"),
+        ((LM, "--heat-map", "{tmp}/x.jpg"), "should end in .png"),
+        ((LM, "--heat-map", "{tmp}/x.png", "--size", "4", "5"), "--heat-map draws one run"),
+        ((LM, "--heat-map", "{tmp}/x.png", "--heat-map-of", "Q"), "no texture Q; choose from A"),
+        ((LM, "--heat-map-of", "A"), "give --heat-map, the picture to draw"),
         ((LM, "--plot", "{tmp}/x.png"), "give several of --block, --cache, --size, --raster or"),
         ((LM, "--plot", "{tmp}/none/x.png", "--size", "4", "5"), "there is no folder"),
-        ((LM, "--curve", "--per-texture"), "leave --hit-map, --every-pass"),
+        ((LM, "--curve", "--per-texture"), "leave --heat-map, --every-pass"),
         ((LM, "--curve", "--writes", "no-allocate"), "leave --writes out or give allocate"),
         (("mali-sgemm", "--raster", "scan"), "have neither a raster order"),
-        (("mali-sgemm", "--hit-map", "{tmp}/x.png", "--size", "4"), "with --hit-map-of"),
+        (("mali-sgemm", "--heat-map", "{tmp}/x.png", "--size", "4"), "with --heat-map-of"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(
@@ -496,6 +514,7 @@ def test_the_table_at_a_small_size(run: Command, run_json: JsonCommand, tmp_path
         few.items() <= row.items() for few, row in zip(written["rows"], data["rows"], strict=True)
     )
     assert recorded.read_text("utf-8").count("\n") < 100
+    assert written["schema"] == 1 and written["date"] and written["package"]
     assert as_rgb(plot).std() > 5.0
     assert run_json("cache-table", "--from", str(recorded)) == data
     code, out, _ = run("cache-table", "--from", str(recorded))
@@ -578,24 +597,23 @@ def test_the_verdict_by_hand(run_json: JsonCommand, tmp_path: Path) -> None:
     said = run_json("cache-table", "--from", str(path))["verdict"]["sentences"]
     text = "\n".join(said)
     assert (
-        f"{SINGLE} has fewer bytes from memory: at every b in 1 of 2 settings (scan, linear with "
-        f"{large}); at some b only in 1, the largest of them 8 with {small}." in said
+        f"{SINGLE} has fewer bytes from memory at every b in 1 of 2 settings (scan, linear with "
+        f"{large}); at some b only in 1, the largest such b being 8 with {small}." in said
     )
     assert (
-        f"The b at which {SINGLE} takes the fewest bytes from memory is 8 with {small}, 32 with "
-        f"{large}; or 8 to 32 with scan and linear. There it takes 0.125 ({large}, scan, linear) "
-        f"to 0.5 ({small}, scan, linear) of the bytes of {LM}." in said
+        f"{SINGLE} reads the fewest bytes from memory at b = 8 with {small}, 32 with {large}; by "
+        "raster order and layout, at b = 8 to 32 with scan and linear. At its best b it reads "
+        f"0.125 ({large}, scan, linear) to 0.5 ({small}, scan, linear) times the bytes of {LM}."
+        in said
     )
-    assert (
-        f"1 of 2 settings (scan, linear with {small}), the first b to do so being 16 with " in text
-    )
-    assert f"b = 32 takes 8 times the bytes of b = 8 ({small}, scan, linear)" in text
+    assert f"1 of 2 settings (scan, linear with {small}); the first such b is 16 with " in text
+    assert f"b = 32 reads 8 times the bytes of b = 8 ({small}, scan, linear)" in text
     assert "its texels hold one element" in text
     assert f"0.125 to 0.5 times that of {LM}" in text
     assert (
-        f"In all, {SINGLE} has a higher hit ratio of reads at every b in 1 of 2 settings (scan, "
-        f"linear with {large}); at the b of the fewest bytes in 2 of 2 settings; at b = 32, which "
-        f"the paper chose, in 1 of 2 settings (scan, linear with {large})." in said
+        f"Overall, {SINGLE} has a higher hit ratio of reads at every b in 1 of 2 settings (scan, "
+        f"linear with {large}); at the b with the fewest bytes in 2 of 2 settings; at b = 32, the "
+        f"paper's choice, in 1 of 2 settings (scan, linear with {large})." in said
     )
 
 
@@ -619,7 +637,8 @@ def test_what_a_table_checks_first_is_once_a_plan_and_line(
     where = cache_table.settings(
         ("1K,4way,64B", "2K,4way,64B", "2K,2way,128B"), ("scan", "morton"), ("linear", "8x8")
     )
-    table = cache_table.make_table(8, (1, 2), where, Accumulate.COPY, 0.0)
+    products = cache_table.Products(8, (1, 2), Accumulate.COPY)
+    table = cache_table.make_table(products, where, Budget(0.0))
     assert Counter(checked) == {64: 5, 128: 5}  # one method without a block, two with two
     assert len(table.not_run) == 12 * 5
 
@@ -639,8 +658,8 @@ def test_a_table_is_resumed_and_judged_where_it_is_whole(
     assert [each["cache"] for each in partly["not_run"]] == ["512,2way,32B"] * 3
     assert [each["cache"] for each in partly["verdict"]["settings"]] == ["256,2way,32B"] * 2
     assert partly["verdict"]["sentences"][-1] == (
-        "3 cases were not run, so that 1 of 2 settings are in none of this: scan, linear "
-        "with 512,2way,32B."
+        "3 cases were not simulated. The verdict therefore leaves out 1 of 2 settings: scan, "
+        "linear with 512,2way,32B."
     )
     whole = run_json(*words, *both, str(larger), "-o", str(all_of_it))
     assert len(whole["rows"]) == 6
@@ -679,6 +698,13 @@ def test_bad_input_of_the_table_is_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_recorded_table_of_the_repository_reads(run_json: JsonCommand) -> None:
+    recorded = Path(__file__).parents[2] / "benchmarks" / "cache-table.json"
+    data = run_json("cache-table", "--from", str(recorded))
+    assert len(data["rows"]) == 5 * 3 * 2 * (1 + 2 * 8)
+    assert len(data["verdict"]["settings"]) == 60
+
+
 @pytest.mark.parametrize(
     "damage", [{"rows": [{}]}, {"size": "large"}, {"accumulate": "sideways"}, {"not_run": 3}]
 )
@@ -690,5 +716,5 @@ def test_a_damaged_table_is_one_line(run: Command, tmp_path: Path, damage: dict[
     path.write_text(json.dumps({**whole, **damage}))
     code, _, err = run("cache-table", "--from", str(path))
     assert code == 2
-    assert "holds no recorded cache table" in err
+    assert str(path) in err
     assert err.count("\n") == 1

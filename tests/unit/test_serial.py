@@ -17,8 +17,10 @@ from gpgpu_legacy.serial import (
     Record,
     Recorded,
     commit,
+    fields_of,
     from_json,
     from_toml,
+    json_lines_text,
     json_text,
     plain,
     provenance,
@@ -60,6 +62,28 @@ def test_a_record_comes_back_as_it_went(tmp_path: Path) -> None:
     assert read_json(tmp_path / "a.json", Picture) == PICTURE
     assert read_recorded(tmp_path / "a.json", Picture) == PICTURE
     assert from_toml(toml_text(PICTURE), Picture, "a.toml") == PICTURE
+
+
+def test_long_lists_have_a_line_for_each_item() -> None:
+    rows = {"rows": [Point(x=1), Point(x=2, y=nan)], "none": [], "inner": {"name": "µ"}}
+    text = json_lines_text(rows)
+    assert text.splitlines() == [
+        "{",
+        ' "rows": [',
+        '{"x":1,"y":null},',
+        '{"x":2,"y":null}',
+        " ],",
+        ' "none": [],',
+        ' "inner": {',
+        '  "name": "µ"',
+        " }",
+        "}",
+    ]
+    assert from_json(text, dict, "text") == plain(rows)
+
+
+def test_fields_make_another_record() -> None:
+    assert Point(**fields_of(Point(x=3, y=0.5))) == Point(x=3, y=0.5)
 
 
 def test_json_is_indented_utf_8_and_has_no_nan() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from time import perf_counter
+from math import inf
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
@@ -18,6 +18,7 @@ from gpgpu_legacy.cache.raster import SCAN, parse_raster
 from gpgpu_legacy.cache.run import cache_run, dispatches, plan_trace
 from gpgpu_legacy.cache.simulate import Result
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.plan.plan import Plan
 
 _ONE = Shape(1, 1, 1)
@@ -52,7 +53,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a product came to. seconds: of making the accesses and of simulating them."""
+    """A product that was simulated. seconds: of making the accesses and of simulating them."""
 
     ask: Ask
     result: Result
@@ -76,6 +77,41 @@ class NotRun:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """The products that were asked for: those that were simulated, and the others."""
+
+    runs: tuple[Run, ...]
+    not_run: tuple[NotRun, ...]
+
+    @property
+    def asked(self) -> list[Ask]:
+        """All products."""
+        return [run.ask for run in self.runs] + [missing.ask for missing in self.not_run]
+
+    @property
+    def only(self) -> Run | None:
+        """The run, where a single product was asked for and simulated."""
+        return self.runs[0] if len(self.runs) == 1 and not self.not_run else None
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """The miss-ratio curves that were asked for, and those that the budget left out."""
+
+    curves: tuple[Curve, ...]
+    not_run: tuple[NotRun, ...]
+
+    @property
+    def only(self) -> Curve | None:
+        """The curve, where a single one was asked for and made."""
+        return self.curves[0] if len(self.curves) == 1 and not self.not_run else None
+
+
+Progress = Callable[[Ask], Callable[[float], None] | None]
+"""Called with each product; returns what its simulation calls with the fraction done, if any."""
+
+
 def asks(
     method: Method,
     shapes: Iterable[Shape],
@@ -86,10 +122,10 @@ def asks(
     layouts: Sequence[str] = (),
     quads: bool = False,
 ) -> list[Ask]:
-    """Every combination, each once, the memories of one product in a row.
+    """Every combination, each once, the memories of one product one after another.
 
-    rasters, layouts: without any, scan lines and linear textures. Raises InputError for what there
-    is not and for what cannot be followed, before anything is simulated.
+    rasters, layouts: by default scan order and linear textures. Raises InputError for unknown
+    spellings and for plans whose accesses cannot be traced, before anything is simulated.
     """
     chosen = [method.options(each) for each in options]
     orders = [parse_raster(text) for text in rasters] or [SCAN]
@@ -114,71 +150,63 @@ def asks(
     )
 
 
-def run_all(
+def run_sweep(
     wanted: Iterable[Ask],
+    budget: Budget,
     *,
     every_pass: bool = False,
-    budget_s: float | None = None,
-    progress: Callable[[Ask], Callable[[float], None] | None] = lambda _: None,
-) -> Iterator[Run | NotRun]:
-    """Simulate one after another, as far as the seconds go; the last one may be cut short.
-
-    progress: called with each product, it gives what its simulation calls.
-    """
-    started = perf_counter()
+    progress: Progress = lambda _: None,
+) -> Sweep:
+    """Simulate one product after another, as far as the budget goes; the last may be cut short."""
+    runs, not_run = [], []
     for ask in wanted:
-        began = perf_counter()
-        left = None if budget_s is None else budget_s - (began - started)
-        if left is not None and left <= 0.0:
-            yield NotRun(ask, "the budget was spent")
+        refusal = budget.refusal()
+        if refusal is not None:
+            not_run.append(NotRun(ask, refusal))
             continue
+        began = budget.spent_s
         result = cache_run(
             ask.plan(),
             ask.memory,
             ask.access,
             every_pass=every_pass,
-            budget_s=left,
+            budget_s=budget.left_s,
             progress=progress(ask),
         )
-        yield Run(ask, result, perf_counter() - began)
+        runs.append(Run(ask, result, budget.spent_s - began))
+    return Sweep(tuple(runs), tuple(not_run))
 
 
-def all_curves(
-    wanted: Iterable[Ask],
-    *,
-    budget_s: float | None = None,
-    progress: Callable[[Ask], Callable[[float], None] | None] = lambda _: None,
-) -> Iterator[Curve | NotRun]:
-    """The curves of products, as far as the seconds go; of a memory its line alone counts."""
-    started = perf_counter()
+def run_curves(
+    wanted: Iterable[Ask], budget: Budget, *, progress: Progress = lambda _: None
+) -> Curves:
+    """The curves of products, as far as the budget goes; of a memory only its line matters."""
+    curves, not_run = [], []
     for ask in {replace(ask, memory=_line_alone(ask.memory)): ask for ask in wanted}.values():
-        began = perf_counter()
-        if budget_s is not None and began - started >= budget_s:
-            yield NotRun(ask, "the budget was spent")
+        refusal = budget.refusal()
+        if refusal is not None:
+            not_run.append(NotRun(ask, refusal))
             continue
+        began = budget.spent_s
         trace = plan_trace(ask.plan(), ask.memory.levels[0].line_bytes, ask.access)
-        end = None if budget_s is None else started + budget_s
         try:
-            found = stack_distances(trace, progress=_until(end, progress(ask)))
+            distances = stack_distances(trace, progress=_until(budget, progress(ask)))
         except _BudgetSpentError:
-            yield NotRun(ask, "the budget was spent before its end")
+            not_run.append(NotRun(ask, "the budget was spent before the end"))
         else:
-            yield Curve(ask, found, perf_counter() - began)
+            curves.append(Curve(ask, distances, budget.spent_s - began))
+    return Curves(tuple(curves), tuple(not_run))
 
 
 class _BudgetSpentError(Exception):
-    """The time is over in the middle of a curve, of which no part is of use."""
+    """The budget is spent in the middle of a curve, and a part of a curve is of no use."""
 
 
-def _until(
-    end: float | None, progress: Callable[[float], None] | None
-) -> Callable[[float], None] | None:
-    """A progress that ends what reports to it when the time is over."""
-    if end is None:
-        return progress
+def _until(budget: Budget, progress: Callable[[float], None] | None) -> Callable[[float], None]:
+    """A progress that stops what reports to it once the budget is spent."""
 
     def report(done: float) -> None:
-        if done < 1.0 and perf_counter() >= end:
+        if done < 1.0 and budget.is_over:
             raise _BudgetSpentError
         if progress is not None:
             progress(done)
@@ -196,17 +224,18 @@ def mapped_run(
     ask: Ask,
     texture: str | None = None,
     *,
-    budget_s: float | None = None,
+    budget: Budget | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> tuple[Run, HeatMap]:
     """A run with where its reads hit: by fragment, or by the texel of a texture."""
-    began = perf_counter()
-    result, found = heat_map(
+    budget = budget or Budget(inf)
+    began = budget.spent_s
+    result, heat = heat_map(
         ask.plan(),
         ask.memory,
         ask.access,
         texture=texture,
-        budget_s=budget_s,
+        budget_s=budget.left_s,
         progress=progress,
     )
-    return Run(ask, result, perf_counter() - began), found
+    return Run(ask, result, budget.spent_s - began), heat

@@ -8,12 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.heat_map import HeatMap
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import write_whole
-from gpgpu_legacy.present.pixel_text import Font, draw_line, wrap
 from gpgpu_legacy.present.plot import (
     COLOURS,
     LINES,
@@ -24,7 +20,7 @@ from gpgpu_legacy.present.plot import (
     set_powers_of_two,
     style_axes,
 )
-from gpgpu_legacy.studies.cache_sweep.model import Ask, Curve, Run
+from gpgpu_legacy.studies.cache_sweep.model import Ask, Curve, Run, Sweep
 
 
 def bytes_text(count: float) -> str:
@@ -81,15 +77,15 @@ def _across(wanted: Sequence[Ask]) -> tuple[_Dimension, list[_Dimension]]:
     return across, [each for each in others if each is not across and varies(each)]
 
 
-def draw_sweep(wanted: Sequence[Ask], runs: Sequence[Run], path: Path) -> None:
+def draw_sweep(sweep: Sweep, path: Path) -> None:
     """Bytes from memory and hit ratio over b, or else over the first of _AXES that varies.
 
     wanted: what was asked for. runs: what came of it, of which those are left out that were cut
     short. A line for each of what else varies. Raises InputError where nothing varies, or no run
     is whole.
     """
-    across, others = _across(wanted)
-    runs = [run for run in runs if run.result.exact]
+    across, others = _across(sweep.asked)
+    runs = [run for run in sweep.runs if run.result.exact]
     if not runs:
         raise InputError("the budget was spent before a run was whole; give a larger --budget")
     lines: dict[tuple[Any, ...], list[Run]] = {}
@@ -162,75 +158,3 @@ def draw_curves(curves: Sequence[Curve], path: Path) -> None:
     axes.set_title(f"{first.method.name}: miss-ratio curves", loc="left", fontsize=10)
     axes.legend(fontsize=8)
     save_figure(figure, path)
-
-
-# Heat maps ---------------------------------------------------------------------------------------
-
-MARGIN = 20
-_LONGEST_SIDE = 1024  # pixels; of larger maps, a pixel is of several places
-_LEAST_SIDE = 256  # pixels; of smaller maps, a place is several pixels wide
-_SCALE_WIDTH, _SCALE_TEXT, _SCALE_HEIGHT = 24, 90, 256
-NO_READS = (200, 200, 200)
-ANCHORS = ((59, 15, 112), (140, 41, 129), (222, 73, 104), (254, 159, 109), (252, 253, 191))
-"""Colours of the scale from the lowest hit ratio to the highest; between two, halves are mixed."""
-
-RGB = NDArray[np.uint8]
-
-
-def draw_heat_map(found: HeatMap, caption: str, path: Path) -> None:
-    """A heat map as a .png with its scale: row 0 lowest, each place a square.
-
-    The scale runs from the lowest to the highest ratio that there is. Where there are more than
-    1024 places in a row or column, a pixel is of a square of them.
-    """
-    from PIL import Image, ImageDraw
-
-    ratio = _shrunk(found)
-    known = ratio[~np.isnan(ratio)]
-    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
-    zoom = max(1, -(-_LEAST_SIDE // max(ratio.shape)))
-    pixels = coloured(ratio, low, high)[::-1].repeat(zoom, axis=0).repeat(zoom, axis=1)
-    height, width = pixels.shape[:2]
-    right = MARGIN + width + MARGIN
-    wide = max(right + _SCALE_WIDTH + _SCALE_TEXT + MARGIN, 640)
-    words = wrap(caption, Font.BODY, wide - 2 * MARGIN)
-    tall = max(height, _SCALE_HEIGHT)
-    size = (wide, 3 * MARGIN + tall + Font.BODY.line_height * len(words))
-    image = Image.new("RGB", size, (252, 252, 249))
-    image.paste(Image.fromarray(pixels), (MARGIN, MARGIN))
-    steps = np.linspace(high, low, _SCALE_HEIGHT)[:, None].repeat(_SCALE_WIDTH, axis=1)
-    image.paste(Image.fromarray(coloured(steps, low, high)), (right, MARGIN))
-    draw = ImageDraw.Draw(image)
-    half = Font.BODY.line_height // 2
-    for part in (0.0, 0.5, 1.0):
-        y = MARGIN + round(part * (_SCALE_HEIGHT - 1))
-        value = high - part * (high - low)
-        draw_line(draw, right + _SCALE_WIDTH + 8, y - half, f"{100 * value:.2f} %")
-    for number, line in enumerate(words):
-        draw_line(draw, MARGIN, 2 * MARGIN + tall + number * Font.BODY.line_height, line)
-    write_whole(path, lambda to: image.save(to, format="PNG"))
-
-
-def _shrunk(found: HeatMap) -> NDArray[np.float64]:
-    """Hits over reads, of squares of places where there are too many of these."""
-    side = -(-max(found.reads.shape) // _LONGEST_SIDE)
-    reads, hits = (_sums(each, side) for each in (found.reads, found.hits))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio: NDArray[np.float64] = hits / reads
-    return ratio
-
-
-def _sums(values: NDArray[np.int64], side: int) -> NDArray[np.int64]:
-    rows, columns = (np.arange(0, length, side) for length in values.shape)
-    summed: NDArray[np.int64] = np.add.reduceat(np.add.reduceat(values, rows, 0), columns, 1)
-    return summed
-
-
-def coloured(ratio: NDArray[np.float64], low: float, high: float) -> RGB:
-    """Ratios as colours of the scale from low to high, uint8 [rows, columns, 3]."""
-    places = np.linspace(0.0, 1.0, len(ANCHORS))
-    part = (np.nan_to_num(ratio) - low) / (high - low) if high > low else np.ones(ratio.shape)
-    channels = [np.interp(part, places, [each[c] for each in ANCHORS]) for c in range(3)]
-    colours = np.round(np.stack(channels, axis=-1)).astype(np.uint8)
-    colours[np.isnan(ratio)] = NO_READS
-    return colours

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.cache.simulate import LevelTally, Tally
 from gpgpu_legacy.serial import Record
-from gpgpu_legacy.studies.cache_sweep.model import Ask, Curve, NotRun, Run
+from gpgpu_legacy.studies.cache_sweep.model import Ask, Curve, Curves, NotRun, Run, Sweep
 
 
 class ProductRecord(Record, frozen=True, kw_only=True):
@@ -147,12 +146,16 @@ def run_record(run: Run) -> RunRecord:
     )
 
 
-def sweep_record(runs: Sequence[Run], not_run: Sequence[NotRun]) -> SweepRecord:
-    """A sweep as it is printed."""
-    return SweepRecord(runs=tuple(map(run_record, runs)), not_run=tuple(map(_not_run, not_run)))
+def sweep_record(sweep: Sweep) -> SweepRecord | RunRecord:
+    """A sweep as it is printed; a single product is printed as its run alone."""
+    if sweep.only is not None:
+        return run_record(sweep.only)
+    return SweepRecord(
+        runs=tuple(map(run_record, sweep.runs)), not_run=tuple(map(_not_run, sweep.not_run))
+    )
 
 
-def curve_record(curve: Curve) -> CurveRecord:
+def _curve_record(curve: Curve) -> CurveRecord:
     """A curve as it is printed: one line, then every size at which the misses fall."""
     distances, line_bytes = curve.distances, curve.ask.memory.levels[0].line_bytes
     sizes, counts = distances.curve()
@@ -174,10 +177,13 @@ def curve_record(curve: Curve) -> CurveRecord:
     )
 
 
-def curves_record(curves: Sequence[Curve], not_run: Sequence[NotRun]) -> CurvesRecord:
-    """Several curves as they are printed."""
+def curves_record(curves: Curves) -> CurvesRecord | CurveRecord:
+    """Curves as they are printed; a single curve is printed alone."""
+    if curves.only is not None:
+        return _curve_record(curves.only)
     return CurvesRecord(
-        curves=tuple(map(curve_record, curves)), not_run=tuple(map(_not_run, not_run))
+        curves=tuple(map(_curve_record, curves.curves)),
+        not_run=tuple(map(_not_run, curves.not_run)),
     )
 
 

@@ -8,7 +8,7 @@ from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.cache.heat_map import HeatMap
 from gpgpu_legacy.cache.simulate import Result, Tally
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
-from gpgpu_legacy.studies.cache_sweep.model import Ask, Curve, NotRun, Run
+from gpgpu_legacy.studies.cache_sweep.model import Ask, Curve, Curves, NotRun, Run, Sweep
 
 CONVENTIONS = (
     "Fragments come one after another in raster order. Each makes its lookups in program order, "
@@ -42,7 +42,7 @@ def run_grids(run: Run) -> list[Grid]:
     heads = (
         what, "reads", "hit, %", "writes", "hit, %", "bytes requested", "from memory", "to memory",
     )  # fmt: skip
-    rows = [_tally_row(each) for each in result.regions if each.reads or each.writes]
+    rows = [_tally_row(tally) for tally in result.regions if tally.accesses]
     total = _tally_row(_sum(result.regions))
     caption = f"{_product(run.ask)}, {_through(run.ask)}."
     return [Grid("cache", caption, heads, (*rows, total), tuple(_notes(run)))]
@@ -50,20 +50,20 @@ def run_grids(run: Run) -> list[Grid]:
 
 def _sum(tallies: Sequence[Tally]) -> Tally:
     names = ("reads", "read_hits", "writes", "write_hits", "bytes_requested", "bytes_from_memory")
-    sums = {name: sum(getattr(each, name) for each in tallies) for name in names}
-    return Tally("in all", **sums, bytes_to_memory=sum(each.bytes_to_memory for each in tallies))
+    sums = {name: sum(getattr(tally, name) for tally in tallies) for name in names}
+    return Tally("in all", **sums, bytes_to_memory=sum(tally.bytes_to_memory for tally in tallies))
 
 
-def _tally_row(each: Tally) -> tuple[Entry, ...]:
+def _tally_row(tally: Tally) -> tuple[Entry, ...]:
     return (
-        each.name,
-        each.reads,
-        _percent(each.read_hits, each.reads),
-        each.writes,
-        _percent(each.write_hits, each.writes),
-        each.bytes_requested,
-        each.bytes_from_memory,
-        each.bytes_to_memory,
+        tally.name,
+        tally.reads,
+        _percent(tally.read_hits, tally.reads),
+        tally.writes,
+        _percent(tally.write_hits, tally.writes),
+        tally.bytes_requested,
+        tally.bytes_from_memory,
+        tally.bytes_to_memory,
     )
 
 
@@ -155,9 +155,11 @@ def heat_map_caption(run: Run, found: HeatMap) -> str:
 # Sweeps ------------------------------------------------------------------------------------------
 
 
-def sweep_grids(runs: Sequence[Run], not_run: Sequence[NotRun]) -> list[Grid]:
-    """A row a run, and what was not run."""
-    grids = []
+def sweep_grids(sweep: Sweep) -> list[Grid]:
+    """A row a run, and what was not run; a single product is shown by texture."""
+    if sweep.only is not None:
+        return run_grids(sweep.only)
+    runs, grids = sweep.runs, []
     if runs:
         heads = (
             "size", "b", "cache", "raster order", "layout", "accesses", "hit, %", "bytes requested",
@@ -167,7 +169,7 @@ def sweep_grids(runs: Sequence[Run], not_run: Sequence[NotRun]) -> list[Grid]:
         caption = f"{first.method.name} through caches."
         rows = tuple(_sweep_row(run) for run in runs)
         grids.append(Grid("cache", caption, heads, rows, tuple(_sweep_notes(runs))))
-    return grids + _not_run_grids(not_run)
+    return grids + _not_run_grids(sweep.not_run)
 
 
 def _not_run_grids(not_run: Sequence[NotRun]) -> list[Grid]:
@@ -218,9 +220,9 @@ def _sweep_notes(runs: Sequence[Run]) -> Iterable[str]:
 # Curves ------------------------------------------------------------------------------------------
 
 
-def curve_grids(curves: Sequence[Curve], not_run: Sequence[NotRun] = ()) -> list[Grid]:
+def curve_grids(curves: Curves) -> list[Grid]:
     """Miss ratios of fully associative LRU caches, at sizes that are powers of two."""
-    return [_curve_grid(curve) for curve in curves] + _not_run_grids(not_run)
+    return [_curve_grid(curve) for curve in curves.curves] + _not_run_grids(curves.not_run)
 
 
 def _curve_grid(curve: Curve) -> Grid:

@@ -4,12 +4,12 @@ Section 6 says that "the block structured approach should yield greater cache co
 previous methods"; nothing there measures it. Here the three methods of Table 1 go through a
 simulated cache, at several blocks, and are compared by what they take from memory.
 
-Three things are compared, for bytes from memory alone do not tell of a cache. A larger block reads
-and writes fewer partial sums, and four quadrants in a texel need fewer lookups: either lowers the
-bytes requested, with any cache and with none. What is left of both is the share of the bytes looked
-up in A and B that came from memory. Hit ratios are of reads: a write that does not allocate hits
-where the same texel was read before, to blend, and misses where it goes to another texture; either
-way it goes to memory.
+Three measures are compared, since bytes from memory alone say little about a cache. A larger block
+reads and writes fewer partial sums, and four elements in a texel need fewer lookups: both lower the
+bytes requested, with any cache and without one. The measure that is free of both effects is the
+share of the bytes requested of A and B that comes from memory. Hit ratios are of reads only: a
+write that does not allocate hits where blending has just read the same texel, and misses where it
+goes to another texture; either way it goes to memory.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from enum import Enum
-from itertools import pairwise, product
+from itertools import product
 from os import cpu_count
 from threading import Event
-from time import perf_counter
+from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
@@ -30,9 +29,10 @@ from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.layout import parse_layout
 from gpgpu_legacy.cache.raster import parse_raster
 from gpgpu_legacy.cache.run import cache_run, operand_tallies, plan_trace
-from gpgpu_legacy.cache.simulate import Result
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.serial import PositiveInt, Record, Recorded, Whole
 
 BEFORE = "larson-mcallister"
 BLOCKED = ("hall-carr-hart-single", "hall-carr-hart-multi")
@@ -40,14 +40,14 @@ BLOCKED = ("hall-carr-hart-single", "hall-carr-hart-multi")
 SIZE = 1024  # what the paper's Section 5.3 works out
 BLOCKS = (1, 2, 4, 8, 16, 32, 64, 128)
 CACHES = ("2K,4way,64B", "8K,4way,64B", "8K,fully,64B", "16K,4way,64B", "32K,2way,128B")
-"""Texture caches of the time are unpublished. Hakura & Gupta 1997 find working sets of up to 16 KB
-and study 32 KB, 2-way, lines of 128 bytes. One of 8 KB in which no line is in another's way tells
-what is for want of room and what is for want of ways."""
+"""The texture caches of the time are unpublished. Hakura & Gupta 1997 find working sets of up to
+16 KB and study 32 KB, 2-way, lines of 128 bytes. The fully associative cache of 8 KB separates
+misses for want of capacity from misses for want of ways."""
 RASTERS = ("scan", "tiled:8x8", "tiled:32x32")
 LAYOUTS = ("linear", "8x8")
 ACCUMULATE = Accumulate.PING_PONG
-"""Table 1 counts 2b + 2 texels a fragment, and no copy: two textures that take turns ask for just
-that many."""
+"""Table 1 counts 2b + 2 texels a fragment and no copy; two textures used alternately request just
+that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,26 +82,44 @@ class Case:
         return f"{self.method}{block}: {self.setting}"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What a case came to.
+class CaseRecord(Record, frozen=True, kw_only=True):
+    """A case as the fields of a row."""
+
+    method: str
+    block: int | None
+    cache: str
+    raster: str
+    layout: str
+
+    @property
+    def setting(self) -> Setting:
+        """The cache, the raster order and the layout."""
+        return Setting(self.cache, self.raster, self.layout)
+
+    @property
+    def case(self) -> Case:
+        """The method, the block and the setting."""
+        return Case(self.method, self.block, self.setting)
+
+
+class Row(CaseRecord, frozen=True, kw_only=True):
+    """The accesses of a case, and the bytes that they move.
 
     accesses, hits: reads and writes together. operand_…: of the bytes, those of A and B.
     """
 
-    case: Case
-    accesses: int
-    hits: int
-    reads: int
-    read_hits: int
-    bytes_requested: int
-    bytes_from_memory: int
-    bytes_to_memory: int
-    operand_bytes_requested: int
-    operand_bytes_from_memory: int
+    accesses: Whole
+    hits: Whole
+    reads: Whole
+    read_hits: Whole
+    bytes_requested: Whole
+    bytes_from_memory: Whole
+    bytes_to_memory: Whole
+    operand_bytes_requested: Whole
+    operand_bytes_from_memory: Whole
 
     @property
-    def hit_ratio(self) -> float:
+    def access_hit_ratio(self) -> float:
         """Hits over accesses."""
         return self.hits / self.accesses
 
@@ -117,28 +135,37 @@ class Row:
 
     @property
     def operand_share(self) -> float:
-        """The bytes from memory of A and B, over those looked up in them."""
+        """The bytes of A and B from memory, over those requested of them."""
         return self.operand_bytes_from_memory / self.operand_bytes_requested
 
 
-@dataclass(frozen=True, slots=True)
-class NotRun:
+class NotRun(CaseRecord, frozen=True, kw_only=True):
     """A case without a result, and why."""
 
-    case: Case
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class CacheTable:
-    """The table: n×n matrices, whole simulations only. spent_s: seconds, all told."""
+class RecordedVerdict(Record, frozen=True, kw_only=True):
+    """The verdict as it stood when a table was recorded; `verdict` makes it anew from the rows."""
 
-    size: int
+    claim: str
+    against: str
+    sentences: tuple[str, ...]
+
+
+class CacheTable(Recorded, frozen=True, kw_only=True):
+    """The table: n×n matrices, complete simulations only. spent_s: seconds in total.
+
+    verdict: None in a table that was not recorded.
+    """
+
+    size: PositiveInt
     accumulate: Accumulate
+    budget_s: float | None
+    spent_s: float
     rows: tuple[Row, ...]
     not_run: tuple[NotRun, ...]
-    budget_s: float
-    spent_s: float
+    verdict: RecordedVerdict | None = None
 
     @property
     def multiply_adds(self) -> int:
@@ -160,45 +187,51 @@ def settings(
     return tuple(Setting(cache, raster, layout) for raster, layout, cache in combined)
 
 
-def cases(blocks: Sequence[int], where: Iterable[Setting]) -> tuple[Case, ...]:
-    """All cases, setting by setting, the method before the paper first."""
-    names = [(BEFORE, None), *product(BLOCKED, dict.fromkeys(blocks))]
-    return tuple(Case(method, block, each) for each in where for method, block in names)
-
-
-def plan_of(case: Case, size: int, accumulate: Accumulate) -> Plan:
-    """The plan of a case; InputError where the block is none."""
-    method = find_method(case.method)
-    if case.block is None:
-        return method.plan(Shape(size, size, size))
-    options = Options(block=case.block, accumulate=accumulate)
-    return method.plan(Shape(size, size, size), options)
-
-
 # Running ------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Products:
+    """The products of a table: n×n matrices, by the blocked methods at several blocks."""
+
+    size: int = SIZE
+    blocks: tuple[int, ...] = BLOCKS
+    accumulate: Accumulate = ACCUMULATE
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise InputError(f"the size is {self.size}; it must be at least 1")
+
+    def cases(self, where: Iterable[Setting]) -> tuple[Case, ...]:
+        """All cases, setting by setting, the method before the paper first."""
+        names = [(BEFORE, None), *product(BLOCKED, dict.fromkeys(self.blocks))]
+        return tuple(Case(method, block, setting) for setting in where for method, block in names)
+
+    def plan(self, case: Case, size: int | None = None) -> Plan:
+        """The plan of a case; InputError where the block does not fit the method."""
+        method, n = find_method(case.method), self.size if size is None else size
+        if case.block is None:
+            return method.plan(Shape(n, n, n))
+        options = Options(block=case.block, accumulate=self.accumulate)
+        return method.plan(Shape(n, n, n), options)
+
+
 def make_table(
-    size: int,
-    blocks: Sequence[int],
+    products: Products,
     where: Sequence[Setting],
-    accumulate: Accumulate,
-    budget_s: float,
+    budget: Budget,
     *,
     known: CacheTable | None = None,
     workers: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> CacheTable:
-    """Simulate every case, several at a time, as far as the seconds go.
+    """Simulate every case, several at a time, as far as the budget goes.
 
-    known: a table of the same products, whose rows are taken as they are. workers: threads
-    (default: one a core). progress: called once a case. A case that the budget cuts short is not
-    among the rows. Raises InputError for what is out of range or there is not.
+    known: a table of the same products, whose rows are kept. workers: threads (default: one a
+    core). progress: called once a case. A case that the budget cuts short is not among the rows.
+    Raises InputError for numbers out of range, and for cases that cannot be simulated.
     """
-    if size < 1:
-        raise InputError(f"the size is {size}; it must be at least 1")
-    if not budget_s >= 0.0:
-        raise InputError(f"the budget is {budget_s}; give a number of seconds, 0 or more")
+    size, accumulate = products.size, products.accumulate
     if known is not None and (known.size, known.accumulate) != (size, accumulate):
         raise InputError(
             f"the recorded rows are of n = {known.size}, {known.accumulate.value}, and not of "
@@ -207,10 +240,10 @@ def make_table(
     if workers is not None and workers < 1:
         raise InputError(f"there are {workers} workers; give at least 1")
     rows_known = {row.case: row for row in known.rows} if known else {}
-    wanted = cases(blocks, where)
-    for case in _unlike(wanted):
-        _check(case, accumulate)
-    started, stopped = perf_counter(), Event()
+    wanted = products.cases(where)
+    for case in _representatives(wanted):
+        _check(products, case)
+    started, stopped = budget.spent_s, Event()
 
     def report(_: float) -> None:
         if stopped.is_set():
@@ -219,198 +252,89 @@ def make_table(
     def one(case: Case) -> Row | NotRun:
         if case in rows_known:
             return rows_known[case]
-        return _simulate(case, size, accumulate, budget_s - (perf_counter() - started), report)
+        return _simulate(products, case, budget, report)
 
-    found = []
+    outcomes = []
     with ThreadPoolExecutor(workers or cpu_count() or 1) as pool:
         futures: list[Future[Row | NotRun]] = [pool.submit(one, case) for case in wanted]
         try:
             for case, future in zip(wanted, futures, strict=True):
-                found.append(future.result())
+                outcomes.append(future.result())
                 if progress is not None:
                     progress(str(case))
         except BaseException:
             stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    rows = tuple(each for each in found if isinstance(each, Row))
-    not_run = tuple(each for each in found if isinstance(each, NotRun))
-    spent_s = perf_counter() - started + (known.spent_s if known else 0.0)
-    return CacheTable(size, accumulate, rows, not_run, budget_s, spent_s)
+    spent_s = budget.spent_s - started + (known.spent_s if known else 0.0)
+    return CacheTable(
+        size=size,
+        accumulate=accumulate,
+        budget_s=budget.seconds,
+        spent_s=round(spent_s, 1),
+        rows=tuple(outcome for outcome in outcomes if isinstance(outcome, Row)),
+        not_run=tuple(outcome for outcome in outcomes if isinstance(outcome, NotRun)),
+    )
 
 
 class _StoppedError(Exception):
-    """Another simulation failed, or the user has had enough."""
+    """Another simulation failed, or the user interrupted the table."""
 
 
-def _unlike(wanted: Iterable[Case]) -> Iterable[Case]:
-    """One case of each plan and line; whether a plan can be followed does not depend on more."""
+def _representatives(wanted: Iterable[Case]) -> Iterable[Case]:
+    """One case for each plan and length of line, which alone decide whether it can be simulated."""
     return {
-        (each.method, each.block, parse_cache(each.setting.cache).line_bytes): each
-        for each in wanted
+        (case.method, case.block, parse_cache(case.setting.cache).line_bytes): case
+        for case in wanted
     }.values()
 
 
-def _check(case: Case, accumulate: Accumulate) -> None:
-    """InputError, before the long part, for what cannot be followed."""
-    setting, line_bytes = case.setting, parse_cache(case.setting.cache).line_bytes
-    plan = plan_of(case, 1, accumulate)
-    plan_trace(plan, line_bytes, setting.access)
+def _check(products: Products, case: Case) -> None:
+    """InputError, before the long part, for a case that cannot be simulated."""
+    line_bytes = parse_cache(case.setting.cache).line_bytes
+    plan_trace(products.plan(case, size=1), line_bytes, case.setting.access)
 
 
 def _simulate(
-    case: Case,
-    size: int,
-    accumulate: Accumulate,
-    left_s: float,
-    report: Callable[[float], None],
+    products: Products, case: Case, budget: Budget, report: Callable[[float], None]
 ) -> Row | NotRun:
-    if left_s <= 0.0:
-        return NotRun(case, "the budget was spent")
-    plan, setting = plan_of(case, size, accumulate), case.setting
-    memory = Memory((parse_cache(setting.cache),))
-    result = cache_run(plan, memory, setting.access, budget_s=left_s, progress=report)
+    refusal = budget.refusal()
+    if refusal is not None:
+        return NotRun(**_fields(case), reason=refusal)
+    plan = products.plan(case)
+    result = cache_run(
+        plan,
+        Memory((parse_cache(case.setting.cache),)),
+        case.setting.access,
+        budget_s=budget.left_s,
+        progress=report,
+    )
     if not result.exact:
-        left_out, all_of_them = result.iterations_left_out, result.iterations
-        return NotRun(
-            case, f"the budget was spent {left_out} of {all_of_them} iterations before the end"
-        )
-    return _row(case, plan, result)
-
-
-def _row(case: Case, plan: Plan, result: Result) -> Row:
+        left_out, iterations = result.iterations_left_out, result.iterations
+        why = f"the budget was spent {left_out} of {iterations} iterations before the end"
+        return NotRun(**_fields(case), reason=why)
     operands = operand_tallies(plan, result)
     return Row(
-        case,
-        result.accesses,
-        result.hits,
-        sum(each.reads for each in result.regions),
-        sum(each.read_hits for each in result.regions),
-        result.bytes_requested,
-        result.bytes_from_memory,
-        result.bytes_to_memory,
-        sum(each.bytes_requested for each in operands),
-        sum(each.bytes_from_memory for each in operands),
+        **_fields(case),
+        accesses=result.accesses,
+        hits=result.hits,
+        reads=sum(tally.reads for tally in result.regions),
+        read_hits=sum(tally.read_hits for tally in result.regions),
+        bytes_requested=result.bytes_requested,
+        bytes_from_memory=result.bytes_from_memory,
+        bytes_to_memory=result.bytes_to_memory,
+        operand_bytes_requested=sum(tally.bytes_requested for tally in operands),
+        operand_bytes_from_memory=sum(tally.bytes_from_memory for tally in operands),
     )
 
 
-# The verdict --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A blocked row, and that of the method before it in the same setting."""
-
-    row: Row
-    before: Row
-
-    @property
-    def block(self) -> int:
-        """The paper's b."""
-        assert self.row.case.block is not None
-        return self.row.case.block
-
-    @property
-    def bytes_from_memory(self) -> float:
-        """Those of the blocked method over the other's: what is saved in all."""
-        return self.row.bytes_from_memory / self.before.bytes_from_memory
-
-    @property
-    def bytes_requested(self) -> float:
-        """Likewise: what is saved with no cache."""
-        return self.row.bytes_requested / self.before.bytes_requested
-
-    @property
-    def operand_bytes_requested(self) -> float:
-        """Likewise, of A and B: fewer where a lookup brings four elements."""
-        return self.row.operand_bytes_requested / self.before.operand_bytes_requested
-
-    @property
-    def operand_share(self) -> float:
-        """Likewise, of the share of A's and B's that came from memory: below 1 is more reuse."""
-        return self.row.operand_share / self.before.operand_share
-
-
-class Measure(Enum):
-    """What "greater cache coherence" can be taken for."""
-
-    FEWER_BYTES = "fewer bytes from memory"
-    HIGHER_HIT_RATIO = "a higher hit ratio of reads"
-    MORE_REUSE = "a smaller share of the bytes looked up in A and B from memory"
-
-    def sign(self, compared: Comparison) -> int:
-        """1 where the blocked method is the better one by this measure, -1 the worse, 0 neither."""
-        row, before = compared.row, compared.before
-        better, worse = {
-            Measure.FEWER_BYTES: (before.bytes_from_memory, row.bytes_from_memory),
-            Measure.HIGHER_HIT_RATIO: (row.read_hit_ratio, before.read_hit_ratio),
-            Measure.MORE_REUSE: (before.operand_share, row.operand_share),
-        }[self]
-        return (better > worse) - (better < worse)
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """A blocked method in a setting, over all blocks that were run: smallest block first."""
-
-    setting: Setting
-    method: str
-    compared: tuple[Comparison, ...]
-
-    @property
-    def best(self) -> Comparison:
-        """The block of the fewest bytes from memory; the smallest of several."""
-        return min(self.compared, key=lambda each: each.row.bytes_from_memory)
-
-    def at(self, block: int) -> Comparison | None:
-        """The comparison at a block; None where it was not run."""
-        return next((each for each in self.compared if each.block == block), None)
-
-    def blocks(self, measure: Measure, sign: int = 1) -> tuple[int, ...]:
-        """The blocks at which the method is better by a measure, or (-1) worse, or (0) as good."""
-        return tuple(each.block for each in self.compared if measure.sign(each) == sign)
-
-    def holds_everywhere(self, measure: Measure) -> bool:
-        """Whether the method is better at a block and worse at none."""
-        return bool(self.blocks(measure)) and not self.blocks(measure, -1)
-
-    @property
-    def worse_blocks(self) -> tuple[int, ...]:
-        """The blocks that take more bytes from memory than the next smaller one."""
-        return tuple(
-            larger.block
-            for smaller, larger in pairwise(self.compared)
-            if larger.row.bytes_from_memory > smaller.row.bytes_from_memory
-        )
-
-    @property
-    def largest_over_best(self) -> float:
-        """Bytes from memory at the largest block over those at the best one."""
-        return self.compared[-1].row.bytes_from_memory / self.best.row.bytes_from_memory
-
-
-def judge(table: CacheTable) -> tuple[Judgement, ...]:
-    """Every blocked method in every setting of which no case is missing."""
-    incomplete = {each.case.setting for each in table.not_run}
-    before: dict[Setting, Row] = {}
-    blocked: dict[tuple[Setting, str], list[Row]] = {}
-    for row in table.rows:
-        if row.case.setting in incomplete:
-            continue
-        if row.case.method == BEFORE:
-            before[row.case.setting] = row
-        else:
-            blocked.setdefault((row.case.setting, row.case.method), []).append(row)
-    return tuple(
-        Judgement(
-            setting,
-            method,
-            tuple(Comparison(row, before[setting]) for row in sorted(found, key=_block)),
-        )
-        for (setting, method), found in blocked.items()
-        if setting in before
-    )
-
-
-def _block(row: Row) -> int:
-    return row.case.block or 0
+def _fields(case: Case) -> dict[str, Any]:
+    """The fields of a CaseRecord."""
+    setting = case.setting
+    return {
+        "method": case.method,
+        "block": case.block,
+        "cache": setting.cache,
+        "raster": setting.raster,
+        "layout": setting.layout,
+    }

@@ -31,11 +31,11 @@ def draw_cache_table(table: CacheTable, path: Path) -> None:
     A colour a method, a mark and a kind of line a cache; the method before the paper has no b, and
     is level. Raises InputError where there is nothing to draw.
     """
-    blocks = sorted({row.case.block for row in table.rows if row.case.block is not None})
+    blocks = sorted({row.block for row in table.rows if row.block is not None})
     if not blocks:
         raise InputError("no blocked method was run, so there is nothing to plot; see the table")
-    rasters = list(dict.fromkeys(row.case.setting.raster for row in table.rows))
-    layouts = list(dict.fromkeys(row.case.setting.layout for row in table.rows))
+    rasters = list(dict.fromkeys(row.setting.raster for row in table.rows))
+    layouts = list(dict.fromkeys(row.setting.layout for row in table.rows))
     width, height = 1.6 + 3.6 * len(rasters), 1.2 + 3.2 * len(layouts)
     figure = new_figure(max(width, 6.5), max(height, 4.4))
     panels = figure.subplots(len(layouts), len(rasters), sharex=True, sharey=True, squeeze=False)
@@ -59,7 +59,7 @@ def draw_cache_table(table: CacheTable, path: Path) -> None:
 
 
 def _caches(table: CacheTable) -> list[str]:
-    return list(dict.fromkeys(row.case.setting.cache for row in table.rows))
+    return list(dict.fromkeys(row.setting.cache for row in table.rows))
 
 
 def _style(table: CacheTable, method: str, cache: str) -> dict[str, Any]:
@@ -78,13 +78,13 @@ def _draw_place(
 ) -> None:
     curves: dict[tuple[str, str], list[Row]] = {}
     for row in table.rows:
-        if (row.case.setting.raster, row.case.setting.layout) == (raster, layout):
-            curves.setdefault((row.case.method, row.case.setting.cache), []).append(row)
+        if (row.setting.raster, row.setting.layout) == (raster, layout):
+            curves.setdefault((row.method, row.setting.cache), []).append(row)
     for (method, cache), rows in curves.items():
         points = [
             (block, row.bytes_from_memory)
             for row in rows
-            for block in ((blocks[0], blocks[-1]) if row.case.block is None else (row.case.block,))
+            for block in ((blocks[0], blocks[-1]) if row.block is None else (row.block,))
         ]
         axes.plot(*zip(*sorted(points), strict=True), **_style(table, method, cache))
     style_axes(axes)
@@ -95,7 +95,7 @@ def _draw_place(
 def _legend(table: CacheTable) -> list[Any]:
     from matplotlib.lines import Line2D
 
-    methods = dict.fromkeys(row.case.method for row in table.rows)
+    methods = dict.fromkeys(row.method for row in table.rows)
     colours = [Line2D([], [], color=_METHOD_COLOURS.get(m, GREY), label=m) for m in methods]
     caches = [
         Line2D([], [], **{**_style(table, BLOCKED[0], cache), "color": GREY}, label=cache)

@@ -1,37 +1,18 @@
-"""The cache table as text, JSON and a figure."""
+"""The cache table as text."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import read_json
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.studies.cache_sweep.table import CONVENTIONS
-from gpgpu_legacy.studies.cache_table.model import (
-    BEFORE,
-    CacheTable,
-    Case,
-    Judgement,
-    Measure,
-    NotRun,
-    Row,
-    Setting,
-    judge,
-)
-from gpgpu_legacy.studies.cache_table.verdict import CLAIM, PAPER, blocks_run, blocks_text, verdict
+from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge
+from gpgpu_legacy.studies.cache_table.model import BEFORE, CacheTable, Row
+from gpgpu_legacy.studies.cache_table.verdict import PAPER, blocks_run, blocks_text
 
 _MB = 1e6
-_COUNTS = (
-    "accesses", "hits", "reads", "read_hits", "bytes_requested", "bytes_from_memory",
-    "bytes_to_memory", "operand_bytes_requested", "operand_bytes_from_memory",
-)  # fmt: skip
 
 
 # The table ----------------------------------------------------------------------------------------
@@ -39,7 +20,7 @@ _COUNTS = (
 
 def cache_table_grids(table: CacheTable) -> list[Grid]:
     """A grid for each raster order and layout, then what was judged, and what was not run."""
-    places = dict.fromkeys((r.case.setting.raster, r.case.setting.layout) for r in table.rows)
+    places = dict.fromkeys((r.setting.raster, r.setting.layout) for r in table.rows)
     grids = [_place_grid(table, *place) for place in places]
     judged = judge(table)
     if judged:
@@ -52,14 +33,12 @@ def cache_table_grids(table: CacheTable) -> list[Grid]:
 def _place_grid(table: CacheTable, raster: str, layout: str) -> Grid:
     """Methods and blocks down, caches across."""
     found = [
-        row
-        for row in table.rows
-        if (row.case.setting.raster, row.case.setting.layout) == (raster, layout)
+        row for row in table.rows if (row.setting.raster, row.setting.layout) == (raster, layout)
     ]
-    caches = list(dict.fromkeys(row.case.setting.cache for row in found))
-    by_case = {(r.case.method, r.case.block, r.case.setting.cache): r for r in found}
+    caches = list(dict.fromkeys(row.setting.cache for row in found))
+    by_case = {(r.method, r.block, r.setting.cache): r for r in found}
     rows = []
-    for method, block in dict.fromkeys((row.case.method, row.case.block) for row in found):
+    for method, block in dict.fromkeys((row.method, row.block) for row in found):
         here = [by_case.get((method, block, cache)) for cache in caches]
         requested = next(row.bytes_requested for row in here if row is not None)
         cells = [_cell(table, row) for row in here]
@@ -99,7 +78,7 @@ def _cell(table: CacheTable, row: Row | None) -> Numeral | None:
         return None
     each = row.bytes_from_memory / table.multiply_adds
     return Numeral(
-        f"{_in_megabytes(row.bytes_from_memory)} · {100 * row.hit_ratio:.2f} · {each:.3g}"
+        f"{_in_megabytes(row.bytes_from_memory)} · {100 * row.access_hit_ratio:.2f} · {each:.3g}"
     )
 
 
@@ -141,118 +120,11 @@ def _judgement_grid(table: CacheTable, judged: Sequence[Judgement]) -> Grid:
 def _not_run_grid(table: CacheTable) -> Grid:
     rows = tuple(
         (
-            each.case.method, each.case.block, each.case.setting.cache, each.case.setting.raster,
-            each.case.setting.layout, each.reason,
+            each.method, each.block, each.setting.cache, each.setting.raster,
+            each.setting.layout, each.reason,
         )
         for each in table.not_run
     )  # fmt: skip
     heads = ("method", "b", "cache", "raster order", "layout", "why")
     caption = f"Not run, with a budget of {table.budget_s:g} s."
     return Grid("not-run", caption, heads, rows)
-
-
-# For other programs, and recorded -----------------------------------------------------------------
-
-
-def cache_table_as_json(table: CacheTable) -> dict[str, Any]:
-    """The table and its verdict; `read_cache_table` reads it back."""
-    judged = judge(table)
-    return {
-        "size": table.size,
-        "accumulate": table.accumulate.value,
-        "budget_s": table.budget_s,
-        "spent_s": round(table.spent_s, 1),
-        "rows": [
-            {
-                **_case_as_json(row.case),
-                **{name: getattr(row, name) for name in _COUNTS},
-                "hit_ratio": round(row.hit_ratio, 6),
-                "bytes_per_multiply_add": round(row.bytes_from_memory / table.multiply_adds, 6),
-            }
-            for row in table.rows
-        ],
-        "not_run": [{**_case_as_json(n.case), "reason": n.reason} for n in table.not_run],
-        "verdict": {
-            "claim": find_paper(PAPER).claim(CLAIM).quote,
-            "against": BEFORE,
-            "sentences": verdict(table),
-            "settings": [_judgement_as_json(each) for each in judged],
-        },
-    }
-
-
-def _case_as_json(case: Case) -> dict[str, Any]:
-    return {"method": case.method, "block": case.block, **asdict(case.setting)}
-
-
-def _judgement_as_json(each: Judgement) -> dict[str, Any]:
-    best = each.best
-    return {
-        "method": each.method,
-        **asdict(each.setting),
-        "best_block": best.block,
-        "bytes_from_memory": round(best.bytes_from_memory, 6),
-        "bytes_requested": round(best.bytes_requested, 6),
-        "operand_bytes_requested": round(best.operand_bytes_requested, 6),
-        "operand_share": round(best.operand_share, 6),
-        "read_hit_ratio": round(best.row.read_hit_ratio, 6),
-        "read_hit_ratio_before": round(best.before.read_hit_ratio, 6),
-        "fewer_bytes_at": list(each.blocks(Measure.FEWER_BYTES)),
-        "higher_read_hit_ratio_at": list(each.blocks(Measure.HIGHER_HIT_RATIO)),
-        "more_reuse_at": list(each.blocks(Measure.MORE_REUSE)),
-        "more_bytes_than_next_smaller_at": list(each.worse_blocks),
-        "largest_over_best": round(each.largest_over_best, 6),
-    }
-
-
-def recorded_text(data: dict[str, Any]) -> str:
-    """The JSON of a table as it is recorded: a line a row, and of the verdict what people read.
-
-    What follows from other numbers is left out; `--from` works it out again.
-    """
-    derived = ("hit_ratio", "bytes_per_multiply_add")
-    rows = [{k: v for k, v in row.items() if k not in derived} for row in data["rows"]]
-    verdict_data = {k: v for k, v in data["verdict"].items() if k != "settings"}
-    small = {**data, "rows": [], "not_run": [], "verdict": verdict_data}
-    text = json.dumps(small, indent=1, ensure_ascii=False)
-    for name, found in (("rows", rows), ("not_run", data["not_run"])):
-        if found:
-            lines = ",\n".join(json.dumps(each, separators=(",", ":")) for each in found)
-            text = text.replace(f'"{name}": []', f'"{name}": [\n{lines}\n ]', 1)
-    return text + "\n"
-
-
-def read_cache_table(path: Path) -> CacheTable:
-    """A recorded table; InputError, in one line, for a file that holds none."""
-    data = read_json(path, "rows")
-    try:
-        return CacheTable(
-            _whole(data["size"]),
-            Accumulate(data["accumulate"]),
-            tuple(_row(each) for each in data["rows"]),
-            tuple(NotRun(_case(each), str(each["reason"])) for each in data["not_run"]),
-            float(data["budget_s"]),
-            float(data["spent_s"]),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        why = f"there is no {error}" if isinstance(error, KeyError) else str(error)
-        raise InputError(f"{path} holds no recorded cache table: {why}") from None
-
-
-def _row(data: dict[str, Any]) -> Row:
-    return Row(_case(data), *(_whole(data[name]) for name in _COUNTS))
-
-
-def _case(data: dict[str, Any]) -> Case:
-    block = data["block"]
-    setting = Setting(str(data["cache"]), str(data["raster"]), str(data["layout"]))
-    return Case(str(data["method"]), None if block is None else _whole(block), setting)
-
-
-def _whole(value: object) -> int:
-    if not isinstance(value, int) or value < 0:
-        raise ValueError(f"{value!r} is no whole number")
-    return value
-
-
-# The figure ---------------------------------------------------------------------------------------

@@ -6,31 +6,24 @@ from collections.abc import Callable, Iterable, Sequence
 
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
 from gpgpu_legacy.published.papers import find_paper
-from gpgpu_legacy.studies.cache_table.model import (
-    BEFORE,
-    CacheTable,
-    Comparison,
-    Judgement,
-    Measure,
-    Row,
-    Setting,
-    judge,
-)
+from gpgpu_legacy.studies.cache_table.judgement import Comparison, Judgement, Measure, judge
+from gpgpu_legacy.studies.cache_table.model import BEFORE, CacheTable, Row, Setting
 
 PAPER, CLAIM = "hall-carr-hart-2003", "section-6-cache-coherence"
 
 
 def verdict(table: CacheTable) -> list[str]:
-    """What the rows say of the paper's claim, one sentence or a few that belong together each."""
+    """What the rows say about the paper's claim: a list of short paragraphs."""
     judged = judge(table)
     paper = find_paper(PAPER)
     claim = paper.claim(CLAIM)
     said = f"“{claim.quote}” ({paper.short}, {claim.where})"
     if not judged:
-        return [f"{said}: no setting of cache, raster order and layout was run whole. No verdict."]
+        return [f"{said}: no setting of cache, raster order and layout is complete. No verdict."]
     sentences = [
-        f"{said}: held against {BEFORE} at n = {table.size}, in {len(_settings(judged))} settings "
-        "of cache, raster order and layout. “At every b” is better at one at least, worse at none."
+        f"{said}: compared with {BEFORE} at n = {table.size}, in {len(_settings(judged))} settings "
+        "of cache, raster order and layout. “At every b” means better at one b or more and worse "
+        "at none."
     ]
     sentences += [_in_all(measure, judged) for measure in Measure]
     for method in dict.fromkeys(each.method for each in judged):
@@ -39,26 +32,26 @@ def verdict(table: CacheTable) -> list[str]:
         sentences += [
             _best_blocks(method, found),
             _where_larger_is_worse(method, found),
-            _no_coherence(method, found),
+            _reuse_alone(method, found),
         ]
     sentences.append(_of_writes(judged))
-    incomplete = list(dict.fromkeys(each.case.setting for each in table.not_run))
+    incomplete = list(dict.fromkeys(each.setting for each in table.not_run))
     if incomplete:
         every = list(dict.fromkeys((*incomplete, *_settings(judged))))
         sentences.append(
-            f"{len(table.not_run)} cases were not run, so that {len(incomplete)} of {len(every)} "
-            f"settings are in none of this: {_named(incomplete, every)}."
+            f"{len(table.not_run)} cases were not simulated. The verdict therefore leaves out "
+            f"{len(incomplete)} of {len(every)} settings: {_named(incomplete, every)}."
         )
     return sentences
 
 
 def blocks_run(rows: Iterable[Row]) -> list[int]:
-    """All blocks that there are, the smallest first."""
-    return sorted({row.case.block for row in rows if row.case.block is not None})
+    """All blocks of the rows, the smallest first."""
+    return sorted({row.block for row in rows if row.block is not None})
 
 
 def blocks_text(blocks: Iterable[int], run: Sequence[int]) -> str:
-    """Blocks as people list them: a stretch of those that were run as its first and its last."""
+    """Blocks as people list them: three or more neighbours as the first and the last."""
     stretches: list[list[int]] = []
     for block in sorted(blocks):
         if stretches and run.index(block) == run.index(stretches[-1][-1]) + 1:
@@ -81,21 +74,21 @@ def _where_it_holds(method: str, measure: Measure, judged: Sequence[Judgement]) 
     parts = [f"at every b in {_share(every, judged)}"]
     if some:
         largest = _by_cache(judged, lambda e: max(e.blocks(measure)) if e in some else None)
-        parts.append(f"at some b only in {len(some)}, the largest of them {largest}")
+        parts.append(f"at some b only in {len(some)}, the largest such b being {largest}")
     if never:
         parts.append(f"at no b in {_share(never, judged)}")
-    return f"{method} has {measure.value}: {'; '.join(parts)}."
+    return f"{method} has {measure.value} {'; '.join(parts)}."
 
 
 def _best_blocks(method: str, judged: Sequence[Judgement]) -> str:
     least = min(judged, key=lambda each: each.best.bytes_from_memory)
     most = max(judged, key=lambda each: each.best.bytes_from_memory)
     return (
-        f"The b at which {method} takes the fewest bytes from memory is "
-        f"{_by_cache(judged, lambda each: each.best.block)}; or "
-        f"{_by_place(judged, lambda each: each.best.block)}. There it takes "
+        f"{method} reads the fewest bytes from memory at b = "
+        f"{_by_cache(judged, lambda each: each.best.block)}; by raster order and layout, at b = "
+        f"{_by_place(judged, lambda each: each.best.block)}. At its best b it reads "
         f"{least.best.bytes_from_memory:.3g} ({least.setting}) to "
-        f"{most.best.bytes_from_memory:.3g} ({most.setting}) of the bytes of {BEFORE}."
+        f"{most.best.bytes_from_memory:.3g} ({most.setting}) times the bytes of {BEFORE}."
     )
 
 
@@ -103,24 +96,27 @@ def _where_larger_is_worse(method: str, judged: Sequence[Judgement]) -> str:
     """By the first b that takes more than the next smaller one."""
     worse = [each for each in judged if each.worse_blocks]
     if not worse:
-        return f"In no setting does a larger b of {method} take more bytes than the next smaller."
+        return (
+            f"In no setting does {method} read more bytes from memory at a larger b than at the "
+            "next smaller one."
+        )
     worst = max(judged, key=lambda each: each.largest_over_best)
     first = _by_cache(judged, lambda each: next(iter(each.worse_blocks), None))
     return (
-        f"A larger b of {method} takes more bytes from memory than the next smaller one in "
-        f"{_share(worse, judged)}, the first b to do so being {first}. At worst "
-        f"b = {worst.compared[-1].block} takes {worst.largest_over_best:.3g} times the bytes of "
+        f"With {method} a larger b reads more bytes from memory than the next smaller one in "
+        f"{_share(worse, judged)}; the first such b is {first}. In the worst case b = "
+        f"{worst.compared[-1].block} reads {worst.largest_over_best:.3g} times the bytes of "
         f"b = {worst.best.block} ({worst.setting})."
     )
 
 
 def _by_cache(judged: Iterable[Judgement], block: Callable[[Judgement], int | None]) -> str:
-    """Blocks over all raster orders and layouts, for each cache; None is left out."""
+    """The range of blocks over all raster orders and layouts, for each cache, without None."""
     return _ranges(judged, block, lambda each: each.setting.cache)
 
 
 def _by_place(judged: Iterable[Judgement], block: Callable[[Judgement], int | None]) -> str:
-    """Blocks over all caches, for each raster order and layout."""
+    """The range of blocks over all caches, for each raster order and layout."""
     return _ranges(judged, block, lambda each: f"{each.setting.raster} and {each.setting.layout}")
 
 
@@ -142,16 +138,16 @@ def _ranges(
     return ", ".join(said)
 
 
-def _no_coherence(method: str, judged: Sequence[Judgement]) -> str:
+def _reuse_alone(method: str, judged: Sequence[Judgement]) -> str:
     best = [each.best for each in judged]
     requested = _span([each.bytes_requested for each in best])
     operands = _span([each.operand_bytes_requested for each in best])
     share = _span([each.operand_share for each in best])
     return (
-        f"Two effects are no cache coherence. At its best b {method} asks for {requested} of the "
-        f"bytes of {BEFORE} before any cache, since it reads and writes fewer partial sums; of "
-        f"those of A and B alone for {operands}, since its texels hold {_elements(best)}. Without "
-        "both, the share of the bytes looked up in A and B that comes from memory is "
+        f"Two of its savings need no cache. At its best b {method} requests {requested} times the "
+        f"bytes of {BEFORE}, since it reads and writes fewer partial sums; of A and B alone it "
+        f"requests {operands} times the bytes, since its texels hold {_elements(best)}. Apart from "
+        "both, the share of the bytes requested of A and B that comes from memory is "
         f"{share} times that of {BEFORE}."
     )
 
@@ -160,7 +156,7 @@ def _elements(best: Sequence[Comparison]) -> str:
     """How many elements a texel of a blocked method holds, by the bytes of an access."""
     row, before = best[0].row, best[0].before
     times = row.bytes_requested * before.accesses // (row.accesses * before.bytes_requested)
-    return f"{times} elements" if times > 1 else "one element, as the other's do"
+    return f"{times} elements" if times > 1 else "one element, as before"
 
 
 def _span(values: Sequence[float]) -> str:
@@ -176,18 +172,19 @@ def _settings(judged: Iterable[Judgement]) -> list[Setting]:
 
 
 def _of_writes(judged: Sequence[Judgement]) -> str:
-    """Why hit ratios of all accesses are not held against one another."""
+    """Why hit ratios of all accesses are not compared."""
     every = [compared for each in judged for compared in each.compared]
     before = _span([100 * each.before.write_hit_ratio for each in every])
     after = _span([100 * each.row.write_hit_ratio for each in every])
     return (
-        f"Hit ratios are held apart for reads, because those of writes say nothing: {before} % of "
-        f"the writes of {BEFORE} hit and {after} % of the others', and all go to memory."
+        f"Only hit ratios of reads are compared, because write hits save nothing: {before} % of "
+        f"the writes of {BEFORE} hit, {after} % of those of the blocked methods, and all writes go "
+        "to memory."
     )
 
 
 def _in_all(measure: Measure, judged: Sequence[Judgement]) -> str:
-    """The settings in which it holds of every blocked method that was run."""
+    """The settings in which every blocked method is better by this measure."""
     methods = list(dict.fromkeys(each.method for each in judged))
 
     def where(holds: Callable[[Judgement], bool]) -> str:
@@ -202,15 +199,15 @@ def _in_all(measure: Measure, judged: Sequence[Judgement]) -> str:
     best = where(lambda each: measure.sign(each.best) > 0)
     printed = ""
     if all(each.at(DEFAULT_BLOCK) for each in judged):
-        printed = f"; at b = {DEFAULT_BLOCK}, which the paper chose, in {where(at_printed)}"
+        printed = f"; at b = {DEFAULT_BLOCK}, the paper's choice, in {where(at_printed)}"
     return (
-        f"In all, {' and '.join(methods)} {'have' if len(methods) > 1 else 'has'} {measure.value} "
-        f"at every b in {every}; at the b of the fewest bytes in {best}{printed}."
+        f"Overall, {' and '.join(methods)} {'have' if len(methods) > 1 else 'has'} {measure.value} "
+        f"at every b in {every}; at the b with the fewest bytes in {best}{printed}."
     )
 
 
 def _share(found: Iterable[Judgement], of: Iterable[Judgement]) -> str:
-    """How many settings of all, and which, or all but which if that is shorter."""
+    """How many settings, and which: their names, or those of the others where that is shorter."""
     these, all_of = _settings(found), _settings(of)
     others = [each for each in all_of if each not in these]
     share = f"{len(these)} of {len(all_of)} settings"
@@ -222,7 +219,7 @@ def _share(found: Iterable[Judgement], of: Iterable[Judgement]) -> str:
 
 
 def _named(settings: Iterable[Setting], all_of: Sequence[Setting]) -> str:
-    """Settings, the caches of one raster order and layout together."""
+    """Settings by name, grouped by raster order and layout."""
     places: dict[tuple[str, str], list[str]] = {}
     for each in settings:
         places.setdefault((each.raster, each.layout), []).append(each.cache)

@@ -1,0 +1,128 @@
+"""The cache table as JSON: printed with everything that follows from it, and recorded without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gpgpu_legacy.files import write_text
+from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.serial import Record, fields_of, json_lines_text, provenance, read_recorded
+from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge
+from gpgpu_legacy.studies.cache_table.model import BEFORE, CacheTable, NotRun, RecordedVerdict, Row
+from gpgpu_legacy.studies.cache_table.verdict import CLAIM, PAPER, verdict
+
+_DIGITS = 6  # behind the point, of numbers that follow from others
+
+
+class PrintedRow(Row, frozen=True, kw_only=True):
+    """A row with ratios that follow from it. hit_ratio: of all accesses."""
+
+    hit_ratio: float
+    bytes_per_multiply_add: float
+
+
+class JudgementRecord(Record, frozen=True, kw_only=True):
+    """A blocked method in a setting, against the method before it.
+
+    bytes_from_memory to operand_share: at its best block, over the other method's. …_at: blocks.
+    largest_over_best: bytes from memory at the largest block over those at the best one.
+    """
+
+    method: str
+    cache: str
+    raster: str
+    layout: str
+    best_block: int
+    bytes_from_memory: float
+    bytes_requested: float
+    operand_bytes_requested: float
+    operand_share: float
+    read_hit_ratio: float
+    read_hit_ratio_before: float
+    fewer_bytes_at: tuple[int, ...]
+    higher_read_hit_ratio_at: tuple[int, ...]
+    more_reuse_at: tuple[int, ...]
+    more_bytes_than_next_smaller_at: tuple[int, ...]
+    largest_over_best: float
+
+
+class PrintedVerdict(RecordedVerdict, frozen=True, kw_only=True):
+    """The verdict with the judgements that it sums up."""
+
+    settings: tuple[JudgementRecord, ...]
+
+
+class PrintedTable(Record, frozen=True, kw_only=True):
+    """A CacheTable with everything that follows from its rows."""
+
+    size: int
+    accumulate: str
+    budget_s: float | None
+    spent_s: float
+    rows: tuple[PrintedRow, ...]
+    not_run: tuple[NotRun, ...]
+    verdict: PrintedVerdict
+
+
+def printed_table(table: CacheTable) -> PrintedTable:
+    """What `gpgpu-legacy cache-table --json` prints."""
+    recorded = _verdict(table)
+    return PrintedTable(
+        size=table.size,
+        accumulate=table.accumulate.value,
+        budget_s=table.budget_s,
+        spent_s=table.spent_s,
+        rows=tuple(
+            PrintedRow(
+                **fields_of(row),
+                hit_ratio=round(row.access_hit_ratio, _DIGITS),
+                bytes_per_multiply_add=round(row.bytes_from_memory / table.multiply_adds, _DIGITS),
+            )
+            for row in table.rows
+        ),
+        not_run=table.not_run,
+        verdict=PrintedVerdict(
+            **fields_of(recorded), settings=tuple(map(_judgement_record, judge(table)))
+        ),
+    )
+
+
+def write_cache_table(path: Path, table: CacheTable) -> None:
+    """Record a table with its verdict and its provenance; InputError where it cannot be written."""
+    known = {**fields_of(table), **provenance(CacheTable), "verdict": _verdict(table)}
+    write_text(path, json_lines_text(CacheTable(**known)))
+
+
+def read_cache_table(path: Path) -> CacheTable:
+    """A recorded table; InputError, in one line, for a file that holds none."""
+    return read_recorded(path, CacheTable)
+
+
+def _verdict(table: CacheTable) -> RecordedVerdict:
+    return RecordedVerdict(
+        claim=find_paper(PAPER).claim(CLAIM).quote,
+        against=BEFORE,
+        sentences=tuple(verdict(table)),
+    )
+
+
+def _judgement_record(judgement: Judgement) -> JudgementRecord:
+    best, setting = judgement.best, judgement.setting
+    return JudgementRecord(
+        method=judgement.method,
+        cache=setting.cache,
+        raster=setting.raster,
+        layout=setting.layout,
+        best_block=best.block,
+        bytes_from_memory=round(best.bytes_from_memory, _DIGITS),
+        bytes_requested=round(best.bytes_requested, _DIGITS),
+        operand_bytes_requested=round(best.operand_bytes_requested, _DIGITS),
+        operand_share=round(best.operand_share, _DIGITS),
+        read_hit_ratio=round(best.row.read_hit_ratio, _DIGITS),
+        read_hit_ratio_before=round(best.before.read_hit_ratio, _DIGITS),
+        fewer_bytes_at=judgement.blocks(Measure.FEWER_BYTES),
+        higher_read_hit_ratio_at=judgement.blocks(Measure.HIGHER_HIT_RATIO),
+        more_reuse_at=judgement.blocks(Measure.MORE_REUSE),
+        more_bytes_than_next_smaller_at=judgement.worse_blocks,
+        largest_over_best=round(judgement.largest_over_best, _DIGITS),
+    )
