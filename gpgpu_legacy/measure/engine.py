@@ -185,8 +185,8 @@ class _Contender(Generic[K, C]):
     """A job while its size is measured.
 
     open_s: what it takes to open. run_s: what its last run took, transfers included. unmeasured:
-    seconds of the runs before the rounds. runs: in each round. ready: None where it is closed
-    between rounds. error: why it has left the rounds.
+    seconds of the runs before the rounds. ready: None where it is closed between rounds. error: why
+    it has left the rounds.
     """
 
     job: Job[K, C]
@@ -194,7 +194,6 @@ class _Contender(Generic[K, C]):
     run_s: float
     checked: C
     unmeasured: list[float]
-    runs: int
     ready: Ready[C] | None = None
     samples: list[float] = field(default_factory=list)
     error: str | None = None
@@ -411,8 +410,7 @@ class _Measurement(Generic[K, C]):
                 run_s = clock() - began
             self.closing_s += close_s
             held.callback(self.close, job.series, own.pop_all(), close_s)
-        runs = self.rounds.runs(seconds[-1])
-        return _Contender(job, cost.open_s, run_s, checked, seconds, runs, ready)
+        return _Contender(job, cost.open_s, run_s, checked, seconds, ready)
 
     def close(self, series: Hashable, held: ExitStack, expected_s: float) -> None:
         """Close a job, and note how long it took."""
@@ -446,7 +444,8 @@ class _Measurement(Generic[K, C]):
                 self.runs_of(contender, ready)
 
     def runs_of(self, contender: _Contender[K, C], ready: Ready[C]) -> None:
-        for _ in range(contender.runs):
+        fastest = min(*contender.unmeasured, *contender.samples, contender.run_s)
+        for _ in range(self.rounds.runs(fastest)):
             if self.refusal(contender.run_s) is not None:
                 return
             started = self.budget.clock()

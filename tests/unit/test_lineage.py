@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,11 @@ from gpgpu_legacy.algorithms.registry import methods
 from gpgpu_legacy.measure import engine
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import measure
+from gpgpu_legacy.measure.other_work import OtherWork
+from gpgpu_legacy.measure.peers import Peer
 from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.serial import json_text
+from gpgpu_legacy.studies.lineage import model
 from gpgpu_legacy.studies.lineage.model import lineage
 from gpgpu_legacy.studies.lineage.plot import draw_lineage
 from gpgpu_legacy.studies.lineage.record import Lineage, Step, read_lineage
@@ -26,7 +31,9 @@ N = 8
 
 @pytest.fixture(scope="module")
 def result() -> Lineage:
-    return lineage(N, executor="numpy")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OtherWork, "share", lambda _: 0.0)
+        return lineage(N, executor="numpy")
 
 
 @pytest.fixture
@@ -76,6 +83,22 @@ def test_methods_and_ceilings_take_rounds_in_turn(monkeypatch: pytest.MonkeyPatc
     [together] = measured
     assert "numpy-blas" in together
     assert {method.name for method in methods()} < set(together)
+
+
+@pytest.mark.parametrize(("share", "disturbed"), [(0.01, False), (0.5, True)])
+def test_a_ceiling_below_a_method_is_none_on_a_busy_machine(
+    monkeypatch: pytest.MonkeyPatch, share: float, disturbed: bool
+) -> None:
+    @contextmanager
+    def slow(a: Any, b: Any) -> Iterator[Any]:
+        yield lambda: (10.0, a @ b)
+
+    monkeypatch.setattr(model, "peers", lambda: iter([Peer("slow", "A library", "", "it", slow)]))
+    monkeypatch.setattr(OtherWork, "share", lambda _: share)
+    result = lineage(N, executor="numpy")
+    assert [c.disturbed for c in result.ceilings] == [disturbed]
+    assert all((step.fraction_of_ceiling is None) is disturbed for step in result.steps)
+    assert ("A library was disturbed" in as_text([lineage_grid(result)])) is disturbed
 
 
 def test_a_spent_budget_leaves_reasons() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
@@ -14,6 +15,7 @@ from gpgpu_legacy.measure import engine
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import Listener, Measured, Outcome
 from gpgpu_legacy.measure.entrants import Entrant, entrant_of, entrant_of_peer
+from gpgpu_legacy.measure.other_work import busy_warning
 from gpgpu_legacy.measure.peers import Peer, peers
 from gpgpu_legacy.measure.products import Checked, Products
 from gpgpu_legacy.measure.rounds import Rounds
@@ -23,7 +25,10 @@ from gpgpu_legacy.serial import provenance
 from gpgpu_legacy.studies.lineage.record import Ceiling, Lineage, Step
 
 QUICK_S = 2.0  # a job that takes longer is run once
-ROUNDS = Rounds(3, longest_s=QUICK_S)
+ROUNDS = Rounds(3, round_s=0.25, most_runs=50, longest_s=QUICK_S)
+
+_Measured = Measured[Entrant, Checked]
+_Outcome = Outcome[Entrant, Checked]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,38 +65,32 @@ def lineage(
     """
     if size < 1:
         raise InputError(f"the size is {size}; it must be at least 1")
-    libraries, products = list(peers()), Products(seed)
-    members = [_member(method, size, executor, libraries) for method in methods()]
-    driver = here().driver
+    libraries, products = {peer: entrant_of_peer(peer) for peer in peers()}, Products(seed)
+    members = [_member(method, size, executor, list(libraries)) for method in methods()]
+    platform = here()
 
-    def record(measured: Measured[Entrant, Checked]) -> Lineage:
-        outcomes = {outcome.job.series: outcome for outcome in measured.outcomes}
-        reasons = {entry.job.series: entry.reason for entry in measured.not_run}
+    def record(measured: _Measured) -> Lineage:
         ceilings = {
-            peer.name: _ceiling(peer, outcomes[entrant])
-            for peer, entrant in zip(libraries, of_libraries, strict=True)
-            if entrant in outcomes
+            peer.title: _ceiling(peer, entrant, members, measured)
+            for peer, entrant in libraries.items()
+            if _outcome(measured, entrant)
         }
         return Lineage(
-            **provenance(Lineage, driver),
+            **provenance(Lineage, platform.driver),
             size=size,
             ceilings=tuple(ceilings.values()),
-            steps=tuple(
-                _step(member, size, outcomes.get(member.entrant), reasons, ceilings)
-                for member in members
-            ),
+            steps=tuple(_step(member, size, ceilings, measured) for member in members),
             busy_share=measured.busy_share,
         )
 
-    of_libraries = [entrant_of_peer(peer) for peer in libraries]
     jobs = [
         products.job(entrant, size, str(entrant), entrant.on_operands)
-        for entrant in (*of_libraries, *(member.entrant for member in members))
+        for entrant in (*libraries.values(), *(member.entrant for member in members))
     ]
     listener: Listener[Entrant, Checked] = Listener(
         progress or (lambda _: None), lambda measured: save(record(measured))
     )
-    result = record(engine.measure(jobs, budget or Budget(float("inf")), ROUNDS, listener=listener))
+    result = record(engine.measure(jobs, budget or Budget(inf), ROUNDS, listener=listener))
     save(result)
     return result
 
@@ -106,23 +105,40 @@ def _member(method: Method, size: int, executor: str, libraries: list[Peer]) -> 
     return _Member(method, entrant_of(method, chosen, runner), count_plan(plan), ceiling)
 
 
-def _ceiling(peer: Peer, outcome: Outcome[Entrant, Checked]) -> Ceiling:
-    gflops = 2e-9 * outcome.job.size**3 / outcome.seconds
-    return Ceiling(name=peer.title, device=peer.device, gflops=gflops)
+def _outcome(measured: _Measured, entrant: Entrant) -> _Outcome | None:
+    return next((result for result in measured.outcomes if result.job.series is entrant), None)
 
 
-def _step(
-    member: _Member,
-    size: int,
-    outcome: Outcome[Entrant, Checked] | None,
-    reasons: dict[Entrant, str],
-    ceilings: dict[str, Ceiling],
-) -> Step:
+def _gflops(size: int, seconds: float) -> float | None:
+    return 2e-9 * size**3 / seconds if seconds > 0.0 else None
+
+
+def _ceiling(
+    peer: Peer, entrant: Entrant, members: Sequence[_Member], measured: _Measured
+) -> Ceiling:
+    """The peer's fastest sample, held against the methods on the same device."""
+    outcome = _outcome(measured, entrant)
+    assert outcome is not None
+    fastest_s, _ = outcome.spread
+    under = [_outcome(measured, member.entrant) for member in members if member.ceiling is peer]
+    is_passed = any(method is not None and method.seconds < fastest_s for method in under)
+    return Ceiling(
+        name=peer.title,
+        device=peer.device,
+        gflops=_gflops(outcome.job.size, fastest_s) or 0.0,
+        disturbed=is_passed and busy_warning(measured.busy_share) is not None,
+    )
+
+
+def _step(member: _Member, size: int, ceilings: Mapping[str, Ceiling], measured: _Measured) -> Step:
     method, entrant, counts = member.method, member.entrant, member.counts
-    gflops = None
-    if outcome is not None and outcome.seconds > 0.0:
-        gflops = 2e-9 * size**3 / outcome.seconds
-    ceiling = ceilings.get(member.ceiling.name)
+    outcome = _outcome(measured, entrant)
+    reasons = [entry.reason for entry in measured.not_run if entry.job.series is entrant]
+    gflops = _gflops(size, outcome.seconds) if outcome else None
+    ceiling = ceilings.get(member.ceiling.title)
+    fraction = None
+    if gflops and ceiling and ceiling.gflops and not ceiling.disturbed:
+        fraction = gflops / ceiling.gflops
     return Step(
         year=method.year,
         method=method.name,
@@ -139,8 +155,8 @@ def _step(
         spread=outcome.spread if outcome else None,
         runs=len(outcome.samples) if outcome else None,
         first_run=outcome is not None and outcome.is_first_run,
-        reason=reasons.get(entrant),
+        reason=next(iter(reasons), None),
         gflops=gflops,
         ceiling=member.ceiling.title,
-        fraction_of_ceiling=gflops / ceiling.gflops if gflops and ceiling else None,
+        fraction_of_ceiling=fraction,
     )

@@ -8,11 +8,17 @@ from gpgpu_legacy.serial import Record, Recorded, read_recorded
 
 
 class Ceiling(Record, frozen=True, kw_only=True):
-    """What a library on the device reaches on the same product, in the same measurement."""
+    """What a library on the device reaches on the same product, in the same measurement.
+
+    gflops: of its fastest sample. Whatever disturbs a run makes it slower, so this one tells best
+    what the library can do; on a busy machine the median may be a tenth of it. disturbed: a method
+    was faster while other processes took much of the machine, so no part of this ceiling is given.
+    """
 
     name: str
     device: str
     gflops: float
+    disturbed: bool = False
 
 
 class Step(Record, frozen=True, kw_only=True):
@@ -21,7 +27,8 @@ class Step(Record, frozen=True, kw_only=True):
     lacked: what hardware of its year lacked. multiply_adds_per_byte: of the bytes that its
     instructions ask for, before any cache. arithmetic: instructions. seconds: the median of `runs`
     samples, of computing alone; None where it was not run, for the `reason`. ceiling: the name of
-    the ceiling of the machine that it ran on. fraction_of_ceiling: of GFLOPS.
+    the ceiling of the machine that it ran on. fraction_of_ceiling: of GFLOPS; None where the
+    ceiling was disturbed.
     """
 
     year: int

@@ -42,6 +42,11 @@ def _notes(lineage: Lineage) -> list[str]:
         f"Ran on {'; '.join(devices)}.",
         "Multiply-adds a byte are of the bytes that instructions ask for, before any cache.",
     ]
+    notes += [
+        f"{c.name} was disturbed: methods were faster, so no part of it is given."
+        for c in lineage.ceilings
+        if c.disturbed
+    ]
     missing = [step for step in lineage.steps if step.reason]
     notes += [f"{step.method} was not run: {step.reason}." for step in missing]
     return [*notes, *busy_notes(lineage.busy_share)]
