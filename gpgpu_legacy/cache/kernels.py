@@ -32,7 +32,7 @@ from gpgpu_legacy.cache.trace import (
     Trace,
 )
 from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.interp.dataless import AddressMachine, CountingMachine, values_of
+from gpgpu_legacy.interp.dataless import AddressMachine, CountingMachine, uniform_values
 from gpgpu_legacy.interp.kernel import Array, Grid, Mask
 from gpgpu_legacy.kernel.dependence import check_data_independent
 from gpgpu_legacy.kernel.ir import Element, Kernel, SharedArray, Space, Type
@@ -186,7 +186,7 @@ class _Maker:
         on_chip = _Place(0, 0, -1)
         rows = [found.get(name, on_chip) for name in names]
         places = np.array([(p.base, p.element_bytes, p.kind) for p in rows], np.int64)
-        given = values_of(each)
+        given = uniform_values(each)
         uniforms = [getattr(np, DTYPES[u.type])(given[u.name]) for u in each.kernel.uniforms]
         lines, kinds = np.empty(CHUNK_ACCESSES, np.int64), np.empty(CHUNK_ACCESSES, np.int16)
         across, up = constant_groups(each.groups)
@@ -313,7 +313,7 @@ class _Record:
 
     def access(self, machine: AddressMachine, element: Element, mask: Mask, *, store: bool) -> None:
         """See AccessListener."""
-        index = machine.place(element, mask)
+        index = machine.flat_index(element, mask)
         machine.check(element, index, mask)
         place = self.places.get(element.array)
         if place is None:

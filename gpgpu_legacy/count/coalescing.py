@@ -202,7 +202,7 @@ class _Trace:
 
     def access(self, machine: AddressMachine, element: Element, mask: Mask, *, store: bool) -> None:
         """Add the cost of one access by the active invocations."""
-        index, kind = machine.place(element, mask), (element.space, store)
+        index, kind = machine.flat_index(element, mask), (element.space, store)
         base = index[:, :, :1, :1]
         relative = index - base
         if (relative == relative[:1, :1]).all():

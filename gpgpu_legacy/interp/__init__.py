@@ -1,1 +1,1 @@
-"""The reference semantics, in NumPy: what a program means is what this room computes."""
+"""The reference semantics in NumPy: it defines what programs, kernels and lookups compute."""

@@ -1,7 +1,7 @@
-"""The reference machine for kernels without data: what is done, and where, but not to what.
+"""The reference machine for kernels, without data: which operations happen, and at which addresses.
 
-It is for kernels in which data decides nothing (kernel/dependence.py): which invocations do what,
-and which elements they reach, depends on integers and uniforms alone.
+It is for kernels whose control flow and addresses depend on integers and uniforms only, never on
+loaded data (kernel/dependence.py).
 """
 
 from __future__ import annotations
@@ -17,66 +17,66 @@ from gpgpu_legacy.kernel.ir import Element, For
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
 NO_DATA: Array = np.zeros((1, 1, 1, 1), np.float32)
-"""What every load gives where no data is followed."""
+"""What every load returns."""
 
-_ANY_PLACE: Array = np.zeros((1, 1, 1, 1), np.int64)  # an index that counts do not depend on
+_ANY_PLACE: Array = np.zeros((1, 1, 1, 1), np.int64)  # the counts do not depend on the index
 
 
-def values_of(pass_: ComputePass) -> dict[str, Any]:
-    """A pass's uniforms by name."""
+def uniform_values(pass_: ComputePass) -> dict[str, Any]:
+    """The values of a pass's uniforms, by name."""
     return {u.name: u.value for u in pass_.uniforms}
 
 
-# Where ------------------------------------------------------------------------------------------
+# Addresses --------------------------------------------------------------------------------------
 
 
 class AccessListener(Protocol):
-    """Told of every load and store, in program order."""
+    """Is notified of every load and store, in program order."""
 
     def access(self, machine: AddressMachine, element: Element, mask: Mask, *, store: bool) -> None:
-        """One access by the invocations of a mask; `machine.place` says where."""
+        """An access by the invocations of a mask; `machine.flat_index` gives the addresses."""
 
 
 class AddressMachine(KernelMachine):
-    """It reports where it would load and store."""
+    """Reports every load and store of a dispatch to a listener."""
 
     def __init__(
-        self, pass_: ComputePass, grid: Grid, lengths: Mapping[str, int], told: AccessListener
+        self, pass_: ComputePass, grid: Grid, lengths: Mapping[str, int], on_access: AccessListener
     ) -> None:
-        """lengths: elements of the buffers, by their names in the kernel."""
+        """lengths: the number of elements of each buffer, by its name in the kernel."""
         memory = Arrays({name: np.broadcast_to(NO_DATA.flat[0], n) for name, n in lengths.items()})
-        super().__init__(pass_.kernel, values_of(pass_), grid, memory)
-        self.told = told
+        super().__init__(pass_.kernel, uniform_values(pass_), grid, memory)
+        self.on_access = on_access
 
     def load(self, element: Element, mask: Mask) -> Array:
-        self.told.access(self, element, mask, store=False)
+        self.on_access.access(self, element, mask, store=False)
         return NO_DATA
 
     def store(self, element: Element, value: Array, mask: Mask) -> None:
-        self.told.access(self, element, mask, store=True)
+        self.on_access.access(self, element, mask, store=True)
 
 
-# How often -------------------------------------------------------------------------------------
+# Counts ----------------------------------------------------------------------------------------
 
 
 class Tally(Listener, Protocol):
-    """Told what there is, as often as `weight` says."""
+    """A Listener for events that take place `weight` times each."""
 
     weight: int
 
 
 class CountingMachine(KernelMachine):
-    """On all work groups at once, without memory or addresses: it tells a Tally what there is.
+    """Runs all work groups at once, without memory or addresses, and reports to a Tally.
 
-    A loop whose iterations all do the same (each but for data and addresses) is gone through once
-    and multiplied; only its condition and its step are run every time.
+    If the iterations of a loop differ only in data and addresses, its body runs once, with a larger
+    weight; only its condition and its step run in every iteration.
     """
 
     def __init__(self, pass_: ComputePass, tally: Tally) -> None:
-        """each: a dispatch in which no number is Affine and data decides nothing."""
+        """pass_: a dispatch in which no number changes, of a kernel without data dependence."""
         super().__init__(
             pass_.kernel,
-            values_of(pass_),
+            uniform_values(pass_),
             Grid((0, 0), constant_groups(pass_.groups)),
             Arrays({}),
             tally,
@@ -92,7 +92,7 @@ class CountingMachine(KernelMachine):
         self.tally.access(element, _ANY_PLACE, mask, store=True)
 
     def loop(self, statement: For, mask: Mask) -> None:
-        """A uniform loop: all its steps first, then its body once for each mask it had."""
+        """Run a uniform loop: first all its conditions and steps, then its body once per mask."""
         if id(statement) not in self.uniform_loops:
             super().loop(statement, mask)
             return
@@ -113,7 +113,7 @@ class CountingMachine(KernelMachine):
 
 
 def _narrowed(mask: Mask, condition: Array) -> Mask:
-    """The invocations of the mask for which the condition holds; the mask itself where all do."""
+    """The invocations of a mask where a condition holds; the mask itself if it holds for all."""
     both = condition if mask is None else mask & condition
     same = both.all() if mask is None else (both == mask).all()
     return mask if same else both

@@ -1,4 +1,4 @@
-"""Fog, applied to a program's final colour (GL 1.5, section 3.10; the spec, 3.11.4.5.1)."""
+"""Fog, applied to a program's final colour (GL 1.5, section 3.10; extension, 3.11.4.5.1)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FACTORS: Mapping[Fog, Callable[[Any, Any], Any]] = {
 
 
 def saturated(values: F32) -> F32:
-    """Clamped to [0, 1], as _SAT asks for; the spec leaves NaN open, and hardware makes it 0."""
+    """Values clamped to [0, 1], as by _SAT. NaN, which the spec leaves open, is 0 here."""
     return np.fmin(np.fmax(values, np.float32(0.0)), np.float32(1.0))
 
 
@@ -37,12 +37,12 @@ def fogged(
     *,
     clamped: bool,
 ) -> Planes:
-    """f·C + (1 - f)·(fog colour) in r, g and b, with f clamped to [0, 1]; alpha as it is.
+    """f·color + (1 - f)·(fog colour) in r, g and b, with f clamped to [0, 1]; alpha is unchanged.
 
-    coordinate: the fragment's fog coordinate. state: state.fog.color and state.fog.params.
-    The fragment's colour is clamped to [0, 1] first: fog is applied to "the program's final clamped
-    color" (3.11.4.5.1), whatever the target; the fog's own only where that is fixed-point.
-    clamped: whether it is.
+    color: four planes that broadcast to the band, float32. coordinate: the fog coordinate, a plane.
+    state: the values of state.fog.color and state.fog.params. clamped: whether the target is
+    fixed-point, which clamps the fog colour to [0, 1]. The fragment's colour is always clamped,
+    because fog is applied to "the program's final clamped color" (3.11.4.5.1).
     """
     wide = arithmetic.wide
     values, params = ([np.full((1, 1), v, np.float32) for v in vector] for vector in state)

@@ -1,10 +1,10 @@
 """The reference machine for compute kernels: all invocations at once, in NumPy.
 
-A value is an array that broadcasts to (groups y, groups x, local y, local x): what is the same in
-a work group is computed once a work group, what depends on gl_LocalInvocationID.x alone once a
-column.
-Invocations go in lockstep, statement by statement, under a mask where they part; so a barrier needs
-no more than to stand there. Shared arrays are one a work group.
+A value is an array that broadcasts to (groups y, groups x, local y, local x). A value that is equal
+in a work group is therefore computed once per work group, and one that depends only on
+gl_LocalInvocationID.x once per column. Invocations run in lockstep, statement by statement, under a
+mask where control flow diverges, so barriers need no code. Each work group has its own shared
+arrays.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
 Array = NDArray[Any]
 Value = Array | tuple[Array, Array, Array, Array]
-"""A scalar of every invocation, or the four components of a vec4."""
+"""A scalar in every invocation, or the four components of a vec4."""
 
 Mask = NDArray[np.bool_] | None
-"""Which invocations take part; None for all."""
+"""The active invocations; None if all are."""
 
-BATCH_THREADS = 1 << 17  # invocations at a time: float32 planes of 512 KiB
+BATCH_THREADS = 1 << 17  # invocations per batch: float32 planes of 512 KiB
 
 _DTYPES: dict[Type, type[np.generic]] = {
     Type.BOOL: np.bool_,
@@ -65,13 +65,13 @@ _DTYPES: dict[Type, type[np.generic]] = {
 
 
 class Listener(Protocol):
-    """Told what the invocations do, as they do it. Counts are over the active invocations."""
+    """Is notified of what the active invocations of a mask execute, as they execute it."""
 
     def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
-        """A load or store of an element; index: of the flattened array, for each invocation."""
+        """A load or a store. index: into the flattened array, for each invocation."""
 
     def arithmetic(self, kind: Type, mask: Mask) -> None:
-        """One operator on floats, doubles or a vec4 (four of them)."""
+        """An operation on floats or doubles, or on a vec4, which is four operations."""
 
     def barrier(self, mask: Mask) -> None:
         """A barrier."""
@@ -79,17 +79,18 @@ class Listener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The invocations that run together: work groups first + (0 … count - 1), along x and y."""
+    """The work groups that run together, along x and y: first, first + 1, … first + count - 1."""
 
     first: tuple[int, int]
     count: tuple[int, int]
 
 
 def run_compute_pass(dispatch: ComputePass, textures: Mapping[str, Storage]) -> None:
-    """Carry out one dispatch (with no Affine left in it) on the buffers it names.
+    """Execute one dispatch of an expanded plan on the buffers that it binds.
 
-    Work groups run in batches, one batch after another. Raises PlanError where an invocation
-    loads or stores outside of a buffer.
+    textures: the contents of the plan's textures by name, updated in place. Work groups run in
+    batches, one batch after another. Raises PlanError if an invocation loads or stores outside of
+    an array.
     """
     names = {b.binding: b.texture for b in dispatch.buffers}
     buffers = {
@@ -106,23 +107,23 @@ def run_compute_pass(dispatch: ComputePass, textures: Mapping[str, Storage]) -> 
 
 
 class Memory(Protocol):
-    """Where the kernel's buffers are."""
+    """The contents of a kernel's buffers."""
 
     def load(self, name: str, index: Array) -> Array:
-        """The elements at an index array, which lies within `length`."""
+        """The elements at an index array; every index is within `length`."""
 
     def store(self, name: str, index: Array, values: Array) -> None:
-        """Put values at an index array."""
+        """Store values at an index array."""
 
     def length(self, name: str) -> int:
-        """How many elements a buffer has."""
+        """The number of elements of a buffer."""
 
 
 class Arrays:
-    """Buffers that are flat NumPy arrays."""
+    """Buffers in flat NumPy arrays."""
 
     def __init__(self, arrays: Mapping[str, Array]) -> None:
-        """Arrays by the buffers' names in the kernel."""
+        """arrays: by the buffers' names in the kernel."""
         self._arrays = arrays
 
     def load(self, name: str, index: Array) -> Array:
@@ -140,7 +141,7 @@ class Arrays:
 
 
 class KernelMachine:
-    """One kernel on one grid of work groups."""
+    """Runs a kernel on a grid of work groups."""
 
     def __init__(
         self,
@@ -150,7 +151,7 @@ class KernelMachine:
         memory: Memory,
         listener: Listener | None = None,
     ) -> None:
-        """uniforms: numbers by name; memory: the buffers; listener: told of every access."""
+        """uniforms: their values by name. memory: the buffers. listener: notified of operations."""
         self.kernel, self.grid, self.memory, self.listener = kernel, grid, memory, listener
         self.uniforms = {u.name: _scalar(uniforms[u.name], u.type) for u in kernel.uniforms}
         self.variables: dict[str, Value] = {}
@@ -233,7 +234,7 @@ class KernelMachine:
         y, x = _group_indices(self.groups)
         if element.space is Space.BUFFER:
             if mask is None:
-                # Where several invocations write one place, one of them wins, as in GLSL.
+                # If several invocations store to one element, one of them wins, as in GLSL.
                 self.memory.store(element.array, *np.broadcast_arrays(index, value))
             else:
                 active = np.broadcast_to(mask, self.shape)
@@ -252,29 +253,29 @@ class KernelMachine:
             array[where] = np.broadcast_to(value, self.shape)[active]
 
     def index(self, element: Element, mask: Mask) -> Array:
-        """The index in the flattened array; 0 for invocations that take no part."""
-        flat = self.place(element, mask)
+        """The index into the flattened array, checked; 0 for inactive invocations."""
+        flat = self.flat_index(element, mask)
         self.check(element, flat, mask)
         return flat if mask is None else np.where(mask, flat, 0)
 
-    def place(self, element: Element, mask: Mask) -> Array:
-        """The index in the flattened array, of any value where an invocation takes no part."""
+    def flat_index(self, element: Element, mask: Mask) -> Array:
+        """The index into the flattened array, unchecked; arbitrary for inactive invocations."""
         first, *rest = (self.scalar(index, mask).astype(np.int64) for index in element.indices)
         flat: Array = first
         for index, extent in zip(rest, self.extents(element)[1:], strict=True):
             flat = flat * extent + index
         return flat
 
-    def check(self, element: Element, place: Array, mask: Mask) -> None:
-        """PlanError where one of the invocations of the mask reaches outside of the array."""
+    def check(self, element: Element, index: Array, mask: Mask) -> None:
+        """PlanError if an invocation of the mask accesses an element outside of the array."""
         length = int(np.prod(self.extents(element)))
-        outside = (place < 0) | (place >= length)
+        outside = (index < 0) | (index >= length)
         if mask is not None:
             outside = outside & mask
         if outside.any():
             raise PlanError(
                 f"{self.kernel.name}: an invocation reaches outside of {element.array}, which has "
-                f"{length} elements"
+                f"{length} elements; check the uniforms, the work groups and the guards"
             )
 
     def extents(self, element: Element) -> tuple[int, ...]:
@@ -329,7 +330,7 @@ class KernelMachine:
         return function(*operands)
 
     def select(self, expression: Select, mask: Mask) -> Value:
-        """Each side is evaluated for the invocations that choose it, and for no others."""
+        """Each side is evaluated only for the invocations that choose it."""
         condition = self.scalar(expression.condition, mask)
         chosen, other = _both(mask, condition), _both(mask, ~condition)
         if chosen is mask or (other is not None and not other.any()):
@@ -353,7 +354,7 @@ class KernelMachine:
         }[expression.built_in]
 
     def along(self, dimension: int, first: int, count: int) -> Array:
-        """first, first + 1, … along one of the four dimensions."""
+        """The numbers first, first + 1, …, along one of the four dimensions."""
         shape = [1, 1, 1, 1]
         shape[dimension] = count
         return np.arange(first, first + count, dtype=np.uint32).reshape(shape)
@@ -363,7 +364,7 @@ _UNARY: dict[str, Callable[[Array], Array]] = {"-": np.negative, "!": np.logical
 
 
 def _divide(left: Array, right: Array) -> Array:
-    """GLSL's division: integers towards 0, by 0 undefined (0 here)."""
+    """GLSL's division. Integers round towards 0; a division by 0, which is undefined, gives 0."""
     if left.dtype.kind == "f":
         return left / right
     wide, safe = left.astype(np.int64), np.where(right == 0, 1, right).astype(np.int64)
@@ -398,7 +399,7 @@ def _zero(kind: Type) -> Value:
 
 
 def _both(mask: Mask, condition: Array) -> Mask:
-    """The invocations of the mask for which the condition holds; the mask itself where all do."""
+    """The invocations of a mask where a condition holds; the mask itself if it holds for all."""
     if mask is None:
         return None if condition.all() else condition
     both = mask & condition

@@ -1,11 +1,11 @@
-"""The reference machine: a fragment program run in NumPy, one operation on a plane at a time.
+"""The reference machine: fragment programs in NumPy, an instruction for all fragments at once.
 
-A register is four planes, one a component, each of a shape that broadcasts to (H, W): (1, 1) for
-what is the same in every fragment, (H, 1) for what varies only from row to row. So a row of texture
-coordinates costs a row of arithmetic, and a lookup of A's column is looked up once a row, not once
-a fragment. The fragments of a pass do not see one another, so a pass runs in bands of rows that
-stay in the processor's cache. What is undefined by the spec (a temporary or a result that was not
-written) is 0 here. result.depth is computed and goes nowhere: a plan has no depth buffer.
+A register is four planes, one for each component. A plane broadcasts to (H, W): its shape is (1, 1)
+for a value that is equal in all fragments and (H, 1) for one that varies only from row to row. So a
+coordinate that varies along x alone costs one row of arithmetic, and a lookup that does not vary
+along x happens once per row. Fragments of a pass are independent, so a pass runs in bands of rows
+that fit the processor's cache. What the specification leaves undefined, such as a temporary before
+its first write, is 0. result.depth is computed and dropped, since a plan has no depth buffer.
 """
 
 from __future__ import annotations
@@ -60,10 +60,11 @@ _NOTHING = (0.0, 0.0, 0.0, 0.0)
 def run_fragment_pass(
     pass_: FragmentPass, textures: Mapping[str, Storage], arithmetic: Arithmetic = FP32
 ) -> None:
-    """Run one pass of an expanded plan on the textures that it names.
+    """Execute one pass of an expanded plan.
 
-    In fp32 each operation is rounded, a multiply-add after the multiplication and after the
-    addition; in another arithmetic each instruction is, once. NaN and infinities are data.
+    textures: the contents of the plan's textures by name, updated in place. In fp32 every operation
+    is rounded, so a multiply-add is rounded twice; in another arithmetic every instruction is
+    rounded once. NaN and infinities propagate.
     """
     rect = constant_rect(pass_.rect)
     rows = max(1, BAND_FRAGMENTS // rect.width)
@@ -119,7 +120,7 @@ def _with_fog(
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A texture at a texture image unit, and how lookups read it."""
+    """A texture bound to a texture image unit, and its sampler."""
 
     storage: Storage
     sampler: Sampler
@@ -127,9 +128,10 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a program reads besides textures: attributes, parameters and state.
+    """What a program reads besides textures.
 
-    attributes, state: those that the program reads, attributes as interpolated.
+    attributes: the attributes that the program reads, interpolated, as four planes each. local,
+    env: parameters by index. state: the state vectors that the program reads, by canonical name.
     """
 
     attributes: Mapping[Attribute, Planes]
@@ -157,7 +159,7 @@ def _inputs(pass_: FragmentPass, start: int, height: int) -> Inputs:
 def _attribute(
     attribute: Attribute, given: Mapping[Attribute, Corners], rect: Rect, x: F32, y: F32
 ) -> Planes:
-    """One attribute at fragment centres (x, y), relative to the rectangle."""
+    """An attribute at the fragment centres (x, y), relative to the rectangle."""
     if attribute.kind is AttributeKind.POSITION:
         return _position(rect, x, y)
     default = _constant(ATTRIBUTE_DEFAULTS[attribute.kind])
@@ -168,7 +170,7 @@ def _attribute(
 
 
 def _over_triangles(corners: Corners, rect: Rect, x: F32, y: F32) -> Planes:
-    """Each fragment from the plane of the triangle that its centre lies in."""
+    """An attribute, in each fragment by the plane of the triangle that its centre is in."""
     first, second = triangle_planes(corners, rect)
     planes = interpolate(first, x, y)
     if first == second:
@@ -180,8 +182,9 @@ def _over_triangles(corners: Corners, rect: Rect, x: F32, y: F32) -> Planes:
 def interpolate(coefficients: Plane, x: F32, y: F32) -> Planes:
     """An attribute at fragment centres: base + dx·x + dy·y in float32, in that order.
 
-    This order, on the relative centres, is the definition; the GLSL printers compute the same.
-    A component that does not vary along an axis is not computed along it.
+    x: (1, W) and y: (H, 1), relative to the rectangle. Returns four planes that broadcast to
+    (H, W); a component that does not vary along an axis has length 1 there. This order of
+    operations is the definition, and the GLSL emitters keep it.
     """
     planes: Planes = []
     for base, dx, dy in zip(coefficients.base, coefficients.dx, coefficients.dy, strict=True):
@@ -195,7 +198,7 @@ def interpolate(coefficients: Plane, x: F32, y: F32) -> Planes:
 
 
 def _position(rect: Rect, x: F32, y: F32) -> Planes:
-    """fragment.position: the window coordinates, with z 0.5 (a rectangle at z 0) and 1/w 1."""
+    """fragment.position: window coordinates, depth 0.5 (rectangles are drawn at z = 0), 1/w = 1."""
     depth, one = np.full((1, 1), 0.5, np.float32), np.ones((1, 1), np.float32)
     return [x + np.float32(rect.x), y + np.float32(rect.y), depth, one]
 
@@ -204,16 +207,16 @@ def _position(rect: Rect, x: F32, y: F32) -> Planes:
 
 
 class Machine:
-    """One program on one band of fragments.
+    """Executes a program on a band of fragments.
 
-    Every operand goes through `_fetch` (swizzle, sign) and every result through `_store`
-    (rounding, saturation, write mask); all sources are fetched before anything is written.
+    `_fetch` applies swizzles and signs to all operands, `_store` rounding, saturation and write
+    masks to all results. An instruction fetches all its sources before it writes.
     """
 
     def __init__(
         self, inputs: Inputs, textures: Mapping[int, Bound], arithmetic: Arithmetic = FP32
     ) -> None:
-        """inputs: attributes, parameters, state; textures: what is bound, by unit."""
+        """inputs: what programs read. textures: those bound, by texture image unit."""
         self._inputs = inputs
         self._textures = textures
         self._arithmetic = arithmetic
@@ -221,16 +224,16 @@ class Machine:
         self._temporaries: dict[str, Planes] = {}
         self._results: dict[ResultRegister, Planes] = {}
         self.alive: Mask | None = None
-        """The fragments that no KIL discarded, broadcastable to the band; None: all of them."""
+        """The fragments that no KIL has discarded, broadcastable to (H, W); None: all of them."""
 
     def run(self, program: Program) -> None:
-        """Run the program; what it does not write, temporaries and results, is 0."""
+        """Execute the program. Temporaries and results that it does not write are 0."""
         self._temporaries = {name: _constant(_NOTHING) for name in program.temporaries}
         for instruction in program.instructions:
             self._execute(instruction)
 
     def color(self, index: int) -> Planes:
-        """result.color[index]: four planes that broadcast to the band."""
+        """The value of result.color[index]: four planes that broadcast to (H, W), float32."""
         return self._result(ResultRegister(ResultKind.COLOR, index))
 
     def _execute(self, instruction: Instruction) -> None:
@@ -248,7 +251,7 @@ class Machine:
     def _evaluate(
         self, row: Opcode, instruction: Instruction, components: tuple[int, ...]
     ) -> dict[int, F32]:
-        """The components of the result that the write mask asks for."""
+        """The result's components that the write mask lets through, by index."""
         match row.form:
             case Form.COMPONENTWISE:
                 return {
@@ -265,7 +268,7 @@ class Machine:
         return {c: vector[c] for c in components}
 
     def _sample(self, row: Opcode, instruction: Instruction) -> Planes:
-        """A lookup, at coordinates that the texture unit computes in float32."""
+        """A lookup; the texture unit computes its coordinates in float32."""
         assert instruction.texture is not None
         (src,) = instruction.srcs
         s, t, r, _ = row.evaluate([self._fetch(src, c, as_interpolated=True) for c in range(4)])
@@ -276,11 +279,11 @@ class Machine:
         return [[self._operand(src, c) for c in range(4)] for src in instruction.srcs]
 
     def _operand(self, src: Src, component: int) -> Any:
-        """A component as an instruction computes with it: wide, where the result is rounded."""
+        """A component in the type that an instruction computes in."""
         return self._arithmetic.wide(self._fetch(src, component))
 
     def _fetch(self, src: Src, component: int, *, as_interpolated: bool = False) -> F32:
-        """One component of a source operand, after its selector and its sign."""
+        """A component of a source operand, with its swizzle and its sign applied."""
         selector = src.swizzle[component]
         if selector is Selector.ZERO or selector is Selector.ONE:
             value: F32 = np.full((1, 1), float(selector is Selector.ONE), np.float32)
@@ -296,7 +299,7 @@ class Machine:
         return -value if src.negate[component] else value
 
     def _attribute(self, attribute: Attribute, component: int) -> F32:
-        """A component of an attribute in the machine's arithmetic; rounded once a band."""
+        """A component of an attribute, rounded to the machine's arithmetic once per band."""
         key = (attribute, component)
         if key not in self._rounded:
             self._rounded[key] = self._arithmetic.round(

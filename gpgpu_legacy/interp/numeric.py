@@ -1,4 +1,4 @@
-"""How formats store numbers: channels as float32 in, stored, and as float32 out again."""
+"""Texels in memory: how formats store float32 values, and how matrices are packed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UNORM8_MAX = 255
 
 @dataclass(frozen=True, slots=True)
 class _Codec:
-    """How a format's channels are stored; cast: whether NumPy's own conversion does that."""
+    """How a format stores a channel. cast: NumPy's conversion to `dtype` is the same as encode."""
 
     dtype: type[np.generic]
     encode: Callable[[F32], Stored]
@@ -48,7 +48,7 @@ def _decode_unorm8(stored: Stored) -> F32:
 
 
 def _add_unorm8(destination: Stored, source: Stored) -> Stored:
-    """Blending saturates: the sum ends at 255."""
+    """Blending saturates at 255."""
     total = destination.astype(np.uint16) + source.astype(np.uint16)
     return np.minimum(total, _UNORM8_MAX).astype(np.uint8)
 
@@ -83,12 +83,13 @@ def _codec(texel_format: Format) -> _Codec:
 
 
 class Storage:
-    """The texels of one texture: a plane (rows, W) a channel, as its format stores them."""
+    """The texels of a texture: for each channel a plane (rows, W), as the format stores it."""
 
     def __init__(self, texture: Texture, planes: Sequence[Stored] = ()) -> None:
-        """Texels with the texture's initial value; zeros where that is undefined.
+        """All texels have the texture's initial value, or 0 if it has none.
 
-        planes: memory for them, (rows, W) of `stored_dtype`; new memory where none is given.
+        planes: the memory to use, a plane (rows, W) of `stored_dtype` for each channel; new memory
+        by default.
         """
         self.texture = texture
         self._codec = _codec(texture.format)
@@ -99,7 +100,7 @@ class Storage:
         self.reset()
 
     def reset(self) -> None:
-        """Make all texels what they are when a run begins."""
+        """Set all texels to their values at the start of a run."""
         self.clear(self.texture.initial or (0.0, 0.0, 0.0, 0.0))
 
     def clear(self, value: Sequence[float]) -> None:
@@ -108,15 +109,15 @@ class Storage:
             plane[...] = self._codec.encode(np.asarray(component, np.float32))
 
     def decode(self, stored: Stored) -> F32:
-        """Stored numbers of this texture as lookups see them."""
+        """The float32 values that lookups read where this texture stores these numbers."""
         return self._codec.decode(stored)
 
     def decoded(self, channel: int) -> F32:
-        """A channel as lookups see it: (rows, W) float32."""
+        """The float32 values of a channel, (rows, W), as lookups read them."""
         return self._codec.decode(self.planes[channel])
 
     def write(self, channel: int, where: Slices, values: F32, alive: Mask | None = None) -> None:
-        """Store values in a rectangle of a channel; only where `alive` is true, if it is given."""
+        """Store values in a rectangle of a channel, where `alive` is true; None is everywhere."""
         stored = self._codec.encode(values)
         if alive is None:
             self.planes[channel][where] = stored
@@ -126,13 +127,13 @@ class Storage:
     def blend_add(
         self, channel: int, where: Slices, values: F32, alive: Mask | None = None
     ) -> None:
-        """Add values to a rectangle of a channel as glBlendFunc(GL_ONE, GL_ONE) does."""
+        """Blend values into a rectangle of a channel by glBlendFunc(GL_ONE, GL_ONE)."""
         part = self.planes[channel][where]
         total = self._codec.add(part, self._codec.encode(values))
         np.copyto(part, total, where=True if alive is None else alive)
 
     def load(self, matrix: F32, region: Region, rect: Rect, packing: Packing) -> None:
-        """Fill a rectangle with a region of a matrix, as Packing says; the padding is 0."""
+        """Pack a region of a matrix into a rectangle; the padding is 0."""
         for channel, view in enumerate(_views(matrix, region, rect, packing)):
             part, (rows, columns) = self.planes[channel][slices(rect)], view.shape
             part[rows:] = 0
@@ -144,7 +145,7 @@ class Storage:
                 part[:rows, :columns] = self._codec.encode(view)
 
     def unload(self, matrix: F32, region: Region, rect: Rect, packing: Packing) -> None:
-        """Put a rectangle into a region of a matrix; the padding is dropped."""
+        """Unpack a rectangle into a region of a matrix; the padding is dropped."""
         for channel, view in enumerate(_views(matrix, region, rect, packing)):
             rows, columns = view.shape
             part = self.planes[channel][slices(rect)][:rows, :columns]
@@ -162,24 +163,24 @@ def slices(rect: Rect) -> Slices:
 
 
 def stored_dtype(texel_format: Format) -> type[np.generic]:
-    """What the planes of a texture of that format consist of."""
+    """The type in which a format stores a channel."""
     return _codec(texel_format).dtype
 
 
 def encode(values: F32, texel_format: Format) -> Stored:
-    """Values as a texture of that format stores them."""
+    """Float32 values as a format stores them."""
     return _codec(texel_format).encode(values)
 
 
 def decode(stored: Stored, texel_format: Format) -> F32:
-    """What lookups find where a texture of that format stores these."""
+    """Stored numbers of a format as the float32 values that lookups read."""
     return _codec(texel_format).decode(stored)
 
 
 def pack(matrix: F32, region: Region, rect: Rect, packing: Packing, out: F32 | None = None) -> F32:
-    """The texels of a rectangle that holds a region of a matrix: (height, width, channels).
+    """The texels of a rectangle that holds a region of a matrix: (height, width, channels) float32.
 
-    out: an array for them, in which the padding is 0 already.
+    out: the array to write them to, whose padding is 0 already; a new one by default.
     """
     if out is None:
         texels = np.zeros((rect.height, rect.width, len(packing.offsets)), np.float32)
@@ -191,16 +192,16 @@ def pack(matrix: F32, region: Region, rect: Rect, packing: Packing, out: F32 | N
 
 
 def unpack(texels: F32, matrix: F32, region: Region, packing: Packing) -> None:
-    """Put texels (height, width, channels) into a region of a matrix; the padding is dropped."""
+    """Unpack texels (height, width, channels) into a region of a matrix; padding is dropped."""
     height, width, _ = texels.shape
     for channel, view in enumerate(_views(matrix, region, Rect(0, 0, width, height), packing)):
         view[...] = texels[: view.shape[0], : view.shape[1], channel]
 
 
 def _views(matrix: F32, region: Region, rect: Rect, packing: Packing) -> Iterator[F32]:
-    """The elements of a region that each channel of a rectangle's texels holds, as views.
+    """A view of the matrix for each channel of a rectangle: the elements that the channel holds.
 
-    (rows, columns), from the rectangle's lower left on; smaller than it where there is padding.
+    A view is (rows, columns), at most as large as the rectangle: padding has no elements.
     """
     part = matrix[
         region.row : region.row + region.rows, region.column : region.column + region.columns

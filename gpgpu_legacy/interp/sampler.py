@@ -1,10 +1,10 @@
-"""Texture lookups: from coordinates to texels, by GL 1.5, sections 3.8.6 to 3.8.9.
+"""Texture lookups: coordinates to filtered texels, by GL 1.5, sections 3.8.6 to 3.8.9.
 
-All arithmetic is float32. Along each axis of the texture a coordinate becomes one tap (nearest) or
-two (linear): an index, a weight, and whether it lies in the texture at all. A filtered value is
-the sum over the taps in the order of GL's equations (3.24) and (3.25), s running fastest:
-((1 - α)(1 - β))·τ00 + (α(1 - β))·τ10 + ((1 - α)β)·τ01 + (αβ)·τ11. Hardware may keep fewer bits of
-the weights. A coordinate that is NaN falls on the centre of texel 0.
+All arithmetic is float32. Along each axis a coordinate becomes one tap (nearest) or two (linear): a
+texel index, a weight, and whether the texel is inside the texture. The filtered value is the sum
+over the taps in the order of GL's equations (3.24) and (3.25), with s fastest:
+((1 - α)(1 - β))·τ00 + (α(1 - β))·τ10 + ((1 - α)β)·τ01 + (αβ)·τ11. Hardware may use fewer bits for
+the weights. A NaN coordinate reads texel 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.interp.numeric import F32, Mask, Storage, Stored
 from gpgpu_legacy.plan.plan import Filter, Sampler, TextureKind, Wrap
 
-MISSING = (0.0, 0.0, 0.0, 1.0)  # what the channels that a format lacks read as
+MISSING = (0.0, 0.0, 0.0, 1.0)  # the values of r, g, b, a where a format lacks them
 
 Planes = list[F32]
 Index = NDArray[np.intp]
@@ -29,7 +29,7 @@ _NEAREST_TO_EDGE = Sampler()
 
 @dataclass(frozen=True, slots=True)
 class _Tap:
-    """Texels along one axis. weight None: all of it; inside None: all of them are texels."""
+    """A texel of each lookup along one axis. weight None: 1; inside None: all are inside."""
 
     index: Index
     weight: F32 | None = None
@@ -40,12 +40,11 @@ _ONLY = [_Tap(np.zeros((1, 1), np.intp))]
 
 
 def sample(storage: Storage, sampler: Sampler, s: F32, t: F32, r: F32) -> Planes:
-    """Look up a texture of any kind but BUFFER (the spec, section 3.11.6).
+    """Look up a texture of any kind but BUFFER (extension, section 3.11.6).
 
-    s, t, r: float32 of broadcastable shapes: unnormalised for RECT, a direction for CUBE, else
-    normalised; those that the kind does not use are not read. Returns four arrays of the shape that
-    the used coordinates broadcast to: a lookup whose coordinates do not vary along an axis stays
-    broadcast along it.
+    s, t, r: float32 arrays of shapes that broadcast: unnormalised for RECT, a direction for CUBE,
+    else normalised. Coordinates that the kind does not use are ignored. Returns r, g, b and a,
+    float32, each in the shape that the used coordinates broadcast to.
     """
     extent, how = storage.texture.extent, sampler.filter
     wraps = (sampler.wrap_s, sampler.wrap_t, sampler.wrap_r)
@@ -71,9 +70,10 @@ def sample(storage: Storage, sampler: Sampler, s: F32, t: F32, r: F32) -> Planes
 
 
 def sample_rect(storage: Storage, s: F32, t: F32) -> Planes:
-    """The nearest texel of a rectangle texture, clamped to its edge.
+    """Look up a RECT texture with the nearest filter, clamped to the edge.
 
-    Texel (i, j) is read for i ≤ t < i + 1, j ≤ s < j + 1.
+    It reads texel (i, j) for i ≤ t < i + 1 and j ≤ s < j + 1. Shapes and result are those of
+    `sample`.
     """
     return sample(storage, _NEAREST_TO_EDGE, s, t, s)
 
@@ -97,23 +97,23 @@ def _axes(
 
 
 def _texels(coordinate: F32, scale: int, wrap: Wrap) -> F32:
-    """The coordinate in texels: u = 2ⁿ·s in GL's words, of the fraction of s where it repeats."""
+    """The coordinate in texels, GL's u = 2ⁿ·s; if the texture repeats, of the fraction of s."""
     if wrap is Wrap.REPEAT:
         coordinate = coordinate - np.floor(coordinate)
     return coordinate if scale == 1 else coordinate * np.float32(scale)
 
 
 def _nearest(u: F32, size: int, _: Wrap) -> list[_Tap]:
-    """The texel that a coordinate falls on: its floor, and the last one at the texture's end.
+    """The texel that a coordinate is in: its floor, at most the last one.
 
-    Clamping to [0, size] or to the outer texels' centres comes to the same.
+    All wrap modes but REPEAT select the same texels, and REPEAT has been applied.
     """
     clamped = np.clip(np.floor(u), 0, size - 1)
     return [_Tap(np.nan_to_num(clamped, nan=0.0).astype(np.intp))]
 
 
 def _linear(u: F32, size: int, wrap: Wrap) -> list[_Tap]:
-    """The texels whose centres lie to both sides, weighted 1 - α and α."""
+    """The two texels whose centres are nearest, weighted 1 - α and α."""
     u = np.where(np.isnan(u), _HALF, u)
     if wrap is not Wrap.REPEAT:
         border = _HALF if wrap is Wrap.CLAMP_TO_EDGE else np.float32(0.0)
@@ -134,9 +134,9 @@ def _tap(index: Index, weight: F32, size: int, wrap: Wrap) -> _Tap:
 
 
 def _cube_coordinates(x: F32, y: F32, z: F32) -> tuple[Index, F32, F32]:
-    """The face that a direction meets, and (s, t) on it (GL 1.5, table 3.19 and equation below).
+    """The face that a direction selects, and (s, t) on it (GL 1.5, table 3.19).
 
-    GL leaves open which axis is the major one where magnitudes are equal: z here, then y, then x.
+    GL does not say which axis is major if magnitudes are equal. Here z wins over y, and y over x.
     """
     along_x, along_y, along_z = np.abs(x), np.abs(y), np.abs(z)
     on_z = along_z >= np.maximum(along_x, along_y)
@@ -159,7 +159,7 @@ def _on_face(coordinate: F32, major: F32) -> F32:
 def _filtered(
     storage: Storage, plane: Stored, across: list[_Tap], up: list[_Tap], layers: list[_Tap]
 ) -> F32:
-    """One channel; the layers of a texture lie one above the other."""
+    """One filtered channel. Layers are stacked: layer k begins at row k·height."""
     total: F32 | None = None
     for k, j, i in product(layers, up, across):
         rows = j.index if k is _ONLY[0] else k.index * storage.texture.extent.height + j.index
@@ -179,7 +179,7 @@ def _filtered(
 
 
 def _gather(plane: Stored, rows: Index, columns: Index) -> Stored:
-    """plane[rows, columns], without building a full index where both vary along one axis each."""
+    """plane[rows, columns], without a full index array if each varies along one axis only."""
     if rows.shape[1] == 1 and columns.shape[0] == 1:
         picked = plane[_run(rows[:, 0])]
         return picked[:, _run(columns[0])]
@@ -187,7 +187,7 @@ def _gather(plane: Stored, rows: Index, columns: Index) -> Stored:
 
 
 def _run(index: Index) -> Index | slice:
-    """Consecutive indices as a slice, which copies nothing."""
+    """Consecutive indices as a slice, which needs no copy."""
     first, last = int(index[0]), int(index[-1])
     if last - first == len(index) - 1 and bool((np.diff(index) == 1).all()):
         return slice(first, last + 1)

@@ -286,7 +286,7 @@ class Recorded:
         self.found: list[Access] = []
 
     def access(self, machine: AddressMachine, element: Element, mask: Mask, *, store: bool) -> None:
-        index: Array = np.broadcast_to(machine.place(element, mask), machine.shape)
+        index: Array = np.broadcast_to(machine.flat_index(element, mask), machine.shape)
         taken = index.ravel() if mask is None else index[np.broadcast_to(mask, machine.shape)]
         self.found += [(element.array, i, store) for i in taken.tolist()]
 
