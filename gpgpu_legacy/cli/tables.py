@@ -64,7 +64,8 @@ def tables(
         if plots is not None:
             raise InputError(f"{chosen.id} has no plots; leave --plots out")
         n, b = TABLE_SIZE if size is None else size, TABLE_BLOCK if block is None else block
-        grids, record = _formula_tables(chosen, n, b, every_method, measure, quiet)
+        limit = budget if measure else None
+        grids, record = _formula_tables(chosen, (n, b), every_method, limit, quiet)
         to.write(grids, lambda: record)
         return
     if every_method:
@@ -76,19 +77,28 @@ def tables(
 
 
 def _formula_tables(
-    paper: Paper, size: int, block: int, every_method: bool, measure: bool, quiet: bool
+    paper: Paper,
+    at: tuple[int, int],
+    every_method: bool,
+    budget: float | None,
+    quiet: bool,
 ) -> tuple[list[Grid], FormulaTables]:
-    """A paper's tables of formulas, as grids and as a record."""
+    """A paper's tables of formulas at a size and a block, as grids and as a record."""
+    from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.papers.formulas import model
     from gpgpu_legacy.papers.formulas.record import record_of
     from gpgpu_legacy.papers.formulas.table import grids
+    from gpgpu_legacy.papers.formulas.timing import NOTHING_TIMED, count_runs, time_methods
 
-    total = model.measurements(size, block) if measure else 0
-    with progress_bar("measuring", total, quiet=quiet) as step:
-        measured = model.measure(size, block, progress=step) if measure else []
-        regenerated = model.regenerate(size, block, measured, paper.id)
-        costs = model.every_method(size, block) if every_method else []
-    return grids(regenerated, costs), record_of(regenerated, costs)
+    times = NOTHING_TIMED
+    if budget is not None:
+        limit = Budget(budget)
+        with progress_bar("measuring", count_runs(*at), quiet=quiet) as step:
+            times = time_methods(*at, limit, progress=step)
+        warn_if_busy(times.busy_share)
+    tables = model.regenerate(*at, paper.id)
+    costs = model.every_method(*at) if every_method else []
+    return grids(tables, costs, times), record_of(tables, costs, times)
 
 
 def _measured_tables(
@@ -125,9 +135,9 @@ def report(
 ) -> None:
     """Write a folder with the tables, the figures, the timings and a page that shows them all."""
     from gpgpu_legacy.page.page import write_report
-    from gpgpu_legacy.papers.formulas.model import measurements
+    from gpgpu_legacy.papers.formulas.timing import count_runs
 
-    total = measurements(size, block) if measure else 0
+    total = count_runs(size, block) if measure else 0
     with progress_bar("measuring", total, quiet=quiet) as step:
         page = write_report(folder, size, block, measure=measure, progress=step)
     print(f"wrote {page}")

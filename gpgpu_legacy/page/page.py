@@ -17,9 +17,10 @@ from typing import Any
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.papers.formulas import model as formulas
-from gpgpu_legacy.papers.formulas.model import Measured, Table, regenerate
+from gpgpu_legacy.papers.formulas.model import Table, regenerate
 from gpgpu_legacy.papers.formulas.record import record_of
 from gpgpu_legacy.papers.formulas.table import grids as table_grids
+from gpgpu_legacy.papers.formulas.timing import NOTHING_TIMED, MethodTimes, time_methods
 from gpgpu_legacy.present.grid import (
     Entry,
     Formula,
@@ -84,8 +85,8 @@ def write_report(
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror}") from None
     try:
-        measured = formulas.measure(size, block, progress=progress) if measure else []
-        _write(draft, size, block, measured)
+        times = time_methods(size, block, progress=progress) if measure else NOTHING_TIMED
+        _write(draft, size, block, times)
         folder.mkdir(exist_ok=True)
         for file in draft.iterdir():
             file.replace(folder / file.name)
@@ -94,10 +95,10 @@ def write_report(
     return folder / PAGE
 
 
-def _write(folder: Path, size: int, block: int, measured: list[Measured]) -> None:
-    tables = regenerate(size, block, measured)
+def _write(folder: Path, size: int, block: int, times: MethodTimes) -> None:
+    tables = regenerate(size, block)
     costs = formulas.every_method(size, block)
-    grids = [*table_grids(tables, costs), *_through_caches()]
+    grids = [*table_grids(tables, costs, times), *_through_caches()]
     executor = find_executor("auto")
     demonstration = demonstrate(executor)
     image = draw_figure_2(demonstration)
@@ -108,8 +109,8 @@ def _write(folder: Path, size: int, block: int, measured: list[Measured]) -> Non
         "tables.md": as_markdown(grids),
         "tables.csv": as_csv(grids),
         "tables.tex": as_latex(grids),
-        "tables.json": json_text(record_of(tables, costs)),
-        "timings.json": _json(_timings(size, block, measured)),
+        "tables.json": json_text(record_of(tables, costs, times)),
+        "timings.json": _json(_timings(size, block, times)),
         PAGE: _page(tables, grids, image.size, executor.device()),
     }
     for name, text in texts.items():
@@ -131,7 +132,7 @@ def _json(data: dict[str, Any]) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
-def _timings(size: int, block: int, measured: list[Measured]) -> dict[str, Any]:
+def _timings(size: int, block: int, times: MethodTimes) -> dict[str, Any]:
     return {
         "version": version("gpgpu-legacy"),
         "size": size,
@@ -140,7 +141,7 @@ def _timings(size: int, block: int, measured: list[Measured]) -> dict[str, Any]:
             {"name": executor.name, "works": works, "detail": detail}
             for executor, works, detail in survey()
         ],
-        "results": [asdict(each) for each in measured],
+        "results": [asdict(each) for each in times.measured],
     }
 
 

@@ -23,8 +23,9 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb import shaders
-from gpgpu_legacy.papers.formulas.model import Cell, Row, Table, measure, regenerate
+from gpgpu_legacy.papers.formulas.model import Cell, Row, Table, regenerate
 from gpgpu_legacy.papers.formulas.record import record_of
+from gpgpu_legacy.papers.formulas.timing import time_methods
 from gpgpu_legacy.plan.formats import UNORM8, Format, Numeric
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.serial import plain
@@ -345,7 +346,7 @@ def test_the_json_contract(tables: list[Table]) -> None:
 
 
 def test_measurements_in_json() -> None:
-    found = plain_record(regenerate(8, 2, measure(8, 2)))
+    found = plain_record(regenerate(8, 2), (), time_methods(8, 2))
     for table in found["tables"]:
         for row in table["rows"]:
             assert "numpy" in [m["executor"] for m in row["measured"]]

@@ -1,17 +1,15 @@
-"""The papers' tables, regenerated: counted from plans, beside what was printed, then measured."""
+"""The papers' tables of formulas, regenerated: counts of plans beside what was printed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.operands import random_operands
 from gpgpu_legacy.algorithms.registry import find_method, methods
-from gpgpu_legacy.api.products import Run, Sampling, run_method
 from gpgpu_legacy.count.closed_form import recover, same_formula
 from gpgpu_legacy.count.coalescing import RULES, Rule, transactions
 from gpgpu_legacy.count.instructions import count_instructions
@@ -21,22 +19,6 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.published.schema import FormulaRow
 from gpgpu_legacy.published.tables import PublishedTable
-from gpgpu_legacy.runtime.registry import able
-
-# A run shorter than a second is repeated for its median.
-SAMPLING = Sampling(runs=3, longest_s=1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """One method on one executor here; None where the clock saw nothing."""
-
-    method: str
-    executor: str
-    device: str
-    seconds: float
-    gflops: float | None
-    gigabytes_per_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +55,6 @@ class Row:
     counts: Counts
     lookups_per_fragment: int
     program_length: int
-    measured: tuple[Measured, ...]
 
     @property
     def agrees(self) -> bool:
@@ -92,36 +73,36 @@ class Table:
     rows: tuple[Row, ...]
 
 
-def regenerate(
-    size: int, block: int, measured: Iterable[Measured] = (), paper: str | None = None
-) -> list[Table]:
+def regenerate(size: int, block: int, paper: str | None = None) -> list[Table]:
     """Every table of the papers that is made of formulas, at n×n matrices and block b.
 
-    measured: what `measure` gave, to stand beside the rows. paper: one paper's id, else all.
-    Raises InputError where the size or the block is out of range.
+    paper: one paper's id; without, all. Raises InputError where the size or the block is out of
+    range.
     """
-    _check_size(size)
-    times, at = tuple(measured), cache(_counted)
+    check_size(size)
+    at = cache(_counted)
     return [
         Table(
             published,
             size,
             block,
-            tuple(_row(published, row, size, block, times=times, at=at) for row in published.rows),
+            tuple(_row(published, row, size, block, at) for row in published.rows),
         )
-        for each in papers()
-        if paper in (None, each.id)
-        for published in each.tables
+        for chosen in papers()
+        if paper in (None, chosen.id)
+        for published in chosen.tables
     ]
 
 
-def _check_size(size: int) -> None:
+def check_size(size: int) -> None:
+    """InputError for a size below 1."""
     if size < 1:
         raise InputError(f"the size is {size}; it must be at least 1")
 
 
-def _plan(method: Method, size: int, block: int) -> Plan:
-    return method.plan(Shape(size, size, size), _options(method, block))
+def plan_of(method: Method, size: int, block: int) -> Plan:
+    """The plan of a product of n×n matrices by a method as printed."""
+    return method.plan(Shape(size, size, size), as_printed(method, block))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,12 +114,12 @@ class _Counted:
 
 
 def _counted(method: Method, size: int, block: int) -> _Counted:
-    plan = _plan(method, size, block)
+    plan = plan_of(method, size, block)
     return _Counted(plan, count_plan(plan))
 
 
-def _options(method: Method, block: int) -> Options:
-    """The tables are about the methods as printed: with the copy, where there is a choice."""
+def as_printed(method: Method, block: int) -> Options:
+    """A method's options as the papers have it: with the copy, where there is a choice."""
     return Options(
         block=None if "block" in method.refuses else block,
         accumulate=None if "accumulate" in method.refuses else Accumulate.COPY,
@@ -155,8 +136,6 @@ def _row(
     published: FormulaRow,
     size: int,
     block: int,
-    *,
-    times: tuple[Measured, ...],
     at: Callable[[Method, int, int], _Counted],
 ) -> Row:
     method = find_method(published.method)
@@ -180,45 +159,13 @@ def _row(
         counts=counts,
         lookups_per_fragment=counts.lookup // counts.fragments,
         program_length=sum(count_instructions(p).total for p in here.plan.programs()),
-        measured=tuple(m for m in times if m.method == method.name),
     )
 
 
-def measured_methods() -> list[str]:
+def methods_of_tables() -> list[str]:
     """The methods that the tables are about, in their order."""
     rows = (row.method for paper in papers() for table in paper.tables for row in table.rows)
     return list(dict.fromkeys(rows))
-
-
-def measurements(size: int, block: int) -> int:
-    """How many runs `measure` times."""
-    _check_size(size)
-    plans = (_plan(find_method(name), size, block) for name in measured_methods())
-    return sum(len(able(plan)) for plan in plans)
-
-
-def measure(
-    size: int, block: int, seed: int = 0, progress: Callable[[str], None] | None = None
-) -> list[Measured]:
-    """Time every method of the tables on every executor there is, on random n×n matrices."""
-    _check_size(size)
-    found = []
-    for name in measured_methods():
-        method = find_method(name)
-        options = _options(method, block)
-        operands = random_operands(Shape(size, size, size), options, seed)
-        for executor in able(_plan(method, size, block)):
-            if progress is not None:
-                progress(f"{name} on {executor.name}")
-            run = run_method(name, options, operands, executor.name, SAMPLING)
-            found.append(_measured(run))
-    return found
-
-
-def _measured(run: Run) -> Measured:
-    return Measured(
-        run.method, run.executor, run.device, run.seconds.compute_s, run.gflops, run.gigabytes_per_s
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,12 +187,12 @@ def every_method(size: int, block: int) -> list[MethodCost]:
 
     block: of the methods whose blocks are free; the others keep their default.
     """
-    _check_size(size)
+    check_size(size)
     return [_method_cost(method, size, block) for method in methods()]
 
 
 def _method_cost(method: Method, size: int, block: int) -> MethodCost:
-    options = Options() if method.blocks else _options(method, block)
+    options = Options() if method.blocks else as_printed(method, block)
     chosen = method.options(options)
     plan = method.plan(Shape(size, size, size), options)
     transacted = tuple((name, _transacted(plan, rule)) for name, rule in RULES.items())

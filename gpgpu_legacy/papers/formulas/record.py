@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpgpu_legacy.count.traffic import Counts
-from gpgpu_legacy.papers.formulas.model import Measured, MethodCost, Row, Table
+from gpgpu_legacy.papers.formulas.model import MethodCost, Row, Table
+from gpgpu_legacy.papers.formulas.timing import NOTHING_TIMED, Measured, MethodTimes, NotRun
 from gpgpu_legacy.serial import Record
 
 
@@ -49,21 +50,30 @@ class CostRecord(Record, frozen=True, kw_only=True):
 
 
 class FormulaTables(Record, frozen=True, kw_only=True):
-    """All tables at size n and block b, and the costs of every method where they were counted."""
+    """All tables at size n and block b, and the costs of every method where they were counted.
+
+    not_run: the methods that have no time on an executor. busy_share: as MethodTimes has it.
+    """
 
     size: int | None
     block: int | None
     tables: tuple[TableRecord, ...]
     methods: tuple[CostRecord, ...] = ()
+    not_run: tuple[NotRun, ...] = ()
+    busy_share: float | None = None
 
 
-def record_of(tables: Sequence[Table], costs: Sequence[MethodCost] = ()) -> FormulaTables:
-    """Regenerated tables as a record."""
+def record_of(
+    tables: Sequence[Table],
+    costs: Sequence[MethodCost] = (),
+    times: MethodTimes = NOTHING_TIMED,
+) -> FormulaTables:
+    """Regenerated tables as a record, with what was timed beside the rows."""
     return FormulaTables(
         size=tables[0].size if tables else None,
         block=tables[0].block if tables else None,
         tables=tuple(
-            TableRecord(id=table.published.id, rows=tuple(map(_row, table.rows)))
+            TableRecord(id=table.published.id, rows=tuple(_row(row, times) for row in table.rows))
             for table in tables
         ),
         methods=tuple(
@@ -76,10 +86,12 @@ def record_of(tables: Sequence[Table], costs: Sequence[MethodCost] = ()) -> Form
             )
             for cost in costs
         ),
+        not_run=times.not_run,
+        busy_share=times.busy_share,
     )
 
 
-def _row(row: Row) -> RowRecord:
+def _row(row: Row, times: MethodTimes) -> RowRecord:
     return RowRecord(
         method=row.method,
         passes=row.passes.value,
@@ -93,5 +105,5 @@ def _row(row: Row) -> RowRecord:
         geometry_bytes=row.counts.geometry_bytes,
         lookups_per_fragment=row.lookups_per_fragment,
         program_length=row.program_length,
-        measured=row.measured,
+        measured=tuple(m for m in times.measured if m.method == row.method),
     )

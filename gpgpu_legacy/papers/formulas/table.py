@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from gpgpu_legacy.papers.formulas.model import Cell, Measured, MethodCost, Row, Table
+from gpgpu_legacy.measure.other_work import busy_warning
+from gpgpu_legacy.papers.formulas.model import Cell, MethodCost, Row, Table
+from gpgpu_legacy.papers.formulas.timing import NOTHING_TIMED, MethodTimes
 from gpgpu_legacy.present.grid import Entry, Formula, Grid
 from gpgpu_legacy.published.papers import papers
 
 
-def grids(tables: list[Table], costs: list[MethodCost] | None = None) -> list[Grid]:
-    """One grid a table, one of every method's costs, and one of what was measured, if anything."""
+def grids(
+    tables: Sequence[Table],
+    costs: Sequence[MethodCost] = (),
+    times: MethodTimes = NOTHING_TIMED,
+) -> list[Grid]:
+    """A grid for each table, one of every method's costs and one of what was timed, if any."""
     made = [_analysis(table) for table in tables]
     if costs:
         made.append(_every_method(costs, tables[0]))
-    measured = {m: table for table in tables for row in table.rows for m in row.measured}
-    if measured:
-        made.append(_measured(list(measured), tables[0]))
+    if times.measured or times.not_run:
+        made.append(_measured(times, tables[0]))
     return made
 
 
@@ -85,7 +90,7 @@ def _differences(table: Table) -> list[str]:
     ]
 
 
-def _every_method(costs: list[MethodCost], table: Table) -> Grid:
+def _every_method(costs: Sequence[MethodCost], table: Table) -> Grid:
     rules = [name for name, _ in costs[0].transacted]
     heads = (
         "method",
@@ -122,14 +127,18 @@ def _every_method(costs: list[MethodCost], table: Table) -> Grid:
     return Grid("every-method", f"Every method, counted at n = {table.size}.", heads, rows, notes)
 
 
-def _measured(measured: list[Measured], table: Table) -> Grid:
+def _measured(times: MethodTimes, table: Table) -> Grid:
     heads = ("method", "executor", "seconds", "GFLOPS", "GB/s requested", "device")
     rows = tuple(
-        (m.method, m.executor, m.seconds, m.gflops, m.gigabytes_per_s, m.device) for m in measured
+        (m.method, m.executor, m.seconds, m.gflops, m.gigabytes_per_s, m.device)
+        for m in times.measured
     )
     caption = f"Measured here at n = {table.size}, b = {table.block}, the framebuffer copied to F."
+    warning = busy_warning(times.busy_share)
     notes = (
         "Seconds are of the passes alone; GFLOPS are 2n³ over them, GB/s are Table 1's bytes "
         "(10⁹) over them.",
+        *(f"{left.method} on {left.executor} is not run: {left.reason}." for left in times.not_run),
+        *([] if warning is None else [warning]),
     )
     return Grid("measured", caption, heads, rows, notes)

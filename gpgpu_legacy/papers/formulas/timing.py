@@ -1,0 +1,132 @@
+"""The methods of the tables of formulas, timed here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.engine import Job, Listener, count_steps, measure
+from gpgpu_legacy.measure.rounds import Rounds
+from gpgpu_legacy.papers.formulas.model import as_printed, check_size, methods_of_tables, plan_of
+from gpgpu_legacy.papers.runs import product_job
+from gpgpu_legacy.runtime.executor import Timings
+from gpgpu_legacy.runtime.registry import able, find_executor
+
+ROUNDS = Rounds(count=3, most_runs=1, longest_s=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A method on an executor here.
+
+    seconds: of its passes alone, the median of its runs. gflops: 2n³ operations over them.
+    gigabytes_per_s: GB (10⁹ bytes) that its instructions ask for, over them. Both rates are None
+    where the seconds are 0. first_run: whether the seconds are of a single run, the first.
+    """
+
+    method: str
+    executor: str
+    device: str
+    seconds: float
+    gflops: float | None
+    gigabytes_per_s: float | None
+    first_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NotRun:
+    """A method that was not run on an executor, and why."""
+
+    method: str
+    executor: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class MethodTimes:
+    """What was measured, by method and executor.
+
+    busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1;
+    None where it is not known.
+    """
+
+    measured: tuple[Measured, ...] = ()
+    not_run: tuple[NotRun, ...] = ()
+    busy_share: float | None = None
+
+
+NOTHING_TIMED = MethodTimes()
+
+_Run = tuple[str, str]  # a method's name and an executor's
+
+
+def count_runs(size: int, block: int) -> int:
+    """How often `time_methods` reports progress."""
+    return count_steps(_jobs(size, block), ROUNDS)
+
+
+def time_methods(
+    size: int,
+    block: int,
+    budget: Budget | None = None,
+    *,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> MethodTimes:
+    """Time every method of the tables on every executor that works here, on random n×n matrices.
+
+    budget: for all of it; without one everything is run. Raises InputError where the size or the
+    block is out of range.
+    """
+    jobs = _jobs(size, block, seed)
+    listener: Listener[_Run, list[Timings]] = Listener(progress or (lambda _: None))
+    limit = Budget(float("inf")) if budget is None else budget
+    results = measure(jobs, limit, ROUNDS, listener=listener)
+    order = [job.series for job in jobs]
+    measured = {
+        outcome.job.series: _measured(
+            *outcome.job.series, size, block, outcome.seconds, outcome.is_first_run
+        )
+        for outcome in results.outcomes
+    }
+    not_run = {left.job.series: NotRun(*left.job.series, left.reason) for left in results.not_run}
+    return MethodTimes(
+        tuple(measured[run] for run in order if run in measured),
+        tuple(not_run[run] for run in order if run in not_run),
+        results.busy_share,
+    )
+
+
+def _jobs(size: int, block: int, seed: int = 0) -> list[Job[_Run, list[Timings]]]:
+    check_size(size)
+    return [
+        product_job(
+            (name, executor.name),
+            name,
+            as_printed(find_method(name), block),
+            size,
+            executor,
+            seed=seed,
+        )
+        for name in methods_of_tables()
+        for executor in able(plan_of(find_method(name), size, block))
+    ]
+
+
+def _measured(  # noqa: PLR0917
+    method: str, executor: str, size: int, block: int, seconds: float, first_run: bool
+) -> Measured:
+    has_time = seconds > 0.0
+    requested = count_plan(plan_of(find_method(method), size, block)).bytes_requested
+    return Measured(
+        method,
+        executor,
+        find_executor(executor).device(),
+        seconds,
+        2e-9 * size**3 / seconds if has_time else None,
+        1e-9 * requested / seconds if has_time and requested else None,
+        first_run,
+    )
