@@ -166,7 +166,7 @@ class Programs(Section, frozen=True, kw_only=True):
 
 
 class Limits(Section, frozen=True, kw_only=True):
-    """A program's limits: the largest number allowed of each; UNLIMITED where any is."""
+    """A program's limits: the largest number allowed of each, or UNLIMITED."""
 
     alu_instructions: Fact[Number] | None = None
     texture_instructions: Fact[Number] | None = None
@@ -280,7 +280,7 @@ def _order(profile: Profile) -> tuple[bool, str, str]:
 
 @cache
 def recorded() -> tuple[Profile, ...]:
-    """The calibrations of the machines that recorded measurements were made on, by name."""
+    """The calibrations of the machines on which measurements were recorded, by name."""
     texts = _texts(_RECORDED).items()
     return tuple(read_profile(text, f"{_RECORDED.name}/{name}") for name, text in texts)
 

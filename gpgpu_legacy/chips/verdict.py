@@ -47,7 +47,7 @@ class Side(Record, frozen=True, kw_only=True):
 
 
 Sides = tuple[Side | None, Side | None]
-"""What the driver advertises and what the chip has natively; None where there is no such limit."""
+"""What the driver advertises and what the chip has natively; None if it has no such limit."""
 
 
 class Row(Record, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Commands about time: predicted from a chip's numbers, held against what was found, measured."""
+"""Commands about time: predict it, compare predictions with measurements, calibrate, rooflines."""
 
 from __future__ import annotations
 

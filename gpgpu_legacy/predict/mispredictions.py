@@ -57,7 +57,7 @@ class Misprediction(Record, frozen=True, kw_only=True):
     """A case beside today's prediction for it.
 
     ratio: predicted over actual time; recorded_ratio: the same when the reason was written; holds:
-    whether they agree. binds: the term of the prediction that takes longest.
+    whether they agree. binds: the bottleneck, a term's name.
     """
 
     chip: str
@@ -121,7 +121,7 @@ def _plan(method: str, size: int, block: int | None, accumulate: Accumulate | No
 
 
 def compared(case: Case, predicted_s: float, binds: str, tolerance: float) -> Misprediction:
-    """A case beside a prediction of so many seconds, whose longest term is `binds`."""
+    """A case beside a prediction of its seconds, whose bottleneck is the term `binds`."""
     ratio = predicted_s / case.seconds
     return Misprediction(
         chip=case.chip,

@@ -1,4 +1,4 @@
-"""Which Repeats an analysis of coordinates knows as a whole, and which by iterations alone."""
+"""Repeats whose coordinates can be analysed only iteration by iteration."""
 
 from __future__ import annotations
 
@@ -22,43 +22,43 @@ from gpgpu_legacy.plan.plan import (
 )
 
 
-def known_by_iteration(plan: Plan) -> Plan:
-    """The same plan; Repeats of which a single iteration tells more than all are written out."""
+def expand_opaque_repeats(plan: Plan) -> Plan:
+    """The same plan, with a Repeat expanded if single iterations of it tell more than the whole."""
     steps: list[Step] = []
     for step in plan.steps:
-        if (
-            isinstance(step, Repeat)
-            and step.count
-            and any(_differs(each, step.count) for each in step.body)
-        ):
+        if isinstance(step, Repeat) and _is_opaque(step):
             steps += passes(replace(plan, steps=(step,)))
         else:
             steps.append(step)
     return replace(plan, steps=tuple(steps))
 
 
-def _differs(each: Pass, count: int) -> bool:
-    """Whether it takes one iteration of a pass alone to know what it does, or where it looks up.
+def _is_opaque(repeat: Repeat) -> bool:
+    return repeat.count > 0 and any(_needs_iteration(pass_, repeat.count) for pass_ in repeat.body)
 
-    So it is where it moves or its coordinates' slopes change, and where a coordinate that is not
-    affine over all iterations is so in one, all parameters that vary being 1.
+
+def _needs_iteration(pass_: Pass, count: int) -> bool:
+    """Whether only a single iteration of a pass tells what it does, or where it looks up.
+
+    That is so if it moves, if the slopes of its coordinates change, or if a coordinate is affine in
+    one iteration, with parameters that vary set to 1, but not over all iterations.
     """
-    if moves(each):
+    if moves(pass_):
         return True
-    if not isinstance(each, FragmentPass) or not varies(each):
+    if not isinstance(pass_, FragmentPass) or not varies(pass_):
         return False
-    if any(_slope_changes(given.corners) for given in each.texcoords):
+    if any(_slope_changes(coordinates.corners) for coordinates in pass_.texcoords):
         return True
-    known = chain(*lookup_coordinates(each, count))
-    alone = chain(*lookup_coordinates(_settled(each)))
+    in_all = chain(*lookup_coordinates(pass_, count))
+    in_one = chain(*lookup_coordinates(_first_iteration(pass_)))
     return any(
-        isinstance(one, Linear) and not isinstance(all_of_them, Linear)
-        for one, all_of_them in zip(alone, known, strict=True)
+        isinstance(one, Linear) and not isinstance(whole, Linear)
+        for one, whole in zip(in_one, in_all, strict=True)
     )
 
 
 def _slope_changes(corners: Corners) -> bool:
-    """Whether values at corners vary in any way but all by one step an iteration."""
+    """Whether values at the corners vary, other than all by the same step per iteration."""
     for numbers in zip(*corners, strict=True):
         steps = {number.step if isinstance(number, Affine) else 0 for number in numbers}
         if len(steps) > 1 or any(isinstance(number, Table) for number in numbers):
@@ -66,16 +66,16 @@ def _slope_changes(corners: Corners) -> bool:
     return False
 
 
-def _settled(each: FragmentPass) -> FragmentPass:
-    """The pass of the first iteration, with parameters of 1 in place of those that vary."""
-    first = at_iteration(each, 0)
+def _first_iteration(pass_: FragmentPass) -> FragmentPass:
+    """The pass in the first iteration, with 1 for parameters that vary."""
+    first = at_iteration(pass_, 0)
     assert isinstance(first, FragmentPass)
-    return replace(first, locals=_ones(each.locals), env=_ones(each.env))
+    return replace(first, locals=_with_ones(pass_.locals), env=_with_ones(pass_.env))
 
 
-def _ones(parameters: tuple[ParameterValue, ...]) -> tuple[ParameterValue, ...]:
+def _with_ones(parameters: tuple[ParameterValue, ...]) -> tuple[ParameterValue, ...]:
     def vector(values: NumberVec4) -> NumberVec4:
         x, y, z, w = (1.0 if isinstance(value, PerIteration) else value for value in values)
         return x, y, z, w
 
-    return tuple(replace(given, value=vector(given.value)) for given in parameters)
+    return tuple(replace(parameter, value=vector(parameter.value)) for parameter in parameters)

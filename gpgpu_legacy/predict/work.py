@@ -18,7 +18,7 @@ from gpgpu_legacy.count.traffic import count_repeated
 from gpgpu_legacy.isa.ir import ResultRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form
 from gpgpu_legacy.lower.chains import Computed, Draw, Loop, Own, Placed, Turns, loops
-from gpgpu_legacy.lower.content import Content, group_content
+from gpgpu_legacy.lower.content import Content, Lookup, group_content
 from gpgpu_legacy.lower.content import Own as RegisterLookup
 from gpgpu_legacy.lower.content import Placed as PlacedLookup
 from gpgpu_legacy.lower.lookups import live_components
@@ -39,7 +39,7 @@ from gpgpu_legacy.plan.plan import (
     written_by,
 )
 from gpgpu_legacy.predict.rates import Rates
-from gpgpu_legacy.predict.repeats import known_by_iteration
+from gpgpu_legacy.predict.repeats import expand_opaque_repeats
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ def _steps(plan: Plan, *, apart: bool) -> tuple[Loop | Turns | Pass, ...]:
     """
     if not apart:
         return tuple(loops(without_tables(plan)))
-    return tuple(loops(known_by_iteration(plan), apart=True))
+    return tuple(loops(expand_opaque_repeats(plan), apart=True))
 
 
 def _members(steps: Iterable[Loop | Turns | Pass]) -> Iterator[tuple[int, Loop | Pass]]:
@@ -215,23 +215,18 @@ class _Counter:
         varies along one axis alone, is staged: looked up once per tile.
         """
         fragments = loop.count * loop.width * loop.height
-        for segments in map(live_segments, content.draws):
-            iterates = loop.count > 1 and len(segments) == 1
-            for segment in segments:
-                for step in segment.steps:
-                    if step.lookup is None or (fused and isinstance(step.lookup, RegisterLookup)):
-                        continue
-                    x = y = True
-                    if isinstance(step.lookup, PlacedLookup):
-                        x, y = along(step.lookup)
-                    texel_bytes = content.surfaces[step.lookup.texture].format.texel_bytes
-                    number = segment.turns * fragments
-                    alone = number // ((1 if x else shape.strips) * (1 if y else shape.rows))
-                    if x == y or not (segment.turns > 1 or iterates):
-                        self.work.lookups[8 * texel_bytes] += alone
-                        continue
-                    self.work.shared_bytes += alone * texel_bytes
-                    self.work.lookups[8 * texel_bytes] += number // shape.tile[1 if x else 0]
+        for trips, in_loop, lookup in _lookups_of_tiles(content, loop.count):
+            if fused and isinstance(lookup, RegisterLookup):
+                continue
+            x, y = along(lookup) if isinstance(lookup, PlacedLookup) else (True, True)
+            texel_bytes = content.surfaces[lookup.texture].format.texel_bytes
+            number = trips * fragments
+            alone = number // ((1 if x else shape.strips) * (1 if y else shape.rows))
+            if x == y or not in_loop:
+                self.work.lookups[8 * texel_bytes] += alone
+                continue
+            self.work.shared_bytes += alone * texel_bytes
+            self.work.lookups[8 * texel_bytes] += number // shape.tile[1 if x else 0]
 
     def _add_writes(self, pass_: FragmentPass, times: int) -> None:
         blends = pass_.blend is not Blend.NONE
@@ -257,6 +252,16 @@ class _Counter:
 
     def _texel_bits(self, texture: str) -> int:
         return 8 * self.plan.texture(texture).format.texel_bytes
+
+
+def _lookups_of_tiles(content: Content, count: int) -> Iterator[tuple[int, bool, Lookup]]:
+    """Every lookup of a Loop's programs, with its trips per pass and whether it is in a loop."""
+    for segments in map(live_segments, content.draws):
+        iterates = count > 1 and len(segments) == 1
+        for segment in segments:
+            for step in segment.steps:
+                if step.lookup is not None:
+                    yield segment.turns, segment.turns > 1 or iterates, step.lookup
 
 
 def _unanalysed(pass_: FragmentPass) -> Draw:
