@@ -1,43 +1,65 @@
-"""The command line, `gpgpu-legacy`."""
+"""The command line, `gpgpu-legacy`.
+
+A call imports only the file of the command that it runs; `--help` imports them all.
+"""
 
 from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gpgpu_legacy.cli import (
-    anomaly,
-    audit,
-    bench,
-    cache,
-    cache_table,
-    chips,
-    figures,
-    lineage,
-    machines,
-    precision,
-    predict,
-    products,
-    programs,
-    tables,
-)
-from gpgpu_legacy.cli.shared import app
+from gpgpu_legacy.cli.shared import app as _app
 from gpgpu_legacy.errors import GpgpuLegacyError
 
-__all__ = [
-    "anomaly", "app", "audit", "bench", "cache", "cache_table", "chips", "figures", "lineage",
-    "machines", "main", "precision", "predict", "products", "programs", "tables",
-]  # fmt: skip
+if TYPE_CHECKING:
+    from gpgpu_legacy.cli.shared import app as app
+
+COMMANDS = {
+    "anomaly": "anomaly",
+    "audit": "audit",
+    "bench": "bench",
+    "cache": "cache",
+    "cache-table": "cache_table",
+    "calibrate": "predict",
+    "check": "programs",
+    "chips": "chips",
+    "count": "programs",
+    "disassemble": "programs",
+    "doctor": "machines",
+    "exec": "programs",
+    "figure": "figures",
+    "fit": "chips",
+    "lineage": "lineage",
+    "methods": "products",
+    "mispredictions": "predict",
+    "precision": "precision",
+    "predict": "predict",
+    "report": "tables",
+    "roofline": "predict",
+    "run": "products",
+    "tables": "tables",
+    "translate": "programs",
+    "tune": "bench",
+}
+"""The file of each command; a test compares them with the commands that there are."""
 
 
-_command_of = functools.cache(typer.main.get_command)
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import_commands([])
+    return _app
 
 
 def main() -> None:
     """Run the command line; a user's error is one line and exit code 2."""
-    command = _command_of(app)
+    import_commands(sys.argv[1:])
+    command = _command_of(_app, len(_app.registered_commands))
     try:
         sys.exit(command.main(standalone_mode=False))
     except GpgpuLegacyError as error:
@@ -55,6 +77,19 @@ def main() -> None:
         if message is None:
             raise
         _fail(" ".join(message().split()) or command.get_usage(command.make_context("", [])))
+
+
+def import_commands(words: Sequence[str]) -> None:
+    """Register the command that the words of a call begin with; all of them without one."""
+    chosen = COMMANDS.get(words[0]) if words else None
+    for module in [chosen] if chosen else sorted(set(COMMANDS.values())):
+        import_module(f"{__name__}.{module}")
+
+
+@functools.cache
+def _command_of(app: typer.Typer, _registered: int) -> Any:
+    """The parser of the commands; it is built anew when more of them are registered."""
+    return typer.main.get_command(app)
 
 
 def _fail(message: str) -> None:

@@ -33,6 +33,11 @@ app = typer.Typer(
 )
 
 
+@app.callback()
+def _group() -> None:  # without it, a single command would be the whole application
+    pass
+
+
 class Lists(TyperCommand):
     """A command whose options for several values take them in a row: `--size 256 512`."""
 

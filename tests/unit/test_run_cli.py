@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from gpgpu_legacy import cli
 from gpgpu_legacy.runtime.executor import Observer, Prepared, Result
 from gpgpu_legacy.runtime.registry import executors
 from gpgpu_legacy.sources import shader_folder
@@ -77,3 +79,24 @@ def test_doctor_says_what_executors_can_do(run: Command) -> None:
     assert found["jit"]["fuses_passes"] is found["jit"]["exact"] is True
     assert found["gl-raster"]["passes"] == ["clears", "copies", "fragment passes"]
     assert "what it can do" in run("doctor")[1]
+
+
+def test_each_command_is_found_in_its_file() -> None:
+    found = {
+        command.name or command.callback.__name__.replace("_", "-"): command.callback.__module__
+        for command in cli.app.registered_commands
+        if command.callback is not None
+    }
+    assert found == {name: f"{cli.__name__}.{module}" for name, module in cli.COMMANDS.items()}
+
+
+@pytest.mark.parametrize("name", sorted(cli.COMMANDS))
+def test_a_call_imports_the_file_of_its_command_alone(name: str) -> None:
+    code = (
+        f"import gpgpu_legacy.cli as cli, sys; cli.import_commands(['{name}']); print(*sys.modules)"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    heavy = {"numpy", "lark", "PIL", "sympy", "moderngl", "scipy", "numba", "rich", "matplotlib"}
+    assert not heavy & set(loaded.stdout.split())
