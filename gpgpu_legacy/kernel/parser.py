@@ -9,6 +9,7 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
 
 from gpgpu_legacy.errors import AssemblyError
+from gpgpu_legacy.grammars import open_grammar
 from gpgpu_legacy.kernel.ir import (
     Assign,
     Barrier,
@@ -59,13 +60,7 @@ def parse_kernel(text: str, name: str = "kernel") -> Kernel:
 
 @cache
 def _parser() -> Lark:
-    return Lark.open_from_package(
-        "gpgpu_legacy.kernel",
-        "grammar.lark",
-        start="kernel",
-        parser="lalr",
-        propagate_positions=True,
-    )
+    return open_grammar("gpgpu_legacy.kernel", start="kernel", propagate_positions=True)
 
 
 _Symbol = Variable | Uniform | Literal | StorageBuffer | SharedArray

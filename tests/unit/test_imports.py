@@ -35,7 +35,7 @@ ORDER = (
     ("isa",),
     ("published",),
     ("present",),
-    ("serial",),
+    ("serial", "grammars"),
     ("files", "userdirs", "sources", "arguments"),
     ("errors",),
 )
@@ -44,6 +44,7 @@ LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in
 # Packages that few files may import, and those files.
 WHERE = {
     "msgspec": ("serial.py",),
+    "lark": ("grammars.py", "languages/*", "kernel/*"),
     "moderngl": ("runtime/gl.py",),
     "PIL": ("api/matrices.py", "api/texels.py", "present/*", "studies/*"),
     "matplotlib": ("present/*", "*plot.py"),

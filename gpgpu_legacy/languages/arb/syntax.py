@@ -13,6 +13,7 @@ from typing import Any
 from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import UnexpectedToken
 
+from gpgpu_legacy.grammars import open_grammar
 from gpgpu_legacy.isa.ir import TextureTarget, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Operand
 from gpgpu_legacy.languages.arb.diagnostics import FaultError, offset_of, shortened
@@ -214,14 +215,7 @@ class _Records(Transformer[Token, Any]):
 
 @cache
 def _lark() -> Lark:
-    # Lark opens the file itself, because importing importlib.resources would take longer.
-    return Lark.open_from_package(
-        "gpgpu_legacy.languages.arb",
-        "grammar.lark",
-        start="statement",
-        parser="lalr",
-        transformer=_Records(),
-    )
+    return open_grammar("gpgpu_legacy.languages.arb", start="statement", transformer=_Records())
 
 
 _END = Token(END_OF_TEXT, "")
