@@ -161,7 +161,7 @@ def chip_grids(chip: Profile) -> list[Grid]:
     facts = list(chip.facts())
     rows = tuple(
         (
-            place.replace("_", " ").replace(".", ": ", 1),
+            _fact_name(place),
             fact_text(fact),
             fact.source,
             fact.confidence.value,
@@ -179,13 +179,43 @@ def chip_grids(chip: Profile) -> list[Grid]:
     return [Grid(chip.name, f"{chip.title}.", heads, rows, notes)]
 
 
+def _fact_name(place: str) -> str:
+    """`hardware.core_clock_mhz` as "hardware: core clock, MHz"."""
+    section, dot, field = place.rpartition(".")
+    name, unit = name_and_unit(field)
+    return f"{section}{': ' if dot else ''}{name}{', ' if unit else ''}{unit}"
+
+
+def name_and_unit(field: str) -> tuple[str, str]:
+    """A field of a profile in words, and its unit: core_clock_mhz is ("core clock", "MHz")."""
+    for suffix, unit in _UNITS.items():
+        if field.endswith(suffix):
+            return _in_words(field.removesuffix(suffix)), unit
+    return _in_words(field), ""
+
+
+_UNITS = {
+    "_mhz": "MHz",
+    "_mib": "MiB",
+    "_gb_per_s": "GB/s",
+    "_g_per_s": "10⁹/s",
+    "_gflops": "GFLOPS",
+    "_us": "µs",
+    "_texels": "texels",
+}
+
+
+def _in_words(field: str) -> str:
+    return field.replace("_", " ").replace("alu ", "ALU ").replace("arb ", "ARB ")
+
+
 def chip_record(chip: Profile) -> ChipRecord:
     """Everything known of one chip, for JSON."""
     sections: dict[str, dict[str, Fact[Value]]] = {}
     for place, fact in chip.facts():
         section, _, name = place.rpartition(".")
         if section:
-            sections.setdefault(section, {})[name] = _in_words(fact)
+            sections.setdefault(section, {})[name] = _finite(fact)
     return ChipRecord(
         name=chip.name,
         title=chip.title,
@@ -202,7 +232,7 @@ def chips_record(chips: tuple[Profile, ...]) -> ChipsRecord:
     return ChipsRecord(chips=tuple(map(chip_record, chips)), sources=sources())
 
 
-def _in_words(fact: Fact[Value]) -> Fact[Value]:
+def _finite(fact: Fact[Value]) -> Fact[Value]:
     """JSON has no infinity: a limit that does not exist is "unlimited"."""
     if fact.value != UNLIMITED:
         return fact

@@ -147,8 +147,7 @@ class Rates:
         facts = {name: getattr(self.hardware, name) for name in names}
         missing = [name for name, fact in facts.items() if fact is None]
         if missing:
-            verb = "is" if len(missing) == 1 else "are"
-            return Rate(None, why=f"{' and '.join(missing)} {verb} not known")
+            return Rate(None, why=f"the profile has no {' and no '.join(missing)}")
         rate = scale
         for fact in facts.values():
             rate *= fact.value
@@ -158,7 +157,7 @@ class Rates:
         """The product of a number of units and their clock in MHz, over clocks."""
         fact = getattr(self.hardware, clocks)
         if fact is None:
-            return Rate(None, why=f"{clocks} is not known")
+            return Rate(None, why=f"the profile has no {clocks}")
         rate = self._product(names, 1e6 / fact.value, why)
         return Rate(rate.per_s, (*rate.facts, *self._facts(clocks)), rate.why)
 
@@ -166,7 +165,7 @@ class Rates:
         """The rate of what takes a number of microseconds."""
         fact = getattr(self.hardware, name)
         if fact is None:
-            return Rate(None, why=f"{name} is not known")
+            return Rate(None, why=f"the profile has no {name}")
         return Rate(1e6 / fact.value, self._facts(name))
 
     def _facts(self, *names: str) -> tuple[RateFact, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.chips.profile import MEASURED, sources
+from gpgpu_legacy.chips.table import name_and_unit, value_text
 from gpgpu_legacy.predict.prediction import Prediction, Rate, RateFact, Stage, Term
 from gpgpu_legacy.predict.products import ProductPrediction
 from gpgpu_legacy.present.grid import Entry, Grid
@@ -128,10 +129,15 @@ def _origin(rate: Rate) -> str:
     """Where a rate comes from: its facts with their sources, or what is missing."""
     if rate.per_s is None:
         return rate.why
-    facts = "; ".join(
-        f"{fact.name} {fact.value} ({fact.source}, {fact.confidence.value})" for fact in rate.facts
-    )
+    facts = "; ".join(map(_fact_text, rate.facts))
     return f"{rate.why}: {facts}" if rate.why else facts
+
+
+def _fact_text(fact: RateFact) -> str:
+    """A fact with its source: `core clock 412 MHz (W, high)`."""
+    name, unit = name_and_unit(fact.name)
+    value = f"{name} {value_text(fact.value)}{' ' if unit else ''}{unit}"
+    return f"{value} ({fact.source}, {fact.confidence.value})"
 
 
 def _remarks(prediction: Prediction) -> list[str]:
