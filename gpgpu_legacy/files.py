@@ -1,34 +1,20 @@
-"""Text files read, and files written whole or not at all."""
+"""Reading text files, and writing files whole or not at all."""
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from gpgpu_legacy.errors import InputError
 
 
-def read_json(path: Path, key: str) -> dict[str, Any]:
-    """A JSON object that has the given key; InputError, in one line, where the file holds none."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read as JSON: {error}") from None
-    if not isinstance(data, dict) or key not in data:
-        raise InputError(f"{path} holds no recorded results; it has no {key!r}")
-    return data
-
-
 def read_text(path: Path) -> str:
-    """The text of a file, its line ends as they are; InputError, in one line, where it has none.
+    """The text of a file, with its line ends as they are.
 
-    Text that is not UTF-8 is taken for Latin-1, in which comments were written in their time.
+    Text that is not UTF-8 is read as Latin-1, which shaders of the time have in their comments.
+    Raises InputError, in one line, where the file is missing, unreadable or not text.
     """
     try:
         data = path.read_bytes()
@@ -37,7 +23,7 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     if b"\0" in data:
-        raise InputError(f"{path} is no text; it holds zero bytes")
+        raise InputError(f"{path} is not a text file; it contains zero bytes")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -45,7 +31,7 @@ def read_text(path: Path) -> str:
 
 
 def check_folder(path: Path) -> None:
-    """InputError where the folder that `path` would stand in is missing, or `path` is a folder."""
+    """InputError where the folder of a file to be written is missing, or the file is a folder."""
     folder = path.parent
     if not folder.is_dir():
         raise InputError(f"there is no folder {folder}; make it first")
@@ -53,11 +39,17 @@ def check_folder(path: Path) -> None:
         raise InputError(f"{path} is a folder; give the name of a file")
 
 
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Call `write` with a temporary file beside `path`, which then takes the place of `path`.
+def check_output_folder(folder: Path) -> None:
+    """InputError where a folder neither exists nor can be made in an existing one."""
+    if not folder.absolute().parent.is_dir() or (folder.exists() and not folder.is_dir()):
+        raise InputError(f"{folder} cannot be a folder to write to; give one whose parent exists")
 
-    Whatever interrupts it, `path` holds what it held before or all of what was written. A link
-    stays a link: what it points to is replaced. A device or a pipe is written to as it is.
+
+def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+    """Let `write` fill a temporary file beside `path`, and then move it to `path`.
+
+    Whatever interrupts this, `path` holds either its old content or all of the new one. Where it is
+    a link, the file that it points to is replaced. A device or a pipe is written to directly.
     Raises InputError where the folder is missing or cannot be written to.
     """
     check_folder(path)
@@ -87,7 +79,7 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def _umask() -> int:
-    """The process's mask, which temporary files do not follow by themselves."""
+    """The process's file mode mask, which temporary files ignore."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import write_text
+from gpgpu_legacy.files import check_output_folder, write_text
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.lower.glsl import fragment_shader, shader_key, vertex_shader
 from gpgpu_legacy.lower.lookups import decide
@@ -20,8 +19,7 @@ def dump(plan: Plan, folder: Path, *, exact: bool) -> list[Path]:
     The folder is made if need be; its parent must exist. Returns the files, in order.
     """
     files = _texts(plan, exact=exact)
-    if not folder.parent.is_dir() or (folder.exists() and not folder.is_dir()):
-        raise InputError(f"{folder} cannot be a folder to write to; give one whose parent exists")
+    check_output_folder(folder)
     folder.mkdir(exist_ok=True)
     for name, text in files.items():
         write_text(folder / name, text)

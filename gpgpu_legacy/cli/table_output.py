@@ -32,6 +32,7 @@ class TableOutput:
         """Write the grids, or what `record` gives as JSON."""
         from gpgpu_legacy.files import write_text
         from gpgpu_legacy.present import grid
+        from gpgpu_legacy.present.latex import as_latex
         from gpgpu_legacy.serial import json_text
 
         table_format = TableFormat.JSON if self.as_json else self.table_format
@@ -42,7 +43,7 @@ class TableOutput:
             TableFormat.TEXT: lambda: grid.as_text(grids),
             TableFormat.MARKDOWN: lambda: grid.as_markdown(grids),
             TableFormat.CSV: lambda: grid.as_csv(grids),
-            TableFormat.LATEX: lambda: grid.as_latex(grids),
+            TableFormat.LATEX: lambda: as_latex(grids),
             TableFormat.JSON: lambda: json_text(record()),
         }
         text = writers[table_format]()

@@ -15,6 +15,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import check_output_folder
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.papers.formulas import model as formulas
 from gpgpu_legacy.papers.formulas.model import Table, regenerate
@@ -26,12 +27,12 @@ from gpgpu_legacy.present.grid import (
     Formula,
     Grid,
     as_csv,
-    as_latex,
     as_markdown,
     as_text,
     is_numeric,
     plain,
 )
+from gpgpu_legacy.present.latex import as_latex
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.runtime.registry import find_executor, survey
 from gpgpu_legacy.serial import json_text
@@ -78,8 +79,7 @@ def write_report(
     that an interrupted report leaves the one before as it was. Files of other names stay.
     Raises InputError where `folder` cannot be made, or the size or block is out of range.
     """
-    if not folder.absolute().parent.is_dir() or (folder.exists() and not folder.is_dir()):
-        raise InputError(f"{folder} cannot be a folder to write to; give one whose parent exists")
+    check_output_folder(folder)
     try:
         draft = Path(mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))
     except OSError as error:

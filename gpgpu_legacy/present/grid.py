@@ -1,4 +1,4 @@
-"""Tables as text for a terminal, markdown, CSV and LaTeX."""
+"""Tables, and their writers for the terminal, markdown and CSV; LaTeX has a module of its own."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A formula to be set: sympy's notation, with * and **."""
+    """A formula in sympy's notation, with * and **; writers typeset it."""
 
     text: str
 
@@ -29,7 +32,7 @@ Entry = str | int | float | bool | Formula | Numeral | None
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table ready to be set: a caption, heads, rows of the same length, notes under it."""
+    """A table for any writer: a caption, heads, rows as long as the heads, and notes below."""
 
     id: str
     caption: str
@@ -38,10 +41,7 @@ class Grid:
     notes: tuple[str, ...] = ()
 
 
-# What stands in the tables -------------------------------------------------------------------
-
-
-# How entries are written ---------------------------------------------------------------------
+# How entries are written -----------------------------------------------------------------------
 
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
@@ -68,15 +68,18 @@ def plain(entry: Entry) -> str:
 
 
 def is_numeric(column: Iterable[Entry]) -> bool:
-    """Whether a column holds numbers and nothing else but gaps, and is set flush right."""
+    """Whether a column holds only numbers and gaps, and is therefore aligned to the right."""
     entries = [entry for entry in column if entry is not None]
     numbers = [isinstance(e, int | float | Numeral) and not isinstance(e, bool) for e in entries]
     return bool(numbers) and all(numbers)
 
 
-def as_markdown(made: list[Grid]) -> str:
+# Writers ---------------------------------------------------------------------------------------
+
+
+def as_markdown(grids: list[Grid]) -> str:
     """GitHub's pipe tables, captions in bold above, notes below."""
-    return "\n".join(_markdown(grid) for grid in made)
+    return "\n".join(_markdown(grid) for grid in grids)
 
 
 def _markdown(grid: Grid) -> str:
@@ -92,11 +95,11 @@ def _pipes(cells: list[str]) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def as_csv(made: list[Grid]) -> str:
-    """One CSV: a first column that names the table, and a head line for each table."""
+def as_csv(grids: list[Grid]) -> str:
+    """One CSV for all tables: each has a line of heads, and its id in the first column."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    for grid in made:
+    for grid in grids:
         writer.writerow(["table", *grid.heads])
         for row in grid.rows:
             writer.writerow([grid.id, *(_csv_value(entry) for entry in row)])
@@ -111,68 +114,11 @@ def _csv_value(entry: Entry) -> str:
     return "" if entry is None else str(entry)
 
 
-def as_latex(made: list[Grid]) -> str:
-    """A `table` environment each, with booktabs rules."""
-    return "\n".join(_latex(grid) for grid in made)
-
-
-def _latex(grid: Grid) -> str:
-    columns = list(zip(*grid.rows, strict=True))
-    layout = "".join("r" if is_numeric(column) else "l" for column in columns)
-    lines = [
-        r"\begin{table}",
-        rf"\caption{{{_escape(grid.caption)}}}",
-        rf"\begin{{tabular}}{{{layout}}}",
-        r"\toprule",
-        " & ".join(_escape(head) for head in grid.heads) + r" \\",
-        r"\midrule",
-        *(" & ".join(_latex_entry(entry) for entry in row) + r" \\" for row in grid.rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        *(rf"\par\small {_escape(note)}" for note in grid.notes),
-        r"\end{table}",
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _latex_entry(entry: Entry) -> str:
-    if isinstance(entry, Formula):
-        from sympy import latex, symbols, sympify
-
-        names = {name: symbols(name, positive=True) for name in ("n", "b")}
-        return f"${latex(sympify(entry.text, locals=names))}$"
-    return _escape(plain(entry))
-
-
-_LATEX_SPECIALS = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "\u2009": r"\,",
-    "–": "--",
-    "³": "$^3$",
-    "⁹": "$^9$",
-    "×": r"$\times$",
-}
-
-
-def _escape(text: str) -> str:
-    return "".join(_LATEX_SPECIALS.get(character, character) for character in text)
-
-
-def print_text(made: list[Grid], console: Any) -> None:
-    """Print to a rich console, wrapped to its width."""
+def print_text(grids: list[Grid], console: Console) -> None:
+    """Print tables to a rich console, wrapped to its width."""
     from rich.table import Table as RichTable
 
-    for grid in made:
+    for grid in grids:
         table = RichTable(title=grid.caption, title_justify="left", title_style="bold")
         columns = zip(grid.heads, zip(*grid.rows, strict=True), strict=True)
         for head, column in columns:
@@ -186,10 +132,10 @@ def print_text(made: list[Grid], console: Any) -> None:
         console.print()
 
 
-def as_text(made: list[Grid]) -> str:
-    """What `print_text` prints, 160 columns wide."""
+def as_text(grids: list[Grid]) -> str:
+    """The text of tables as for a terminal of 160 columns."""
     from rich.console import Console
 
     out = io.StringIO()
-    print_text(made, Console(file=out, width=160, highlight=False))
+    print_text(grids, Console(file=out, width=160, highlight=False))
     return out.getvalue()

@@ -192,7 +192,7 @@ def test_a_file_whose_name_has_a_comma(cli: Cli) -> None:
     [
         (["gone.fp", "--size", "1"], "there is no file gone.fp"),
         ([".", "--size", "1"], "cannot be read"),
-        (["a.npy", "--size", "1"], "a.npy is no text"),
+        (["a.npy", "--size", "1"], "a.npy is not a text file"),
         (["prog.fp"], "give the size of what is drawn, as in --size 256x256"),
         (["prog.fp", "--width", "3"], "give the size"),
         (["prog.fp", "--size", "3x4", "--width", "3"], "not both"),

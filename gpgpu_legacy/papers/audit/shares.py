@@ -10,7 +10,7 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.api.products import medians
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import Job, Listener, count_steps, measure
-from gpgpu_legacy.measure.other_work import busy_warning
+from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.papers.runs import product_job
 from gpgpu_legacy.present.grid import Grid
@@ -137,8 +137,7 @@ def shares_grid(measured: Shares) -> Grid:
         "Transfers move n² elements, the computation takes n³ steps. Where the device is the "
         "CPU, uploads and read-backs are copies in its own memory and cross no bus."
     )
-    warning = busy_warning(measured.busy_share)
-    notes = (note,) if warning is None else (note, warning)
+    notes = (note, *busy_notes(measured.busy_share))
     return Grid("transfer-shares", caption, heads, rows, notes)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gpgpu_legacy.measure.other_work import busy_warning
+from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.papers.formulas.model import Cell, MethodCost, Row, Table
 from gpgpu_legacy.papers.formulas.timing import NOTHING_TIMED, MethodTimes
 from gpgpu_legacy.present.grid import Entry, Formula, Grid
@@ -134,11 +134,10 @@ def _measured(times: MethodTimes, table: Table) -> Grid:
         for m in times.measured
     )
     caption = f"Measured here at n = {table.size}, b = {table.block}, the framebuffer copied to F."
-    warning = busy_warning(times.busy_share)
     notes = (
         "Seconds are of the passes alone; GFLOPS are 2n³ over them, GB/s are Table 1's bytes "
         "(10⁹) over them.",
         *(f"{left.method} on {left.executor} is not run: {left.reason}." for left in times.not_run),
-        *([] if warning is None else [warning]),
+        *busy_notes(times.busy_share),
     )
     return Grid("measured", caption, heads, rows, notes)

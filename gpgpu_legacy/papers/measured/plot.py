@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import check_output_folder
 from gpgpu_legacy.papers.measured.model import (
     Measurements,
     published_ratio,
@@ -56,8 +57,7 @@ def plots(paper: Paper, measurements: Measurements | None = None) -> tuple[Plot,
 def check_plots(paper: Paper, folder: Path) -> None:
     """InputError where the paper has no plots or the folder cannot be written to."""
     plots(paper)
-    if not folder.absolute().parent.is_dir() or (folder.exists() and not folder.is_dir()):
-        raise InputError(f"{folder} cannot be a folder to write to; give one whose parent exists")
+    check_output_folder(folder)
 
 
 def write_plots(paper: Paper, folder: Path, measurements: Measurements | None = None) -> list[Path]:

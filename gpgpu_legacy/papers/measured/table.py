@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import groupby
 
-from gpgpu_legacy.measure.other_work import busy_warning
+from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.papers.measured.model import (
     MS_PER_S,
     ROUNDS,
@@ -165,11 +165,10 @@ def _beside(paper: Paper, table: MeasuredTable, measurements: Measurements, exec
             ]
     device = measurements.devices[executor]
     caption = f"{paper.short}, {table.where}, beside {executor} on {device}."
-    warning = busy_warning(measurements.busy_share)
     notes = (
         "Times here are of the passes alone, without transfers: medians of "
         f"{ROUNDS.count} runs, or a single run where that takes {ROUNDS.longest_s} s or more.",
-        *([] if warning is None else [warning]),
+        *busy_notes(measurements.busy_share),
         *_not_candidates(table, measurements, executor),
         *(note for s, source in timed for note in _reasons(table, measurements, s, source)),
     )

@@ -1,0 +1,62 @@
+"""Tables in LaTeX."""
+
+from __future__ import annotations
+
+from gpgpu_legacy.present.grid import Entry, Formula, Grid, is_numeric, plain
+
+
+def as_latex(grids: list[Grid]) -> str:
+    """A `table` environment for each table, with the rules of booktabs."""
+    return "\n".join(_latex(grid) for grid in grids)
+
+
+def _latex(grid: Grid) -> str:
+    columns = list(zip(*grid.rows, strict=True))
+    layout = "".join("r" if is_numeric(column) else "l" for column in columns)
+    lines = [
+        r"\begin{table}",
+        rf"\caption{{{_escape(grid.caption)}}}",
+        rf"\begin{{tabular}}{{{layout}}}",
+        r"\toprule",
+        " & ".join(_escape(head) for head in grid.heads) + r" \\",
+        r"\midrule",
+        *(" & ".join(_latex_entry(entry) for entry in row) + r" \\" for row in grid.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        *(rf"\par\small {_escape(note)}" for note in grid.notes),
+        r"\end{table}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _latex_entry(entry: Entry) -> str:
+    if isinstance(entry, Formula):
+        from sympy import latex, symbols, sympify
+
+        names = {name: symbols(name, positive=True) for name in ("n", "b")}
+        return f"${latex(sympify(entry.text, locals=names))}$"
+    return _escape(plain(entry))
+
+
+_LATEX_SPECIALS = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\u2009": r"\,",
+    "–": "--",
+    "³": "$^3$",
+    "⁹": "$^9$",
+    "×": r"$\times$",
+}
+
+
+def _escape(text: str) -> str:
+    return "".join(_LATEX_SPECIALS.get(character, character) for character in text)
