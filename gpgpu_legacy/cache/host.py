@@ -1,19 +1,19 @@
 """A processor's memory as a program meets it: pages, DTLB, page walks, and two levels of cache.
 
-What an access does, in order. Its virtual page is looked up in the DTLB. Where it is not there, the
-page walk loads the page's entry of the page table, through the caches like any load; the levels of
-the table above that one are taken to be in the processor, as Core 2's paging-structure caches have
-them. Then the access itself goes to level 1, and where it misses to level 2, by its physical
-address. Both levels allocate on writes and write back: a dirty line that level 1 evicts is written
-into level 2 after the miss has been served. All is replaced by LRU. There is no prefetching: a
-stride of nearly a page or more is none that the hardware of the time follows.
+An access takes these steps. The DTLB looks up its virtual page. On a DTLB miss the page walk loads
+the page's entry of the page table, through the caches like any load; the upper levels of the page
+table are assumed to be in the processor, in caches like Core 2's paging-structure caches. Then the
+access itself looks up level 1 and, on a miss, level 2, by its physical address. Both levels
+allocate on writes and write back: a dirty line that level 1 evicts is written into level 2 after
+the miss has been served. Replacement is LRU everywhere. There is no prefetching, since the
+prefetchers of the time did not follow strides of nearly a page or more.
 
-Virtual addresses are the trace's, from 0 on. The page table is as many whole pages as it needs for
-them, each with its frame like the others, numbered after them.
+Virtual addresses are the trace's, from 0. The page table takes as many whole pages as it needs;
+they have frames like all others and are numbered after them.
 
-Level 1's sets are chosen by bits within a page, so that DTLB and level 1 do the same whatever
-frames the pages have: they are simulated once (Core), and what they ask of level 2 is carried out
-by each machine and paging (Level2).
+Bits within a page choose the sets of level 1, so the DTLB and level 1 behave the same for every
+mapping of pages to frames. They are simulated once (Core), and each machine and paging serves what
+they request of level 2 (Level2).
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Hierarchy:
     """What lies between a core and its memory.
 
     l1, l2: write-allocate, write-back, LRU, with lines of one size. dtlb: a cache whose lines are
-    pages. entry_bytes: of the page table. memory_bytes: the RAM, from which frames are taken.
-    walks: whether a miss of the DTLB loads an entry of the page table; where not, it is counted and
-    no more, to see what page walks do to the caches.
+    pages. entry_bytes: of the page table. memory_bytes: the RAM that provides the frames. walks:
+    whether a DTLB miss loads an entry of the page table; without, it is only counted, which shows
+    the effect of page walks on the caches.
     """
 
     l1: Cache
@@ -69,7 +69,7 @@ class Hierarchy:
 
     @property
     def colours(self) -> int:
-        """Pages that can lie side by side in level 2: frames of one colour share their sets."""
+        """The page colours of level 2: frames of one colour share their sets."""
         return max(1, self.l2.sets * self.l2.line_bytes // self.page_bytes)
 
 
@@ -77,23 +77,25 @@ class Hierarchy:
 class Paging:
     """Which frame of memory each page has.
 
-    off_colour: 0 for perfect colouring, where page p has frame p; None for frames drawn from all of
-    memory. Between, such a fraction of the pages has a colour drawn from all colours, and each page
-    the first free frame of its colour. seed: of what is drawn.
+    miscoloured: the fraction of pages whose colour is drawn at random from all colours; each page
+    gets the first free frame of its colour. 0 is perfect page colouring, where page p has frame p.
+    None draws frames from all of memory. seed: of the random numbers.
     """
 
-    off_colour: float | None = 0.0
+    miscoloured: float | None = 0.0
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.off_colour is not None and not 0.0 <= self.off_colour <= 1.0:
-            raise InputError(f"a fraction of {self.off_colour} off colour: give one from 0 to 1")
+        if self.miscoloured is not None and not 0.0 <= self.miscoloured <= 1.0:
+            raise InputError(
+                f"a fraction of {self.miscoloured} miscoloured pages: give one from 0 to 1"
+            )
 
     def __str__(self) -> str:
         """The spelling that `parse_paging` reads, without the seed."""
-        if self.off_colour is None:
+        if self.miscoloured is None:
             return "random"
-        return f"off-colour:{self.off_colour:g}" if self.off_colour else "coloured"
+        return f"miscoloured:{self.miscoloured:g}" if self.miscoloured else "coloured"
 
     def frames(self, pages: int, hierarchy: Hierarchy) -> Int64s:
         """The frame of each page, int64 [pages], all different."""
@@ -102,14 +104,14 @@ class Paging:
             raise InputError(
                 f"{pages} pages are needed and memory has {available}; take a smaller size"
             )
-        if self.off_colour == 0.0:
+        if self.miscoloured == 0.0:
             return np.arange(pages, dtype=np.int64)
         draw = np.random.default_rng(self.seed)
-        if self.off_colour is None:
+        if self.miscoloured is None:
             return draw.permutation(available)[:pages].astype(np.int64)
         colours = np.arange(pages) % hierarchy.colours
-        astray = draw.random(pages) < self.off_colour
-        colours[astray] = draw.integers(0, hierarchy.colours, astray.sum())
+        miscoloured = draw.random(pages) < self.miscoloured
+        colours[miscoloured] = draw.integers(0, hierarchy.colours, miscoloured.sum())
         frames = np.empty(pages, np.int64)
         for colour in range(hierarchy.colours):
             own = np.flatnonzero(colours == colour)
@@ -118,21 +120,21 @@ class Paging:
 
 
 def parse_paging(text: str, seed: int = 0) -> Paging:
-    """`coloured`, `random` or `off-colour:0.1`, the fraction of pages; InputError for another."""
+    """A paging from `coloured`, `random` or `miscoloured:0.1` (a fraction); else InputError."""
     kind, colon, fraction = text.strip().lower().partition(":")
     if not colon and kind in {"coloured", "random"}:
         return Paging(None if kind == "random" else 0.0, seed)
     try:
-        if kind == "off-colour":
+        if kind == "miscoloured":
             return Paging(float(fraction), seed)
     except ValueError:
         pass
-    raise InputError(f'paging "{text}": write coloured, random or off-colour:0.1 (a fraction)')
+    raise InputError(f'paging "{text}": write coloured, random or miscoloured:0.1 (a fraction)')
 
 
 @dataclass(frozen=True, slots=True)
 class HostCounts:
-    """What accesses found. Page walks are apart: their loads are not among the accesses.
+    """Accesses and their misses. The loads of page walks are not among the accesses.
 
     accesses, l1_misses, l2_misses: of the program's own. dtlb_misses: each is one load by the page
     walk; walk_l1_misses, walk_l2_misses: of those loads. written_back: dirty lines that level 2
@@ -157,10 +159,10 @@ def measure(
     first: int,
     last: int,
 ) -> list[HostCounts]:
-    """What accesses first … last - 1 of a stream find in each case, after those before them.
+    """The counts of accesses first … last - 1 of a stream in each case, after the earlier ones.
 
     stream: addresses over `unit_bytes`, int64, a power of two no larger than a line, and kinds, odd
-    for a write; no more of it is made than is needed. bytes_in_use: addresses are below it. All
+    for a write; it is consumed only as far as needed. bytes_in_use: all addresses are below it. All
     caches are empty at the beginning.
     """
     parts = {h.core: Core(*h.core, bytes_in_use) for h, _ in cases}
@@ -195,7 +197,7 @@ def _less(new: HostCounts, old: HostCounts) -> HostCounts:
 
 
 _NO_WALKS = -1
-_DATA, _WALK, _BACK = 0, 1, 2  # what level 1 asks of level 2: a line, one for a walk, to take one
+_DATA, _WALK, _BACK = 0, 1, 2  # requests to level 2: a line, a line for a walk, a write-back
 
 
 class Core:
@@ -218,9 +220,9 @@ class Core:
         """Accesses, misses of level 1 and the DTLB, misses of walks in level 1."""
 
     def access(self, units: Int64s, kinds: NDArray[np.int16], unit_bytes: int) -> Int64s:
-        """Carry out accesses in order (see `measure`): what they ask of level 2, for `serve`.
+        """Simulate accesses in order (see `measure`); returns their requests for Level2.serve.
 
-        No lock of Python's is held.
+        It releases Python's lock.
         """
         asked = np.empty(4 * units.size, np.int64)
         bits = unit_bytes.bit_length() - 1, self._page_bits, self._line_bits
@@ -247,7 +249,7 @@ class Level2:
         """Misses, those of walks, dirty lines evicted."""
 
     def serve(self, asked: Int64s) -> None:
-        """Carry out what level 1 asks. No lock of Python's is held."""
+        """Serve the requests of level 1. It releases Python's lock."""
         bits = self._lines.bit_length() - 1
         _serve(asked, bits, self._frames, self._entries, self._mask, self.counts, self._unused)
 

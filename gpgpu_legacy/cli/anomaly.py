@@ -1,4 +1,4 @@
-"""The command about the host of Dobravec & Bulić, which is slow at n = 1024 and 1536."""
+"""The command `anomaly`: why the host of Dobravec & Bulić is slow at n = 1024 and 1536."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ from typing import Annotated
 
 import typer
 
-from gpgpu_legacy.cli.shared import Json, Lists, Quiet, app, console, print_json, progress_bar
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.cli.shared import (
+    Json,
+    Lists,
+    Quiet,
+    app,
+    check_picture,
+    console,
+    print_json,
+    progress_bar,
+)
 
-# What chips/hosts.toml and studies/host_anomaly/model.py have; the latter imports NumPy, so a test
-# holds these to them.
+# Those of chips/hosts.toml and studies/host_anomaly/; the latter imports NumPy, so a test compares
+# them.
 MACHINES = "core2-3mb, core2-6mb"
-PAGINGS = "coloured off-colour:0.01 random"
+PAGINGS = "coloured miscoloured:0.01 random"
 ROWS = 2
 
 
@@ -39,55 +47,57 @@ def anomaly(
         list[str] | None,
         typer.Option(
             metavar="PAGING …",
-            help="Which frames pages have: coloured, random, off-colour:F, F a fraction of them "
-            f"(default: {PAGINGS}); the first is shown in full.",
+            help="How pages are mapped to frames: coloured, random, or miscoloured:F with F the "
+            f"fraction of miscoloured pages (default: {PAGINGS}); the first is shown in full.",
         ),
     ] = None,
     rows: Annotated[
-        int, typer.Option(help="Rows of C that are counted, after one that warms up.")
+        int, typer.Option(help="Rows of C to count, after one that warms up the caches.")
     ] = ROWS,
-    seed: Annotated[int, typer.Option(help="Of frames that are drawn.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of random frames.")] = 0,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="PNG", help="Draw times and misses.")
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Why the host of Dobravec & Bulić is slow at n = 1024 and 1536, which they could not say.
+    """Explain why the host of Dobravec & Bulić is slow at n = 1024 and 1536.
 
-    The host's loop goes through the caches, the DTLB and the pages of its processor, simulated.
-    The misses of an inner iteration are priced at n = 1024 and its neighbours, and the times of all
-    other sizes predicted from them; the published ones stand beside.
+    The host's loop is simulated on the caches, the DTLB and the pages of its processor. Miss
+    penalties are fitted to the published times at n = 1024 and its neighbours; they predict the
+    times at all other sizes, which are shown beside the published ones.
     """
     from gpgpu_legacy.cache.host import parse_paging
     from gpgpu_legacy.chips.hosts import find_host, hosts
-    from gpgpu_legacy.files import check_folder
     from gpgpu_legacy.present.grid import print_text
-    from gpgpu_legacy.studies.host_anomaly import model as simulation
+    from gpgpu_legacy.studies.host_anomaly import model
     from gpgpu_legacy.studies.host_anomaly.plot import draw_anomaly
-    from gpgpu_legacy.studies.host_anomaly.table import (
-        anomaly_grids,
-        anomaly_json,
-        published_sizes,
-        published_times,
-    )
+    from gpgpu_legacy.studies.host_anomaly.published import published_sizes, published_times
+    from gpgpu_legacy.studies.host_anomaly.records import anomaly_record
+    from gpgpu_legacy.studies.host_anomaly.table import anomaly_grids
 
-    if output is not None:
-        check_folder(output)
-        if output.suffix.lower() != ".png":
-            raise InputError(f"{output} should end in .png")
+    check_picture(output)
     chosen = [find_host(name) for name in machine] if machine else list(hosts())
-    pagings = [parse_paging(text, seed) for text in paging or simulation.PAGINGS]
-    cases = [(host, each) for host in chosen for each in pagings]
+    pagings = [parse_paging(_current(text), seed) for text in paging or model.PAGINGS]
+    cases = [(host, mapping) for host in chosen for mapping in pagings]
     published = published_times()
-    sizes = size or (*published_sizes(), *simulation.PREDICTED_SIZES)
-    total = simulation.count_sizes(sizes, published)
+    sizes = size or (*published_sizes(), *model.PREDICTED_SIZES)
+    total = model.count_sizes(sizes, published)
     with progress_bar("simulating", total, quiet=quiet) as step:
-        found = simulation.anomaly(cases, published, sizes, rows, step)
+        anomalies = model.anomaly(cases, published, sizes, rows, step)
     if as_json:
-        print_json(anomaly_json(found))
+        print_json(anomaly_record(anomalies))
     else:
-        print_text(anomaly_grids(found), console())
+        print_text(anomaly_grids(anomalies), console())
     if output is not None:
-        draw_anomaly(found, output)
+        draw_anomaly(anomalies, output)
         print(f"wrote {output}", file=sys.stderr)
+
+
+def _current(paging: str) -> str:
+    """A paging with its old spelling replaced, which goes on working for one version."""
+    old, new = "off-colour", "miscoloured"
+    if not paging.startswith(old):
+        return paging
+    print(f"gpgpu-legacy: --paging {old} is deprecated; write {new}", file=sys.stderr)
+    return paging.replace(old, new)

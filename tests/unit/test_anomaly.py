@@ -21,16 +21,12 @@ from gpgpu_legacy.cli import anomaly as command
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.studies.host_anomaly.model import PAGINGS as PAGING_DEFAULTS
-from gpgpu_legacy.studies.host_anomaly.model import ROWS as ROW_DEFAULT
-from gpgpu_legacy.studies.host_anomaly.model import (
-    Found,
-    anomaly,
-    count_sizes,
-    fit,
-    simulate_host,
-    standing_out,
-)
-from gpgpu_legacy.studies.host_anomaly.table import anomaly_grids, published_sizes, published_times
+from gpgpu_legacy.studies.host_anomaly.model import anomaly, count_sizes
+from gpgpu_legacy.studies.host_anomaly.penalties import find_outliers, fit
+from gpgpu_legacy.studies.host_anomaly.published import published_sizes, published_times
+from gpgpu_legacy.studies.host_anomaly.simulation import ROWS as ROW_DEFAULT
+from gpgpu_legacy.studies.host_anomaly.simulation import HostMisses, simulate_host
+from gpgpu_legacy.studies.host_anomaly.table import anomaly_grids
 
 # The simulation against plain Python ------------------------------------------------------------
 
@@ -196,21 +192,21 @@ def test_pages_that_memory_does_not_have_are_refused() -> None:
         Paging().frames(257, TINY)
 
 
-@pytest.mark.parametrize("text", ["coloured", "random", "off-colour:0.05"])
+@pytest.mark.parametrize("text", ["coloured", "random", "miscoloured:0.05"])
 def test_paging_is_written_as_it_is_read(text: str) -> None:
     assert str(parse_paging(text)) == text
     assert parse_paging(f" {text.upper()} ", 7).seed == 7
 
 
-@pytest.mark.parametrize("text", ["colored", "random:1", "off-colour", "off-colour:x", ""])
+@pytest.mark.parametrize("text", ["colored", "random:1", "miscoloured", "miscoloured:x", ""])
 def test_paging_that_cannot_be_read(text: str) -> None:
-    with pytest.raises(InputError, match="write coloured, random or off-colour"):
+    with pytest.raises(InputError, match="write coloured, random or miscoloured"):
         parse_paging(text)
 
 
 def test_a_fraction_is_from_0_to_1() -> None:
     with pytest.raises(InputError, match="from 0 to 1"):
-        parse_paging("off-colour:1.5")
+        parse_paging("miscoloured:1.5")
 
 
 def test_a_hierarchy_that_is_not_simulated_is_refused() -> None:
@@ -252,7 +248,7 @@ ORDINARY = (992, 1008, 1040, 1056, 1504, 1520, 1552, 1568)
 
 
 @pytest.fixture(scope="module")
-def misses() -> dict[tuple[str, str, int], Found]:
+def misses() -> dict[tuple[str, str, int], HostMisses]:
     """By machine, paging and size; one row of C warms up and one is counted."""
     cases = [
         (find_host("core2-3mb"), Paging()),
@@ -268,21 +264,23 @@ def misses() -> dict[tuple[str, str, int], Found]:
 
 
 def test_at_1024_every_step_down_a_column_misses(
-    misses: dict[tuple[str, str, int], Found],
+    misses: dict[tuple[str, str, int], HostMisses],
 ) -> None:
     """16 lines a set of 12 ways: LRU has none of them when it comes round again."""
     assert misses["core2-3mb", "coloured", 1024].misses == pytest.approx(1.0, abs=0.006)
 
 
-def test_at_1536_the_columns_sets_are_just_full(misses: dict[tuple[str, str, int], Found]) -> None:
+def test_at_1536_the_columns_sets_are_just_full(
+    misses: dict[tuple[str, str, int], HostMisses],
+) -> None:
     """12 lines a set of 12 ways, which any other line tips over."""
     assert 0.14 < misses["core2-3mb", "coloured", 1536].misses < 0.266
-    assert 0.157 < misses["core2-3mb", "off-colour:0.01", 1536].misses < 0.266
+    assert 0.157 < misses["core2-3mb", "miscoloured:0.01", 1536].misses < 0.266
 
 
 @pytest.mark.parametrize("size", ORDINARY)
 def test_elsewhere_a_line_serves_sixteen_columns(
-    misses: dict[tuple[str, str, int], Found], size: int
+    misses: dict[tuple[str, str, int], HostMisses], size: int
 ) -> None:
     assert misses["core2-3mb", "coloured", size].misses == pytest.approx(1 / 16, abs=0.0005)
 
@@ -298,12 +296,12 @@ def test_without_page_walks_three_lines_of_a_tip_over_three_sets() -> None:
     assert found.walk_misses == 0 and found.dtlb_misses > 0.99
 
 
-def test_6_mb_of_24_ways_show_neither(misses: dict[tuple[str, str, int], Found]) -> None:
+def test_6_mb_of_24_ways_show_neither(misses: dict[tuple[str, str, int], HostMisses]) -> None:
     assert misses["core2-6mb", "coloured", 1024].misses < 0.001
     assert misses["core2-6mb", "coloured", 1536].misses == pytest.approx(1 / 16, abs=0.0005)
 
 
-def test_sizes_that_the_paper_does_not_have(misses: dict[tuple[str, str, int], Found]) -> None:
+def test_sizes_that_the_paper_does_not_have(misses: dict[tuple[str, str, int], HostMisses]) -> None:
     """At 2048, 2048 lines fall into 32 sets, 64 a set; 512 and 768 fit, 1280 is 5 a set."""
     for machine in ("core2-3mb", "core2-6mb"):
         assert misses[machine, "coloured", 2048].misses == pytest.approx(1.0, abs=0.006)
@@ -312,7 +310,7 @@ def test_sizes_that_the_paper_does_not_have(misses: dict[tuple[str, str, int], F
         assert misses[machine, "coloured", 1280].misses == pytest.approx(1 / 16, abs=0.0005)
 
 
-def test_the_dtlb_misses_alike(misses: dict[tuple[str, str, int], Found]) -> None:
+def test_the_dtlb_misses_alike(misses: dict[tuple[str, str, int], HostMisses]) -> None:
     """A step down a column is nearly a page or more, and 256 entries are too few for it."""
     of_dtlb = {n: misses["core2-3mb", "coloured", n].dtlb_misses for n in (*ORDINARY, 1024, 1536)}
     assert all(0.96 < each < 1.01 for each in of_dtlb.values())
@@ -333,11 +331,11 @@ def test_sizes_that_cannot_be_simulated() -> None:
 # The time model -----------------------------------------------------------------------------------
 
 
-def found_at(size: int, misses: float, dtlb: float = 1.0) -> Found:
+def found_at(size: int, misses: float, dtlb: float = 1.0) -> HostMisses:
     """As many as that, an iteration; a quarter of the misses are a page walk's."""
     steps = 4 * size**2
     l2 = round(misses * steps)
-    return Found(
+    return HostMisses(
         size, 4, HostCounts(2 * steps, 0, round(dtlb * steps), 0, l2 - l2 // 4, l2 // 4, 0)
     )
 
@@ -346,41 +344,41 @@ def milliseconds(size: int, ns: float) -> float:
     return ns * size**3 / 1e6
 
 
-def test_prices_are_those_that_the_times_are_made_of() -> None:
+def test_penalties_are_those_that_the_times_are_made_of() -> None:
     """3 ns, 2 ns a DTLB miss and 20 ns a miss."""
     found = [found_at(500, 0.0, 0.0), found_at(1000, 0.0), found_at(1024, 1.0)]
     found.append(found_at(1040, 0.25, 0.5))
     times = {500: milliseconds(500, 3), 1000: milliseconds(1000, 5), 1024: milliseconds(1024, 25)}
     times[1040] = milliseconds(1040, 9)
-    prices = fit(found, times)
-    assert prices.base_ns == pytest.approx(3.0)
-    assert prices.dtlb_ns == pytest.approx(2.0)
-    assert prices.miss_ns == pytest.approx(20.0)
-    assert prices.sizes == (500, 1000, 1024, 1040)
-    assert prices.iteration_ns(found_at(2000, 0.5)) == pytest.approx(15.0)
+    penalties = fit(found, times)
+    assert penalties.base_ns == pytest.approx(3.0)
+    assert penalties.dtlb_ns == pytest.approx(2.0)
+    assert penalties.miss_ns == pytest.approx(20.0)
+    assert penalties.sizes == (500, 1000, 1024, 1040)
+    assert penalties.iteration_ns(found_at(2000, 0.5)) == pytest.approx(15.0)
 
 
 def test_where_misses_are_the_same_there_is_no_price() -> None:
     """What stands out is not fitted to; 2 ns a DTLB miss are left."""
     found = [found_at(n, 0.0625) for n in (1000, 1024, 1040)] + [found_at(500, 0.0625, 0.0)]
     ns = {1000: 6.0, 1024: 26.0, 1040: 6.0, 500: 4.0}
-    prices = fit(found, {n: milliseconds(n, each) for n, each in ns.items()})
-    assert prices.miss_ns is None and prices.sizes == (1000, 1040, 500)
-    assert (prices.base_ns, prices.dtlb_ns) == pytest.approx((4.0, 2.0))
-    assert prices.iteration_ns(found_at(2000, 0.5)) == pytest.approx(6.0)
+    penalties = fit(found, {n: milliseconds(n, each) for n, each in ns.items()})
+    assert penalties.miss_ns is None and penalties.sizes == (1000, 1040, 500)
+    assert (penalties.base_ns, penalties.dtlb_ns) == pytest.approx((4.0, 2.0))
+    assert penalties.iteration_ns(found_at(2000, 0.5)) == pytest.approx(6.0)
 
 
 def test_where_nothing_differs_the_base_is_all() -> None:
     found = [found_at(n, 0.0625) for n in (1000, 1040)]
-    prices = fit(found, {1000: milliseconds(1000, 5.6), 1040: milliseconds(1040, 5.4)})
-    assert (prices.dtlb_ns, prices.miss_ns) == (None, None)
-    assert prices.base_ns == pytest.approx(5.5)
+    penalties = fit(found, {1000: milliseconds(1000, 5.6), 1040: milliseconds(1040, 5.4)})
+    assert (penalties.dtlb_ns, penalties.miss_ns) == (None, None)
+    assert penalties.base_ns == pytest.approx(5.5)
 
 
 def test_what_stands_out_of_published_times() -> None:
     """18 ns beside 6 ns; 8 ns beside 7 ns do not stand out, nor 9 ns that nothing stands beside."""
     ns = {1000: 6.0, 1024: 18.0, 1040: 6.2, 1500: 7.0, 1520: 8.0, 1540: 7.0, 3000: 9.0}
-    found = standing_out({n: milliseconds(n, each) for n, each in ns.items()})
+    found = find_outliers({n: milliseconds(n, each) for n, each in ns.items()})
     assert found == {1024: (1000, 1040)}
 
 
@@ -391,14 +389,14 @@ def test_published_times_are_the_papers() -> None:
 
 
 def test_the_whole_of_it_at_small_sizes() -> None:
-    """Nothing is published at the sizes that prices are fitted to, so there are none."""
+    """Nothing is published at the sizes that penalties are fitted to, so there are none."""
     cases = [(host, Paging()) for host in hosts()]
     told: list[str] = []
     found = anomaly(cases, {64: 10.0}, (96, 64, 96), rows=2, progress=told.append)
     assert sorted(told) == ["n = 64", "n = 96"] and count_sizes((96, 64, 96), {64: 10.0}) == 2
     assert [each.host.name for each in found] == ["core2-3mb", "core2-6mb"]
     for each in found:
-        assert each.prices is None and not each.spikes
+        assert each.penalties is None and not each.outliers
         assert [row.size for row in each.rows] == [96, 64]
         assert [row.published_ms for row in each.rows] == [None, 10.0]
         assert all(row.predicted_ms is None for row in each.rows)
@@ -407,7 +405,7 @@ def test_the_whole_of_it_at_small_sizes() -> None:
     assert [row[0] for row in side_by_side.rows] == [96, 64]
     assert {len(row) for row in side_by_side.rows} == {1 + len(found) + 1}
     assert "No times are published at the sizes" in text
-    assert "No published time among these sizes stands out" in text
+    assert "No published time among these sizes is an outlier" in text
 
 
 # The command --------------------------------------------------------------------------------------
@@ -471,6 +469,14 @@ def test_the_command_in_words(run) -> None:  # type: ignore[no-untyped-def]
     assert "The paper's own explanation, paging" in out
 
 
+def test_the_old_spelling_of_miscoloured_works_with_a_line_on_stderr(run) -> None:  # type: ignore[no-untyped-def]
+    words = ("anomaly", "--size", "64", "--machine", "core2-3mb", "--rows", "1", "--json")
+    _, new, _ = run(*words, "--paging", "miscoloured:0.1")
+    code, old, err = run(*words, "--paging", "off-colour:0.1")
+    assert (code, old) == (0, new)
+    assert err == "gpgpu-legacy: --paging off-colour is deprecated; write miscoloured\n"
+
+
 def test_the_help_says_what_there_is() -> None:
     assert ", ".join(host.name for host in hosts()) == command.MACHINES
     assert " ".join(PAGING_DEFAULTS) == command.PAGINGS
@@ -481,7 +487,7 @@ def test_the_help_says_what_there_is() -> None:
     ("words", "complaint"),
     [
         (("--machine", "i7"), "there is no host 'i7'"),
-        (("--paging", "red"), "write coloured, random or off-colour"),
+        (("--paging", "red"), "write coloured, random or miscoloured"),
         (("--size", "0"), "C has 0 rows"),
         (("--rows", "0"), "at least 1"),
         (("-o", "picture.gif"), "should end in .png"),

@@ -14,7 +14,7 @@ from gpgpu_legacy.papers.derive.counts import plan_of
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import ns_per_step
 from gpgpu_legacy.published.papers import Paper
-from gpgpu_legacy.studies.host_anomaly.model import simulate_host
+from gpgpu_legacy.studies.host_anomaly.simulation import simulate_host
 
 
 @derivation

@@ -9,7 +9,6 @@ from typing import Any
 
 from gpgpu_legacy.present.plot import MARKS, add_legend, new_figure, save_figure, style_axes
 from gpgpu_legacy.studies.host_anomaly.model import Anomaly
-from gpgpu_legacy.studies.host_anomaly.table import _name
 
 _COLOURS = ("#1a56a8", "#2e7d32", "#8e5bb5", "#b07a1e", "#00838f", "#6d4c41", "#ad1457", "#546e7a")
 
@@ -17,18 +16,18 @@ _COLOURS = ("#1a56a8", "#2e7d32", "#8e5bb5", "#b07a1e", "#00838f", "#6d4c41", "#
 _PUBLISHED = "#b3261e"
 
 
-def draw_anomaly(found: Sequence[Anomaly], path: Path) -> None:
-    """Published and predicted time of an inner iteration over n, and below the misses.
+def draw_anomaly(anomalies: Sequence[Anomaly], path: Path) -> None:
+    """Published and predicted time of an iteration over n, and the misses below.
 
-    A curve for each machine and paging; sizes stand at equal distances. Raises InputError where the
+    One curve for each machine and paging; sizes are evenly spaced. Raises InputError where the
     file cannot be written.
     """
     figure = new_figure(8.4, 6.4)
     times, misses = figure.subplots(2, 1, sharex=True)
-    rows = sorted(found[0].rows, key=lambda row: row.size)
+    rows = sorted(anomalies[0].rows, key=lambda row: row.size)
     places = range(len(rows))
-    for i, each in enumerate(found):
-        own = sorted(each.rows, key=lambda row: row.size)
+    for i, anomaly in enumerate(anomalies):
+        own = sorted(anomaly.rows, key=lambda row: row.size)
         style: dict[str, Any] = {
             "marker": MARKS[i % len(MARKS)],
             "color": _COLOURS[i % len(_COLOURS)],
@@ -36,16 +35,16 @@ def draw_anomaly(found: Sequence[Anomaly], path: Path) -> None:
             "markersize": 4.5,
         }
         predicted = [nan if row.predicted_ns is None else row.predicted_ns for row in own]
-        times.plot(places, predicted, "--", label=f"predicted: {_name(each)}", **style)
-        misses.plot(places, [row.found.misses for row in own], label=_name(each), **style)
+        times.plot(places, predicted, "--", label=f"predicted: {anomaly.name}", **style)
+        misses.plot(places, [row.simulated.misses for row in own], label=anomaly.name, **style)
     published = [nan if row.published_ns is None else row.published_ns for row in rows]
     times.plot(
         places, published, "s", color=_PUBLISHED, markersize=6.5, label="published", zorder=9
     )
-    times.set_ylabel("ns an inner iteration")
+    times.set_ylabel("ns an iteration")
     times.set_title("MulH of Dobravec & Bulić 2017 on the host", loc="left", fontsize=11)
-    misses.set_ylabel("misses an inner iteration")
-    misses.set_xlabel("size n of the n×n matrices, at equal distances")
+    misses.set_ylabel("misses an iteration")
+    misses.set_xlabel("n of the n×n matrices, evenly spaced")
     misses.set_xticks(list(places), [str(row.size) for row in rows], rotation=45)
     for axes in (times, misses):
         axes.set_ylim(bottom=0)
