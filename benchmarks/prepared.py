@@ -34,7 +34,7 @@ from sorting import in_order, shuffled, sort_plan  # from tests/
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.measure.bench.model import versions
+from gpgpu_legacy.measure.platform import versions
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import available, find_executor

@@ -45,6 +45,14 @@ def check_output_folder(folder: Path) -> None:
         raise InputError(f"{folder} cannot be a folder to write to; give one whose parent exists")
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, where they are missing; InputError where that fails."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made: {error.strerror or error}") from None
+
+
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """Let `write` fill a temporary file beside `path`, and then move it to `path`.
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -185,21 +185,30 @@ def _compare(old: Path, new: Path, *, as_json: bool) -> None:
         print_text([compare_grid(compared)], console())
 
 
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """What `tune` searches, and how long."""
+
+    size: Annotated[int, typer.Option(help="n, for the n×n matrices to tune with.")] = TUNE_SIZE
+    budget: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="For all methods together, preparation included."),
+    ] = TUNE_BUDGET_S
+    executor: Annotated[
+        list[str] | None,
+        typer.Option(help="Search this one alone, and `auto` will take it; may be repeated."),
+    ] = None
+    seed: Seed = 0
+
+
 @app.command()
+@grouped
 def tune(
+    options: SearchOptions,
     method: Annotated[
         list[str] | None,
         typer.Argument(metavar="METHOD", help=f"{METHOD_HELP} hall-carr-hart-multi without."),
     ] = None,
-    size: Annotated[int, typer.Option(help="n, for the n×n matrices to tune with.")] = TUNE_SIZE,
-    budget: Annotated[
-        float, typer.Option(metavar="SECONDS", help="What all of it may take.")
-    ] = TUNE_BUDGET_S,
-    executor: Annotated[
-        list[str] | None,
-        typer.Option(help="Search this one alone, and `auto` will take it; may be repeated."),
-    ] = None,
-    seed: Seed = 0,
     show: Annotated[
         bool, typer.Option("--show", help="Print what is kept for this machine; search nothing.")
     ] = False,
@@ -211,54 +220,52 @@ def tune(
 ) -> None:
     """Search for the fastest way to a product on this machine, and keep it for `--executor auto`.
 
-    Tried are executors, blocks, accumulations, and the shape of the code that executors make; every
-    product is checked against the one by default. What is found is kept for this device and driver
-    in the user's data folder. The environment variable GPGPU_LEGACY_TUNING names another file to
-    keep it in; GPGPU_LEGACY_TUNING=off switches tuning off.
+    The search tries executors, blocks, accumulations, and the shape of the code that executors
+    make; every product is compared with the default one. The result is kept for this device and
+    driver in the user's data folder. The environment variable GPGPU_LEGACY_TUNING names another
+    file to keep it in; GPGPU_LEGACY_TUNING=off switches tuning off.
     """
-    from gpgpu_legacy.measure import tuned
-
     if show and forget:
         raise InputError("give --show or --forget, not both")
     names = tuple(method or ())
     if forget:
-        gone = tuned.forget(names)
-        if as_json:
-            print_json({"file": str(tuned.kept_file()), "forgotten": list(gone)})
-        else:
-            print(f"forgot {', '.join(gone)}" if gone else "there was nothing to forget")
+        _forget(names, as_json=as_json)
         return
-    if not show:
-        _search(names, size, budget, tuple(executor or ()), seed, quiet)
-    _show_kept(names, as_json=as_json)
+    busy_share = None if show else _search(names, options, quiet=quiet)
+    _show_tuned(names, busy_share, as_json=as_json)
 
 
-def _search(
-    names: tuple[str, ...],
-    size: int,
-    budget: float,
-    executors: tuple[str, ...],
-    seed: int,
-    quiet: bool,
-) -> None:
+def _search(names: tuple[str, ...], options: SearchOptions, *, quiet: bool) -> float | None:
+    """Search, and give the share of the processors' time that other processes took meanwhile."""
+    from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.measure.tune import tune as search
 
-    with _seconds_bar("tuning, seconds", budget, quiet=quiet) as step:
-        done = search(names, size, budget, executors=executors, seed=seed, progress=step)
-    cut_short = [kept.method for kept, found in done if not found.finished]
+    budget = Budget(options.budget)
+    with _seconds_bar("tuning, seconds", budget.seconds, quiet=quiet) as step:
+        result = search(
+            names,
+            options.size,
+            budget,
+            executors=tuple(options.executor or ()),
+            seed=options.seed,
+            progress=step,
+        )
+    cut_short = [tuned.method for tuned, found in result.methods if not found.finished]
     if cut_short:
         print(
             f"the budget ended the search for {', '.join(cut_short)}; a larger --budget may find "
             "a faster way",
             file=sys.stderr,
         )
+    warn_if_busy(result.busy_share)
+    return result.busy_share
 
 
 @contextmanager
 def _seconds_bar(
     what: str, budget_s: float, *, quiet: bool
 ) -> Iterator[Callable[[str], None] | None]:
-    """A progress bar of seconds; what it yields is called now and then."""
+    """A progress bar of seconds; call what it yields now and then."""
     started, told = perf_counter(), 0
     whole = int(budget_s) if 1.0 <= budget_s < float("inf") else 1
     with progress_bar(what, whole, quiet=quiet) as step:
@@ -275,27 +282,28 @@ def _seconds_bar(
         yield at_this_second
 
 
-def _show_kept(names: tuple[str, ...], *, as_json: bool) -> None:
-    from gpgpu_legacy.algorithms.registry import find_method
-    from gpgpu_legacy.measure import tuned
-    from gpgpu_legacy.measure.tuned_table import kept_grid
+def _forget(names: tuple[str, ...], *, as_json: bool) -> None:
+    from gpgpu_legacy.measure.tuned import forget, tuning_file
+    from gpgpu_legacy.measure.tuned_table import Forgotten
+
+    gone = forget(names)
+    if as_json:
+        print_json(Forgotten(file=str(tuning_file()), forgotten=gone))
+    else:
+        print(f"forgot {', '.join(gone)}" if gone else "there was nothing to forget")
+
+
+def _show_tuned(names: tuple[str, ...], busy_share: float | None, *, as_json: bool) -> None:
+    from gpgpu_legacy.measure.tuned import OFF, VARIABLE
+    from gpgpu_legacy.measure.tuned_table import tuned_grid, tuning_report
     from gpgpu_legacy.present.grid import print_text
 
-    wanted = {find_method(name).name for name in names}
-    kept = [each for each in tuned.all_kept() if not wanted or each.method in wanted]
-    place = tuned.here()
+    report = tuning_report(names, busy_share)
     if as_json:
-        data: dict[str, Any] = {
-            "file": str(tuned.kept_file()),
-            "off": tuned.is_off(),
-            "device": place.device,
-            "driver": place.driver,
-            "kept": [each.as_json() for each in kept],
-        }
-        print_json(data)
-    elif tuned.is_off():
-        print(f"tuning is off: {tuned.VARIABLE}={tuned.OFF}")
-    elif not kept:
-        print(f"nothing is tuned on {place.device}; `gpgpu-legacy tune` does it")
+        print_json(report)
+    elif report.off:
+        print(f"tuning is off: {VARIABLE}={OFF}")
+    elif not report.kept:
+        print(f"nothing is tuned on {report.device}; `gpgpu-legacy tune` does it")
     else:
-        print_text([kept_grid(kept, f"{place.device}, {place.driver}")], console())
+        print_text([tuned_grid(report)], console())

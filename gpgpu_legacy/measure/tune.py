@@ -1,8 +1,8 @@
 """The search for the fastest way to a product on this machine, in ATLAS's way: by trying.
 
 Hall, Carr & Hart end with the wish that a library find its block size on the hardware at hand, as
-ATLAS does for CPUs. Searched here are the executor, the block, the accumulation, and the shape of
-the code that an executor makes, one axis after another, round and round until nothing gains.
+ATLAS does for CPUs. The search covers the executor, the block, the accumulation, and the shape of
+the code that an executor makes. It goes along one axis after another until none gains.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from statistics import median
-from time import perf_counter
 from typing import Self
 
 import numpy as np
@@ -26,37 +25,38 @@ from gpgpu_legacy.lower.chains import Loop, Turns, loops
 from gpgpu_legacy.lower.content import group_content
 from gpgpu_legacy.lower.tiles import MOST_ROWS, MOST_STRIPS
 from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.measure.pool import Pool, fit_at_once
-from gpgpu_legacy.measure.tuned import OFF, VARIABLE, Kept, Way, is_off, keep
+from gpgpu_legacy.measure.rounds import take_rounds
+from gpgpu_legacy.measure.tuned import OFF, VARIABLE, TunedMethod, Way, is_off, keep, way_record
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Capabilities, Machine, Prepared, Result, Tuning
 from gpgpu_legacy.runtime.registry import able, find_executor
 
-SIZE, BUDGET_S = 1024, 60.0
-
-ROUNDS = 5  # runs of each way that is compared, taking turns
-HOPELESS = 1.5  # a run so many times as long as the best one's is not repeated
-BEHIND = 1.15  # a way that is never closer to the best one than this has no further turn
-MOST_HELD = 32  # ways that stay prepared, where there is room for as many
-GAIN = 0.98  # what is not faster than this part of the best time is not taken for faster
+ROUNDS = 5  # for ways that are compared
+HOPELESS = 1.5  # a way whose run takes this many times as long as the best one's is not repeated
+BEHIND = 1.15  # a way that is never closer to the best one than this leaves the rounds
+MOST_HELD = 32  # ways that stay prepared, where there is room for them
+GAIN = 0.98  # a way must take less than this part of the best time to replace it
 
 _BLOCKS = (8, 16, 32, 64, 128, 256)
 
 
 class RefusedError(Exception):
-    """A way that cannot be taken, or that gives another product."""
+    """A way that an executor refuses, or that gives another product."""
 
 
 Run = Callable[[Way], float]
-"""Runs a way once and gives its seconds; RefusedError where it is none."""
+"""Runs a way once and gives its seconds. Raises RefusedError."""
 
 Axes = Callable[[Way], Iterator[tuple[str, list[Way]]]]
-"""For a way its axes: for each, a name and the ways that differ from it along that axis."""
+"""The axes at a way: the name of each, and the ways that differ from it along that axis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A way that was tried: the median of its runs, or why there is none."""
+    """A way that was tried: the median of its runs in seconds, or the reason why there is none."""
 
     way: Way
     seconds: float | None
@@ -64,11 +64,11 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What a search has found.
 
-    seconds, default_seconds: medians of the best way and of the first one, in turns at the end.
-    finished: whether it came to an end before the budget did.
+    seconds, default_seconds: medians of the best way and of the first one, in rounds at the end.
+    finished: whether the search ended before the budget did.
     """
 
     way: Way
@@ -82,88 +82,94 @@ def search(
     start: Way,
     axes: Axes,
     run: Run,
-    budget_s: float,
+    budget: Budget,
     *,
-    progress: Callable[[str], None] | None = None,
-    clock: Callable[[], float] = perf_counter,
-) -> Found:
+    progress: Callable[[str], object] | None = None,
+) -> SearchResult:
     """Coordinate descent from a way to the fastest one that it leads to.
 
-    run: it is called once for a way before that way is measured. budget_s: no run is begun after so
-    many seconds; the first way is run whatever the budget. progress: called after each run.
-    Raises RefusedError where the first way cannot be taken.
+    run: called once for a way before that way is measured. budget: no run starts that is expected
+    to outlast it; the first way is run whatever the budget. progress: called after each run.
+    Raises RefusedError where the first way is refused.
     """
-    return _Search(axes, run, clock() + budget_s, progress or (lambda _: None), clock).go(start)
+    return _Search(axes, run, budget, progress or (lambda _: None)).descend(start)
 
 
 class _Search:
-    def __init__(
-        self,
-        axes: Axes,
-        run: Run,
-        deadline: float,
-        progress: Callable[[str], None],
-        clock: Callable[[], float],
-    ) -> None:
-        self.axes, self.run, self.deadline = axes, run, deadline
-        self.progress, self.clock = progress, clock
-        self.trials: dict[Way, Trial] = {}
+    """The state of a search.
 
-    def go(self, start: Way) -> Found:
+    wall_s: seconds of a way's last run, transfers and the check included. cut_short: whether the
+    budget has kept a run from starting.
+    """
+
+    def __init__(
+        self, axes: Axes, run: Run, budget: Budget, progress: Callable[[str], object]
+    ) -> None:
+        self.axes, self.run, self.budget, self.progress = axes, run, budget, progress
+        self.trials: dict[Way, Trial] = {}
+        self.wall_s: dict[Way, float] = {}
+        self.cut_short = False
+
+    def descend(self, start: Way) -> SearchResult:
         self.once(start)
         first = best = self.once(start)
         self.trials[start] = Trial(start, first)
-        way, finished = start, False
-        while not finished and not self.is_over():
+        way, before = start, None
+        while way != before and self.may_run():
             before, number = way, 0
-            while not self.is_over() and number < len(here := list(self.axes(way))):
-                way, best = self.along(way, best, here[number][1])
+            while self.may_run() and number < len(axes := list(self.axes(way))):
+                way, best = self.along(way, best, axes[number][1])
                 number += 1
-            finished = way == before and not self.is_over()
+        trials, finished = tuple(self.trials.values()), not self.cut_short
         if way == start:
-            return Found(way, best, best, tuple(self.trials.values()), finished)
-        times = self.rounds([start, way])
-        first = median(times[start] or [first])
-        best = median(times[way] or [best])
-        tried = tuple(self.trials.values())
+            return SearchResult(start, best, best, trials, finished)
+        samples = self.rounds([start, way])
+        first = median(samples[start] or [first])
+        best = median(samples[way] or [best])
         if best > first:  # what seemed to gain did not
-            return Found(start, first, first, tried, finished)
-        return Found(way, best, first, tried, finished)
+            return SearchResult(start, first, first, trials, finished)
+        return SearchResult(way, best, first, trials, finished)
 
-    def is_over(self) -> bool:
-        return self.clock() >= self.deadline
+    def may_run(self, way: Way | None = None) -> bool:
+        """Whether the budget has room for a run of a way, or for any run."""
+        expected_s = 0.0 if way is None else self.wall_s.get(way, 0.0)
+        fits = self.budget.refusal(expected_s) is None
+        self.cut_short |= not fits
+        return fits
 
     def once(self, way: Way) -> float:
+        started = self.budget.clock()
         seconds = self.run(way)
+        self.wall_s[way] = self.budget.clock() - started
         self.progress(str(way))
         return seconds
 
     def along(self, way: Way, best: float, others: Sequence[Way]) -> tuple[Way, float]:
         """The best of a way and of those beside it on an axis, and its time."""
-        hopeful = [
-            each for each in others if each not in self.trials and self.is_hopeful(each, best)
+        promising = [
+            other for other in others if other not in self.trials and self.is_promising(other, best)
         ]
-        if not hopeful:
+        if not promising:
             return way, best
-        times = self.rounds([way, *hopeful])
-        if not times[way]:
+        samples = self.rounds([way, *promising])
+        if not samples[way]:
             return way, best
-        medians = {each: median(found) for each, found in times.items() if found}
-        for each in hopeful:
-            if each in medians:
-                self.trials[each] = Trial(each, medians[each])
-        fastest = min(medians, key=lambda each: medians[each])
+        medians = {sampled: median(times) for sampled, times in samples.items() if times}
+        for other in promising:
+            if other in medians:
+                self.trials[other] = Trial(other, medians[other])
+        fastest = min(medians, key=lambda sampled: medians[sampled])
         if fastest != way and medians[fastest] < GAIN * medians[way]:
             return fastest, medians[fastest]
         return way, medians[way]
 
-    def is_hopeful(self, way: Way, best: float) -> bool:
-        """Whether a way gives the product, and not in far too long a time."""
-        if self.is_over():
+    def is_promising(self, way: Way, best: float) -> bool:
+        """Whether a way gives the product, and in a time that is not hopeless."""
+        if not self.may_run():
             return False
         try:
             seconds = self.once(way)  # the first run may be a slow one
-            if seconds < 2.0 * HOPELESS * best and not self.is_over():
+            if seconds < 2.0 * HOPELESS * best and self.may_run(way):
                 seconds = self.once(way)
         except RefusedError as error:
             self.trials[way] = Trial(way, None, str(error))
@@ -172,27 +178,27 @@ class _Search:
         return seconds < HOPELESS * best
 
     def rounds(self, ways: Sequence[Way]) -> dict[Way, list[float]]:
-        """Runs of several ways in turns, as many as there is time for, of the first one in all."""
-        times: dict[Way, list[float]] = {way: [] for way in ways}
-        running = list(ways)
-        for _ in range(ROUNDS):
-            for way in running:
-                if not self.is_over():
-                    times[way].append(self.once(way))
-            least = min((min(found) for found in times.values() if found), default=0.0)
-            running = [
-                way
-                for way in running
-                if way == ways[0] or min(times[way], default=0.0) <= BEHIND * least
-            ]
-        return times
+        """Samples of ways that run in turn, as far as the budget goes. The first has all rounds."""
+        samples: dict[Way, list[float]] = {way: [] for way in ways}
+
+        def take(way: Way) -> None:
+            if self.may_run(way):
+                samples[way].append(self.once(way))
+
+        def after_round(_: int) -> Sequence[Way]:
+            least = min((min(times) for times in samples.values() if times), default=0.0)
+            rest = [way for way in ways[1:] if min(samples[way], default=0.0) <= BEHIND * least]
+            return [ways[0], *rest]
+
+        take_rounds(ways, take, ROUNDS, after_round)
+        return samples
 
 
 # What is searched --------------------------------------------------------------------------------
 
 
 def axes_of(method: Method, size: int, executors: Sequence[str]) -> Axes:
-    """The axes of a method's ways on matrices of that size."""
+    """The axes along which a method's ways differ, for n×n matrices of that size."""
     blocks = [b for b in method.blocks or _BLOCKS if b <= size]
     usual = _usual_group(method.plan(Shape(size, size, size)))
 
@@ -201,7 +207,7 @@ def axes_of(method: Method, size: int, executors: Sequence[str]) -> Axes:
         if way.block is not None:
             yield "block", [replace(way, block=block) for block in blocks]
         if way.accumulate is not None:
-            yield "accumulate", [replace(way, accumulate=each) for each in Accumulate]
+            yield "accumulate", [replace(way, accumulate=mode) for mode in Accumulate]
         if usual is not None:
             for shape in sorted(find_executor(way.executor).capabilities.tuning):
                 yield from _SHAPES[shape](way, usual)
@@ -210,7 +216,7 @@ def axes_of(method: Method, size: int, executors: Sequence[str]) -> Axes:
 
 
 def _usual_group(plan: Plan) -> GroupShape | None:
-    """The shape that a plan's work groups have by rule; None where there is no code for any."""
+    """The shape that a plan's work groups have by rule; None where no pass becomes a work group."""
     textures = {texture.name: texture for texture in plan.textures}
     for step in loops(plan):
         for member in step.body if isinstance(step, Turns) else (step,):
@@ -224,20 +230,20 @@ def _groups(way: Way, usual: GroupShape) -> Iterator[tuple[str, list[Way]]]:
     now = way.tuning.group if way.tuning and way.tuning.group else usual
 
     def ways(name: str, shapes: Iterable[GroupShape]) -> tuple[str, list[Way]]:
-        sound = [shape for shape in shapes if _is_sound(shape) and shape != now]
-        return name, [replace(way, tuning=Tuning(group=shape)) for shape in sound]
+        consistent = [shape for shape in shapes if _is_consistent(shape) and shape != now]
+        return name, [replace(way, tuning=Tuning(group=shape)) for shape in consistent]
 
     threads = ((8, 8), (16, 8), (8, 16), (16, 16), (32, 8), (32, 16))
-    yield ways("threads", (replace(now, threads=each) for each in threads))
+    yield ways("threads", (replace(now, threads=size) for size in threads))
     fragments = ((2, 2), (4, 2), (2, 4), (4, 4), (8, 4), (4, 8), (8, 8))
     yield ways("fragments", (replace(now, strips=s, rows=r) for s, r in fragments))
-    yield ways("adjacent", (replace(now, adjacent=each) for each in (1, 2, 4)))
-    yield ways("depth", (replace(now, depth=each) for each in (4, 8, 16, 32)))
-    yield ways("together", (replace(now, together=each) for each in (1, 2, 4, 8)))
+    yield ways("adjacent", (replace(now, adjacent=n) for n in (1, 2, 4)))
+    yield ways("depth", (replace(now, depth=n) for n in (4, 8, 16, 32)))
+    yield ways("together", (replace(now, together=n) for n in (1, 2, 4, 8)))
 
 
-def _is_sound(shape: GroupShape) -> bool:
-    """Whether its parts go into one another."""
+def _is_consistent(shape: GroupShape) -> bool:
+    """Whether the numbers of a shape divide one another as the code needs."""
     return (
         shape.strips % shape.adjacent == 0
         and shape.rows % shape.adjacent == 0
@@ -246,7 +252,7 @@ def _is_sound(shape: GroupShape) -> bool:
 
 
 def _tiles(way: Way, _: GroupShape) -> Iterator[tuple[str, list[Way]]]:
-    """The axis of native code's tiles: as many rows and vectors as its own rule chooses from."""
+    """The axis of native code's tiles: the rows and vectors that its own rule chooses from."""
     shapes = [
         (rows, strips) for rows in range(1, MOST_ROWS + 1) for strips in range(1, MOST_STRIPS + 1)
     ]
@@ -262,64 +268,72 @@ _SHAPES: dict[str, Callable[[Way, GroupShape], Iterator[tuple[str, list[Way]]]]]
 # Products ----------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class TuneResult:
+    """What tuning has found: for each method what is kept, and how the search went.
+
+    busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1.
+    """
+
+    methods: tuple[tuple[TunedMethod, SearchResult], ...]
+    busy_share: float | None
+
+
 def tune(
-    names: Sequence[str] = (),
-    size: int = SIZE,
-    budget_s: float = BUDGET_S,
+    names: Sequence[str],
+    size: int,
+    budget: Budget,
     *,
     executors: Sequence[str] = (),
     seed: int = 0,
-    progress: Callable[[str], None] | None = None,
-    clock: Callable[[], float] = perf_counter,
-) -> list[tuple[Kept, Found]]:
-    """Search for each method in turn, and keep what is found.
+    progress: Callable[[str], object] | None = None,
+) -> TuneResult:
+    """Search for the fastest way of each method, and keep each as soon as it is found.
 
-    names: of methods; the multichannel method without. size: of the n×n matrices. budget_s: seconds
-    for all methods together, in equal parts. executors: to search; without, all that there are but
-    for the reference machine and the driver's own.
-    Raises InputError where tuning is off and for what there is not.
+    names: of methods; the multichannel method if empty. size: n, of n×n matrices. budget: methods
+    share it in equal parts. executors: to search; if empty, all that work here but the reference
+    machine and the driver's own programs.
+    Raises InputError where tuning is off, and for unknown names.
     """
     if is_off():
         raise InputError(f"{VARIABLE} is {OFF}, so nothing would be kept; unset it to tune")
     if size < 1:
         raise InputError(f"the size is {size}; it must be at least 1")
-    if not budget_s >= 0.0:
-        raise InputError(f"the budget is {budget_s}; give a number of seconds, 0 or more")
-    chosen = list(dict.fromkeys(find_method(name) for name in names or (DEFAULT_METHOD,)))
-    wanted = [(method, executors_of(method, executors)) for method in chosen]
-    deadline, done = clock() + budget_s, []
-    for number, (method, there_are) in enumerate(wanted):
-        left = max(0.0, deadline - clock()) / (len(wanted) - number)
+    methods = list(dict.fromkeys(find_method(name) for name in names or (DEFAULT_METHOD,)))
+    wanted = [(method, executors_of(method, executors)) for method in methods]
+    other_work, done = OtherWork(), []
+    for number, (method, searched) in enumerate(wanted):
+        share = budget.share(len(wanted) - number)
         usual = method.options(Options())
-        start = Way(there_are[0], usual.block, usual.accumulate)
-        axes = axes_of(method, size, there_are)
+        start = Way(searched[0], usual.block, usual.accumulate)
+        axes = axes_of(method, size, searched)
         try:
-            with _Products(method, size, seed) as products:
-                found = search(start, axes, products.run, left, progress=progress, clock=clock)
+            with WayRunner(method, size, seed) as runner:
+                found = search(start, axes, runner.run, share, progress=progress)
         except RefusedError as error:
             raise InputError(f"{method.name} on {start.executor}: {error}") from None
-        kept = Kept(
-            method.name,
-            found.way,
-            size,
-            found.seconds,
-            found.default_seconds,
-            len(found.trials),
-            datetime.now(UTC).date().isoformat(),
+        tuned = TunedMethod(
+            method=method.name,
+            way=way_record(found.way),
+            size=size,
+            seconds=found.seconds,
+            default_seconds=found.default_seconds,
+            trials=len(found.trials),
+            date=datetime.now(UTC).date().isoformat(),
         )
-        keep(kept)
-        done.append((kept, found))
-    return done
+        keep(tuned)
+        done.append((tuned, found))
+    return TuneResult(tuple(done), other_work.share())
 
 
 def executors_of(method: Method, names: Sequence[str] = ()) -> list[str]:
-    """The executors to search for a method, the one that `auto` takes untuned first."""
+    """The executors to search for a method; first the one that `auto` takes untuned."""
     plan = method.plan(Shape(1, 1, 1))
     if names:
         return list(dict.fromkeys(find_executor(name, plan).name for name in names))
     usual = find_executor("auto", plan).name
-    fit = [each.name for each in able(plan) if not _is_left_out(each.capabilities)]
-    return list(dict.fromkeys([usual, *fit]))
+    suitable = [runner.name for runner in able(plan) if not _is_left_out(runner.capabilities)]
+    return list(dict.fromkeys([usual, *suitable]))
 
 
 def _is_left_out(capabilities: Capabilities) -> bool:
@@ -327,8 +341,8 @@ def _is_left_out(capabilities: Capabilities) -> bool:
     return capabilities.is_reference or capabilities.runs_driver_programs
 
 
-class _Products:
-    """Runs ways of one product, and holds each to the first one's result; a context manager.
+class WayRunner:
+    """Runs ways of one product, and compares each result with the first; a context manager.
 
     A way stays prepared from run to run, as far as there is room.
     """
@@ -347,7 +361,7 @@ class _Products:
         self.pool.close()
 
     def run(self, way: Way) -> float:
-        """Seconds of computing; RefusedError for what is refused, or gives another product."""
+        """Seconds of computing; RefusedError where a way is refused or gives another product."""
         try:
             result = self.result(way)
         except MemoryError:
@@ -365,7 +379,7 @@ class _Products:
         return result.timings.compute_s
 
     def result(self, way: Way) -> Result:
-        """What a way gives. One that had made room for others first runs without being measured."""
+        """What a way gives. One that is prepared again first runs without being measured."""
         prepared, is_new = self.pool.take(way, partial(self.prepare, way))
         given = {"A": self.a, "B": self.b}
         if is_new and way in self.known:
@@ -379,7 +393,7 @@ class _Products:
         return find_executor(way.executor, plan).prepare(plan, Machine(tuning=way.tuning))
 
     def agrees(self, product: F32) -> bool:
-        """Whether a product is the first one but for rounding, element by element.
+        """Whether a product differs from the first one by rounding alone, element by element.
 
         Two sums of n products in float32, each of them rounded in any order, differ by no more
         than 2·n/(1 - n·2⁻²⁴)·2⁻²⁴ of the sum of the products' magnitudes.

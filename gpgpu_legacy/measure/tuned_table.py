@@ -1,28 +1,71 @@
-"""What tuning has found, as a table."""
+"""What tuning has found, as a record and as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpgpu_legacy.measure.tuned import Kept
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.measure.other_work import busy_notes
+from gpgpu_legacy.measure.platform import this_platform
+from gpgpu_legacy.measure.tuned import TunedMethod, is_off, tuned_methods, tuning_file, way_of
 from gpgpu_legacy.present.grid import Grid, Numeral
+from gpgpu_legacy.serial import Record
 
 
-def kept_grid(kept: Sequence[Kept], device: str) -> Grid:
-    """The ways that are kept for a device."""
+class TuningReport(Record, frozen=True, kw_only=True):
+    """What is kept for this machine. off: whether it is not used, and nothing more is kept.
+
+    busy_share: the part of the processors' time that other processes took during a search that was
+    just made, from 0 to 1.
+    """
+
+    file: str
+    off: bool
+    device: str
+    driver: str
+    kept: tuple[TunedMethod, ...]
+    busy_share: float | None = None
+
+
+class Forgotten(Record, frozen=True, kw_only=True):
+    """The methods that were forgotten, or what else was."""
+
+    file: str
+    forgotten: tuple[str, ...]
+
+
+def tuning_report(names: Sequence[str] = (), busy_share: float | None = None) -> TuningReport:
+    """What is kept for this machine, of all methods or of these. Raises InputError for others."""
+    wanted = {find_method(name).name for name in names}
+    platform = this_platform()
+    return TuningReport(
+        file=str(tuning_file()),
+        off=is_off(),
+        device=platform.device,
+        driver=platform.driver,
+        kept=tuple(t for t in tuned_methods() if not wanted or t.method in wanted),
+        busy_share=busy_share,
+    )
+
+
+def tuned_grid(report: TuningReport) -> Grid:
+    """The ways that are kept for a machine."""
     heads = ("method", "fastest way found", "n", "ms", "by default, ms", "gain", "tried", "on")
     rows = tuple(
         (
-            each.method,
-            str(each.way),
-            each.size,
-            Numeral(f"{1e3 * each.seconds:.4g}"),
-            Numeral(f"{1e3 * each.default_seconds:.4g}"),
-            Numeral(f"{each.default_seconds / each.seconds:.3g}"),
-            each.trials,
-            each.date,
+            tuned.method,
+            str(way_of(tuned.way)),
+            tuned.size,
+            Numeral(f"{1e3 * tuned.seconds:.4g}"),
+            Numeral(f"{1e3 * tuned.default_seconds:.4g}"),
+            Numeral(f"{tuned.default_seconds / tuned.seconds:.3g}"),
+            tuned.trials,
+            tuned.date,
         )
-        for each in kept
+        for tuned in report.kept
     )
-    notes = ("`--executor auto` takes these ways; GPGPU_LEGACY_TUNING=off switches that off.",)
-    return Grid("tuned", f"Tuned on {device}.", heads, rows, notes)
+    notes = (
+        "`--executor auto` takes these ways; GPGPU_LEGACY_TUNING=off switches that off.",
+        *busy_notes(report.busy_share),
+    )
+    return Grid("tuned", f"Tuned on {report.device}, {report.driver}.", heads, rows, notes)

@@ -23,13 +23,25 @@ from gpgpu_legacy.api.products import matmul, run_method
 from gpgpu_legacy.api.products import run as run_product
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.workgroups import GroupShape
-from gpgpu_legacy.measure import pool, tuned
+from gpgpu_legacy.measure import other_work, pool, tuned
 from gpgpu_legacy.measure import tune as tuning
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.platform import Platform
 from gpgpu_legacy.measure.tune import RefusedError, axes_of, search, tune
-from gpgpu_legacy.measure.tuned import Kept, Place, Way, choose, keep, way_from_json
+from gpgpu_legacy.measure.tuned import (
+    TunedMethod,
+    Way,
+    WayRecord,
+    choose,
+    keep,
+    tuned_methods,
+    way_of,
+    way_record,
+)
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.runtime.executor import F32, Machine, Result, Timings, Tuning
 from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.serial import from_json, json_text, plain
 
 Command = Callable[..., tuple[int, str, str]]
 MULTI = find_method("hall-carr-hart-multi")
@@ -42,6 +54,12 @@ def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     path = tmp_path / "folder" / "tuning.json"
     monkeypatch.setenv("GPGPU_LEGACY_TUNING", str(path))
     return path
+
+
+@pytest.fixture(autouse=True)
+def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine of the tests is busy with tests."""
+    monkeypatch.setattr(other_work.OtherWork, "share", lambda _: 0.0)
 
 
 # Landscapes --------------------------------------------------------------------------------------
@@ -96,7 +114,7 @@ def test_the_best_way_of_a_valley_is_found(
     executor: str, block: int, tile: tuple[int, int], start: int
 ) -> None:
     land = Landscape(valley(executor, block, tile))
-    found = search(Way("jit", start), axes, land.run, 1e9, clock=land.clock)
+    found = search(Way("jit", start), axes, land.run, Budget(1e9, land.clock))
     reached = land.seconds(found.way)
     assert reached == 1.0
     assert found.seconds == reached
@@ -107,7 +125,7 @@ def test_the_best_way_of_a_valley_is_found(
 def test_the_budget_ends_a_search_with_the_best_so_far() -> None:
     land = Landscape(valley("jit", 128, (8, 4)))
     start = Way("jit", 8)
-    found = search(start, axes, land.run, 60.0, clock=land.clock)
+    found = search(start, axes, land.run, Budget(60.0, land.clock))
     longest = max(land.seconds(way) for way in land.runs)
     assert land.now < 60.0 + longest
     assert not found.finished
@@ -116,7 +134,7 @@ def test_the_budget_ends_a_search_with_the_best_so_far() -> None:
 
 def test_a_budget_of_nothing_leaves_what_there_was() -> None:
     land = Landscape(lambda _: 1.0)
-    found = search(Way("jit", 8), axes, land.run, 0.0, clock=land.clock)
+    found = search(Way("jit", 8), axes, land.run, Budget(0.0, land.clock))
     assert found.way == Way("jit", 8)
     assert set(land.runs) == {Way("jit", 8)}
 
@@ -129,21 +147,21 @@ def test_ways_that_are_refused_are_passed_over_and_told_of() -> None:
         return 1.0 - way.block / 1000
 
     land = Landscape(seconds)
-    found = search(Way("jit", 8), axes, land.run, 1e9, clock=land.clock)
+    found = search(Way("jit", 8), axes, land.run, Budget(1e9, land.clock))
     assert found.way.block == 64
     assert {t.reason for t in found.trials if t.way.block == 128} == {"too long a program"}
 
 
 def test_a_gain_within_the_noise_is_none() -> None:
     land = Landscape(lambda way: 1.0 if way == Way("jit", 8) else 0.99)
-    found = search(Way("jit", 8), axes, land.run, 1e9, clock=land.clock)
+    found = search(Way("jit", 8), axes, land.run, Budget(1e9, land.clock))
     assert found.way == Way("jit", 8)
 
 
 def test_hopeless_ways_are_not_run_again() -> None:
     slow = Way("gl-raster", 8)
     land = Landscape(lambda way: 50.0 if way.executor == slow.executor else 1.0)
-    search(Way("jit", 8), axes, land.run, 1e9, clock=land.clock)
+    search(Way("jit", 8), axes, land.run, Budget(1e9, land.clock))
     assert land.runs.count(slow) == 1
 
 
@@ -157,7 +175,7 @@ def test_what_seemed_to_gain_by_luck_is_dropped_at_the_end() -> None:
         return 1.0
 
     land = Landscape(seconds)
-    found = search(Way("jit", 8), axes, land.run, 1e9, clock=land.clock)
+    found = search(Way("jit", 8), axes, land.run, Budget(1e9, land.clock))
     assert found.way == Way("jit", 8)
     assert found.seconds == found.default_seconds == 1.0
 
@@ -167,7 +185,7 @@ def test_a_start_that_is_refused_ends_the_search() -> None:
         raise RefusedError("no")
 
     with pytest.raises(RefusedError):
-        search(Way("jit", 8), axes, refuse, 1.0)
+        search(Way("jit", 8), axes, refuse, Budget(1.0))
 
 
 # The axes of real methods ------------------------------------------------------------------------
@@ -246,18 +264,20 @@ def test_every_group_gives_the_product(ready: Callable[[str], Any], group: Group
 
 
 def test_a_small_search_keeps_a_way_that_gives_the_product(kept: Path) -> None:
-    [(found, search_found)] = tune(["hall-carr-hart-multi"], 32, 1.0, executors=["jit"])
+    [(found, search_found)] = tune(
+        ["hall-carr-hart-multi"], 32, Budget(1.0), executors=["jit"]
+    ).methods
     assert found.way.executor == "jit"
     assert found.seconds <= found.default_seconds
     assert all(not trial.reason for trial in search_found.trials)
     assert kept.is_file()
-    assert tuned.all_kept() == (found,)
+    assert tuned_methods() == (found,)
     a, b = np.eye(3), np.arange(9.0).reshape(3, 3)
     assert matmul(a, b, "hall-carr-hart-multi").tolist() == b.tolist()
 
 
 def test_a_way_with_another_product_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with tuning._Products(MULTI, 16, 0) as products:
+    with tuning.WayRunner(MULTI, 16, 0) as products:
         start = Way("jit", 32, Accumulate.COPY)
         assert products.run(start) > 0.0
         assert products.run(replace(start, executor="numpy", block=4)) > 0.0
@@ -292,7 +312,7 @@ def test_a_way_is_prepared_once_and_closed_at_the_end(monkeypatch: pytest.Monkey
     counter = Counter()
     monkeypatch.setattr(tuning, "find_executor", lambda *_: counter)
     one, two = (Way("fake", block, Accumulate.COPY) for block in (2, 3))
-    with tuning._Products(MULTI, 16, 0) as products:
+    with tuning.WayRunner(MULTI, 16, 0) as products:
         for way in (one, two, one, two):
             products.run(way)
         for block, reason in ((8, "too little memory"), (4, "differs")):
@@ -310,7 +330,7 @@ def test_ways_make_room_and_come_back_with_a_run_that_is_not_measured(
     monkeypatch.setattr(tuning, "find_executor", lambda *_: counter)
     monkeypatch.setattr(pool, "HELD_BYTES", 2 * 6 * 4 * 16**2)
     ways = [Way("fake", block, Accumulate.COPY) for block in (1, 2, 3)]
-    with tuning._Products(MULTI, 16, 0) as products:
+    with tuning.WayRunner(MULTI, 16, 0) as products:
         for way in (*ways, ways[0]):
             products.run(way)
         assert counter.blocks == [1, 2, 3, 1, 1]
@@ -321,21 +341,29 @@ def test_ways_make_room_and_come_back_with_a_run_that_is_not_measured(
 def test_methods_share_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     budgets = []
 
-    def fake(start: Way, axes: Any, run: Any, budget_s: float, **_: Any) -> tuning.Found:
-        budgets.append(budget_s)
-        return tuning.Found(start, 1.0, 1.0, (), finished=True)
+    def fake(start: Way, axes: Any, run: Any, budget: Budget, **_: Any) -> tuning.SearchResult:
+        budgets.append(budget.seconds)
+        return tuning.SearchResult(start, 1.0, 1.0, (), finished=True)
 
     monkeypatch.setattr(tuning, "search", fake)
     names = ["larson-mcallister", "larsen-mcallister", "hall-carr-hart-multi"]
-    tune(names, 8, 60.0, executors=["jit"], clock=lambda: 0.0)
+    tune(names, 8, Budget(60.0, lambda: 0.0), executors=["jit"])
     assert budgets == [30.0, 60.0]  # the first took no time
 
 
 # What is kept ------------------------------------------------------------------------------------
 
 
-def remembered(way: Way = JIT_TILE, method: str = "hall-carr-hart-multi") -> Kept:
-    return Kept(method, way, 64, 1.0, 2.0, 7, "2003-07-27")
+def remembered(way: Way = JIT_TILE, method: str = "hall-carr-hart-multi") -> TunedMethod:
+    return TunedMethod(
+        method=method,
+        way=way_record(way),
+        size=64,
+        seconds=1.0,
+        default_seconds=2.0,
+        trials=7,
+        date="2003-07-27",
+    )
 
 
 @pytest.mark.parametrize(
@@ -348,9 +376,9 @@ def remembered(way: Way = JIT_TILE, method: str = "hall-carr-hart-multi") -> Kep
     ],
 )
 def test_a_way_survives_its_file(way: Way) -> None:
-    assert way_from_json(json.loads(json.dumps(way.as_json()))) == way
+    assert way_of(from_json(json_text(way_record(way)), WayRecord, "a way")) == way
     keep(remembered(way))
-    assert tuned.all_kept() == (remembered(way),)
+    assert tuned_methods() == (remembered(way),)
     assert way.executor in str(way)
 
 
@@ -358,8 +386,8 @@ def test_what_is_kept_is_there_in_another_process(kept: Path) -> None:
     keep(remembered())
     code = (
         "from gpgpu_legacy.api.products import run; import numpy as np;"
-        "from gpgpu_legacy.measure.tuned import all_kept;"
-        "print(run(np.eye(4), np.eye(4)).executor, str(all_kept()[0].way))"
+        "from gpgpu_legacy.measure.tuned import tuned_methods, way_of;"
+        "print(run(np.eye(4), np.eye(4)).executor, str(way_of(tuned_methods()[0].way)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == f"jit {JIT_TILE}\n"
@@ -368,13 +396,13 @@ def test_what_is_kept_is_there_in_another_process(kept: Path) -> None:
 
 def test_machines_do_not_share_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     keep(remembered())
-    mine = tuned.all_kept()
-    monkeypatch.setattr(tuned, "here", lambda: Place("another chip", "1"))
-    assert tuned.all_kept() == ()
+    mine = tuned_methods()
+    monkeypatch.setattr(tuned, "this_platform", lambda: Platform("another chip", "1"))
+    assert tuned_methods() == ()
     keep(remembered(Way("gl-raster", 8)))
-    assert tuned.all_kept()[0].way.executor == "gl-raster"
+    assert tuned_methods()[0].way.executor == "gl-raster"
     monkeypatch.undo()
-    assert mine[0].way == JIT_TILE
+    assert mine[0].way == way_record(JIT_TILE)
 
 
 def test_auto_takes_the_tuned_way_where_nothing_else_was_asked_for() -> None:
@@ -438,7 +466,7 @@ def test_the_user_s_folder_is_the_platform_s(
 ) -> None:
     monkeypatch.delenv("GPGPU_LEGACY_TUNING")
     monkeypatch.setattr("platformdirs.user_data_path", lambda name, **_: tmp_path / name)
-    assert tuned.kept_file() == tmp_path / "gpgpu-legacy" / "tuning.json"
+    assert tuned.tuning_file() == tmp_path / "gpgpu-legacy" / "tuning.json"
 
 
 DAMAGED = [
@@ -472,8 +500,9 @@ def test_a_damaged_file_is_told_of_in_a_line_and_can_be_forgotten(
     ],
 )  # fmt: skip
 def test_ways_that_make_no_sense_are_no_ways(change: dict[str, Any]) -> None:
-    with pytest.raises((ValueError, TypeError, KeyError, AttributeError)):
-        way_from_json({**JIT_TILE.as_json(), **change})
+    text = json.dumps({**plain(way_record(JIT_TILE)), **change})
+    with pytest.raises(InputError):
+        way_of(from_json(text, WayRecord, "a way"))
 
 
 # The command -------------------------------------------------------------------------------------
@@ -493,7 +522,7 @@ def test_a_search_from_the_command_line_is_shown_kept_and_forgotten(
     assert data["kept"][0]["way"]["executor"] == "jit"
     keep(remembered())
     assert run("tune", "--forget", "hall-carr-hart-multi")[1] == "forgot hall-carr-hart-multi\n"
-    assert [each.method for each in tuned.all_kept()] == ["hall-carr-hart-single"]
+    assert [each.method for each in tuned_methods()] == ["hall-carr-hart-single"]
     assert run("tune", "--forget")[1] == "forgot hall-carr-hart-single\n"
     assert run("tune", "--forget")[1] == "there was nothing to forget\n"
     assert "nothing is tuned" in run("tune", "--show")[1]

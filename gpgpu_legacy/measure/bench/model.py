@@ -8,9 +8,7 @@ drops while the GPU idles. A library's runs follow one another closely.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Iterable, Sequence
-from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
@@ -20,28 +18,10 @@ from gpgpu_legacy.measure.bench.record import Bench, Result, Skipped
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import Listener, Measured, NotRun, Outcome
 from gpgpu_legacy.measure.entrants import Entrant
+from gpgpu_legacy.measure.platform import this_platform, versions
 from gpgpu_legacy.measure.products import Checked, Products
 from gpgpu_legacy.measure.rounds import Rounds
-from gpgpu_legacy.measure.tuned import here
 from gpgpu_legacy.serial import provenance
-
-_PACKAGES = (
-    "gpgpu-legacy", "numpy", "moderngl", "llvmlite", "numba", "torch", "cupy", "cupy-cuda11x",
-    "cupy-cuda12x", "cupy-cuda13x",
-)  # fmt: skip
-
-
-def versions() -> dict[str, str]:
-    """Of Python, of the installed packages that times depend on, and of NumPy's BLAS."""
-    named = {"python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            named[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-    named["blas"] = f"{blas.get('name')} {blas.get('version')}"
-    return named
 
 
 def count_steps(entered: Sequence[Entrant], sizes: Iterable[int], repeat: int) -> int:
@@ -69,12 +49,12 @@ def measure(
     if not wanted or wanted[0] < 1:
         raise InputError(f"the size is {wanted[0] if wanted else 0}; it must be at least 1")
     rounds, products = Rounds(repeat), Products(seed)
-    place, packages = here(), versions()
+    platform, packages = this_platform(), versions()
 
     def bench(measured: Measured[Entrant, Checked]) -> Bench:
         return Bench(
-            **provenance(Bench, place.driver),
-            device=place.device,
+            **provenance(Bench, platform.driver),
+            device=platform.device,
             versions=packages,
             seed=seed,
             repeat=repeat,

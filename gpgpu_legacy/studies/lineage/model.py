@@ -17,9 +17,10 @@ from gpgpu_legacy.measure.engine import Listener, Measured, Outcome
 from gpgpu_legacy.measure.entrants import Entrant, entrant_of, entrant_of_peer
 from gpgpu_legacy.measure.other_work import busy_warning
 from gpgpu_legacy.measure.peers import Peer, peers
+from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.measure.products import Checked, Products
 from gpgpu_legacy.measure.rounds import Rounds
-from gpgpu_legacy.measure.tuned import Choice, choose, here
+from gpgpu_legacy.measure.tuned import Choice, choose
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.serial import provenance
 from gpgpu_legacy.studies.lineage.record import Ceiling, Lineage, Step
@@ -67,7 +68,7 @@ def lineage(
         raise InputError(f"the size is {size}; it must be at least 1")
     libraries, products = {peer: entrant_of_peer(peer) for peer in peers()}, Products(seed)
     members = [_member(method, size, executor, list(libraries)) for method in methods()]
-    platform = here()
+    platform = this_platform()
 
     def record(measured: _Measured) -> Lineage:
         ceilings = {

@@ -1,0 +1,54 @@
+"""The machine that measurements are made on, as far as times depend on it."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+
+from gpgpu_legacy.errors import ExecutorUnavailableError
+from gpgpu_legacy.runtime.devices import processor
+
+_PACKAGES = (
+    "gpgpu-legacy", "numpy", "moderngl", "llvmlite", "numba", "torch", "cupy", "cupy-cuda11x",
+    "cupy-cuda12x", "cupy-cuda13x",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """A machine's devices in words, and the driver of its OpenGL."""
+
+    device: str
+    driver: str
+
+
+@cache
+def this_platform() -> Platform:
+    """The machine that this runs on. Makes the process's OpenGL context, where there can be one."""
+    from gpgpu_legacy.runtime import gl
+
+    try:
+        ctx = gl.context()
+    except ExecutorUnavailableError:
+        return Platform(processor(), "no OpenGL")
+    renderer, gl_version = str(ctx.info["GL_RENDERER"]), str(ctx.info["GL_VERSION"])
+    if ctx.is_hardware:
+        return Platform(f"{renderer}; {processor()}", f"OpenGL {gl_version}")
+    return Platform(processor(), f"OpenGL {gl_version}, {renderer}")
+
+
+def versions() -> dict[str, str]:
+    """Of Python, of the installed packages that times depend on, and of NumPy's BLAS."""
+    import numpy as np
+
+    named = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            named[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    named["blas"] = f"{blas.get('name')} {blas.get('version')}"
+    return named
