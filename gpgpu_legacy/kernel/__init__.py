@@ -1,1 +1,1 @@
-"""Compute kernels: the subset of GLSL 4.3 that shaders/*.comp keep to, as structured data."""
+"""Compute kernels: a subset of GLSL 4.3, parsed into structured data."""

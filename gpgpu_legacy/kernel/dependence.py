@@ -1,4 +1,4 @@
-"""What depends on what in a kernel, by names: a variable's name is unique in its kernel."""
+"""Dependences in a kernel: which variables, uniforms and data control flow depends on."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from gpgpu_legacy.kernel.ir import (
 
 
 def check_data_independent(kernel: Kernel) -> None:
-    """PlanError where a condition or an index of a kernel depends on an element of an array."""
+    """Raise PlanError if control flow or addresses of a kernel depend on loaded data."""
     statements = tuple(_all_statements(kernel.body))
     definitions = _definitions(statements)
-    deciding = _deciding(statements)
-    names = _closure(_variables(deciding), definitions)
-    deciding += [value for name in names for value in definitions.get(name, ())]
-    for expression in deciding:
+    controlling = _controlling(statements)
+    names = _closure(_variables(controlling), definitions)
+    controlling += [value for name in names for value in definitions.get(name, ())]
+    for expression in controlling:
         for part in _parts(expression):
             if isinstance(part, Element):
                 raise PlanError(
@@ -45,24 +45,24 @@ def check_data_independent(kernel: Kernel) -> None:
 
 
 def control_variables(body: tuple[Statement, ...]) -> frozenset[str]:
-    """The variables that conditions and indices are made of, or what those are made of."""
+    """The names of the variables that conditions and indices depend on, directly or indirectly."""
     statements = tuple(_all_statements(body))
-    return _closure(_variables(_deciding(statements)), _definitions(statements))
+    return _closure(_variables(_controlling(statements)), _definitions(statements))
 
 
 @cache
 def control_uniforms(kernel: Kernel, *, indices: bool) -> frozenset[str]:
-    """The uniforms that conditions, and with `indices` those too, are made of, by name."""
+    """The names of the uniforms that conditions, and with `indices` also indices, depend on."""
     statements = tuple(_all_statements(kernel.body))
     definitions = _definitions(statements)
-    deciding = _deciding(statements) if indices else _conditions(statements)
-    names = _closure(_variables(deciding), definitions)
-    deciding += [value for name in names for value in definitions.get(name, ())]
-    parts = chain.from_iterable(map(_parts, deciding))
+    controlling = _controlling(statements) if indices else _conditions(statements)
+    names = _closure(_variables(controlling), definitions)
+    controlling += [value for name in names for value in definitions.get(name, ())]
+    parts = chain.from_iterable(map(_parts, controlling))
     return frozenset(part.name for part in parts if isinstance(part, Uniform))
 
 
-def _deciding(statements: tuple[Statement, ...]) -> list[Expression]:
+def _controlling(statements: tuple[Statement, ...]) -> list[Expression]:
     """The conditions and indices of statements."""
     indices = [
         index
@@ -74,14 +74,14 @@ def _deciding(statements: tuple[Statement, ...]) -> list[Expression]:
 
 
 def uniform_loops(kernel: Kernel) -> frozenset[int]:
-    """The `id`s of the loops whose iterations do the same, but for data and addresses.
+    """The `id`s of the loops whose iterations execute the same operations on other data.
 
-    In such a loop the body assigns nothing that outlives an iteration and that a condition anywhere
-    depends on, and no condition in the body depends on what the step assigns.
+    The body of such a loop assigns no variable that outlives an iteration and that a condition of
+    the kernel depends on, and no condition in the body depends on what the loop's step assigns.
     """
-    everything = tuple(_all_statements(kernel.body))
-    control = _closure(_variables(_conditions(everything)), _definitions(everything))
-    return frozenset(id(s) for s in everything if isinstance(s, For) and _is_uniform(s, control))
+    statements = tuple(_all_statements(kernel.body))
+    control = _closure(_variables(_conditions(statements)), _definitions(statements))
+    return frozenset(id(s) for s in statements if isinstance(s, For) and _is_uniform(s, control))
 
 
 def _is_uniform(loop: For, control: frozenset[str]) -> bool:
@@ -95,32 +95,32 @@ def _is_uniform(loop: For, control: frozenset[str]) -> bool:
 
 
 _Definitions = dict[str, list[Expression]]
-"""The values that each variable is given somewhere."""
+"""All values that are assigned to each variable. Names are unique in a kernel."""
 
 
 def _definitions(statements: Iterable[Statement]) -> _Definitions:
-    found: _Definitions = {}
+    definitions: _Definitions = {}
     for statement in statements:
         match statement:
             case Declare(variable=Variable(name=name), value=value):
-                found.setdefault(name, []).extend([] if value is None else [value])
+                definitions.setdefault(name, []).extend([] if value is None else [value])
             case Assign(
                 target=Variable(name=name) | Component(vector=Variable(name=name)), value=value
             ):
-                found.setdefault(name, []).append(value)
-    return found
+                definitions.setdefault(name, []).append(value)
+    return definitions
 
 
 def _closure(names: Iterable[str], definitions: _Definitions) -> frozenset[str]:
-    """The names, and the names of all that they are made of."""
-    found: set[str] = set()
+    """The variables, and the variables that their values depend on, directly or indirectly."""
+    reached: set[str] = set()
     waiting = list(names)
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
+        if name not in reached:
+            reached.add(name)
             waiting.extend(_variables(definitions.get(name, ())))
-    return frozenset(found)
+    return frozenset(reached)
 
 
 def _conditions(statements: Iterable[Statement]) -> list[Expression]:
@@ -134,7 +134,7 @@ def _variables(expressions: Iterable[Expression]) -> set[str]:
 
 
 def _all_statements(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """The statements and those inside them."""
+    """The statements, and those nested in them."""
     for statement in statements:
         yield statement
         match statement:
@@ -145,7 +145,7 @@ def _all_statements(statements: Iterable[Statement]) -> Iterator[Statement]:
 
 
 def _all_expressions(statements: Iterable[Statement]) -> Iterator[Expression]:
-    """Every expression of the statements, each part of it and the places that are assigned."""
+    """Every expression in the statements: values, targets of assignments, and subexpressions."""
     for statement in statements:
         match statement:
             case Declare(value=value) if value is not None:
@@ -158,7 +158,7 @@ def _all_expressions(statements: Iterable[Statement]) -> Iterator[Expression]:
 
 
 def _parts(expression: Expression | LValue) -> Iterator[Expression]:
-    """An expression and all that it is made of."""
+    """An expression and its subexpressions."""
     yield expression
     for operand in _operands(expression):
         yield from _parts(operand)

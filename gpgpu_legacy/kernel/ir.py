@@ -1,7 +1,7 @@
 """A compute kernel as frozen data: typed expressions, structured statements, one entry point.
 
-The names are GLSL's. Every expression carries its type, and GLSL's implicit conversions stand there
-as Convert. There are no pointers, no calls and no jumps: control flow is `for` and `if`.
+The names are GLSL's. Every expression knows its type, and GLSL's implicit conversions are explicit,
+as Convert. There are no pointers, function calls or jumps; control flow is `for` and `if`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cached_property
 
 
 class Type(Enum):
-    """The types of the subset, by GLSL's names."""
+    """The types of the subset. The values are GLSL's names."""
 
     BOOL = "bool"
     INT = "int"
@@ -23,12 +23,12 @@ class Type(Enum):
 
     @property
     def is_integer(self) -> bool:
-        """Whether it is int or uint."""
+        """Whether the type is int or uint."""
         return self in (Type.INT, Type.UINT)
 
 
 class Space(Enum):
-    """Where an array lies."""
+    """The memory that an array is in: a storage buffer, or shared memory of a work group."""
 
     BUFFER = "buffer"
     SHARED = "shared"
@@ -39,7 +39,7 @@ class Space(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A number or a truth value of the text."""
+    """A number, or true or false."""
 
     type: Type
     value: int | float | bool
@@ -47,7 +47,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A private variable; `name` is unique in the kernel, whatever scopes the text has."""
+    """A private variable. Its name is unique in the kernel; the parser renames shadowed ones."""
 
     type: Type
     name: str
@@ -55,14 +55,14 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Uniform:
-    """A uniform variable, the same in all invocations."""
+    """A uniform, which has the same value in all invocations."""
 
     type: Type
     name: str
 
 
 class BuiltIn(Enum):
-    """The built-in vectors of a compute invocation."""
+    """The built-in variables that differ between invocations; each is a vector of three uints."""
 
     WORK_GROUP_ID = "gl_WorkGroupID"
     LOCAL_INVOCATION_ID = "gl_LocalInvocationID"
@@ -71,7 +71,7 @@ class BuiltIn(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BuiltInComponent:
-    """One component (0 x, 1 y, 2 z) of a built-in vector."""
+    """A component of a built-in vector. axis: 0 for x, 1 for y, 2 for z."""
 
     built_in: BuiltIn
     axis: int
@@ -80,7 +80,7 @@ class BuiltInComponent:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element of a storage buffer (one index) or of a shared array (one a dimension)."""
+    """An element of a storage buffer (one index) or of a shared array (one per dimension)."""
 
     type: Type
     space: Space
@@ -90,7 +90,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One component of a vec4."""
+    """A component of a vec4. index: 0 to 3."""
 
     vector: Expression
     index: int
@@ -99,7 +99,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Unary:
-    """`-x` or `!x`."""
+    """A unary operator, `-x` or `!x`."""
 
     type: Type
     operator: str
@@ -108,7 +108,7 @@ class Unary:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """An operator between two operands of one type, save that a comparison gives a bool."""
+    """A binary operator. Both operands have the same type; so has the result, or it is a bool."""
 
     type: Type
     operator: str
@@ -118,7 +118,7 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """`condition ? chosen : other`; only the one that is chosen is evaluated."""
+    """`condition ? chosen : other`. Only the selected operand is evaluated."""
 
     type: Type
     condition: Expression
@@ -128,7 +128,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Convert:
-    """A conversion between scalar types, written or implicit."""
+    """A conversion between scalar types."""
 
     type: Type
     operand: Expression
@@ -136,7 +136,7 @@ class Convert:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A vec4 from four floats."""
+    """A vec4 made of four floats."""
 
     parts: tuple[Expression, Expression, Expression, Expression]
     type: Type = Type.VEC4
@@ -156,6 +156,7 @@ Expression = (
     | Vector
 )
 LValue = Variable | Element | Component
+"""What can be assigned to."""
 
 
 # Statements ----------------------------------------------------------------------------------
@@ -163,7 +164,7 @@ LValue = Variable | Element | Component
 
 @dataclass(frozen=True, slots=True)
 class Declare:
-    """A private variable comes to be; undefined where it has no initial value."""
+    """Declares a private variable. Without a value it is undefined."""
 
     variable: Variable
     value: Expression | None
@@ -171,7 +172,7 @@ class Declare:
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """A value is stored. Compound assignments are written out."""
+    """Assigns a value. The parser expands compound assignments such as `+=`."""
 
     target: LValue
     value: Expression
@@ -198,7 +199,7 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """`barrier()`: all invocations of a work group come this far before one goes on."""
+    """`barrier()`: every invocation of a work group waits here for all the others."""
 
 
 Statement = Declare | Assign | If | For | Barrier
@@ -209,9 +210,9 @@ Statement = Declare | Assign | If | For | Barrier
 
 @dataclass(frozen=True, slots=True)
 class StorageBuffer:
-    """An array of float in global memory, by its name in the kernel and its binding point.
+    """A storage buffer: an array of float in global memory, at a binding point.
 
-    is_read, is_written: as far as its access qualifier lets the kernel.
+    is_read, is_written: whether its access qualifier allows loads, and stores.
     """
 
     name: str
@@ -222,7 +223,7 @@ class StorageBuffer:
 
 @dataclass(frozen=True, slots=True)
 class SharedArray:
-    """An array in a work group's shared memory."""
+    """An array in the shared memory of a work group. extents: its length along each dimension."""
 
     name: str
     type: Type
@@ -233,9 +234,9 @@ class SharedArray:
 class Kernel:
     """A compute kernel.
 
-    local_size: invocations of a work group along x and y. text: the source, as drivers get it;
-    name: where it came from. Neither takes part in equality: two kernels are equal when they do
-    the same.
+    local_size: the invocations of a work group, along x and y. text: the source, as drivers compile
+    it. name: what messages call the kernel, usually a file's path. Text and name do not take part
+    in equality: two kernels are equal if they compute the same in the same way.
     """
 
     local_size: tuple[int, int]
@@ -247,7 +248,7 @@ class Kernel:
     name: str = field(default="", compare=False)
 
     def __hash__(self) -> int:
-        """Of what equality compares; computed once, for kernels are keys of many tables."""
+        """A hash of what equality compares, computed once: kernels are keys of many caches."""
         return self._hash
 
     @cached_property
@@ -256,17 +257,17 @@ class Kernel:
 
     @property
     def threads(self) -> int:
-        """Invocations of one work group."""
+        """The invocations of one work group."""
         return self.local_size[0] * self.local_size[1]
 
     @property
     def has_barrier(self) -> bool:
-        """Whether the invocations of a work group wait for one another anywhere."""
+        """Whether the kernel contains a barrier."""
         return has_barrier(self.body)
 
 
 def has_barrier(statements: tuple[Statement, ...]) -> bool:
-    """Whether a barrier stands among the statements or inside one."""
+    """Whether statements contain a barrier, nested ones included."""
     for statement in statements:
         if isinstance(statement, Barrier):
             return True

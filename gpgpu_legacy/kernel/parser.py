@@ -1,4 +1,4 @@
-"""GLSL compute text to a Kernel: scopes, types, implicit conversions."""
+"""GLSL compute shaders to Kernels: grammar, scopes, types and implicit conversions."""
 
 from __future__ import annotations
 
@@ -45,15 +45,20 @@ _WIDENING = (Type.INT, Type.UINT, Type.FLOAT, Type.DOUBLE)  # GLSL 4.3, section 
 
 
 def parse_kernel(text: str, name: str = "kernel") -> Kernel:
-    """Parse a compute shader of the subset.
+    """Parse a compute shader that is in the subset (kernel/grammar.lark).
 
-    Raises AssemblyError, with line, column and caret, at the first thing outside of it.
+    text: the whole shader. name: what messages call it, usually a file's path. Raises
+    AssemblyError, with line and column, at the first construct outside of the subset.
     """
     try:
         tree = _parser().parse(text)
     except UnexpectedInput as error:
         column = max(error.column, 1)
-        problem = "this is not in the subset of GLSL that kernels keep to (kernel/grammar.lark)"
+        unexpected = str(getattr(error, "token", "") or getattr(error, "char", ""))
+        problem = (
+            f"unexpected {repr(unexpected) if unexpected else 'end of the text'}; kernels use the "
+            "subset of GLSL in kernel/grammar.lark"
+        )
         raise AssemblyError(problem, text, max(error.line, 1), column, name) from None
     return _KernelParser(text, name).kernel(tree)
 
@@ -74,7 +79,7 @@ class _KernelParser:
         self.buffers: list[StorageBuffer] = []
         self.shared: list[SharedArray] = []
         self.scopes: list[dict[str, _Symbol]] = [{}]
-        self.taken: set[str] = set()
+        self.names: set[str] = set()
 
     def error(self, problem: str, at: Token | _Node) -> AssemblyError:
         place = at if isinstance(at, Token) else at.meta
@@ -103,7 +108,7 @@ class _KernelParser:
                 case "main":
                     body = self.statement(_trees(node)[0])
         if body is None:
-            raise self.error("a kernel has a function `void main()`", tree)
+            raise self.error("the kernel has no function main; add `void main() { … }`", tree)
         return Kernel(
             self.local_size,
             tuple(self.uniforms),
@@ -123,14 +128,19 @@ class _KernelParser:
     def set_local_size(self, node: _Node) -> None:
         layout = self.layout(node)
         if layout.get("local_size_z", 1) != 1:
-            raise self.error("work groups have two dimensions here; local_size_z must be 1", node)
+            raise self.error(
+                "work groups have two dimensions here; set local_size_z to 1, or leave it out", node
+            )
         self.local_size = (layout.get("local_size_x", 1), layout.get("local_size_y", 1))
 
     def storage_buffer(self, node: _Node) -> None:
         layout, access = self.layout(node), {t for t in _tokens(node) if t.type == "ACCESS"}
         _, kind, token = (t for t in _tokens(node) if t.type != "ACCESS")
         if kind != Type.FLOAT.value or "binding" not in layout:
-            raise self.error("a storage buffer holds float and has a binding", node)
+            raise self.error(
+                "a storage buffer must hold float and have a binding, as in layout(binding = 0)",
+                node,
+            )
         buffer = StorageBuffer(
             str(token), layout["binding"], "writeonly" not in access, "readonly" not in access
         )
@@ -156,22 +166,22 @@ class _KernelParser:
                 if operator in _FOLD:
                     operands = self.folded(left, at).value, self.folded(right, at).value
                     return Literal(kind, _FOLD[operator](*operands))
-        raise self.error("this is no constant expression of the subset", at)
+        raise self.error("expected a constant: literals and constants joined by +, - and *", at)
 
     # Names ----------------------------------------------------------------------------------
 
     def declare(self, token: Token, symbol: _Symbol) -> None:
         if str(token) in self.scopes[-1]:
-            raise self.error(f"{token} is declared twice", token)
+            raise self.error(f"{token} is declared twice in one scope; give it another name", token)
         self.scopes[-1][str(token)] = symbol
 
     def variable(self, token: Token, kind: Type) -> Variable:
-        """A new private variable, renamed where another scope has the name."""
+        """A new private variable, renamed if another scope has a variable of that name."""
         name, number = str(token), 1
-        while name in self.taken:
+        while name in self.names:
             number += 1
             name = f"{token}_{number}"
-        self.taken.add(name)
+        self.names.add(name)
         variable = Variable(kind, name)
         self.declare(token, variable)
         return variable
@@ -180,7 +190,7 @@ class _KernelParser:
         for scope in reversed(self.scopes):
             if str(token) in scope:
                 return scope[str(token)]
-        raise self.error(f"{token} is not declared", token)
+        raise self.error(f"{token} is not declared; declare it before it is used", token)
 
     # Statements -----------------------------------------------------------------------------
 
@@ -191,7 +201,7 @@ class _KernelParser:
             "assignments": lambda n: tuple(self.assignment(child) for child in _trees(n)),
             "if_statement": lambda n: (self.if_statement(n),),
             "for_statement": lambda n: (self.for_statement(n),),
-            # memoryBarrierShared orders memory, which barrier() does by itself here.
+            # memoryBarrierShared orders memory; here barrier() does that as well.
             "barrier": lambda n: (Barrier(),) if _tokens(n)[0] == "barrier" else (),
         }
         reader = readers.get(node.data)
@@ -205,36 +215,37 @@ class _KernelParser:
 
     def declaration(self, node: _Node) -> tuple[Statement, ...]:
         kind = Type(str(_tokens(node)[0]))
-        made: list[Statement] = []
+        declared: list[Statement] = []
         for declarator in _trees(node):
             token, value = declarator.children
             assert isinstance(token, Token)
             initial = None
             if isinstance(value, Tree):
                 initial = self.convert(self.expression(value), kind, value)
-            made.append(Declare(self.variable(token, kind), initial))
-        return tuple(made)
+            declared.append(Declare(self.variable(token, kind), initial))
+        return tuple(declared)
 
     def assignment(self, node: _Node) -> Assign:
         if node.data == "assign":
-            target, operator, source = node.children
-            assert isinstance(target, Tree) and isinstance(source, Tree)
-            place, value = self.place(target), self.expression(source)
+            left, operator, right = node.children
+            assert isinstance(left, Tree) and isinstance(right, Tree)
+            target, value = self.lvalue(left), self.expression(right)
             if str(operator) != "=":
-                value = self.binary(str(operator)[0], place, value, node)
+                value = self.binary(str(operator)[0], target, value, node)
         else:
-            target = _trees(node)[0]
-            place, sign = self.place(target), str(_tokens(node)[0])[0]
-            value = self.binary(sign, place, Literal(Type.INT, 1), node)
-        return Assign(place, self.convert(value, place.type, node))
+            target, sign = self.lvalue(_trees(node)[0]), str(_tokens(node)[0])[0]
+            value = self.binary(sign, target, Literal(Type.INT, 1), node)
+        return Assign(target, self.convert(value, target.type, node))
 
-    def place(self, node: _Node) -> LValue:
-        place = self.expression(node)
-        if isinstance(place, Component) and not isinstance(place.vector, Variable):
-            raise self.error("only components of variables can be assigned", node)
-        if not isinstance(place, Variable | Element | Component):
-            raise self.error("this cannot be assigned to", node)
-        return place
+    def lvalue(self, node: _Node) -> LValue:
+        target = self.expression(node)
+        if isinstance(target, Component) and not isinstance(target.vector, Variable):
+            raise self.error(
+                "only components of variables can be assigned to; assign to a variable first", node
+            )
+        if not isinstance(target, Variable | Element | Component):
+            raise self.error("expected a variable, an element or a component to assign to", node)
+        return target
 
     def if_statement(self, node: _Node) -> If:
         condition, then, *rest = _trees(node)
@@ -244,19 +255,21 @@ class _KernelParser:
     def for_statement(self, node: _Node) -> For:
         self.scopes.append({})
         start, condition, step, body = _trees(node)
-        made = For(
+        loop = For(
             self.statement(start),
             self.condition(condition),
             self.statement(step),
             self.statement(body),
         )
         self.scopes.pop()
-        return made
+        return loop
 
     def condition(self, node: _Node) -> Expression:
         condition = self.expression(node)
         if condition.type is not Type.BOOL:
-            raise self.error("a condition is a bool", node)
+            raise self.error(
+                f"the condition has type {condition.type.value}; it must be bool", node
+            )
         return condition
 
     # Expressions ----------------------------------------------------------------------------
@@ -279,7 +292,7 @@ class _KernelParser:
         return readers.get(node.data, self.chain)(node)
 
     def chain(self, node: _Node) -> Expression:
-        """Operators of one precedence, from the left."""
+        """Operators of one precedence, associated from the left."""
         first, *rest = node.children
         assert isinstance(first, Tree)
         value = self.expression(first)
@@ -298,18 +311,18 @@ class _KernelParser:
     def name_expression(self, token: Token) -> Expression:
         symbol = self.lookup(token)
         if isinstance(symbol, StorageBuffer | SharedArray):
-            raise self.error(f"{token} is an array; read one of its elements", token)
+            raise self.error(f"{token} is an array; name an element, as in {token}[0]", token)
         return symbol
 
     def construct(self, node: _Node) -> Expression:
         kind, parts = Type(str(_tokens(node)[0])), [self.expression(c) for c in _trees(node)]
         if kind is not Type.VEC4:
             if len(parts) != 1:
-                raise self.error(f"{kind.value}() takes one value", node)
+                raise self.error(f"{kind.value}() takes one value, found {len(parts)}", node)
             return parts[0] if parts[0].type is kind else Convert(kind, parts[0])
         parts = parts * 4 if len(parts) == 1 else parts
         if len(parts) != 4:
-            raise self.error("vec4() takes one value or four", node)
+            raise self.error(f"vec4() takes one value or four, found {len(parts)}", node)
         x, y, z, w = (self.convert(part, Type.FLOAT, node) for part in parts)
         return Vector((x, y, z, w))
 
@@ -320,16 +333,24 @@ class _KernelParser:
             base, index = _trees(base)
             value = self.expression(index)
             if not value.type.is_integer:
-                raise self.error("an index is an integer", index)
+                raise self.error(
+                    f"the index has type {value.type.value}; it must be int or uint", index
+                )
             indices.insert(0, value)
         if base.data != "name":
-            raise self.error("only arrays have elements", base)
-        symbol = self.lookup(_tokens(base)[0])
+            raise self.error(
+                "only arrays can be indexed; name a storage buffer or a shared array", base
+            )
+        name = _tokens(base)[0]
+        symbol = self.lookup(name)
         if isinstance(symbol, StorageBuffer) and len(indices) == 1:
             return Element(Type.FLOAT, Space.BUFFER, symbol.name, tuple(indices))
         if isinstance(symbol, SharedArray) and len(indices) == len(symbol.extents):
             return Element(symbol.type, Space.SHARED, symbol.name, tuple(indices))
-        raise self.error("an element takes one index for each dimension of its array", node)
+        if not isinstance(symbol, StorageBuffer | SharedArray):
+            raise self.error(f"{name} is not an array; leave the index out", node)
+        dimensions = len(symbol.extents) if isinstance(symbol, SharedArray) else 1
+        raise self.error(f"{name} takes {dimensions} indices, found {len(indices)}", node)
 
     def member(self, node: _Node) -> Expression:
         owner, field = _trees(node)[0], str(_tokens(node)[-1])
@@ -337,17 +358,21 @@ class _KernelParser:
             return self.built_in(str(_tokens(owner)[0]), field, node)
         vector = self.expression(owner)
         if vector.type is not Type.VEC4 or field not in _VECTOR_COMPONENTS:
-            raise self.error("a vec4 has the components x, y, z and w", node)
+            raise self.error(
+                f"there is no component .{field} here; a vec4 has .x, .y, .z and .w", node
+            )
         return Component(vector, _VECTOR_COMPONENTS.index(field))
 
     def built_in(self, name: str, field: str, node: _Node) -> Expression:
         names = {built_in.value: built_in for built_in in BuiltIn}
         if field not in _AXES or not field:
-            raise self.error("a built-in vector has the components x, y and z", node)
+            raise self.error(f"{name} has no component .{field}; it has .x, .y and .z", node)
         if name == "gl_WorkGroupSize":
             return Literal(Type.UINT, (*self.local_size, 1)[_AXES.index(field)])
         if name not in names:
-            raise self.error(f"{name} is not in the subset; known are {', '.join(names)}", node)
+            raise self.error(
+                f"{name} is not supported; use {', '.join(names)} or gl_WorkGroupSize", node
+            )
         return BuiltInComponent(names[name], _AXES.index(field))
 
     def signed(self, node: _Node) -> Expression:
@@ -362,22 +387,24 @@ class _KernelParser:
     def binary(self, operator: str, left: Expression, right: Expression, node: _Node) -> Expression:
         left, right = self.balance(left, right, node)
         if operator == "%" and not left.type.is_integer:
-            raise self.error("% is of integers", node)
+            raise self.error("% needs integers, as in int(a) % 2", node)
         compares = operator in ("==", "!=", "<", "<=", ">", ">=")
         if left.type is Type.BOOL or (compares and left.type is Type.VEC4):
-            raise self.error(f"{operator} is not of {left.type.value} here", node)
+            raise self.error(f"{operator} does not apply to a {left.type.value}", node)
         return Binary(Type.BOOL if compares else left.type, operator, left, right)
 
     def balance(
         self, left: Expression, right: Expression, node: _Node
     ) -> tuple[Expression, Expression]:
-        """Both converted to the type that GLSL finds for the two."""
+        """Both operands converted to their common type."""
         if left.type is right.type:
             return left, right
         if Type.VEC4 in (left.type, right.type):
             return self.spread(left, node), self.spread(right, node)
         if Type.BOOL in (left.type, right.type):
-            raise self.error("a bool does not mix with numbers", node)
+            raise self.error(
+                "an operator cannot combine a bool with a number; convert one, as in float(b)", node
+            )
         wider = max(left.type, right.type, key=_WIDENING.index)
         return self.convert(left, wider, node), self.convert(right, wider, node)
 
@@ -388,7 +415,7 @@ class _KernelParser:
         return Vector((scalar, scalar, scalar, scalar))
 
     def convert(self, value: Expression, kind: Type, node: _Node) -> Expression:
-        """GLSL's implicit conversion; those that lose something have to be written."""
+        """GLSL's implicit conversion. A conversion that can lose information must be explicit."""
         if value.type is kind:
             return value
         widens = (
@@ -398,7 +425,7 @@ class _KernelParser:
         )
         if not widens:
             raise self.error(
-                f"a {value.type.value} does not become a {kind.value} by itself; write "
+                f"a {value.type.value} does not convert to {kind.value} implicitly; write "
                 f"{kind.value}(…)",
                 node,
             )

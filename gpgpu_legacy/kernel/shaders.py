@@ -1,4 +1,4 @@
-"""The compute kernels under shaders/, parsed."""
+"""The compute kernels under shaders/."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from gpgpu_legacy.sources import shader_text
 
 @cache
 def load_kernel(path: str, **parameters: int | str | bool) -> Kernel:
-    """Parse a kernel under shaders/; the same path and parameters give the same object."""
+    """Parse a kernel under shaders/. The same path and parameters give the same object.
+
+    path, parameters: as `shader_text` takes them.
+    """
     from gpgpu_legacy.kernel.parser import parse_kernel
 
     return parse_kernel(shader_text(path, **parameters), name=f"shaders/{path}")
