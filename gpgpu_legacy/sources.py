@@ -1,4 +1,4 @@
-"""The shader texts under shaders/, read and unrolled."""
+"""The texts of the shaders under shaders/, with their templates rendered."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 
 def shader_folder() -> Path:
-    """Where the shaders lie: inside the installed package, or at the top of a checkout."""
+    """The folder of the shaders: in the installed package, or at the top of a checkout."""
     package = Path(__file__).resolve().parent
     inside = package / "shaders"
     return inside if inside.is_dir() else package.parent / "shaders"
 
 
 def shader_text(path: str, **parameters: int | str | bool) -> str:
-    """The text of a shader, its template unrolled.
+    """The text of a shader; a template (.j2), which unrolls loops, is rendered.
 
-    path: relative to shaders/, as in `hall_carr_hart_2003/multi.fp.j2`.
-    parameters: what the template asks for; a missing one is an error of jinja2's.
+    path: relative to shaders/, as in `hall_carr_hart_2003/multi.fp.j2`. parameters: the variables
+    of the template; jinja2 raises an error for a missing one.
     """
     text = (shader_folder() / path).read_text(encoding="utf-8")
     return _template(text).render(parameters) if path.endswith(".j2") else text

@@ -1,1 +1,1 @@
-"""The instruction set of ARB_fragment_program 1.0: the opcode table and the program it fills."""
+"""The instruction set of ARB_fragment_program 1.0: opcodes, programs, arithmetic and GL state."""

@@ -1,13 +1,12 @@
-"""The arithmetic of the chips: to which numbers a register's values are rounded.
+"""The arithmetic of the chips: the number formats of their registers, one row each.
 
-One row a format. In a format other than fp32, what a program reads from interpolated attributes,
-parameters and texels is rounded to it, and so is every instruction's result, once, after being
-computed exactly enough in float64. A texture unit takes the coordinate it is given: one that an
-instruction made is in the format, one that comes straight from an attribute is as interpolated,
-in float32. So it was on NV30 (GL_NV_fragment_program, 3.11.4.2: what reads f[TEX0] to f[TEX7] does
-so in fp32) and with register combiners, which stand behind the texture units; without it, no
-fixed-point chip could have addressed a texture larger than 2 texels. What a texture or a
-framebuffer stores is another matter (plan/formats.py).
+In a format other than fp32, the attributes, parameters and texels that a program reads are rounded
+to it. So is every instruction's result, once, after it has been computed in float64. A texture unit
+uses its coordinate as it is: one computed by an instruction is in the format, and one that comes
+straight from an attribute is in float32, as interpolated. NV30 worked that way
+(GL_NV_fragment_program, section 3.11.4.2: f[TEX0] to f[TEX7] are read in fp32), and so did register
+combiners, which follow the texture units; otherwise no fixed-point chip could have addressed a
+texture larger than 2 texels. The formats of textures and framebuffers are in plan/formats.py.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ F32 = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """One number format of registers.
+    """A number format of registers.
 
-    bits: of one number. round: float32 or float64 values, rounded to the format's nearest numbers,
-    ties to the even one, as float32. largest: the largest finite number.
+    bits: the size of a number. round: rounds an array of float32 or float64 to the nearest numbers
+    of the format, ties to even, and returns float32. largest: the largest finite number.
     relative_error, absolute_error: |round(x) - x| ≤ relative_error·|x| + absolute_error for all
-    |x| ≤ largest. glsl_function: the same as `round` on one float, bit for bit, in GLSL 4.00,
-    without its return type; empty where there is nothing to do.
+    |x| ≤ largest. glsl_function: a GLSL 4.00 function of one float that rounds as `round` does, bit
+    for bit, without its return type; empty if there is nothing to round.
     """
 
     name: str
@@ -47,11 +46,11 @@ class Arithmetic:
 
     @property
     def rounds(self) -> bool:
-        """Whether it is another arithmetic than that of the host."""
+        """Whether results must be rounded: the format is not the host's float32."""
         return bool(self.glsl_function)
 
     def wide(self, values: F32) -> Any:
-        """Values as an instruction computes with them: float64 where its result is rounded."""
+        """Operands in the type that instructions compute in: float64 if results are rounded."""
         return values.astype(np.float64) if self.rounds else values
 
 
@@ -64,10 +63,10 @@ _FP24_OVERFLOW = 2.0**64
 
 
 def _round_fp24(values: NDArray[Any]) -> F32:
-    """17 significant bits by an addition to the bits of the float64, then the exponent's limits.
+    """Round to 17 significant bits by integer arithmetic on the float64, then limit the exponent.
 
-    Adding half a step, less 1 unless the step's number is odd, rounds to nearest even; a carry out
-    of the mantissa is the next exponent.
+    The sum adds half a unit in the last place, less 1 unless that place is odd: that rounds to
+    nearest even. A carry out of the mantissa increments the exponent.
     """
     wide = values.astype(np.float64)
     bits = wide.view(np.uint64)
@@ -85,7 +84,10 @@ def _round_fp16(values: NDArray[Any]) -> F32:
 
 
 def _fixed_point(steps_per_unit: int, least: int, most: int) -> Callable[[NDArray[Any]], F32]:
-    """Whole numbers of steps from `least` to `most`, with no -0; NaN is 0, the rest saturates."""
+    """A function that rounds to multiples of 1/steps_per_unit, from `least` to `most` of them.
+
+    It saturates, turns NaN into 0 and has no -0.
+    """
 
     def rounded(values: NDArray[Any]) -> F32:
         wide = np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=most, neginf=least)
@@ -125,7 +127,7 @@ quantize(float a) {
     return steps == 0 ? 0.0 : float(steps) / 1024.0;
 }"""
 
-# a = m·2^-s with a whole m of 24 bits, so 255·m is exact in 32; 1/510, half a step, is > 2^-9.
+# a = m·2^-s with an integer m of 24 bits, so 255·m is exact in 32; 1/510, half a step, is > 2^-9.
 _RC9_GLSL = """\
 quantize(float a) {
     uint bits = floatBitsToUint(a), size = bits & 0x7fffffffu;
@@ -150,37 +152,39 @@ FP24 = Arithmetic(
     "fp24", "sign, 7 bits of exponent, 16 of mantissa: Radeon 9700 (R300)",
     24, _round_fp24, (2 - 2.0**-16) * 2.0**63, 2.0**-17, 2.0**-62, _FP24_GLSL,
 )  # fmt: skip
-"""What is published is 1 + 7 + 16 bits. The rest is assumed here: a bias of 63, exponents from -62
-to 63 with the last code for infinities and NaN, as IEEE would have it; rounding to nearest even; no
-denormals, so that what rounds to less than 2^-62 is a zero of its sign; overflow to infinity."""
+"""1 + 7 + 16 bits are published. The rest is assumed here: a bias of 63; exponents from -62 to 63,
+with the last code for infinities and NaN, as in IEEE formats; rounding to nearest even; no
+denormals, so numbers that round to less than 2^-62 become a zero of their sign; overflow to
+infinity."""
 
 FP16 = Arithmetic(
     "fp16", "IEEE half precision with denormals: GeForce FX (NV30), 'H'",
     16, _round_fp16, 65504.0, 2.0**-11, 2.0**-25, _FP16_GLSL,
 )  # fmt: skip
-"""GL_NV_fragment_program, 3.11.4.1. It lets an implementation choose either neighbour; here it is
-the nearest, and so infinity from 65520 on."""
+"""GL_NV_fragment_program, section 3.11.4.1. An implementation may round to either neighbour; here
+it is the nearest, so numbers from 65520 on become infinity."""
 
 FX12 = Arithmetic(
     "fx12", "12-bit fixed point with 10 bits of fraction, [-2, 2): GeForce FX, 'X'",
     12, _fixed_point(1024, -2048, 2047), 2047 / 1024, 0.0, 2.0**-11, _FX12_GLSL,
 )  # fmt: skip
-"""GL_NV_fragment_program, 3.11.4.1 and 2: two's complement; saturates at -2048/1024 and 2047/1024;
-NaN becomes 0. "To round or truncate" is left open there; here it is to nearest even."""
+"""GL_NV_fragment_program, sections 3.11.4.1 and 3.11.4.2: two's complement; results saturate at
+-2048/1024 and 2047/1024; NaN becomes 0. It leaves open whether "to round or truncate"; here results
+are rounded to nearest even."""
 
 RC9 = Arithmetic(
     "rc9", "9-bit signed fixed point, [-1, 1] in steps of 1/255: GeForce3 register combiners",
     9, _fixed_point(255, -255, 255), 1.0, 0.0, 1 / 510 + 2.0**-25, _RC9_GLSL,
 )  # fmt: skip
 """GL_NV_register_combiners clamps to [-1, 1] and says that NV10 computes in 9-bit signed fixed
-point, no more. Assumed here: steps of 1/255, so that the 8-bit colours it reads are exact; rounding
-to nearest even; NaN 0. A step is held as the float32 nearest to it."""
+point, no more. Assumed here: steps of 1/255, so that 8-bit colours are exact; rounding to nearest
+even; NaN becomes 0. Each multiple of 1/255 is represented by the nearest float32."""
 
 ARITHMETICS = {row.name: row for row in (FP32, FP24, FP16, FX12, RC9)}
 
 
 def find_arithmetic(name: str) -> Arithmetic:
-    """The arithmetic of that name; InputError where there is none."""
+    """The arithmetic of that name; InputError if there is none."""
     as_text("arithmetic", name, f"one of {', '.join(ARITHMETICS)}")
     if name not in ARITHMETICS:
         raise InputError(f"arithmetic is {name!r}; choose from {', '.join(ARITHMETICS)}")

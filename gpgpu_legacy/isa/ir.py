@@ -1,8 +1,8 @@
-"""A fragment program as frozen data: what assembling its text gives.
+"""A fragment program as frozen data, which an assembler makes of its text.
 
-The names are the extension's own (GL_ARB_fragment_program, revision 28, section 3.11). A program
-is straight-line: a tuple of instructions, each reading up to three sources and writing one
-destination under a mask.
+The names are those of the extension (GL_ARB_fragment_program, revision 28, section 3.11). A program
+has no branches: it is a tuple of instructions, each of which reads up to three sources and writes
+one destination under a write mask.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Vec4 = tuple[float, float, float, float]
 
 
 class Selector(Enum):
-    """What one component of a source operand reads: a component, or SWZ's constants 0 and 1."""
+    """What a component of a swizzle selects: x, y, z, w, or the constants 0 and 1 of SWZ."""
 
     X = 0
     Y = 1
@@ -32,13 +32,13 @@ IDENTITY = (Selector.X, Selector.Y, Selector.Z, Selector.W)
 
 @dataclass(frozen=True, slots=True)
 class Temporary:
-    """A register declared by TEMP; undefined until it is written."""
+    """A temporary register, declared by TEMP. It is undefined until a program writes it."""
 
     name: str
 
 
 class AttributeKind(Enum):
-    """The fragment's interpolated attributes, by the name that the text gives them."""
+    """The interpolated attributes of a fragment. The values are their names in program texts."""
 
     COLOR = "color"
     SECONDARY_COLOR = "color.secondary"
@@ -49,7 +49,7 @@ class AttributeKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An attribute of the fragment; `index` is the texture coordinate set, else 0."""
+    """An attribute of the fragment. index: the texture coordinate set; 0 for other attributes."""
 
     kind: AttributeKind
     index: int = 0
@@ -66,12 +66,11 @@ class ParameterSpace(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A program parameter: a constant of the text, an element of program.local or program.env, or
-    a vector of GL state.
+    """A program parameter: a constant, an element of program.local or program.env, or GL state.
 
-    `name` is what the text calls it (`step`, or `table[2]`), empty where it is written in place.
-    `binding` is a state vector's canonical name (isa/state_bindings.py), such as
-    `state.matrix.mvp.row[2]`.
+    index: of program.local or program.env. value: of a constant. name: its name in the text, such
+    as `step` or `table[2]`; empty if an operand binds it directly. binding: the canonical name of a
+    state vector (isa/state_bindings.py), such as `state.matrix.mvp.row[2]`.
     """
 
     space: ParameterSpace
@@ -82,7 +81,7 @@ class Parameter:
 
 
 class ResultKind(Enum):
-    """What a fragment program may write besides its temporaries."""
+    """The results that a fragment program can write."""
 
     COLOR = "color"
     DEPTH = "depth"
@@ -90,7 +89,7 @@ class ResultKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ResultRegister:
-    """result.color, result.depth, or result.color[index] under OPTION ARB_draw_buffers."""
+    """result.color, result.depth or, with OPTION ARB_draw_buffers, result.color[index]."""
 
     kind: ResultKind
     index: int = 0
@@ -102,10 +101,10 @@ DestinationRegister = Temporary | ResultRegister
 
 @dataclass(frozen=True, slots=True)
 class Src:
-    """A source operand: a register, four selectors and four signs.
+    """A source operand: a register, and a selector and a sign for each component.
 
-    An ordinary operand has one sign for all four components and no constant selector; SWZ's
-    extended swizzle may mix them. A scalar operand selects one component four times.
+    Only the extended swizzle of SWZ mixes signs or selects constants; other operands have one sign
+    for all components. A scalar operand selects one component four times.
     """
 
     register: SourceRegister
@@ -115,19 +114,19 @@ class Src:
 
 @dataclass(frozen=True, slots=True)
 class Dst:
-    """A destination: a register and the components that the write mask lets through."""
+    """A destination operand: a register and a write mask."""
 
     register: DestinationRegister
     mask: tuple[bool, bool, bool, bool] = (True, True, True, True)
 
     @property
     def components(self) -> tuple[int, ...]:
-        """The indices of the components written, in order."""
+        """The indices of the components that the write mask lets through, in order."""
         return tuple(c for c in range(4) if self.mask[c])
 
 
 class TextureTarget(Enum):
-    """The texture targets of the extension, spelled as the text spells them."""
+    """The texture targets. The values are their names in program texts."""
 
     T1D = "1D"
     T2D = "2D"
@@ -138,7 +137,7 @@ class TextureTarget(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TextureSource:
-    """The last two operands of a texture instruction: `texture[unit], target`."""
+    """The texture operands of an instruction, `texture[unit], target`."""
 
     unit: int
     target: TextureTarget
@@ -146,7 +145,7 @@ class TextureSource:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where an instruction stands in its source text; both numbers count from 1."""
+    """The position of an instruction in its source text; both numbers count from 1."""
 
     line: int
     column: int
@@ -154,7 +153,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction. `mnemonic` is without `_SAT`; `dst` is None for KIL alone."""
+    """An instruction. mnemonic: without `_SAT`. dst: None for KIL only. saturate: it has `_SAT`."""
 
     mnemonic: str
     dst: Dst | None
@@ -166,7 +165,7 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class ParameterDeclaration:
-    """A PARAM statement: a name and the parameters it binds (several where it is an array)."""
+    """A PARAM statement: a name and the parameters that it binds, several if it is an array."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -175,18 +174,18 @@ class ParameterDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class AttributeDeclaration:
-    """An ATTRIB statement. It counts as a binding whether or not an instruction reads it."""
+    """An ATTRIB statement. It counts as a binding even if no instruction reads it."""
 
     name: str
     attribute: Attribute
 
 
 DRAW_BUFFERS = ("ARB_draw_buffers", "ATI_draw_buffers")
-"""The options that let a program write several colours: one extension under two names."""
+"""The options that let a program write several colours: two names of one extension."""
 
 
 class Fog(Enum):
-    """The fog application options (spec, section 3.11.4.5.1), by their names in the text."""
+    """The fog options (section 3.11.4.5.1). The values are their names in program texts."""
 
     EXP = "ARB_fog_exp"
     EXP2 = "ARB_fog_exp2"
@@ -197,9 +196,10 @@ class Fog(Enum):
 class Program:
     """An assembled fragment program.
 
-    `options` are the names after OPTION, in the order of the text. `name` says where the text came
-    from and takes no part in equality, nor do the spans: two programs are equal when they declare
-    the same and do the same.
+    temporaries, parameters, attributes: what the text declares, in its order. name: what messages
+    call the program, usually a file's path. options: the names after OPTION, in the order of the
+    text. Names and spans do not take part in equality: two programs are equal if they declare and
+    execute the same.
     """
 
     instructions: tuple[Instruction, ...]
@@ -210,7 +210,7 @@ class Program:
     attributes: tuple[AttributeDeclaration, ...] = ()
 
     def __hash__(self) -> int:
-        """Of what equality compares; computed once, for programs are keys of many tables."""
+        """A hash of what equality compares, computed once: programs are keys of many caches."""
         return self._hash
 
     @cached_property
@@ -221,23 +221,23 @@ class Program:
 
     @property
     def has_separate_colors(self) -> bool:
-        """Whether result.color[n] goes to target n; else result.color goes to all targets."""
+        """Whether result.color[n] goes to target n. If not, result.color goes to all targets."""
         return any(option in self.options for option in DRAW_BUFFERS)
 
     @cached_property
     def fog(self) -> Fog | None:
-        """The fog that is applied to the program's final colour."""
+        """The fog that is applied to the program's final colour; None without a fog option."""
         return next((mode for mode in Fog if mode.value in self.options), None)
 
     @cached_property
     def attributes_read(self) -> tuple[Attribute, ...]:
-        """The attributes that instructions read, each once, in the order of first reading."""
+        """The distinct attributes that instructions read, in the order of their first use."""
         registers = (src.register for i in self.instructions for src in i.srcs)
         return tuple(dict.fromkeys(r for r in registers if isinstance(r, Attribute)))
 
     @cached_property
     def state_bindings(self) -> tuple[str, ...]:
-        """The state vectors that instructions read, by canonical name, each once."""
+        """The canonical names of the distinct state vectors that instructions read."""
         registers = (src.register for i in self.instructions for src in i.srcs)
         return tuple(
             dict.fromkeys(
@@ -249,7 +249,7 @@ class Program:
 
     @cached_property
     def color_outputs(self) -> int:
-        """How many colours it may write: 1 more than the largest index of result.color[n]."""
+        """How many colours the program needs: 1 more than the largest n of result.color[n]."""
         written = (i.dst.register for i in self.instructions if i.dst is not None)
         colors = [
             r.index for r in written if isinstance(r, ResultRegister) and r.kind is ResultKind.COLOR
@@ -258,23 +258,23 @@ class Program:
 
     @property
     def kills(self) -> bool:
-        """Whether it may discard a fragment."""
+        """Whether the program contains KIL, which can discard a fragment."""
         return any(i.dst is None for i in self.instructions)
 
     @cached_property
     def texture_units(self) -> dict[int, TextureTarget]:
-        """The target that the program uses each texture image unit with, by unit."""
+        """The texture target of each texture image unit that the program uses."""
         sources = (i.texture for i in self.instructions if i.texture is not None)
         return {source.unit: source.target for source in sources}
 
     @cached_property
     def texcoord_sets(self) -> tuple[int, ...]:
-        """The texture coordinate sets that the program reads, in ascending order."""
+        """The texture coordinate sets that instructions read, in ascending order."""
         read = self.attributes_read
         return tuple(sorted(r.index for r in read if r.kind is AttributeKind.TEXCOORD))
 
     def parameter_indices(self, space: ParameterSpace) -> tuple[int, ...]:
-        """The elements of program.local or program.env that instructions read, ascending."""
+        """The indices of program.local or program.env that instructions read, ascending."""
         return self._parameter_indices[space]
 
     @cached_property

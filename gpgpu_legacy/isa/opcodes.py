@@ -1,8 +1,7 @@
-"""THE opcode table: one row an opcode, with everything that the package knows of it.
+"""The opcode table: a row for each opcode, with everything that the package knows about it.
 
-The assembler reads the operand shape, the NumPy machine and the affine analysis read `evaluate`,
-the GLSL printers read `glsl`, the counter reads `cost`. Adding an opcode adds a row and touches
-nothing else.
+The assembler reads the operand shape, the reference machine and the analyses read `evaluate`, the
+GLSL emitters read `glsl`, and the counter reads `cost`. A new opcode is a new row and nothing else.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy as np
 
 
 class Cost(Enum):
-    """The class under which an executed instruction is counted (Hall, Carr & Hart, 5.2)."""
+    """The cost class that an instruction is counted in (Hall, Carr & Hart 2003, Section 5.2)."""
 
     ARITHMETIC = "arithmetic"
     LOOKUP = "lookup"
@@ -24,7 +23,7 @@ class Cost(Enum):
 
 
 class Operand(Enum):
-    """The kinds of operand that the spec's grammar distinguishes."""
+    """The kinds of operand. The values are the rules of the extension's grammar."""
 
     DESTINATION = "maskedDstReg"
     VECTOR = "vectorSrcReg"
@@ -36,7 +35,7 @@ class Operand(Enum):
 
 
 class Shape(Enum):
-    """The operand list of an opcode; one shape for each instruction rule of the spec's grammar."""
+    """The operand list of an opcode: one shape for each instruction rule of the grammar."""
 
     VECTOR_OP = (Operand.DESTINATION, Operand.VECTOR)
     SCALAR_OP = (Operand.DESTINATION, Operand.SCALAR)
@@ -54,13 +53,13 @@ class Shape(Enum):
 
 
 class Form(Enum):
-    """How the sources make the result.
+    """How the result depends on the sources.
 
-    COMPONENTWISE: component c of the result from the components c of the sources alone.
-    SCALAR: one value from the scalar operands, replicated to all components.
-    VECTOR: four components from four components (dot products, cross product, DST, LIT, SCS).
-    SAMPLE: a texture lookup at the coordinate that the source gives.
-    KILL: no result; the fragment is discarded where the condition holds.
+    COMPONENTWISE: component c of the result depends only on components c of the sources.
+    SCALAR: the result is one value of scalar sources, replicated to all components.
+    VECTOR: every component may depend on all (dot and cross products, DST, LIT, SCS).
+    SAMPLE: the result is a texture lookup whose coordinate is the source.
+    KILL: there is no result; the fragment is discarded if a condition holds.
     """
 
     COMPONENTWISE = "componentwise"
@@ -72,17 +71,19 @@ class Form(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Opcode:
-    """One row. `evaluate` is the definition of the opcode's meaning, in operators and ufuncs.
+    """A row of the table.
 
-    For COMPONENTWISE and SCALAR it takes one value a source and returns one; for VECTOR it takes a
-    4-tuple a source and returns a 4-tuple; for SAMPLE it makes of the source the coordinates
-    (s, t, r) and the LOD bias, and the sampler does the rest; for KILL it is the condition, a
-    boolean. A value is a float32 array, or whatever else has the operators (the affine analysis
-    passes forms, and what they lack raises TypeError).
-    `glsl` is an expression over the fetched sources {0}, {1}, {2}: vec4s, for COMPONENTWISE vectors
-    of the components written, floats for SCALAR. `glsl_contracted` is the same rounded once, where
-    GLSL has such a thing. `glsl_function` is a function of floats that `glsl` calls, without its
-    return type; the printers add the overloads for vectors.
+    evaluate: defines what the opcode computes, in Python's operators and NumPy's ufuncs. For
+    COMPONENTWISE and SCALAR it takes one value for each source and returns one; for VECTOR it takes
+    four components for each source and returns four. For SAMPLE it turns the source into the
+    coordinates s, t, r and the LOD bias. For KILL it returns the condition. A value is a float32
+    array, or any object with these operators: the affine analysis passes affine forms, which raise
+    TypeError for operations that would not be affine.
+    glsl: an expression of the fetched sources {0}, {1}, {2}. They are floats for SCALAR, vectors of
+    the written components for COMPONENTWISE, and vec4s otherwise.
+    spec: the section of the extension. glsl_contracted: the same as `glsl` but rounded once, if
+    GLSL has that. glsl_function: a function of floats that `glsl` calls, without its return type;
+    the emitters add the overloads for vectors. saturable: it may have `_SAT`.
     """
 
     mnemonic: str
@@ -104,7 +105,7 @@ _JUST_BELOW_128 = F(128) - F(2.0**-17)
 
 
 def _select(condition: Any, a: Any, b: Any) -> Any:
-    """Condition ? a : b, component by component."""
+    """Condition ? a : b, for each fragment."""
     return np.where(condition, a, b)
 
 
@@ -113,7 +114,7 @@ def _dot3(a: Any, b: Any) -> Any:
 
 
 def _lit(a: Any) -> Any:
-    """0^0 is 1 here, as the spec asks; np.power agrees. The base of -0 is that of 0."""
+    """0^0 is 1, as the specification and np.power have it. A base of -0 is a base of 0."""
     diffuse, specular = _select(a[0] < 0, F(0), a[0]), np.abs(_select(a[1] < 0, F(0), a[1]))
     low = _select(a[3] < -_JUST_BELOW_128, -_JUST_BELOW_128, a[3])
     exponent = _select(low > _JUST_BELOW_128, _JUST_BELOW_128, low)
@@ -122,7 +123,7 @@ def _lit(a: Any) -> Any:
 
 
 def _xpd(a: Any, b: Any) -> Any:
-    """W is undefined, and 0 here."""
+    """W is undefined by the specification; here it is 0."""
     return (
         a[1] * b[2] - a[2] * b[1],
         a[2] * b[0] - a[0] * b[2],
@@ -179,8 +180,8 @@ _ROWS = (
         "FLR", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
         np.floor, "floor({0})", "3.11.5.10",
     ),
-    # The fraction of a tiny negative number rounds to 1, but the spec's range is [0, 1). (In a
-    # narrower arithmetic than fp32 the result is rounded after this, and may be 1.)
+    # The fraction of a tiny negative number would round to 1, but the range is [0, 1). (In a
+    # narrower arithmetic than fp32 the result is rounded afterwards, and can become 1.)
     Opcode(
         "FRC", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
         lambda a: np.minimum(a - np.floor(a), _JUST_BELOW_1), "frc({0})", "3.11.5.11",
@@ -237,7 +238,7 @@ _ROWS = (
         "MUL", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
         lambda a, b: a * b, "{0} * {1}", "3.11.5.19",
     ),
-    # A negative base is left open by the spec, and gives NaN, as its logarithm does; -0 is 0.
+    # The specification leaves negative bases open. Here they give NaN, as log2 does; -0 is 0.
     Opcode(
         "POW", Shape.BINARY_SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
         lambda a, b: _select(a < 0, F(np.nan), np.power(np.abs(a), b)),
@@ -256,7 +257,7 @@ _ROWS = (
         "RSQ", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
         lambda a: F(1) / np.sqrt(np.abs(a)), "inversesqrt(abs({0}))", "3.11.5.22",
     ),
-    # z and w are undefined, and 0 here.
+    # The specification leaves z and w undefined; here they are 0.
     Opcode(
         "SCS", Shape.SCALAR_OP, Form.VECTOR, Cost.ARITHMETIC,
         lambda a: (np.cos(a[0]), np.sin(a[0]), F(0), F(0)),
@@ -305,7 +306,7 @@ _ROWS = (
 
 OPCODES = {row.mnemonic: row for row in _ROWS}
 
-# What may not name a variable (spec, section 3.11.2).
+# The words that cannot name a variable (section 3.11.2).
 RESERVED_WORDS = (
     {"ALIAS", "ATTRIB", "END", "OPTION", "OUTPUT", "PARAM", "TEMP"}
     | {"fragment", "program", "result", "state", "texture"}

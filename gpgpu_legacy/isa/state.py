@@ -23,12 +23,12 @@ _ELEMENT = re.compile(r"([A-Za-z]+)(?:\[([0-9]{1,9})\])?")
 
 
 def canonical_state(given: Mapping[str, object]) -> dict[str, Vec4]:
-    """State values by canonical name, from names and values as people write them.
+    """State values by canonical name, from a caller's names and values.
 
-    A name may leave out `state.`, `front` and an index of 0. A value is a number or up to four of
-    them (the others are 0, 0, 1, as in a program's constants); for a matrix without `.row[n]` it is
-    4 × 4, row first, for column vectors. Values are rounded to float32, as GL keeps them.
-    Raises InputError for a name that binds no state and for a value of another shape.
+    A name may omit `state.`, `front` and an index of 0. A value is one number or up to four (the
+    missing ones are 0, 0, 1, as in a program's constants). The value of a whole matrix is 4×4, row
+    first, and multiplies column vectors. Values are rounded to float32, as GL stores them. Raises
+    InputError for a name that binds no state and for a value of another shape.
     """
     values: dict[str, Vec4] = {}
     for name, value in given.items():
@@ -45,7 +45,7 @@ def _given_binding(name: str) -> Binding:
         match = _ELEMENT.fullmatch(part)
         if match is None:
             raise InputError(
-                f"state {name!r} cannot be read; names are written as in light[0].position"
+                f"state {name!r} is not a state binding; write it as in light[0].position"
             )
         elements.append(Element(match[1], None if match[2] is None else int(match[2])))
     try:
@@ -53,7 +53,7 @@ def _given_binding(name: str) -> Binding:
     except BindingError as error:
         raise InputError(f"state {name!r}: {error}") from None
     if binding.length != len(elements):
-        raise InputError(f"state {name!r}: a value is given for a whole vector, without a swizzle")
+        raise InputError(f"state {name!r} has a swizzle; name the vector without a swizzle")
     return binding
 
 
@@ -63,7 +63,7 @@ def _matrix_rows(name: str, value: object, count: int) -> list[object]:
     except (TypeError, ValueError):
         rows = np.empty(0)
     if rows.shape != (count, 4):
-        raise InputError(f"state {name!r} is a matrix: expected {count} rows of 4 numbers")
+        raise InputError(f"state {name!r} is a matrix; give {count} rows of 4 numbers")
     return list(rows)
 
 
@@ -73,7 +73,7 @@ def _given_vector(name: str, value: object) -> Vec4:
     except (TypeError, ValueError):
         numbers = np.empty(0)
     if numbers.ndim != 1 or not 1 <= len(numbers) <= 4:
-        raise InputError(f"state {name!r}: expected 1 to 4 numbers, found {value!r}")
+        raise InputError(f"state {name!r} is {value!r}; give 1 to 4 numbers")
     return _rounded([*numbers, *(0.0, 0.0, 0.0, 1.0)[len(numbers) :]])
 
 
@@ -107,13 +107,13 @@ _Matrix = NDArray[np.float64]
 
 
 def state_vector(binding: str, given: Mapping[str, Vec4]) -> Vec4:
-    """The value of the state vector of that canonical name, in float32.
+    """The value of a state vector, by its canonical name, rounded to float32.
 
-    given: values by canonical name, as canonical_state makes them; the rest has GL's initial
-    values. What derives from other state is derived (section 3.11.3.2) unless it is given itself;
-    1/(end - start) of the fog and far - near of the depth range always are. Light positions and
-    directions are in eye coordinates. The inverse of a singular matrix, which the specification
-    leaves undefined, is the identity. Raises InputError where the name is no state vector's.
+    given: values by canonical name, as from canonical_state; missing ones are GL's initial values.
+    State that depends on other state is derived (section 3.11.3.2) unless it is given itself;
+    1/(end - start) of the fog and far - near of the depth range are always derived. Light positions
+    and directions are in eye coordinates. The inverse of a singular matrix, which the specification
+    leaves undefined, is the identity. Raises InputError if the name is not a state vector's.
     """
     names, indices = _parse(binding)
     value = given.get(binding)
@@ -150,7 +150,7 @@ def _light(names: _Names, indices: _Indices, given: _Given) -> Vec4:
 
 
 def _light_model(names: _Names, _indices: _Indices, given: _Given) -> Vec4:
-    """The ambient colour; or the scene colour a_cs·a_cm + e_cm, with the diffuse alpha."""
+    """The ambient colour, or the scene colour a_cs·a_cm + e_cm with the diffuse alpha."""
     if names == ("ambient",):
         return _LIGHT_MODEL_AMBIENT
     scene = state_vector("state.lightmodel.ambient", given)
@@ -170,7 +170,7 @@ def _light_product(names: _Names, indices: _Indices, given: _Given) -> Vec4:
 
 
 def _matrix_row(names: _Names, indices: _Indices, given: _Given) -> Vec4:
-    """A row, after the base matrix and perhaps a modifier; a matrix of several has its index."""
+    """A row of a matrix. names: the matrix, perhaps a modifier, and `row`."""
     number = f"[{indices[0]}]" if len(indices) > 1 else ""
     name = ".".join(("state.matrix", names[0] + number, *names[1:-1]))
     x, y, z, w = _matrix(name, given)[indices[-1]].tolist()
@@ -190,10 +190,13 @@ _OF_GROUP: Mapping[str, Callable[[_Names, _Indices, _Given], Vec4]] = {
 
 
 def _parse(binding: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The names after `state`, and the indices, of a canonical name."""
-    found = _given_binding(binding)
-    if not found.is_single or found.vectors != (binding,):
-        raise InputError(f"{binding} is no state vector's full name; perhaps {found.vectors[0]}")
+    """The names after `state` in a canonical name, and its indices."""
+    resolved = _given_binding(binding)
+    if not resolved.is_single or resolved.vectors != (binding,):
+        raise InputError(
+            f"{binding} is not the canonical name of a state vector; did you mean "
+            f"{resolved.vectors[0]}?"
+        )
     parts = [_ELEMENT.fullmatch(part) for part in binding.split(".")[1:]]
     names = tuple(part[1] for part in parts if part)
     return names, tuple(int(part[2]) for part in parts if part and part[2])
@@ -213,7 +216,7 @@ def _normalized(vector: _Matrix) -> _Matrix:
 
 
 def _matrix(name: str, given: Mapping[str, Vec4]) -> _Matrix:
-    """A whole matrix by its canonical name, without `.row[n]`; rows that are given win."""
+    """A matrix by its canonical name, without `.row[n]`. Given rows override derived ones."""
     matrix = _derived_matrix(name, given)
     for row in range(4):
         if f"{name}.row[{row}]" in given:

@@ -81,14 +81,14 @@ def test_names_are_completed(
     [
         ("material.ambiance", 1, "has no ambiance"),
         ("light.diffuse", 1, "needs an index"),
-        ("light[x].diffuse", 1, "cannot be read"),
+        ("light[x].diffuse", 1, "is not a state binding"),
         ("fog", 1, "is incomplete"),
         ("fog.color.x", 1, "without a swizzle"),
         ("matrix.mvp.row[4]", (1, 2, 3, 4), "at most 3"),
         ("matrix.mvp", (1, 2, 3, 4), "4 rows of 4"),
         ("fog.color", (1, 2, 3, 4, 5), "1 to 4 numbers"),
         ("fog.color", "red", "1 to 4 numbers"),
-        ("", 1, "cannot be read"),
+        ("", 1, "is not a state binding"),
     ],
 )
 def test_what_is_no_state_is_refused(name: str, given_value: object, problem: str) -> None:
