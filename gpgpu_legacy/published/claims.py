@@ -170,7 +170,7 @@ def _measurement(paper: str, table: MeasuredTable, series: Series, cell: Measure
         rule=Rule.NONE,
         tolerance=cell.step / 2,
         reason="a time on a machine that is not here; "
-        f"`gpgpu-legacy tables --paper {paper}` runs the same and sets it beside",
+        f"`gpgpu-legacy tables --paper {paper}` runs the same here and shows both",
         repaired=cell.repaired,
     )
 

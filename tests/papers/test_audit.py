@@ -239,7 +239,7 @@ def test_verdicts(
 
 
 @pytest.mark.parametrize(
-    ("computed", "words"), [(150, "+50 %"), (75, "-25 %"), (250, "2.5 times it")]
+    ("computed", "words"), [(150, "50 % more"), (75, "25 % less"), (250, "2.5 times as much")]
 )
 def test_a_verdict_says_by_how_much(
     computed: float, words: str, monkeypatch: pytest.MonkeyPatch

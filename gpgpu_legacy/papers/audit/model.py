@@ -1,4 +1,4 @@
-"""The audit: each claim recomputed and given a verdict, and what changed since the last record."""
+"""The audit: each claim recomputed and given a verdict."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from gpgpu_legacy.published.schema import Rule
 class Finding:
     """A claim with its verdict.
 
-    computed: what was recomputed; None where nothing was. off: how far ours is from the published
-    number, over the published one; None where words are published, or several numbers.
-    otherwise: what the claim's alternatives give, each with what it assumes. reason: in words, with
-    those. how: what was computed, and from what.
+    computed: our value; None where nothing is computed. off: (ours - published) / published where
+    the verdict is DIFFERS; None where words or several numbers are published. otherwise: the values
+    of the claim's alternatives, each with its assumption. reason: the verdict's reasons in words,
+    alternatives included. how: what the derivation computes.
     """
 
     paper: Paper
@@ -40,30 +40,33 @@ class Finding:
 
 
 def audit(chosen: Iterable[Paper]) -> list[Finding]:
-    """Every claim of these papers, recomputed, in the order of the data."""
+    """The findings on every claim of these papers, in the order of the data."""
     return [judge(paper, claim) for paper in chosen for claim in paper.claims]
 
 
 def judge(paper: Paper, claim: Claim) -> Finding:
-    """Recompute a claim and compare."""
-    computed = (
-        None if claim.derive is None else _derive(paper, claim, claim.derive, claim.arguments)
-    )
+    """Recompute a claim and compare it with what is published.
+
+    Raises InputError for a derivation that cannot be computed from the paper's data.
+    """
+    computed = None
+    if claim.derive is not None:
+        computed = _derive(paper, claim, claim.derive, claim.arguments)
     verdict = _verdict(claim, computed)
     off = _off(claim, computed) if verdict is Verdict.DIFFERS else None
-    otherwise = tuple(_alternative(paper, claim, each) for each in claim.alternatives)
+    otherwise = tuple(_alternative(paper, claim, entry) for entry in claim.alternatives)
     reason = "; ".join([*_reasons(claim, verdict, off), *otherwise])
     return Finding(paper, claim, computed, verdict, off, otherwise, reason, _how(claim))
 
 
 def _derive(paper: Paper, claim: Claim, name: str, arguments: Arguments) -> Value:
-    """What a derivation gives; InputError, with the claim's name, for data that it cannot take."""
+    """The value of a derivation; InputError, with the claim's name, where it has none."""
     try:
         return derivations()[name](paper, **dict(arguments))
     except (LookupError, TypeError, ValueError, ArithmeticError, AssertionError) as error:
         raise InputError(
             f"{paper.id} {claim.id}: {name} cannot be computed ({type(error).__name__}: {error}); "
-            "see the claim's arguments and the cells that they name"
+            "check the claim's arguments and the cells that they name"
         ) from error
 
 
@@ -156,18 +159,20 @@ def _reasons(claim: Claim, verdict: Verdict, off: float | None) -> Iterator[str]
     if off is not None:
         yield f"ours is {_by(off)}"
     if verdict is Verdict.RESTS_ON:
-        yield f"assumes {claim.rests_on}"
+        yield f"rests on {claim.rests_on}"
     if claim.reason:
         yield claim.reason
 
 
 def _by(off: float) -> str:
-    return f"{off + 1.0:.3g} times it" if off >= 1.0 else f"{100.0 * off:+.3g} %"
+    if off >= 1.0:
+        return f"{off + 1.0:.3g} times as much"
+    return f"{100.0 * abs(off):.3g} % {'more' if off > 0.0 else 'less'}"
 
 
-def _alternative(paper: Paper, claim: Claim, each: Alternative) -> str:
-    value = shown(_derive(paper, claim, each.derive, each.arguments))
-    return f"{each.assuming}: {value}{each.unit and ' '}{each.unit}"
+def _alternative(paper: Paper, claim: Claim, entry: Alternative) -> str:
+    value = shown(_derive(paper, claim, entry.derive, entry.arguments))
+    return f"{entry.assuming}: {value}{entry.unit and ' '}{entry.unit}"
 
 
 _DIGITS = 5
@@ -175,12 +180,12 @@ _PRINTED_DIGITS = 12
 
 
 def printed(value: Published) -> str:
-    """A published value with all of its digits."""
+    """A published value as text, with all its digits."""
     return shown(value, _PRINTED_DIGITS)
 
 
 def shown(value: Value | Published, digits: int = _DIGITS) -> str:
-    """A value as people read it, and as it is recorded."""
+    """A value as text, as tables show it and as it is recorded."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""The audit as tables and as JSON, and the transfer's share measured beside the printed one."""
+"""The audit as tables."""
 
 from __future__ import annotations
 
@@ -11,52 +11,51 @@ from gpgpu_legacy.present.grid import Entry, Grid, Numeral, pretty
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import Rule
 
-# The verdicts -----------------------------------------------------------------------------------
 
+def audit_grids(findings: Sequence[Finding], listed: Sequence[Finding]) -> list[Grid]:
+    """A table of verdicts for each paper, then the number of claims with each verdict.
 
-def audit_grids(found: Sequence[Finding], listed: Sequence[Finding]) -> list[Grid]:
-    """A table of verdicts a paper, then how many there are of each.
-
-    found: all of them, which are counted. listed: those that the tables show.
+    findings: all of them, which are counted. listed: those that the tables show.
     """
-    papers = list(dict.fromkeys(each.paper.id for each in found))
-    tables = [_verdicts([e for e in listed if e.paper.id == paper]) for paper in papers
-              if any(e.paper.id == paper for e in listed)]  # fmt: skip
-    return [*tables, summary_grid(found)]
+    by_paper = {
+        paper: [finding for finding in listed if finding.paper.id == paper]
+        for paper in dict.fromkeys(finding.paper.id for finding in findings)
+    }
+    return [*(_verdicts(part) for part in by_paper.values() if part), summary_grid(findings)]
 
 
-def _verdicts(found: Sequence[Finding]) -> Grid:
-    paper = found[0].paper
+def _verdicts(findings: Sequence[Finding]) -> Grid:
+    paper = findings[0].paper
     heads = ("claim", "where", "published", "computed", "unit", "verdict", "why")
     rows = tuple(
         (
-            each.claim.id,
-            each.claim.where,
-            _set(each, printed(each.claim.published)),
-            _set(each, shown(each.computed)),
-            each.claim.unit or "–",
-            each.verdict.value,
-            _why(each),
+            finding.claim.id,
+            finding.claim.where,
+            _value(finding, printed(finding.claim.published)),
+            _value(finding, shown(finding.computed)),
+            finding.claim.unit or "–",
+            finding.verdict.value,
+            _why(finding),
         )
-        for each in found
+        for finding in findings
     )
-    return Grid(paper.id, f"{paper.short}: what it claims, recomputed.", heads, rows)
+    return Grid(paper.id, f"{paper.short}: its claims, recomputed.", heads, rows)
 
 
-def _set(found: Finding, text: str) -> Numeral:
-    """A value for the table, a formula as formulas are set there."""
-    return Numeral((pretty(text) if found.claim.rule is Rule.FORMULA else text) or "–")
+def _value(finding: Finding, text: str) -> Numeral:
+    """A value for the table; formulas are written as they are in other tables."""
+    return Numeral((pretty(text) if finding.claim.rule is Rule.FORMULA else text) or "–")
 
 
-def _why(found: Finding) -> str:
-    repaired = f"repaired in print: {found.claim.repaired}" if found.claim.repaired else ""
-    return "; ".join(part for part in (found.reason, repaired) if part) or "–"
+def _why(finding: Finding) -> str:
+    repaired = f"repaired in print: {finding.claim.repaired}" if finding.claim.repaired else ""
+    return "; ".join(part for part in (finding.reason, repaired) if part) or "–"
 
 
-def summary_grid(found: Sequence[Finding]) -> Grid:
-    """How many claims have each verdict, a paper a row."""
-    counts = Counter((each.paper.id, each.verdict) for each in found)
-    papers = {each.paper.id: each.paper for each in found}
+def summary_grid(findings: Sequence[Finding]) -> Grid:
+    """The number of claims with each verdict, a row for each paper."""
+    counts = Counter((finding.paper.id, finding.verdict) for finding in findings)
+    papers = {finding.paper.id: finding.paper for finding in findings}
     numbers = [[counts[name, verdict] for verdict in Verdict] for name in papers]
     names = [paper.short for paper in papers.values()]
     if len(names) > 1:
@@ -67,8 +66,8 @@ def summary_grid(found: Sequence[Finding]) -> Grid:
     )
     heads = ("paper", *(verdict.value for verdict in Verdict), "claims")
     note = (
-        "agrees: ours is the printed value, to its last digit where nothing else is said. "
-        "rests-on: it agrees under an assumption, which is named. "
+        "agrees: ours is the printed value, to its last digit unless the claim has another "
+        "tolerance. rests-on: it agrees under an assumption, which is named. "
         "unchecked: nothing here decides it."
     )
     return Grid("verdicts", "Verdicts.", heads, rows, (note,))
@@ -77,8 +76,8 @@ def summary_grid(found: Sequence[Finding]) -> Grid:
 def left_out_grid(papers: Sequence[Paper]) -> Grid:
     """The numbers that are no claims, and why."""
     rows = tuple(
-        (paper.id, each.where, ", ".join(each.numbers), each.reason)
+        (paper.id, left.where, ", ".join(left.numbers), left.reason)
         for paper in papers
-        for each in paper.left_out
+        for left in paper.left_out
     )
     return Grid("left-out", "Left out.", ("paper", "where", "numbers", "why"), rows)

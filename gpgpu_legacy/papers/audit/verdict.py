@@ -1,4 +1,4 @@
-"""What an audit may say of a claim."""
+"""The verdicts of an audit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from enum import Enum
 
 
 class Verdict(Enum):
-    """What became of a claim."""
+    """The result of recomputing a claim.
+
+    AGREES: ours is the published value, to its last digit unless the claim has another tolerance.
+    DIFFERS: it is not. RESTS_ON: ours agrees, under an assumption. UNCHECKED: nothing decides it.
+    """
 
     AGREES = "agrees"
     DIFFERS = "differs"
