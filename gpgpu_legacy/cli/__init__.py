@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from gpgpu_legacy.cli.conversion import convert_plainly
 from gpgpu_legacy.cli.shared import app as _app
 from gpgpu_legacy.errors import GpgpuLegacyError
 
@@ -89,7 +90,10 @@ def import_commands(words: Sequence[str]) -> None:
 @functools.cache
 def _command_of(app: typer.Typer, _registered: int) -> Any:
     """The parser of the commands; it is built anew when more of them are registered."""
-    return typer.main.get_command(app)
+    group: Any = typer.main.get_command(app)
+    for command in (group, *group.commands.values()):
+        convert_plainly(command)
+    return group
 
 
 def _fail(message: str) -> None:

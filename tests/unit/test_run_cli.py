@@ -100,3 +100,12 @@ def test_a_call_imports_the_file_of_its_command_alone(name: str) -> None:
     )
     heavy = {"numpy", "lark", "PIL", "sympy", "moderngl", "scipy", "numba", "rich", "matplotlib"}
     assert not heavy & set(loaded.stdout.split())
+
+
+def test_a_plain_call_does_without_pydantic() -> None:
+    code = (
+        f"import sys; sys.argv[1:] = ['check', '{MANDELBROT}']; from gpgpu_legacy.cli import main\n"
+    )
+    code += "try:\n    main()\nexcept SystemExit:\n    print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pydantic" not in done.stdout.split()

@@ -1,0 +1,103 @@
+"""Words of a call as values, without pydantic where they are plain.
+
+Typer converts values with pydantic, whose import takes a third of the time of a short command. The
+conversions here are those of str, int, float, Path and enumerations, and of lists and tuples of
+them. Everything else, and every word that does not fit, is left to Typer, which words the error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import typer
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+
+def convert_plainly(command: Any) -> None:
+    """Make the parameters of a command convert plain words by themselves.
+
+    It does so where Typer has a place for a conversion; other versions of Typer, which may not
+    need pydantic at all, are left as they are.
+    """
+    for parameter in (*command.params, command.get_help_option(typer.Context(command))):
+        descriptor = getattr(parameter, "type_descriptor", None)
+        if descriptor is None or getattr(parameter, "_runtime_param", parameter) is not None:
+            continue
+        convert = _converter(descriptor.annotation)
+        if convert is not None and not _has_more(descriptor.parameter_info):
+            parameter._runtime_param = _Plain(convert)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """Stands for Typer's conversion of a parameter."""
+
+    convert: Callable[[Any], Any]
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        several = param.multiple or param.nargs == -1
+        if value is None:
+            return () if several else None
+        try:
+            return self.convert(value)
+        except (TypeError, ValueError):
+            param._runtime_param = None
+            return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
+def _converter(annotation: Any) -> Callable[[Any], Any] | None:
+    """What converts words to a type; None where that is left to Typer."""
+    if isinstance(annotation, type) and get_origin(annotation) is None:
+        return annotation if issubclass(annotation, Enum) else _PLAIN.get(annotation)
+    parts = [_converter(part) for part in get_args(annotation)]
+    if get_origin(annotation) is list and len(parts) == 1 and parts[0] is not None:
+        item = parts[0]
+        return lambda values: [item(value) for value in values]
+    if get_origin(annotation) is tuple and parts and None not in parts:
+        return lambda values: tuple(
+            part(value)  # type: ignore[misc]
+            for part, value in zip(parts, values, strict=True)
+        )
+    return None
+
+
+def _as_str(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _as_bool(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _as_int(value: Any) -> int:
+    if isinstance(value, int) or _INTEGER.fullmatch(value):
+        return int(value)
+    raise ValueError
+
+
+_PLAIN: dict[type, Callable[[Any], Any]] = {
+    str: _as_str, bool: _as_bool, int: _as_int, float: float, Path: Path
+}  # fmt: skip
+
+
+def _has_more(info: typer.models.ParameterInfo) -> bool:
+    """Whether a parameter has checks or conversions of its own, which only Typer knows."""
+    plain = typer.models.OptionInfo()
+    return any(
+        getattr(info, name, None) != getattr(plain, name, None)
+        for name in (
+            "parser", "click_type", "min", "max", "clamp", "formats", "mode", "exists",
+            "file_okay", "dir_okay", "writable", "readable", "resolve_path", "allow_dash",
+            "path_type", "case_sensitive",
+        )
+    )  # fmt: skip
