@@ -26,8 +26,7 @@ from gpgpu_legacy.cli.shared import (
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.algorithms.matmul.method import Method
-    from gpgpu_legacy.plan.plan import Plan
+    pass
 
 DEFAULT_SIZE = 1024  # the largest that Hall, Carr & Hart work out
 
@@ -96,15 +95,3 @@ def fit_command(
         print_json(result)
     else:
         print_text(fit_grids(result, profile), console())
-
-
-def ask_chip(
-    plan: Plan, chip: str, method: Method, shape: Shape, options: Options, *, anyway: bool
-) -> None:
-    """What `run --chip` does: InputError where the chip could not have run it, unless `anyway`."""
-    from gpgpu_legacy.chips.profile import find_profile
-    from gpgpu_legacy.studies.largest_block.model import refuse_unless_it_runs
-
-    profile = find_profile(chip)
-    if not anyway:
-        refuse_unless_it_runs(plan, profile, method, shape, options)

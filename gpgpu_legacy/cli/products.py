@@ -11,7 +11,6 @@ import typer
 
 from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method, methods
-from gpgpu_legacy.cli.chips import ask_chip
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     AccumulateBy,
@@ -39,6 +38,11 @@ from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from gpgpu_legacy.algorithms.matmul.method import Method
+    from gpgpu_legacy.algorithms.matmul.options import Shape
+    from gpgpu_legacy.api.follow import Follower
+    from gpgpu_legacy.plan.plan import Plan
 
 DEFAULT_SIZE = 256
 
@@ -135,6 +139,17 @@ class ChipOptions:
     ] = None
     anyway: Annotated[bool, typer.Option("--anyway", help="Run it, whatever the chip.")] = False
 
+    def check(self, plan: Plan, method: Method, shape: Shape, options: Options) -> None:
+        """InputError where the chip could not have run the plan of that product."""
+        if self.chip is None:
+            return
+        from gpgpu_legacy.chips.profile import find_profile
+        from gpgpu_legacy.studies.largest_block.model import refuse_unless_it_runs
+
+        profile = find_profile(self.chip)
+        if not self.anyway:
+            refuse_unless_it_runs(plan, profile, method, shape, options)
+
 
 @dataclass(frozen=True, slots=True)
 class RunOutput:
@@ -154,6 +169,14 @@ class RunOutput:
     ] = None
     as_json: Json = False
     quiet: Quiet = False
+
+    def follower(self, plan: Plan) -> Follower | None:
+        """What follows the element of --follow through the plan."""
+        if self.follow is None:
+            return None
+        from gpgpu_legacy.api.follow import Follower
+
+        return Follower(plan, *_element(self.follow))
 
 
 # Commands -------------------------------------------------------------------------------------
@@ -195,12 +218,9 @@ def run(
         _sdk_example(find_method(method).name, machine.executor, as_json=shown.as_json)
         return
     from gpgpu_legacy.algorithms.operands import check_operands, product_shape
-    from gpgpu_legacy.api.dump import dump as dump_plan
-    from gpgpu_legacy.api.follow import Follower
     from gpgpu_legacy.api.matrices import matrix_writer
     from gpgpu_legacy.api.products import Sampling, run_method
     from gpgpu_legacy.api.products_table import follow_grid, run_record, run_text
-    from gpgpu_legacy.present.grid import print_text
 
     known = find_method(method)
     asked = chosen.options(adds=matrices.adds(chosen.beta))
@@ -209,9 +229,8 @@ def run(
     operands = check_operands(matrices.operands(options), options)
     shape = product_shape(operands, options)
     plan = known.plan(shape, options)
-    if chip.chip is not None:
-        ask_chip(plan, chip.chip, known, shape, options, anyway=chip.anyway)
-    follower = Follower(plan, *_element(shown.follow)) if shown.follow else None
+    chip.check(plan, known, shape, options)
+    follower = shown.follower(plan)
     # Tuning may choose what is left open, unless a chip was asked about the plan or it is written.
     is_fixed = chip.chip is not None or shown.dump is not None
     sampling = Sampling(repeat)
@@ -230,12 +249,16 @@ def run(
     if write is not None:
         write(result.product)
     if shown.dump is not None:
-        dump_plan(plan, shown.dump, exact=machine.exact)
+        from gpgpu_legacy.api.dump import dump
+
+        dump(plan, shown.dump, exact=machine.exact)
     if shown.as_json:
         print_json(run_record(result, follower, check=shown.check))
         return
     print(run_text(result, check=shown.check), end="")
     if follower is not None:
+        from gpgpu_legacy.present.grid import print_text
+
         print_text([follow_grid(follower)], console())
 
 
