@@ -21,9 +21,9 @@ QUAD = ((0, 0), (1, 0), (0, 1), (1, 1))
 OUTSIDE = 1 << 60  # bytes; no address reaches it, and two of it do not overflow
 
 Tables = tuple[I64, I64, I64, I64]
-"""Two tables [places of an axis, slots] of which an entry of each adds up to an address, or to
-another one in its line; for each place of either axis the number of its stretch, in which all
-entries are alike."""
+"""Two tables [positions along an axis, slots]: an entry of the one plus an entry of the other is an
+address, or another address in the same line. Then, for each position of either axis, the number of
+its stretch of equal entries."""
 
 
 # Slots: the accesses of a fragment or quad as arrays ---------------------------------------------
@@ -31,11 +31,11 @@ entries are alike."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Axis:
-    """The columns, or the rows, that slots touch; every array has an entry a slot.
+    """The columns, or the rows, that slots touch; every array has one entry per slot.
 
-    forms: int64 [4, slots], the constant and what is added for each x, y and iteration; the texel
-    is the sum over `denominators`, rounded down, and clamped to `sizes` or, if it `repeats`, taken
-    modulo it. starts: of the texture's table in the address space's.
+    forms: int64 [4, slots], the constant and the coefficients of x, y and the iteration. The texel
+    is this form over `denominators`, rounded down, and clamped to `sizes` or, if it `repeats`,
+    modulo `sizes`. starts: where the texture's offsets begin in the address space's table.
     """
 
     forms: I64
@@ -45,7 +45,7 @@ class Axis:
     starts: I64
 
     def in_quads(self) -> Axis:
-        """Four slots for each, one a fragment of a quad, in terms of the quad's position."""
+        """Four slots for each slot, one per fragment of a quad, as forms of the quad's position."""
         constant, x, y, iteration = np.repeat(self.forms, len(QUAD), axis=1)
         right, up = np.tile(np.array(QUAD, np.int64).T, self.forms.shape[1])
         return Axis(
@@ -59,19 +59,19 @@ class Axis:
     def add_offsets(
         self, addresses: I64, these: Mask, table: I64, places: tuple[I64, I64], iteration: int
     ) -> None:
-        """Add what this axis comes to, in bytes, to addresses [slots, places] of these slots.
+        """Add this axis's offsets, in bytes, to addresses [slots, places] of these slots.
 
-        places: x and y of each.
+        places: x and y of each place.
         """
         others = (self.denominators, self.sizes, self.repeats, self.starts)
         _add_offsets(addresses, these, table, places, (iteration, self.forms, *others))
 
     def moves(self, table: I64, size: tuple[int, int], iteration: int) -> list[int] | None:
-        """By how many bytes each slot's offsets of iteration 0 are moved in another one.
+        """The bytes between each slot's offsets in iteration 0 and those in another iteration.
 
-        size: of the rectangle. None where it is not shown that a slot's move is the same in all
-        fragments: a texel that differs may not be clamped, nor go around, and all those between the
-        first and the last that the slot touches must be as far apart in the table.
+        size: of the rectangle. None where the distance is not proven to be the same in all
+        fragments: a texel that moves may not be clamped or wrap around, and all texels between the
+        first and the last that the slot touches must move by the same distance in the table.
         """
         constant, x, y, step = self.forms
         ends = (x * (size[0] - 1), y * (size[1] - 1))
@@ -82,15 +82,15 @@ class Axis:
         if (rest != 0).any() or ((texels != 0) & (leaves | self.repeats)).any():
             return None
         first, last = (self.starts + low).tolist(), (self.starts + high).tolist()
-        found = [
+        distances = [
             _distance(table, *where) if where[2] else 0
             for where in zip(first, last, texels.tolist(), strict=True)
         ]
-        return None if None in found else [each for each in found if each is not None]
+        return None if None in distances else [n for n in distances if n is not None]
 
 
 def _distance(table: I64, first: int, last: int, texels: int) -> int | None:
-    """How far entries are apart that lie `texels` apart in a table; None where that differs."""
+    """The distance between entries `texels` apart in a table; None where it differs."""
     if first == last:
         return int(table[first + texels]) - int(table[first])
     apart = table[first + texels : last + texels + 1] - table[first : last + 1]
@@ -101,9 +101,9 @@ def make_axis(
     forms: Sequence[Linear], sizes: Sequence[int], repeats: Sequence[bool], starts: Sequence[int]
 ) -> Axis:
     coefficients = [(form.constant, form.x, form.y, form.iteration) for form in forms]
-    common = [lcm(*(each.denominator for each in form)) for form in coefficients]
+    common = [lcm(*(coefficient.denominator for coefficient in form)) for form in coefficients]
     whole = [
-        [int(each * denominator) for each in form]
+        [int(coefficient * denominator) for coefficient in form]
         for form, denominator in zip(coefficients, common, strict=True)
     ]
     return Axis(
@@ -146,10 +146,10 @@ def _add_offsets(
 
 @native
 def settle(across: I64, up: I64, in_line: int) -> None:
-    """Change tables [slots, places] so that more entries are alike, and all sums keep their lines.
+    """Change tables [slots, places] so that more entries are equal, and all sums keep their lines.
 
-    Where all of a slot's entries in one table lie at one place of a line, that place goes over to
-    the other table. Where no two places add up to a whole line, the places are dropped.
+    Where all of a slot's entries in one table lie at the same place in a line, that place is moved
+    to the other table. Where no two places add up to a whole line, the places are dropped.
     """
     for slot in range(across.shape[0]):
         _move_place(across[slot], up[slot], in_line)
@@ -173,7 +173,7 @@ def _move_place(here: I64, there: I64, in_line: int) -> None:
 
 @native
 def _places(entries: I64, in_line: int) -> tuple[int, int]:
-    """The least and the greatest place in their lines that entries have."""
+    """The smallest and the largest place of entries in their lines."""
     least, most = in_line, 0
     for entry in entries:
         place = entry & in_line
@@ -182,7 +182,7 @@ def _places(entries: I64, in_line: int) -> tuple[int, int]:
 
 
 def stretches(table: I64) -> I64:
-    """For a table [places, slots], int64 [places]: one number for neighbours that are alike."""
+    """For a table [places, slots], int64 [places]: equal neighbours have the same number."""
     numbers = np.zeros(len(table), np.int64)
     _number_stretches(table, numbers)
     return numbers
@@ -205,10 +205,10 @@ def walk(
     out: tuple[I64, NDArray[np.int32]],
     shift: int,
 ) -> tuple[int, int]:
-    """Add the rows of positions until there is no room for another.
+    """Add the rows of positions until the chunk is full.
 
-    start: the number of the first position to take, and how many rows there are; returned is the
-    same of the first one that is left. out: the lines and the times of the rows.
+    start: the number of the first position, and the number of rows so far; returns the same for
+    the first position that is left. out: the lines and the times of the rows.
     """
     (first, rows), (xs, ys), (lines, times) = start, positions, out
     across, up, stretch_across, stretch_up = tables

@@ -1,4 +1,4 @@
-"""What a cache is, as data: size, ways, line and policy, and how people write it."""
+"""Caches as data: size, ways, line and policy, and their spelling."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 
 class Policy(Enum):
-    """Which line of a full set makes room: the least recently used, the oldest, or any."""
+    """Which line of a full set is evicted: the least recently used, the oldest, or a random one."""
 
     LRU = "lru"
     FIFO = "fifo"
@@ -26,7 +26,7 @@ class Policy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """A set-associative cache; line l lies in set `l % sets`, where sets may be any whole number.
+    """A set-associative cache; line l lies in set `l % sets`, for any number of sets.
 
     Raises InputError where the size is not a whole number of sets, or the line no power of two.
     """
@@ -57,7 +57,7 @@ class Cache:
         return self.size_bytes // self.line_bytes
 
     def __str__(self) -> str:
-        """The spelling that `parse_cache` reads back."""
+        """The spelling that `parse_cache` reads."""
         ways = f"{self.ways}way"
         if self.ways == self.lines:
             ways = "fully"
@@ -69,12 +69,12 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One or two levels of cache before a memory, and how accesses go through them.
+    """One or two levels of cache in front of memory, and how writes pass through them.
 
-    levels: the first is the one that accesses meet. per_texture: each region has a level 1 of its
-    own; level 2 is always shared. allocate: a write that misses fills the line, and lines are
-    written back when they are evicted; else writes fill nothing and go through to memory. seed: of
-    random replacement, which is deterministic.
+    levels: level 1 first. per_texture: each region has a level 1 of its own; level 2 is always
+    shared. allocate: a write that misses fills the line, and dirty lines are written back when they
+    are evicted; otherwise writes fill nothing and go through to memory. seed: of random
+    replacement, which is deterministic.
 
     Raises InputError for more than two levels, or a level 2 with shorter lines than level 1.
     """
@@ -120,7 +120,7 @@ def parse_cache(text: str) -> Cache:
 
 
 def _part(part: str, text: str) -> tuple[str, int]:
-    """What a part of a cache's text is about, and its number (that of a policy, its place)."""
+    """What a part of a cache's spelling gives, and its number (for a policy, its index)."""
     if match := _LINE.fullmatch(part):
         return "line", int(match[1])
     if match := _SIZE.fullmatch(part):
@@ -129,14 +129,16 @@ def _part(part: str, text: str) -> tuple[str, int]:
         return "ways", int(match[1])
     if part in {"direct", "fully"}:
         return "ways", 1 if part == "direct" else _FULLY
-    policies = [each.value for each in Policy]
+    policies = [policy.value for policy in Policy]
     if part in policies:
         return "policy", policies.index(part)
-    raise InputError(f'cache "{text}": what is "{part}"? Write it {_EXAMPLE}')
+    raise InputError(
+        f'cache "{text}": "{part}" is no size, ways, line or policy; write it {_EXAMPLE}'
+    )
 
 
 def _short(size_bytes: int) -> str:
-    """A size with the largest suffix that leaves it whole."""
+    """A size with the largest suffix that divides it."""
     for suffix in ("m", "k"):
         if size_bytes % _SIZES[suffix] == 0:
             return f"{size_bytes // _SIZES[suffix]}{suffix.upper()}"

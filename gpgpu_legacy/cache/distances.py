@@ -1,21 +1,20 @@
 """LRU stack distances: the misses of every fully associative LRU cache from one pass over a trace.
 
-The distance of an access is how many different lines were accessed since its line was, that line
-among them (Mattson et al., IBM Systems Journal 9, 1970). It hits in a cache of so many lines or
-more. Here writes are accesses as reads are, so the misses are those of `simulate` with allocation;
-or reads alone are counted, and are those of the same trace without its writes.
+The distance of an access is the number of different lines accessed since the last access to its
+line, including that line (Mattson et al., IBM Systems Journal 9, 1970). The access hits in caches
+of that many lines or more. Writes count as accesses like reads, so the misses are those of
+`simulate` with allocation; or only reads are counted, as if the trace had no writes.
 
-Not those of writes that hit but do not fill, the simulator's default: a line that is written is
-used in the caches that are large enough to have it still, and not in the smaller ones. Each cache
-then has all lines that a smaller one has, but lines leave it in another order than that in which
-the sizes hold them, so that no count of lines since an access is its distance.
+Writes that do not allocate, the simulator's default, have no stack distances: such a write is a use
+of its line in the caches that are large enough to still hold it, and not in the smaller ones. Each
+cache still holds all lines of a smaller one, but lines leave it in another order, so that no number
+of lines since an access is its distance.
 
-Each line stands at the time of its last access, one bit a time; a distance is the number of bits
-from its line's time to now, counted by words and by blocks of words. Where times run out, they are
-given out anew, in the same order. A row's repetitions cost next to nothing: after one go its lines
-are the last ones, in the order of their last accesses, and a further go leaves them so; each
-further go has therefore the distances of the second, and where its lines are all different that is
-their number.
+Each line has a bit at the time of its last access; a distance is the number of bits from its line's
+time to now, counted by words and by blocks of words. When times run out, they are renumbered in the
+same order. Repetitions of a row cost next to nothing: after the first one its lines are the most
+recent, in the order of their last accesses, and stay so. Every further repetition therefore has the
+distances of the second, and if all its lines differ, these are their number.
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.numba_code import inlined, native
 
 _WORD, _BLOCK = 6, 12
-"""Bits of a time that stand for its place in a word, and in a block of words."""
+"""The bits of a time that are its place in a word, and in a block of words."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distances:
     """How many accesses have each distance.
 
-    histogram: int64 [most lines + 1], by distance in lines of `line_bytes`; none have distance 0.
-    cold: accesses to a line for the first time, which miss in every cache.
+    histogram: int64 [most lines + 1], by distance in lines of `line_bytes`; entry 0 is 0.
+    cold: first accesses to a line, which miss in every cache.
     """
 
     histogram: NDArray[np.int64]
@@ -52,11 +51,11 @@ class Distances:
         return int(self.histogram.sum()) + self.cold
 
     def misses(self, lines: int) -> int:
-        """The misses of a fully associative LRU cache of so many lines."""
+        """The misses of a fully associative LRU cache with this number of lines."""
         return self.cold + int(self.histogram[max(0, lines) + 1 :].sum())
 
     def curve(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Sizes in lines, and the misses from there on: 1, then each size at which they fall."""
+        """Sizes in lines, 1 and those at which the misses fall, and the misses from there on."""
         beyond = self.cold + np.concatenate([np.cumsum(self.histogram[::-1])[::-1][1:], [0]])
         sizes = np.union1d([1], np.flatnonzero(self.histogram)).astype(np.int64)
         return sizes, np.append(beyond, self.cold)[np.minimum(sizes, len(beyond))]
@@ -69,10 +68,10 @@ def stack_distances(
     reads_only: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> Distances:
-    """The distances of a trace's accesses; as exact as they are for any cache, in one pass.
+    """The distances of a trace's accesses, exactly, in one pass over it.
 
     line_bytes: of the caches, a power of two times the trace's; by default the trace's. reads_only:
-    leave writes out, as if they did not happen. progress: gets the fraction that is done, after
+    ignore writes. progress: called with the fraction done, after
     each chunk and each iteration. It takes about 20 bytes of memory for each line of the address
     space. Raises InputError where lines do not fit the trace's, or an access is in no region.
     """
@@ -105,16 +104,16 @@ def stack_distances(
 class _Stack:
     """Lines by the times of their last accesses.
 
-    last: int32, the time of each line's last access, -1 where there was none; at: int32, the line
-    of each time; words: uint64, the times that are some line's last; blocks: int32, how many those
-    are in each block; now: the next time.
+    last: int32, the time of each line's last access, -1 before the first; at: int32, the line of
+    each time; words: uint64, a bit for each time that is some line's last; blocks: int32, the
+    number of these bits in each block; now: the next time.
     """
 
     def __init__(self, trace: Trace, line_bytes: int) -> None:
         self.line_bytes = line_bytes
         self.shift = (line_bytes // trace.line_bytes).bit_length() - 1
-        self.base = min((each.base // line_bytes for each in trace.regions), default=0)
-        end = max((each.base + each.size_bytes for each in trace.regions), default=0)
+        self.base = min((region.base // line_bytes for region in trace.regions), default=0)
+        end = max((region.base + region.size_bytes for region in trace.regions), default=0)
         self.lines = -(-end // line_bytes) - self.base
         self.last = np.full(self.lines, -1, np.int32)
         self.histogram = np.zeros(self.lines + 1, np.int64)
@@ -132,7 +131,7 @@ class _Stack:
         chosen = (chunk.kinds & 1 == 0) | (not reads_only)
         lines = np.ascontiguousarray(chunk.lines[:, chosen], np.int64)
         times = np.ascontiguousarray(chunk.times, np.int32)
-        needed = self.lines + 3 * lines.shape[1]  # a row's two goes find times enough
+        needed = self.lines + 3 * lines.shape[1]  # enough times for two repetitions of a row
         if needed > len(self.at):
             self._grow(needed)
         good = _measure(
@@ -143,11 +142,11 @@ class _Stack:
             raise InputError("the trace has an access that is in none of its regions")
 
     def _grow(self, times: int) -> None:
-        """Make more times; those given out stay."""
+        """Add times; those in use stay."""
         before = self.at
         self._make_times(times)
         self.at[: len(before)] = before
-        self.now[0] = _given_anew(self.last, self.at, self.words, self.blocks, self.now[0])
+        self.now[0] = _renumbered(self.last, self.at, self.words, self.blocks, self.now[0])
 
     def distances(self) -> Distances:
         return Distances(self.histogram, int(self.cold[0]), self.line_bytes)
@@ -174,29 +173,29 @@ def _flip(time: int, words: NDArray[np.uint64], blocks: NDArray[np.int32], by: i
 def _since(time: int, now: int, words: NDArray[np.uint64], blocks: NDArray[np.int32]) -> Any:
     """How many bits are set from a time to the last one before now."""
     first, last = time >> _WORD, (now - 1) >> _WORD
-    found = _bits(words[first] >> np.uint64(time & 63))
+    bits = _bits(words[first] >> np.uint64(time & 63))
     word = first + 1
     in_block = (1 << (_BLOCK - _WORD)) - 1
     while word <= last and word & in_block:
-        found += _bits(words[word])
+        bits += _bits(words[word])
         word += 1
     if word > last:
-        return found
+        return bits
     # Bits after now are not set, so that the last block is whole.
     for block in range(word >> (_BLOCK - _WORD), (last >> (_BLOCK - _WORD)) + 1):
-        found += blocks[block]
-    return found
+        bits += blocks[block]
+    return bits
 
 
 @native
-def _given_anew(
+def _renumbered(
     last: NDArray[np.int32],
     at: NDArray[np.int32],
     words: NDArray[np.uint64],
     blocks: NDArray[np.int32],
     now: int,
 ) -> Any:
-    """Give the lines times from 0 on, in the order of those that they have; the next time."""
+    """Renumber the lines' times from 0, in their order; returns the next time."""
     words[:] = 0
     blocks[:] = 0
     time = 0
@@ -211,7 +210,7 @@ def _given_anew(
 
 
 @inlined
-def _go(  # noqa: PLR0917
+def _repeat_row(  # noqa: PLR0917
     row: NDArray[np.int64],
     weight: int,
     start: int,
@@ -224,10 +223,10 @@ def _go(  # noqa: PLR0917
     histogram: NDArray[np.int64],
     cold: NDArray[np.int64],
 ) -> Any:
-    """Go through a row once, and count it so many times.
+    """Execute one repetition of a row, and count it `weight` times.
 
-    start: the first time of this go. Returns the next time, or -1 where a line is in no region; how
-    many accesses there are; and how many of them to a line that the go did not have before.
+    start: the first time of this repetition. Returns the next time, or -1 if a line is in no
+    region; the number of accesses; and how many of them are the repetition's first to their line.
     """
     now = start
     there = different = 0
@@ -269,7 +268,7 @@ def _measure(  # noqa: PLR0917
     histogram: NDArray[np.int64],
     cold: NDArray[np.int64],
 ) -> bool:
-    """Count the distances of a chunk's rows; False where a line is in no region."""
+    """Count the distances of a chunk's rows; False if a line is in no region."""
     rows, slots = lines.shape
     now = clock[0]
     there = different = 0
@@ -278,18 +277,18 @@ def _measure(  # noqa: PLR0917
         while row and slot < slots and lines[row, slot] == lines[row - 1, slot]:
             slot += 1
         further = int(times[row])
-        for go in range(2):
-            if go == 0 and row and slot == slots:
-                continue  # it is a further go of the row before
-            if go == 1 and different == there:
+        for repetition in range(2):
+            if repetition == 0 and row and slot == slots:
+                continue  # it repeats the row before
+            if repetition == 1 and different == there:
                 histogram[there] += there * further
                 continue
             if now + slots > len(at):
-                now = _given_anew(last, at, words, blocks, now)
-            weight = further if go else 1
+                now = _renumbered(last, at, words, blocks, now)
+            weight = further if repetition else 1
             if weight == 0:
                 continue
-            now, there, different = _go(
+            now, there, different = _repeat_row(
                 lines[row], weight, now, shift, base, last, at, words, blocks, histogram, cold
             )
             if now < 0:

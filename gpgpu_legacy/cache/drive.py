@@ -1,12 +1,11 @@
 """Chunks through levels of cache, in native code.
 
-Rows that say the same again. A go through a row that fills no line, in any level, leaves the same
-lines resident as before; hits and misses depend on nothing else, so a further go has the same
-outcome. It also leaves the same state: with LRU the order after a go is that of the row's last
-uses, which a further go makes again; FIFO and random replacement change nothing on a hit; dirty
-lines stay dirty. So a row is carried out until a go fills nothing, and the remaining ones of its
-`times` have the outcome of that go; so have rows after it that equal it. While goes fill lines,
-each is carried out.
+Repeated rows are not simulated again. A repetition of a row that fills no line in any level leaves
+the same lines resident; hits and misses depend on nothing else, so the next repetition has the same
+outcome. It also leaves the same state: with LRU the order afterwards is that of the row's last
+uses, which the next repetition reproduces; FIFO and random replacement change nothing on a hit;
+dirty lines stay dirty. So a row is simulated until a repetition fills nothing; the remaining ones,
+and equal rows after it, have the same outcome.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from gpgpu_legacy.cache.sets import HIT, Level, look, set_of
 from gpgpu_legacy.lower.numba_code import inlined, native
 
 READ, KEEP, THROUGH = 0, 1, 2
-"""What an access is to a cache: a read, a write that allocates, or one that goes through."""
+"""The kinds of access: a read, a write that allocates, a write that goes through."""
 
 USES, ABSENT, MISSES, USES_2, MISSES_2, FILLS, BACKS = range(7)
-"""Columns of the counts, int64 [kinds, 7]: rows × times, of which no access; misses of level 1;
-lookups and misses of level 2; lines filled from memory; lines written back to memory."""
+"""Columns of the counts, int64 [kinds, 7]: slots × times, and those without an access; misses of
+level 1; lookups and misses of level 2; lines filled from memory; lines written back to memory."""
 
 
 @inlined
 def _owner(granule: int, starts: NDArray[np.int64]) -> Any:
-    """The place of the region in which a line begins, regions in the order of their addresses."""
+    """The index of the region in which a line begins, in the order of addresses."""
     low, high = 0, len(starts)
     while high - low > 1:
         middle = (low + high) // 2
@@ -49,24 +48,24 @@ def _back(entry: int, level: Level, starts: NDArray[np.int64], owners: NDArray[n
 @native
 def _again(  # noqa: PLR0917
     row: NDArray[np.int64],
-    goes: int,
+    repetitions: int,
     kinds: NDArray[np.int64],
     through: NDArray[np.int64],
     last: NDArray[np.int64],
     two: bool,
     counts: NDArray[np.int64],
 ) -> None:
-    """Count further goes with the outcome of the last one, which filled nothing.
+    """Count repetitions with the outcome of the last one, which filled nothing.
 
-    Then reads and allocating writes hit level 1; `last` has of the slots that write `through`
-    whether they missed level 1 (1) and level 2 (2).
+    Reads and allocating writes hit level 1. `last` says of the slots that write `through` whether
+    they missed level 1 (1) and level 2 (2).
     """
     for slot in through:
         if row[slot] >= 0:
-            counts[kinds[slot], MISSES] += goes * (last[slot] & 1)
+            counts[kinds[slot], MISSES] += repetitions * (last[slot] & 1)
             if two:
-                counts[kinds[slot], USES_2] += goes
-                counts[kinds[slot], MISSES_2] += goes * (last[slot] >> 1)
+                counts[kinds[slot], USES_2] += repetitions
+                counts[kinds[slot], MISSES_2] += repetitions * (last[slot] >> 1)
 
 
 @inlined
@@ -113,12 +112,12 @@ def drive(  # noqa: PLR0912, PLR0915, PLR0917
     two: bool,
     mapped: bool,
 ) -> None:
-    """Carry out a chunk's rows.
+    """Simulate a chunk's rows.
 
-    acts, copies: of each slot, how it accesses and which cache of level 1. through: the slots that
-    write through. starts, owners: the first line of each region in the order of addresses, and its
-    number. last: room for the slots' outcomes. hits: as OnMisses has it, if mapped. second: of no
-    account unless there are two levels.
+    acts, copies: for each slot, the kind of its access, and which cache of level 1 it accesses.
+    through: the slots that write through. starts, owners: the first line of each region in the
+    order of addresses, and its number. last: room for the slots' outcomes. hits: as for OnMisses,
+    if mapped. second: ignored unless `two` levels exist.
     """
     rows, slots = lines.shape
     policy_1, wide_1, policy_2, wide_2 = first.policy, first.wide, second.policy, second.wide

@@ -102,7 +102,7 @@ class _Pass:
         return PassTrace(label, accesses, lambda: self.chunks(iteration))
 
     def moves(self, iteration: int) -> Iterator[tuple[int, int | None]]:
-        """Of each slot, the region and by how many bytes its addresses are moved, if that is so."""
+        """Each slot's region, and the shift of its addresses in bytes; None if there is none."""
         regions = (self.kinds[:: len(QUAD)] if self.quads else self.kinds) // 2
         across, up = (axis.moves(self.space.table, self.size, iteration) for axis in self.axes)
         if across is None or up is None:
@@ -131,9 +131,9 @@ class _Pass:
     def tables(self, iteration: int) -> Iterator[tuple[Positions, Tables]]:
         """Positions in order, with tables for them.
 
-        Where tables for the whole rectangle were too large, there are some for the columns and rows
-        of each stretch of positions. A slot of which a column or a row depends on both x and y has
-        no such tables; then one that holds every address of a few positions takes their place.
+        Where tables for the whole rectangle would be too large, each stretch of positions gets
+        tables of its own columns and rows. Where a slot's column or row depends on both x and y,
+        one table instead holds every address of a few positions.
         """
         share = 2 if self.quads else 1
         width, height = (-(-side // share) for side in self.size)
@@ -144,11 +144,11 @@ class _Pass:
         elif (width + height) * len(self.kinds) <= MOST_ENTRIES:
             xs, ys = np.arange(width, dtype=np.int64), np.arange(height, dtype=np.int64)
             tables = self._separate(axes, xs, ys, iteration)
-            for each in positions:
-                yield each, tables
+            for block in positions:
+                yield block, tables
         else:
-            for each in positions:
-                (columns, xs), (rows, ys) = (np.unique(side, return_inverse=True) for side in each)
+            for block in positions:
+                (columns, xs), (rows, ys) = (np.unique(side, return_inverse=True) for side in block)
                 tables = self._separate(
                     axes, columns.astype(np.int64), rows.astype(np.int64), iteration
                 )
@@ -174,7 +174,7 @@ class _Pass:
         nothing, only = np.zeros((1, slots), np.int64), np.zeros(1, np.int64)
         for xs, ys in positions:
             for first in range(0, len(xs), at_once):
-                x, y = (each[first : first + at_once].astype(np.int64) for each in (xs, ys))
+                x, y = (side[first : first + at_once].astype(np.int64) for side in (xs, ys))
                 addresses = self._outside(x, 0) + self._outside(y, 1)
                 for axis in axes:
                     axis.add_offsets(addresses, every, table, (x, y), iteration)
@@ -184,7 +184,7 @@ class _Pass:
                 yield (numbers, np.zeros_like(numbers)), tables
 
     def _outside(self, places: I64, axis: int) -> I64:
-        """int64 [slots, places]: OUTSIDE where a quad's fragment lies beyond the rectangle."""
+        """int64 [slots, places]: OUTSIDE where a quad's fragment lies outside the rectangle."""
         if not self.quads:
             return np.zeros((len(self.kinds), len(places)), np.int64)
         step = np.tile(np.array(QUAD, np.int64)[:, axis], len(self.kinds) // len(QUAD))
@@ -193,7 +193,7 @@ class _Pass:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Changing:
-    """A pass of a step that is another in each iteration, or the same object where it is alike."""
+    """A pass of a step analysed for each iteration; equal iterations share one object."""
 
     at: tuple[_Pass, ...]
 
@@ -202,7 +202,7 @@ class _Changing:
         return self.at[iteration].trace(iteration, count)
 
     def moves(self, iteration: int) -> Iterator[tuple[int, int | None]]:
-        """See _Pass; of one that differs from the first nothing is known."""
+        """See _Pass; unknown for an iteration that differs from the first."""
         here = self.at[iteration]
         for region, moved in here.moves(0):
             yield region, moved if here is self.at[0] else None

@@ -43,8 +43,8 @@ from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan, Repeat, constant_gro
 
 CHUNK_ACCESSES = 1 << 19  # of a chunk, or of a row that is longer
 ROW_SLOTS = 1 << 14  # of a chunk's row, or the invocations of a work group if they are more
-BATCH_INVOCATIONS = 1 << 22  # that the reference machine takes at a time, at most
-LARGEST_RECORD = 1 << 24  # lines that are kept of a batch, before they are spread out: 128 MiB
+BATCH_INVOCATIONS = 1 << 22  # the most that the reference machine executes at a time
+LARGEST_RECORD = 1 << 24  # lines kept for a batch, before they are spread out: 128 MiB
 
 Lines = NDArray[np.int64]
 Kinds = NDArray[np.int16]
@@ -54,22 +54,22 @@ def trace_kernels(plan: Plan, *, line_bytes: int = 64, shared_in_memory: bool = 
     """All accesses of a plan's dispatches to its buffers and shared arrays.
 
     line_bytes: the granule of the trace's lines. shared_in_memory: whether shared arrays lie in
-    memory, and what is done to them are accesses; else they lie on chip, and make none.
-    Raises PlanError for a plan with other passes than dispatches, for a kernel in which data
-    decides on control flow or an address, and where an invocation reaches outside of an array (not
+    memory, so that their loads and stores are accesses, or on chip.
+    Raises PlanError for a plan with other passes than dispatches, for a kernel whose control flow
+    or addresses depend on data, and where an invocation accesses an element outside an array (not
     for kernels of one invocation); InputError for lines that are no power of two or shorter than
     an element.
     """
-    dispatches = [each for _, each in plan.weighted_passes() if isinstance(each, ComputePass)]
+    dispatches = [pass_ for _, pass_ in plan.weighted_passes() if isinstance(pass_, ComputePass)]
     if len(dispatches) < sum(1 for _ in plan.weighted_passes()):
         raise PlanError(f"{plan.name} draws; trace_kernels is for plans of dispatches")
-    places = _Places(plan, [each.kernel for each in dispatches], shared_in_memory)
+    places = _Places(plan, [pass_.kernel for pass_ in dispatches], shared_in_memory)
     widest = max((region.element_bytes for region in places.regions), default=1)
     if line_bytes & (line_bytes - 1) or line_bytes < widest:
-        raise InputError(f"lines of {line_bytes} bytes: give a power of two from {widest} on")
+        raise InputError(f"lines of {line_bytes} bytes: give a power of two of at least {widest}")
     maker = _Maker(places, line_bytes.bit_length() - 1)
     repeats = (step if isinstance(step, Repeat) else Repeat(1, (step,)) for step in plan.steps)
-    steps = tuple(maker.step(each.count, each.body) for each in repeats if each.count and each.body)
+    steps = tuple(maker.step(step.count, step.body) for step in repeats if step.count and step.body)
     return Trace(plan.name, tuple(places.regions), steps, line_bytes)
 
 
@@ -86,7 +86,7 @@ class _Place:
 
 
 class _Places:
-    """The regions of a plan, and which of them each array of a kernel is."""
+    """The regions of a plan, and the region of each array of a kernel."""
 
     def __init__(self, plan: Plan, kernels: list[Kernel], shared_in_memory: bool) -> None:
         self.regions: list[Region] = []
@@ -107,34 +107,34 @@ class _Places:
                 )
 
     def add(self, name: str, elements: int, element_bytes: int) -> int:
-        """A further region after the last; its number."""
+        """Add a region after the last; returns its number."""
         end = self.regions[-1].base + self.regions[-1].size_bytes if self.regions else 0
         base = -(-end // REGION_ALIGNMENT) * REGION_ALIGNMENT
         self.regions.append(Region(name, base, elements * element_bytes, element_bytes))
         return len(self.regions) - 1
 
     def free_name(self, array: SharedArray) -> str:
-        """The array's name, or with a number after it where another region has it."""
+        """The array's name, with a number after it if another region has that name."""
         taken = {region.name for region in self.regions}
         numbered = (f"{array.name} {i}" for i in range(2, len(taken) + 3))
         return next(name for name in (array.name, *numbered) if name not in taken)
 
-    def of(self, each: ComputePass) -> dict[str, _Place]:
-        """The arrays of a pass's kernel, by name, in the kernel's order; those on chip are not."""
-        bound = {b.binding: self.numbers[b.texture] for b in each.buffers}
-        numbers = {b.name: bound[b.binding] for b in each.kernel.buffers}
+    def of(self, pass_: ComputePass) -> dict[str, _Place]:
+        """The arrays of a pass's kernel that lie in memory, by name, in the kernel's order."""
+        bound = {b.binding: self.numbers[b.texture] for b in pass_.buffers}
+        numbers = {b.name: bound[b.binding] for b in pass_.kernel.buffers}
         if self.shared_in_memory:
-            numbers |= {a.name: self.shared[each.kernel, a.name] for a in each.kernel.shared}
+            numbers |= {a.name: self.shared[pass_.kernel, a.name] for a in pass_.kernel.shared}
         return {
             name: _Place(self.regions[n].base, self.regions[n].element_bytes, 2 * n)
             for name, n in numbers.items()
         }
 
-    def lengths(self, each: ComputePass) -> dict[str, int]:
+    def lengths(self, pass_: ComputePass) -> dict[str, int]:
         """Elements of the kernel's buffers, by their names in the kernel."""
-        bound = {b.binding: self.regions[self.numbers[b.texture]] for b in each.buffers}
-        found = {b.name: bound[b.binding] for b in each.kernel.buffers}
-        return {name: r.size_bytes // r.element_bytes for name, r in found.items()}
+        bound = {b.binding: self.regions[self.numbers[b.texture]] for b in pass_.buffers}
+        regions = {b.name: bound[b.binding] for b in pass_.kernel.buffers}
+        return {name: r.size_bytes // r.element_bytes for name, r in regions.items()}
 
 
 class _Maker:
@@ -145,74 +145,74 @@ class _Maker:
         self.accesses: dict[ComputePass, int] = {}
 
     def step(self, count: int, body: tuple[Pass, ...]) -> Step:
-        dispatches = [each for each in body if isinstance(each, ComputePass)]
+        dispatches = [pass_ for pass_ in body if isinstance(pass_, ComputePass)]
 
         def passes(iteration: int) -> tuple[PassTrace, ...]:
-            return tuple(self.trace(_at(each, iteration)) for each in dispatches)
+            return tuple(self.trace(_at(pass_, iteration)) for pass_ in dispatches)
 
         def shifts(iteration: int) -> dict[int, int] | None:
-            alike = all(_at(each, iteration) == _at(each, 0) for each in dispatches)
-            return {n: 0 for each in dispatches for n in self.touched(each)} if alike else None
+            alike = all(_at(pass_, iteration) == _at(pass_, 0) for pass_ in dispatches)
+            return {n: 0 for pass_ in dispatches for n in self.touched(pass_)} if alike else None
 
         return Step(count, passes, shifts)
 
-    def touched(self, each: ComputePass) -> set[int]:
+    def touched(self, pass_: ComputePass) -> set[int]:
         """The numbers of the regions that a dispatch may access."""
-        return {place.kind // 2 for place in self.places.of(each).values()}
+        return {place.kind // 2 for place in self.places.of(pass_).values()}
 
-    def trace(self, each: ComputePass) -> PassTrace:
-        if each not in self.accesses:
-            check_data_independent(each.kernel)
-            self.accesses[each] = _count(each, shared=self.places.shared_in_memory)
-        across, up = constant_groups(each.groups)
-        single = each.kernel.threads == 1
+    def trace(self, pass_: ComputePass) -> PassTrace:
+        if pass_ not in self.accesses:
+            check_data_independent(pass_.kernel)
+            self.accesses[pass_] = _count(pass_, shared=self.places.shared_in_memory)
+        across, up = constant_groups(pass_.groups)
+        single = pass_.kernel.threads == 1
         chunks = self.single if single else self.lockstep
-        label = f"{each.kernel.name}, {across}×{up} work groups"
-        return PassTrace(label, self.accesses[each], partial(chunks, each))
+        label = f"{pass_.kernel.name}, {across}×{up} work groups"
+        return PassTrace(label, self.accesses[pass_], partial(chunks, pass_))
 
-    def single(self, each: ComputePass) -> Iterator[Chunk]:
+    def single(self, pass_: ComputePass) -> Iterator[Chunk]:
         """The chunks of a kernel of one invocation a work group."""
-        for lines, kinds in self.addresses(each):
+        for lines, kinds in self.addresses(pass_):
             for start, period, repeats in repetitions(kinds, ROW_SLOTS):
                 rows = lines[start : start + period * repeats].reshape(repeats, period)
                 slots = kinds[start : start + period]
                 yield Chunk(rows.copy(), slots.copy(), np.ones(repeats, np.int32))
 
-    def addresses(self, each: ComputePass) -> Iterator[tuple[Lines, Kinds]]:
-        """Lines and kinds, one after another; the arrays are written anew for the next ones."""
-        found = self.places.of(each)
-        kernel = each.kernel
+    def addresses(self, pass_: ComputePass) -> Iterator[tuple[Lines, Kinds]]:
+        """Lines and kinds, one after another; the arrays are reused for the next ones."""
+        by_name = self.places.of(pass_)
+        kernel = pass_.kernel
         names = [b.name for b in kernel.buffers] + [array.name for array in kernel.shared]
         on_chip = _Place(0, 0, -1)
-        rows = [found.get(name, on_chip) for name in names]
+        rows = [by_name.get(name, on_chip) for name in names]
         places = np.array([(p.base, p.element_bytes, p.kind) for p in rows], np.int64)
-        given = uniform_values(each)
-        uniforms = [getattr(np, DTYPES[u.type])(given[u.name]) for u in each.kernel.uniforms]
+        given = uniform_values(pass_)
+        uniforms = [getattr(np, DTYPES[u.type])(given[u.name]) for u in pass_.kernel.uniforms]
         lines, kinds = np.empty(CHUNK_ACCESSES, np.int64), np.empty(CHUNK_ACCESSES, np.int16)
-        across, up = constant_groups(each.groups)
-        code = compile_addresses(each.kernel)
+        across, up = constant_groups(pass_.groups)
+        code = compile_addresses(pass_.kernel)
         for count in code(
             lines, kinds, self.shift, places.reshape(-1, 3), *uniforms, across, 0, across * up
         ):
             if count:
                 yield lines[:count], kinds[:count]
 
-    def lockstep(self, each: ComputePass) -> Iterator[Chunk]:
+    def lockstep(self, pass_: ComputePass) -> Iterator[Chunk]:
         """The chunks of a kernel of several invocations a work group."""
-        places, lengths = self.places.of(each), self.places.lengths(each)
+        places, lengths = self.places.of(pass_), self.places.lengths(pass_)
 
         def record(grid: Grid) -> _Record:
-            made = _Record(places, self.shift)
-            AddressMachine(each, grid, lengths, made).run()
-            return made
+            accesses = _Record(places, self.shift)
+            AddressMachine(pass_, grid, lengths, accesses).run()
+            return accesses
 
-        for grid, recorded in _batches(each, record):
-            yield from recorded.chunks(grid, each.kernel.local_size)
+        for grid, recorded in _batches(pass_, record):
+            yield from recorded.chunks(grid, pass_.kernel.local_size)
 
 
-def _at(each: ComputePass, iteration: int) -> ComputePass:
-    """A dispatch as it is in one iteration."""
-    now = at_iteration(each, iteration)
+def _at(pass_: ComputePass, iteration: int) -> ComputePass:
+    """A dispatch in one iteration."""
+    now = at_iteration(pass_, iteration)
     assert isinstance(now, ComputePass)
     return now
 
@@ -222,7 +222,7 @@ def first_dispatch_addresses(
 ) -> tuple[tuple[Region, ...], Iterator[tuple[Lines, Kinds]]]:
     """The regions of a plan, and the accesses of its only dispatch, one invocation a work group.
 
-    As trace_kernels' chunks in one row, but not copied: the arrays are written anew for the next
+    They are trace_kernels' chunks as one row, but not copied: the arrays are reused for the next
     ones. Raises PlanError for other plans.
     """
     steps = plan.steps
@@ -239,8 +239,8 @@ def first_dispatch_addresses(
 class _AccessTally:
     """A Tally that counts accesses of active invocations."""
 
-    def __init__(self, each: ComputePass, *, shared: bool) -> None:
-        self.invocations, self.shared = each.invocations, shared
+    def __init__(self, pass_: ComputePass, *, shared: bool) -> None:
+        self.invocations, self.shared = pass_.invocations, shared
         self.weight, self.total = 1, 0
 
     def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
@@ -259,9 +259,9 @@ class _AccessTally:
         """See Listener."""
 
 
-def _count(each: ComputePass, *, shared: bool) -> int:
-    tally = _AccessTally(each, shared=shared)
-    CountingMachine(each, tally).run()
+def _count(pass_: ComputePass, *, shared: bool) -> int:
+    tally = _AccessTally(pass_, shared=shared)
+    CountingMachine(pass_, tally).run()
     return tally.total
 
 
@@ -269,16 +269,16 @@ def _count(each: ComputePass, *, shared: bool) -> int:
 
 
 class _TooLargeError(Exception):
-    """A batch whose accesses take more room than LARGEST_RECORD."""
+    """A batch with more accesses than LARGEST_RECORD."""
 
 
 def _batches(
-    each: ComputePass, record: Callable[[Grid], _Record]
+    pass_: ComputePass, record: Callable[[Grid], _Record]
 ) -> Iterator[tuple[Grid, _Record]]:
-    """The work groups in order, so many at a time that what is recorded of them has room."""
-    across, up = constant_groups(each.groups)
+    """The work groups in order, in batches whose accesses fit LARGEST_RECORD."""
+    across, up = constant_groups(pass_.groups)
     width = across
-    rows = max(1, BATCH_INVOCATIONS // max(1, across * each.kernel.threads))
+    rows = max(1, BATCH_INVOCATIONS // max(1, across * pass_.kernel.threads))
     x = y = 0
     while y < up and across:
         count = min(width, across - x), min(rows, up - y)
@@ -288,8 +288,8 @@ def _batches(
         except _TooLargeError:
             if count == (1, 1):
                 raise PlanError(
-                    f"{each.kernel.name}: a work group makes more accesses than the "
-                    f"{LARGEST_RECORD} that there is room for; choose a smaller product"
+                    f"{pass_.kernel.name}: a work group makes more than {LARGEST_RECORD} accesses, "
+                    "the most that fit; choose a smaller product"
                 ) from None
             width, rows = (width, -(-count[1] // 2)) if count[1] > 1 else (-(-count[0] // 2), 1)
             continue
@@ -300,7 +300,7 @@ def _batches(
 
 
 class _Record:
-    """The accesses of a batch of work groups: of each, lines as few as tell all.
+    """The accesses of a batch of work groups, in as few lines as possible.
 
     A line that is the same for a row of work groups or of invocations is kept once.
     """
@@ -328,7 +328,7 @@ class _Record:
         self.kinds.append(place.kind + store)
 
     def chunks(self, grid: Grid, local_size: tuple[int, int]) -> Iterator[Chunk]:
-        """A row a work group where that is short, else a row for what it repeats."""
+        """A row for each work group if that is short, else for each of its repetitions."""
         if not self.lines:
             return
         threads, accesses = prod(local_size), len(self.lines)
@@ -352,7 +352,7 @@ class _Record:
 
 
 def _parts(kinds: Kinds, threads: int) -> Iterator[tuple[int, int, int]]:
-    """What a work group repeats, in pieces no longer than a chunk: start, period, repeats."""
+    """The repetitions in a work group, in pieces no longer than a chunk: start, period, repeats."""
     for start, period, repeats in repetitions(kinds, max(1, ROW_SLOTS // threads)):
         most = max(1, CHUNK_ACCESSES // (period * threads))
         shorter = max(1, CHUNK_ACCESSES // threads)  # of a single row
@@ -368,10 +368,10 @@ def _parts(kinds: Kinds, threads: int) -> Iterator[tuple[int, int, int]]:
 
 
 def repetitions(kinds: Kinds, longest: int) -> Iterator[tuple[int, int, int]]:
-    """A sequence cut into stretches that repeat: start, period and how often, one after another.
+    """A sequence cut into stretches that repeat: start, period and repeats of each, in order.
 
-    A reader is fast where many rows have the same kinds. longest: of a period. What repeats nothing
-    comes as periods that are there once.
+    Readers are fast where many rows have the same kinds. longest: of a period. Stretches without
+    repetition come as periods that occur once.
     """
     start = at = 0
     stride = 0
@@ -379,7 +379,7 @@ def repetitions(kinds: Kinds, longest: int) -> Iterator[tuple[int, int, int]]:
         period, repeats = _repetition(kinds[at:], longest)
         if repeats < 2:
             stride += 1
-            at += max(1, stride // _PATIENCE)  # further and further, where nothing is found
+            at += max(1, stride // _PATIENCE)  # longer and longer strides, where nothing repeats
             continue
         yield from _once(start, at, longest)
         yield at, period, repeats
@@ -389,7 +389,7 @@ def repetitions(kinds: Kinds, longest: int) -> Iterator[tuple[int, int, int]]:
 
 
 _PATIENCE = 16
-_OCCURRENCES = 8  # of each kind that are looked at for a period
+_OCCURRENCES = 8  # of each kind that are tried as periods
 
 
 def _once(start: int, end: int, longest: int) -> Iterator[tuple[int, int, int]]:
@@ -398,24 +398,24 @@ def _once(start: int, end: int, longest: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _repetition(kinds: Kinds, longest: int) -> tuple[int, int]:
-    """The period at the beginning of a sequence that goes on longest, and how often it is there."""
+    """The initial period of a sequence that covers most of it, and how often it occurs."""
     beginning = kinds[: 2 * longest]
     periods: set[int] = set()
     for kind in np.flatnonzero(np.bincount(beginning)).tolist():
         places = np.flatnonzero(beginning == kind)[: _OCCURRENCES + 1]
         periods.update((places - places[0]).tolist())
     best = 1, 1
-    for period in sorted(each for each in periods if 0 < each <= longest):
+    for period in sorted(period for period in periods if 0 < period <= longest):
         repeats = 1 + _same(kinds[:-period], kinds[period:]) // period
         if repeats > 1 and period * repeats > best[0] * best[1]:
             best = period, repeats
         if period * (repeats + 1) > kinds.size:
-            break  # it goes on to the end
+            break  # it covers the whole sequence
     return best
 
 
 def _same(left: Kinds, right: Kinds) -> int:
-    """How many elements are the same from the beginning on."""
+    """The length of the common beginning."""
     done, piece = 0, 64
     while done < left.size:
         different = left[done : done + piece] != right[done : done + piece]
@@ -429,7 +429,7 @@ def _same(left: Kinds, right: Kinds) -> int:
 
 
 def _steps(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """How far apart an array's elements lie along each dimension; 0 along those of length 1."""
+    """An array's strides in elements; 0 along dimensions of length 1."""
     strides = [prod(shape[i + 1 :]) for i in range(len(shape))]
     return tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True))
 

@@ -1,7 +1,7 @@
 """Where the texels of a texture lie: linear, blocked, in Morton order, in blocks of blocks.
 
-All layouts are separable: texel (x, y) lies `x[x] + y[y]` bytes behind the texture's beginning, so
-two short tables say all. Row 0 comes first; the layers of a 3D texture or of a cube map lie one
+All layouts are separable: texel (i, j) lies x[i] + y[j] bytes after the texture's first byte, so
+two short tables are enough. Row 0 comes first; the layers of a 3D texture or of a cube map lie one
 above the other (plan.Extent.rows). The two-level layout is the 6D blocking of Hakura & Gupta,
 "The Design and Analysis of a Cache Architecture for Texture Mapping" (1997).
 """
@@ -30,8 +30,8 @@ LONGEST_SIDE = 8192
 class Placement:
     """Where the texels of one texture lie, in bytes.
 
-    x: int64 [width]; y: int64 [rows]; texel (i, j) begins at x[i] + y[j]. size_bytes: what the
-    texture takes, padding included.
+    x: int64 [width]; y: int64 [rows]; texel (i, j) begins at x[i] + y[j]. size_bytes: of the
+    texture, padding included.
     """
 
     x: I64
@@ -43,8 +43,8 @@ class Placement:
 class Layout:
     """A texture layout by its canonical name.
 
-    blocks: the sides of the blocks, small ones first, each holding whole ones of those before it;
-    none for linear. morton: in Morton order instead.
+    blocks: the sides of the blocks, small ones first, each a multiple of the one before; none for
+    linear. morton: in Morton order instead.
     """
 
     name: str
@@ -55,8 +55,8 @@ class Layout:
         """The placement of a texture of width × rows texels.
 
         A blocked texture is padded to whole blocks. A Morton one is padded to powers of two; the
-        low bits that both sides have are interleaved, x lowest, and the longer side's others lie
-        above them.
+        low bits common to both sides are interleaved, x lowest, and the other bits of the longer
+        side lie above them.
         """
         x, y = np.arange(width, dtype=np.int64), np.arange(rows, dtype=np.int64)
         if self.morton:
@@ -82,7 +82,7 @@ def _blocked(x: I64, y: I64, blocks: tuple[Side, ...]) -> tuple[I64, I64, int]:
 
 
 def _spread(values: I64, common: int, first: int) -> I64:
-    """Bit k of each value at 2k + first for the common bits; those above, above all of these."""
+    """Bit k of each value at 2k + first for the common bits; the higher bits above all of these."""
     spread = values >> common << (2 * common)
     for bit in range(common):
         spread |= (values >> bit & 1) << (2 * bit + first)
@@ -98,8 +98,7 @@ T = TypeVar("T")
 class Spelling(Generic[T]):
     """One way to write a choice: its form and what it means, for people, and its reader.
 
-    read: gives None for a text that has not this form, and raises InputError for one that has it
-    with numbers that cannot be.
+    read: returns None for a text of another form, and raises InputError for impossible numbers.
     """
 
     form: str
@@ -108,22 +107,22 @@ class Spelling(Generic[T]):
 
 
 def read_spelling(what: str, text: str, spellings: Iterable[Spelling[T]]) -> T:
-    """What a text means by the first form that it has; InputError where it has none."""
+    """The choice that a text spells, by the first form that fits; InputError if none does."""
     wanted = text.strip().lower()
     for spelling in spellings:
-        found = spelling.read(wanted)
-        if found is not None:
-            return found
-    forms = "; ".join(f"{each.form} ({each.summary})" for each in spellings)
+        choice = spelling.read(wanted)
+        if choice is not None:
+            return choice
+    forms = "; ".join(f"{spelling.form} ({spelling.summary})" for spelling in spellings)
     raise InputError(f"there is no {what} {text!r}; choose from {forms}")
 
 
 def read_sides(text: str, what: str) -> Side | None:
-    """Width and height out of WxH; None for another form, InputError for sides out of range."""
-    found = re.fullmatch(r"(\d{1,9})x(\d{1,9})", text)
-    if found is None:
+    """Width and height from WxH; None for another form, InputError for sides out of range."""
+    match = re.fullmatch(r"(\d{1,9})x(\d{1,9})", text)
+    if match is None:
         return None
-    width, height = int(found[1]), int(found[2])
+    width, height = int(match[1]), int(match[2])
     if min(width, height) < 1 or max(width, height) > LONGEST_SIDE:
         raise InputError(f"{what} of {text} is out of range; its sides are 1 to {LONGEST_SIDE}")
     return width, height
@@ -136,14 +135,13 @@ def _read_blocks(text: str) -> Layout | None:
 
 def _read_blocks_in_blocks(text: str) -> Layout | None:
     small, _, large = text.removeprefix("6d:").partition(",")
-    sides = [read_sides(each, "a block") for each in (small, large)]
-    inner, outer = sides
+    inner, outer = (read_sides(sides, "a block") for sides in (small, large))
     if not text.startswith("6d:") or inner is None or outer is None:
         return None
     if outer[0] % inner[0] or outer[1] % inner[1]:
         raise InputError(
-            f"blocks of {large} do not hold whole blocks of {small}; "
-            "give large sides that are multiples of the small ones, as in 6d:4x4,32x32"
+            f"blocks of {large} do not hold whole blocks of {small}; make the large sides "
+            "multiples of the small ones, as in 6d:4x4,32x32"
         )
     return Layout("6d" if text == _SIX_D_DEFAULT else text, (inner, outer))
 
@@ -160,9 +158,9 @@ LAYOUTS: tuple[Spelling[Layout], ...] = (
     Spelling("6d", "4x4 blocks in 32x32 blocks", {SIX_D.name: SIX_D}.get),
     Spelling("6d:WxH,WxH", "small blocks in large blocks, of those sizes", _read_blocks_in_blocks),
 )
-"""Every layout there is; names and help come from here."""
+"""All layouts; names and help come from here."""
 
 
 def parse_layout(text: str) -> Layout:
-    """The layout of that spelling; its `name` reads back. InputError for a spelling of none."""
+    """The layout of a spelling, which its `name` is too; InputError for an unknown one."""
     return read_spelling("texture layout", text, LAYOUTS)

@@ -1,4 +1,4 @@
-"""Caches with what is in them, and how a chunk is carried out on them."""
+"""Caches with their contents, and the simulation of a chunk in them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from gpgpu_legacy.cache.sets import LRU, new_level, read_ordered, write_ordered
 from gpgpu_legacy.cache.trace import Chunk, Trace
 
 _SHORT, _SLOTS = 3, 64
-"""Rows shorter than this, each done once, are taken together as rows of about so many slots."""
+"""Shorter rows than this, without repetitions, are joined to rows of about so many slots."""
 
 
 class Machine:
-    """Caches with what is in them, and the counts so far."""
+    """Caches with their contents, and the counts so far."""
 
     def __init__(self, trace: Trace, memory: Memory) -> None:
-        """Empty caches; second: level 2, or where there is none, level 1, which stays unused."""
+        """Empty caches."""
         copies = max(1, len(trace.regions)) if memory.per_texture else 1
         self.trace, self.memory = trace, memory
         self.levels = [
@@ -48,7 +48,7 @@ class Machine:
 
     @property
     def repeatable(self) -> bool:
-        """Whether moving lines by region is one to one: no line has parts of two regions."""
+        """Whether iterations may be multiplied: no line holds parts of two regions."""
         longest = self.memory.levels[-1].line_bytes
         regions = [self.trace.regions[number] for number in self.owners if self.trace.regions]
         return (
@@ -58,19 +58,19 @@ class Machine:
         )
 
     def run(self, chunk: Chunk, *, mapped: bool) -> NDArray[np.uint8]:
-        """Carry out a chunk; its hits where they are asked for, uint8 [rows, slots]."""
+        """Simulate a chunk; returns its hits if `mapped`, uint8 [rows, slots]."""
         lines = np.ascontiguousarray(chunk.lines, np.int64)
         times = np.ascontiguousarray(chunk.times, np.int32)
         rows, slots = lines.shape
         hits = (lines >= 0).astype(np.uint8) if mapped else np.zeros((0, slots), np.uint8)
-        together = max(1, _SLOTS // max(1, slots)) if slots < _SHORT and np.all(times == 1) else 1
-        whole = rows // together * together
-        for many, part in ((together, slice(whole)), (1, slice(whole, rows))):
-            shape = -1 if slots else 0, many * slots
+        joined = max(1, _SLOTS // max(1, slots)) if slots < _SHORT and np.all(times == 1) else 1
+        whole = rows // joined * joined
+        for times_over, part in ((joined, slice(whole)), (1, slice(whole, rows))):
+            shape = -1 if slots else 0, times_over * slots
             self._run(
                 lines[part].reshape(shape),
-                np.ascontiguousarray(times[part][::many]),
-                np.tile(chunk.kinds.astype(np.int64), many),
+                np.ascontiguousarray(times[part][::times_over]),
+                np.tile(chunk.kinds.astype(np.int64), times_over),
                 hits[part].reshape(shape),
                 mapped=mapped,
             )
@@ -110,7 +110,7 @@ class Machine:
         )
 
     def _narrow(self) -> Any:
-        """The native code for what most caches are; None where they are something else."""
+        """The native code of the commonest caches; None for all others."""
         if len(self.levels) == 2 or self.memory.allocate or self.levels[0].policy != LRU:
             return None
         return NARROW.get(self.memory.levels[0].ways)
@@ -135,11 +135,11 @@ class Machine:
         return kinds >> 1 if self.memory.per_texture else np.zeros_like(kinds)
 
     def accesses(self) -> int:
-        """How many there were so far."""
+        """The number of accesses so far."""
         return int(self.counts[:, USES].sum() - self.counts[:, ABSENT].sum())
 
     def state(self) -> list[NDArray[np.int64]]:
-        """Of each level its entries in order, int64 [copies × sets, ways]; a copy."""
+        """The entries of each level in order, int64 [copies × sets, ways]; copies."""
         states = []
         for level in self.levels:
             state = level.entries.copy()
@@ -156,12 +156,12 @@ class Machine:
                 level.entries[:] = state
 
     def maps(self, moves: Mapping[int, int]) -> bool:
-        """Whether moving regions by so many bytes moves lines to lines, and sets to sets."""
+        """Whether moving regions by these bytes moves whole lines to lines, and sets to sets."""
         for number, cache in enumerate(self.memory.levels):
             if any(move % cache.line_bytes for move in moves.values()):
                 return False
-            iterations = {move // cache.line_bytes % cache.sets for move in moves.values()}
-            if len(iterations) > 1 and (number or not self.memory.per_texture):
+            rotations = {move // cache.line_bytes % cache.sets for move in moves.values()}
+            if len(rotations) > 1 and (number or not self.memory.per_texture):
                 return False
         return True
 
@@ -172,13 +172,13 @@ class Machine:
         periods: int = 1,
         stay: Sequence[NDArray[np.bool_]] | None = None,
     ) -> list[NDArray[np.int64]] | None:
-        """States with each region's lines moved, so many times; None where that cannot be.
+        """States with each region's lines moved `periods` times; None where that is impossible.
 
-        moves: in bytes, by region; one that is not in it stays. stay: entries whose lines are not
-        moved, though they go where their set goes. It cannot be where a line leaves its region, or
-        comes where it already is.
+        moves: in bytes, by region; other regions stay. stay: entries that keep their lines, though
+        they move with their set. It is impossible where a line would leave its region, or be in a
+        set twice.
         """
-        found = []
+        moved_states = []
         for number, (cache, state) in enumerate(zip(self.memory.levels, states, strict=True)):
             steps = np.zeros(max(1, len(self.trace.regions)), np.int64)
             for region, move in moves.items():
@@ -189,13 +189,13 @@ class Machine:
                 return None
             if number or not self.memory.per_texture:
                 shared = next((int(steps[region]) for region in moves), 0)
-                found.append(np.roll(after, shared % cache.sets, axis=0))
+                moved_states.append(np.roll(after, shared % cache.sets, axis=0))
                 continue
             parts = after.reshape(len(steps), cache.sets, cache.ways)
             for region, step in enumerate(steps):
                 parts[region] = np.roll(parts[region], int(step) % cache.sets, axis=0)
-            found.append(parts.reshape(state.shape))
-        return found
+            moved_states.append(parts.reshape(state.shape))
+        return moved_states
 
     def _moved_lines(
         self,
@@ -211,8 +211,8 @@ class Machine:
         after = lines + steps[owners]
         bases = np.array([region.base for region in self.trace.regions], np.int64)
         sizes = np.array([region.size_bytes for region in self.trace.regions], np.int64)
-        for each in (lines, after):
-            offsets = each * line_bytes - bases[owners]
+        for before_or_after in (lines, after):
+            offsets = before_or_after * line_bytes - bases[owners]
             if np.any(offsets < 0) or np.any(offsets >= sizes[owners]):
                 return None
         moved = state.copy()
@@ -223,10 +223,10 @@ class Machine:
         return moved
 
     def still_dirty(self) -> NDArray[np.int64]:
-        """How many lines of memory are dirty in any level, by region; int64 [regions].
+        """The dirty lines of each region that are still to be written back, int64 [regions].
 
-        A line of level 1 dirties the line of the last level that it is a part of; each of these is
-        written back once.
+        A dirty line of level 1 belongs to a line of the last level; each of these is written back
+        once.
         """
         last = self.levels[-1]
         lines = []

@@ -1,7 +1,7 @@
 """The commonest cache in native code: one level of few ways, LRU, writes going through it.
 
-The same as drive.py has it, where that is slow: the ways are constants, so that a set is searched
-and put in order without a branch that depends on where a line is found.
+It gives the same counts as drive.py, faster: the number of ways is a constant, so that a set is
+searched and reordered without a branch that depends on where a line is found.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from gpgpu_legacy.lower.numba_code import inlined, native
 
 @inlined
 def _read(entries: NDArray[np.int64], at: int, entry: int, ways: int) -> Any:
-    """Bring an entry to the front of its set, filled in where it is not there: 1 then, else 0."""
+    """Move an entry to the front of its set, filling it in on a miss; 1 on a miss, else 0."""
     if entries[at, 0] == entry:
         return 0
-    # All bits set from where the entry was found: there the others stay where they are. In place
-    # of a condition, of which a compiler makes a branch that no processor can foresee.
+    # All bits are set from the way of the entry on, where the others stay in place. A condition
+    # would become a branch that no processor can predict.
     found, held = np.int64(0), entry
     for way in range(ways):
         there = entries[at, way]
@@ -33,7 +33,7 @@ def _read(entries: NDArray[np.int64], at: int, entry: int, ways: int) -> Any:
 
 @inlined
 def _write(entries: NDArray[np.int64], at: int, entry: int, ways: int) -> Any:
-    """Bring an entry to the front of its set if it is there: 0 then, else 1."""
+    """Move an entry to the front of its set if it is there; 1 on a miss, else 0."""
     if entries[at, 0] == entry:
         return 0
     place = 0
@@ -63,15 +63,15 @@ def _narrow(  # noqa: PLR0917
     last: NDArray[np.int64],
     ways: int,
 ) -> None:
-    """Carry out a chunk's rows; see drive.py on rows that say the same again.
+    """Simulate a chunk's rows; see drive.py about repeated rows.
 
-    writes, bases: of each slot, whether it writes, and the first row of its cache in `entries`.
+    writes, bases: for each slot, whether it writes, and the first row of its cache in `entries`.
     misses, absent: int64 [slots], added to. last: room for the outcomes of the slots that write.
     """
     rows, slots = lines.shape
     quiet = gaps = False
     for at in range(rows):
-        row, goes = np.uint64(at), np.int64(times[at])
+        row, left = np.uint64(at), np.int64(times[at])
         same = quiet
         slot = 0
         while same and slot < slots:
@@ -79,7 +79,7 @@ def _narrow(  # noqa: PLR0917
             slot += 1
         if not same:
             quiet = gaps = False
-        while goes > 0 and not quiet:
+        while left > 0 and not quiet:
             fills = 0
             for slot in range(slots):
                 granule = lines[row, slot]
@@ -97,14 +97,14 @@ def _narrow(  # noqa: PLR0917
                     missed = _read(entries, place, line << 1, ways)
                     misses[slot] += missed
                     fills += missed
-            goes -= 1
+            left -= 1
             quiet = fills == 0
-        if goes > 0:
+        if left > 0:
             for slot in range(slots):
-                misses[slot] += goes * last[slot]
+                misses[slot] += left * last[slot]
             if gaps:
                 for slot in range(slots):
-                    absent[slot] += goes * (lines[row, slot] < 0)
+                    absent[slot] += left * (lines[row, slot] < 0)
 
 
 def _of_ways(ways: int) -> Any:
@@ -130,4 +130,4 @@ def _of_ways(ways: int) -> Any:
 
 
 NARROW = {ways: _of_ways(ways) for ways in (1, 2, 4, 8, 16)}
-"""By the number of ways; compiled when they are called first."""
+"""By the number of ways; compiled on the first call."""

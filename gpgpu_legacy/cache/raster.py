@@ -1,8 +1,8 @@
-"""In which order the fragments of a rectangle come: scan lines, tiles, or along a curve.
+"""The order of a rectangle's fragments: scan lines, tiles, or along a curve.
 
-With quads the order is over squares of 2 × 2 fragments, the first of which lies at the rectangle's
-lower left. Morton and Hilbert order run over the enclosing power of two square, and pass over what
-lies outside of the rectangle.
+With quads it is an order of squares of 2 × 2 fragments, the first of which lies at the rectangle's
+lower left. Morton and Hilbert order run over the enclosing square with power-of-two sides, and skip
+everything outside the rectangle.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Positions = tuple[I32, I32]
 """x and y of fragments, or of quads, from (0, 0) at the rectangle's lower left."""
 
 CHUNK_POSITIONS = 1 << 16
-_MOST_KEPT = 1 << 22  # 32 MB; what is longer is made anew each time
+_MOST_KEPT = 1 << 22  # 32 MB; longer orders are generated each time
 
 
 class Order(Enum):
@@ -38,7 +38,7 @@ class Order(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Raster:
-    """An order of fragments by its canonical name; tile: of TILED alone, in fragments."""
+    """An order of fragments by its canonical name; tile: in fragments, only for TILED."""
 
     name: str
     order: Order
@@ -49,15 +49,15 @@ class Raster:
         if quads and self.order is Order.TILED and (self.tile[0] % 2 or self.tile[1] % 2):
             raise InputError(
                 f"quads of 2x2 fragments do not fill tiles of {self.tile[0]}x{self.tile[1]}; "
-                "give the tiles even sides, or leave out quads"
+                "give the tiles even sides, or leave --quads out"
             )
 
     def positions(self, width: int, height: int, *, quads: bool = False) -> Iterator[Positions]:
         """The positions of a rectangle's fragments in order, at most CHUNK_POSITIONS at a time.
 
-        With quads, those of its quads: quad (i, j) holds the fragments from (2i, 2j) on, and those
-        of its four that lie outside of the rectangle are not there. Each array is int32, and none
-        is to be written to. Raises InputError where quads do not fill the tiles.
+        With quads, those of its quads: quad (i, j) holds the fragments from (2i, 2j) on, except
+        those outside the rectangle. Each array is int32 and must not be written to. Raises
+        InputError where quads do not fill the tiles.
         """
         self.check(quads=quads)
         share = 2 if quads else 1
@@ -66,31 +66,31 @@ class Raster:
         tile = tile if self.order is Order.TILED else (across, up)
         if across * up <= _MOST_KEPT:
             return iter(_kept(self.order, tile, across, up))
-        return _made(self.order, tile, across, up)
+        return _generate(self.order, tile, across, up)
 
 
-@lru_cache(maxsize=2)  # a draw's and a copy's, which take turns
+@lru_cache(maxsize=2)  # a draw's and a copy's, which alternate
 def _kept(order: Order, tile: Side, width: int, height: int) -> tuple[Positions, ...]:
-    return tuple(_made(order, tile, width, height))
+    return tuple(_generate(order, tile, width, height))
 
 
-def _made(order: Order, tile: Side, width: int, height: int) -> Iterator[Positions]:
+def _generate(order: Order, tile: Side, width: int, height: int) -> Iterator[Positions]:
     place, curved = 0, order in {Order.MORTON, Order.HILBERT}
     end = _enclosing((width, height)) ** 2 if curved else width * height
     while place < end:
         xs, ys = np.empty(CHUNK_POSITIONS, np.int32), np.empty(CHUNK_POSITIONS, np.int32)
         if curved:
-            place, made = _along_curve(place, order is Order.HILBERT, (width, height), xs, ys)
+            place, count = _along_curve(place, order is Order.HILBERT, (width, height), xs, ys)
         else:
-            made = _in_tiles(place, (width, height), tile, xs, ys)
-            place += made
-        if made:
-            yield xs[:made], ys[:made]
+            count = _in_tiles(place, (width, height), tile, xs, ys)
+            place += count
+        if count:
+            yield xs[:count], ys[:count]
 
 
 @native
 def _enclosing(size: Side) -> int:
-    """The side of the smallest power of two square that holds the rectangle."""
+    """The side of the smallest square with power-of-two sides that holds the rectangle."""
     side = 1
     while side < max(size[0], size[1]):
         side *= 2
@@ -99,10 +99,10 @@ def _enclosing(size: Side) -> int:
 
 @native
 def _in_tiles(first: int, size: Side, tile: Side, xs: I32, ys: I32) -> int:
-    """Fill in the positions from the one of number `first` on; how many there were.
+    """Fill in the positions from number `first` on; returns how many there are.
 
-    Tiles at the right and upper edges are cut; so `first` is found by rows of tiles, tiles and
-    rows in the tile.
+    Tiles at the right and upper edges are cut off, so `first` is located by rows of tiles, then
+    tiles, then rows in the tile.
     """
     (width, height), (tile_width, tile_height) = size, tile
     of_band = width * tile_height
@@ -111,8 +111,8 @@ def _in_tiles(first: int, size: Side, tile: Side, xs: I32, ys: I32) -> int:
     left = left_over // (tile_width * tall) * tile_width
     wide, left_over = min(tile_width, width - left), left_over % (tile_width * tall)
     x, y = left_over % wide, left_over // wide
-    made = min(xs.size, width * height - first)
-    for n in range(made):
+    count = min(xs.size, width * height - first)
+    for n in range(count):
         xs[n], ys[n] = left + x, bottom + y
         x += 1
         if x < wide:
@@ -125,22 +125,22 @@ def _in_tiles(first: int, size: Side, tile: Side, xs: I32, ys: I32) -> int:
             left, bottom = 0, bottom + tile_height
             tall = min(tile_height, height - bottom)
         wide = min(tile_width, width - left)
-    return made
+    return count
 
 
 @native
 def _along_curve(place: int, hilbert: bool, size: Side, xs: I32, ys: I32) -> tuple[int, int]:
-    """Fill in the positions from a place on the curve on; the place after them, and how many.
+    """Fill in the positions from a place on the curve on; returns the next place, and how many.
 
-    Where a position lies outside, so may the whole aligned square that begins there: it is passed
-    over in one step.
+    Where a position lies outside, the whole aligned square that begins there may lie outside too;
+    it is skipped in one step.
     """
-    (width, height), side, made = size, _enclosing(size), 0
-    while place < side * side and made < xs.size:
+    (width, height), side, count = size, _enclosing(size), 0
+    while place < side * side and count < xs.size:
         x, y = _on_hilbert(place, side) if hilbert else _on_morton(place)
         if x < width and y < height:
-            xs[made], ys[made] = x, y
-            made, place = made + 1, place + 1
+            xs[count], ys[count] = x, y
+            count, place = count + 1, place + 1
             continue
         bits = 1
         while place % (1 << 2 * bits) == 0 and (
@@ -148,7 +148,7 @@ def _along_curve(place: int, hilbert: bool, size: Side, xs: I32, ys: I32) -> tup
         ):
             bits += 1
         place += 1 << 2 * (bits - 1)
-    return place, made
+    return place, count
 
 
 @native
@@ -204,9 +204,9 @@ RASTERS: tuple[Spelling[Raster], ...] = (
     Spelling("morton", "along a Z curve", {_MORTON.name: _MORTON}.get),
     Spelling("hilbert", "along a Hilbert curve", {_HILBERT.name: _HILBERT}.get),
 )
-"""Every order there is; names and help come from here."""
+"""All orders; names and help come from here."""
 
 
 def parse_raster(text: str) -> Raster:
-    """The order of that spelling; its `name` reads back. InputError for a spelling of none."""
+    """The order of a spelling, which its `name` is too; InputError for an unknown one."""
     return read_spelling("raster order", text, RASTERS)

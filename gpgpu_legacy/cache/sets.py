@@ -1,13 +1,13 @@
-"""Cache sets in native code: looking up one line in one set, and what has to go for it.
+"""Cache sets in native code: looking up one line in one set, and evicting another for it.
 
-A level of cache is an array of entries, int64 [sets, ways], a row a set (of several caches of one
-shape, the rows of one after those of the other). An entry is twice the line, plus one where it is
-dirty; EMPTY where there is none. Rows of LRU are in order of use, the last one first; those of FIFO
-in order of arrival, the last one first; with random replacement an entry stays where it is.
+A level of cache is an array of entries, int64 [sets, ways], one row per set (for several caches of
+one shape, one cache's rows after the other's). An entry is twice the line, plus one if it is dirty,
+or EMPTY. Rows of LRU are in order of use, those of FIFO in order of arrival, the latest first; with
+random replacement entries stay in place.
 
-`touch` is the primitive for such sets, and host.py makes its hierarchy of it. Sets of more than
-WIDE ways, where a search from the front would take long, are kept as a `Level` with an index beside
-the entries; `look` takes either kind, and says the same.
+`touch` is the primitive for such sets; host.py builds its hierarchy from it. Sets of more than WIDE
+ways, where a search from the front would be slow, have an index beside the entries (`Level`).
+`look` handles both kinds, with the same outcome.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from gpgpu_legacy.lower.numba_code import inlined, native
 
 LRU, FIFO, RANDOM = 0, 1, 2
 POLICIES = {Policy.LRU: LRU, Policy.FIFO: FIFO, Policy.RANDOM: RANDOM}
-"""What native code calls the policies."""
+"""The policies as numbers, for native code."""
 
 EMPTY = -1
 BYPASS = -2
 HIT = -3
-"""What `touch` says, where it is not an evicted entry: filled an empty way, not filled, found."""
+"""What `touch` returns but for evicted entries: filled an empty way, missed and not filled, hit."""
 
 WIDE = 32
 
@@ -41,19 +41,19 @@ def new_entries(cache: Cache, copies: int = 1) -> NDArray[np.int64]:
 
 
 def new_state(seed: int) -> NDArray[np.uint64]:
-    """The state of random replacement, uint64 [1]: never 0, which xorshift would not leave."""
+    """The state of random replacement, uint64 [1]; never 0, from which xorshift cannot move on."""
     mixed = ((seed + 1) * _GOLDEN) % (1 << 64)
     return np.array([mixed or _GOLDEN], np.uint64)
 
 
 def set_mask(cache: Cache) -> int:
-    """What `set_of` needs beside the number of sets: its mask, or -1 where it has none."""
+    """The mask for `set_of`, or -1 where the number of sets is no power of two."""
     return cache.sets - 1 if cache.sets & (cache.sets - 1) == 0 else -1
 
 
 @inlined
 def set_of(line: int, sets: int, mask: int) -> Any:
-    """The set of a line: `line % sets`, without the division where sets are a power of two."""
+    """The set of a line: `line % sets`, without a division for powers of two."""
     if mask >= 0:
         return line & mask
     return line % sets
@@ -69,11 +69,11 @@ def touch(  # noqa: PLR0911, PLR0917
     dirty: int,
     state: NDArray[np.uint64],
 ) -> Any:
-    """Look up a line in the set of that row, as a use of it; fill it in where it is not there.
+    """Look up a line in the set of that row, as a use of it, and fill it in on a miss.
 
-    fill: 0 where a miss leaves the set as it is. dirty: 1 where the line is dirty after this, found
-    or filled in. state: of random replacement. Returns HIT, BYPASS (missed, not filled in), EMPTY
-    (missed, filled in where nothing was) or the entry that was evicted.
+    fill: 0 if a miss leaves the set as it is. dirty: 1 if the access makes the line dirty. state:
+    of random replacement. Returns HIT, BYPASS (a miss, not filled in), EMPTY (a miss that filled an
+    empty way) or the entry that was evicted.
     """
     at = np.uint64(row)  # unsigned: an index from the end is not looked for
     key = (line << 1) | 1
@@ -100,11 +100,11 @@ def touch(  # noqa: PLR0911, PLR0917
     return victim
 
 
-# Ways are passed along one by one, with a way out of the loop: as copies of a block they would be
-# read in vectors right after they were written one by one, on which processors stall.
+# Ways are moved one by one, with an early exit from the loop. Copies of a block would be read as
+# vectors right after they were written one by one, and processors stall on that.
 @inlined
 def _use(entries: NDArray[np.int64], at: int, line: int, dirty: int) -> Any:
-    """Bring a line to the front of its set, filled in where it is not there, as `touch` says."""
+    """Move a line to the front of its set, filling it in on a miss; returns what `touch` does."""
     key = (line << 1) | 1
     held = entries[at, 0]
     for way in range(1, entries.shape[1]):
@@ -120,7 +120,7 @@ def _use(entries: NDArray[np.int64], at: int, line: int, dirty: int) -> Any:
 
 @inlined
 def _arrive(entries: NDArray[np.int64], at: int, new: int) -> Any:
-    """Put a new entry at the front of its set; the evicted one, or EMPTY."""
+    """Put a new entry at the front of its set; returns the evicted one, or EMPTY."""
     held = new
     for way in range(entries.shape[1]):
         entry = entries[at, way]
@@ -153,13 +153,13 @@ def _random(state: NDArray[np.uint64], below: int) -> Any:
 
 
 class Level(NamedTuple):
-    """Caches of one shape, and what native code has to know of them.
+    """Caches of one shape, as native code needs them.
 
-    entries: int64 [copies × sets, ways]. granule_shift: how many bits a line of the trace has more
-    than a line of this cache. table: for wide sets, the places in `entries` (counted row by row) by
-    a hash of row and line, -1 where free; links: the places next newer and next older in the set;
-    ends: of each row the newest and the oldest place, and how many are taken. Of one element where
-    sets are not wide.
+    entries: int64 [copies × sets, ways]. granule_shift: log2 of the trace's lines in a line of this
+    cache. Wide sets have an index: table, the places in `entries` (counted row by row) by a hash of
+    row and line, -1 where free; links, the next newer and the next older place in the set; ends,
+    the newest and the oldest place of each row, and how many are in use. Other sets have arrays of
+    one element there.
     """
 
     entries: NDArray[np.int64]
@@ -175,7 +175,7 @@ class Level(NamedTuple):
 
 
 def new_level(cache: Cache, granule_bytes: int, *, copies: int, seed: int) -> Level:
-    """Empty caches; granule_bytes: of the lines that come in, no more than the cache's own."""
+    """Empty caches; granule_bytes: of the trace's lines, which may not exceed the cache's."""
     entries = new_entries(cache, copies)
     wide = cache.ways > WIDE
     places = entries.size if wide else 1
@@ -199,7 +199,7 @@ def look(  # noqa: PLR0917
 ) -> Any:
     """`touch` a line of the trace in one of the level's caches, wide or not.
 
-    policy, wide: the level's own, apart so that they may be constants where this is compiled into.
+    policy, wide: the level's own, as arguments so that they may be constants in the caller.
     """
     line = granule >> level.granule_shift
     row = copy * level.sets + set_of(line, level.sets, level.mask)
@@ -210,7 +210,7 @@ def look(  # noqa: PLR0917
 
 @native
 def _look_wide(level: Level, row: int, line: int, fill: int, dirty: int) -> Any:
-    """`touch` by the index in place of a search."""
+    """`touch` by the index instead of a search."""
     ways = level.entries.shape[1]
     slot = _slot(level, row, line)
     place = level.table[slot]
@@ -244,14 +244,14 @@ def _look_wide(level: Level, row: int, line: int, fill: int, dirty: int) -> Any:
 
 @native
 def _home(level: Level, row: int, line: int) -> Any:
-    """Where in the table a line of that row stands if nothing else does."""
+    """The preferred slot of a line of that row in the table."""
     mixed = np.uint64(line) * np.uint64(_GOLDEN) + np.uint64(row) * np.uint64(_ROW_FACTOR)
     return np.int64((mixed >> np.uint64(29)) & np.uint64(level.table.size - 1))
 
 
 @native
 def _slot(level: Level, row: int, line: int) -> Any:
-    """Where in the table a line of that row stands, or the free slot where it would."""
+    """The slot of a line of that row in the table, or the free slot that it would get."""
     ways = level.entries.shape[1]
     slot = _home(level, row, line)
     while True:
@@ -263,7 +263,7 @@ def _slot(level: Level, row: int, line: int) -> Any:
 
 @native
 def _forget(level: Level, row: int, line: int) -> None:
-    """Take a line out of the table, and close up those behind it (Knuth, volume 3, 6.4 R)."""
+    """Remove a line from the table, and close the gap (Knuth, volume 3, 6.4 R)."""
     last = level.table.size - 1
     ways = level.entries.shape[1]
     free = _slot(level, row, line)
@@ -308,7 +308,7 @@ def _link(level: Level, row: int, place: int) -> None:
 
 @native
 def read_ordered(level: Level, ordered: NDArray[np.int64]) -> None:
-    """The entries as those of narrow sets stand: each row from the newest on, then EMPTY."""
+    """The entries in the order of narrow sets: each row from the newest on, then EMPTY."""
     ways = level.entries.shape[1]
     for row in range(len(level.entries)):
         place = level.ends[row, 0]
@@ -321,7 +321,7 @@ def read_ordered(level: Level, ordered: NDArray[np.int64]) -> None:
 
 @native
 def write_ordered(level: Level, ordered: NDArray[np.int64]) -> None:
-    """Make the entries of wide sets those given, in that order; the inverse of `read_ordered`."""
+    """Set the entries of wide sets, in order; the inverse of `read_ordered`."""
     level.table[:] = -1
     level.entries[:] = EMPTY
     for row in range(len(level.entries)):

@@ -1,7 +1,7 @@
 """What each fragment of a pass touches, and where in memory that lies.
 
-lower/affine.py says which coordinates a program looks up, as affine forms of the fragment's
-position and the iteration. A texture's layout gives a column and a row a number of bytes each.
+lower/affine.py gives the coordinates of a program's lookups as affine forms of the fragment's
+position and the iteration. A texture's layout gives the bytes of each column and of each row.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _MOST_REGIONS = 1 << 14  # of which an int16 holds twice the number
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AddressSpace:
-    """Where everything lies.
+    """Where all textures lie.
 
-    table: int64, every texture's table of columns, each with the texture's base in it, and its
-    table of rows. columns, rows: by the number of the texture, where its tables begin.
+    table: int64, for every texture the offsets of its columns, with the texture's base added, and
+    those of its rows. columns, rows: where these begin, by the number of the texture.
     """
 
     regions: tuple[Region, ...]
@@ -85,8 +85,8 @@ def _check_line(plan: Plan, line_bytes: int) -> None:
         )
     if len(plan.textures) >= _MOST_REGIONS:
         raise InputError(
-            f"the plan has {len(plan.textures)} textures; a trace tells {_MOST_REGIONS - 1} apart, "
-            "so let the largest texture be larger"
+            f"the plan has {len(plan.textures)} textures, and a trace holds at most "
+            f"{_MOST_REGIONS - 1}; allow larger textures, so that there are fewer"
         )
 
 
@@ -95,10 +95,10 @@ def _check_line(plan: Plan, line_bytes: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TexelAccess:
-    """What every fragment of a pass does once: it touches texel (⌊s⌋, ⌊t⌋) of a texture.
+    """One access of every fragment of a pass: to texel (⌊s⌋, ⌊t⌋) of a texture.
 
-    s, t: at the fragment's centre, in terms of fragments counted from 0. repeats: whether s, and t,
-    go around; else they are clamped to the texture's edge.
+    s, t: at the fragment's centre, as forms of the fragment's position counted from 0. repeats:
+    whether s, and t, wrap around; else they are clamped to the texture's edge.
     """
 
     texture: Texture
@@ -108,52 +108,55 @@ class TexelAccess:
     repeats: tuple[bool, bool] = (False, False)
 
 
-def texel_accesses(plan: Plan, each: Pass, count: int) -> list[TexelAccess]:
-    """In the order in which a fragment, or a texel that is copied, makes them."""
-    if isinstance(each, CopyPass):
+def texel_accesses(plan: Plan, pass_: Pass, count: int) -> list[TexelAccess]:
+    """The accesses of a fragment, or of a texel of a copy, in their order.
+
+    count: of iterations. Raises InputError for dispatches, and as trace_fragments does.
+    """
+    if isinstance(pass_, CopyPass):
         return [
-            _own(plan.texture(each.source), constant_rect(each.source_rect), writes=False),
-            _own(plan.texture(each.target), constant_rect(each.target_rect), writes=True),
+            _own(plan.texture(pass_.source), constant_rect(pass_.source_rect), writes=False),
+            _own(plan.texture(pass_.target), constant_rect(pass_.target_rect), writes=True),
         ]
-    if not isinstance(each, FragmentPass):
+    if not isinstance(pass_, FragmentPass):
         raise InputError(
-            f"plan {plan.name} dispatches kernels; a trace of fragments is of plans that draw"
+            f"plan {plan.name} dispatches kernels; trace_fragments is for plans that draw"
         )
-    ways = (True,) if each.blend is Blend.NONE else (False, True)
-    return _lookups(plan, each, count) + [
-        _own(plan.texture(target), constant_rect(each.rect), writes=writes)
-        for target in each.targets
+    ways = (True,) if pass_.blend is Blend.NONE else (False, True)
+    return _lookups(plan, pass_, count) + [
+        _own(plan.texture(target), constant_rect(pass_.rect), writes=writes)
+        for target in pass_.targets
         for writes in ways
     ]
 
 
 def _own(texture: Texture, rect: Rect, *, writes: bool) -> TexelAccess:
-    """Each fragment's own texel, of a rectangle at that place."""
+    """Each fragment's own texel, in a rectangle of the texture."""
     one = Fraction(1)
     return TexelAccess(
         texture, Linear(Fraction(rect.x), x=one), Linear(Fraction(rect.y), y=one), writes
     )
 
 
-def _lookups(plan: Plan, each: FragmentPass, count: int) -> list[TexelAccess]:
-    """All lookups of a program. They need not chain (lower/chains.py): each pass is by itself."""
-    bindings = {binding.unit: binding for binding in each.bindings}
-    found = [i for i in each.program.instructions if i.texture is not None]
-    forms = lookup_coordinates(each, count)
+def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> list[TexelAccess]:
+    """All lookups of a program."""
+    bindings = {binding.unit: binding for binding in pass_.bindings}
+    lookups = [i for i in pass_.program.instructions if i.texture is not None]
+    forms = lookup_coordinates(pass_, count)
     return [
-        _lookup(plan, each, instruction, bindings[instruction.texture.unit], form)
-        for instruction, form in zip(found, forms, strict=True)
+        _lookup(plan, pass_, instruction, bindings[instruction.texture.unit], form)
+        for instruction, form in zip(lookups, forms, strict=True)
         if instruction.texture is not None
     ]
 
 
 def _lookup(
-    plan: Plan, each: FragmentPass, instruction: Instruction, binding: Binding,
+    plan: Plan, pass_: FragmentPass, instruction: Instruction, binding: Binding,
     coordinates: tuple[Value, Value],
 ) -> TexelAccess:  # fmt: skip
-    """Raises InputError where the texel that is looked up is not known from here."""
+    """One lookup; InputError where its texel is not known without executing the program."""
     texture, sampler = plan.texture(binding.texture), binding.sampler
-    what = f"{each.program.name or 'a program'}:{instruction.span.line}: {instruction.mnemonic}"
+    what = f"{pass_.program.name or 'a program'}:{instruction.span.line}: {instruction.mnemonic}"
     if sampler.filter is not Filter.NEAREST or texture.kind in _LAYERED:
         how = f"{sampler.filter.value} lookup in a {texture.kind.value} texture"
         raise InputError(
@@ -175,7 +178,7 @@ _LAYERED = (TextureKind.T3D, TextureKind.CUBE)
 
 
 def _in_texels(texture: Texture, coordinates: tuple[Value, Value]) -> tuple[Value, Value]:
-    """Coordinates counted in texels; t of a 1D texture is that of its only row."""
+    """Coordinates in texels; t of a 1D texture is that of its only row."""
     s, t = coordinates
     if coordinate_count(texture.kind) == 1:
         t = Linear(Fraction(0))
@@ -186,5 +189,5 @@ def _in_texels(texture: Texture, coordinates: tuple[Value, Value]) -> tuple[Valu
 
 
 def _from_first_fragment(form: Linear) -> Linear:
-    """A form of fragments counted from 0.5 as one of fragments counted from 0."""
+    """A form of the fragment's centre as a form of its position counted from 0."""
     return replace(form, constant=form.constant + (form.x + form.y) / 2)
