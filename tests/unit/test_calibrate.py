@@ -14,12 +14,8 @@ from gpgpu_legacy.chips.profile import calibrated, calibrated_name, find_profile
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.chains import Draw, Loop, Placed, loops
 from gpgpu_legacy.lower.tiles import along
-from gpgpu_legacy.measure.calibration.model import (
-    _tasks,
-    calibrate,
-    count_steps,
-    write_calibration,
-)
+from gpgpu_legacy.measure.calibration.model import calibrate, count_steps, write_calibration
+from gpgpu_legacy.measure.calibration.plans import tasks
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.runtime.executor import (
     ALL_PASSES,
@@ -70,7 +66,7 @@ def test_rates_are_work_over_time() -> None:
 def test_every_plan_is_closed() -> None:
     clock = Clockwork()
     made = calibrate(clock, runs=2)
-    assert len(clock.prepared) == len(_tasks(tiled=False)) - 2  # none of them is run for longer
+    assert len(clock.prepared) == len(tasks(tiled=False)) - 2  # none of them is run for longer
     assert all(each.closed for each in clock.prepared)
     assert all(ceiling.runs == 2 for ceiling in made.ceilings)
 
@@ -131,7 +127,7 @@ def test_what_is_to_be_staged_varies_along_one_axis(plan: str, axes: tuple[bool,
 
 
 def test_what_every_fragment_has_of_its_own_is_staged_by_no_tile() -> None:
-    walk = next(t for t in _tasks(tiled=True) if t.name == "lookups_32_bits_g_per_s")
+    walk = next(t for t in tasks(tiled=True) if t.name == "lookups_32_bits_g_per_s")
     [loop] = [each for each in loops(walk.build(2)) if isinstance(each, Loop)]
     looked_up = [look for draw in loop.body if isinstance(draw, Draw) for look in draw.lookups]
     assert len(looked_up) == 2 * 32
