@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 from gpgpu_legacy.arguments import as_text
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import read_text
-from gpgpu_legacy.serial import Record, from_toml
+from gpgpu_legacy.serial import Record, Recorded, from_toml
 from gpgpu_legacy.userdirs import data_folder
 
 T_co = TypeVar("T_co", covariant=True)
@@ -186,7 +186,7 @@ class Profile(Record, frozen=True, kw_only=True):
     """A chip or an API: all that is known of it.
 
     advertised: the limits that the API reports. native: those of the hardware; an API has none.
-    notes: what numbers do not say.
+    notes: what numbers do not say. provenance: of a calibration.
     """
 
     name: str
@@ -195,6 +195,7 @@ class Profile(Record, frozen=True, kw_only=True):
     aliases: tuple[str, ...] = ()
     released: Fact[str] | None = None
     notes: tuple[str, ...] = ()
+    provenance: Recorded | None = None
     hardware: Hardware = Hardware()
     formats: Formats = Formats()
     programs: Programs = Programs()

@@ -26,7 +26,7 @@ COMMANDS = {
     "bench": "bench",
     "cache": "cache",
     "cache-table": "cache_table",
-    "calibrate": "predict",
+    "calibrate": "calibrate",
     "check": "programs",
     "chips": "chips",
     "count": "programs",

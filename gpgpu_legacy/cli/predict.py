@@ -19,20 +19,16 @@ from gpgpu_legacy.cli.shared import (
     Block,
     Json,
     MethodName,
-    Quiet,
     Size,
     app,
     check_output,
     console,
     print_json,
-    progress_bar,
 )
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.predict.products import CacheModel
-
-CALIBRATION_RUNS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,57 +83,6 @@ def predict_command(
         print_json(prediction_record(prediction))
     else:
         print_text(prediction_grids(prediction), console())
-
-
-@app.command("calibrate")
-def calibrate_command(
-    executor: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="See `gpgpu-legacy doctor`; may be repeated (default: all that work here but the "
-            "reference).",
-        ),
-    ] = None,
-    repeat: Annotated[int, typer.Option(help="Runs that each ceiling has.")] = CALIBRATION_RUNS,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write there, for one executor alone."),
-    ] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """Measure this machine's ceilings, and keep them as the profile of a chip.
-
-    An executor's profile is called this-NAME, and lies in the user's data folder; the environment
-    variable GPGPU_LEGACY_PROFILES names another one.
-    """
-    from gpgpu_legacy.files import check_folder
-    from gpgpu_legacy.measure.calibration.model import (
-        calibratable,
-        calibrate,
-        count_steps,
-        write_calibration,
-    )
-    from gpgpu_legacy.measure.calibration.table import calibration_as_json, calibration_grid
-    from gpgpu_legacy.present.grid import print_text
-
-    wanted = calibratable(executor or ())
-    if output is not None:
-        check_folder(output)
-        if len(wanted) != 1:
-            raise InputError("--output is for one profile; name one executor with --executor")
-    done = []
-    with progress_bar("calibrating", len(wanted) * count_steps(repeat), quiet=quiet) as step:
-        for each in wanted:
-            made = calibrate(each, runs=repeat, progress=step)
-            done.append((made, write_calibration(made, output)))
-    if as_json:
-        print_json({"profiles": [calibration_as_json(made, str(path)) for made, path in done]})
-        return
-    print_text([calibration_grid(made) for made, _ in done], console())
-    for _, path in done:
-        print(f"wrote {path}", file=sys.stderr)
 
 
 @app.command("roofline")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,17 @@ import numpy as np
 import pytest
 from fakes import FakeExecutor
 
-from gpgpu_legacy.chips.profile import calibrated, calibrated_name, find_profile, profiles
+from gpgpu_legacy.chips.profile import (
+    calibrated,
+    calibrated_name,
+    find_profile,
+    profiles,
+    read_profile,
+)
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.chains import Draw, Loop, Placed, loops
 from gpgpu_legacy.lower.tiles import along
+from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.calibration.model import calibrate, count_steps, write_calibration
 from gpgpu_legacy.measure.calibration.plans import tasks
 from gpgpu_legacy.plan.plan import ComputePass, Plan
@@ -49,7 +57,7 @@ class Clockwork(FakeExecutor):
 def test_rates_are_work_over_time() -> None:
     told: list[str] = []
     made = calibrate(Clockwork(), runs=3, progress=told.append)
-    found = {ceiling.name: ceiling.value for ceiling in made.ceilings}
+    found = {name: ceiling.median for name, ceiling in made.ceilings.items()}
     assert found["lookups_32_bits_g_per_s"] == pytest.approx(2 * 32 * 1024**2 / 1e9)
     assert found["lookups_128_bits_g_per_s"] == pytest.approx(2 * 32 * 512**2 / 1e9)
     assert found["fragment_peak_gflops"] == pytest.approx(32 * 8 * 8 * 512**2 / 1e9)
@@ -68,7 +76,7 @@ def test_every_plan_is_closed() -> None:
     made = calibrate(clock, runs=2)
     assert len(clock.prepared) == len(tasks(tiled=False)) - 2  # none of them is run for longer
     assert all(each.closed for each in clock.prepared)
-    assert all(ceiling.runs == 2 for ceiling in made.ceilings)
+    assert all(ceiling.runs == 2 for ceiling in made.ceilings.values())
 
 
 def test_every_plan_is_closed_where_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,14 +112,14 @@ class Tiles(Clockwork):
 def test_tiles_are_measured_by_what_they_share() -> None:
     """A tile has 64 by 64 fragments, and an invocation four rows of them."""
     made = calibrate(Tiles(), runs=1)
-    found = {ceiling.name: ceiling.value for ceiling in made.ceilings}
+    found = {name: ceiling.median for name, ceiling in made.ceilings.items()}
     assert found["lookups_32_bits_g_per_s"] == pytest.approx(2 * 32 * 2048**2 / 1e9)
     assert found["shared_memory_gb_per_s"] == pytest.approx(16 * 32 * 1024**2 / 4 / 1e9)
     assert found["tiles_at_once"] == pytest.approx((1024 / 64) ** 2)
     hardware = made.profile.hardware
     assert hardware.stages_lookups is not None and hardware.stages_lookups.value
     apart = calibrate(Clockwork(), runs=1)
-    assert not {"shared_memory_gb_per_s", "tiles_at_once"} & {c.name for c in apart.ceilings}
+    assert not {"shared_memory_gb_per_s", "tiles_at_once"} & apart.ceilings.keys()
 
 
 @pytest.mark.parametrize(("plan", "axes"), [("columns", (True, False)), ("lookups", (True, False))])
@@ -151,13 +159,29 @@ def test_a_calibrated_profile_is_found_by_its_name(
 
 def test_what_cannot_be_written_is_said_in_a_line(tmp_path: Path) -> None:
     made = calibrate(Clockwork(), runs=1)
-    with pytest.raises(InputError, match="cannot be written"):
+    with pytest.raises(InputError, match="there is no folder"):
         write_calibration(made, tmp_path / "missing" / "x.toml")
     with pytest.raises(InputError, match="at least 1"):
         calibrate(Clockwork(), runs=0)
 
 
+def test_a_spent_budget_leaves_first_runs() -> None:
+    clock = Clockwork()
+    made = calibrate(clock, runs=3, run_s=10.0, budget=Budget(0.0))
+    assert all(ceiling.first_run and ceiling.runs == 1 for ceiling in made.ceilings.values())
+    assert len(clock.prepared) == len(tasks(tiled=False)) - 2  # none is made longer
+    pass_us = made.profile.hardware.pass_us
+    assert pass_us is not None and "first run" in pass_us.note
+
+
+def test_a_profile_says_what_wrote_it(tmp_path: Path) -> None:
+    path = write_calibration(calibrate(Clockwork(), runs=1), tmp_path / "this.toml")
+    profile = read_profile(path.read_text(encoding="utf-8"), str(path))
+    assert profile.provenance is not None
+    assert profile.provenance.date is not None
+
+
 @pytest.mark.parametrize("name", ["gl-raster"])
 def test_a_real_executor_has_every_ceiling(name: str, ready: Callable[[str], Executor]) -> None:
     made = calibrate(ready(name), runs=1, run_s=0.0)
-    assert all(0.0 < ceiling.value < float("inf") for ceiling in made.ceilings)
+    assert all(0.0 < ceiling.median < inf for ceiling in made.ceilings.values())

@@ -1,74 +1,108 @@
-"""The ceilings of this machine, measured: a profile of it for predict/model.py, one an executor.
+"""The ceilings of this machine, measured: a profile for each executor, as predict/model.py reads.
 
 Each ceiling has a plan that does one thing: multiply-adds, dot products, lookups as a product makes
-them, fills, blends, copies, passes of one fragment, transfers. It is made longer until a run takes
-long enough to be measured, prepared, run once without being measured, and then several times; the
-rate is the median's.
+them, fills, blends, copies, passes of one fragment, transfers. The plan is made longer until a run
+takes long enough to be measured. Then all plans of an executor run in turn, round by round; a rate
+is the median of its rounds.
 
 An executor that computes tiles of fragments (lower/workgroups.py) stages what they share, and
-nothing else. So its lookups are measured where every fragment has its own; what it stages has a
-plan that reads shared memory most of the time; and the rectangles have tiles for the whole chip.
-How many that takes is the rate of them all over the rate of one.
+nothing else. So its lookups are measured where every fragment looks up its own texels; shared
+memory has a plan that reads it most of the time; and the rectangles have enough tiles to occupy the
+whole chip. How many tiles that takes is the rate of all of them over the rate of one.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 from statistics import median
-from tempfile import NamedTemporaryFile
+from typing import Any, TypeVar
 
 import numpy as np
 
 from gpgpu_legacy.chips.profile import (
+    MEASURED,
+    Confidence,
+    Fact,
+    Hardware,
+    Kind,
     Profile,
+    Programs,
     calibrated_folder,
     calibrated_name,
-    read_profile,
 )
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import make_folder, write_text
+from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.calibration.plans import ARITHMETIC, TILES, Task, tasks
-from gpgpu_legacy.plan.plan import (
-    ComputePass,
-)
+from gpgpu_legacy.measure.other_work import OtherWork, busy_notes
+from gpgpu_legacy.measure.rounds import Rounds, take_rounds
+from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.runtime.executor import F32, Executor, Prepared
 from gpgpu_legacy.runtime.registry import available, find_executor
+from gpgpu_legacy.serial import Record, Recorded, provenance, toml_text
 
 RUNS, RUN_S = 7, 0.05
-_OPERATIONS_A_LOOKUP = (("lookups_32_bits_g_per_s", 1), ("lookups_128_bits_g_per_s", 4))
+T = TypeVar("T")
+_OPERATIONS_A_LOOKUP = {"lookups_32_bits_g_per_s": 1, "lookups_128_bits_g_per_s": 4}
 
 
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    """A rate in the profile's unit: the median, and the slowest and fastest run's."""
+class Ceiling(Record, frozen=True, kw_only=True):
+    """A rate in the unit of the profile's field.
 
-    name: str
-    value: float
+    median, lowest, highest: of the measured runs. first_run: whether the only run is one that would
+    not have been measured otherwise, because the budget ended.
+    """
+
+    median: float
     lowest: float
     highest: float
     runs: int
+    first_run: bool = False
+
+    def times(self, factor: float) -> Ceiling:
+        """The rate of something that takes place so many times in it."""
+        return Ceiling(
+            median=factor * self.median,
+            lowest=factor * self.lowest,
+            highest=factor * self.highest,
+            runs=self.runs,
+            first_run=self.first_run,
+        )
+
+    def under(self, whole: float) -> Ceiling:
+        """The quotient of a rate and this one."""
+        return Ceiling(
+            median=whole / self.median,
+            lowest=whole / self.highest,
+            highest=whole / self.lowest,
+            runs=self.runs,
+            first_run=self.first_run,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """An executor's ceilings, and its profile: as text, and read back from it."""
+    """An executor's ceilings by their field in the profile, and the profile.
+
+    busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1.
+    """
 
     executor: str
     device: str
-    ceilings: tuple[Ceiling, ...]
-    text: str
+    ceilings: Mapping[str, Ceiling]
     profile: Profile
+    busy_share: float | None
 
 
 def calibratable(names: Sequence[str] = ()) -> list[Executor]:
     """The executors to calibrate: those named, or all that work here but the reference machine."""
     if names:
         return [find_executor(name) for name in dict.fromkeys(names)]
-    return [each for each in available() if not each.capabilities.is_reference]
+    return [executor for executor in available() if not executor.capabilities.is_reference]
 
 
 def calibrate(
@@ -76,30 +110,33 @@ def calibrate(
     *,
     runs: int = RUNS,
     run_s: float = RUN_S,
-    progress: Callable[[str], None] | None = None,
+    budget: Budget | None = None,
+    progress: Callable[[str], object] | None = None,
 ) -> Calibration:
     """Measure an executor's ceilings.
 
-    runs: how many are measured for each. run_s: seconds that a run should take at least.
+    runs: rounds, in each of which every plan runs once. run_s: seconds that a run should take at
+    least. budget: no limit without; every plan is run once in any case. progress: called with a
+    description, `count_steps` times.
     """
-    if runs < 1:
-        raise InputError(f"--repeat is {runs}; it must be at least 1")
+    rounds, limit = Rounds(runs), budget or Budget(inf)
     tell, tiled = progress or (lambda _: None), _computes_tiles(executor)
-    trials = []
+    other_work, trials = OtherWork(), list[_Trial]()
+
+    def after_round(number: int) -> Sequence[_Trial]:
+        tell(f"{executor.name}: round {number + 1} of {runs}")
+        return trials
+
     with ExitStack() as held:
         for task in tasks(tiled=tiled):
             if tiled or not task.of_tiles:
-                trials.append(_ready(executor, task, run_s, held))
+                trials.append(_prepare(executor, task, run_s, limit, held))
             tell(f"{executor.name}: {task.name}")
-        for number in range(runs):  # in rounds: what slows the machine down meets all of them
-            for trial in trials:
-                trial.times.append(trial.run())
-            tell(f"{executor.name}: round {number + 1} of {runs}")
-    found = _ceilings(trials)
-    device = executor.device()
-    text = _profile_text(executor, device, found)
-    profile = read_profile(text, calibrated_name(executor.name))
-    return Calibration(executor.name, device, tuple(found), text, profile)
+        take_rounds(trials, lambda trial: trial.sample(limit), rounds.count, after_round)
+    ceilings = _ceilings(trials)
+    busy_share = other_work.share()
+    profile = _profile(executor, ceilings, busy_notes(busy_share))
+    return Calibration(executor.name, executor.device(), ceilings, profile, busy_share)
 
 
 def _computes_tiles(executor: Executor) -> bool:
@@ -112,22 +149,15 @@ def count_steps(runs: int = RUNS) -> int:
     return len(tasks(tiled=False)) + runs
 
 
-def write_calibration(made: Calibration, path: Path | None = None) -> Path:
+def write_calibration(calibration: Calibration, path: Path | None = None) -> Path:
     """Write the profile, by default where `find_profile` looks; gives the file's path.
 
-    The file takes the place of the one before in one step. InputError where it cannot be written.
+    Raises InputError where it cannot be written.
     """
-    to = path or calibrated_folder() / f"{made.profile.name}.toml"
-    try:
-        if path is None:
-            to.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(
-            "w", encoding="utf-8", dir=to.parent, prefix=".profile-", delete=False
-        ) as file:
-            file.write(made.text)
-        Path(file.name).replace(to)
-    except OSError as error:
-        raise InputError(f"{to} cannot be written: {error.strerror or error}") from None
+    to = path or calibrated_folder() / f"{calibration.profile.name}.toml"
+    if path is None:
+        make_folder(to.parent)
+    write_text(to, toml_text(calibration.profile))
     return to
 
 
@@ -136,116 +166,132 @@ def write_calibration(made: Calibration, path: Path | None = None) -> Path:
 
 @dataclass(slots=True)
 class _Trial:
-    """A task with its plan, so many turns long, prepared, and the seconds of its runs."""
+    """A task whose plan is prepared.
+
+    iterations: how long the plan is. first_s: seconds of its first run. wall_s: what its last run
+    took, transfers included. samples: seconds of its measured runs.
+    """
 
     task: Task
-    turns: int
+    iterations: int
     prepared: Prepared
     operands: dict[str, F32]
-    times: list[float] = field(default_factory=list)
+    first_s: float = 0.0
+    wall_s: float = 0.0
+    samples: list[float] = field(default_factory=list)
 
-    def run(self) -> float:
+    def run(self, limit: Budget) -> float:
         """The seconds of a run that the task is about."""
-        return max(self.task.seconds(self.prepared.run(self.operands).timings), 1e-9)
+        started = limit.clock()
+        seconds = self.task.seconds(self.prepared.run(self.operands).timings)
+        self.wall_s = limit.clock() - started
+        return max(seconds, 1e-9)
+
+    def sample(self, limit: Budget) -> None:
+        """One measured run, if it fits."""
+        if limit.refusal(self.wall_s) is None:
+            self.samples.append(self.run(limit))
 
     def ceiling(self) -> Ceiling:
-        amount = self.task.work * self.turns
-        rates = [t / amount if self.task.slowness else amount / t for t in self.times]
-        return Ceiling(self.task.name, median(rates), min(rates), max(rates), len(rates))
+        amount, times = self.task.work * self.iterations, self.samples or [self.first_s]
+        rates = [time / amount if self.task.slowness else amount / time for time in times]
+        return Ceiling(
+            median=median(rates),
+            lowest=min(rates),
+            highest=max(rates),
+            runs=len(rates),
+            first_run=not self.samples,
+        )
 
 
-def _ceilings(trials: Sequence[_Trial]) -> list[Ceiling]:
-    """One of each name. The peak of arithmetic is the most that any of the programs got.
-
-    The walks multiply and add too, once for two lookups, 2 operations on each channel. How many
-    tiles are computed at once is the peak over the rate of one tile.
-    """
-    measured = [trial.ceiling() for trial in trials]
-    peaks = [each for each in measured if each.name == ARITHMETIC]
-    alone = [each for each in measured if each.name == TILES]
-    others = [each for each in measured if each.name not in (ARITHMETIC, TILES)]
-    peaks += [
-        Ceiling(ARITHMETIC, c * each.value, c * each.lowest, c * each.highest, each.runs)
-        for each in others
-        for name, c in _OPERATIONS_A_LOOKUP
-        if each.name == name
-    ]
-    peak = max(peaks, key=lambda peak: peak.value)
-    tiles = [
-        Ceiling(TILES, peak.value / c.value, peak.value / c.highest, peak.value / c.lowest, c.runs)
-        for c in alone
-    ]
-    return [peak, *others, *tiles]
-
-
-def _ready(executor: Executor, task: Task, run_s: float, held: ExitStack) -> _Trial:
-    """A task as long as a run should be, once run; `held` closes it."""
-    turns = 1
+def _prepare(
+    executor: Executor, task: Task, run_s: float, limit: Budget, held: ExitStack
+) -> _Trial:
+    """A task whose run is as long as it should be, after its first run; `held` closes it."""
+    iterations = 1
     while True:
         with ExitStack() as own:
-            trial = _trial(executor, task, turns, own)
-            taken = trial.run()
-            if taken >= run_s or turns >= task.most_turns:
+            trial = _open(executor, task, iterations, own)
+            trial.first_s = trial.run(limit)
+            is_long = trial.first_s >= run_s or iterations >= task.most_iterations
+            longer = max(2 * iterations, int(1.5 * iterations * run_s / trial.first_s))
+            longer = min(task.most_iterations, longer)
+            if is_long or limit.refusal(trial.wall_s * longer / iterations) is not None:
                 held.push(own.pop_all())
                 return trial
-        longer = max(2 * turns, int(1.5 * turns * run_s / taken))
-        turns = min(task.most_turns, longer)
+        iterations = longer
 
 
-def _trial(executor: Executor, task: Task, turns: int, held: ExitStack) -> _Trial:
-    plan = task.build(turns)
+def _open(executor: Executor, task: Task, iterations: int, held: ExitStack) -> _Trial:
+    plan = task.build(iterations)
     generator = np.random.default_rng(0)
     operands = {
-        m.name: generator.random((m.rows, m.columns), np.float32) - np.float32(0.5)
-        for m in plan.operands
+        matrix.name: generator.random((matrix.rows, matrix.columns), np.float32) - np.float32(0.5)
+        for matrix in plan.operands
     }
-    return _Trial(task, turns, held.enter_context(executor.prepare(plan)), operands)
+    return _Trial(task, iterations, held.enter_context(executor.prepare(plan)), operands)
+
+
+def _ceilings(trials: Sequence[_Trial]) -> dict[str, Ceiling]:
+    """The ceilings by field. The peak of arithmetic is the highest rate of any of the programs.
+
+    The walks multiply and add, too: once for two lookups, two operations in each channel. How many
+    tiles are computed at once is the peak over the rate of one tile.
+    """
+    measured = [(trial.task.name, trial.ceiling()) for trial in trials]
+    others = {name: rate for name, rate in measured if name not in (ARITHMETIC, TILES)}
+    peaks = [rate for name, rate in measured if name == ARITHMETIC]
+    peaks += [others[name].times(c) for name, c in _OPERATIONS_A_LOOKUP.items() if name in others]
+    peak = max(peaks, key=lambda rate: rate.median)
+    tiles = {name: rate.under(peak.median) for name, rate in measured if name == TILES}
+    return {ARITHMETIC: peak, **others, **tiles}
 
 
 # The profile -----------------------------------------------------------------------------------
 
 
-def _profile_text(executor: Executor, device: str, found: Sequence[Ceiling]) -> str:
-    """The profile as a file, in the form of those that the package has."""
-    chains = executor.capabilities.fuses_passes
-    kernels = ComputePass in executor.capabilities.passes
-    lines = [
-        f"name = {_quoted(calibrated_name(executor.name))}",
-        f"title = {_quoted(f'{device}, by {executor.name}')}",
-        'kind = "chip"',
-        f"notes = [{_quoted(f'Calibrated on {datetime.now(UTC):%Y-%m-%d}; a rate is of a plan that does one thing alone.')}]",  # noqa: E501
-        "",
-        "[hardware]",
-        *(_fact(each.name, f"{each.value:.4g}", _spread(each)) for each in found),
-        _fact("chains_passes", str(chains).lower(), "whether a Repeat is carried out in one go"),
-        _fact(
-            "stages_lookups",
-            str(_computes_tiles(executor)).lower(),
-            "whether tiles stage what their fragments share",
+def _profile(
+    executor: Executor, ceilings: Mapping[str, Ceiling], remarks: Sequence[str]
+) -> Profile:
+    """The ceilings, and what the executor is capable of, as the profile of a chip."""
+    day = f"{datetime.now(UTC):%Y-%m-%d}"
+    note = f"Calibrated on {day}; each rate is that of a plan that does one thing alone."
+    rates: dict[str, Any] = {
+        name: _measured(float(f"{ceiling.median:.4g}"), _spread(ceiling))
+        for name, ceiling in ceilings.items()
+    }
+    return Profile(
+        name=calibrated_name(executor.name),
+        title=f"{executor.device()}, by {executor.name}",
+        kind=Kind.CHIP,
+        notes=(note, *remarks),
+        provenance=Recorded(**provenance(Recorded)),
+        hardware=Hardware(
+            **rates,
+            chains_passes=_measured(
+                executor.capabilities.fuses_passes, "whether the passes of a Repeat are fused"
+            ),
+            stages_lookups=_measured(
+                _computes_tiles(executor),
+                "whether tiles stage the texels that fragments share",
+            ),
+            writes_overlap=_measured(
+                executor.is_hardware(), "whether fragments are written while others are computed"
+            ),
         ),
-        _fact(
-            "writes_overlap",
-            str(executor.is_hardware()).lower(),
-            "whether fragments are written while others are computed",
+        programs=Programs(
+            arb_fragment_program=_measured(True),
+            kernels=_measured(ComputePass in executor.capabilities.passes),
         ),
-        "",
-        "[programs]",
-        _fact("arb_fragment_program", "true"),
-        _fact("kernels", str(kernels).lower()),
-        "",
-    ]
-    return "\n".join(lines)
+    )
 
 
-def _spread(each: Ceiling) -> str:
-    return f"median of {each.runs} runs, {each.lowest:.3g} to {each.highest:.3g}"
+def _spread(ceiling: Ceiling) -> str:
+    if ceiling.first_run:
+        return "a first run; the budget ended before a measured one"
+    return f"median of {ceiling.runs} runs, {ceiling.lowest:.3g} to {ceiling.highest:.3g}"
 
 
-def _fact(name: str, value: str, note: str = "") -> str:
-    more = f", note = {_quoted(note)}" if note else ""
-    return f'{name} = {{ value = {value}, source = "measured", confidence = "high"{more} }}'
-
-
-def _quoted(text: str) -> str:
-    """A basic string of TOML, which escapes as JSON does."""
-    return json.dumps(text, ensure_ascii=False)
+def _measured(value: T, note: str = "") -> Fact[T]:
+    [source] = MEASURED
+    return Fact(value, source, Confidence.HIGH, note)

@@ -31,50 +31,33 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.runtime.executor import Timings
 
-MOST_TURNS = 64
-
-
-SIDE = {R32F: 1024, RGBA32F: 512}  # the textures of a product of 1024×1024 matrices
-
-
-TILED_SIDE = {R32F: 2048, RGBA32F: 1024}  # 256 tiles
-
-
-STEPS = 32
-
-
-MANY = 8  # multiply-adds for two lookups, four times what the multichannel product has
-
-
-COPY_SIDE, TRANSFER_SIDE = 2048, 1024
-
-
 ARITHMETIC, TILES = "fragment_peak_gflops", "tiles_at_once"
-
-
-TILE = GroupShape()  # of what has four channels
-
-
-_LONG = 4096  # turns of what looks up the same texels in each
-
-
-_SHORT_PASSES = 16  # a pass of one fragment is as short as a pass can be: more of them a turn
+SIDE = {R32F: 1024, RGBA32F: 512}  # the textures of a product of 1024×1024 matrices
+TILED_SIDE = {R32F: 2048, RGBA32F: 1024}  # 256 tiles
+COPY_SIDE, TRANSFER_SIDE = 2048, 1024
+TILE = GroupShape()  # for fragments of four channels
+STEPS = 32  # of a program's loop, which is unrolled
+MANY = 8  # multiply-adds for two lookups, four times those of the multichannel product
+MOST_ITERATIONS = 64
+_LONG = 4096  # most iterations where all of them look up the same texels
+_SHORT_PASSES = 16  # passes of one fragment in an iteration, since none can be shorter
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """What measures one ceiling.
 
-    build: the plan, so many turns long. work: what a turn of it comes to, in the unit of the rate.
-    seconds: which of the times it is about. slowness: the ceiling is seconds over work, in place of
-    work over seconds. of_tiles: it is nothing that an executor without tiles has.
+    name: of its field in the profile. build: the plan, of a number of iterations. work: of an
+    iteration, in the unit of the rate. seconds: which of the times is measured. slowness: the
+    ceiling is seconds over work, not work over seconds. of_tiles: only executors that compute tiles
+    have this ceiling.
     """
 
     name: str
     build: Callable[[int], Plan]
     work: float
     seconds: Callable[[Timings], float] = lambda timings: timings.compute_s
-    most_turns: int = MOST_TURNS
+    most_iterations: int = MOST_ITERATIONS
     slowness: bool = False
     of_tiles: bool = False
 
@@ -92,35 +75,35 @@ def tasks(*, tiled: bool) -> tuple[Task, ...]:
         Task(ARITHMETIC, _multiply_adds, 4 * 8 * SIDE[RGBA32F] ** 2 * STEPS / 1e9),
         _walk_of_arithmetic(ARITHMETIC, side, MANY * step_gflop, tiled=tiled),
         _walk_of_arithmetic(TILES, TILE.tile[0], MANY * tile_gflop, tiled=True),
-        Task("dots_g_per_s", lambda turns: _dot_products(turns, side), dots_g),
+        Task("dots_g_per_s", lambda iterations: _dot_products(iterations, side), dots_g),
         *_lookup_tasks(tiled=tiled),
         Task(
             "shared_memory_gb_per_s",
-            lambda turns: _columns(turns, side),
+            lambda iterations: _columns(iterations, side),
             columns_gb,
-            most_turns=_LONG,
+            most_iterations=_LONG,
             of_tiles=True,
         ),
         *_write_tasks(),
         Task("memory_gb_per_s", _copies, 2 * COPY_SIDE**2 * RGBA32F.texel_bytes / 1e9),
         Task("pass_us", _short_passes, _SHORT_PASSES / 1e6, slowness=True),
-        Task("run_us", lambda _: _short_passes(0), 1 / 1e6, most_turns=1, slowness=True),
+        Task("run_us", lambda _: _short_passes(0), 1 / 1e6, most_iterations=1, slowness=True),
         Task("upload_gb_per_s", _transfers, 2 * transfer_gb, lambda t: t.upload_s, 1),
         Task("readback_gb_per_s", _transfers, transfer_gb, lambda t: t.readback_s, 1),
     )
 
 
 def _walk_of_arithmetic(name: str, side: int, gflop: float, *, tiled: bool) -> Task:
-    """A walk with so many multiply-adds that they are what takes time."""
+    """A walk with so many multiply-adds that they take most of the time."""
     if tiled:
         return Task(
             name,
-            lambda turns: _lookups(turns, RGBA32F, side, _Walk(MANY, advances=False)),
+            lambda iterations: _lookups(iterations, RGBA32F, side, _Walk(MANY, advances=False)),
             gflop,
-            most_turns=_LONG,
+            most_iterations=_LONG,
             of_tiles=name == TILES,
         )
-    return Task(name, lambda turns: _lookups(turns, RGBA32F, side, _Walk(MANY)), gflop)
+    return Task(name, lambda iterations: _lookups(iterations, RGBA32F, side, _Walk(MANY)), gflop)
 
 
 def _lookup_tasks(*, tiled: bool) -> Iterator[Task]:
@@ -129,9 +112,9 @@ def _lookup_tasks(*, tiled: bool) -> Iterator[Task]:
     for bits, texels in ((32, R32F), (128, RGBA32F)):
         yield Task(
             f"lookups_{bits}_bits_g_per_s",
-            lambda turns, texels=texels: _lookups(turns, texels, sides[texels], walk),  # type: ignore[misc]
+            lambda iterations, texels=texels: _lookups(iterations, texels, sides[texels], walk),  # type: ignore[misc]
             2 * STEPS * sides[texels] ** 2 / 1e9,
-            most_turns=_LONG if tiled else MOST_TURNS,
+            most_iterations=_LONG if tiled else MOST_ITERATIONS,
         )
 
 
@@ -140,7 +123,7 @@ def _write_tasks() -> Iterator[Task]:
         for bits, texels in ((32, R32F), (128, RGBA32F)):
             yield Task(
                 f"{kind}_{bits}_bits_g_per_s",
-                lambda turns, texels=texels, blend=blend: _fills(turns, texels, blend),  # type: ignore[misc]
+                lambda iterations, texels=texels, blend=blend: _fills(iterations, texels, blend),  # type: ignore[misc]
                 SIDE[texels] ** 2 / 1e9,
             )
 
@@ -151,7 +134,7 @@ def _texture(name: str, texels: Format, width: int, height: int, *, filled: bool
 
 
 def _plan(name: str, textures: Sequence[Texture], steps: Sequence[Step]) -> Plan:
-    """A plan that draws into C and gives nothing back."""
+    """A plan that draws into C and has no results."""
     return Plan(f"calibrate-{name}", (), (), tuple(textures), (), tuple(steps), ())
 
 
@@ -159,11 +142,11 @@ def _local(index: int, value: float) -> ParameterValue:
     return ParameterValue(index, (value, value, value, value))
 
 
-def _multiply_adds(turns: int) -> Plan:
-    """Passes of arithmetic. They are no Repeat, so that each is carried out by itself."""
+def _multiply_adds(iterations: int) -> Plan:
+    """Passes of arithmetic. They are not in a Repeat, so that each is executed by itself."""
     side = SIDE[RGBA32F]
     screen = _texture("C", RGBA32F, side, side)
-    each = FragmentPass(
+    pass_ = FragmentPass(
         load_program("calibration/multiply_adds.fp.j2", steps=STEPS),
         (),
         screen.name,
@@ -171,13 +154,13 @@ def _multiply_adds(turns: int) -> Plan:
         (corners(0, (0.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 0.0)),),
         locals=(_local(0, 0.5), _local(1, 0.25)),
     )
-    return _plan("multiply-adds", (screen,), (each,) * turns)
+    return _plan("multiply-adds", (screen,), (pass_,) * iterations)
 
 
-def _dot_products(turns: int, side: int) -> Plan:
-    """Passes of a vector times a matrix, each by itself."""
+def _dot_products(iterations: int, side: int) -> Plan:
+    """Passes that multiply a vector by a matrix, each executed by itself."""
     screen = _texture("C", RGBA32F, side, side)
-    each = FragmentPass(
+    pass_ = FragmentPass(
         load_program("calibration/transform.fp.j2", steps=STEPS),
         (),
         screen.name,
@@ -185,15 +168,16 @@ def _dot_products(turns: int, side: int) -> Plan:
         (corners(0, (0.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 0.0)),),
         locals=tuple(_local(row, 0.25) for row in range(4)),
     )
-    return _plan("dot-products", (screen,), (each,) * turns)
+    return _plan("dot-products", (screen,), (pass_,) * iterations)
 
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """What a walk is like.
+    """How fragments look up texels along rows and columns.
 
-    multiply_adds: for each pair of lookups. advances: a turn goes on where the one before it ended,
-    and does not start again. shared: fragments of a row, or of a column, look up the same texels.
+    multiply_adds: for each pair of lookups. advances: an iteration goes on where the one before it
+    ended, and does not start again. shared: fragments of a row, or of a column, look up the same
+    texels.
     """
 
     multiply_adds: int = 1
@@ -201,15 +185,15 @@ class _Walk:
     shared: bool = True
 
 
-def _lookups(turns: int, texels: Format, side: int, walk: _Walk) -> Plan:
-    """A walk along A's rows and B's columns, a stretch of it a pass; the framebuffer adds up."""
-    along = STEPS * (MOST_TURNS if walk.advances else 1) + (0 if walk.shared else side)
+def _lookups(iterations: int, texels: Format, side: int, walk: _Walk) -> Plan:
+    """A walk along A's rows and B's columns, one stretch in each pass; the framebuffer sums."""
+    along = STEPS * (MOST_ITERATIONS if walk.advances else 1) + (0 if walk.shared else side)
     textures = (
         _texture("A", texels, along, side),
         _texture("B", texels, side, along),
         _texture("C", texels, side, side),
     )
-    each = FragmentPass(
+    pass_ = FragmentPass(
         load_program(
             "calibration/lookups.fp.j2",
             steps=STEPS,
@@ -223,7 +207,7 @@ def _lookups(turns: int, texels: Format, side: int, walk: _Walk) -> Plan:
         locals=(ParameterValue(0, (1.0, 0.0, 0.0, 1.0)),),
         blend=Blend.ADD,
     )
-    return _plan("lookups", textures, (Repeat(turns, (each,)),))
+    return _plan("lookups", textures, (Repeat(iterations, (pass_,)),))
 
 
 def _walked(walk: _Walk, end: float) -> tuple[Texcoords, Texcoords]:
@@ -237,11 +221,11 @@ def _walked(walk: _Walk, end: float) -> tuple[Texcoords, Texcoords]:
     return along_rows, along_columns
 
 
-def _columns(turns: int, side: int) -> Plan:
-    """Sums of what columns of fragments share; every turn reads the same."""
+def _columns(iterations: int, side: int) -> Plan:
+    """Sums of texels that columns of fragments share; every iteration reads the same ones."""
     textures = (_texture("A", RGBA32F, side, STEPS), _texture("C", RGBA32F, side, side))
     end = float(side)
-    each = FragmentPass(
+    pass_ = FragmentPass(
         load_program("calibration/columns.fp.j2", steps=STEPS),
         (Binding(0, "A"),),
         "C",
@@ -250,12 +234,14 @@ def _columns(turns: int, side: int) -> Plan:
         locals=(ParameterValue(0, (0.0, 1.0, 0.0, 0.0)),),
         blend=Blend.ADD,
     )
-    return _plan("columns", textures, (Repeat(turns, (each,)),))
+    return _plan("columns", textures, (Repeat(iterations, (pass_,)),))
 
 
-def _fills(turns: int, texels: Format, blend: Blend) -> Plan:
+def _fills(iterations: int, texels: Format, blend: Blend) -> Plan:
     side = SIDE[texels]
-    return _plan("fill", (_texture("C", texels, side, side),), (_fill("C", side, blend),) * turns)
+    return _plan(
+        "fill", (_texture("C", texels, side, side),), (_fill("C", side, blend),) * iterations
+    )
 
 
 def _fill(target: str, side: int, blend: Blend = Blend.NONE) -> FragmentPass:
@@ -264,29 +250,29 @@ def _fill(target: str, side: int, blend: Blend = Blend.NONE) -> FragmentPass:
     return FragmentPass(program, (), target, rect, locals=(_local(0, 0.25),), blend=blend)
 
 
-def _copies(turns: int) -> Plan:
-    """Copies, which are drawn: larger than a cache, and each a pass by itself."""
+def _copies(iterations: int) -> Plan:
+    """Copies that are drawn, of textures larger than a cache; each is executed by itself."""
     end = float(COPY_SIDE)
     textures = [_texture(name, RGBA32F, COPY_SIDE, COPY_SIDE) for name in ("A", "C")]
-    each = FragmentPass(
+    pass_ = FragmentPass(
         load_program("calibration/copy.fp"),
         (Binding(0, "A"),),
         "C",
         Rect(0, 0, COPY_SIDE, COPY_SIDE),
         (corners(0, (0.0, 0.0), (0.0, end), (end, end), (end, 0.0)),),
     )
-    return _plan("copies", textures, (each,) * turns)
+    return _plan("copies", textures, (pass_,) * iterations)
 
 
-def _short_passes(turns: int) -> Plan:
-    """Passes of one fragment; no turn is one pass."""
-    steps = (_fill("C", 1),) * max(1, _SHORT_PASSES * turns)
+def _short_passes(iterations: int) -> Plan:
+    """Passes of one fragment; 0 iterations are one pass."""
+    steps = (_fill("C", 1),) * max(1, _SHORT_PASSES * iterations)
     return _plan("passes", (_texture("C", RGBA32F, 1, 1),), steps)
 
 
-def _transfers(turns: int) -> Plan:
-    """Two matrices up and one back, as a product has it; longer it does not get."""
-    del turns
+def _transfers(iterations: int) -> Plan:
+    """Two matrices up and one back, as for a product; the number of iterations changes nothing."""
+    del iterations
     side = TRANSFER_SIDE
     rect, region = Rect(0, 0, side, side), Region(0, 0, side, side)
     textures = [_texture(name, R32F, side, side, filled=False) for name in "ABC"]

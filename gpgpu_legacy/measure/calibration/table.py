@@ -1,32 +1,50 @@
-"""A calibration as a table and as JSON."""
+"""Calibrations as records and as tables."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
-from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.measure.calibration.model import Calibration, Ceiling
+from gpgpu_legacy.measure.other_work import busy_notes
+from gpgpu_legacy.present.grid import Grid, Numeral
+from gpgpu_legacy.serial import Record
 
-if TYPE_CHECKING:
-    from gpgpu_legacy.measure.calibration.model import Calibration
+
+class CalibrationRecord(Record, frozen=True, kw_only=True):
+    """What was measured of one executor. name, file: of its profile. ceilings: by field."""
+
+    name: str
+    executor: str
+    device: str
+    file: str
+    ceilings: dict[str, Ceiling]
+    busy_share: float | None
 
 
-def calibration_grid(made: Calibration) -> Grid:
+class CalibrationsRecord(Record, frozen=True, kw_only=True):
+    """What `calibrate` gives."""
+
+    profiles: tuple[CalibrationRecord, ...]
+
+
+def calibration_record(calibration: Calibration, file: Path) -> CalibrationRecord:
+    """A calibration whose profile was written to a file."""
+    return CalibrationRecord(
+        name=calibration.profile.name,
+        executor=calibration.executor,
+        device=calibration.device,
+        file=str(file),
+        ceilings=dict(calibration.ceilings),
+        busy_share=calibration.busy_share,
+    )
+
+
+def calibration_grid(calibration: Calibration) -> Grid:
     """What was measured of one executor."""
-    rows = tuple((c.name, c.value, c.lowest, c.highest, c.runs) for c in made.ceilings)
+    rows = tuple(
+        (name, c.median, c.lowest, c.highest, Numeral("first") if c.first_run else c.runs)
+        for name, c in calibration.ceilings.items()
+    )
     heads = ("ceiling", "median", "lowest", "highest", "runs")
-    caption = f"{made.profile.name}: {made.profile.title}."
-    return Grid("calibration", caption, heads, rows)
-
-
-def calibration_as_json(made: Calibration, path: str) -> dict[str, Any]:
-    """A calibration for other programs."""
-    return {
-        "name": made.profile.name,
-        "executor": made.executor,
-        "device": made.device,
-        "file": path,
-        "ceilings": {
-            c.name: {"median": c.value, "lowest": c.lowest, "highest": c.highest, "runs": c.runs}
-            for c in made.ceilings
-        },
-    }
+    caption = f"{calibration.profile.name}: {calibration.profile.title}."
+    return Grid("calibration", caption, heads, rows, busy_notes(calibration.busy_share))

@@ -1,0 +1,90 @@
+"""The command that measures this machine's ceilings."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpgpu_legacy.cli.shared import (
+    Json,
+    Quiet,
+    app,
+    console,
+    print_json,
+    progress_bar,
+    warn_if_busy,
+)
+from gpgpu_legacy.errors import InputError
+
+CALIBRATION_RUNS = 7
+
+
+@app.command("calibrate")
+def calibrate_command(
+    executor: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="See `gpgpu-legacy doctor`; may be repeated (default: all that work here but the "
+            "reference).",
+        ),
+    ] = None,
+    repeat: Annotated[int, typer.Option(help="Rounds for all ceilings.")] = CALIBRATION_RUNS,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="For all executors together (default: no limit). Each ceiling is run once in any "
+            "case.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write there, for one executor alone."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure this machine's ceilings, and keep them as the profile of a chip.
+
+    The profile of an executor is called this-NAME and is kept in the user's data folder; the
+    environment variable GPGPU_LEGACY_PROFILES names another folder.
+    """
+    from gpgpu_legacy.files import check_folder
+    from gpgpu_legacy.measure.budget import Budget
+    from gpgpu_legacy.measure.calibration.model import (
+        calibratable,
+        calibrate,
+        count_steps,
+        write_calibration,
+    )
+    from gpgpu_legacy.measure.calibration.table import (
+        CalibrationsRecord,
+        calibration_grid,
+        calibration_record,
+    )
+    from gpgpu_legacy.present.grid import print_text
+
+    limit = Budget(float("inf") if budget is None else budget)
+    wanted = calibratable(executor or ())
+    if output is not None:
+        check_folder(output)
+        if len(wanted) != 1:
+            raise InputError("--output is for one profile; name one executor with --executor")
+    done = []
+    with progress_bar("calibrating", len(wanted) * count_steps(repeat), quiet=quiet) as step:
+        for number, runner in enumerate(wanted):
+            share = limit.share(len(wanted) - number)
+            calibration = calibrate(runner, runs=repeat, budget=share, progress=step)
+            done.append((calibration, write_calibration(calibration, output)))
+            warn_if_busy(calibration.busy_share)
+    if as_json:
+        profiles = tuple(calibration_record(calibration, path) for calibration, path in done)
+        print_json(CalibrationsRecord(profiles=profiles))
+        return
+    print_text([calibration_grid(calibration) for calibration, _ in done], console())
+    for _, path in done:
+        print(f"wrote {path}", file=sys.stderr)
