@@ -1,8 +1,8 @@
 """How the papers' claims are recomputed: functions of plans, counts, chips and other cells.
 
 A claim of published/*.toml names one of these functions and its arguments. Each takes the paper
-first and gives a number, a few numbers, a text, a yes or no, or a number with the bounds that the
-rounding of printed times leaves it. What can be counted or looked up is counted or looked up.
+first and returns a number, several numbers, a text, a truth value, or a number with the bounds that
+follow from the rounding of printed times. Nothing that can be counted or looked up is typed in.
 """
 
 from gpgpu_legacy.papers.derive import (

@@ -1,4 +1,4 @@
-"""Caches: lines, sets and pages, and what plans come to in a simulated one."""
+"""Caches: lines, sets and pages, and plans in a simulated cache."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from gpgpu_legacy.studies.host_anomaly.simulation import simulate_host
 
 
 @derivation
-def lines_a_set(paper: Paper, *, size: int, sets: int, line_bytes: int) -> Value:
-    """Cache lines that a walk down a column of n floats puts into each set that it uses."""
+def lines_per_set(paper: Paper, *, size: int, sets: int, line_bytes: int) -> Value:
+    """Lines of a column of n floats in each set of a cache that the column falls into."""
     used = {i * 4 * size // line_bytes % sets for i in range(size)}
     lines = {i * 4 * size // line_bytes for i in range(size)}
     return len(lines) / len(used)
@@ -27,7 +27,7 @@ def lines_a_set(paper: Paper, *, size: int, sets: int, line_bytes: int) -> Value
 
 @derivation
 def pages_against(paper: Paper, *, size: int, neighbour: int, page_bytes: int) -> Value:
-    """Memory pages a step of a walk down a column at one size, over those at another size."""
+    """Pages for each element of a column of an n×n matrix, over those at another size."""
     return _pages(size, page_bytes) / _pages(neighbour, page_bytes)
 
 
@@ -39,7 +39,7 @@ def _pages(size: int, page_bytes: int) -> float:
 def pages_explain(
     paper: Paper, *, table: str, series: str, size: int, neighbour: int, page_bytes: int
 ) -> Value:
-    """Whether the pages a step are more at one size than at another by as much as the time is."""
+    """Whether the pages for each element grow from one size to another as much as the time does."""
     steps = ns_per_step(paper, table, series)
     slower = steps[size] / steps[neighbour]
     return _pages(size, page_bytes) / _pages(neighbour, page_bytes) >= slower
@@ -49,7 +49,7 @@ def pages_explain(
 def through_cache(  # noqa: PLR0917
     method: str, size: int, block: int | None, cache: str, raster: str, layout: str
 ) -> Result:
-    """What becomes of a plan's accesses in a cache that its textures share."""
+    """A plan's accesses, simulated in a cache that all its textures share."""
     memory = Memory((parse_cache(cache),))
     return cache_run(plan_of(method, size, block), memory, parse_access(layout, raster))
 
@@ -57,11 +57,11 @@ def through_cache(  # noqa: PLR0917
 def _share_from_memory(  # noqa: PLR0917
     method: str, size: int, block: int | None, cache: str, raster: str, layout: str
 ) -> float:
-    """Bytes from memory for lookups in the operands, over the bytes that those ask for."""
+    """Bytes from memory for lookups in the operands, over the bytes that the lookups request."""
     result = through_cache(method, size, block, cache, raster, layout)
     tallies = operand_tallies(plan_of(method, size, block), result)
-    asked = sum(each.bytes_requested for each in tallies)
-    return sum(each.bytes_from_memory for each in tallies) / asked
+    requested = sum(tally.bytes_requested for tally in tallies)
+    return sum(tally.bytes_from_memory for tally in tallies) / requested
 
 
 @derivation
@@ -69,10 +69,10 @@ def share_from_memory_against(
     paper: Paper, *, method: str, than: str, size: int, block: int, cache: str, raster: str,
     layout: str = "linear",
 ) -> Value:  # fmt: skip
-    """Bytes that lookups in A and B take from memory for each that they ask for, over another's.
+    """Bytes from memory for each byte looked up in A and B, over the same of another method.
 
-    In a simulated cache that the textures share, fragments in that order. What is below 1 is the
-    greater coherence: neither fewer partial sums nor fewer lookups lower it.
+    Simulated in a cache that all textures share. Below 1, the first method is more coherent; fewer
+    partial sums or fewer lookups do not lower it.
     """
     ours = _share_from_memory(method, size, block, cache, raster, layout)
     return ours / _share_from_memory(than, size, None, cache, raster, layout)
@@ -80,9 +80,9 @@ def share_from_memory_against(
 
 @derivation
 def host_misses(paper: Paper, *, machine: str, size: int, of: str) -> Value:
-    """Misses an inner iteration of the host's product, of level 2 or of the DTLB, simulated.
+    """Simulated misses of level 2 or of the DTLB for each inner iteration of the host's product.
 
-    With pages perfectly coloured; two rows of C are counted after one to warm up.
+    Pages are perfectly coloured. Two rows of C are counted, after one that fills the caches.
     """
-    found = simulate_host(size, [(find_host(machine).hierarchy, Paging())])[0]
-    return found.misses if of == "level 2" else found.dtlb_misses
+    result = simulate_host(size, [(find_host(machine).hierarchy, Paging())])[0]
+    return result.misses if of == "level 2" else result.dtlb_misses

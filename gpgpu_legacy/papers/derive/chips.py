@@ -1,4 +1,4 @@
-"""The chips: what a profile says, and what fits."""
+"""Chips: facts of their profiles, and the blocks that fit."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ from gpgpu_legacy.studies.largest_block.model import AS_WRITTEN, fit
 
 @derivation
 def chip_fact(paper: Paper, *, chip: str, fact: str) -> Value:
-    """A number of a chip's profile: `hardware.memory_mib`."""
+    """A number in a chip's profile, such as `hardware.memory_mib`."""
     section, _, name = fact.partition(".")
-    found = getattr(getattr(find_profile(chip), section), name)
-    value: float = found.value
+    value: float = getattr(getattr(find_profile(chip), section), name).value
     return value
 
 
 @derivation
 def is_unlimited(paper: Paper, *, chip: str, fact: str) -> Value:
-    """Whether a chip's or an API's profile has no limit there."""
+    """Whether a limit in a chip's or an API's profile is unlimited."""
     return chip_fact(paper, chip=chip, fact=fact) == UNLIMITED
 
 
 @derivation
-def cores_a_multiprocessor(paper: Paper, *, chip: str) -> Value:
-    """Cores of a chip over its multiprocessors."""
+def cores_per_multiprocessor(paper: Paper, *, chip: str) -> Value:
+    """Cores of a chip for each of its multiprocessors."""
     hardware = find_profile(chip).hardware
     assert hardware.cores is not None and hardware.multiprocessors is not None
     return hardware.cores.value / hardware.multiprocessors.value
@@ -38,7 +37,7 @@ def cores_a_multiprocessor(paper: Paper, *, chip: str) -> Value:
 
 @derivation
 def clock_ghz(paper: Paper, *, chip: str) -> Value:
-    """The clock of a chip's cores, or of the chip where they have none of their own, in GHz."""
+    """The clock of a chip's shader cores in GHz; of the whole chip where they have no other."""
     hardware = find_profile(chip).hardware
     clock = hardware.shader_clock_mhz or hardware.core_clock_mhz
     assert clock is not None
@@ -49,17 +48,17 @@ def clock_ghz(paper: Paper, *, chip: str) -> Value:
 def largest_block(paper: Paper, *, method: str, chip: str, size: int) -> Value:
     """The largest b whose program, as it is written, loads by a chip's or an API's limits."""
     options = options_of(method, None)
-    found = fit(find_method(method), find_profile(chip), Shape(size, size, size), options).largest
-    return min(each.value or 0 for each in found if each.program == AS_WRITTEN)
+    fits = fit(find_method(method), find_profile(chip), Shape(size, size, size), options).largest
+    return min(largest.value or 0 for largest in fits if largest.program == AS_WRITTEN)
 
 
 @derivation
 def largest_square_block(paper: Paper, *, threads: int) -> Value:
-    """The largest b with no more than so many threads in b×b."""
+    """The largest b whose b×b threads are no more than a limit."""
     return math.isqrt(threads)
 
 
 @derivation
 def smallest_block_run(paper: Paper, *, table: str, series: str) -> Value:
-    """The smallest b that the paper itself ran."""
+    """The smallest b of a column of the paper's own measurements."""
     return min(cell.block or 0 for cell in paper.measurements(table).find(series).cells)

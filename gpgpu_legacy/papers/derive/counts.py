@@ -1,4 +1,4 @@
-"""What is done, by the counts of plans."""
+"""Counts of plans: passes, fragments, instructions, lookups, bytes and invocations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FLOAT_BYTES = 4
 
 
 def options_of(method: str, block: int | None, *, as_printed: bool = False) -> Options:
-    """A method as it is printed: with the copy of the framebuffer, where there is a choice."""
+    """A method's options as the paper has it: with the framebuffer's copy, if it is optional."""
     refuses = find_method(method).refuses
     return Options(
         block=None if "block" in refuses else block,
@@ -36,7 +36,7 @@ def options_of(method: str, block: int | None, *, as_printed: bool = False) -> O
 
 @cache
 def plan_of(method: str, size: int, block: int | None = None, *, as_printed: bool = False) -> Plan:
-    """The plan of a square product, as the paper has it."""
+    """The plan of an n×n product, as the paper has it."""
     options = options_of(method, block, as_printed=as_printed)
     return find_method(method).plan(Shape(size, size, size), options)
 
@@ -45,7 +45,7 @@ def plan_of(method: str, size: int, block: int | None = None, *, as_printed: boo
 def counts_of(
     method: str, size: int, block: int | None = None, *, as_printed: bool = False
 ) -> Counts:
-    """What such a plan costs."""
+    """The counts of such a plan."""
     return count_plan(plan_of(method, size, block, as_printed=as_printed))
 
 
@@ -54,7 +54,7 @@ def _a_fragment(total: int, counts: Counts) -> int | None:
 
 
 def _program_length(method: str, n: int, b: int) -> int:
-    return sum(count_instructions(each).total for each in plan_of(method, n, b).programs())
+    return sum(count_instructions(program).total for program in plan_of(method, n, b).programs())
 
 
 def _instructions_of(method: str, n: int, b: int, mnemonic: str) -> int:
@@ -63,7 +63,7 @@ def _instructions_of(method: str, n: int, b: int, mnemonic: str) -> int:
 
 
 def _memory(counts: Counts) -> int:
-    """Lookups, and the write of the result; a blend reads what was there as well."""
+    """Lookups and the write of the result; a blend also reads the target."""
     return counts.lookup + counts.fragments + counts.blend
 
 
@@ -111,18 +111,18 @@ def _recovered(method: str, quantity: str) -> Any:
 
 @derivation
 def formula(paper: Paper, *, method: str, quantity: str) -> Value:
-    """The formula in n and b that the counts of real plans obey, recovered exactly."""
-    found = _recovered(method, quantity)
-    return None if found is None else str(found)
+    """The formula in n and b that counts of real plans obey, recovered exactly."""
+    recovered = _recovered(method, quantity)
+    return None if recovered is None else str(recovered)
 
 
 @derivation
 def totals_are_products(paper: Paper, *, table: str) -> Value:
-    """Whether each printed total is the product of the row's passes, fragments and per fragment."""
+    """Whether each printed total is passes times fragments per pass times the cost per fragment."""
     from sympy import prod, simplify, symbols, sympify
 
     names = {name: symbols(name, positive=True) for name in ("n", "b")}
-    rows = next(each.rows for each in paper.tables if each.id == f"{paper.id}/{table}")
+    rows = next(known.rows for known in paper.tables if known.name == table)
     for row in rows:
         columns = (row.passes, row.fragments_per_pass, row.per_fragment, row.total)
         *factors, total = (sympify(text, locals=names) for text in columns)
@@ -135,9 +135,9 @@ def totals_are_products(paper: Paper, *, table: str) -> Value:
 def count(
     paper: Paper, *, method: str, quantity: str, size: int, block: int, unit: float = 1
 ) -> Value:
-    """A count of the plan at (n, b), in units of so many."""
-    found = _QUANTITIES[quantity](method, size, block)
-    return None if found is None else found / unit if unit != 1 else found
+    """A count of the plan at (n, b), divided by a unit."""
+    total = _QUANTITIES[quantity](method, size, block)
+    return None if total is None else total / unit if unit != 1 else total
 
 
 @derivation
@@ -145,17 +145,17 @@ def geometry_of_a_pass(
     paper: Paper, *, method: str, size: int, block: int, of_a_position: int, of_a_set: int = 0,
     accumulate: str = Accumulate.COPY.value,
 ) -> Value:  # fmt: skip
-    """Bytes of the vertices of a pass: floats of each position, and of each set that is read."""
+    """Bytes of a pass's vertices: floats of the positions and of the coordinate sets it reads."""
     options = replace(options_of(method, block), accumulate=Accumulate(accumulate))
     plan = find_method(method).plan(Shape(size, size, size), options)
-    sets = max(resources(each).count(Resource.COORDINATE_SETS) for each in plan.programs())
+    sets = max(resources(program).count(Resource.COORDINATE_SETS) for program in plan.programs())
     counts = count_plan(plan, Accounting(_FLOAT_BYTES * (of_a_position + of_a_set * sets)))
     return counts.geometry_bytes // counts.passes
 
 
 @derivation
 def each_step_adds(paper: Paper, *, method: str, quantity: str) -> Value:
-    """What one more iteration of the inner loop, b + 1 for b, adds to a count a fragment."""
+    """What one more iteration of the inner loop, b + 1 for b, adds to a count per fragment."""
     return _added(method, quantity)
 
 
@@ -168,23 +168,23 @@ def _added(method: str, quantity: str) -> int:
 
 @derivation
 def each_step_adds_more(paper: Paper, *, method: str, than: str, quantity: str) -> Value:
-    """By how much one more iteration adds more to a count than it does in another method."""
+    """How much more one iteration adds to a count per fragment than in another method."""
     return _added(method, quantity) - _added(than, quantity)
 
 
 @derivation
 def besides_the_steps(paper: Paper, *, method: str, quantity: str) -> Value:
-    """What is left of a count a fragment when the b iterations are taken off."""
-    found = _QUANTITIES[quantity](method, 24, 2)
-    assert found is not None
-    return found - 2 * _added(method, quantity)
+    """A count per fragment without what the b iterations of the inner loop add to it."""
+    total = _QUANTITIES[quantity](method, 24, 2)
+    assert total is not None
+    return total - 2 * _added(method, quantity)
 
 
 @derivation
 def percent_of(
     paper: Paper, *, method: str, of: str, quantity: str, size: int, block: int
 ) -> Value:
-    """A count of one method in percent of another's, at (n, b)."""
+    """A count of one method at (n, b), in percent of another's."""
     return 100.0 / _times(of, method, quantity, size, block)
 
 
@@ -192,7 +192,7 @@ def percent_of(
 def times_less(
     paper: Paper, *, method: str, than: str, quantity: str, size: int, block: int
 ) -> Value:
-    """How many times as much another method counts, at (n, b)."""
+    """A count of another method at (n, b), over this one's."""
     return _times(than, method, quantity, size, block)
 
 
@@ -204,7 +204,7 @@ def _times(method: str, than: str, quantity: str, size: int, block: int) -> floa
 
 @derivation
 def percent_in_the_limit(paper: Paper, *, method: str, of: str, quantity: str) -> Value:
-    """A count of one method in percent of another's, as b grows: the limit of both formulas."""
+    """A count of one method in percent of another's, in the limit of large b."""
     from sympy import limit, oo, symbols
 
     b = symbols("b", positive=True)
@@ -213,7 +213,7 @@ def percent_in_the_limit(paper: Paper, *, method: str, of: str, quantity: str) -
 
 @derivation
 def quotient_in_the_limit(paper: Paper, *, method: str, of: str, quantity: str) -> Value:
-    """The limit, as b grows, of the quotient of two recovered formulas: a fraction."""
+    """The limit of the quotient of two recovered formulas for large b, as a fraction."""
     from sympy import limit, oo, symbols
 
     b = symbols("b", positive=True)
@@ -232,7 +232,7 @@ def exact_quotient(paper: Paper, *, method: str, of: str, quantity: str) -> Valu
 def same_at_block(
     paper: Paper, *, method: str, other: str, quantity: str, size: int, block: int
 ) -> Value:
-    """Whether two methods count the same at (n, b)."""
+    """Whether two methods have the same count at (n, b)."""
     at = _QUANTITIES[quantity]
     return at(method, size, block) == at(other, size, block)
 
@@ -241,33 +241,33 @@ def same_at_block(
 def counts_more_at_every_block(
     paper: Paper, *, method: str, than: str, quantity: str, size: int, blocks: Sequence[int]
 ) -> Value:
-    """Whether one method counts more than another at each of these blocks."""
+    """Whether a count of one method is larger than another's at each of these blocks."""
     at = _QUANTITIES[quantity]
     return all((at(method, size, b) or 0) > (at(than, size, b) or 0) for b in blocks)
 
 
 @derivation
 def left_out_of_the_total(paper: Paper, *, method: str, size: int, block: int) -> Value:
-    """Percent by which framebuffer-to-texture copies add to the bytes requested, at (n, b)."""
+    """Bytes of framebuffer-to-texture copies, in percent of the bytes requested, at (n, b)."""
     counts = counts_of(method, size, block)
     return 100.0 * counts.copy_bytes / counts.bytes_requested
 
 
 @derivation
 def loads_of_an_element(paper: Paper, *, method: str, size: int) -> Value:
-    """How often a kernel loads each element of A and of B from global memory, on average."""
+    """How often a kernel loads each element of A and B from global memory, on average."""
     return counts_of(method, size, None).global_loads / (2 * size**2)
 
 
 @derivation
 def terms_beyond(paper: Paper, *, method: str, size: int) -> Value:
-    """Terms of one element's sum beyond wA, by the kernel's loads: two a term."""
+    """Terms of an element's sum beyond wA, counted by the kernel's loads, two for each term."""
     return counts_of(method, size, None).global_loads / 2 / size**2 - size
 
 
 @derivation
 def loads_of_a_block(paper: Paper, *, method: str, size: int, block: int) -> Value:
-    """Elements that the threads of a block load for one product of sub-matrices, in units of b²."""
+    """Elements that a block's threads load for one product of sub-matrices, divided by b²."""
     plan = find_method(method).plan(Shape(size, size, size), Options(block=block))
     blocks = (size // block) ** 3  # products of sub-matrices
     return count_plan(plan).global_loads / blocks / block**2
@@ -275,57 +275,57 @@ def loads_of_a_block(paper: Paper, *, method: str, size: int, block: int) -> Val
 
 @derivation
 def threads_of_a_block(paper: Paper, *, method: str, size: int, block: int | None = None) -> Value:
-    """Invocations of a work group, by the kernel's declaration."""
+    """Invocations in a work group, as the kernel declares them."""
     return _threads(method, size, block)
 
 
 def _threads(method: str, size: int, block: int | None) -> int:
     plan = find_method(method).plan(Shape(size, size, size), Options(block=block))
-    return max(math.prod(p.kernel.local_size) for _, p in plan.weighted_passes()
-               if isinstance(p, ComputePass))  # fmt: skip
+    return max(math.prod(pass_.kernel.local_size) for _, pass_ in plan.weighted_passes()
+               if isinstance(pass_, ComputePass))  # fmt: skip
 
 
 @derivation
 def invocations(paper: Paper, *, method: str, size: int, as_printed: bool = False) -> Value:
-    """Invocations that a method launches at n×n; as printed, whole batches of work groups."""
+    """Invocations that a method launches at n×n, or that its listing launches as printed."""
     return counts_of(method, size, None, as_printed=as_printed).invocations
 
 
 @derivation
 def dispatches_what_it_needs(paper: Paper, *, method: str, size: int) -> Value:
-    """Whether a method, dispatched as printed, launches one invocation an element at n×n."""
+    """Whether a listing, dispatched as printed, launches one invocation for each element."""
     return counts_of(method, size, None, as_printed=True).invocations == size**2
 
 
 @derivation
 def side_of_a_group(paper: Paper, *, method: str, size: int) -> Value:
-    """Invocations along each side of a square work group."""
+    """Invocations along a side of a square work group."""
     return math.isqrt(_threads(method, size, None))
 
 
 @derivation
 def growth_of_loads(paper: Paper, *, method: str, size: int) -> Value:
-    """The power of n by which a kernel's loads grow, from n to 2n."""
+    """The power of n with which a kernel's loads grow from n to 2n."""
     one, other = (counts_of(method, n, None).global_loads for n in (size, 2 * size))
     return math.log2(other / one)
 
 
 @derivation
 def least_time_as_printed(paper: Paper, *, method: str, size: int, chip: str) -> Value:
-    """Milliseconds that a method's arithmetic, dispatched as printed, takes at a chip's peak."""
+    """Milliseconds that all arithmetic of a listing, dispatched as printed, takes at peak rate."""
     return counts_of(method, size, None, as_printed=True).arithmetic / peak_gflops(chip) * 1e-6
 
 
 @derivation
 def rate_as_printed(paper: Paper, *, method: str, table: str, series: str, size: int) -> Value:
-    """GFLOPS that a printed time asks for, if all that is dispatched as printed is carried out."""
+    """GFLOPS that a printed time implies, if everything dispatched as printed is executed."""
     operations = counts_of(method, size, None, as_printed=True).arithmetic
     return operations * 1e-6 / cell(paper, table, series, size).value
 
 
 @derivation
 def stores_of_an_invocation(paper: Paper, *, method: str, size: int) -> Value:
-    """Elements of the result that one invocation of a kernel stores, on average."""
+    """Elements of the result that an invocation of a kernel stores, on average."""
     counts = counts_of(method, size, None)
     return counts.global_stores / counts.invocations
 
@@ -334,7 +334,7 @@ def stores_of_an_invocation(paper: Paper, *, method: str, size: int) -> Value:
 def loop_ends(paper: Paper, *, width: int) -> Value:
     """Whether `a <= aEnd` with aEnd = aBegin + wA - 1 can become false in 32 unsigned bits.
 
-    aBegin is 0 in the first row of work groups, and no number is above the largest.
+    aBegin is 0 in the first row of work groups. No unsigned number exceeds the largest one.
     """
     largest = int(np.iinfo(np.uint32).max)
     return (width - 1) % (largest + 1) < largest
@@ -342,7 +342,7 @@ def loop_ends(paper: Paper, *, width: int) -> Value:
 
 @derivation
 def loads_of_an_iteration(paper: Paper, *, method: str, size: int, step: int) -> Value:
-    """Elements of B that an invocation loads in one turn of a loop that goes on by `step`."""
+    """Elements of B that an invocation loads in one iteration of a loop with this step."""
     counts = counts_of(method, size, None)
     sums = counts.global_loads - size**2  # the result's old value is loaded once an element
     return sums / 2 / size**2 / (size / step)

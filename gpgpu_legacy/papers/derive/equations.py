@@ -1,4 +1,4 @@
-"""Equations and listings, worked through as they are printed."""
+"""Equations and listings, evaluated as they are printed."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from gpgpu_legacy.runtime.registry import reference
 
 @derivation
 def wrong_elements(paper: Paper, *, method: str, size: int, as_printed: bool) -> Value:
-    """Elements of an n×n product that come out wrong, run by the texture coordinates as printed.
+    """The number of wrong elements in an n×n product with the texture coordinates as printed.
 
-    as_printed: False runs it by the corners of texels.
+    as_printed: False uses the corners of texels instead.
     """
     rows = np.arange(1.0, size**2 + 1.0).reshape(size, size)
     columns = rows[::-1].T + 0.5
-    got = run(rows, columns, method, executor=reference().name, as_printed=as_printed).product
-    return int(np.sum(got != (rows @ columns).astype(np.float32)))
+    product = run(rows, columns, method, executor=reference().name, as_printed=as_printed).product
+    return int(np.sum(product != (rows @ columns).astype(np.float32)))
 
 
 @derivation
 def operations_of(paper: Paper, *, equation: str) -> Value:
-    """What an equation's operator does, once a channel: `R2 = R1.abgr * R0.ggab`."""
+    """The operations that an equation such as `R2 = R1.abgr * R0.ggab` stands for, by channel."""
     _, first, operator, second = equation.replace(" = ", " ").split()
     channels = len(first.partition(".")[2])
     assert channels == len(second.partition(".")[2])
@@ -38,18 +38,18 @@ def operations_of(paper: Paper, *, equation: str) -> Value:
 
 @derivation
 def spelled_out(paper: Paper, *, equation: str, lines: Sequence[str]) -> Value:
-    """Whether the lines are the equation channel by channel."""
+    """Whether these lines are the equation, channel by channel."""
     result, first, operator, second = equation.replace(" = ", " ").split()
-    (x, xs), (y, ys) = (each.split(".") for each in (first, second))
-    made = [
+    (x, xs), (y, ys) = (operand.split(".") for operand in (first, second))
+    expected = [
         f"{result}.{c} = {x}.{a} {operator} {y}.{b}" for c, a, b in zip("rgba", xs, ys, strict=True)
     ]
-    return made == list(lines)
+    return expected == list(lines)
 
 
 @derivation
 def products_of(paper: Paper, *, terms: Sequence[Sequence[str]]) -> Value:
-    """A sum of swizzled products of quadrants, channel by channel, in the letters of equation (8).
+    """A sum of swizzled products, channel by channel, in the letters of equation (8).
 
     terms: swizzles of X and of Y; r, g, b and a are the quadrants A, B, C, D and E, F, G, H.
     """
@@ -60,41 +60,41 @@ def products_of(paper: Paper, *, terms: Sequence[Sequence[str]]) -> Value:
 
 @derivation
 def least_register(paper: Paper, *, equation: str) -> Value:
-    """The least number of a register that an equation names: `R2.b = R1.a + R0.g`."""
+    """The smallest register number in an equation such as `R2.b = R1.a + R0.g`."""
     return min(int(digits) for digits in re.findall(r"R(\d+)", equation))
 
 
 @derivation
 def required_of_b(paper: Paper, *, method: str, size: int, block: int) -> Value:
-    """What of B one element (i, j) of the product depends on, run: the j-th row, the j-th column.
+    """The part of B that element (i, j) of the product depends on: row j or column j.
 
-    Each element of B is 1 in turn, the others 0, and A is all ones.
+    The product is run with each element of B set to 1 in turn, the others 0, and A all ones.
     """
     i, j = 0, 1
-    found = set()
+    read = set()
     a = np.ones((size, size), np.float32)
     with reference().prepare(plan_of(method, size, block)) as prepared:
         for place in np.ndindex(size, size):
             b = np.zeros_like(a)
             b[place] = 1.0
             if prepared.run({"A": a, "B": b}).outputs["C"][i, j]:
-                found.add(place)
+                read.add(place)
     parts = {
         "row j": {(j, k) for k in range(size)},
         "column j": {(k, j) for k in range(size)},
     }
-    return next((name for name, places in parts.items() if places == found), None)
+    return next((name for name, places in parts.items() if places == read), None)
 
 
 @derivation
 def quadrant_product(paper: Paper, *, terms: Sequence[Sequence[str]]) -> Value:
-    """Whether a sum of swizzled products of quadrants is the product of the matrices.
+    """Whether a sum of swizzled products of quadrants equals the product of the matrices.
 
     terms: swizzles of X and of Y; r, g, b and a are the quadrants A, B, C, D and E, F, G, H.
     """
     generator = np.random.default_rng(0)
     x, y = (generator.integers(-8, 8, (8, 8)).astype(np.float64) for _ in range(2))
-    parts = [dict(zip("rgba", _quadrants(each), strict=True)) for each in (x, y)]
+    parts = [dict(zip("rgba", _quadrants(matrix), strict=True)) for matrix in (x, y)]
     channels = [
         sum(parts[0][first[c]] @ parts[1][second[c]] for first, second in terms) for c in range(4)
     ]
@@ -109,17 +109,17 @@ def _quadrants(matrix: NDArray[np.float64]) -> list[NDArray[np.float64]]:
 
 @derivation
 def cleared_is_accumulated(paper: Paper, *, cleared: str, accumulated: str) -> Value:
-    """Whether the register that a listing clears is the one that it adds to."""
+    """Whether a listing accumulates in the register that it clears."""
     return cleared.partition(" = ")[0] == accumulated.partition(" = ")[0]
 
 
 @derivation
 def swizzles_of(paper: Paper, *, method: str) -> Value:
-    """The swizzles of a program's multiply-adds in their order, as it is run here."""
+    """The swizzles of the multiply-adds in our program, in order."""
     program = plan_of(method, 8, 1).programs()[0]
-    found = [i.srcs[:2] for i in program.instructions if i.mnemonic == "MAD"]
+    sources = [i.srcs[:2] for i in program.instructions if i.mnemonic == "MAD"]
     return " ".join(
         "".join("rgba"[selector.value] for selector in src.swizzle)
-        for pair in found
+        for pair in sources
         for src in pair
     )

@@ -1,4 +1,4 @@
-"""What recomputes a claim, by name, and what it may give."""
+"""The functions that recompute claims, by name, and the values that they return."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class Rounded:
-    """A number made of printed ones: its value, and how far their last digits let it be off."""
+    """A number computed from printed ones, with the bounds that their rounding leaves it."""
 
     value: float
     low: float
@@ -23,11 +23,11 @@ _DERIVATIONS: dict[str, Derivation] = {}
 
 
 def derivation(function: Derivation) -> Derivation:
-    """Let claims name this function."""
+    """Register a function, so that claims can name it."""
     _DERIVATIONS[function.__name__] = function
     return function
 
 
 def derivations() -> Mapping[str, Derivation]:
-    """What claims may name."""
+    """All registered functions, by name."""
     return MappingProxyType(_DERIVATIONS)

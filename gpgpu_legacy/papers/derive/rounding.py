@@ -1,4 +1,4 @@
-"""What float32 sums leave of a result's last decimal places."""
+"""The decimal places in which float32 sums differ."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpgpu_legacy.published.papers import Paper
 
 @derivation
 def places_that_differ(paper: Paper, *, claim: str) -> Value:
-    """How many decimal places another claim of the paper says to differ."""
+    """The number of decimal places that differ according to another claim of the paper."""
     places = paper.claim(claim).expected
     assert isinstance(places, tuple)
     return len(places)
@@ -22,7 +22,8 @@ def places_that_differ(paper: Paper, *, claim: str) -> Value:
 def decimals_that_differ(paper: Paper, *, size: int) -> Value:
     """The decimal places at which float32 sums of n products of numbers in [0, 1) differ.
 
-    Of a sum of n/4, the mean: from the place where one rounding shows, to that of √n halves of one.
+    For a sum of n/4, which is the mean: from the place of the error that n roundings are expected
+    to leave, √n halves of the spacing of floats, to that of a single spacing.
     """
     spacing = float(np.spacing(np.float32(size / 4)))
     return tuple(float(math.ceil(-math.log10(e))) for e in (spacing * math.sqrt(size) / 2, spacing))

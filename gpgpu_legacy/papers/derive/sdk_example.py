@@ -1,4 +1,4 @@
-"""The SDK's printed example."""
+"""The printed example of the Mali SDK."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _printed_matrix(paper: Paper, name: str) -> NDArray[np.float64]:
 
 
 def _scalars(paper: Paper) -> NDArray[np.float64]:
-    """α and β by least squares, from the paper's printed matrices."""
+    """α and β by a least-squares fit of the paper's printed matrices."""
     a, b, c, after = (_printed_matrix(paper, name) for name in ("A", "B", "C", "result"))
     columns = np.stack([(a @ b).ravel(), c.ravel()], axis=1)
     return np.asarray(np.linalg.lstsq(columns, after.ravel(), rcond=None)[0], np.float64)
@@ -26,16 +26,16 @@ def _scalars(paper: Paper) -> NDArray[np.float64]:
 
 @derivation
 def scalar(paper: Paper, *, index: int) -> Value:
-    """α (0) or β (1): what least squares find in the printed result, to five decimals.
+    """α (index 0) or β (index 1) by a least-squares fit of the printed result, to five decimals.
 
-    The sixth is beyond the six digits that the matrices are printed with.
+    The matrices are printed with six digits, which do not determine a sixth decimal.
     """
     return float(_scalars(paper).round(_SCALAR_DECIMALS)[index])
 
 
 @derivation
 def scalar_residual(paper: Paper) -> Value:
-    """The largest error that these scalars, to five decimals, leave in an element of the result."""
+    """The largest error of an element of the result that is computed with these scalars."""
     a, b, c, after = (_printed_matrix(paper, name) for name in ("A", "B", "C", "result"))
     alpha, beta = _scalars(paper).round(_SCALAR_DECIMALS)
     return float(np.abs(alpha * (a @ b) + beta * c - after).max())
@@ -43,14 +43,14 @@ def scalar_residual(paper: Paper) -> Value:
 
 @derivation
 def drawn(paper: Paper, *, matrix: str, row: int, column: int, seed: int) -> Value:
-    """An element of A, B or C as glibc's random numbers after srand(seed) give it."""
-    found = dict(zip("ABC", generated_inputs(seed), strict=True))[matrix]
-    return float(found[row, column])
+    """An element of A, B or C, made of glibc's random numbers after srand(seed)."""
+    matrices = dict(zip("ABC", generated_inputs(seed), strict=True))
+    return float(matrices[matrix][row, column])
 
 
 @derivation
 def inputs_drawn_alike(paper: Paper, *, seed: int) -> Value:
-    """How many printed elements of A, B and C are the drawn ones to the last printed digit."""
+    """The number of printed elements of A, B and C that equal the drawn ones in every digit."""
     return sum(
         f"{value:.6g}" == digits
         for name, matrix in zip("ABC", generated_inputs(seed), strict=True)
@@ -61,22 +61,22 @@ def inputs_drawn_alike(paper: Paper, *, seed: int) -> Value:
 
 @derivation
 def example_result(paper: Paper, *, row: int, column: int, seed: int) -> Value:
-    """An element of α·AB + β·C, of the drawn inputs and the scalars of least squares, rounded."""
-    a, b, c = (each.astype(np.float64) for each in generated_inputs(seed, ORDER))
+    """An element of α·AB + β·C, with the drawn inputs and the scalars of the least-squares fit."""
+    a, b, c = (inputs.astype(np.float64) for inputs in generated_inputs(seed, ORDER))
     alpha, beta = _scalars(paper).round(_SCALAR_DECIMALS)
     return float((alpha * (a @ b) + beta * c)[row, column])
 
 
 @derivation
 def asymmetric_elements(paper: Paper, *, matrix: str) -> Value:
-    """Elements above the diagonal that are not equal to their mirror images."""
-    found = _printed_matrix(paper, matrix)
-    return int(np.sum(np.triu(found != found.T)))
+    """The number of elements above the diagonal that differ from their mirror images."""
+    elements = _printed_matrix(paper, matrix)
+    return int(np.sum(np.triu(elements != elements.T)))
 
 
 @derivation
 def vector_bits(paper: Paper, *, texture_format: str) -> Value:
-    """Bits of four floats together."""
+    """Bits of a texel, or a register, of that format."""
     return 8 * FORMATS[texture_format].texel_bytes
 
 

@@ -1,4 +1,4 @@
-"""Printed times and rates: what follows from the cells of the papers' own tables."""
+"""Printed times: the speed-ups, rates and trends that follow from the papers' own tables."""
 
 from __future__ import annotations
 
@@ -11,20 +11,26 @@ import numpy as np
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.papers.derive.registry import Rounded, Value, derivation
 from gpgpu_legacy.published.papers import Paper
-from gpgpu_legacy.published.tables import MeasuredTable
 
 
 def cell(paper: Paper, table: str, series: str, size: int, block: int | None = None) -> Rounded:
-    """A printed time, with the bounds that its last digit leaves it."""
-    found = paper.measurements(table).find(series).at(size, block)
-    if found is None:
+    """A printed number, with the bounds of its rounding."""
+    printed = paper.measurements(table).find(series).at(size, block)
+    if printed is None:
         raise KeyError(f"{paper.id} has no cell {table}/{series}/{size}")
-    half = found.step / 2
-    return Rounded(found.value, max(found.value - half, 0.0), found.value + half)
+    half = printed.step / 2
+    return Rounded(printed.value, max(printed.value - half, 0.0), printed.value + half)
+
+
+def printed_number(paper: Paper, claim: str) -> float:
+    """The number that a claim of the paper is about."""
+    published = paper.claim(claim).published
+    assert isinstance(published, int | float)
+    return published
 
 
 def _quotient(over: Rounded, under: Rounded, factor: float = 1.0) -> Rounded:
-    """Over / under, times the factor; without an upper bound where the one below may be 0."""
+    """Over / under, times the factor; unbounded above where `under` may be 0."""
     return Rounded(
         factor * over.value / under.value if under.value else math.inf,
         factor * over.low / under.high,
@@ -37,31 +43,29 @@ def _exactly(value: float) -> Rounded:
 
 
 def _sizes(paper: Paper, table: str, series: Sequence[str]) -> list[int]:
-    """The sizes at which all of these columns have a time that the clock saw."""
-    columns = [paper.measurements(table).find(each) for each in series]
-    seen = [{c.size for c in column.cells if c.value > 0} for column in columns]
-    return sorted(set.intersection(*seen))
+    """The sizes at which all of these columns have a time above 0."""
+    columns = [paper.measurements(table).find(label) for label in series]
+    timed = [{c.size for c in column.cells if c.value > 0} for column in columns]
+    return sorted(set.intersection(*timed))
 
 
 @derivation
 def printed_cell(
     paper: Paper, *, table: str, series: str, size: int, block: int | None = None
 ) -> Value:
-    """The cell of a table that a sentence of the text repeats."""
+    """A cell of a table, which the text repeats."""
     return cell(paper, table, series, size, block).value
 
 
 @derivation
 def printed_claim(paper: Paper, *, claim: str, factor: float = 1.0) -> Value:
-    """What the paper prints of the same quantity elsewhere, brought to this unit by a factor."""
-    published = paper.claim(claim).published
-    assert isinstance(published, int | float)
-    return factor * published
+    """The number that the paper prints for the same quantity elsewhere, times a factor."""
+    return factor * printed_number(paper, claim)
 
 
 @derivation
 def rate(paper: Paper, *, table: str, series: str, size: int, operations: int = 2) -> Value:
-    """GFLOPS: so many operations a step of n³ (2: multiply and add), over a printed time."""
+    """GFLOPS by a printed time, counting multiply and add, or more, in each of n³ steps."""
     return _rate(paper, table, series, size, operations)
 
 
@@ -74,19 +78,19 @@ def _rate(paper: Paper, table: str, series: str, size: int, operations: int = 2)
 def quotient_of_rates(
     paper: Paper, *, table: str, over: str, over_size: int, under: str, under_size: int
 ) -> Value:
-    """How many times a column's GFLOPS at one size are another's at another size, by the times."""
+    """GFLOPS by the times of a column at one size, over those of another column and size."""
     rate_over = _rate(paper, table, over, over_size)
     return _quotient(rate_over, _rate(paper, table, under, under_size))
 
 
 @derivation
 def share_of_peak(paper: Paper, *, table: str, series: str, size: int, chip: str) -> Value:
-    """Percent of a chip's peak that the rate of a printed time is."""
+    """GFLOPS by a printed time, in percent of a chip's peak."""
     return 100.0 * _rate(paper, table, series, size).value / peak_gflops(chip)
 
 
 def peak_gflops(chip: str) -> float:
-    """A chip's peak, of whatever it multiplied with."""
+    """A chip's peak GFLOPS: of its compute cores, else of its fragment processors."""
     hardware = find_profile(chip).hardware
     fact = hardware.compute_peak_gflops or hardware.fragment_peak_gflops
     assert fact is not None
@@ -104,7 +108,7 @@ def speed_up(
     over_block: int | None = None,
     under_block: int | None = None,
 ) -> Value:
-    """The quotient of two printed cells: of times, how many times as fast."""
+    """The quotient of two printed cells; of times, it is the speed-up."""
     return _quotient(
         cell(paper, table, over, size, over_block), cell(paper, table, under, size, under_block)
     )
@@ -119,9 +123,9 @@ def _speed_ups(paper: Paper, table: str, over: str, under: str) -> dict[int, Rou
 
 @derivation
 def speed_up_range(paper: Paper, *, table: str, over: str, under: str) -> Value:
-    """The least and the largest quotient of two columns, over the sizes that the clock saw."""
-    found = [each.value for each in _speed_ups(paper, table, over, under).values()]
-    return min(found), max(found)
+    """The least and the largest quotient of two columns, at the sizes with times above 0."""
+    quotients = [quotient.value for quotient in _speed_ups(paper, table, over, under).values()]
+    return min(quotients), max(quotients)
 
 
 @derivation
@@ -129,58 +133,61 @@ def speed_ups_between(
     paper: Paper, *, table: str, over: str, under: str, first: int, last: int
 ) -> Value:
     """The least and the largest quotient of two columns from one size to another."""
-    found = _speed_ups(paper, table, over, under)
-    some = [each.value for size, each in found.items() if first <= size <= last]
-    return min(some), max(some)
+    all_sizes = _speed_ups(paper, table, over, under).items()
+    quotients = [quotient.value for size, quotient in all_sizes if first <= size <= last]
+    return min(quotients), max(quotients)
 
 
 @derivation
 def largest_speed_up(paper: Paper, *, table: str, over: str, under: str) -> Value:
-    """The largest quotient of two columns, over the sizes that the clock saw."""
-    return max((e for e in _speed_ups(paper, table, over, under).values()), key=lambda e: e.value)
+    """The largest quotient of two columns, at the sizes with times above 0."""
+    quotients = _speed_ups(paper, table, over, under).values()
+    return max(quotients, key=lambda quotient: quotient.value)
 
 
 @derivation
 def mean_speed_up(paper: Paper, *, table: str, over: str, under: str) -> Value:
-    """The geometric mean of the quotients of two columns, over the sizes that the clock saw."""
-    found = [each.value for each in _speed_ups(paper, table, over, under).values()]
-    return math.exp(sum(map(math.log, found)) / len(found))
+    """The geometric mean of the quotients of two columns, at the sizes with times above 0."""
+    quotients = [quotient.value for quotient in _speed_ups(paper, table, over, under).values()]
+    return math.exp(sum(map(math.log, quotients)) / len(quotients))
 
 
 @derivation
 def sizes_above(paper: Paper, *, table: str, over: str, under: str, factor: float) -> Value:
-    """How many sizes have a quotient of two columns above a factor."""
-    found = _speed_ups(paper, table, over, under).values()
-    return sum(each.value > factor for each in found)
+    """The number of sizes at which the quotient of two columns is above a factor."""
+    quotients = _speed_ups(paper, table, over, under).values()
+    return sum(quotient.value > factor for quotient in quotients)
 
 
 @derivation
 def speed_up_rises(paper: Paper, *, table: str, over: str, under: str) -> Value:
-    """Whether the quotient of two columns never falls with size by more than rounding allows."""
-    found = list(_speed_ups(paper, table, over, under).values())
-    return all(after.high >= before.low for before, after in pairwise(found))
+    """Whether the quotient of two columns rises with size, as far as rounding can tell."""
+    quotients = list(_speed_ups(paper, table, over, under).values())
+    return all(after.high >= before.low for before, after in pairwise(quotients))
 
 
 @derivation
 def speed_up_is_constant(paper: Paper, *, table: str, over: str, under: str) -> Value:
-    """Whether one number lies within the rounding of every quotient of two columns."""
-    found = _speed_ups(paper, table, over, under).values()
-    return max(each.low for each in found) <= min(each.high for each in found)
+    """Whether the quotient of two columns may be one number at all sizes, rounding considered."""
+    quotients = _speed_ups(paper, table, over, under).values()
+    return max(q.low for q in quotients) <= min(q.high for q in quotients)
 
 
 @derivation
 def speed_up_falls_at(paper: Paper, *, table: str, over: str, under: str) -> Value:
     """The sizes at which the quotient of two columns is less than at the size before."""
-    found = list(_speed_ups(paper, table, over, under).items())
-    return tuple(size for (_, b), (size, a) in pairwise(found) if a.value < b.value)
+    quotients = list(_speed_ups(paper, table, over, under).items())
+    return tuple(size for (_, b), (size, a) in pairwise(quotients) if a.value < b.value)
 
 
 @derivation
 def difference_rises(paper: Paper, *, table: str, over: str, under: str) -> Value:
     """Whether the difference of two columns rises from each size to the next."""
     sizes = _sizes(paper, table, (over,))
-    found = [cell(paper, table, over, n).value - cell(paper, table, under, n).value for n in sizes]
-    return all(before < after for before, after in pairwise(found))
+    differences = [
+        cell(paper, table, over, n).value - cell(paper, table, under, n).value for n in sizes
+    ]
+    return all(before < after for before, after in pairwise(differences))
 
 
 @derivation
@@ -196,7 +203,7 @@ def largest_size(paper: Paper, *, tables: Sequence[str]) -> Value:
 
 
 def ns_per_step(paper: Paper, table: str, series: str) -> dict[int, float]:
-    """Nanoseconds of one of the n³ steps, by size."""
+    """Nanoseconds for each of the n³ steps, by size."""
     cells = paper.measurements(table).find(series).cells
     return {cell.size: 1e6 * cell.value / cell.size**3 for cell in cells if cell.value > 0}
 
@@ -204,48 +211,46 @@ def ns_per_step(paper: Paper, table: str, series: str) -> dict[int, float]:
 def _against_neighbours(
     paper: Paper, table: str, series: str, multiple: int, least: int
 ) -> list[Rounded]:
-    """Time a step at multiples of a size over the mean of those of the sizes beside.
+    """The time for a step at multiples of a size, over the mean of the two neighbouring sizes.
 
-    least: the size from which on the clock of the paper is fine enough.
+    least: smaller sizes are left out, since the paper's clock is too coarse for them.
     """
     cells = paper.measurements(table).find(series).cells
     sizes = sorted(cell.size for cell in cells if cell.size >= least)
     steps = {n: _quotient(cell(paper, table, series, n), _exactly(n**3 * 1e-6)) for n in sizes}
-    found = []
+    quotients = []
     for before, size, after in zip(sizes, sizes[1:], sizes[2:], strict=False):
         if size % multiple == 0:
             one, other = steps[before], steps[after]
-            beside = Rounded(
+            neighbours = Rounded(
                 (one.value + other.value) / 2,
                 (one.low + other.low) / 2,
                 (one.high + other.high) / 2,
             )
-            found.append(_quotient(steps[size], beside))
-    return found
+            quotients.append(_quotient(steps[size], neighbours))
+    return quotients
 
 
 @derivation
 def slower_than_neighbours(
     paper: Paper, *, table: str, series: str, multiple: int, least: int
 ) -> Value:
-    """Time a step at multiples of a size over that of the sizes beside: least and largest."""
-    found = [each.value for each in _against_neighbours(paper, table, series, multiple, least)]
-    return min(found), max(found)
+    """The time for a step at multiples of a size over that of its neighbours: least and largest."""
+    quotients = [q.value for q in _against_neighbours(paper, table, series, multiple, least)]
+    return min(quotients), max(quotients)
 
 
 @derivation
 def no_slower_than_neighbours(
     paper: Paper, *, table: str, series: str, multiple: int, least: int
 ) -> Value:
-    """Whether some multiple of a size takes no longer a step than those beside, within rounding."""
-    return any(
-        each.low <= 1.0 for each in _against_neighbours(paper, table, series, multiple, least)
-    )
+    """Whether any multiple of a size may take no longer for a step than its neighbours."""
+    return any(q.low <= 1.0 for q in _against_neighbours(paper, table, series, multiple, least))
 
 
 @derivation
 def times_the_median(paper: Paper, *, table: str, series: str, size: int) -> Value:
-    """Time a step at one size over the median of all sizes of the table."""
+    """The time for a step at one size, over the median of all sizes of the table."""
     steps = ns_per_step(paper, table, series)
     return steps[size] / float(np.median(list(steps.values())))
 
@@ -254,7 +259,7 @@ def times_the_median(paper: Paper, *, table: str, series: str, size: int) -> Val
 def sizes_out_of_line(
     paper: Paper, *, table: str, series: str, factor: float, per: int = 1
 ) -> Value:
-    """The sizes whose time a step is above the median of the table by a factor, in units of per."""
+    """The sizes whose time for a step exceeds the table's median by a factor, divided by `per`."""
     steps = ns_per_step(paper, table, series)
     middle = float(np.median(list(steps.values())))
     return tuple(size / per for size, step in steps.items() if step > factor * middle)
@@ -262,9 +267,9 @@ def sizes_out_of_line(
 
 @derivation
 def growth_exponent(paper: Paper, *, table: str, series: str, without: Sequence[int]) -> Value:
-    """The power of n by which times grow: the slope of their logarithms, by least squares.
+    """The power of n with which times grow, by a least-squares fit of their logarithms.
 
-    without: sizes that take no part.
+    without: sizes that are left out.
     """
     cells = [c for c in paper.measurements(table).find(series).cells if c.size not in without]
     sizes = np.log([cell.size for cell in cells])
@@ -273,28 +278,28 @@ def growth_exponent(paper: Paper, *, table: str, series: str, without: Sequence[
 
 @derivation
 def falls_with_threads(paper: Paper, *, table: str, series: str) -> Value:
-    """Whether each row with more threads has a shorter time."""
+    """Whether the time falls with every increase of the number of threads."""
     cells = sorted(paper.measurements(table).find(series).cells, key=lambda c: c.threads or 0)
     return all(before.value > after.value for before, after in pairwise(cells))
 
 
 @derivation
 def first_faster(paper: Paper, *, table: str, series: str, reference: str) -> Value:
-    """The fewest threads with which a column is faster than the reference beside it."""
-    found: MeasuredTable = paper.measurements(table)
-    host = found.find(reference).cells[0].value
-    return min(c.threads or 0 for c in found.find(series).cells if c.value < host)
+    """The fewest threads with which a column is faster than the reference."""
+    measured = paper.measurements(table)
+    host = measured.find(reference).cells[0].value
+    return min(c.threads or 0 for c in measured.find(series).cells if c.value < host)
 
 
 def _interpolated(paper: Paper, table: str, series: str, size: int) -> float:
-    """A time at a size between two of the table's, the time a step taken as linear in between."""
+    """A time between two sizes of a table, in ms, by interpolation of the time for a step."""
     steps = sorted(ns_per_step(paper, table, series).items())
     return float(np.interp(size, [n for n, _ in steps], [s for _, s in steps])) * size**3 * 1e-6
 
 
 @derivation
 def interpolated_time(paper: Paper, *, table: str, series: str, size: int) -> Value:
-    """A time between two sizes of a table, in ms: the time a step is taken as linear in between."""
+    """A time between two sizes of a table, in ms, by interpolation of the time for a step."""
     return _interpolated(paper, table, series, size)
 
 
@@ -302,7 +307,7 @@ def interpolated_time(paper: Paper, *, table: str, series: str, size: int) -> Va
 def over_interpolated(
     paper: Paper, *, table: str, series: str, size: int, block: int, static: str
 ) -> Value:
-    """A printed time over the one that another table gives by interpolation at the same size."""
+    """A printed time over one interpolated from another table at the same size."""
     return cell(paper, table, series, size, block).value / _interpolated(
         paper, static, series, size
     )
@@ -312,7 +317,7 @@ def over_interpolated(
 def least_transfer_time(
     paper: Paper, *, size: int, matrices: int, bytes_per_element: int, chip: str
 ) -> Value:
-    """Milliseconds for so many n×n matrices at all of a chip's memory bandwidth."""
+    """Milliseconds for transferring n×n matrices at a chip's full memory bandwidth."""
     fact = find_profile(chip).hardware.memory_gb_per_s
     assert fact is not None
     return matrices * bytes_per_element * size**2 / fact.value * 1e-6
@@ -322,5 +327,5 @@ def least_transfer_time(
 def transfer_rate_needed(
     paper: Paper, *, size: int, milliseconds: float, matrices: int, bytes_per_element: int
 ) -> Value:
-    """GB/s (10⁹) that move so many n×n matrices in a time."""
+    """GB/s (10⁹ bytes) for transferring n×n matrices in a given time."""
     return matrices * bytes_per_element * size**2 / milliseconds * 1e-6

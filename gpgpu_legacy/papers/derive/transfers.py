@@ -1,4 +1,4 @@
-"""Transfers and bandwidth."""
+"""Transfers, bandwidth, and the sizes of textures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.papers.derive.caches import through_cache
 from gpgpu_legacy.papers.derive.counts import counts_of, plan_of
 from gpgpu_legacy.papers.derive.registry import Value, derivation
-from gpgpu_legacy.papers.derive.times import peak_gflops
+from gpgpu_legacy.papers.derive.times import peak_gflops, printed_number
 from gpgpu_legacy.plan.formats import FORMATS
 from gpgpu_legacy.published.papers import Paper
 
@@ -22,7 +22,7 @@ GIGA = {"decimal": 10**9, "binary": 2**30}
 def transfer_time(
     paper: Paper, *, method: str, size: int, block: int, megabytes_per_s: float, megabyte: str
 ) -> Value:
-    """Milliseconds of a plan's uploads and read-back at a rate, in one kind of megabyte."""
+    """Milliseconds of a plan's uploads and read-back at a rate; megabyte: decimal or binary."""
     return _transfer_ms(method, size, block, megabytes_per_s * MEGA[megabyte])
 
 
@@ -33,7 +33,7 @@ def _transfer_ms(method: str, size: int, block: int, bytes_per_s: float) -> floa
 
 @derivation
 def compute_time(paper: Paper, *, size: int, gflops: float, giga: str, unit_s: float) -> Value:
-    """Time of 2n³ operations at a rate, in units of so many seconds."""
+    """Seconds of 2n³ operations at a rate, divided by a unit; giga: decimal or binary."""
     return _compute_s(size, gflops, giga) / unit_s
 
 
@@ -43,17 +43,16 @@ def _compute_s(size: int, gflops: float, giga: str) -> float:
 
 @derivation
 def transfer_share_of_printed(paper: Paper, *, transfer: str, computation: str) -> Value:
-    """Percent of the total that transfer is, by two times that the paper prints."""
-    one, other = paper.claim(transfer).published, paper.claim(computation).published
-    assert isinstance(one, int | float) and isinstance(other, int | float)
-    return 100.0 * one / (one + other)
+    """The share of transfers in the total, in percent, by two times that the paper prints."""
+    transfer_time, compute = printed_number(paper, transfer), printed_number(paper, computation)
+    return 100.0 * transfer_time / (transfer_time + compute)
 
 
 @derivation
 def transfer_share(
     paper: Paper, *, method: str, size: int, block: int, megabytes_per_s: float, gflops: float
 ) -> Value:
-    """Percent of the total that transfer is, both times recomputed in decimal units."""
+    """The share of transfers in the total, in percent, with both times in decimal units."""
     transfer = _transfer_ms(method, size, block, megabytes_per_s * MEGA["decimal"])
     return 100.0 * transfer / (transfer + 1e3 * _compute_s(size, gflops, "decimal"))
 
@@ -62,7 +61,7 @@ def transfer_share(
 def transfer_share_at_peak(
     paper: Paper, *, method: str, size: int, block: int, megabytes_per_s: float, chip: str
 ) -> Value:
-    """Percent of the total that transfer is, where the computation goes at a chip's peak."""
+    """The share of transfers in the total, in percent, with the computation at a chip's peak."""
     transfer = _transfer_ms(method, size, block, megabytes_per_s * MEGA["decimal"])
     return 100.0 * transfer / (transfer + 1e3 * _compute_s(size, peak_gflops(chip), "decimal"))
 
@@ -71,7 +70,7 @@ def transfer_share_at_peak(
 def upload_rate_for_the_average(
     paper: Paper, *, method: str, size: int, block: int, average: float, readback: float
 ) -> Value:
-    """MB/s at which uploads have to go for an average over uploads and a slower read-back."""
+    """The upload rate, in MB/s, that makes a given average with a given read-back rate."""
     counts = counts_of(method, size, block)
     seconds = (counts.upload_bytes + counts.readback_bytes) / average
     return counts.upload_bytes / (seconds - counts.readback_bytes / readback)
@@ -81,7 +80,7 @@ def upload_rate_for_the_average(
 def average_rate(
     paper: Paper, *, method: str, size: int, block: int, upload: float, readback: float
 ) -> Value:
-    """MB/s of a plan's transfers in the mean, uploads and read-back at rates of their own."""
+    """The average rate of a plan's transfers, in MB/s, with given upload and read-back rates."""
     counts = counts_of(method, size, block)
     seconds = counts.upload_bytes / upload + counts.readback_bytes / readback
     return (counts.upload_bytes + counts.readback_bytes) / seconds
@@ -89,10 +88,8 @@ def average_rate(
 
 @derivation
 def printed_headroom(paper: Paper, *, needed: str, available: str) -> Value:
-    """Percent that one printed number leaves of another."""
-    one, other = paper.claim(needed).published, paper.claim(available).published
-    assert isinstance(one, int | float) and isinstance(other, int | float)
-    return 100.0 * (1.0 - one / other)
+    """The headroom between two printed numbers, in percent of the larger one."""
+    return 100.0 * (1.0 - printed_number(paper, needed) / printed_number(paper, available))
 
 
 @derivation
@@ -101,9 +98,9 @@ def bandwidth_needed(
     gflops: float | None = None, copies: bool = False, cache: str | None = None,
     raster: str = "scan", layout: str = "linear",
 ) -> Value:  # fmt: skip
-    """GB/s for a plan's bytes in a time that is given, or that 2n³ operations take at a rate.
+    """GB/s that a plan's bytes need in a given time, or in that of 2n³ operations at a rate.
 
-    cache: count what a simulated one takes from memory and writes to it, copies included.
+    cache: a simulated one, whose traffic with memory is counted instead, copies included.
     """
     counts = counts_of(method, size, block)
     moved = counts.bytes_requested + (counts.copy_bytes if copies else 0)
@@ -117,7 +114,7 @@ def _bandwidth(moved: int, giga: str, seconds: float) -> float:
 
 
 def _taken(size: int, seconds: float | None, gflops: float | None) -> float:
-    """Seconds that are given, or that 2n³ operations take at a rate."""
+    """The given seconds, or those of 2n³ operations at a rate."""
     return seconds if seconds is not None else _compute_s(size, gflops or 1.0, "decimal")
 
 
@@ -126,7 +123,7 @@ def headroom(
     paper: Paper, *, method: str, size: int, block: int, chip: str, giga: str,
     seconds: float | None = None, gflops: float | None = None,
 ) -> Value:  # fmt: skip
-    """Percent of a chip's bandwidth that is left over by what a plan needs."""
+    """The percentage of a chip's bandwidth that a plan leaves unused."""
     fact = find_profile(chip).hardware.memory_gb_per_s
     assert fact is not None
     moved = counts_of(method, size, block).bytes_requested
@@ -136,7 +133,7 @@ def headroom(
 
 @derivation
 def texture_megabytes(paper: Paper, *, texture_format: str, texels: int, megabyte: str) -> Value:
-    """Size of a square texture in one kind of megabyte."""
+    """The size of a square texture in megabytes, decimal or binary."""
     return FORMATS[texture_format].texel_bytes * texels**2 / MEGA[megabyte]
 
 
@@ -144,12 +141,12 @@ def texture_megabytes(paper: Paper, *, texture_format: str, texels: int, megabyt
 def largest_matrix(
     paper: Paper, *, method: str, megabytes: int, megabyte: str, bytes_per_element: int
 ) -> Value:
-    """The largest n whose matrices, one for each texture of the plan, fit so much memory."""
+    """The largest n whose matrices, one for each texture of the plan, fit in a memory."""
     textures = len(plan_of(method, 8, 2).textures)
     return math.isqrt(megabytes * MEGA[megabyte] // (textures * bytes_per_element))
 
 
 @derivation
 def product(paper: Paper, *, factors: Sequence[float]) -> Value:
-    """The product of numbers that the paper prints apart."""
+    """The product of numbers that the paper prints separately."""
     return math.prod(factors)
