@@ -1,4 +1,4 @@
-"""The operands of a product: checked, and drawn at random."""
+"""The operands of a product: checked, or random."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ F32 = NDArray[np.float32]
 
 
 def product_shape(operands: tuple[F32, ...], options: Options) -> Shape:
-    """The shape of the product of checked operands, which may be given transposed."""
+    """The shape of the product of operands from `check_operands`."""
     rows, inner = operands[0].shape[:: -1 if options.transpose_a else 1]
     return Shape(rows, inner, operands[1].shape[0 if options.transpose_b else 1])
 
 
 def check_operands(operands: tuple[ArrayLike, ...], options: Options) -> tuple[F32, ...]:
-    """A, B and C if it is added, as float32 arrays that go together; InputError where they cannot.
+    """A, B and, if `adds` is set, C, as C-contiguous float32 arrays.
 
-    options: with the defaults filled in.
+    options: with the method's defaults filled in. Raises InputError for operands that are not real
+    matrices, whose shapes do not fit, or that the texture format cannot hold.
     """
     first, second = _matrix("A", operands[0]), _matrix("B", operands[1])
     inner_a = first.shape[0 if options.transpose_a else 1]
@@ -44,7 +45,7 @@ def check_operands(operands: tuple[ArrayLike, ...], options: Options) -> tuple[F
     if third.shape != (rows, columns):
         raise InputError(
             f"C is {third.shape[0]}×{third.shape[1]} and the product is {rows}×{columns}; "
-            "they must be of one size"
+            "give a C of that size"
         )
     return first, second, third
 
@@ -54,12 +55,12 @@ def _matrix(name: str, values: ArrayLike) -> F32:
         array = np.asarray(values)
     except ValueError:
         raise InputError(
-            f"{name} has rows of different lengths; a matrix has 2 dimensions"
+            f"{name} has rows of different lengths; give all rows one length"
         ) from None
     if array.dtype.kind not in "fiub":
-        raise InputError(f"{name} holds {array.dtype} values; it must hold real numbers")
+        raise InputError(f"{name} holds {array.dtype} values; give real numbers")
     if array.ndim != 2:
-        raise InputError(f"{name} has {array.ndim} dimensions; a matrix has 2")
+        raise InputError(f"{name} has {array.ndim} dimensions; give a matrix, which has 2")
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(array, np.float32)
 
@@ -69,15 +70,16 @@ def _in_unit_range(name: str, matrix: F32) -> None:
     if len(bad):
         i, j = bad[0]
         raise InputError(
-            f"{name}[{i}, {j}] is {matrix[i, j]}; unorm8 textures hold 0 to 1, scale the matrix "
-            "or use --texture-format r32f"
+            f"{name}[{i}, {j}] is {matrix[i, j]}, but unorm8 textures hold 0 to 1; scale the "
+            "matrix, or set the texture format to r32f"
         )
 
 
 def random_operands(shape: Shape, options: Options, seed: int) -> tuple[F32, ...]:
-    """Uniform random matrices: in [-0.5, 0.5), or in [0, 1) for textures that hold no more.
+    """Uniform random operands in [-0.5, 0.5), or in [0, 1) for unorm8 textures; float32.
 
-    They are laid out as the options say that operands are given.
+    Operands that the options declare transposed are transposed. The same seed gives the same
+    operands.
     """
     generator = np.random.default_rng(seed)
     unit = options.texture_format is not None and (

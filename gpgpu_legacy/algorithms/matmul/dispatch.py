@@ -1,8 +1,7 @@
-"""Matrices in storage buffers, and the dispatches of a kernel over a product.
+"""What compute methods share: matrices in storage buffers, and dispatches over a product.
 
-The compute methods all read A and B from buffers that hold them row after row and write an element
-of the product an invocation; they differ in the kernel, in what its uniforms are called, and in
-what the matrices' sizes are padded to.
+All compute methods read A and B from buffers that hold them row after row, and each invocation
+writes one element of C. They differ in the kernel, in the names of its uniforms and in padding.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ from gpgpu_legacy.plan.plan import (
 
 @dataclass(frozen=True, slots=True)
 class Padding:
-    """What the rows of A, the inner dimension and the columns of B are padded to multiples of."""
+    """The rows of A, the inner dimension and the columns of B are padded to multiples of these."""
 
     rows: int = 1
     inner: int = 1
     columns: int = 1
 
     def padded(self, shape: Shape) -> Shape:
-        """The shape with its padding."""
+        """The shape with padding."""
         return Shape(
             round_up(shape.m, self.rows),
             round_up(shape.l, self.inner),
@@ -50,40 +49,40 @@ class Padding:
 
 
 def round_up(size: int, multiple: int) -> int:
-    """The next multiple that is no smaller."""
+    """The smallest multiple that is at least `size`."""
     return -(-size // multiple) * multiple
 
 
 def groups_for(size: int, local_size: int) -> int:
-    """Work groups that cover so many elements along one axis."""
+    """How many work groups of `local_size` invocations cover `size` elements along one axis."""
     return -(-size // local_size)
 
 
 def buffer(name: str, rows: int, columns: int, *, zero: bool = False) -> Texture:
-    """A buffer that holds a matrix row after row."""
+    """A storage buffer for a matrix, row after row. zero: it is filled with 0 before a run."""
     initial = (0.0, 0.0, 0.0, 0.0) if zero else None
     return Texture(name, TextureKind.BUFFER, Extent(columns, rows), R32F, initial)
 
 
 def uniforms(**values: Number) -> tuple[UniformValue, ...]:
-    """A pass's uniforms, by name."""
+    """The uniforms of a pass."""
     return tuple(UniformValue(name, value) for name, value in values.items())
 
 
 def bindings(*textures: str) -> tuple[BufferBinding, ...]:
-    """Buffers at the binding points 0, 1, 2, …"""
+    """Buffers bound at the binding points 0, 1, 2, …"""
     return tuple(BufferBinding(i, name) for i, name in enumerate(textures))
 
 
 def load_into(matrix: Matrix, texture: Texture) -> Input:
-    """The transfer that puts a whole matrix into the upper left of a buffer, zeros around it."""
+    """The transfer of a whole matrix to a buffer, padded with 0 below and to the right."""
     region = Region(0, 0, matrix.rows, matrix.columns)
     rect = Rect(0, 0, texture.extent.width, texture.extent.height)
     return Input(matrix.name, region, texture.name, rect, ONE_PER_TEXEL)
 
 
 def read_from(matrix: Matrix, texture: Texture) -> Output:
-    """The transfer that reads a whole matrix back from the upper left of a buffer."""
+    """The transfer that reads a whole matrix back from a buffer and drops the padding."""
     region = Region(0, 0, matrix.rows, matrix.columns)
     rect = Rect(0, 0, matrix.columns, matrix.rows)
     return Output(matrix.name, region, texture.name, rect, ONE_PER_TEXEL)
@@ -92,7 +91,10 @@ def read_from(matrix: Matrix, texture: Texture) -> Output:
 def product_plan(
     name: str, shape: Shape, options: Options, padded: Shape, steps: tuple[Step, ...]
 ) -> Plan:
-    """A plan whose steps read the buffers A and B and write C, all of the padded shape."""
+    """The plan of a product whose steps read the buffers A and B and write the buffer C.
+
+    padded: the shape that the buffers have.
+    """
     operands, result = product_operands(shape, options), result_matrix(shape)
     a, b = buffer("A", padded.m, padded.l), buffer("B", padded.l, padded.n)
     c = buffer("C", padded.m, padded.n)
@@ -108,7 +110,7 @@ def product_plan(
 
 
 def one_dispatch(kernel: Kernel, padded: Shape, **values: Number) -> ComputePass:
-    """The dispatch of an invocation for every element of C."""
+    """A dispatch with an invocation for every element of C. values: the uniforms by name."""
     across, up = kernel.local_size
     return ComputePass(
         kernel,

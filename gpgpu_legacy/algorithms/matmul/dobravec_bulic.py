@@ -1,7 +1,7 @@
-"""Dobravec & Bulić 2017: the same product on the host, from global and from shared memory.
+"""Dobravec & Bulić 2017: the product on the host, from global memory and from shared memory.
 
-The kernels are the paper's listings 1, 2 and 4. The paper limits its sizes to multiples of the
-block; here matrices are padded with zeros to such a multiple, so any size will do.
+The kernels are the paper's Listings 1, 2 and 4. The paper's sizes are multiples of the block. Here
+matrices of any size are padded with zeros to such a multiple.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 
 BLOCKS = (1, 2, 4, 8, 16, 32)
-"""Block sizes: Table 2 has 1 to 16; 32×32 threads are what today's devices allow."""
+"""The block sizes: 1 to 16 are those of Table 2; today's devices allow 32×32 threads as well."""
 
 _PAPER = "Dobravec & Bulić 2017"
 _REFUSES = frozenset(
@@ -74,7 +74,7 @@ METHODS = (
         name="dobravec-bulic-global",
         year=2017,
         paper=f"{_PAPER}, Listing 2",
-        summary="a thread an element, operands from global memory: MulDG",
+        summary="one thread per element, operands from global memory: MulDG",
         lacked="a cache for global memory (compute capability 1.1)",
         defaults=_DEFAULTS,
         build=_build_global,
@@ -85,8 +85,8 @@ METHODS = (
         name="dobravec-bulic-shared",
         year=2017,
         paper=f"{_PAPER}, Listing 4",
-        summary="a thread an element, b×b blocks staged in shared memory: MulDS",
-        lacked="more than 16 KiB of shared memory and 512 threads a block",
+        summary="one thread per element, b×b blocks staged in shared memory: MulDS",
+        lacked="more than 16 KiB of shared memory and 512 threads per block",
         defaults=_DEFAULTS,
         build=_build_shared,
         refuses=_REFUSES,

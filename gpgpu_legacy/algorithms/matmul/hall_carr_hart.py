@@ -1,7 +1,8 @@
-"""Hall, Carr & Hart 2003: b steps of the sum a pass, one element a texel or four quadrants.
+"""Hall, Carr & Hart 2003: b iterations of the inner loop in each pass, in one channel or in four.
 
-Listing (5) is the single-channel method, listing (11) the multichannel one. They differ in how
-many elements a texel holds and in the fragment program; the passes are the same.
+Listing (5) is the single-channel method, with one element per texel. Listing (11) is the
+multichannel method, with the four quadrants of a matrix in r, g, b and a. They differ in packing
+and in the fragment program; the passes are the same.
 """
 
 from __future__ import annotations
@@ -12,16 +13,16 @@ from dataclasses import dataclass
 from gpgpu_legacy.algorithms.matmul.matrices import product_operands, result_matrix
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.matmul.tiles import (
-    Cut,
     Layout,
     Tile,
+    Tiling,
+    coordinate_steps,
     coordinates_of_a,
     coordinates_of_b,
     coordinates_of_c,
-    cut,
+    full_rect,
     operands,
-    step_of_both,
-    whole,
+    tile_product,
 )
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.shaders import load_program
@@ -44,7 +45,10 @@ DEFAULT_BLOCK = 32  # "For our tests we have chosen b = 32" (Section 3)
 
 
 def load_listing(name: str, options: Options, **more: bool) -> Program:
-    """A listing's program, `single` or `multi`: as printed, or with coordinates computed first."""
+    """The program of a listing, as printed or with coordinates computed first.
+
+    name: `single` or `multi`. options: with all defaults. more: further template variables.
+    """
     assert options.block is not None and options.accumulate is not None
     folder, accumulate = "hall_carr_hart_2003", options.accumulate.value
     if options.coordinates_first is None:
@@ -60,16 +64,19 @@ def load_listing(name: str, options: Options, **more: bool) -> Program:
 
 
 def build(name: str, program: Program, layout: Layout, shape: Shape, options: Options) -> Plan:
-    """The plan of either method; `program` is its fragment program for the options given."""
+    """The plan of either method.
+
+    name: of the method. program: from `load_listing`, for the same options. shape: not empty.
+    """
     assert options.accumulate is not None
-    cuts = cut(shape, layout)
-    textures, inputs = operands(cuts, layout)
+    tiling = tile_product(shape, layout)
+    textures, inputs = operands(tiling, layout)
     steps: list[Step] = []
     outputs = []
-    for tile in cuts.tiles():
-        draw = _Draw(program, cuts, tile, layout)
-        made, passes, result = _ACCUMULATE[options.accumulate](draw)
-        textures += made
+    for tile in tiling.tiles():
+        draw = _Draw(program, tiling, tile, layout)
+        targets, passes, result = _ACCUMULATE[options.accumulate](draw)
+        textures += targets
         steps += passes
         outputs.append(layout.output(result, tile.rows, tile.columns))
     return Plan(
@@ -85,10 +92,10 @@ def build(name: str, program: Program, layout: Layout, shape: Shape, options: Op
 
 @dataclass(frozen=True, slots=True)
 class _Draw:
-    """The drawing of one tile of C."""
+    """Draws one tile of C."""
 
     program: Program
-    cuts: Cut
+    tiling: Tiling
     tile: Tile
     layout: Layout
 
@@ -96,21 +103,24 @@ class _Draw:
         rows, columns = self.tile.rows.texels, self.tile.columns.texels
         return self.layout.texture(name + self.tile.suffix, rows, columns, zero=zero)
 
-    def passes_of_stretch(self, k: int) -> int:
-        return self.cuts.sums[k].texels // self.layout.block
+    def passes_of_segment(self, k: int) -> int:
+        return self.tiling.inner[k].texels // self.layout.block
 
     def one(
         self, k: int, m: Number, target: Texture, partial: Texture | None, blend: Blend = Blend.NONE
     ) -> FragmentPass:
-        """The pass that adds b steps from `m` on, of stretch k, to `partial` (the paper's F)."""
+        """The pass that adds b iterations, from m on, in segment k of the inner dimension.
+
+        partial: the texture of the sum so far, the paper's F; None if the framebuffer adds up.
+        """
         options, tile = self.layout.options, self.tile
         texcoords = [
             coordinates_of_a(0, float(tile.rows.texels), m, transposed=options.transpose_a),
             coordinates_of_b(1, float(tile.columns.texels), m, transposed=options.transpose_b),
         ]
         bindings = [
-            Binding(0, self.cuts.name("A", tile.row, k)),
-            Binding(1, self.cuts.name("B", k, tile.column)),
+            Binding(0, self.tiling.name("A", tile.row, k)),
+            Binding(1, self.tiling.name("B", k, tile.column)),
         ]
         if partial is not None:
             texcoords.append(coordinates_of_c(2, tile))
@@ -119,52 +129,53 @@ class _Draw:
             self.program,
             tuple(bindings),
             target.name,
-            whole(target),
+            full_rect(target),
             tuple(texcoords),
-            locals=(ParameterValue(0, step_of_both(options)),),
+            locals=(ParameterValue(0, coordinate_steps(options)),),
             blend=blend,
         )
 
 
 _Drawn = tuple[list[Texture], list[Step], Texture]
+"""The textures drawn to, the steps, and the texture that holds the result."""
 
 
 def _copy(draw: _Draw) -> _Drawn:
-    """Listing (5): draw to the framebuffer, copy the framebuffer into texture F."""
+    """Listing (5): draw to the framebuffer, then copy the framebuffer to the texture F."""
     framebuffer, f = draw.texture("C"), draw.texture("F", zero=True)
     m = Affine(0.5, draw.layout.block)
-    copy = CopyPass(framebuffer.name, whole(framebuffer), f.name, whole(f))
+    copy = CopyPass(framebuffer.name, full_rect(framebuffer), f.name, full_rect(f))
     steps: list[Step] = [
-        Repeat(draw.passes_of_stretch(k), (draw.one(k, m, framebuffer, f), copy))
-        for k in range(len(draw.cuts.sums))
+        Repeat(draw.passes_of_segment(k), (draw.one(k, m, framebuffer, f), copy))
+        for k in range(len(draw.tiling.inner))
     ]
     return [framebuffer, f], steps, framebuffer
 
 
 def _ping_pong(draw: _Draw) -> _Drawn:
-    """Two textures, each the framebuffer of every other pass: nothing is copied."""
+    """Two textures alternate as framebuffer and as F, so nothing is copied."""
     source, target = draw.texture("F", zero=True), draw.texture("C")
     textures, steps, block = [target, source], list[Step](), draw.layout.block
-    for k in range(len(draw.cuts.sums)):
-        pairs, odd = divmod(draw.passes_of_stretch(k), 2)
+    for k in range(len(draw.tiling.inner)):
+        pairs, rest = divmod(draw.passes_of_segment(k), 2)
         if pairs:
-            there = draw.one(k, Affine(0.5, 2 * block), target, source)
-            back = draw.one(k, Affine(0.5 + block, 2 * block), source, target)
-            steps.append(Repeat(pairs, (there, back)))
-        if odd:
+            even = draw.one(k, Affine(0.5, 2 * block), target, source)
+            odd = draw.one(k, Affine(0.5 + block, 2 * block), source, target)
+            steps.append(Repeat(pairs, (even, odd)))
+        if rest:
             steps.append(draw.one(k, 0.5 + 2 * block * pairs, target, source))
             source, target = target, source
     return textures, steps, source
 
 
 def _blend(draw: _Draw) -> _Drawn:
-    """The framebuffer adds up, "eliminating the need for the temporary texture F" (Section 3)."""
+    """The framebuffer blends, "eliminating the need for the temporary texture F" (Section 3)."""
     framebuffer = draw.texture("C")
     m = Affine(0.5, draw.layout.block)
     steps: list[Step] = [ClearPass(framebuffer.name)]
     steps += [
-        Repeat(draw.passes_of_stretch(k), (draw.one(k, m, framebuffer, None, Blend.ADD),))
-        for k in range(len(draw.cuts.sums))
+        Repeat(draw.passes_of_segment(k), (draw.one(k, m, framebuffer, None, Blend.ADD),))
+        for k in range(len(draw.tiling.inner))
     ]
     return [framebuffer], steps, framebuffer
 

@@ -1,4 +1,4 @@
-"""Hall, Carr & Hart 2003, Section 4: the blocked product, four quadrants in r, g, b and a."""
+"""Hall, Carr & Hart 2003, Section 4: the multichannel method, with four quadrants per texture."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ METHOD = Method(
     name="hall-carr-hart-multi",
     year=2003,
     paper="Hall, Carr & Hart 2003, Section 4",
-    summary="b steps of the sum a pass, the four quadrants in one RGBA texel",
+    summary="b iterations of the inner loop per pass, the four quadrants in one RGBA texel",
     lacked="loops, and any storage wider than four channels",
     defaults=Options(block=DEFAULT_BLOCK, accumulate=Accumulate.COPY, texture_format=RGBA32F.name),
     build=_build,

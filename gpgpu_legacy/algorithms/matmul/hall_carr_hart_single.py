@@ -1,4 +1,4 @@
-"""Hall, Carr & Hart 2003, Section 3: the blocked product, one element a texel."""
+"""Hall, Carr & Hart 2003, Section 3: the single-channel method, with one element per texel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ METHOD = Method(
     name="hall-carr-hart-single",
     year=2003,
     paper="Hall, Carr & Hart 2003, Section 3",
-    summary="b steps of the sum a pass, one element a texel",
+    summary="b iterations of the inner loop per pass, one element per texel",
     lacked="loops, long programs, a way to read the framebuffer while drawing",
     defaults=Options(block=DEFAULT_BLOCK, accumulate=Accumulate.COPY, texture_format=R32F.name),
     build=_build,

@@ -1,8 +1,8 @@
-"""Larson & McAllister 2001: one multitextured rectangle a pass, added up by the framebuffer.
+"""Larson & McAllister 2001: one multitextured rectangle per pass, summed by the framebuffer.
 
-The product is a sum of outer products, A's column i times B's row i: pass i draws a rectangle the
-size of C on which texture coordinates replicate both, modulates one with the other, and lets the
-framebuffer accumulate (Hall, Carr & Hart 2003, Figure 1).
+The product is a sum of outer products, column i of A times row i of B. Pass i draws a rectangle of
+the size of C. Its texture coordinates replicate the column and the row, multitexturing modulates
+one with the other, and the framebuffer accumulates (Hall, Carr & Hart 2003, Figure 1).
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from gpgpu_legacy.algorithms.matmul.matrices import product_operands, result_mat
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.matmul.tiles import (
-    Cut,
     Layout,
     Tile,
+    Tiling,
     coordinates_of_a,
     coordinates_of_b,
-    cut,
+    full_rect,
     operands,
-    whole,
+    tile_product,
 )
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.plan.formats import FORMATS, R32F, UNORM8
@@ -38,15 +38,15 @@ from gpgpu_legacy.plan.plan import (
 def _build(shape: Shape, options: Options) -> Plan:
     assert options.texture_format is not None
     layout = Layout(1, 1, FORMATS[options.texture_format], options)
-    cuts = cut(shape, layout)
-    textures, inputs = operands(cuts, layout)
+    tiling = tile_product(shape, layout)
+    textures, inputs = operands(tiling, layout)
     steps: list[Step] = []
     outputs = []
-    for tile in cuts.tiles():
+    for tile in tiling.tiles():
         screen = layout.texture(f"C{tile.suffix}", tile.rows.texels, tile.columns.texels)
         textures.append(screen)
         steps.append(ClearPass(screen.name))
-        steps += _passes(cuts, tile, screen, options)
+        steps += _passes(tiling, tile, screen, options)
         outputs.append(layout.output(screen, tile.rows, tile.columns))
     return Plan(
         "larson-mcallister",
@@ -59,12 +59,12 @@ def _build(shape: Shape, options: Options) -> Plan:
     )
 
 
-def _passes(cuts: Cut, tile: Tile, screen: Texture, options: Options) -> list[Step]:
-    """Figure 1's loop, one Repeat for each stretch of the sum.
+def _passes(tiling: Tiling, tile: Tile, screen: Texture, options: Options) -> list[Step]:
+    """Figure 1's loop: a Repeat for each segment of the inner dimension.
 
-    The figure counts texels from 0 to m - 1 by their indices. Their centres lie half a texel
-    further on, and the rectangle's edges at 0 and m: so m - 1 becomes m, and i becomes i + 0.5.
-    With `as_printed` the figure's own numbers stand.
+    The figure's coordinates are texel indices, from 0 to m - 1. Texel centres are half a texel
+    further and the edges of the rectangle are at 0 and m, so m - 1 becomes m and i becomes i + 0.5.
+    `as_printed` keeps the figure's numbers.
     """
     first = 0.0 if options.as_printed else 0.5
     short = 1 if options.as_printed else 0
@@ -72,16 +72,16 @@ def _passes(cuts: Cut, tile: Tile, screen: Texture, options: Options) -> list[St
     rows, columns = tile.rows.texels - short, tile.columns.texels - short
     return [
         Repeat(
-            sums.length,
+            inner.length,
             (
                 FragmentPass(
                     program=load_program("larson_mcallister_2001/modulate.fp"),
                     bindings=(
-                        Binding(0, cuts.name("A", tile.row, k)),
-                        Binding(1, cuts.name("B", k, tile.column)),
+                        Binding(0, tiling.name("A", tile.row, k)),
+                        Binding(1, tiling.name("B", k, tile.column)),
                     ),
                     target=screen.name,
-                    rect=whole(screen),
+                    rect=full_rect(screen),
                     texcoords=(
                         coordinates_of_a(0, rows, i, transposed=options.transpose_a),
                         coordinates_of_b(1, columns, i, transposed=options.transpose_b),
@@ -90,7 +90,7 @@ def _passes(cuts: Cut, tile: Tile, screen: Texture, options: Options) -> list[St
                 ),
             ),
         )
-        for k, sums in enumerate(cuts.sums)
+        for k, inner in enumerate(tiling.inner)
     ]
 
 
@@ -98,7 +98,7 @@ METHOD = Method(
     name="larson-mcallister",
     year=2001,
     paper="Larson & McAllister 2001",
-    summary="one multitextured rectangle a pass, modulated and accumulated in the framebuffer",
+    summary="one multitextured rectangle per pass, modulated and accumulated in the framebuffer",
     lacked="programs, and floats in textures and framebuffers: 8 bits, clamped",
     defaults=Options(texture_format=R32F.name),
     build=_build,

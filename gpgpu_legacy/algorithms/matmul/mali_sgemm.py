@@ -1,8 +1,8 @@
-"""The Mali OpenCL SDK's SGEMM: a thread an element, four products at a time in a vec4.
+"""SGEMM of the Mali OpenCL SDK: one invocation per element, four products at a time in a vec4.
 
-The four partial sums are added at the end, in the listing's order. The listing takes square
-matrices of an order that 4 divides; here the matrices are padded with zeros to what the work groups
-and the vec4 need, so any sizes will do.
+The four partial sums are added at the end, in the listing's order. The listing needs square
+matrices whose order is a multiple of 4. Here matrices of any size are padded with zeros to what the
+work groups and the vec4 need.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ METHOD = Method(
     name="mali-sgemm",
     year=2012,
     paper="Mali OpenCL SDK v1.1.0, SGEMM sample",
-    summary="a thread an element, four products at a time in a vec4, α·AB + β·C",
+    summary="one thread per element, four products at a time in a vec4, α·AB + β·C",
     lacked="shared memory of its own on the chip, so nothing is staged; registers are vectors",
     defaults=Options(texture_format=R32F.name),
     build=_build,

@@ -1,4 +1,4 @@
-"""The matrices of a product, as its plan names them."""
+"""The matrices of a product, by the names that plans give them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from gpgpu_legacy.plan.plan import Matrix
 
 
 def operand_matrices(shape: Shape, options: Options) -> tuple[Matrix, ...]:
-    """A, B and, where it is added, C before: as they are given.
+    """A, B and, if `adds` is set, the C that is added, in the shapes in which callers give them.
 
-    A transposed operand has its rows and columns exchanged. C before is called C0 in plans, for C
-    is the result.
+    A transposed operand has its rows and columns exchanged. The C that is added is called C0 in
+    plans, since C is the result.
     """
     rows_a, columns_a = (shape.l, shape.m) if options.transpose_a else (shape.m, shape.l)
     rows_b, columns_b = (shape.n, shape.l) if options.transpose_b else (shape.l, shape.n)
@@ -21,7 +21,7 @@ def operand_matrices(shape: Shape, options: Options) -> tuple[Matrix, ...]:
 
 
 def product_operands(shape: Shape, options: Options) -> tuple[Matrix, ...]:
-    """A and B alone, for a plan to which the addition of C is a pass of its own."""
+    """A and B alone, for plans to which a further pass adds C."""
     return operand_matrices(shape, replace(options, adds=False))
 
 

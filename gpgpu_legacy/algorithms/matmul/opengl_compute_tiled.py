@@ -1,9 +1,9 @@
-"""The OpenGL compute-shader multiply: 32×32 tiles in shared memory, dispatched batch by batch.
+"""The OpenGL compute-shader multiply: 32×32 tiles staged in shared memory, dispatched in batches.
 
-The host walks over batches of 64×64 work groups, 2048×2048 elements, and tells the kernel the
-corner of each. As printed it always dispatches whole batches, in which the kernel's guards throw
-away what lies outside; by default a batch is cut to the work groups that are needed, and a kernel
-whose guards could never fail goes without them.
+The host dispatches batches of 64×64 work groups, which cover 2048×2048 elements, and passes the
+corner of each batch as uniforms. As printed, every batch is whole, and guards in the kernel discard
+the invocations outside of the matrix. By default a batch has only the work groups that are needed,
+and a kernel whose guards could never fail has none.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _build(shape: Shape, options: Options) -> Plan:
             (BATCH_GROUPS, BATCH_GROUPS)
             if options.as_printed
             else (min(BATCH_GROUPS, wide - x), min(BATCH_GROUPS, high - y)),
-            independent=(x, y) != (0, 0),  # each batch writes elements of its own
+            independent=(x, y) != (0, 0),  # batches write different elements
         )
         for y in range(0, high, BATCH_GROUPS)
         for x in range(0, wide, BATCH_GROUPS)

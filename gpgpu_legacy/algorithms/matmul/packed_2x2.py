@@ -1,9 +1,10 @@
-"""The 2×2-packed product of the browser frameworks: Hall, Carr & Hart's step, all in one pass.
+"""The 2×2-packed product of the browser frameworks: the whole sum in one pass.
 
-TensorFlow.js' WebGL backend and ONNX Runtime Web put 2×2 blocks of neighbouring elements in one
-RGBA texel. A fragment makes such a block of C with the two swizzled multiply-adds a step of listing
-(11), and takes the whole sum in one pass: no partial sum is kept, copied or blended. Their shaders
-loop over the inner dimension; ARB_fragment_program has no loop, so it is unrolled here.
+The WebGL backends of TensorFlow.js and ONNX Runtime Web put 2×2 blocks of neighbouring elements
+into RGBA texels. A fragment computes such a block of C, with the two swizzled multiply-adds per
+iteration of Hall, Carr & Hart's listing (11). It takes the whole sum in one pass, so no partial sum
+is stored, copied or blended. The original shaders loop over the inner dimension.
+ARB_fragment_program has no loops, so it is unrolled here.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ from __future__ import annotations
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.matmul.tiles import (
-    Given,
     Layout,
+    OperandTextures,
     Tile,
+    coordinate_steps,
     coordinates_of_a,
     coordinates_of_b,
-    cut,
+    full_rect,
+    one_pass_plan,
     operands,
-    step_of_both,
-    whole,
-    whole_sums,
+    tile_product,
 )
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.plan.formats import RGBA32F
@@ -31,29 +32,34 @@ NEIGHBOURS = Packing(((0, 0), (0, 1), (1, 0), (1, 1)), row_step=2, column_step=2
 
 def _build(shape: Shape, options: Options) -> Plan:
     layout = Layout(2, 1, RGBA32F, options, NEIGHBOURS)
-    cuts = cut(shape, layout)
+    tiling = tile_product(shape, layout)
 
     def draw(tile: Tile, k: int, target: Texture) -> FragmentPass:
         rows, columns = float(tile.rows.texels), float(tile.columns.texels)
         program = load_program(
             "descendants/packed_2x2.fp.j2",
-            block=cuts.sums[k].texels,
+            block=tiling.inner[k].texels,
             transpose_a=options.transpose_a,
             transpose_b=options.transpose_b,
         )
         return FragmentPass(
             program,
-            (Binding(0, cuts.name("A", tile.row, k)), Binding(1, cuts.name("B", k, tile.column))),
+            (
+                Binding(0, tiling.name("A", tile.row, k)),
+                Binding(1, tiling.name("B", k, tile.column)),
+            ),
             target.name,
-            whole(target),
+            full_rect(target),
             (
                 coordinates_of_a(0, rows, 0.5, transposed=options.transpose_a),
                 coordinates_of_b(1, columns, 0.5, transposed=options.transpose_b),
             ),
-            locals=(ParameterValue(0, step_of_both(options)),),
+            locals=(ParameterValue(0, coordinate_steps(options)),),
         )
 
-    return whole_sums(METHOD.name, shape, Given(layout, cuts, *operands(cuts, layout)), draw)
+    return one_pass_plan(
+        METHOD.name, shape, OperandTextures(layout, tiling, *operands(tiling, layout)), draw
+    )
 
 
 METHOD = Method(

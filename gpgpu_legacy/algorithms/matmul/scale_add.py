@@ -1,4 +1,4 @@
-"""α·AB + β·C by any method: its plan with one more pass over every rectangle that it reads back."""
+"""α·AB + β·C by any method: a further pass over every rectangle that its plan reads back."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from gpgpu_legacy.plan.plan import (
 
 
 def with_scale_add(plan: Plan, addend: Matrix | None, alpha: float, beta: float) -> Plan:
-    """The plan of α·P + β·addend, P being what `plan` makes; without an addend, of α·P.
+    """The plan of alpha·P + beta·addend, where P is the result of `plan`.
 
-    The addend lies in its textures as P does in its own: nothing here depends on the method.
+    addend: None for alpha·P alone. It is packed into textures exactly as P is, so this works for
+    every method.
     """
     textures, inputs, passes, outputs = [], [], [], []
     for output in plan.outputs:
@@ -52,7 +53,7 @@ def with_scale_add(plan: Plan, addend: Matrix | None, alpha: float, beta: float)
 
 
 _Textures = tuple[Texture, Texture | None, Texture]
-"""The product, what is added to it if anything, and where the result goes."""
+"""The product, the addend or None, and the result."""
 
 
 def _pass(rect: Rect, textures: _Textures, alpha: float, beta: float) -> Pass:

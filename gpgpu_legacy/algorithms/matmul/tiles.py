@@ -1,8 +1,9 @@
-"""Matrices laid out in textures: cut where they are too large, padded, read along or across.
+"""What fragment methods share: matrices in textures, tiles, and texture coordinates.
 
-The fragment methods all read A along a row and B along a column, one step at a time; what differs
-is how many elements a texel holds and how many steps a pass makes. That is a Layout. Everything
-about coordinates and transposition that the papers say once is said once here.
+All fragment methods read A along a row and B along a column. They differ in how many elements a
+texel holds and in how many iterations of the inner loop a pass unrolls: that is a Layout. Matrices
+that are too large for a texture are split into tiles. The coordinates and the handling of
+transposed operands, which the methods have in common, are here.
 """
 
 from __future__ import annotations
@@ -45,15 +46,15 @@ def corners(
     lower_right: RowColumn,
     lower_left: RowColumn,
 ) -> Texcoords:
-    """A texture coordinate set from the papers' order and style to the plan's.
+    """A texture coordinate set from corners as the papers list them.
 
     The papers go clockwise from the upper left and put the row first. Row 0 is the bottom row of
-    GL's window, so their upper left is the corner (0, 0), their upper right is (W, 0), and so on:
-    the order is the plan's already, and only row and column change places.
+    GL's window, so the papers' upper left is the corner (0, 0) of a plan, their upper right is
+    (W, 0), and so on. The order is that of plans; only row and column are exchanged.
     """
 
-    def vector(place: RowColumn) -> NumberVec4:
-        row, column = place
+    def vector(corner: RowColumn) -> NumberVec4:
+        row, column = corner
         return (column, row, 0.0, 1.0)
 
     return Texcoords(
@@ -63,10 +64,10 @@ def corners(
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of matrix rows or columns, and the texels that hold it.
+class Segment:
+    """Consecutive rows or columns of a matrix, and the texels that hold them.
 
-    start, length: in elements. texels: with the padding.
+    start, length: in elements. texels: their number, padding included.
     """
 
     start: int
@@ -74,27 +75,28 @@ class Span:
     texels: int
 
 
-def spans(length: int, largest: int, split: int = 1, multiple: int = 1) -> list[Span]:
-    """The stretches of at most `largest` elements that a dimension is cut into.
+def segments(length: int, largest: int, split: int = 1, multiple: int = 1) -> list[Segment]:
+    """A dimension of `length` elements, split into segments of at most `largest`.
 
-    split: how many elements of it share a texel. multiple: each stretch is padded to a multiple of
-    so many texels.
+    split: how many elements share a texel along this dimension. multiple: the texels of a segment
+    are padded to a multiple of it.
     """
-    found = []
+    result = []
     for start in range(0, length, largest):
         elements = min(largest, length - start)
         texels = -(-elements // (split * multiple)) * multiple
-        found.append(Span(start, elements, texels))
-    return found
+        result.append(Segment(start, elements, texels))
+    return result
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How matrices become textures.
+    """How matrices are stored in textures.
 
-    split: 1 for one element a texel; 2 where two rows and two columns share one.
+    split: 1 for one element per texel; 2 if a texel holds elements of two rows and two columns.
     block: the inner dimension is padded to a multiple of it, in texels.
-    packed: which elements share a texel; None for one a texel or, split by 2, for the quadrants.
+    format: of the textures. options: the caller's.
+    packed: the packing; None for one element per texel or, if split is 2, for quadrants.
     """
 
     split: int
@@ -103,65 +105,68 @@ class Layout:
     options: Options
     packed: Packing | None = None
 
-    def spans(self, length: int, multiple: int = 1) -> list[Span]:
-        """The stretches that a dimension is cut into, each as long as the largest texture allows.
+    def segments(self, length: int, multiple: int = 1) -> list[Segment]:
+        """A dimension of `length` elements, split into segments that fit the largest texture.
 
-        multiple: each stretch is padded to a multiple of so many texels.
+        multiple: the texels of a segment are padded to a multiple of it.
         """
         largest = self.options.largest_texture // multiple * multiple * self.split
-        return spans(length, largest, self.split, multiple)
+        return segments(length, largest, self.split, multiple)
 
     def packing(self, rows: int, columns: int) -> Packing:
-        """Which elements the channels of a texture of that size hold."""
+        """The packing of a texture of that many texels."""
         if self.packed is not None:
             return self.packed
         return ONE_PER_TEXEL if self.split == 1 else quadrants(rows, columns)
 
     def texture(self, name: str, rows: int, columns: int, *, zero: bool = False) -> Texture:
-        """A texture of that many texels; `zero` says that a run finds zeros in it."""
+        """A RECT texture of that many texels. zero: it is filled with 0 before a run."""
         initial = (0.0, 0.0, 0.0, 0.0) if zero else None
         return Texture(name, TextureKind.RECT, Extent(columns, rows), self.format, initial)
 
     def operand(
-        self, matrix: str, name: str, rows: Span, columns: Span, *, transposed: bool
+        self, matrix: str, name: str, rows: Segment, columns: Segment, *, transposed: bool
     ) -> tuple[Texture, Input]:
-        """The texture that holds a tile of an operand, and the transfer that fills it.
+        """The texture of a tile of an operand, and the transfer that fills it.
 
-        rows, columns: of the operand as the product uses it. A transposed operand lies in its
-        texture as it was given, its columns up the texture.
+        rows, columns: of the operand as the product uses it. A transposed operand is stored as the
+        caller gives it.
         """
         if transposed:
             rows, columns = columns, rows
         texture = self.texture(name, rows.texels, columns.texels)
         region = Region(rows.start, columns.start, rows.length, columns.length)
         packing = self.packing(rows.texels, columns.texels)
-        return texture, Input(matrix, region, name, whole(texture), packing)
+        return texture, Input(matrix, region, name, full_rect(texture), packing)
 
-    def output(self, texture: Texture, rows: Span, columns: Span) -> Output:
+    def output(self, texture: Texture, rows: Segment, columns: Segment) -> Output:
         """The transfer that reads a tile of C back from its texture."""
         region = Region(rows.start, columns.start, rows.length, columns.length)
         packing = self.packing(rows.texels, columns.texels)
-        return Output("C", region, texture.name, whole(texture), packing)
+        return Output("C", region, texture.name, full_rect(texture), packing)
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A tile of C: the rows and columns of the product that one framebuffer holds."""
+    """A tile of C: the rows and columns that one framebuffer holds.
+
+    row, column: its indices among the tiles. suffix: of the names of its textures.
+    """
 
     row: int
     column: int
-    rows: Span
-    columns: Span
+    rows: Segment
+    columns: Segment
     suffix: str
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """The whole product cut to fit textures: the tiles of C, and the stretches of the sum."""
+class Tiling:
+    """A product split to fit textures: segments of its rows, inner dimension and columns."""
 
-    rows: list[Span]
-    sums: list[Span]
-    columns: list[Span]
+    rows: list[Segment]
+    inner: list[Segment]
+    columns: list[Segment]
 
     def tiles(self) -> Iterator[Tile]:
         """The tiles of C, row by row."""
@@ -170,37 +175,44 @@ class Cut:
                 yield Tile(i, j, rows, columns, self._suffix(i, j))
 
     def name(self, matrix: str, row: int, column: int) -> str:
-        """The texture of a tile of A or B: the matrix's own name where there is just one."""
+        """The name of the texture of a tile of A or B; the matrix's own name if it is not split."""
         return matrix + self._suffix(row, column)
 
     def _suffix(self, row: int, column: int) -> str:
-        whole_product = len(self.rows) == len(self.sums) == len(self.columns) == 1
+        whole_product = len(self.rows) == len(self.inner) == len(self.columns) == 1
         return "" if whole_product else f"[{row},{column}]"
 
 
-def cut(shape: Shape, layout: Layout) -> Cut:
-    """Cut a product into what the layout's textures hold."""
-    return Cut(layout.spans(shape.m), layout.spans(shape.l, layout.block), layout.spans(shape.n))
+def tile_product(shape: Shape, layout: Layout) -> Tiling:
+    """Split a product into tiles that fit the layout's textures."""
+    return Tiling(
+        layout.segments(shape.m), layout.segments(shape.l, layout.block), layout.segments(shape.n)
+    )
 
 
-def operands(cuts: Cut, layout: Layout) -> tuple[list[Texture], list[Input]]:
-    """The textures of A and of B, tile by tile, and the transfers that fill them."""
-    made = [
-        layout.operand("A", cuts.name("A", i, k), rows, sums, transposed=layout.options.transpose_a)
-        for i, rows in enumerate(cuts.rows)
-        for k, sums in enumerate(cuts.sums)
+def operands(tiling: Tiling, layout: Layout) -> tuple[list[Texture], list[Input]]:
+    """The textures of all tiles of A and B, and the transfers that fill them."""
+    tiles = [
+        layout.operand(
+            "A", tiling.name("A", i, k), rows, inner, transposed=layout.options.transpose_a
+        )
+        for i, rows in enumerate(tiling.rows)
+        for k, inner in enumerate(tiling.inner)
     ] + [
         layout.operand(
-            "B", cuts.name("B", k, j), sums, columns, transposed=layout.options.transpose_b
+            "B", tiling.name("B", k, j), inner, columns, transposed=layout.options.transpose_b
         )
-        for k, sums in enumerate(cuts.sums)
-        for j, columns in enumerate(cuts.columns)
+        for k, inner in enumerate(tiling.inner)
+        for j, columns in enumerate(tiling.columns)
     ]
-    return [texture for texture, _ in made], [transfer for _, transfer in made]
+    return [texture for texture, _ in tiles], [transfer for _, transfer in tiles]
 
 
 def coordinates_of_a(set_index: int, rows: float, step: Number, *, transposed: bool) -> Texcoords:
-    """Figure 1's "texA coords": column `step` of A replicated over the rectangle."""
+    """Figure 1's "texA coords": they replicate column `step` of A over the rectangle.
+
+    rows: of the rectangle, in texels.
+    """
     upper: RowColumn = (step, 0.0) if transposed else (0.0, step)
     lower: RowColumn = (step, rows) if transposed else (rows, step)
     return corners(set_index, upper, upper, lower, lower)
@@ -209,16 +221,19 @@ def coordinates_of_a(set_index: int, rows: float, step: Number, *, transposed: b
 def coordinates_of_b(
     set_index: int, columns: float, step: Number, *, transposed: bool
 ) -> Texcoords:
-    """Figure 1's "texB coords": row `step` of B replicated over the rectangle."""
+    """Figure 1's "texB coords": they replicate row `step` of B over the rectangle.
+
+    columns: of the rectangle, in texels.
+    """
     left: RowColumn = (0.0, step) if transposed else (step, 0.0)
     right: RowColumn = (columns, step) if transposed else (step, columns)
     return corners(set_index, left, right, right, left)
 
 
-def step_of_both(options: Options) -> Vec4:
-    """What one step of the sum adds to both coordinate pairs: A's (s, t), then B's.
+def coordinate_steps(options: Options) -> Vec4:
+    """What an iteration of the inner loop adds to A's (s, t) and to B's (s, t).
 
-    It moves along A's row and along B's column; across, where the operand is transposed.
+    It moves along a row of A and a column of B, or across if the operand is transposed.
     """
     a = (0.0, 1.0) if options.transpose_a else (1.0, 0.0)
     b = (1.0, 0.0) if options.transpose_b else (0.0, 1.0)
@@ -226,42 +241,45 @@ def step_of_both(options: Options) -> Vec4:
 
 
 def coordinates_of_c(set_index: int, tile: Tile) -> Texcoords:
-    """Each fragment's own texel of a texture as large as the tile."""
+    """The coordinates of each fragment's own texel in a texture of the tile's size."""
     rows, columns = float(tile.rows.texels), float(tile.columns.texels)
     return corners(set_index, (0.0, 0.0), (0.0, columns), (rows, columns), (rows, 0.0))
 
 
-def whole(texture: Texture) -> Rect:
-    """All of a texture."""
+def full_rect(texture: Texture) -> Rect:
+    """The rectangle that covers a texture."""
     return Rect(0, 0, texture.extent.width, texture.extent.height)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """The operands in their textures, and the transfers that fill them."""
+class OperandTextures:
+    """The textures of A and B, and the transfers that fill them."""
 
     layout: Layout
-    cuts: Cut
+    tiling: Tiling
     textures: list[Texture]
     inputs: list[Input]
 
 
-def whole_sums(
-    name: str, shape: Shape, given: Given, draw: Callable[[Tile, int, Texture], FragmentPass]
+def one_pass_plan(
+    name: str,
+    shape: Shape,
+    given: OperandTextures,
+    draw: Callable[[Tile, int, Texture], FragmentPass],
 ) -> Plan:
-    """The plan of a method that makes a tile of C in one pass, with no partial sum.
+    """The plan of a method that computes a tile of C in one pass, without partial sums.
 
-    draw: the pass that takes stretch k of the sum for a tile, drawn to the tile's texture. Only
-    where the inner dimension is too long for one texture is there more than one stretch; the
-    framebuffer adds them up.
+    draw: returns the pass that sums over segment k of the inner dimension and draws a tile to a
+    texture. Only if the inner dimension is too long for a texture are there several segments; the
+    framebuffer then adds them up by blending.
     """
-    layout, cuts = given.layout, given.cuts
+    layout, tiling = given.layout, given.tiling
     textures = list(given.textures)
     steps: list[Step] = []
     outputs = []
-    for tile in cuts.tiles():
+    for tile in tiling.tiles():
         target = layout.texture("C" + tile.suffix, tile.rows.texels, tile.columns.texels)
-        passes = [draw(tile, k, target) for k in range(len(cuts.sums))]
+        passes = [draw(tile, k, target) for k in range(len(tiling.inner))]
         if len(passes) > 1:
             steps.append(ClearPass(target.name))
             passes = [replace(pass_, blend=Blend.ADD) for pass_ in passes]
