@@ -42,13 +42,16 @@ class CacheOptions:
     layout: Annotated[str | None, typer.Option(metavar="LAYOUT", help=LAYOUT_HELP)] = None
 
     def model(self) -> CacheModel | None:
+        if self.cache is None:
+            if self.raster is None and self.layout is None:
+                return None
+            raise InputError("--raster and --layout are about a simulated cache; give --cache, too")
+        from gpgpu_legacy.cache.access import parse_access
+        from gpgpu_legacy.cache.caches import Memory, parse_cache
         from gpgpu_legacy.predict.products import CacheModel
 
-        if self.cache is not None:
-            return CacheModel(self.cache, self.layout or "linear", self.raster or "scan")
-        if self.raster is not None or self.layout is not None:
-            raise InputError("--raster and --layout are about a simulated cache; give --cache, too")
-        return None
+        memory = Memory((parse_cache(self.cache),))
+        return CacheModel(memory, parse_access(self.layout, self.raster))
 
 
 @app.command("predict")

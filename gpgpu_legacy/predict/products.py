@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.cache.access import parse_access
-from gpgpu_legacy.cache.caches import Memory, parse_cache
+from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access
+from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.run import cache_run, memory_bytes
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name, find_profile
@@ -23,16 +23,14 @@ THIS = "this"
 
 @dataclass(frozen=True, slots=True)
 class CacheModel:
-    """A cache to be simulated, with the texture layout and the raster order of its accesses."""
+    """Caches to be simulated, and how fragments touch textures through them."""
 
-    cache: str
-    layout: str
-    raster: str
+    memory: Memory
+    access: Access = DEFAULT_ACCESS
 
     def memory_bytes(self, plan: Plan) -> int:
-        """Bytes that memory serves behind the cache; InputError for names of no cache or order."""
-        memory = Memory((parse_cache(self.cache),))
-        return memory_bytes(cache_run(plan, memory, parse_access(self.layout, self.raster)))
+        """Bytes that memory serves behind the caches; raises as `cache_run` does."""
+        return memory_bytes(cache_run(plan, self.memory, self.access))
 
 
 @dataclass(frozen=True, slots=True)
