@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
-
-import numpy as np
+from math import copysign, inf
+from struct import pack, unpack
 
 from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.isa.ir import (
@@ -273,9 +273,16 @@ def _parameter_name(parameter: Parameter) -> str:
         return parameter.binding
     if parameter.space is not ParameterSpace.CONSTANT:
         return f"{parameter.space.value}[{parameter.index}]"
-    with np.errstate(over="ignore"):
-        rounded = np.asarray(parameter.value, np.float64).astype(np.float32) + np.float32(0.0)
-    return "{" + ", ".join(f"{value:.9g}" for value in rounded) + "}"
+    return "{" + ", ".join(f"{_float32(value):.9g}" for value in parameter.value) + "}"
+
+
+def _float32(value: float) -> float:
+    """The value rounded to float32, without NumPy, which takes long to import; -0 is 0."""
+    try:
+        (rounded,) = unpack("f", pack("f", value))
+    except OverflowError:
+        return copysign(inf, value)
+    return float(rounded) + 0.0
 
 
 def _elements(program: Program, space: ParameterSpace) -> Iterator[Use]:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-import numpy as np
-
 
 class Cost(Enum):
     """The cost class that an instruction is counted in (Hall, Carr & Hart 2003, Section 5.2)."""
@@ -98,10 +96,32 @@ class Opcode:
     saturable: bool = True
 
 
-F = np.float32
+class _NumPy:
+    """NumPy, imported when an opcode is evaluated: reading a program does without it."""
 
-_JUST_BELOW_1 = F(1) - F(2.0**-24)
-_JUST_BELOW_128 = F(128) - F(2.0**-17)
+    def __getattr__(self, name: str) -> Any:
+        import numpy
+
+        return getattr(numpy, name)
+
+
+np: Any = _NumPy()
+
+_JUST_BELOW_1 = 1 - 2.0**-24
+_JUST_BELOW_128 = 128 - 2.0**-17
+
+
+def _f32(value: float) -> Any:
+    return np.float32(value)
+
+
+def _ufunc(name: str) -> Callable[[Any], Any]:
+    """NumPy's function of that name, looked up when it is called."""
+
+    def ufunc(a: Any) -> Any:
+        return getattr(np, name)(a)
+
+    return ufunc
 
 
 def _select(condition: Any, a: Any, b: Any) -> Any:
@@ -115,11 +135,12 @@ def _dot3(a: Any, b: Any) -> Any:
 
 def _lit(a: Any) -> Any:
     """0^0 is 1, as the specification and np.power have it. A base of -0 is a base of 0."""
-    diffuse, specular = _select(a[0] < 0, F(0), a[0]), np.abs(_select(a[1] < 0, F(0), a[1]))
-    low = _select(a[3] < -_JUST_BELOW_128, -_JUST_BELOW_128, a[3])
-    exponent = _select(low > _JUST_BELOW_128, _JUST_BELOW_128, low)
-    shine = _select(diffuse > 0, np.power(specular, exponent), F(0))
-    return (F(1), diffuse, shine, F(1))
+    diffuse, specular = _select(a[0] < 0, _f32(0), a[0]), np.abs(_select(a[1] < 0, _f32(0), a[1]))
+    most = _f32(_JUST_BELOW_128)
+    low = _select(a[3] < -most, -most, a[3])
+    exponent = _select(low > most, most, low)
+    shine = _select(diffuse > 0, np.power(specular, exponent), _f32(0))
+    return (_f32(1), diffuse, shine, _f32(1))
 
 
 def _xpd(a: Any, b: Any) -> Any:
@@ -128,14 +149,14 @@ def _xpd(a: Any, b: Any) -> Any:
         a[1] * b[2] - a[2] * b[1],
         a[2] * b[0] - a[0] * b[2],
         a[0] * b[1] - a[1] * b[0],
-        F(0),
+        _f32(0),
     )
 
 
 _ROWS = (
     Opcode(
         "ABS", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        np.abs, "abs({0})", "3.11.5.1",
+        _ufunc("abs"), "abs({0})", "3.11.5.1",
     ),
     Opcode(
         "ADD", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
@@ -150,7 +171,7 @@ _ROWS = (
     ),
     Opcode(
         "COS", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
-        np.cos, "cos({0})", "3.11.5.4",
+        _ufunc("cos"), "cos({0})", "3.11.5.4",
     ),
     Opcode(
         "DP3", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
@@ -169,22 +190,22 @@ _ROWS = (
     ),
     Opcode(
         "DST", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
-        lambda a, b: (F(1), a[1] * b[1], a[2], b[3]),
+        lambda a, b: (_f32(1), a[1] * b[1], a[2], b[3]),
         "vec4(1.0, {0}.y * {1}.y, {0}.z, {1}.w)", "3.11.5.8",
     ),
     Opcode(
         "EX2", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
-        np.exp2, "exp2({0})", "3.11.5.9",
+        _ufunc("exp2"), "exp2({0})", "3.11.5.9",
     ),
     Opcode(
         "FLR", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        np.floor, "floor({0})", "3.11.5.10",
+        _ufunc("floor"), "floor({0})", "3.11.5.10",
     ),
     # The fraction of a tiny negative number would round to 1, but the range is [0, 1). (In a
     # narrower arithmetic than fp32 the result is rounded afterwards, and can become 1.)
     Opcode(
         "FRC", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a: np.minimum(a - np.floor(a), _JUST_BELOW_1), "frc({0})", "3.11.5.11",
+        lambda a: np.minimum(a - np.floor(a), _f32(_JUST_BELOW_1)), "frc({0})", "3.11.5.11",
         glsl_function=(
             "frc(float a) { return a - floor(a) >= 1.0 ? 0.99999994 : a - floor(a); }"
         ),
@@ -196,7 +217,7 @@ _ROWS = (
     ),
     Opcode(
         "LG2", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
-        np.log2, "log2({0})", "3.11.5.12",
+        _ufunc("log2"), "log2({0})", "3.11.5.12",
     ),
     Opcode(
         "LIT", Shape.VECTOR_OP, Form.VECTOR, Cost.ARITHMETIC,
@@ -213,7 +234,7 @@ _ROWS = (
     ),
     Opcode(
         "LRP", Shape.TERNARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a, b, c: a * b + (F(1) - a) * c, "{0} * {1} + (1.0 - {0}) * {2}", "3.11.5.14",
+        lambda a, b, c: a * b + (_f32(1) - a) * c, "{0} * {1} + (1.0 - {0}) * {2}", "3.11.5.14",
     ),
     Opcode(
         "MAD", Shape.TERNARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
@@ -241,7 +262,7 @@ _ROWS = (
     # The specification leaves negative bases open. Here they give NaN, as log2 does; -0 is 0.
     Opcode(
         "POW", Shape.BINARY_SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
-        lambda a, b: _select(a < 0, F(np.nan), np.power(np.abs(a), b)),
+        lambda a, b: _select(a < 0, _f32(np.nan), np.power(np.abs(a), b)),
         "power({0}, {1})", "3.11.5.20",
         glsl_function=(
             "power(float a, float b) { "
@@ -251,30 +272,30 @@ _ROWS = (
     ),
     Opcode(
         "RCP", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
-        lambda a: F(1) / a, "1.0 / {0}", "3.11.5.21",
+        lambda a: _f32(1) / a, "1.0 / {0}", "3.11.5.21",
     ),
     Opcode(
         "RSQ", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
-        lambda a: F(1) / np.sqrt(np.abs(a)), "inversesqrt(abs({0}))", "3.11.5.22",
+        lambda a: _f32(1) / np.sqrt(np.abs(a)), "inversesqrt(abs({0}))", "3.11.5.22",
     ),
     # The specification leaves z and w undefined; here they are 0.
     Opcode(
         "SCS", Shape.SCALAR_OP, Form.VECTOR, Cost.ARITHMETIC,
-        lambda a: (np.cos(a[0]), np.sin(a[0]), F(0), F(0)),
+        lambda a: (np.cos(a[0]), np.sin(a[0]), _f32(0), _f32(0)),
         "vec4(cos({0}.x), sin({0}.x), 0.0, 0.0)", "3.11.5.23",
     ),
     Opcode(
         "SGE", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a, b: _select(a >= b, F(1), F(0)), "sge({0}, {1})", "3.11.5.24",
+        lambda a, b: _select(a >= b, _f32(1), _f32(0)), "sge({0}, {1})", "3.11.5.24",
         glsl_function="sge(float a, float b) { return a >= b ? 1.0 : 0.0; }",
     ),
     Opcode(
         "SIN", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
-        np.sin, "sin({0})", "3.11.5.25",
+        _ufunc("sin"), "sin({0})", "3.11.5.25",
     ),
     Opcode(
         "SLT", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a, b: _select(a < b, F(1), F(0)), "slt({0}, {1})", "3.11.5.26",
+        lambda a, b: _select(a < b, _f32(1), _f32(0)), "slt({0}, {1})", "3.11.5.26",
         glsl_function="slt(float a, float b) { return a < b ? 1.0 : 0.0; }",
     ),
     Opcode(
@@ -287,7 +308,7 @@ _ROWS = (
     ),
     Opcode(
         "TEX", Shape.SAMPLE_OP, Form.SAMPLE, Cost.LOOKUP,
-        lambda a: (a[0], a[1], a[2], F(0)), "vec4({0}.xyz, 0.0)", "3.11.6.1",
+        lambda a: (a[0], a[1], a[2], _f32(0)), "vec4({0}.xyz, 0.0)", "3.11.6.1",
     ),
     Opcode(
         "TXB", Shape.SAMPLE_OP, Form.SAMPLE, Cost.LOOKUP,
@@ -295,7 +316,7 @@ _ROWS = (
     ),
     Opcode(
         "TXP", Shape.SAMPLE_OP, Form.SAMPLE, Cost.LOOKUP,
-        lambda a: (a[0] / a[3], a[1] / a[3], a[2] / a[3], F(0)), "vec4({0}.xyz / {0}.w, 0.0)",
+        lambda a: (a[0] / a[3], a[1] / a[3], a[2] / a[3], _f32(0)), "vec4({0}.xyz / {0}.w, 0.0)",
         "3.11.6.2",
     ),
     Opcode(
