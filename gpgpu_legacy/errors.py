@@ -86,8 +86,8 @@ def _shown(diagnostic: Diagnostic, lines: list[str], name: str) -> str:
     before = printable[: diagnostic.column - 1 - start]
     # Tabs before the caret put it below the fault, whatever their width.
     caret = "".join("\t" if c == "\t" else " " for c in before) + "^"
-    place = f"{name}:{diagnostic.line}:{diagnostic.column}"
-    return f"{place}: {diagnostic}\n  {printable.rstrip()}\n  {caret}"
+    position = f"{name}:{diagnostic.line}:{diagnostic.column}"
+    return f"{position}: {diagnostic}\n  {printable.rstrip()}\n  {caret}"
 
 
 class PlanError(GpgpuLegacyError):

@@ -242,8 +242,8 @@ class _Trace:
         active = np.broadcast_to(True if mask is None else mask, shape).reshape(-1, threads)
         words = np.where(active, words - words[:, :1] // period * period, 0)
         alike = Counter(zip(map(bytes, words), map(bytes, active), strict=True))
-        for (places, pattern), count in alike.items():
-            cost = self.cost(kind, np.frombuffer(places, np.int64), np.frombuffer(pattern, bool))
+        for (addresses, pattern), count in alike.items():
+            cost = self.cost(kind, np.frombuffer(addresses, np.int64), np.frombuffer(pattern, bool))
             self.add(kind, cost, count)
 
     def add(self, kind: _Kind, cost: tuple[int, int], times: int) -> None:

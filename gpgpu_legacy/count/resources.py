@@ -419,7 +419,7 @@ def _least_nodes(program: Program) -> dict[int, int]:
     least: dict[int, int] = {}
     for index, instruction in enumerate(program.instructions):
         read = _components_read(instruction)
-        level = {c: max((known.get(place, 0) for place in read[c]), default=0) for c in read}
+        level = {c: max((known.get(source, 0) for source in read[c]), default=0) for c in read}
         if _is_arithmetic(instruction):
             available = {c: max(node, 1) for c, node in level.items()}
         else:
@@ -440,7 +440,7 @@ def _components_read(instruction: Instruction) -> dict[int, list[tuple[str, int]
     for src in instruction.srcs:
         if not isinstance(src.register, Temporary):
             continue
-        places = [(src.register.name, s.value) if s.value < 4 else None for s in src.swizzle]
+        components = [(src.register.name, s.value) if s.value < 4 else None for s in src.swizzle]
         if form is Form.SAMPLE and instruction.texture is not None:
             # w is TXP's divisor and TXB's bias; that TEX ignores it is not looked at.
             used = {*range(_COORDINATES[instruction.texture.target]), 3}
@@ -448,5 +448,5 @@ def _components_read(instruction: Instruction) -> dict[int, list[tuple[str, int]
             used = set(range(4))
         for c in range(4):
             wanted = {c} if form is Form.COMPONENTWISE else used
-            result[c] += [place for k in wanted if (place := places[k]) is not None]
+            result[c] += [source for k in wanted if (source := components[k]) is not None]
     return result

@@ -175,8 +175,8 @@ class KernelMachine:
                 case Declare(variable=variable, value=value):
                     initial = _zero(variable.type) if value is None else self.value(value, mask)
                     self.variables[variable.name] = initial
-                case Assign(target=place, value=value):
-                    self.assign(place, self.value(value, mask), mask)
+                case Assign(target=target, value=value):
+                    self.assign(target, self.value(value, mask), mask)
                 case If():
                     self.branch(statement, mask)
                 case For():
@@ -200,8 +200,8 @@ class KernelMachine:
             self.statements(statement.step, active)
             active = _both(active, self.scalar(statement.condition, active))
 
-    def assign(self, place: LValue, value: Value, mask: Mask) -> None:
-        match place:
+    def assign(self, target: LValue, value: Value, mask: Mask) -> None:
+        match target:
             case Variable(name=name):
                 self.variables[name] = _merge(mask, value, self.variables[name])
             case Component(vector=Variable(name=name), index=index):
@@ -212,7 +212,7 @@ class KernelMachine:
                 self.variables[name] = (parts[0], parts[1], parts[2], parts[3])
             case Element():
                 assert isinstance(value, np.ndarray)
-                self.store(place, value, mask)
+                self.store(target, value, mask)
 
     # Memory ---------------------------------------------------------------------------------
 

@@ -150,8 +150,8 @@ def _all_expressions(statements: Iterable[Statement]) -> Iterator[Expression]:
         match statement:
             case Declare(value=value) if value is not None:
                 yield from _parts(value)
-            case Assign(target=place, value=value):
-                yield from _parts(place)
+            case Assign(target=target, value=value):
+                yield from _parts(target)
                 yield from _parts(value)
             case If(condition=condition) | For(condition=condition):
                 yield from _parts(condition)

@@ -82,8 +82,8 @@ class _KernelParser:
         self.names: set[str] = set()
 
     def error(self, problem: str, at: Token | _Node) -> AssemblyError:
-        place = at if isinstance(at, Token) else at.meta
-        line, column = getattr(place, "line", 1), getattr(place, "column", 1)
+        position = at if isinstance(at, Token) else at.meta
+        line, column = getattr(position, "line", 1), getattr(position, "column", 1)
         return AssemblyError(problem, self.text, line or 1, column or 1, self.name)
 
     def kernel(self, tree: _Node) -> Kernel:

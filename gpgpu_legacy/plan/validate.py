@@ -245,9 +245,7 @@ class _Validator:
     def transfer(self, transfer: Input | Output) -> None:
         if transfer.matrix not in self.matrices:
             known = ", ".join(self.matrices) or "none"
-            raise self.fail(
-                f"there is no matrix {transfer.matrix}; the plan's matrices are {known}"
-            )
+            raise self.fail(f"there is no matrix {transfer.matrix}; the plan has {known}")
         texture = self.texture(transfer.texture)
         if not all(map(is_integer, rect_numbers(transfer.rect))):
             raise self.fail(f"the transfer of {transfer.matrix} covers {transfer.rect}; give ints")

@@ -1,6 +1,6 @@
 """What a caller of a method chooses: the shape of the product, and options.
 
-These classes stand apart from method.py because the command line's help needs them and no plan.
+They are apart from method.py because the command line's help needs them without any plan.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Options:
     def checked(self) -> Options:
         """The options in the types that they are declared with; InputError for another type.
 
-        NumPy's numbers become Python's. A bool is no number, and a float no integer.
+        NumPy's numbers become Python's. A bool is not a number here, and a float is not an integer.
         """
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         for name, check in _CHECKS.items():

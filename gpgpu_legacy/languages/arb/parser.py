@@ -76,10 +76,10 @@ def assemble(text: str, name: str = "program", *, limits: Limits = DEFAULT_LIMIT
     """Assemble the text of a fragment program.
 
     text: the whole program, from `!!ARBfp1.0` to `END`.
-    name: what messages call the text, a file's path as a rule.
-    limits: which indices there are and how much a program may use.
-    Raises AssemblyError with the faults that were found, each with its place, and InputError for
-    a text that is no str.
+    name: what messages call the text, usually a file's path.
+    limits: the resources and indices that a program may use.
+    Raises AssemblyError with every fault found, each with its line and column, and InputError for
+    arguments of other types.
     """
     as_text("text", text, "the text of a program as a str")
     as_text("name", name, "a name for messages")
@@ -315,7 +315,7 @@ def _header_fault(text: str) -> FaultError:
     if not text:
         expected = "the text is empty"
     elif first == HEADER:
-        expected = "remove what stands before it"
+        expected = "remove what is before it"
     elif first.startswith("!!ARBvp"):
         expected = "this is a vertex program"
     elif first.startswith("!!"):

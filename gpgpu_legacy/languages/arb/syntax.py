@@ -264,7 +264,7 @@ _BOUND = {"NAME", "BINDING"}
 
 _FORMS = {
     "OPTION": "OPTION ARB_precision_hint_nicest;",
-    "ATTRIB": "ATTRIB place = fragment.texcoord[0];",
+    "ATTRIB": "ATTRIB coord = fragment.texcoord[0];",
     "PARAM": "PARAM scale = program.local[0]; or PARAM p[2] = { 1, program.env[0] };",
     "TEMP": "TEMP R0, R1;",
     "OUTPUT": "OUTPUT color = result.color;",
