@@ -1,16 +1,15 @@
-"""How many accesses a second the cache simulator takes, beside pycachesim on the same trace.
+"""How many accesses per second the cache simulator simulates, beside pycachesim on the same trace.
 
     python benchmarks/cache_throughput.py [CACHE …] > benchmarks/cache-throughput.json
 
-pycachesim (AGPL, in C) is no dependency: `pip install pycachesim` where the comparison is wanted;
-without it the ratios are null. Each trace is given to it as addresses by its bulk load, writes as
-loads. One thread of each, medians of the processor's time. `rows` is a trace as fragments make it,
-rows that repeat one another told once; `accesses`, the same written out one by one.
+pycachesim (AGPL, in C) is no dependency: `pip install pycachesim` for the comparison; without it
+the ratios are null. It gets each trace as addresses, by its bulk load, with writes as loads. Both
+run on one thread; times are medians of the processor's time. `rows` is a trace as fragments make it, with
+repeated rows given once; `accesses` is the same trace written out access by access.
 """
 
 from __future__ import annotations
 
-import json
 import platform
 import sys
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from gpgpu_legacy.cache.run import plan_trace
 from gpgpu_legacy.cache.simulate import simulate
 from gpgpu_legacy.cache.trace import Chunk, PassTrace, Region, Step, Trace
 from gpgpu_legacy.runtime.devices import processor_name
+from gpgpu_legacy.serial import Record, Recorded, json_text, provenance
 
 try:
     import cachesim
@@ -41,6 +41,28 @@ PLANS = (
     ("hall-carr-hart-multi", 256, Options(block=8, accumulate=Accumulate.PING_PONG)),
     ("hall-carr-hart-multi", 256, Options(block=32, accumulate=Accumulate.PING_PONG)),
 )
+
+
+class ThroughputRow(Record, frozen=True, kw_only=True):
+    """A trace through a cache. …_m_per_s: million accesses a second; …_ratio: over pycachesim's."""
+
+    cache: str
+    trace: str
+    accesses: int
+    hit_ratio: float
+    rows_m_per_s: float
+    accesses_m_per_s: float
+    pycachesim_m_per_s: float | None
+    rows_ratio: float | None
+    accesses_ratio: float | None
+
+
+class Throughput(Recorded, frozen=True, kw_only=True):
+    """What this script prints."""
+
+    device: str
+    python: str
+    rows: tuple[ThroughputRow, ...]
 
 
 def held(name: str, chunks: list[Chunk]) -> Trace:
@@ -97,28 +119,28 @@ def peer_seconds(cache: Cache, addresses: list[int]) -> float:
     return seconds(lambda: simulator.load(addresses, length=1))
 
 
-def measured(cache: Cache, name: str, chunks: list[Chunk]) -> dict[str, object]:
+def measured(cache: Cache, name: str, chunks: list[Chunk]) -> ThroughputRow:
     memory = Memory((cache,))
     every = written_out(chunks)
     count = sum(chunk.lines.size for chunk in every)
     result = simulate(held(name, chunks), memory)
-    took = {
-        "rows": seconds(lambda: simulate(held(name, chunks), memory)),
-        "accesses": seconds(lambda: simulate(held(name, every), memory)),
-    }
-    peer = None
+    rows_s = seconds(lambda: simulate(held(name, chunks), memory))
+    accesses_s = seconds(lambda: simulate(held(name, every), memory))
+    peer_s = None
     if cachesim is not None:
         lines = np.concatenate([chunk.lines.ravel() for chunk in every])
-        peer = peer_seconds(cache, (lines * LINE_BYTES).tolist())
-    return {
-        "cache": str(cache),
-        "trace": name,
-        "accesses": count,
-        "hit_ratio": result.hit_ratio,
-        **{f"{how}_m_per_s": count / each / 1e6 for how, each in took.items()},
-        "pycachesim_m_per_s": None if peer is None else count / peer / 1e6,
-        **{f"{how}_ratio": None if peer is None else peer / each for how, each in took.items()},
-    }
+        peer_s = peer_seconds(cache, (lines * LINE_BYTES).tolist())
+    return ThroughputRow(
+        cache=str(cache),
+        trace=name,
+        accesses=count,
+        hit_ratio=result.hit_ratio,
+        rows_m_per_s=count / rows_s / 1e6,
+        accesses_m_per_s=count / accesses_s / 1e6,
+        pycachesim_m_per_s=None if peer_s is None else count / peer_s / 1e6,
+        rows_ratio=None if peer_s is None else peer_s / rows_s,
+        accesses_ratio=None if peer_s is None else peer_s / accesses_s,
+    )
 
 
 def main() -> None:
@@ -128,12 +150,17 @@ def main() -> None:
     for name, size, options in PLANS:
         block = "" if options.block is None else f", b = {options.block}"
         traces[f"{name}, n = {size}{block}"] = of_plan(name, size, options)
-    rows = [measured(cache, name, each) for cache in caches for name, each in traces.items()]
+    rows = [measured(cache, name, chunks) for cache in caches for name, chunks in traces.items()]
     print(
-        json.dumps(
-            {"device": processor_name(), "python": platform.python_version(), "rows": rows},
-            indent=1,
-        )
+        json_text(
+            Throughput(
+                **provenance(Throughput),
+                device=processor_name(),
+                python=platform.python_version(),
+                rows=tuple(rows),
+            )
+        ),
+        end="",
     )
 
 

@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from gpgpu_legacy.cache.heat_map import heat_map
 from gpgpu_legacy.cache.run import cache_run, memory_bytes
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.cache_sweep.heat_map import MARGIN
 from gpgpu_legacy.studies.cache_sweep.model import asks, mapped_run
 from gpgpu_legacy.studies.cache_sweep.table import heat_map_caption
@@ -703,6 +705,17 @@ def test_the_recorded_table_of_the_repository_reads(run_json: JsonCommand) -> No
     data = run_json("cache-table", "--from", str(recorded))
     assert len(data["rows"]) == 5 * 3 * 2 * (1 + 2 * 8)
     assert len(data["verdict"]["settings"]) == 60
+
+
+def test_the_recorded_throughput_of_the_repository_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = Path(__file__).parents[2] / "benchmarks"
+    monkeypatch.syspath_prepend(folder)
+    script = import_module("cache_throughput")
+    recorded = read_recorded(folder / "cache-throughput.json", script.Throughput)
+    assert len(recorded.rows) == 12
+    assert recorded.date is None  # it was recorded before files had a provenance
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ RGB = NDArray[np.uint8]
 
 
 def draw_heat_map(heat: HeatMap, caption: str, path: Path) -> None:
-    """A heat map as a .png with its scale: row 0 lowest, each place a square.
+    """Draw a heat map as a .png with its scale: row 0 at the bottom, each place a square.
 
     The scale runs from the lowest to the highest ratio that there is. Where there are more than
     1024 places in a row or column, a pixel is of a square of them.
@@ -59,7 +59,7 @@ def draw_heat_map(heat: HeatMap, caption: str, path: Path) -> None:
 def _shrunk(heat: HeatMap) -> NDArray[np.float64]:
     """Hits over reads, of squares of places where there are too many of these."""
     side = -(-max(heat.reads.shape) // _LONGEST_SIDE)
-    reads, hits = (_sums(each, side) for each in (heat.reads, heat.hits))
+    reads, hits = (_sums(counts, side) for counts in (heat.reads, heat.hits))
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio: NDArray[np.float64] = hits / reads
     return ratio
@@ -75,7 +75,7 @@ def coloured(ratio: NDArray[np.float64], low: float, high: float) -> RGB:
     """Ratios as colours of the scale from low to high, uint8 [rows, columns, 3]."""
     places = np.linspace(0.0, 1.0, len(ANCHORS))
     part = (np.nan_to_num(ratio) - low) / (high - low) if high > low else np.ones(ratio.shape)
-    channels = [np.interp(part, places, [each[c] for each in ANCHORS]) for c in range(3)]
+    channels = [np.interp(part, places, [colour[c] for colour in ANCHORS]) for c in range(3)]
     colours = np.round(np.stack(channels, axis=-1)).astype(np.uint8)
     colours[np.isnan(ratio)] = NO_READS
     return colours

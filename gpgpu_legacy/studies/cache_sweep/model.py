@@ -127,7 +127,7 @@ def asks(
     rasters, layouts: by default scan order and linear textures. Raises InputError for unknown
     spellings and for plans whose accesses cannot be traced, before anything is simulated.
     """
-    chosen = [method.options(each) for each in options]
+    chosen = [method.options(option) for option in options]
     orders = [parse_raster(text) for text in rasters] or [SCAN]
     places = [parse_layout(text) for text in layouts] or [LINEAR]
     accesses = [Access(place, order, quads) for order, place in product(orders, places)]

@@ -61,20 +61,20 @@ def check_sweep(wanted: Sequence[Ask]) -> None:
 
 
 def _across(wanted: Sequence[Ask]) -> tuple[_Dimension, list[_Dimension]]:
-    """What a sweep is drawn over, and what else varies in it: a line for each of that."""
+    """The dimension of the x axis, and the others that vary: a line for each combination."""
 
-    def varies(each: _Dimension) -> bool:
-        return len({each.of(ask) for ask in wanted}) > 1
+    def varies(dimension: _Dimension) -> bool:
+        return len({dimension.of(ask) for ask in wanted}) > 1
 
-    across = next((each for each in _AXES if varies(each)), None)
+    across = next(filter(varies, _AXES), None)
     if across is None:
         raise InputError(
-            "a plot is over b, the size of the cache, n, raster orders or layouts; give several of "
-            "--block, --cache, --size, --raster or --layout"
+            "the x axis of a plot is b, the size of the cache, n, raster order or layout; give "
+            "several of --block, --cache, --size, --raster or --layout"
         )
     cache = _KIND if across is _CAPACITY else _CACHE
     others = (_BLOCK, _SIZE, cache, _RASTER, _LAYOUT)
-    return across, [each for each in others if each is not across and varies(each)]
+    return across, [other for other in others if other is not across and varies(other)]
 
 
 def draw_sweep(sweep: Sweep, path: Path) -> None:
@@ -90,13 +90,13 @@ def draw_sweep(sweep: Sweep, path: Path) -> None:
         raise InputError("the budget was spent before a run was whole; give a larger --budget")
     lines: dict[tuple[Any, ...], list[Run]] = {}
     for run in runs:
-        lines.setdefault(tuple(each.of(run.ask) for each in others), []).append(run)
+        lines.setdefault(tuple(other.of(run.ask) for other in others), []).append(run)
     figure = new_figure(11.0, 4.8)
     left, right = figure.subplots(1, 2)
     values = list(dict.fromkeys(across.of(run.ask) for run in runs))
     values = sorted(values) if across in _NUMBERS else values
-    for number, (key, found) in enumerate(lines.items()):
-        points = sorted(found, key=lambda run: values.index(across.of(run.ask)))
+    for number, (key, own) in enumerate(lines.items()):
+        points = sorted(own, key=lambda run: values.index(across.of(run.ask)))
         places = [across.of(run.ask) for run in points]
         if across not in _NUMBERS:
             places = [values.index(place) for place in places]
@@ -120,7 +120,7 @@ def draw_sweep(sweep: Sweep, path: Path) -> None:
     left.set_yscale("log")
     fixed = [e for e in (_SIZE, _BLOCK, _CACHE, _RASTER, _LAYOUT) if e not in {across, *others}]
     first = runs[0].ask
-    said = [each.text(each.of(first)) for each in fixed if each.of(first) is not None]
+    said = [one.text(one.of(first)) for one in fixed if one.of(first) is not None]
     left.set_title(", ".join([first.method.name, *said]), loc="left", fontsize=10)
     if others:
         add_legend(right)

@@ -78,7 +78,7 @@ def _product(ask: Ask) -> str:
         "" if options.accumulate is None else options.accumulate.value,
         options.texture_format or "",
     ]
-    said = ", ".join(each for each in chosen if each)
+    said = ", ".join(filter(None, chosen))
     return f"{ask.method.name}, {_size(ask.shape)}{f', {said}' if said else ''}"
 
 
@@ -91,10 +91,10 @@ def _size(shape: Shape) -> str:
 def _through(ask: Ask) -> str:
     raster, layout = ask.access.raster.name, ask.access.layout.name
     where = "" if ask.of_kernels else f"; raster order {raster}, texture layout {layout}"
-    each = " for each texture" if ask.memory.per_texture else ""
+    private = " for each texture" if ask.memory.per_texture else ""
     levels = [str(level) for level in ask.memory.levels]
     second = f", then {levels[1]} for all" if len(levels) > 1 else ""
-    return f"through {levels[0]}{each}{second}{where}"
+    return f"through {levels[0]}{private}{second}{where}"
 
 
 def _notes(run: Run) -> Iterable[str]:
@@ -143,12 +143,12 @@ def _iterations(result: Result) -> Iterable[str]:
         )
 
 
-def heat_map_caption(run: Run, found: HeatMap) -> str:
+def heat_map_caption(run: Run, heat: HeatMap) -> str:
     """What a heat map shows, for the text below the picture."""
     left_out = "" if run.result.exact else " The budget left out a part of the run."
     return (
-        f"Reads that hit, of {found.of}, row 0 lowest: {_product(run.ask)}, {_through(run.ask)}. "
-        f"{found.all_hits:,} of {found.all_reads:,} reads hit.{left_out} Grey: no reads."
+        f"Reads that hit, of {heat.of}, row 0 lowest: {_product(run.ask)}, {_through(run.ask)}. "
+        f"{heat.all_hits:,} of {heat.all_reads:,} reads hit.{left_out} Grey: no reads."
     )
 
 
@@ -173,7 +173,7 @@ def sweep_grids(sweep: Sweep) -> list[Grid]:
 
 
 def _not_run_grids(not_run: Sequence[NotRun]) -> list[Grid]:
-    rows = tuple((str(each.ask), each.reason) for each in not_run)
+    rows = tuple((str(missing.ask), missing.reason) for missing in not_run)
     return [Grid("not-run", "Not run.", ("product", "why"), rows)] if rows else []
 
 
@@ -244,10 +244,10 @@ def _curve_grid(curve: Curve) -> Grid:
 
 def _powers(curve: Curve) -> list[int]:
     """Powers of two up to the first that holds all lines."""
-    found = [1]
-    while curve.distances.misses(found[-1]) > curve.distances.cold:
-        found.append(2 * found[-1])
-    return found
+    sizes = [1]
+    while curve.distances.misses(sizes[-1]) > curve.distances.cold:
+        sizes.append(2 * sizes[-1])
+    return sizes
 
 
 def _miss_ratio(curve: Curve, lines: int) -> float:

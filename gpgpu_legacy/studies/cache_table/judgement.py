@@ -72,15 +72,15 @@ class Judgement:
     @property
     def best(self) -> Comparison:
         """The comparison at the block with the fewest bytes from memory; of equals the smallest."""
-        return min(self.compared, key=lambda each: each.row.bytes_from_memory)
+        return min(self.compared, key=lambda compared: compared.row.bytes_from_memory)
 
     def at(self, block: int) -> Comparison | None:
         """The comparison at a block; None where it was not run."""
-        return next((each for each in self.compared if each.block == block), None)
+        return next((compared for compared in self.compared if compared.block == block), None)
 
     def blocks(self, measure: Measure, sign: int = 1) -> tuple[int, ...]:
         """The blocks at which the method is better by a measure, or (-1) worse, or (0) as good."""
-        return tuple(each.block for each in self.compared if measure.sign(each) == sign)
+        return tuple(compared.block for compared in self.compared if measure.sign(compared) == sign)
 
     def holds_everywhere(self, measure: Measure) -> bool:
         """Whether the method is better at a block and worse at none."""
@@ -103,7 +103,7 @@ class Judgement:
 
 def judge(table: CacheTable) -> tuple[Judgement, ...]:
     """Every blocked method in every complete setting."""
-    incomplete = {each.setting for each in table.not_run}
+    incomplete = {case.setting for case in table.not_run}
     before: dict[Setting, Row] = {}
     blocked: dict[tuple[Setting, str], list[Row]] = {}
     for row in table.rows:
@@ -117,9 +117,9 @@ def judge(table: CacheTable) -> tuple[Judgement, ...]:
         Judgement(
             setting,
             method,
-            tuple(Comparison(row, before[setting]) for row in sorted(found, key=_block)),
+            tuple(Comparison(row, before[setting]) for row in sorted(rows, key=_block)),
         )
-        for (setting, method), found in blocked.items()
+        for (setting, method), rows in blocked.items()
         if setting in before
     )
 

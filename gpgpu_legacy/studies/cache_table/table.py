@@ -19,7 +19,7 @@ _MB = 1e6
 
 
 def cache_table_grids(table: CacheTable) -> list[Grid]:
-    """A grid for each raster order and layout, then what was judged, and what was not run."""
+    """A grid for each raster order and layout, then the judgements, and what was not run."""
     places = dict.fromkeys((r.setting.raster, r.setting.layout) for r in table.rows)
     grids = [_place_grid(table, *place) for place in places]
     judged = judge(table)
@@ -32,13 +32,13 @@ def cache_table_grids(table: CacheTable) -> list[Grid]:
 
 def _place_grid(table: CacheTable, raster: str, layout: str) -> Grid:
     """Methods and blocks down, caches across."""
-    found = [
+    own = [
         row for row in table.rows if (row.setting.raster, row.setting.layout) == (raster, layout)
     ]
-    caches = list(dict.fromkeys(row.setting.cache for row in found))
-    by_case = {(r.method, r.block, r.setting.cache): r for r in found}
+    caches = list(dict.fromkeys(row.setting.cache for row in own))
+    by_case = {(row.method, row.block, row.setting.cache): row for row in own}
     rows = []
-    for method, block in dict.fromkeys((row.method, row.block) for row in found):
+    for method, block in dict.fromkeys((row.method, row.block) for row in own):
         here = [by_case.get((method, block, cache)) for cache in caches]
         requested = next(row.bytes_requested for row in here if row is not None)
         cells = [_cell(table, row) for row in here]
@@ -48,20 +48,20 @@ def _place_grid(table: CacheTable, raster: str, layout: str) -> Grid:
         f"layout {layout}."
     )
     notes = (
-        "Of each cache: megabytes (10⁶ bytes) from memory · hits, % of all accesses · bytes from "
-        f"memory a multiply-add. {_WAYS[table.accumulate]} Writes do not allocate; all of them go "
-        "to memory besides.",
+        "For each cache: megabytes (10⁶ bytes) from memory · hits, % of all accesses · bytes from "
+        f"memory per multiply-add. {_WAYS[table.accumulate]} Writes do not allocate, and all of "
+        "them also go to memory.",
     )
     heads = ("method", "b", "MB requested", *caches)
     return Grid(f"cache-table-{raster}-{layout}", caption, heads, tuple(rows), notes)
 
 
 _WAYS = {
-    Accumulate.PING_PONG: "Two textures take turns as framebuffer and as F, so that the bytes "
-    "requested are those of the paper's Table 1.",
-    Accumulate.COPY: "The framebuffer is copied to F after each pass, as listing (5) has it; the "
-    "copy's bytes are counted here and are not in the paper's Table 1.",
-    Accumulate.BLEND: "The framebuffer adds up, and there is no F.",
+    Accumulate.PING_PONG: "Two textures alternate as framebuffer and as F, so the bytes requested "
+    "are those of the paper's Table 1.",
+    Accumulate.COPY: "The framebuffer is copied to F after each pass, as in listing (5); the "
+    "copies are counted here, but not in the paper's Table 1.",
+    Accumulate.BLEND: "The framebuffer blends the partial sums, and there is no F.",
 }
 
 
@@ -76,42 +76,43 @@ def _in_megabytes(count: int) -> str:
 def _cell(table: CacheTable, row: Row | None) -> Numeral | None:
     if row is None:
         return None
-    each = row.bytes_from_memory / table.multiply_adds
+    per_multiply_add = row.bytes_from_memory / table.multiply_adds
     return Numeral(
-        f"{_in_megabytes(row.bytes_from_memory)} · {100 * row.access_hit_ratio:.2f} · {each:.3g}"
+        f"{_in_megabytes(row.bytes_from_memory)} · {100 * row.access_hit_ratio:.2f} · "
+        f"{per_multiply_add:.3g}"
     )
 
 
 def _judgement_grid(table: CacheTable, judged: Sequence[Judgement]) -> Grid:
     heads = (
         "raster order", "layout", "cache", "method", "fewer bytes at b", "more read hits at b",
-        "more reuse at b", "best b", "bytes", "requested", "A and B's share", "more at b",
+        "more reuse at b", "best b", "bytes", "requested", "share of A, B", "more at b",
         "largest / best",
     )  # fmt: skip
     labels = {row.method: row.label for row in find_paper(PAPER).tables[0].rows}
     run = blocks_run(table.rows)
     rows: tuple[tuple[Entry, ...], ...] = tuple(
         (
-            each.setting.raster,
-            each.setting.layout,
-            each.setting.cache,
-            labels.get(each.method, each.method),
-            *(blocks_text(each.blocks(measure), run) or "none" for measure in Measure),
-            each.best.block,
-            Numeral(f"{each.best.bytes_from_memory:.3g}"),
-            Numeral(f"{each.best.bytes_requested:.3g}"),
-            Numeral(f"{each.best.operand_share:.3g}"),
-            blocks_text(each.worse_blocks, run) or "none",
-            Numeral(f"{each.largest_over_best:.3g}"),
+            judgement.setting.raster,
+            judgement.setting.layout,
+            judgement.setting.cache,
+            labels.get(judgement.method, judgement.method),
+            *(blocks_text(judgement.blocks(measure), run) or "none" for measure in Measure),
+            judgement.best.block,
+            Numeral(f"{judgement.best.bytes_from_memory:.3g}"),
+            Numeral(f"{judgement.best.bytes_requested:.3g}"),
+            Numeral(f"{judgement.best.operand_share:.3g}"),
+            blocks_text(judgement.worse_blocks, run) or "none",
+            Numeral(f"{judgement.largest_over_best:.3g}"),
         )
-        for each in judged
+        for judgement in judged
     )
     notes = (
-        f"Against {BEFORE} in the same setting. Best is the b of the fewest bytes from memory. The "
-        "next three columns are there, over those of the other: bytes from memory, bytes requested "
-        "(what is saved with no cache), and the share of the bytes looked up in A and B that came "
-        "from memory (what the cache saves, whatever fewer partial sums and four elements in a "
-        "texel save). More at b: than at the next smaller b.",
+        f"Compared with {BEFORE} in the same setting. Best is the b with the fewest bytes from "
+        "memory. The next three columns are ratios at that b: bytes from memory; bytes requested "
+        "(the saving without any cache); and the share of the bytes requested of A and B that "
+        "comes from memory (the saving by the cache alone). More at b: more bytes from memory than "
+        "at the next smaller b.",
         CONVENTIONS,
     )
     return Grid("cache-verdict", "The blocked methods, setting by setting.", heads, rows, notes)
@@ -120,10 +121,9 @@ def _judgement_grid(table: CacheTable, judged: Sequence[Judgement]) -> Grid:
 def _not_run_grid(table: CacheTable) -> Grid:
     rows = tuple(
         (
-            each.method, each.block, each.setting.cache, each.setting.raster,
-            each.setting.layout, each.reason,
+            case.method, case.block, case.cache, case.raster, case.layout, case.reason,
         )
-        for each in table.not_run
+        for case in table.not_run
     )  # fmt: skip
     heads = ("method", "b", "cache", "raster order", "layout", "why")
     caption = f"Not run, with a budget of {table.budget_s:g} s."

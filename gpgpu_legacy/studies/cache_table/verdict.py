@@ -26,16 +26,16 @@ def verdict(table: CacheTable) -> list[str]:
         "at none."
     ]
     sentences += [_in_all(measure, judged) for measure in Measure]
-    for method in dict.fromkeys(each.method for each in judged):
-        found = [each for each in judged if each.method == method]
-        sentences += [_where_it_holds(method, measure, found) for measure in Measure]
+    for method in dict.fromkeys(judgement.method for judgement in judged):
+        own = [judgement for judgement in judged if judgement.method == method]
+        sentences += [_where_it_holds(method, measure, own) for measure in Measure]
         sentences += [
-            _best_blocks(method, found),
-            _where_larger_is_worse(method, found),
-            _reuse_alone(method, found),
+            _best_blocks(method, own),
+            _where_larger_is_worse(method, own),
+            _reuse_alone(method, own),
         ]
     sentences.append(_of_writes(judged))
-    incomplete = list(dict.fromkeys(each.setting for each in table.not_run))
+    incomplete = list(dict.fromkeys(case.setting for case in table.not_run))
     if incomplete:
         every = list(dict.fromkeys((*incomplete, *_settings(judged))))
         sentences.append(
@@ -50,17 +50,16 @@ def blocks_run(rows: Iterable[Row]) -> list[int]:
     return sorted({row.block for row in rows if row.block is not None})
 
 
-def blocks_text(blocks: Iterable[int], run: Sequence[int]) -> str:
+def blocks_text(blocks: Iterable[int], simulated: Sequence[int]) -> str:
     """Blocks as people list them: three or more neighbours as the first and the last."""
     stretches: list[list[int]] = []
     for block in sorted(blocks):
-        if stretches and run.index(block) == run.index(stretches[-1][-1]) + 1:
+        if stretches and simulated.index(block) == simulated.index(stretches[-1][-1]) + 1:
             stretches[-1].append(block)
         else:
             stretches.append([block])
     return ", ".join(
-        f"{each[0]} … {each[-1]}" if len(each) > 2 else ", ".join(map(str, each))
-        for each in stretches
+        f"{run[0]} … {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in stretches
     )
 
 
@@ -68,9 +67,9 @@ def blocks_text(blocks: Iterable[int], run: Sequence[int]) -> str:
 
 
 def _where_it_holds(method: str, measure: Measure, judged: Sequence[Judgement]) -> str:
-    every = [each for each in judged if each.holds_everywhere(measure)]
-    never = [each for each in judged if not each.blocks(measure)]
-    some = [each for each in judged if each not in every and each not in never]
+    every = [judgement for judgement in judged if judgement.holds_everywhere(measure)]
+    never = [judgement for judgement in judged if not judgement.blocks(measure)]
+    some = [judgement for judgement in judged if judgement not in every and judgement not in never]
     parts = [f"at every b in {_share(every, judged)}"]
     if some:
         largest = _by_cache(judged, lambda e: max(e.blocks(measure)) if e in some else None)
@@ -81,12 +80,13 @@ def _where_it_holds(method: str, measure: Measure, judged: Sequence[Judgement]) 
 
 
 def _best_blocks(method: str, judged: Sequence[Judgement]) -> str:
-    least = min(judged, key=lambda each: each.best.bytes_from_memory)
-    most = max(judged, key=lambda each: each.best.bytes_from_memory)
+    least = min(judged, key=lambda judgement: judgement.best.bytes_from_memory)
+    most = max(judged, key=lambda judgement: judgement.best.bytes_from_memory)
     return (
         f"{method} reads the fewest bytes from memory at b = "
-        f"{_by_cache(judged, lambda each: each.best.block)}; by raster order and layout, at b = "
-        f"{_by_place(judged, lambda each: each.best.block)}. At its best b it reads "
+        f"{_by_cache(judged, lambda judgement: judgement.best.block)}; by raster order and layout, "
+        "at b = "
+        f"{_by_place(judged, lambda judgement: judgement.best.block)}. At its best b it reads "
         f"{least.best.bytes_from_memory:.3g} ({least.setting}) to "
         f"{most.best.bytes_from_memory:.3g} ({most.setting}) times the bytes of {BEFORE}."
     )
@@ -94,14 +94,14 @@ def _best_blocks(method: str, judged: Sequence[Judgement]) -> str:
 
 def _where_larger_is_worse(method: str, judged: Sequence[Judgement]) -> str:
     """By the first b that takes more than the next smaller one."""
-    worse = [each for each in judged if each.worse_blocks]
+    worse = [judgement for judgement in judged if judgement.worse_blocks]
     if not worse:
         return (
             f"In no setting does {method} read more bytes from memory at a larger b than at the "
             "next smaller one."
         )
-    worst = max(judged, key=lambda each: each.largest_over_best)
-    first = _by_cache(judged, lambda each: next(iter(each.worse_blocks), None))
+    worst = max(judged, key=lambda judgement: judgement.largest_over_best)
+    first = _by_cache(judged, lambda judgement: next(iter(judgement.worse_blocks), None))
     return (
         f"With {method} a larger b reads more bytes from memory than the next smaller one in "
         f"{_share(worse, judged)}; the first such b is {first}. In the worst case b = "
@@ -111,13 +111,17 @@ def _where_larger_is_worse(method: str, judged: Sequence[Judgement]) -> str:
 
 
 def _by_cache(judged: Iterable[Judgement], block: Callable[[Judgement], int | None]) -> str:
-    """The range of blocks over all raster orders and layouts, for each cache, without None."""
-    return _ranges(judged, block, lambda each: each.setting.cache)
+    """The range of blocks over all raster orders and layouts, for judgement cache, without None."""
+    return _ranges(judged, block, lambda judgement: judgement.setting.cache)
 
 
 def _by_place(judged: Iterable[Judgement], block: Callable[[Judgement], int | None]) -> str:
-    """The range of blocks over all caches, for each raster order and layout."""
-    return _ranges(judged, block, lambda each: f"{each.setting.raster} and {each.setting.layout}")
+    """The range of blocks over all caches, for judgement raster order and layout."""
+    return _ranges(
+        judged,
+        block,
+        lambda judgement: f"{judgement.setting.raster} and {judgement.setting.layout}",
+    )
 
 
 def _ranges(
@@ -126,9 +130,9 @@ def _ranges(
     key: Callable[[Judgement], str],
 ) -> str:
     groups: dict[str, list[int]] = {}
-    for each in judged:
-        found = block(each)
-        groups.setdefault(key(each), []).extend([] if found is None else [found])
+    for judgement in judged:
+        number = block(judgement)
+        groups.setdefault(key(judgement), []).extend([] if number is None else [number])
     said = []
     for name, blocks in groups.items():
         if not blocks:
@@ -139,10 +143,10 @@ def _ranges(
 
 
 def _reuse_alone(method: str, judged: Sequence[Judgement]) -> str:
-    best = [each.best for each in judged]
-    requested = _span([each.bytes_requested for each in best])
-    operands = _span([each.operand_bytes_requested for each in best])
-    share = _span([each.operand_share for each in best])
+    best = [judgement.best for judgement in judged]
+    requested = _span([judgement.bytes_requested for judgement in best])
+    operands = _span([judgement.operand_bytes_requested for judgement in best])
+    share = _span([judgement.operand_share for judgement in best])
     return (
         f"Two of its savings need no cache. At its best b {method} requests {requested} times the "
         f"bytes of {BEFORE}, since it reads and writes fewer partial sums; of A and B alone it "
@@ -168,14 +172,14 @@ def _span(values: Sequence[float]) -> str:
 
 
 def _settings(judged: Iterable[Judgement]) -> list[Setting]:
-    return list(dict.fromkeys(each.setting for each in judged))
+    return list(dict.fromkeys(judgement.setting for judgement in judged))
 
 
 def _of_writes(judged: Sequence[Judgement]) -> str:
     """Why hit ratios of all accesses are not compared."""
-    every = [compared for each in judged for compared in each.compared]
-    before = _span([100 * each.before.write_hit_ratio for each in every])
-    after = _span([100 * each.row.write_hit_ratio for each in every])
+    every = [compared for judgement in judged for compared in judgement.compared]
+    before = _span([100 * judgement.before.write_hit_ratio for judgement in every])
+    after = _span([100 * judgement.row.write_hit_ratio for judgement in every])
     return (
         f"Only hit ratios of reads are compared, because write hits save nothing: {before} % of "
         f"the writes of {BEFORE} hit, {after} % of those of the blocked methods, and all writes go "
@@ -185,20 +189,20 @@ def _of_writes(judged: Sequence[Judgement]) -> str:
 
 def _in_all(measure: Measure, judged: Sequence[Judgement]) -> str:
     """The settings in which every blocked method is better by this measure."""
-    methods = list(dict.fromkeys(each.method for each in judged))
+    methods = list(dict.fromkeys(judgement.method for judgement in judged))
 
     def where(holds: Callable[[Judgement], bool]) -> str:
-        fails = {each.setting for each in judged if not holds(each)}
-        return _share([each for each in judged if each.setting not in fails], judged)
+        fails = {judgement.setting for judgement in judged if not holds(judgement)}
+        return _share([judgement for judgement in judged if judgement.setting not in fails], judged)
 
-    def at_printed(each: Judgement) -> bool:
-        found = each.at(DEFAULT_BLOCK)
-        return found is not None and measure.sign(found) > 0
+    def at_printed(judgement: Judgement) -> bool:
+        compared = judgement.at(DEFAULT_BLOCK)
+        return compared is not None and measure.sign(compared) > 0
 
-    every = where(lambda each: each.holds_everywhere(measure))
-    best = where(lambda each: measure.sign(each.best) > 0)
+    every = where(lambda judgement: judgement.holds_everywhere(measure))
+    best = where(lambda judgement: measure.sign(judgement.best) > 0)
     printed = ""
-    if all(each.at(DEFAULT_BLOCK) for each in judged):
+    if all(judgement.at(DEFAULT_BLOCK) for judgement in judged):
         printed = f"; at b = {DEFAULT_BLOCK}, the paper's choice, in {where(at_printed)}"
     return (
         f"Overall, {' and '.join(methods)} {'have' if len(methods) > 1 else 'has'} {measure.value} "
@@ -206,10 +210,10 @@ def _in_all(measure: Measure, judged: Sequence[Judgement]) -> str:
     )
 
 
-def _share(found: Iterable[Judgement], of: Iterable[Judgement]) -> str:
+def _share(some: Iterable[Judgement], of: Iterable[Judgement]) -> str:
     """How many settings, and which: their names, or those of the others where that is shorter."""
-    these, all_of = _settings(found), _settings(of)
-    others = [each for each in all_of if each not in these]
+    these, all_of = _settings(some), _settings(of)
+    others = [setting for setting in all_of if setting not in these]
     share = f"{len(these)} of {len(all_of)} settings"
     if not these or not others:
         return share
@@ -221,11 +225,11 @@ def _share(found: Iterable[Judgement], of: Iterable[Judgement]) -> str:
 def _named(settings: Iterable[Setting], all_of: Sequence[Setting]) -> str:
     """Settings by name, grouped by raster order and layout."""
     places: dict[tuple[str, str], list[str]] = {}
-    for each in settings:
-        places.setdefault((each.raster, each.layout), []).append(each.cache)
+    for setting in settings:
+        places.setdefault((setting.raster, setting.layout), []).append(setting.cache)
     said = []
     for (raster, layout), caches in places.items():
-        there = sum((each.raster, each.layout) == (raster, layout) for each in all_of)
+        there = sum((other.raster, other.layout) == (raster, layout) for other in all_of)
         which = "every cache" if 1 < there == len(caches) else " and ".join(caches)
         said.append(f"{raster}, {layout} with {which}")
     return "; ".join(said)
