@@ -2,10 +2,11 @@
 
     python benchmarks/cache_throughput.py [CACHE …] > benchmarks/cache-throughput.json
 
-pycachesim (AGPL, in C) is no dependency: `pip install pycachesim` for the comparison; without it
-the ratios are null. It gets each trace as addresses, by its bulk load, with writes as loads. Both
-run on one thread; times are medians of the processor's time. `rows` is a trace as fragments make it, with
-repeated rows given once; `accesses` is the same trace written out access by access.
+pycachesim (AGPL, in C) is not a dependency: `pip install pycachesim` for the comparison; without it
+the ratios are null. It gets each trace as addresses in bulk, writes as loads. Each simulator has
+one thread, and they run in turn; times are medians of the thread's processor time. `rows` is a
+trace as fragments make it, where a row that repeats stands once; in `accesses` each access stands
+by itself.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Callable
-from statistics import median
 from time import thread_time
 
 import numpy as np
@@ -24,6 +24,8 @@ from gpgpu_legacy.cache.caches import Cache, Memory, parse_cache
 from gpgpu_legacy.cache.run import plan_trace
 from gpgpu_legacy.cache.simulate import simulate
 from gpgpu_legacy.cache.trace import Chunk, PassTrace, Region, Step, Trace
+from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
+from gpgpu_legacy.measure.rounds import medians_in_turn, timed
 from gpgpu_legacy.runtime.devices import processor_name
 from gpgpu_legacy.serial import Record, Recorded, json_text, provenance
 
@@ -41,28 +43,6 @@ PLANS = (
     ("hall-carr-hart-multi", 256, Options(block=8, accumulate=Accumulate.PING_PONG)),
     ("hall-carr-hart-multi", 256, Options(block=32, accumulate=Accumulate.PING_PONG)),
 )
-
-
-class ThroughputRow(Record, frozen=True, kw_only=True):
-    """A trace through a cache. …_m_per_s: million accesses a second; …_ratio: over pycachesim's."""
-
-    cache: str
-    trace: str
-    accesses: int
-    hit_ratio: float
-    rows_m_per_s: float
-    accesses_m_per_s: float
-    pycachesim_m_per_s: float | None
-    rows_ratio: float | None
-    accesses_ratio: float | None
-
-
-class Throughput(Recorded, frozen=True, kw_only=True):
-    """What this script prints."""
-
-    device: str
-    python: str
-    rows: tuple[ThroughputRow, ...]
 
 
 def held(name: str, chunks: list[Chunk]) -> Trace:
@@ -100,68 +80,89 @@ def written_out(chunks: list[Chunk]) -> list[Chunk]:
     ]
 
 
-def seconds(work: Callable[[], object]) -> float:
-    times = []
-    for _ in range(RUNS):
-        start = thread_time()
-        work()
-        times.append(thread_time() - start)
-    return median(times)
-
-
-def peer_seconds(cache: Cache, addresses: list[int]) -> float:
+def peer_call(cache: Cache, addresses: list[int]) -> Callable[[], object]:
+    """A simulation of the same accesses by pycachesim."""
     memory = cachesim.MainMemory()
     policy = cache.policy.value.upper()
     level = cachesim.Cache("L1", cache.sets, cache.ways, cache.line_bytes, policy)
     memory.load_to(level)
     memory.store_from(level)
     simulator = cachesim.CacheSimulator(level, memory)
-    return seconds(lambda: simulator.load(addresses, length=1))
+    return lambda: simulator.load(addresses, length=1)
 
 
-def measured(cache: Cache, name: str, chunks: list[Chunk]) -> ThroughputRow:
+class Row(Record, frozen=True, kw_only=True):
+    """A trace through a cache: millions of accesses a second, and how many times the peer's."""
+
+    cache: str
+    trace: str
+    accesses: int
+    hit_ratio: float | None
+    rows_m_per_s: float
+    accesses_m_per_s: float
+    pycachesim_m_per_s: float | None
+    rows_ratio: float | None
+    accesses_ratio: float | None
+
+
+class Throughput(Recorded, frozen=True, kw_only=True):
+    """All traces through all caches. busy_share: of the processors' time, by other processes."""
+
+    device: str
+    python: str
+    rows: tuple[Row, ...]
+    busy_share: float | None = None
+
+
+def measured(cache: Cache, name: str, chunks: list[Chunk]) -> Row:
+    """Both simulators take rounds in turn."""
     memory = Memory((cache,))
     every = written_out(chunks)
     count = sum(chunk.lines.size for chunk in every)
     result = simulate(held(name, chunks), memory)
-    rows_s = seconds(lambda: simulate(held(name, chunks), memory))
-    accesses_s = seconds(lambda: simulate(held(name, every), memory))
-    peer_s = None
+    calls: dict[str, Callable[[], object]] = {
+        "rows": lambda: simulate(held(name, chunks), memory),
+        "accesses": lambda: simulate(held(name, every), memory),
+    }
     if cachesim is not None:
         lines = np.concatenate([chunk.lines.ravel() for chunk in every])
-        peer_s = peer_seconds(cache, (lines * LINE_BYTES).tolist())
-    return ThroughputRow(
+        calls["peer"] = peer_call(cache, (lines * LINE_BYTES).tolist())
+    samples = {key: timed(call, thread_time) for key, call in calls.items()}
+    seconds = medians_in_turn(samples, RUNS)
+    peer = seconds.get("peer")
+    return Row(
         cache=str(cache),
         trace=name,
         accesses=count,
         hit_ratio=result.hit_ratio,
-        rows_m_per_s=count / rows_s / 1e6,
-        accesses_m_per_s=count / accesses_s / 1e6,
-        pycachesim_m_per_s=None if peer_s is None else count / peer_s / 1e6,
-        rows_ratio=None if peer_s is None else peer_s / rows_s,
-        accesses_ratio=None if peer_s is None else peer_s / accesses_s,
+        rows_m_per_s=count / seconds["rows"] / 1e6,
+        accesses_m_per_s=count / seconds["accesses"] / 1e6,
+        pycachesim_m_per_s=None if peer is None else count / peer / 1e6,
+        rows_ratio=None if peer is None else peer / seconds["rows"],
+        accesses_ratio=None if peer is None else peer / seconds["accesses"],
     )
 
 
 def main() -> None:
     """Print every trace through every cache, as JSON."""
+    other_work = OtherWork()
     caches = [parse_cache(text) for text in sys.argv[1:] or ("8K,4way,64B", "32K,8way,64B")]
     traces = {f"{n} lines at random": random_lines(n) for n in (256, 4096)}
     for name, size, options in PLANS:
         block = "" if options.block is None else f", b = {options.block}"
         traces[f"{name}, n = {size}{block}"] = of_plan(name, size, options)
     rows = [measured(cache, name, chunks) for cache in caches for name, chunks in traces.items()]
-    print(
-        json_text(
-            Throughput(
-                **provenance(Throughput),
-                device=processor_name(),
-                python=platform.python_version(),
-                rows=tuple(rows),
-            )
-        ),
-        end="",
+    result = Throughput(
+        **provenance(Throughput),
+        device=processor_name(),
+        python=platform.python_version(),
+        rows=tuple(rows),
+        busy_share=other_work.share(),
     )
+    print(json_text(result), end="")
+    warning = busy_warning(result.busy_share)
+    if warning is not None:
+        print(warning, file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -5,25 +5,24 @@
 Three things, on every executor that works here or on those named:
 
 - sorts: a bitonic sort of 65 536 numbers, 136 passes of one program that differ in program.local
-  alone (tests/sorting.py). A whole run of the prepared plan is held against its own passes, and
-  against a run that prepares the plan anew.
-- cold: the same from a process's start to its end, with what is kept on disk; the second of two.
-- moves: the operands of an n×n product up, and the product back, held against CuPy's copies of the
-  same arrays where there is CuPy, else against NumPy's in memory.
+  alone (tests/sorting.py). A whole run of the prepared plan is compared with its own passes, and
+  with a run that prepares the plan anew.
+- cold: the same from a process's start to its end, with the code that is cached on disk.
+- moves: the operands of an n×n product up, and the product back, compared with CuPy's copies of the
+  same arrays, or with NumPy's in memory where there is no CuPy.
 
-Times are medians, in seconds, by the host's clock with the queue finished.
+What is compared runs in turn. Times are medians, in seconds, by the host's clock with the queue
+finished.
 """
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +33,13 @@ from sorting import in_order, shuffled, sort_plan  # from tests/
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
 from gpgpu_legacy.measure.platform import versions
+from gpgpu_legacy.measure.rounds import medians_in_turn, timed
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import Executor, Timings
 from gpgpu_legacy.runtime.registry import available, find_executor
+from gpgpu_legacy.serial import Record, Recorded, json_text, provenance
 
 try:
     import cupy
@@ -51,19 +53,51 @@ SIZES = (1024, 4096)
 METHODS = ("hall-carr-hart-multi", "larson-mcallister")
 
 
-def seconds(call: Callable[[], object]) -> float:
-    """The median of several calls, after one that is not counted."""
-    call()
-    times = []
-    for _ in range(RUNS):
-        started = perf_counter()
-        call()
-        times.append(perf_counter() - started)
-    return median(times)
+class Sort(Record, frozen=True, kw_only=True):
+    """A sort on an executor, in seconds: prepared once, and prepared for every run."""
+
+    executor: str
+    device: str
+    prepare_s: float
+    run_s: float
+    passes_s: float
+    run_over_passes: float
+    prepared_anew_s: float
 
 
-def sort(executor: Executor) -> dict[str, object]:
-    """A sort prepared once, and prepared for every run."""
+class Cold(Record, frozen=True, kw_only=True):
+    """A process that imports, prepares, sorts and ends."""
+
+    executor: str
+    process_s: float
+
+
+class Move(Record, frozen=True, kw_only=True):
+    """The transfers of an n×n product, beside the peer's. ratio: of both together."""
+
+    executor: str
+    method: str
+    size: int
+    upload_s: float
+    readback_s: float
+    peer: str
+    peer_upload_s: float
+    peer_readback_s: float
+    ratio: float
+
+
+class PreparedBenchmark(Recorded, frozen=True, kw_only=True):
+    """All of it. busy_share: of the processors' time, by other processes, from 0 to 1."""
+
+    versions: dict[str, str]
+    sorts: tuple[Sort, ...]
+    cold: tuple[Cold, ...]
+    moves: tuple[Move, ...]
+    busy_share: float | None = None
+
+
+def sort(executor: Executor) -> Sort:
+    """A sort prepared once, in turn with one that is prepared for every run."""
     plan, given = sort_plan(), {"values": shuffled()}
     wanted = in_order(given["values"])
     with executor.prepare(plan) as prepared:
@@ -74,18 +108,18 @@ def sort(executor: Executor) -> dict[str, object]:
             passes.append(result.timings.compute_s)
             assert np.array_equal(result.outputs["sorted"], wanted)
 
-        whole = seconds(run)
-    anew = seconds(lambda: executor.run(plan, given))
+        calls = {"whole": timed(run), "anew": timed(lambda: executor.run(plan, given))}
+        seconds = medians_in_turn(calls, RUNS)
     computed = median(passes[1:])
-    return {
-        "executor": executor.name,
-        "device": executor.device(),
-        "prepare_s": prepared.prepare_s,
-        "run_s": whole,
-        "passes_s": computed,
-        "run_over_passes": whole / computed,
-        "prepared_anew_s": anew,
-    }
+    return Sort(
+        executor=executor.name,
+        device=executor.device(),
+        prepare_s=prepared.prepare_s,
+        run_s=seconds["whole"],
+        passes_s=computed,
+        run_over_passes=seconds["whole"] / computed,
+        prepared_anew_s=seconds["anew"],
+    )
 
 
 _COLD = """
@@ -98,26 +132,28 @@ with find_executor({name!r}).prepare(sort_plan()) as prepared:
 """
 
 
-def cold(executor: Executor) -> dict[str, object]:
-    """A process that imports, prepares, sorts and ends."""
+def cold(executor: Executor) -> Cold:
+    """The same in processes of its own."""
     text = _COLD.format(tests=sys.path[0], name=executor.name)
 
     def process() -> None:
         subprocess.run([sys.executable, "-c", text], check=True)
 
-    return {"executor": executor.name, "process_s": seconds(process)}
+    seconds = medians_in_turn({"process": timed(process)}, RUNS)
+    return Cold(executor=executor.name, process_s=seconds["process"])
 
 
-def copies(arrays: list[F32]) -> tuple[str, float, float]:
-    """The peer: its name, and the seconds of two arrays up and one back."""
+def peer_copies(arrays: list[F32]) -> tuple[str, dict[str, Callable[[], object]]]:
+    """The peer: its name, and what copies two arrays up and one back."""
     a, b = arrays
     if cupy is None:
         there = [np.empty_like(a), np.empty_like(b)]
-        return (
-            f"NumPy {np.__version__}, copies in memory",
-            seconds(lambda: [np.copyto(x, y) for x, y in zip(there, arrays, strict=True)]),
-            seconds(a.copy),
-        )
+
+        def copy() -> None:
+            for target, array in zip(there, arrays, strict=True):
+                np.copyto(target, array)
+
+        return f"NumPy {np.__version__}, copies in memory", {"up": copy, "back": a.copy}
     finish = cupy.cuda.Device().synchronize
     on_device = cupy.asarray(a)
 
@@ -125,7 +161,7 @@ def copies(arrays: list[F32]) -> tuple[str, float, float]:
         _ = [cupy.asarray(a), cupy.asarray(b)]
         finish()
 
-    return f"CuPy {cupy.__version__}", seconds(up), seconds(lambda: cupy.asnumpy(on_device))
+    return f"CuPy {cupy.__version__}", {"up": up, "back": lambda: cupy.asnumpy(on_device)}
 
 
 def without_passes(plan: Plan) -> Plan:
@@ -138,27 +174,30 @@ def without_passes(plan: Plan) -> Plan:
     return replace(plan, steps=(), textures=tuple(t for t in textures if t.name in used))
 
 
-def moves(executor: Executor, name: str, size: int, peer: tuple[str, float, float]) -> object:
-    """The transfers of a product, beside the peer's."""
+def move(executor: Executor, name: str, size: int) -> Move:
+    """The transfers of a product, in turn with the peer's."""
     method = find_method(name)
     plan = without_passes(method.plan(Shape(size, size, size), method.options(Options())))
-    a, b = operands(size)
+    a, b = arrays = operands(size)
+    peer, copies = peer_copies(arrays)
     with executor.prepare(plan) as prepared:
-        prepared.run({"A": a, "B": b})
-        timings = [prepared.run({"A": a, "B": b}).timings for _ in range(RUNS)]
-    up, back = (median(t.upload_s for t in timings), median(t.readback_s for t in timings))
-    peer_name, peer_up, peer_back = peer
-    return {
-        "executor": executor.name,
-        "method": name,
-        "size": size,
-        "upload_s": up,
-        "readback_s": back,
-        "peer": peer_name,
-        "peer_upload_s": peer_up,
-        "peer_readback_s": peer_back,
-        "ratio": (up + back) / (peer_up + peer_back),
-    }
+        timings: list[Timings] = []
+        calls = {**copies, "own": lambda: timings.append(prepared.run({"A": a, "B": b}).timings)}
+        seconds = medians_in_turn({key: timed(call) for key, call in calls.items()}, RUNS)
+    up, back = (
+        median(t.upload_s for t in timings[1:]), median(t.readback_s for t in timings[1:])
+    )  # fmt: skip
+    return Move(
+        executor=executor.name,
+        method=name,
+        size=size,
+        upload_s=up,
+        readback_s=back,
+        peer=peer,
+        peer_upload_s=seconds["up"],
+        peer_readback_s=seconds["back"],
+        ratio=(up + back) / (seconds["up"] + seconds["back"]),
+    )
 
 
 def operands(size: int) -> list[F32]:
@@ -169,21 +208,25 @@ def operands(size: int) -> list[F32]:
 
 def main(names: list[str]) -> None:
     """Measure, and print the results as JSON."""
+    other_work = OtherWork()
     executors = [find_executor(name) for name in names] or available()
-    peers = {size: copies(operands(size)) for size in SIZES}
-    results = {
-        "versions": versions(),
-        "sorts": [sort(executor) for executor in executors],
-        "cold": [cold(executor) for executor in executors],
-        "moves": [
-            moves(executor, name, size, peers[size])
+    result = PreparedBenchmark(
+        **provenance(PreparedBenchmark),
+        versions=versions(),
+        sorts=tuple(sort(executor) for executor in executors),
+        cold=tuple(cold(executor) for executor in executors),
+        moves=tuple(
+            move(executor, name, size)
             for size in SIZES
             for name in METHODS
             for executor in executors
-        ],
-    }
-    json.dump(results, sys.stdout, indent=1)
-    print()
+        ),
+        busy_share=other_work.share(),
+    )
+    print(json_text(result), end="")
+    warning = busy_warning(result.busy_share)
+    if warning is not None:
+        print(warning, file=sys.stderr)
 
 
 if __name__ == "__main__":

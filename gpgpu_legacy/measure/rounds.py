@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
+from statistics import median
+from time import perf_counter
 from typing import TypeVar
 
 from gpgpu_legacy.errors import InputError
 
 T = TypeVar("T")
+
+Sample = Callable[[], float]
+"""Runs something once and gives its seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +61,24 @@ def take_rounds(
             take(contender)
         if after_round is not None:
             contenders = after_round(number)
+
+
+def timed(call: Callable[[], object], clock: Callable[[], float] = perf_counter) -> Sample:
+    """A call that gives its seconds by a clock."""
+
+    def sample() -> float:
+        started = clock()
+        call()
+        return clock() - started
+
+    return sample
+
+
+def medians_in_turn(samples: Mapping[str, Sample], count: int) -> dict[str, float]:
+    """The median seconds of calls that run in turn, `count` times, by name.
+
+    Each is called once before, without being measured.
+    """
+    taken: dict[str, list[float]] = {name: [] for name in samples}
+    take_rounds(list(samples), lambda name: taken[name].append(samples[name]()), count + 1)
+    return {name: median(seconds[1:]) for name, seconds in taken.items()}

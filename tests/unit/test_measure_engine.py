@@ -23,7 +23,7 @@ from gpgpu_legacy.measure.engine import (
     measure,
 )
 from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
-from gpgpu_legacy.measure.rounds import Rounds, take_rounds
+from gpgpu_legacy.measure.rounds import Rounds, medians_in_turn, take_rounds, timed
 
 TWO_ROUNDS = Rounds(2)
 Seconds = Callable[[int], float] | Iterator[float]
@@ -287,6 +287,21 @@ def test_who_goes_on_is_decided_after_a_round() -> None:
     taken: list[str] = []
     take_rounds("abc", taken.append, 3, lambda number: "ab"[number:])
     assert "".join(taken) == "abcabb"
+
+
+def test_medians_are_of_calls_in_turn_after_one_of_each() -> None:
+    called: list[str] = []
+    seconds = {"one": iter([9.0, 1.0, 5.0, 3.0]), "two": iter([8.0, 2.0, 2.0, 7.0])}
+
+    def sample(name: str) -> Callable[[], float]:
+        return lambda: called.append(name) or next(seconds[name])
+
+    assert medians_in_turn({name: sample(name) for name in seconds}, 3) == {"one": 3.0, "two": 2.0}
+    assert called == ["one", "two"] * 4
+
+
+def test_a_call_is_timed_by_a_clock() -> None:
+    assert timed(lambda: None, iter([1.0, 3.5]).__next__)() == 2.5
 
 
 def test_other_processes_are_those_beside_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
