@@ -15,15 +15,14 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.runtime.executor import Executor, Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.studies.figure_2.plot import save_png
-from gpgpu_legacy.studies.multichannel.plot import (
+from gpgpu_legacy.studies.multichannel.model import (
     DEMONSTRATION_X,
     DEMONSTRATION_Y,
     Demonstration,
-    animate_multichannel,
     demonstrate,
-    draw_multichannel,
     random_demonstration,
 )
+from gpgpu_legacy.studies.multichannel.plot import animate_multichannel, draw_multichannel
 
 ROOT = Path(__file__).parent.parent.parent
 GOLDEN = ROOT / "tests" / "golden" / "multichannel.png"

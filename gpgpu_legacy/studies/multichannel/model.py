@@ -1,0 +1,241 @@
+"""A multichannel product, run so that every operand of its multiply-adds can be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gpgpu_legacy.algorithms.matmul.hall_carr_hart_multi import METHOD
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.ir import (
+    Dst,
+    Instruction,
+    Parameter,
+    ParameterSpace,
+    Program,
+    ResultKind,
+    ResultRegister,
+    Src,
+    Temporary,
+)
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.plan.expand import passes
+from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.validate import validate
+from gpgpu_legacy.runtime.executor import F32, Executor, Machine
+
+LARGEST_DEMONSTRATION = 8
+"""Rows and columns of the largest matrices that are drawn: beyond it the numbers have no room."""
+
+
+# Small integers, so that every product can be followed in the head: digits of e, pi, the golden
+# section, and of the roots of 2, 5, 3 and 7.
+DEMONSTRATION_X = ((2, 7, 1, 8), (3, 1, 4, 1), (5, 9, 2, 6), (1, 6, 1, 8))
+
+
+DEMONSTRATION_Y = ((1, 4, 1, 4), (2, 2, 3, 6), (1, 7, 3, 2), (2, 6, 4, 5))
+
+
+CHANNELS = "rgba"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operand:
+    """A factor of a multiply-add, for every fragment: arrays of (H, W) and more, row 0 first.
+
+    matrix: X or Y. register: what holds the texel. channels: the swizzle, in r, g, b and a.
+    rows, columns: which texel was looked up. texel: its four channels. swizzled: as multiplied.
+    """
+
+    matrix: str
+    register: str
+    channels: str
+    rows: F32
+    columns: F32
+    texel: F32
+    swizzled: F32
+
+    def place(self, fragment: tuple[int, int]) -> tuple[int, int]:
+        """The row and column of the texel that a fragment looked up."""
+        return int(self.rows[fragment]), int(self.columns[fragment])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MultiplyAdd:
+    """One multiply-add of the program, for every fragment.
+
+    product: of the swizzled operands, (H, W, 4). register: what adds up. total: what it holds then.
+    """
+
+    x: Operand
+    y: Operand
+    product: F32
+    register: str
+    total: F32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Demonstration:
+    """A multichannel product in one pass, instruction by instruction.
+
+    x, y, z: the operands and the product, float32. halves: rows and columns of a quadrant, padding
+    included, of each of the three.
+    """
+
+    x: F32
+    y: F32
+    z: F32
+    halves: tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
+    multiply_adds: tuple[MultiplyAdd, ...]
+
+    @property
+    def fragments(self) -> tuple[tuple[int, int], ...]:
+        """The row and column of every fragment, row by row."""
+        return tuple(np.ndindex(self.halves[2]))
+
+    @property
+    def typical(self) -> tuple[int, int]:
+        """A fragment whose row and column differ, where there is one."""
+        return self.fragments[min(1, self.halves[2][1] - 1)]
+
+
+def demonstrate(
+    executor: Executor, x: ArrayLike = DEMONSTRATION_X, y: ArrayLike = DEMONSTRATION_Y
+) -> Demonstration:
+    """Run hall-carr-hart-multi on an executor and keep the operands of its multiply-adds.
+
+    x, y: matrices of 1 to 8 rows and columns. The whole sum is taken in one pass.
+    Raises InputError for other sizes and for sizes that do not go together.
+    """
+    left, right = _matrix("X", x), _matrix("Y", y)
+    shape = Shape(left.shape[0], left.shape[1], right.shape[1])
+    if right.shape[0] != shape.l:
+        raise InputError(
+            f"X has {shape.l} columns and Y has {right.shape[0]} rows; the product needs as many"
+        )
+    plan = METHOD.plan(shape, Options(block=-(-shape.l // 2)))
+    probe = _Probe(executor, plan, {"A": left, "B": right})
+    z = executor.run(plan, probe.given, _MACHINE).outputs["C"]
+    extents = [plan.texture(name).extent for name in ("A", "B", "C")]
+    x_half, y_half, z_half = ((extent.height, extent.width) for extent in extents)
+    return Demonstration(left, right, z, (x_half, y_half, z_half), tuple(_multiply_adds(probe)))
+
+
+def random_demonstration(shape: Shape, seed: int) -> tuple[F32, F32]:
+    """Random operands of that shape to demonstrate with: integers from 0 to 9."""
+    generator = np.random.default_rng(seed)
+    x = generator.integers(0, 10, (shape.m, shape.l)).astype(np.float32)
+    y = generator.integers(0, 10, (shape.l, shape.n)).astype(np.float32)
+    return x, y
+
+
+def _matrix(name: str, values: ArrayLike) -> F32:
+    matrix = np.array(values, np.float32)
+    if matrix.ndim != 2 or not all(1 <= size <= LARGEST_DEMONSTRATION for size in matrix.shape):
+        size = "×".join(map(str, matrix.shape)) or "a single number"
+        raise InputError(
+            f"{name} is {size}; the picture shows matrices of 1 to {LARGEST_DEMONSTRATION} "
+            "rows and columns"
+        )
+    return matrix
+
+
+# The numbers are the same on every machine: nothing is contracted or reordered.
+_MACHINE = Machine(exact=True)
+
+
+_COLOR = Dst(ResultRegister(ResultKind.COLOR))
+
+
+_NOTHING = Src(Parameter(ParameterSpace.CONSTANT))
+
+
+_MATRICES = {"A": "X", "B": "Y"}  # the plan's names, and the equations'
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Probe:
+    """Shows what the one pass of a plan has computed at some instruction, by running that far."""
+
+    executor: Executor
+    plan: Plan
+    given: dict[str, F32]
+
+    @property
+    def drawing(self) -> FragmentPass:
+        return next(each for each in passes(self.plan) if isinstance(each, FragmentPass))
+
+    @property
+    def program(self) -> Program:
+        return self.drawing.program
+
+    def matrix(self, unit: int) -> str:
+        """What a texture image unit holds: X or Y."""
+        name = next(b.texture for b in self.drawing.bindings if b.unit == unit)
+        return _MATRICES[name]
+
+    def value(self, index: int, src: Src) -> F32:
+        """A source operand as instruction `index` would fetch it, (H, W, 4)."""
+        return self.result(index, Instruction("MOV", _COLOR, (src,)))
+
+    def result(self, index: int, last: Instruction) -> F32:
+        """What `last` writes where it stands in place of instruction `index`, (H, W, 4)."""
+        program = replace(self.program, instructions=(*self.program.instructions[:index], last))
+        drawing = replace(self.drawing, program=program)
+        shortened = replace(self.plan, steps=(drawing,))
+        validate(shortened)
+        seen: list[F32] = []
+
+        def observe(_: int, each: Pass, read: Callable[[str], F32]) -> None:
+            seen.append(np.array(read(drawing.target)))
+
+        self.executor.run(shortened, self.given, _MACHINE, observe)
+        return seen[-1]
+
+
+def _multiply_adds(probe: _Probe) -> Iterator[MultiplyAdd]:
+    """The instructions that add to a product of two looked-up texels, in the program's order."""
+    looked_up: dict[Temporary, int] = {}
+    for index, instruction in enumerate(probe.program.instructions):
+        factors = [src.register for src in instruction.srcs[:-1]]
+        if len(factors) == 2 and all(factor in looked_up for factor in factors):
+            yield _multiply_add(probe, index, looked_up)
+        if instruction.dst is None or not isinstance(instruction.dst.register, Temporary):
+            continue
+        looked_up.pop(instruction.dst.register, None)
+        if OPCODES[instruction.mnemonic].form is Form.SAMPLE:
+            looked_up[instruction.dst.register] = index
+
+
+def _multiply_add(probe: _Probe, index: int, looked_up: dict[Temporary, int]) -> MultiplyAdd:
+    instruction = probe.program.instructions[index]
+    assert instruction.dst is not None and isinstance(instruction.dst.register, Temporary)
+    first, second, _ = instruction.srcs
+    alone = replace(instruction, dst=_COLOR, srcs=(first, second, _NOTHING))
+    return MultiplyAdd(
+        _operand(probe, index, first, looked_up),
+        _operand(probe, index, second, looked_up),
+        probe.result(index, alone),
+        instruction.dst.register.name,
+        probe.value(index + 1, Src(instruction.dst.register)),
+    )
+
+
+def _operand(probe: _Probe, index: int, src: Src, looked_up: dict[Temporary, int]) -> Operand:
+    assert isinstance(src.register, Temporary)
+    lookup = probe.program.instructions[looked_up[src.register]]
+    assert lookup.texture is not None
+    place = np.floor(probe.value(looked_up[src.register], lookup.srcs[0]))
+    return Operand(
+        probe.matrix(lookup.texture.unit),
+        src.register.name,
+        "".join(CHANNELS[selector.value] for selector in src.swizzle),
+        place[..., 1],
+        place[..., 0],
+        probe.value(index, Src(src.register)),
+        probe.value(index, src),
+    )
