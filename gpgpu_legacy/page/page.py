@@ -33,13 +33,14 @@ from gpgpu_legacy.present.grid import (
     plain,
 )
 from gpgpu_legacy.present.latex import as_latex
+from gpgpu_legacy.present.pictures import save_png
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.runtime.registry import find_executor, survey
 from gpgpu_legacy.serial import json_text
 from gpgpu_legacy.studies.cache_table.model import Products, Setting, make_table
 from gpgpu_legacy.studies.cache_table.table import cache_table_grids
 from gpgpu_legacy.studies.figure_2.model import demonstrate
-from gpgpu_legacy.studies.figure_2.plot import animate_figure_2, draw_figure_2, save_png
+from gpgpu_legacy.studies.figure_2.plot import animate_figure_2, draw_figure_2
 
 PAGE = "index.html"
 _BARS = "GFLOPS"  # the column with bars

@@ -11,11 +11,12 @@ from PIL import Image
 from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import ClearPass
+from gpgpu_legacy.present.pictures import save_png
 from gpgpu_legacy.present.pixel_text import BEYOND_LATIN_1, Font, wrap
 from gpgpu_legacy.runtime.executor import Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.studies.figure_2.model import DEMONSTRATION_A, DEMONSTRATION_B, demonstrate
-from gpgpu_legacy.studies.figure_2.plot import animate_figure_2, draw_figure_2, save_png
+from gpgpu_legacy.studies.figure_2.plot import animate_figure_2, draw_figure_2
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "figure-2.png"
 SIZES = [(1, 1, 1), (3, 2, 5), (2, 16, 5), (16, 3, 1), (1, 2, 16), (16, 16, 16)]

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.present.pictures import save_png
 from gpgpu_legacy.runtime.executor import Executor, Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
-from gpgpu_legacy.studies.figure_2.plot import save_png
 from gpgpu_legacy.studies.multichannel.model import (
     DEMONSTRATION_X,
     DEMONSTRATION_Y,

@@ -1,4 +1,7 @@
-"""A Larson-McAllister product, run so that every pass can be seen."""
+"""A Larson-McAllister product, run so that Figure 2 can show every pass of it.
+
+Every array was read back from an executor; nothing is computed here.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,7 @@ from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime.executor import F32, Executor, Machine
 
 LARGEST_DEMONSTRATION = 16
-"""Rows and columns of the largest matrices that are drawn: beyond it texels can't be counted."""
-
+"""Rows and columns of the largest matrices to draw: texels of larger ones cannot be counted."""
 
 # The paper's figure gives no numbers, so these are ours. They are eighths: float32 holds every
 # product and sum exactly, and all executors draw the same picture.
@@ -32,7 +34,6 @@ DEMONSTRATION_A = (
     (0.750, 0.125, 1.000, 0.375),
     (0.250, 0.625, 0.125, 1.000),
 )
-
 
 DEMONSTRATION_B = (
     (0.750, 0.125, 0.375, 1.000),
@@ -44,10 +45,10 @@ DEMONSTRATION_B = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """One pass, four m×n float32 arrays.
+    """One pass: four m×n float32 arrays, row 0 first.
 
-    column: column i of A, replicated. row: row i of B, replicated. product: of the two.
-    framebuffer: what it holds after the pass, the sum so far.
+    column: column i of A, replicated. row: row i of B, replicated. product: column times row.
+    framebuffer: its contents after the pass, the sum so far.
     """
 
     column: F32
@@ -58,10 +59,10 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Demonstration:
-    """A Larson-McAllister product pass by pass.
+    """A Larson-McAllister product, pass by pass.
 
-    a, b: the operands as the product uses them, m×l and l×n float32, whether or not they were
-    given transposed. options: with the method's defaults filled in. frames: one for each pass.
+    a, b: the operands, m×l and l×n float32, not transposed. options: with the method's defaults
+    filled in. frames: one for each pass.
     """
 
     a: F32
@@ -71,7 +72,7 @@ class Demonstration:
 
     @property
     def shape(self) -> Shape:
-        """The size of the product."""
+        """m, l and n."""
         return _shape(self.a, self.b)
 
 
@@ -81,10 +82,11 @@ def demonstrate(
     b: ArrayLike = DEMONSTRATION_B,
     options: Options | None = None,
 ) -> Demonstration:
-    """Run larson-mcallister on an executor and keep what Figure 2 shows of every pass.
+    """Run larson-mcallister on an executor, and keep what Figure 2 shows of every pass.
 
-    a, b: matrices of 1 to 16 rows and columns, given transposed where the options say so.
-    Raises InputError for other sizes, for sizes that do not go together and for bad options.
+    a, b: matrices of 1 to 16 rows and columns, transposed if the options say so.
+    Raises InputError for other sizes, for sizes that do not match and for options that the method
+    does not have.
     """
     chosen = METHOD.options(options or Options())
     given = {"A": _matrix("A", a), "B": _matrix("B", b)}
@@ -93,7 +95,7 @@ def demonstrate(
     shape = _shape(used_a, used_b)
     if used_b.shape[0] != shape.l:
         raise InputError(
-            f"A has {shape.l} columns and B has {used_b.shape[0]} rows; the product needs as many"
+            f"A has {shape.l} columns and B has {used_b.shape[0]} rows; they must be equal"
         )
     if max(used_a.shape + used_b.shape) > chosen.largest_texture:
         raise InputError(
@@ -105,7 +107,7 @@ def demonstrate(
 
 
 def random_demonstration(shape: Shape, options: Options, seed: int) -> tuple[F32, ...]:
-    """Random operands of that shape to demonstrate with: uniform in [0, 1), laid out as given."""
+    """Random operands of that shape, uniform in [0, 1), transposed if the options say so."""
     return random_operands(shape, replace(options, texture_format=UNORM8.name), seed)
 
 
@@ -125,40 +127,40 @@ def _matrix(name: str, values: ArrayLike) -> F32:
 
 
 def _frozen(values: F32) -> F32:
-    """A copy that nobody can write to."""
+    """A read-only copy."""
     copy = np.array(values, np.float32)
     copy.setflags(write=False)
     return copy
 
 
-# A frame is the same on every machine: nothing is contracted or reordered.
+# Frames are the same on every machine: nothing is contracted or reordered.
 _MACHINE = Machine(exact=True)
 
 
 def _frames(executor: Executor, plan: Plan, given: dict[str, F32]) -> tuple[Frame, ...]:
     framebuffers: list[F32] = []
 
-    def observe(_: int, each: Pass, read: Callable[[str], F32]) -> None:
-        if isinstance(each, FragmentPass):
-            framebuffers.append(_frozen(read(each.target)[..., 0]))
+    def observe(_: int, pass_: Pass, read: Callable[[str], F32]) -> None:
+        if isinstance(pass_, FragmentPass):
+            framebuffers.append(_frozen(read(pass_.target)[..., 0]))
 
     executor.run(plan, given, _MACHINE, observe)
-    drawn = [each for each in passes(plan) if isinstance(each, FragmentPass)]
+    drawn = [pass_ for pass_ in passes(plan) if isinstance(pass_, FragmentPass)]
 
-    def alone(each: FragmentPass, program: Program) -> F32:
-        """What the pass draws with that program, and nothing to add it to."""
-        one_pass = replace(plan, steps=(replace(each, program=program, blend=Blend.NONE),))
+    def alone(pass_: FragmentPass, program: Program) -> F32:
+        """What the pass draws with another program, onto an empty framebuffer."""
+        one_pass = replace(plan, steps=(replace(pass_, program=program, blend=Blend.NONE),))
         validate(one_pass)
         return _frozen(executor.run(one_pass, given, _MACHINE).outputs["C"])
 
     column, row = _lookup(0), _lookup(1)
     return tuple(
-        Frame(alone(each, column), alone(each, row), alone(each, each.program), framebuffer)
-        for each, framebuffer in zip(drawn, framebuffers, strict=True)
+        Frame(alone(pass_, column), alone(pass_, row), alone(pass_, pass_.program), framebuffer)
+        for pass_, framebuffer in zip(drawn, framebuffers, strict=True)
     )
 
 
 def _lookup(unit: int) -> Program:
-    """The program that shows one texture as the pass places it."""
+    """A program that shows one texture, looked up where the pass looks it up."""
     lookup = f"TEX result.color, fragment.texcoord[{unit}], texture[{unit}], RECT;"
     return assemble(f"!!ARBfp1.0\n{lookup}\nEND\n", f"lookup of unit {unit}")

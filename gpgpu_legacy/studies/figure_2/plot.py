@@ -1,9 +1,9 @@
-"""The paper's figures, drawn from runs: Figure 2 of Hall, Carr & Hart 2003.
+"""Figure 2 of Hall, Carr & Hart 2003, drawn from a run.
 
 Figure 2 shows the Larson-McAllister product of two 4×4 matrices pass by pass: a column of the one
 and a row of the other, each replicated over a rectangle, their product, and the framebuffer in
-which the products add up. Every panel here is what an executor gave back; nothing is computed
-beside. Matrices are drawn row 0 uppermost.
+which the products add up. Every panel here was read back from an executor; the figure computes
+nothing itself. Matrices are drawn with row 0 at the top.
 """
 
 from __future__ import annotations
@@ -15,16 +15,11 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.files import write_whole
 from gpgpu_legacy.plan.formats import UNORM8
+from gpgpu_legacy.present.pictures import save_gif
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap
 from gpgpu_legacy.runtime.executor import F32
 from gpgpu_legacy.studies.figure_2.model import Demonstration
-
-# The demonstration: what is drawn -------------------------------------------------------------
-
-
-# The drawing ----------------------------------------------------------------------------------
 
 _Color = tuple[int, int, int]
 
@@ -61,32 +56,21 @@ _OPERATORS = ("×", "=", "→")
 
 
 def draw_figure_2(demonstration: Demonstration) -> Image.Image:
-    """Figure 2: the operands, then a line of panels for each pass. An RGB image.
+    """Figure 2 as an RGB image: the operands, then a line of panels for each pass.
 
-    Black is 0 and less, white is 1 and more, as in the paper; a NaN is red.
+    Black is 0 or less, white is 1 or more, as in the paper; NaN is red.
     """
     return _page(demonstration, range(len(demonstration.frames)))
 
 
 def animate_figure_2(demonstration: Demonstration, path: Path) -> None:
-    """Figure 2 as a GIF: a second for each pass, its column and row marked; the last one lingers.
+    """Write Figure 2 as a GIF: a second a pass, its column and row marked, and three for the last.
 
     Raises InputError where the file cannot be written.
     """
     count = len(demonstration.frames)
     images = [_indexed(_page(demonstration, [i], marked=i)) for i in range(count)]
-    durations_ms = [1000] * (count - 1) + [3000]
-    write_whole(
-        path,
-        lambda to: images[0].save(
-            to, "GIF", save_all=True, append_images=images[1:], duration=durations_ms, loop=0
-        ),
-    )
-
-
-def save_png(image: Image.Image, path: Path) -> None:
-    """Write an image as a PNG; InputError where the file cannot be written."""
-    write_whole(path, lambda to: image.save(to, "PNG", optimize=True))
+    save_gif(images, path, [1000] * (count - 1) + [3000])
 
 
 def _page(

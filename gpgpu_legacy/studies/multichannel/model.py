@@ -1,4 +1,7 @@
-"""A multichannel product, run so that every operand of its multiply-adds can be seen."""
+"""A multichannel product, run so that every operand of its multiply-adds can be shown.
+
+Every array was read back from an executor, by running the program up to some instruction.
+"""
 
 from __future__ import annotations
 
@@ -29,26 +32,24 @@ from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime.executor import F32, Executor, Machine
 
 LARGEST_DEMONSTRATION = 8
-"""Rows and columns of the largest matrices that are drawn: beyond it the numbers have no room."""
+"""Rows and columns of the largest matrices to draw: numbers of larger ones do not fit."""
 
-
-# Small integers, so that every product can be followed in the head: digits of e, pi, the golden
-# section, and of the roots of 2, 5, 3 and 7.
+# Small integers, so that a reader can follow every product: digits of e, pi, the golden section,
+# and the roots of 2, 5, 3 and 7.
 DEMONSTRATION_X = ((2, 7, 1, 8), (3, 1, 4, 1), (5, 9, 2, 6), (1, 6, 1, 8))
 
-
 DEMONSTRATION_Y = ((1, 4, 1, 4), (2, 2, 3, 6), (1, 7, 3, 2), (2, 6, 4, 5))
-
 
 CHANNELS = "rgba"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operand:
-    """A factor of a multiply-add, for every fragment: arrays of (H, W) and more, row 0 first.
+    """A factor of a multiply-add, for each of H×W fragments, row 0 first.
 
-    matrix: X or Y. register: what holds the texel. channels: the swizzle, in r, g, b and a.
-    rows, columns: which texel was looked up. texel: its four channels. swizzled: as multiplied.
+    matrix: X or Y. register: the one that holds the texel. channels: the swizzle, in r, g, b and a.
+    rows, columns: (H, W), which texel was looked up. texel: (H, W, 4). swizzled: (H, W, 4), as it
+    is multiplied.
     """
 
     matrix: str
@@ -68,7 +69,8 @@ class Operand:
 class MultiplyAdd:
     """One multiply-add of the program, for every fragment.
 
-    product: of the swizzled operands, (H, W, 4). register: what adds up. total: what it holds then.
+    product: of the swizzled operands, (H, W, 4). register: the one that accumulates. total: its
+    value after the instruction, (H, W, 4).
     """
 
     x: Operand
@@ -99,7 +101,7 @@ class Demonstration:
 
     @property
     def typical(self) -> tuple[int, int]:
-        """A fragment whose row and column differ, where there is one."""
+        """A fragment whose row and column differ, if there is one."""
         return self.fragments[min(1, self.halves[2][1] - 1)]
 
 
@@ -108,14 +110,14 @@ def demonstrate(
 ) -> Demonstration:
     """Run hall-carr-hart-multi on an executor and keep the operands of its multiply-adds.
 
-    x, y: matrices of 1 to 8 rows and columns. The whole sum is taken in one pass.
-    Raises InputError for other sizes and for sizes that do not go together.
+    x, y: matrices of 1 to 8 rows and columns. One pass computes the whole sum.
+    Raises InputError for other sizes and for sizes that do not match.
     """
     left, right = _matrix("X", x), _matrix("Y", y)
     shape = Shape(left.shape[0], left.shape[1], right.shape[1])
     if right.shape[0] != shape.l:
         raise InputError(
-            f"X has {shape.l} columns and Y has {right.shape[0]} rows; the product needs as many"
+            f"X has {shape.l} columns and Y has {right.shape[0]} rows; they must be equal"
         )
     plan = METHOD.plan(shape, Options(block=-(-shape.l // 2)))
     probe = _Probe(executor, plan, {"A": left, "B": right})
@@ -126,7 +128,7 @@ def demonstrate(
 
 
 def random_demonstration(shape: Shape, seed: int) -> tuple[F32, F32]:
-    """Random operands of that shape to demonstrate with: integers from 0 to 9."""
+    """Random operands of that shape: integers from 0 to 9."""
     generator = np.random.default_rng(seed)
     x = generator.integers(0, 10, (shape.m, shape.l)).astype(np.float32)
     y = generator.integers(0, 10, (shape.l, shape.n)).astype(np.float32)
@@ -147,19 +149,16 @@ def _matrix(name: str, values: ArrayLike) -> F32:
 # The numbers are the same on every machine: nothing is contracted or reordered.
 _MACHINE = Machine(exact=True)
 
-
 _COLOR = Dst(ResultRegister(ResultKind.COLOR))
 
-
 _NOTHING = Src(Parameter(ParameterSpace.CONSTANT))
-
 
 _MATRICES = {"A": "X", "B": "Y"}  # the plan's names, and the equations'
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Probe:
-    """Shows what the one pass of a plan has computed at some instruction, by running that far."""
+    """Runs the only pass of a plan up to an instruction, and reads what it has computed."""
 
     executor: Executor
     plan: Plan
@@ -167,14 +166,14 @@ class _Probe:
 
     @property
     def drawing(self) -> FragmentPass:
-        return next(each for each in passes(self.plan) if isinstance(each, FragmentPass))
+        return next(pass_ for pass_ in passes(self.plan) if isinstance(pass_, FragmentPass))
 
     @property
     def program(self) -> Program:
         return self.drawing.program
 
     def matrix(self, unit: int) -> str:
-        """What a texture image unit holds: X or Y."""
+        """The matrix in a texture image unit: X or Y."""
         name = next(b.texture for b in self.drawing.bindings if b.unit == unit)
         return _MATRICES[name]
 
@@ -183,14 +182,14 @@ class _Probe:
         return self.result(index, Instruction("MOV", _COLOR, (src,)))
 
     def result(self, index: int, last: Instruction) -> F32:
-        """What `last` writes where it stands in place of instruction `index`, (H, W, 4)."""
+        """What `last` writes in place of instruction `index`, where the program then ends."""
         program = replace(self.program, instructions=(*self.program.instructions[:index], last))
         drawing = replace(self.drawing, program=program)
         shortened = replace(self.plan, steps=(drawing,))
         validate(shortened)
         seen: list[F32] = []
 
-        def observe(_: int, each: Pass, read: Callable[[str], F32]) -> None:
+        def observe(_: int, pass_: Pass, read: Callable[[str], F32]) -> None:
             seen.append(np.array(read(drawing.target)))
 
         self.executor.run(shortened, self.given, _MACHINE, observe)
