@@ -226,6 +226,18 @@ def test_listing_the_methods_imports_nothing_heavy(statements: str) -> None:
     assert not found & HEAVY
 
 
+def test_a_program_is_checked_without_numpy_and_plans() -> None:
+    found = modules_after(
+        "from gpgpu_legacy.chips.check import check_program\n"
+        "from gpgpu_legacy.chips.profile import find_profile\n"
+        "from gpgpu_legacy.languages.arb.parser import assemble\n"
+        "text = '!!ARBfp1.0\\nMOV result.color, fragment.color;\\nEND'\n"
+        "check_program(assemble(text), find_profile('r300'))"
+    )
+    assert f"{PACKAGE}.chips.check" in found
+    assert not found & {"numpy", "sympy", "jinja2", f"{PACKAGE}.plan.plan"}
+
+
 def test_executors_are_listed_without_making_a_gl_context() -> None:
     found = imported_by("from gpgpu_legacy.runtime.registry import executors; executors()")
     assert "numpy" in found
