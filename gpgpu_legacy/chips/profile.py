@@ -219,8 +219,8 @@ class Profile(Record, frozen=True, kw_only=True):
 
 # Reading them -------------------------------------------------------------------------------
 
-MEASURED = {"measured": "measured by `gpgpu-legacy calibrate`"}
-"""The source of calibrated numbers, which the package's own chips do not use."""
+MEASURED = "measured"
+"""The tag of calibrated numbers."""
 
 _FOLDER = files("gpgpu_legacy.chips").joinpath("profiles")
 _RECORDED = _FOLDER.joinpath("recorded")
@@ -233,10 +233,15 @@ def sources() -> dict[str, str]:
     return from_toml(_FOLDER.joinpath(_SOURCES).read_text("utf-8"), dict[str, str], _SOURCES)
 
 
+def all_sources() -> dict[str, str]:
+    """The sources by tag, with that of calibrated numbers, which the package's chips do not use."""
+    return {**sources(), MEASURED: "measured by `gpgpu-legacy calibrate`"}
+
+
 def read_profile(text: str, file: str) -> Profile:
     """A profile from the text of its file; InputError if the text does not have that form."""
     profile = from_toml(text, Profile, file)
-    check_sources(profile.facts(), {*sources(), *MEASURED}, file)
+    check_sources(profile.facts(), all_sources(), file)
     return profile
 
 

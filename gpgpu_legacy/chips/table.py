@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isinf
 from typing import Any
 
-from gpgpu_legacy.chips.profile import UNLIMITED, Fact, Kind, Number, Profile, sources
+from gpgpu_legacy.chips.profile import UNLIMITED, Fact, Kind, Number, Profile, all_sources, sources
 from gpgpu_legacy.chips.verdict import ChainNode, Outcome, Row, Side, Verdict
 from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, plain
@@ -113,7 +113,7 @@ def _tags(verdict: Verdict) -> list[str]:
 
 
 def _source_notes(tags: list[str]) -> list[str]:
-    return [f"{tag}: {sources()[tag]}." for tag in sorted(set(tags))]
+    return [f"{tag}: {all_sources()[tag]}." for tag in sorted(set(tags))]
 
 
 def _nodes_grid(nodes: tuple[ChainNode, ...]) -> Grid:

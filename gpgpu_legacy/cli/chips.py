@@ -1,9 +1,9 @@
-"""Commands about chips: which there are, and what of a method would have fitted on them."""
+"""Commands about chips: list them, and find the largest block of a method that loads on one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -24,9 +24,6 @@ from gpgpu_legacy.cli.shared import (
     shape_of,
 )
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
-
-if TYPE_CHECKING:
-    pass
 
 DEFAULT_SIZE = 1024  # the largest that Hall, Carr & Hart work out
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.chips.profile import MEASURED, sources
+from gpgpu_legacy.chips.profile import all_sources
 from gpgpu_legacy.chips.table import name_and_unit, value_text
 from gpgpu_legacy.predict.prediction import Prediction, Rate, RateFact, Stage, Term
 from gpgpu_legacy.predict.products import ProductPrediction
@@ -156,7 +156,7 @@ def _remarks(prediction: Prediction) -> list[str]:
 
 def _source_notes(prediction: Prediction) -> list[str]:
     tags = {fact.source for term in prediction.terms for fact in term.rate.facts}
-    return [f"{tag}: {text}." for tag, text in {**sources(), **MEASURED}.items() if tag in tags]
+    return [f"{tag}: {text}." for tag, text in all_sources().items() if tag in tags]
 
 
 def _total_grid(prediction: Prediction, shape: Shape) -> Grid:

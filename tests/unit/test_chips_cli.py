@@ -30,6 +30,12 @@ def test_one_chip_is_shown_with_its_sources(run) -> None:  # type: ignore[no-unt
     assert "What is not listed is not known." in out
 
 
+def test_a_calibrated_machine_is_shown_with_the_source_of_its_numbers(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("chips", "xeon-jit")
+    assert code == 0
+    assert "measured: measured by `gpgpu-legacy calibrate`." in out
+
+
 def test_one_chip_as_json_has_what_its_file_has(run) -> None:  # type: ignore[no-untyped-def]
     _, out, _ = run("chips", "nv30", "--json")
     data = json.loads(out)

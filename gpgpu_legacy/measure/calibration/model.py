@@ -293,5 +293,4 @@ def _spread(ceiling: Ceiling) -> str:
 
 
 def _measured(value: T, note: str = "") -> Fact[T]:
-    [source] = MEASURED
-    return Fact(value, source, Confidence.HIGH, note)
+    return Fact(value, MEASURED, Confidence.HIGH, note)
