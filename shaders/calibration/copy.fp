@@ -1,4 +1,4 @@
 !!ARBfp1.0
-# A texture to the framebuffer, texel by texel: one read and one write.
+# Copies a texture to the framebuffer: one lookup and one write per fragment.
 TEX result.color, fragment.texcoord[0], texture[0], RECT;
 END

@@ -1,4 +1,4 @@
 !!ARBfp1.0
-# A colour and nothing else: what is left is the writing.
+# Fills the framebuffer with a colour: only writes take time.
 MOV result.color, program.local[0];
 END

@@ -1,5 +1,5 @@
 !!ARBfp1.0
-# A Gaussian blur along one direction, 1 4 6 4 1 over 16: draw it along x, then along y.
+# A Gaussian blur along one direction, weights 1 4 6 4 1 over 16: run it along x, then along y.
 # Texture 0 is a rectangle; program.local[0] is the step in texels, (1, 0, 0, 0) or (0, 1, 0, 0).
 
 ATTRIB place = fragment.texcoord[0];

@@ -1,7 +1,7 @@
 !!ARBfp1.0
-# A generation of Conway's game of life. Texture 0, which repeats, holds 1 where a cell lives and 0
-# where none does; program.local[0] is (1 / width, 1 / height, 0, 0).
-# The coordinates are made before anything is looked up, so there are 2 indirections and not 9.
+# A generation of Conway's game of life. Texture 0, which repeats, holds 1 for living cells and 0
+# for dead ones; program.local[0] is (1 / width, 1 / height, 0, 0).
+# All coordinates are computed before the first lookup, so there are 2 indirections and not 9.
 
 PARAM texel = program.local[0];
 PARAM lives = { 2.25, 3.75, 0.5, 1 };
@@ -35,7 +35,7 @@ ADD sum, sum, southeast;
 ADD sum, sum, northwest;
 ADD sum, sum, northeast;
 
-# Three neighbours, or two around a living cell: neighbours and half a cell are 2.5 to 3.5.
+# A cell lives on with 3 neighbours, or with 2 if it is alive: neighbours + cell/2 is 2.5 to 3.5.
 MAD sum, here, lives.z, sum;
 SGE west, sum, lives.x;
 SGE east, lives.y, sum;

@@ -1,7 +1,7 @@
 !!ARBfp1.0
-# z becomes z*z + c ten times over, for the complex number c that texture coordinate set 0 gives:
-# nothing loops here, so what loops is written out. Counts the steps in which |z| stays within 2,
-# and colours by the count; what never leaves is black. 64 instructions are all that an R300 takes.
+# Iterates z = z*z + c ten times, for the complex number c in texture coordinate set 0. There are no
+# loops, so the iterations are unrolled. It counts those in which |z| stays within 2 and colours by
+# the count; points that never leave are black. An R300 allows no more than 64 instructions.
 
 ATTRIB c = fragment.texcoord[0];
 PARAM radius = 4;                      # 2 squared
@@ -15,7 +15,7 @@ MOV count, 0;
 # step 1
 MUL square.xyz, c.xyxx, c.xyyy;        # x*x, y*y, x*y
 ADD size.x, square.x, square.y;
-SGE size.x, radius.x, size.x;          # not a number is not within it either
+SGE size.x, radius.x, size.x;          # 0 for NaN as well
 ADD count.x, count.x, size.x;
 MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
 SUB z.x, z.x, square.y;
@@ -23,7 +23,7 @@ SUB z.x, z.x, square.y;
 # step 2
 MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
 ADD size.x, square.x, square.y;
-SGE size.x, radius.x, size.x;          # not a number is not within it either
+SGE size.x, radius.x, size.x;          # 0 for NaN as well
 ADD count.x, count.x, size.x;
 MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
 SUB z.x, z.x, square.y;
@@ -31,7 +31,7 @@ SUB z.x, z.x, square.y;
 # step 3
 MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
 ADD size.x, square.x, square.y;
-SGE size.x, radius.x, size.x;          # not a number is not within it either
+SGE size.x, radius.x, size.x;          # 0 for NaN as well
 ADD count.x, count.x, size.x;
 MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
 SUB z.x, z.x, square.y;
@@ -39,7 +39,7 @@ SUB z.x, z.x, square.y;
 # step 4
 MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
 ADD size.x, square.x, square.y;
-SGE size.x, radius.x, size.x;          # not a number is not within it either
+SGE size.x, radius.x, size.x;          # 0 for NaN as well
 ADD count.x, count.x, size.x;
 MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
 SUB z.x, z.x, square.y;
@@ -47,7 +47,7 @@ SUB z.x, z.x, square.y;
 # step 5
 MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
 ADD size.x, square.x, square.y;
-SGE size.x, radius.x, size.x;          # not a number is not within it either
+SGE size.x, radius.x, size.x;          # 0 for NaN as well
 ADD count.x, count.x, size.x;
 MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
 SUB z.x, z.x, square.y;
@@ -55,7 +55,7 @@ SUB z.x, z.x, square.y;
 # step 6
 MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
 ADD size.x, square.x, square.y;
-SGE size.x, radius.x, size.x;          # not a number is not within it either
+SGE size.x, radius.x, size.x;          # 0 for NaN as well
 ADD count.x, count.x, size.x;
 MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
 SUB z.x, z.x, square.y;
@@ -63,7 +63,7 @@ SUB z.x, z.x, square.y;
 # step 7
 MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
 ADD size.x, square.x, square.y;
-SGE size.x, radius.x, size.x;          # not a number is not within it either
+SGE size.x, radius.x, size.x;          # 0 for NaN as well
 ADD count.x, count.x, size.x;
 MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
 SUB z.x, z.x, square.y;
@@ -71,7 +71,7 @@ SUB z.x, z.x, square.y;
 # step 8
 MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
 ADD size.x, square.x, square.y;
-SGE size.x, radius.x, size.x;          # not a number is not within it either
+SGE size.x, radius.x, size.x;          # 0 for NaN as well
 ADD count.x, count.x, size.x;
 MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
 SUB z.x, z.x, square.y;
@@ -79,7 +79,7 @@ SUB z.x, z.x, square.y;
 # step 9
 MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
 ADD size.x, square.x, square.y;
-SGE size.x, radius.x, size.x;          # not a number is not within it either
+SGE size.x, radius.x, size.x;          # 0 for NaN as well
 ADD count.x, count.x, size.x;
 MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
 SUB z.x, z.x, square.y;
@@ -87,7 +87,7 @@ SUB z.x, z.x, square.y;
 # step 10
 MUL square.xyz, z.xyxx, z.xyyy;        # x*x, y*y, x*y
 ADD size.x, square.x, square.y;
-SGE size.x, radius.x, size.x;          # not a number is not within it either
+SGE size.x, radius.x, size.x;          # 0 for NaN as well
 ADD count.x, count.x, size.x;
 MAD z.xy, square.xzzz, twice, c;       # x*x + c.x, 2*x*y + c.y
 SUB z.x, z.x, square.y;

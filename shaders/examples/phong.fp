@@ -1,7 +1,7 @@
 !!ARBfp1.0
-# A sphere lit fragment by fragment, where the vertices of 2002 would have shown their corners.
-# Texture coordinate set 0 runs from (-1, -1) to (1, 1); what is not on the sphere is discarded.
-# Light 0 is directional, as GL's initial one is; its colours and the material's are GL's state.
+# A sphere, lit per fragment; lit per vertex, as in 2002, its polygons would have shown.
+# Texture coordinate set 0 runs from (-1, -1) to (1, 1); fragments off the sphere are discarded.
+# Light 0 is directional, as GL's initial one is; its colours and the material's are GL state.
 
 ATTRIB place = fragment.texcoord[0];
 PARAM one = 1;
@@ -13,7 +13,7 @@ PARAM specular = state.lightprod[0].specular;
 PARAM shininess = state.material.shininess;
 TEMP normal, direction, shine;
 
-# z of the sphere's surface is the root of 1 - x*x - y*y, a / sqrt(a)
+# z on the sphere is sqrt(1 - x*x - y*y), computed as a / sqrt(a)
 MUL normal.xy, place, place;
 SUB normal.z, one.x, normal.x;
 SUB normal.z, normal.z, normal.y;
@@ -22,7 +22,7 @@ RSQ shine.x, normal.z;
 MUL normal.z, normal.z, shine.x;
 MOV normal.xy, place;
 
-# what was interpolated or rounded is made one long again
+# normalise what interpolation and rounding changed
 DP3 shine.x, normal, normal;
 RSQ shine.x, shine.x;
 MUL normal.xyz, normal, shine.x;

@@ -1,5 +1,5 @@
 #version 430 core
-// One more dispatch after a product P: alpha P + beta C, element by element.
+// A further dispatch after a product P: alpha P + beta C, element by element.
 layout(local_size_x = 64, local_size_y = 1, local_size_z = 1) in;
 
 uniform uint width;

@@ -1,5 +1,5 @@
 !!ARBfp1.0
-# One more pass after a product P: alpha P + beta C, element by element.
+# A further pass after a product P: alpha P + beta C, element by element.
 TEMP P, C;
 PARAM alpha = program.local[0];   # of C = alpha A B + beta C
 PARAM beta = program.local[1];    # of C = alpha A B + beta C

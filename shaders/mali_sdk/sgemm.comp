@@ -1,8 +1,8 @@
 #version 430 core
-// Mali OpenCL SDK v1.1.0, sgemm.cl: C = alpha A B + beta C, a thread an element, four products at a time.
+// Mali OpenCL SDK v1.1.0, sgemm.cl: C = alpha A B + beta C, one thread per element, four products at a time.
 layout(local_size_x = 8, local_size_y = 8, local_size_z = 1) in;
 
-uniform int matrixOrder;   // of the sum: a multiple of 4
+uniform int matrixOrder;   // the inner dimension, a multiple of 4
 uniform int columns;       // of B and C
 uniform float alpha;
 uniform float beta;
