@@ -11,6 +11,7 @@ from typing import Any
 
 from lark import Lark
 
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.userdirs import cache_folder
 
 
@@ -29,6 +30,6 @@ def _tables(package: str) -> str | bool:
     try:
         folder = cache_folder() / "grammars"
         folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, RuntimeError):
+    except (OSError, InputError):
         return False
     return str(folder / f"{package}.tables")

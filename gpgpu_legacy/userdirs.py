@@ -1,34 +1,40 @@
-"""The user's folders, on every system: one for caches, one for what is kept."""
+"""The user's folders, on every system: one for caches, one for data that is kept."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+
+from gpgpu_legacy.errors import InputError
 
 NAME = "gpgpu-legacy"
 
 
 def cache_folder() -> Path:
-    """Where what can be made again is kept, such as machine code; it may not exist yet.
+    """The folder for what can be made again, such as machine code; it may not exist yet.
 
-    Raises RuntimeError where the user has no home.
+    Raises InputError where the user has no home.
     """
     from platformdirs import user_cache_path
 
-    return _at_home(user_cache_path(NAME, appauthor=False))
+    return _folder(user_cache_path)
 
 
 def data_folder() -> Path:
-    """Where what was found out on this machine is kept, such as tuning; it may not exist yet.
+    """The folder for what was found out on this machine, such as tuning; it may not exist yet.
 
-    Raises RuntimeError where the user has no home.
+    Raises InputError where the user has no home.
     """
     from platformdirs import user_data_path
 
-    return _at_home(user_data_path(NAME, appauthor=False))
+    return _folder(user_data_path)
 
 
-def _at_home(folder: Path) -> Path:
-    """Without a home, platformdirs gives a folder relative to the working directory."""
+def _folder(path_of: Callable[..., Path]) -> Path:
+    try:
+        folder = path_of(NAME, appauthor=False)
+    except RuntimeError:  # platformdirs, where there is no home; its older versions go on without
+        folder = Path()
     if not folder.is_absolute():
-        raise RuntimeError(f"there is no home folder to hold {folder}; set HOME to one")
+        raise InputError("you have no home folder; set HOME to one")
     return folder

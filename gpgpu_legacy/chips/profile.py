@@ -307,7 +307,10 @@ def calibrated_name(executor: str) -> str:
 
 def calibrated() -> tuple[Profile, ...]:
     """The profiles that were measured on this machine, by name."""
-    paths = sorted(calibrated_folder().glob("[!.]*.toml"))
+    try:
+        paths = sorted(calibrated_folder().glob("[!.]*.toml"))
+    except InputError:  # a user without a home has calibrated nothing
+        return ()
     return tuple(read_profile(read_text(path), str(path)) for path in paths)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from time import time
 
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.userdirs import cache_folder
 
 MOST_BYTES = 256 << 20
@@ -36,7 +37,7 @@ def read(name: str) -> bytes | None:
     try:
         path = cache_folder() / name
         kept = path.read_bytes()
-    except (OSError, RuntimeError):
+    except (OSError, InputError):
         return None
     digest, content = kept[:_DIGEST_BYTES], kept[_DIGEST_BYTES:]
     if digest != sha256(content).digest():
@@ -49,7 +50,7 @@ def keep(name: str, content: bytes) -> None:
     """Keep this under that name, if there is a folder to write to."""
     try:
         _write(cache_folder() / name, sha256(content).digest() + content)
-    except (OSError, RuntimeError):
+    except (OSError, InputError):
         return
 
 

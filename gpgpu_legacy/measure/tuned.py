@@ -166,7 +166,10 @@ _Everywhere = dict[Platform, dict[str, TunedMethod]]
 
 def _read() -> _Everywhere:
     """All that is kept. Raises InputError, with how to mend it, for a file that is damaged."""
-    path = tuning_file()
+    try:
+        path = tuning_file()
+    except InputError:  # a user without a home has kept nothing
+        return {}
     if not path.exists():
         return {}
     everywhere: _Everywhere = {}
