@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access
-from gpgpu_legacy.cache.caches import Memory
-from gpgpu_legacy.cache.run import cache_run, memory_bytes
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name, find_profile
 from gpgpu_legacy.errors import InputError
@@ -16,6 +14,10 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Prediction
 from gpgpu_legacy.runtime.registry import find_executor
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.cache.access import Access
+    from gpgpu_legacy.cache.caches import Memory
 
 THIS = "this"
 """The name of the chip that is this machine."""
@@ -26,10 +28,12 @@ class CacheModel:
     """Caches to be simulated, and how fragments touch textures through them."""
 
     memory: Memory
-    access: Access = DEFAULT_ACCESS
+    access: Access
 
     def memory_bytes(self, plan: Plan) -> int:
         """Bytes that memory serves behind the caches; raises as `cache_run` does."""
+        from gpgpu_legacy.cache.run import cache_run, memory_bytes  # imports numba
+
         return memory_bytes(cache_run(plan, self.memory, self.access))
 
 
