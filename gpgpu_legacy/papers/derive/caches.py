@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache as kept
 
 from gpgpu_legacy.cache.access import parse_access
@@ -45,20 +46,26 @@ def pages_explain(
     return _pages(size, page_bytes) / _pages(neighbour, page_bytes) >= slower
 
 
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """A cache that all textures of a plan share, and how they are accessed, as texts."""
+
+    cache: str
+    raster: str
+    layout: str
+
+
 @kept
-def through_cache(  # noqa: PLR0917
-    method: str, size: int, block: int | None, cache: str, raster: str, layout: str
-) -> Result:
-    """A plan's accesses, simulated in a cache that all its textures share."""
-    memory = Memory((parse_cache(cache),))
-    return cache_run(plan_of(method, size, block), memory, parse_access(layout, raster))
+def simulated(method: str, size: int, block: int | None, where: Cached) -> Result:
+    """A plan's accesses, simulated in such a cache."""
+    memory = Memory((parse_cache(where.cache),))
+    access = parse_access(where.layout, where.raster)
+    return cache_run(plan_of(method, size, block), memory, access)
 
 
-def _share_from_memory(  # noqa: PLR0917
-    method: str, size: int, block: int | None, cache: str, raster: str, layout: str
-) -> float:
+def _share_from_memory(method: str, size: int, block: int | None, where: Cached) -> float:
     """Bytes from memory for lookups in the operands, over the bytes that the lookups request."""
-    result = through_cache(method, size, block, cache, raster, layout)
+    result = simulated(method, size, block, where)
     tallies = operand_tallies(plan_of(method, size, block), result)
     requested = sum(tally.bytes_requested for tally in tallies)
     return sum(tally.bytes_from_memory for tally in tallies) / requested
@@ -74,8 +81,10 @@ def share_from_memory_against(
     Simulated in a cache that all textures share. Below 1, the first method is more coherent; fewer
     partial sums or fewer lookups do not lower it.
     """
-    ours = _share_from_memory(method, size, block, cache, raster, layout)
-    return ours / _share_from_memory(than, size, None, cache, raster, layout)
+    where = Cached(cache, raster, layout)
+    return _share_from_memory(method, size, block, where) / _share_from_memory(
+        than, size, None, where
+    )
 
 
 @derivation

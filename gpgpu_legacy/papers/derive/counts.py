@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -49,11 +49,12 @@ def counts_of(
     return count_plan(plan_of(method, size, block, as_printed=as_printed))
 
 
-def _a_fragment(total: int, counts: Counts) -> int | None:
-    return total // counts.fragments if total % counts.fragments == 0 else None
+def _per_fragment(total: int, counts: Counts) -> int | None:
+    return total // counts.fragments if counts.fragments and total % counts.fragments == 0 else None
 
 
 def _program_length(method: str, n: int, b: int) -> int:
+    """Instructions of a method's fragment programs, without END."""
     return sum(count_instructions(program).total for program in plan_of(method, n, b).programs())
 
 
@@ -67,24 +68,24 @@ def _memory(counts: Counts) -> int:
     return counts.lookup + counts.fragments + counts.blend
 
 
-_QUANTITIES: dict[str, Callable[[str, int, int], int | None]] = {
+_QUANTITIES: Mapping[str, Callable[[str, int, int], int | None]] = {
     "passes": lambda m, n, b: counts_of(m, n, b).passes,
     "fragments_per_pass": lambda m, n, b: fragments_per_pass(plan_of(m, n, b)),
     "bytes_requested": lambda m, n, b: counts_of(m, n, b).bytes_requested,
-    "bytes_requested_per_fragment": lambda m, n, b: _a_fragment(
+    "bytes_requested_per_fragment": lambda m, n, b: _per_fragment(
         counts_of(m, n, b).bytes_requested, counts_of(m, n, b)
     ),
     "bytes_and_copies": lambda m, n, b: (
         counts_of(m, n, b).bytes_requested + counts_of(m, n, b).copy_bytes
     ),
     "arithmetic": lambda m, n, b: counts_of(m, n, b).arithmetic,
-    "arithmetic_per_fragment": lambda m, n, b: _a_fragment(
+    "arithmetic_per_fragment": lambda m, n, b: _per_fragment(
         counts_of(m, n, b).arithmetic, counts_of(m, n, b)
     ),
-    "memory_operations_per_fragment": lambda m, n, b: _a_fragment(
+    "memory_operations_per_fragment": lambda m, n, b: _per_fragment(
         _memory(counts_of(m, n, b)), counts_of(m, n, b)
     ),
-    "lookups_per_fragment": lambda m, n, b: _a_fragment(
+    "lookups_per_fragment": lambda m, n, b: _per_fragment(
         counts_of(m, n, b).lookup, counts_of(m, n, b)
     ),
     "bytes_per_memory_operation": lambda m, n, b: (
@@ -92,7 +93,7 @@ _QUANTITIES: dict[str, Callable[[str, int, int], int | None]] = {
     ),
     "program_length": _program_length,
     "program_with_end": lambda m, n, b: _program_length(m, n, b) + 1,
-    "arithmetic_and_memory_per_fragment": lambda m, n, b: _a_fragment(
+    "arithmetic_and_memory_per_fragment": lambda m, n, b: _per_fragment(
         counts_of(m, n, b).arithmetic + _memory(counts_of(m, n, b)), counts_of(m, n, b)
     ),
     "multiply_adds": lambda m, n, b: _instructions_of(m, n, b, "MAD"),
@@ -102,18 +103,23 @@ _QUANTITIES: dict[str, Callable[[str, int, int], int | None]] = {
         resources(program).count(Resource.TEMPORARIES) for program in plan_of(m, n, b).programs()
     ),
 }
+"""What can be counted of a plan, by name, from a method, a size and a block.
+
+None where passes differ from one another, so that there is no count of one pass or fragment.
+"""
 
 
 @cache
 def _recovered(method: str, quantity: str) -> Any:
+    """The formula that a quantity of real plans obeys, in sympy's n and b; None where none does."""
     return recover(lambda n, b: _QUANTITIES[quantity](method, n, b))
 
 
 @derivation
 def formula(paper: Paper, *, method: str, quantity: str) -> Value:
     """The formula in n and b that counts of real plans obey, recovered exactly."""
-    recovered = _recovered(method, quantity)
-    return None if recovered is None else str(recovered)
+    expression = _recovered(method, quantity)
+    return None if expression is None else str(expression)
 
 
 @derivation

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpgpu_legacy.cache.run import memory_bytes
 from gpgpu_legacy.chips.profile import find_profile
-from gpgpu_legacy.papers.derive.caches import through_cache
+from gpgpu_legacy.papers.derive.caches import Cached, simulated
 from gpgpu_legacy.papers.derive.counts import counts_of, plan_of
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import peak_gflops, printed_number
@@ -95,18 +95,22 @@ def printed_headroom(paper: Paper, *, needed: str, available: str) -> Value:
 @derivation
 def bandwidth_needed(
     paper: Paper, *, method: str, size: int, block: int, giga: str, seconds: float | None = None,
-    gflops: float | None = None, copies: bool = False, cache: str | None = None,
-    raster: str = "scan", layout: str = "linear",
+    gflops: float | None = None, copies: bool = False,
 ) -> Value:  # fmt: skip
-    """GB/s that a plan's bytes need in a given time, or in that of 2n³ operations at a rate.
-
-    cache: a simulated one, whose traffic with memory is counted instead, copies included.
-    """
+    """GB/s that a plan's bytes need in a given time, or in that of 2n³ operations at a rate."""
     counts = counts_of(method, size, block)
     moved = counts.bytes_requested + (counts.copy_bytes if copies else 0)
-    if cache is not None:
-        moved = memory_bytes(through_cache(method, size, block, cache, raster, layout))
     return _bandwidth(moved, giga, _taken(size, seconds, gflops))
+
+
+@derivation
+def bandwidth_behind_cache(
+    paper: Paper, *, method: str, size: int, block: int, seconds: float, cache: str,
+    raster: str = "scan", layout: str = "linear",
+) -> Value:  # fmt: skip
+    """GB/s (10⁹ bytes) between memory and a simulated cache in a time, copies included."""
+    moved = memory_bytes(simulated(method, size, block, Cached(cache, raster, layout)))
+    return _bandwidth(moved, "decimal", seconds)
 
 
 def _bandwidth(moved: int, giga: str, seconds: float) -> float:

@@ -8,13 +8,14 @@ from functools import cache
 from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.count.closed_form import recover, same_formula
 from gpgpu_legacy.count.coalescing import RULES, Rule, transactions
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.traffic import Counts, count_plan, fragments_per_pass
 from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.papers.derive.counts import options_of
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.published.schema import FormulaRow
@@ -23,10 +24,10 @@ from gpgpu_legacy.published.tables import PublishedTable
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One column of a row: its value at (n, b), what was published, what was recovered.
+    """A column of a row: its value at (n, b), the published formula and the recovered one.
 
-    value: None where passes differ from one another. counted: a sympy expression, or None where
-    no closed form of the papers' kind gives the counts.
+    value: None where passes differ from one another. counted: the formula that counts of real plans
+    obey, as a sympy expression; None where they obey none of the papers' kind.
     """
 
     value: int | None
@@ -41,9 +42,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a regenerated table. counts: the plan's at (n, b), for the columns of our own.
+    """A row of a regenerated table.
 
-    program_length: instructions of the (only) fragment program, lookups among them.
+    counts: all counts of the plan at (n, b). program_length: instructions of the method's only
+    fragment program, lookups included.
     """
 
     method: str
@@ -74,13 +76,13 @@ class Table:
 
 
 def regenerate(size: int, block: int, paper: str | None = None) -> list[Table]:
-    """Every table of the papers that is made of formulas, at n×n matrices and block b.
+    """The papers' tables of formulas, with counts of plans for n×n matrices and block b.
 
-    paper: one paper's id; without, all. Raises InputError where the size or the block is out of
-    range.
+    paper: the id of one paper; all papers without. Raises InputError where the size or the block is
+    out of range.
     """
     check_size(size)
-    at = cache(_counted)
+    at = cache(_counted)  # of this call alone: shaders may change between two of them
     return [
         Table(
             published,
@@ -100,11 +102,6 @@ def check_size(size: int) -> None:
         raise InputError(f"the size is {size}; it must be at least 1")
 
 
-def plan_of(method: Method, size: int, block: int) -> Plan:
-    """The plan of a product of n×n matrices by a method as printed."""
-    return method.plan(Shape(size, size, size), as_printed(method, block))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Counted:
     """A method's plan at a size and a block, and its counts."""
@@ -112,23 +109,15 @@ class _Counted:
     plan: Plan
     counts: Counts
 
+    def per_fragment(self, quantity: str) -> int | None:
+        """A count for each fragment; None where fragments differ in it."""
+        total, fragments = getattr(self.counts, quantity), self.counts.fragments
+        return total // fragments if fragments and total % fragments == 0 else None
+
 
 def _counted(method: Method, size: int, block: int) -> _Counted:
-    plan = plan_of(method, size, block)
+    plan = method.plan(Shape(size, size, size), options_of(method.name, block))
     return _Counted(plan, count_plan(plan))
-
-
-def as_printed(method: Method, block: int) -> Options:
-    """A method's options as the papers have it: with the copy, where there is a choice."""
-    return Options(
-        block=None if "block" in method.refuses else block,
-        accumulate=None if "accumulate" in method.refuses else Accumulate.COPY,
-    )
-
-
-def _per_fragment(counts: Counts, quantity: str) -> int | None:
-    total = getattr(counts, quantity)
-    return total // counts.fragments if counts.fragments and total % counts.fragments == 0 else None
 
 
 def _row(
@@ -140,7 +129,6 @@ def _row(
 ) -> Row:
     method = find_method(published.method)
     here = at(method, size, block)
-    counts = here.counts
 
     def cell(formula: str, quantity: Callable[[_Counted], int | None]) -> Cell:
         return Cell(quantity(here), formula, recover(lambda n, b: quantity(at(method, n, b))))
@@ -148,32 +136,32 @@ def _row(
     return Row(
         method=method.name,
         label=published.label,
-        passes=cell(published.passes, lambda made: made.counts.passes),
+        passes=cell(published.passes, lambda counted: counted.counts.passes),
         fragments_per_pass=cell(
-            published.fragments_per_pass, lambda made: fragments_per_pass(made.plan)
+            published.fragments_per_pass, lambda counted: fragments_per_pass(counted.plan)
         ),
         per_fragment=cell(
-            published.per_fragment, lambda made: _per_fragment(made.counts, table.quantity)
+            published.per_fragment, lambda counted: counted.per_fragment(table.quantity)
         ),
-        total=cell(published.total, lambda made: int(getattr(made.counts, table.quantity))),
-        counts=counts,
-        lookups_per_fragment=counts.lookup // counts.fragments,
+        total=cell(published.total, lambda counted: int(getattr(counted.counts, table.quantity))),
+        counts=here.counts,
+        lookups_per_fragment=here.counts.lookup // here.counts.fragments,
         program_length=sum(count_instructions(p).total for p in here.plan.programs()),
     )
 
 
 def methods_of_tables() -> list[str]:
-    """The methods that the tables are about, in their order."""
+    """The methods in the tables of formulas, in their order."""
     rows = (row.method for paper in papers() for table in paper.tables for row in table.rows)
     return list(dict.fromkeys(rows))
 
 
 @dataclass(frozen=True, slots=True)
 class MethodCost:
-    """What one method costs at n×n: 2001 and 2017 in one table.
+    """The counts of a method at n×n.
 
     transacted: bytes that memory transactions move, by the name of the coalescing rule; None where
-    the rule says nothing of the method, since it draws fragments, or where it is not countable.
+    the rule does not apply, since the method draws fragments, or where they cannot be counted.
     """
 
     method: Method
@@ -183,16 +171,16 @@ class MethodCost:
 
 
 def every_method(size: int, block: int) -> list[MethodCost]:
-    """Count every method there is, in the order of history, at n×n.
+    """The counts of every method, by year, for n×n matrices.
 
-    block: of the methods whose blocks are free; the others keep their default.
+    block: of the methods that take any block; the others keep their default.
     """
     check_size(size)
     return [_method_cost(method, size, block) for method in methods()]
 
 
 def _method_cost(method: Method, size: int, block: int) -> MethodCost:
-    options = Options() if method.blocks else as_printed(method, block)
+    options = Options() if method.blocks else options_of(method.name, block)
     chosen = method.options(options)
     plan = method.plan(Shape(size, size, size), options)
     transacted = tuple((name, _transacted(plan, rule)) for name, rule in RULES.items())

@@ -1,4 +1,4 @@
-"""The regenerated tables as Grids: what stands in their columns."""
+"""The regenerated tables of formulas, and the methods' costs and times, as tables."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def grids(
     times: MethodTimes = NOTHING_TIMED,
 ) -> list[Grid]:
     """A grid for each table, one of every method's costs and one of what was timed, if any."""
-    made = [_analysis(table) for table in tables]
+    result = [_analysis(table) for table in tables]
     if costs:
-        made.append(_every_method(costs, tables[0]))
+        result.append(_every_method(costs, tables[0]))
     if times.measured or times.not_run:
-        made.append(_measured(times, tables[0]))
-    return made
+        result.append(_measured(times, tables[0]))
+    return result
 
 
 _OWN_COLUMNS: dict[str, tuple[tuple[str, Callable[[Row], Entry]], ...]] = {
@@ -120,9 +120,9 @@ def _every_method(costs: Sequence[MethodCost], table: Table) -> Grid:
         for cost in costs
     )
     notes = (
-        "Bytes transacted are of global memory, under a chip's coalescing rule: cc1.1 is the "
-        "GeForce 9400M's, fermi the Quadro 4000's. Fragment methods have none, and a single "
-        "invocation is followed only where it is short.",
+        "Bytes transacted are of global memory, by a chip's coalescing rule: cc1.1 is the "
+        "GeForce 9400M's, fermi the Quadro 4000's. Fragment methods have none, and those of a "
+        "method with a single invocation are counted only where it is short.",
     )
     return Grid("every-method", f"Every method, counted at n = {table.size}.", heads, rows, notes)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import Job, Listener, count_steps, measure
 from gpgpu_legacy.measure.rounds import Rounds
-from gpgpu_legacy.papers.formulas.model import as_printed, check_size, methods_of_tables, plan_of
+from gpgpu_legacy.papers.derive.counts import counts_of, options_of, plan_of
+from gpgpu_legacy.papers.formulas.model import check_size, methods_of_tables
 from gpgpu_legacy.papers.runs import product_job
 from gpgpu_legacy.runtime.executor import Timings
 from gpgpu_legacy.runtime.registry import able, find_executor
@@ -106,13 +105,13 @@ def _jobs(size: int, block: int, seed: int = 0) -> list[Job[_Run, list[Timings]]
         product_job(
             (name, executor.name),
             name,
-            as_printed(find_method(name), block),
+            options_of(name, block),
             size,
             executor,
             seed=seed,
         )
         for name in methods_of_tables()
-        for executor in able(plan_of(find_method(name), size, block))
+        for executor in able(plan_of(name, size, block))
     ]
 
 
@@ -120,7 +119,7 @@ def _measured(  # noqa: PLR0917
     method: str, executor: str, size: int, block: int, seconds: float, first_run: bool
 ) -> Measured:
     has_time = seconds > 0.0
-    requested = count_plan(plan_of(find_method(method), size, block)).bytes_requested
+    requested = counts_of(method, size, block).bytes_requested
     return Measured(
         method,
         executor,

@@ -125,6 +125,9 @@ class Measurements:
         )
 
 
+NOTHING_MEASURED = Measurements(0.0, 0.0, {}, {}, {})
+
+
 def _product(series: Series, cell: MeasuredCell) -> Product:
     assert series.method is not None
     return Product(series.method, cell.size, cell.block, series.dynamic, series.beta)

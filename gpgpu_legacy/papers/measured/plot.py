@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 from pathlib import Path
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import check_output_folder
 from gpgpu_legacy.papers.measured.model import (
+    MS_PER_S,
+    NOTHING_MEASURED,
     Measurements,
     published_ratio,
     published_seconds,
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 Curve = tuple[list[int], list[float]]
 
-_COLOURS = ("#b3261e", "#202124", "#1a56a8", "#2e7d32")  # 002's red, black and blue, and one more
+_COLOURS = _RED, _BLACK, _BLUE, _GREEN = ("#b3261e", "#202124", "#1a56a8", "#2e7d32")
 _MARKS = ("s", "^", "D", "v")
 _LINES = ("--", "-.", ":", (0, (6, 2, 1, 2, 1, 2)))
 
@@ -51,7 +53,7 @@ def plots(paper: Paper, measurements: Measurements | None = None) -> tuple[Plot,
     """The plots of a paper; InputError where it has none."""
     if paper.id not in _PLOTS:
         raise InputError(f"{paper.id} has no plots; choose from {', '.join(sorted(_PLOTS))}")
-    return tuple(_PLOTS[paper.id](paper, measurements))
+    return tuple(_PLOTS[paper.id](paper, measurements or NOTHING_MEASURED))
 
 
 def check_plots(paper: Paper, folder: Path) -> None:
@@ -80,17 +82,17 @@ def write_plots(paper: Paper, folder: Path, measurements: Measurements | None = 
 # Dobravec & Bulić ------------------------------------------------------------------------------
 
 
-def _dobravec_bulic(paper: Paper, measurements: Measurements | None) -> Iterator[Plot]:
-    table_1, table_2 = (t for t in paper.measured if t.id.rsplit("/", 1)[1].startswith("table"))
+def _dobravec_bulic(paper: Paper, measurements: Measurements) -> Iterator[Plot]:
+    table_1, table_2 = paper.measurements("table-1"), paper.measurements("table-2")
 
     def figure_1(axes: Axes) -> None:
-        for i, series in enumerate(table_1.series):
-            _times(axes, table_1, series, measurements, i)
+        for number, series in enumerate(table_1.series):
+            _times(axes, table_1, series, measurements, _COLOURS[number])
         _label(axes, table_1, f"{paper.short}, Figure 1", SIZE_LABEL, "time, ms")
 
     def figure_2(axes: Axes) -> None:
-        _times(axes, table_2, table_2.find("MulDS"), measurements, 2)
-        _times(axes, table_2, table_2.find("MulH"), measurements, 0)
+        _times(axes, table_2, table_2.find("MulDS"), measurements, _BLUE)
+        _times(axes, table_2, table_2.find("MulH"), measurements, _RED)
         _label(axes, table_2, f"{paper.short}, Figure 2, n = 512", "threads in a block", "time, ms")
 
     yield Plot(f"{paper.id}-figure-1", figure_1)
@@ -100,42 +102,33 @@ def _dobravec_bulic(paper: Paper, measurements: Measurements | None) -> Iterator
 # The OpenGL compute-shader multiply -------------------------------------------------------------
 
 
-def _opengl_compute(paper: Paper, measurements: Measurements | None) -> Iterator[Plot]:
+def _opengl_compute(paper: Paper, measurements: Measurements) -> Iterator[Plot]:
     [table] = paper.measured
     ratio = table.ratios[0]
 
     def gflops(axes: Axes) -> None:
-        for i, series in enumerate((table.find("CPU"), table.find("GPU"))):
-
-            def published(row: Row, series: Series = series) -> float | None:
-                return rate(Rate.GFLOPS, row[0], published_seconds(series, row))
-
-            _published(axes, f"{series.label}, published, 2n³/t", _curve(table, published), 2 * i)
-            for name, order in _sources(table, series, measurements):
-
-                def measured(row: Row, series: Series = series, by: str = name) -> float | None:
-                    assert measurements is not None
-                    seconds = measurements.seconds(table, series, by, row)
-                    return rate(Rate.GFLOPS, row[0], seconds)
-
-                label = f"{series.label}, here on {name}"
-                _measured(axes, label, _curve(table, measured), 2 * i, order)
-        printed = _curve(table, lambda row: _value(table.find("CPU GFLOPS"), row))
-        axes.plot(*printed, ":", color=_COLOURS[0], label="CPU, as printed, 4n³/t")
+        for label, colour in (("CPU", _RED), ("GPU", _BLUE)):
+            series = table.find(label)
+            published = [_gflops(row, published_seconds(series, row)) for row in table.rows]
+            _draw_published(axes, f"{label}, published, 2n³/t", _curve(table, published), colour)
+            for executor, order in _executors(table, series, measurements):
+                seconds = [measurements.seconds(table, series, executor, row) for row in table.rows]
+                measured = [_gflops(row, s) for row, s in zip(table.rows, seconds, strict=True)]
+                name = f"{label}, here on {executor}"
+                _draw_measured(axes, name, _curve(table, measured), colour, order)
+        printed = [_value(table.find("CPU GFLOPS"), row) for row in table.rows]
+        axes.plot(*_curve(table, printed), ":", color=_RED, label="CPU, as printed, 4n³/t")
         _label(axes, table, f"{paper.short}, GFLOPS", SIZE_LABEL, "GFLOPS")
 
     def speed_up(axes: Axes) -> None:
-        recomputed = _curve(table, lambda row: published_ratio(table, ratio, row))
-        _published(axes, "published times", recomputed, 2)
-        printed = _curve(table, lambda row: _value(table.find("speed-up"), row))
-        axes.plot(*printed, ":", color=_COLOURS[2], label="as printed")
-        for name, order in _sources(table, table.find("GPU"), measurements):
-
-            def measured(row: Row, name: str = name) -> float | None:
-                assert measurements is not None
-                return measurements.ratio(table, ratio, name, row)
-
-            _measured(axes, f"here, GPU: {name}", _curve(table, measured), 3, order)
+        recomputed = [published_ratio(table, ratio, row) for row in table.rows]
+        _draw_published(axes, "published times", _curve(table, recomputed), _BLUE)
+        printed = [_value(table.find("speed-up"), row) for row in table.rows]
+        axes.plot(*_curve(table, printed), ":", color=_BLUE, label="as printed")
+        for executor, order in _executors(table, table.find("GPU"), measurements):
+            measured = [measurements.ratio(table, ratio, executor, row) for row in table.rows]
+            name = f"here, GPU: {executor}"
+            _draw_measured(axes, name, _curve(table, measured), _GREEN, order)
         axes.axhline(1.0, color="#888888", linewidth=0.8)
         _label(axes, table, f"{paper.short}, speed-up", SIZE_LABEL, "CPU time / GPU time")
 
@@ -143,7 +136,11 @@ def _opengl_compute(paper: Paper, measurements: Measurements | None) -> Iterator
     yield Plot(f"{paper.id}-speed-up", speed_up)
 
 
-_PLOTS: dict[str, Callable[[Paper, Measurements | None], Iterator[Plot]]] = {
+def _gflops(row: Row, seconds: float | None) -> float | None:
+    return rate(Rate.GFLOPS, row[0], seconds)
+
+
+_PLOTS: dict[str, Callable[[Paper, Measurements], Iterator[Plot]]] = {
     "dobravec-bulic-2017": _dobravec_bulic,
     "opengl-compute": _opengl_compute,
 }
@@ -153,33 +150,25 @@ _PLOTS: dict[str, Callable[[Paper, Measurements | None], Iterator[Plot]]] = {
 
 
 def _times(
-    axes: Axes, table: MeasuredTable, series: Series, measurements: Measurements | None, colour: int
+    axes: Axes, table: MeasuredTable, series: Series, measurements: Measurements, colour: str
 ) -> None:
-    """A series' times in ms: published, and by each executor."""
-
-    def published(row: Row) -> float | None:
-        return _value(series, row)
-
-    _published(axes, f"{series.label}, published", _curve(table, published), colour)
-    for name, order in _sources(table, series, measurements):
-
-        def measured(row: Row, name: str = name) -> float | None:
-            assert measurements is not None
-            seconds = measurements.seconds(table, series, name, row)
-            return None if seconds is None else 1e3 * seconds
-
-        label = f"{series.label}, here on {name}"
-        _measured(axes, label, _curve(table, measured), colour, order)
+    """The times of a series in ms: published, and on each executor."""
+    published = [_value(series, row) for row in table.rows]
+    _draw_published(axes, f"{series.label}, published", _curve(table, published), colour)
+    for executor, order in _executors(table, series, measurements):
+        seconds = [measurements.seconds(table, series, executor, row) for row in table.rows]
+        measured = [None if s is None else MS_PER_S * s for s in seconds]
+        name = f"{series.label}, here on {executor}"
+        _draw_measured(axes, name, _curve(table, measured), colour, order)
 
 
-def _sources(
-    table: MeasuredTable, series: Series, measurements: Measurements | None
+def _executors(
+    table: MeasuredTable, series: Series, measurements: Measurements
 ) -> list[tuple[str, int]]:
-    """Each executor that measured a series, and its place among those there are."""
-    if measurements is None:
-        return []
+    """The executors that may run a series, each with its number among all executors."""
     order = list(measurements.devices)
-    return [(name, order.index(name)) for name in measurements.candidates[table.id, series.label]]
+    names = measurements.candidates.get((table.id, series.label), ())
+    return [(name, order.index(name)) for name in names]
 
 
 def _value(series: Series, row: Row) -> float | None:
@@ -187,9 +176,9 @@ def _value(series: Series, row: Row) -> float | None:
     return None if cell is None else cell.value
 
 
-def _curve(table: MeasuredTable, value: Callable[[Row], float | None]) -> Curve:
-    """Every row's value; NaN, a gap in the line, where there is none or a log scale shows none."""
-    return [_place(row) for row in table.rows], [value(row) or nan for row in table.rows]
+def _curve(table: MeasuredTable, values: Sequence[float | None]) -> Curve:
+    """A value for each row; NaN, a gap in the line, where it is missing or 0."""
+    return [_place(row) for row in table.rows], [value or nan for value in values]
 
 
 def _place(row: Row) -> int:
@@ -197,19 +186,19 @@ def _place(row: Row) -> int:
     return size if block is None else block**2
 
 
-def _published(axes: Axes, label: str, curve: Curve, colour: int) -> None:
-    axes.plot(*curve, "o-", color=_COLOURS[colour], linewidth=2.0, markersize=5.0, label=label)
+def _draw_published(axes: Axes, label: str, curve: Curve, colour: str) -> None:
+    axes.plot(*curve, "o-", color=colour, linewidth=2.0, markersize=5.0, label=label)
 
 
-def _measured(axes: Axes, label: str, curve: Curve, colour: int, order: int) -> None:
-    """Broken lines and marks of the executor's own, by its order; nothing where nothing was run."""
+def _draw_measured(axes: Axes, label: str, curve: Curve, colour: str, order: int) -> None:
+    """A dashed curve, with the line and marks of an executor; no curve where nothing was run."""
     if all(isnan(value) for value in curve[1]):
         return
     axes.plot(
         *curve,
         _MARKS[order % len(_MARKS)],
         linestyle=_LINES[order % len(_LINES)],
-        color=_COLOURS[colour],
+        color=colour,
         linewidth=1.1,
         markersize=4.5,
         markerfacecolor="white",
