@@ -36,13 +36,18 @@ class Diagnosis(Record, frozen=True, kw_only=True):
 
 def diagnose() -> Diagnosis:
     """Try every executor. Creates OpenGL contexts where a driver is installed."""
-    executors = tuple(_record(*row) for row in survey())
+    executors = executor_records()
     kernel = find_method(_KERNEL_METHOD).plan(Shape(1, 1, 1))
     return Diagnosis(
         auto=find_executor("auto").name,
         auto_compute=find_executor("auto", kernel).name,
         executors=executors,
     )
+
+
+def executor_records() -> tuple[ExecutorRecord, ...]:
+    """Every executor of the package, the reference first."""
+    return tuple(_record(*row) for row in survey())
 
 
 def abilities(executor: ExecutorRecord) -> str:

@@ -1,4 +1,4 @@
-"""What a run is made of, as files: the plan, its programs, and the exact GLSL."""
+"""A plan as files: the plan itself, its programs, and the GLSL that gl-raster compiles."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from gpgpu_legacy.plan.serialise import plan_as_json, written_programs
 
 
 def dump(plan: Plan, folder: Path, *, exact: bool) -> list[Path]:
-    """Write plan.json, each program's canonical text, and each shader that gl-raster would compile.
+    """Write plan.json, each program's canonical text, and each shader that gl-raster compiles.
 
-    The folder is made if need be; its parent must exist. Returns the files, in order.
+    folder: created if it does not exist; its parent must exist. exact: whether the shaders contract
+    no multiply-add. Returns the paths of the files, in order.
     """
     files = _texts(plan, exact=exact)
     check_output_folder(folder)
@@ -31,8 +32,8 @@ def _texts(plan: Plan, *, exact: bool) -> dict[str, str]:
     files = {"plan.json": plan_as_json(plan, programs)}
     files |= {name: disassemble(program) for program, name in programs.items()}
     run = without_tables(plan)  # as executors get it
-    draws = [each for _, each in run.weighted_passes() if isinstance(each, FragmentPass)]
-    keys = dict.fromkeys(shader_key(run, each, decide(run, each), exact=exact) for each in draws)
+    draws = [pass_ for _, pass_ in run.weighted_passes() if isinstance(pass_, FragmentPass)]
+    keys = dict.fromkeys(shader_key(run, pass_, decide(run, pass_), exact=exact) for pass_ in draws)
     for number, key in enumerate(keys):
         files[f"shader-{number}.vert"] = vertex_shader(key.places)
         files[f"shader-{number}.frag"] = fragment_shader(key)

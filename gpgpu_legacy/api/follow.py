@@ -24,7 +24,7 @@ from gpgpu_legacy.runtime.executor import F32
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an element of the product ends up: a channel of a texel."""
+    """The texel and channel from which an element of the product is read back."""
 
     texture: str
     x: int
@@ -34,7 +34,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """The element's value after a pass that wrote it. number: of the pass, from 0."""
+    """The element's value after a pass that wrote it. number: of the pass, from 0.
+
+    kind: draw, copy, clear or dispatch. texture: the one that holds the value.
+    """
 
     number: int
     kind: str
@@ -45,7 +48,7 @@ class Sighting:
 def place_of(plan: Plan, row: int, column: int) -> Place:
     """The texel and channel that element (row, column) of the product is read from.
 
-    Raises InputError where the product has no such element.
+    Raises InputError if the product has no such element.
     """
     product = plan.results[0]
     if not (0 <= row < product.rows and 0 <= column < product.columns):
@@ -57,7 +60,7 @@ def place_of(plan: Plan, row: int, column: int) -> Place:
         place = _place_in(output, row, column)
         if place is not None:
             return place
-    raise InputError("the product takes no pass; there is nothing to follow")
+    raise InputError("the product takes no pass, so there is nothing to follow; give larger sizes")
 
 
 def _place_in(output: Output, row: int, column: int) -> Place | None:
@@ -77,19 +80,19 @@ def _place_in(output: Output, row: int, column: int) -> Place | None:
 
 
 def textures_of_element(plan: Plan, place: Place) -> frozenset[str]:
-    """The textures that hold the element, or its partial sum, at some time.
+    """The textures that hold the element, or a partial sum of it, at some time of the run.
 
-    Found backwards from where it is read: what a pass that writes it copies or looks up, if that
-    was itself drawn. Operands are never drawn, so they are not among them.
+    The search goes backwards from where the element is read: a pass that writes it may copy it
+    from, or look it up in, a texture that an earlier pass drew. Operands are never drawn.
     """
-    drawn = {name for _, each in plan.weighted_passes() for name in written_by(each)}
+    drawn = {name for _, pass_ in plan.weighted_passes() for name in written_by(pass_)}
     textures = {place.texture}
     while True:
         sources = {
             name
-            for _, each in plan.weighted_passes()
-            if textures.intersection(written_by(each))
-            for name in read_by(each)
+            for _, pass_ in plan.weighted_passes()
+            if textures.intersection(written_by(pass_))
+            for name in read_by(pass_)
         }
         grown = textures | (sources & drawn)
         if grown == textures:
@@ -106,30 +109,35 @@ _KINDS = {
 
 
 class Follower:
-    """An observer of a run that keeps the element's value after each pass that writes it."""
+    """An observer of a run that keeps the element's value after each pass that writes it.
+
+    element: its row and column. sightings: its values, in the order of the passes.
+    """
 
     def __init__(self, plan: Plan, row: int, column: int) -> None:
-        """Raises InputError where the product has no such element."""
+        """Raises InputError if the product has no such element."""
         self.element = row, column
         self.place = place_of(plan, row, column)
         self.sightings: list[Sighting] = []
         self._textures = textures_of_element(plan, self.place)
 
-    def __call__(self, number: int, each: Pass, read: Callable[[str], F32]) -> None:
-        """Look at the texel after a pass; see Observer."""
+    def __call__(self, number: int, pass_: Pass, read: Callable[[str], F32]) -> None:
+        """Read the texel after a pass; see Observer."""
         place = self.place
-        if not _covers(each, place):
+        if not _covers(pass_, place):
             return
-        for name in self._textures.intersection(written_by(each)):
+        for name in self._textures.intersection(written_by(pass_)):
             value = float(read(name)[place.y, place.x, place.channel])
-            self.sightings.append(Sighting(number, _KINDS[type(each)], name, value))
+            self.sightings.append(Sighting(number, _KINDS[type(pass_)], name, value))
 
 
-def _covers(each: Pass, place: Place) -> bool:
-    if isinstance(each, ClearPass | ComputePass):
+def _covers(pass_: Pass, place: Place) -> bool:
+    if isinstance(pass_, ClearPass | ComputePass):
         return True
     rect: Rect = (
-        constant_rect(each.target_rect) if isinstance(each, CopyPass) else constant_rect(each.rect)
+        constant_rect(pass_.target_rect)
+        if isinstance(pass_, CopyPass)
+        else constant_rect(pass_.rect)
     )
     inside_x = rect.x <= place.x < rect.x + rect.width
     return inside_x and rect.y <= place.y < rect.y + rect.height

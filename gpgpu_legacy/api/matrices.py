@@ -1,4 +1,4 @@
-"""Matrices in files, and files written whole or not at all."""
+"""Matrices in files: .npy, .csv, .mtx and greyscale images."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _GREY_MODES = {"1": 1.0, "L": 255.0, "I;16": 65535.0, "F": 1.0}
 
 
 def read_matrix(path: Path) -> Array:
-    """A matrix from a .npy, .csv or .mtx file, or a greyscale image (0 black, 1 white).
+    """A matrix from a .npy, .csv or .mtx file, or from a greyscale image (0 black, 1 white).
 
-    Raises InputError, in one line, where the file is missing, damaged or of another kind.
+    Raises InputError, in one line, if the file is missing, damaged or of another kind.
     """
     readers: dict[str, Callable[[Path], Array]] = {
         ".npy": read_npy,
@@ -31,12 +31,17 @@ def read_matrix(path: Path) -> Array:
     }
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise InputError(f"{path} is no matrix file known here; give {', '.join(readers)}")
+        raise InputError(
+            f"{path} is no matrix file that can be read here; give one of {', '.join(readers)}"
+        )
     return read_with(path, reader, "a matrix")
 
 
 def read_with(path: Path, reader: Callable[[Path], Array], what: str) -> Array:
-    """What a reader makes of a file; InputError, in one line, where it is missing or damaged."""
+    """Read a file. Raises InputError, in one line, if it is missing or damaged.
+
+    what: what the file should hold, in words.
+    """
     try:
         return reader(path)
     except InputError:
@@ -45,24 +50,24 @@ def read_with(path: Path, reader: Callable[[Path], Array], what: str) -> Array:
         raise InputError(f"there is no file {path}") from None
     except MemoryError:
         raise InputError(f"{path} describes {what} too large for this machine's memory") from None
-    except Exception as error:  # the readers raise whatever a damaged file leads them to
+    except Exception as error:  # readers raise errors of any type on a damaged file
         reason = str(error).strip().splitlines()
         why = reason[0] if reason else type(error).__name__
         raise InputError(f"{path} cannot be read as {what}: {why}") from None
 
 
 def read_npy(path: Path) -> Array:
-    """An array of numbers from a .npy file; raises whatever a damaged one leads NumPy to."""
+    """An array of numbers from a .npy file; NumPy raises errors of many types for a damaged one."""
     with path.open("rb") as file:
-        if file.read(6) != b"\x93NUMPY":  # NumPy itself would advise to unpickle it
-            raise InputError(f"{path} is no .npy file; it does not begin like one")
+        if file.read(6) != b"\x93NUMPY":  # NumPy would suggest unpickling it
+            raise InputError(f"{path} is no .npy file; it does not start like one")
     array: Array = np.load(path, allow_pickle=False)
     return array
 
 
 def _read_csv(path: Path) -> Array:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an empty file is an empty matrix, and is said to be one
+        warnings.simplefilter("ignore")  # an empty file is an empty matrix, which is refused later
         return np.loadtxt(path, delimiter=",", ndmin=2)
 
 
@@ -86,9 +91,9 @@ def _read_image(path: Path) -> Array:
 
 
 def matrix_writer(path: Path) -> Callable[[NDArray[np.float32]], None]:
-    """What writes a matrix to that path; found, and the path checked, before anything is computed.
+    """A function that writes a matrix to that path; the path is checked before any computation.
 
-    The suffix says how: .npy, .csv, .mtx, or .png (0 black, 1 white, clamped).
+    The suffix decides the format: .npy, .csv, .mtx, or .png (0 black, 1 white, clamped).
     Raises InputError for another suffix or a missing folder.
     """
     writers: dict[str, Callable[[Path, NDArray[np.float32]], None]] = {
@@ -99,14 +104,16 @@ def matrix_writer(path: Path) -> Callable[[NDArray[np.float32]], None]:
     }
     writer = writers.get(path.suffix.lower())
     if writer is None:
-        raise InputError(f"{path} has no suffix to write a matrix by; give {', '.join(writers)}")
+        raise InputError(
+            f"{path} has no suffix of a format for matrices; give one of {', '.join(writers)}"
+        )
     check_folder(path)
     return lambda matrix: write_whole(path, lambda to: writer(to, matrix))
 
 
 def write_npy(path: Path, matrix: NDArray[np.float32]) -> None:
     """Write an array as .npy, whatever the path's suffix."""
-    with path.open("wb") as file:  # by its name, NumPy would add a suffix to X.NPY
+    with path.open("wb") as file:  # given a path, NumPy would add a suffix to X.NPY
         np.save(file, matrix)
 
 
@@ -121,6 +128,8 @@ def _write_png(path: Path, matrix: NDArray[np.float32]) -> None:
     from PIL import Image
 
     if not matrix.size:
-        raise InputError(f"a {matrix.shape[0]}×{matrix.shape[1]} product makes no picture")
+        raise InputError(
+            f"a {matrix.shape[0]}×{matrix.shape[1]} product has no pixels; write it as .npy"
+        )
     grey = np.clip(np.nan_to_num(matrix, nan=0.0), 0.0, 1.0) * 255.0
     Image.fromarray(np.round(grey).astype(np.uint8)).save(path)

@@ -1,7 +1,7 @@
-"""Arrays of texels in files: .npy as they are, pictures with their rows turned.
+"""Arrays of texels in files: .npy, and pictures.
 
-A picture's first row is its uppermost and a texture's row 0 is its lowest, so pictures are flipped
-on the way in and on the way out. Channels are 0 to 1.
+A picture's first row is its top and a texture's row 0 is its bottom, so pictures are flipped when
+they are read and when they are written. Channels range from 0 to 1.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from gpgpu_legacy.files import check_folder, write_whole
 F32 = NDArray[np.float32]
 
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm", ".ppm")
-_WIDE_MODES = {"I;16": 65535.0, "I": 65535.0, "F": 1.0}  # what stands for white in them
+_WIDE_MODES = {"I;16": 65535.0, "I": 65535.0, "F": 1.0}  # their value of white
 
 
 def read_texels(path: Path) -> NDArray[Any]:
-    """An array from a .npy file, or a picture as (H, W, 4) float32, its lowest row first.
+    """An array from a .npy file, or a picture as (H, W, 4) float32, its bottom row first.
 
-    Raises InputError, in one line, where the file is missing, damaged or of another kind.
+    Raises InputError, in one line, if the file is missing, damaged or of another kind.
     """
     suffix = path.suffix.lower()
     if suffix in PICTURES:
         return read_with(path, _read_picture, "a picture")
     if suffix == ".npy":
         return read_with(path, read_npy, "an array")
-    raise InputError(f"{path} is no array known here; give .npy, {', '.join(PICTURES)}")
+    raise InputError(f"{path} is no array known here; give one of .npy, {', '.join(PICTURES)}")
 
 
 def _read_picture(path: Path) -> F32:
-    """R, g, b, a of every pixel; a grey one has the same in r, g and b."""
+    """Red, green, blue and alpha of every pixel; a grey one has r = g = b."""
     from PIL import Image
 
     with Image.open(path) as image:
@@ -51,18 +51,20 @@ def _read_picture(path: Path) -> F32:
 
 
 def texel_writer(path: Path, buffers: int = 1) -> Callable[[F32], None]:
-    """What writes (H, W, 4) float32 to that path; the path is checked before anything is computed.
+    """A function that writes (H, W, 4) float32 to that path; the path is checked at once.
 
-    .npy holds all of it. A .png shows r, g and b as a window did, clamped to 0 … 1, NaN as 0, the
-    last row uppermost. Raises InputError for another suffix, a missing folder, or a picture of
+    .npy holds all numbers. .png shows r, g and b as a window would: clamped to 0 … 1, NaN as 0, the
+    last row at the top. Raises InputError for another suffix, a missing folder, or a picture of
     several buffers.
     """
     writers = {".npy": write_npy, ".png": _write_picture}
     writer = writers.get(path.suffix.lower())
     if writer is None:
-        raise InputError(f"{path} has no suffix to write pixels by; give {', '.join(writers)}")
+        raise InputError(
+            f"{path} has no suffix of a format for pixels; give one of {', '.join(writers)}"
+        )
     if buffers > 1 and writer is _write_picture:
-        raise InputError(f"{path} holds one picture, and there are {buffers} buffers; give .npy")
+        raise InputError(f"{path} holds one picture, but there are {buffers} buffers; give .npy")
     check_folder(path)
     return lambda texels: write_whole(path, lambda to: writer(to, texels))
 

@@ -1,7 +1,7 @@
-"""One fragment followed through its program, instruction by instruction.
+"""One fragment traced through its program, instruction by instruction.
 
-The reference machine runs the program on the fragment's row of the rectangle, and a listener looks
-into its registers before and after each instruction. The machine does what it does unwatched.
+The reference machine runs the program on the fragment's row of the rectangle, and a trace records
+its registers before and after each instruction. Tracing changes nothing that the machine computes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from gpgpu_legacy.api.drawing import Drawing
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.interp.machine import Bound, Machine, _inputs, run_fragment_pass
+from gpgpu_legacy.interp.machine import Bound, Machine, inputs_of, run_fragment_pass
 from gpgpu_legacy.interp.numeric import F32, Storage
 from gpgpu_legacy.interp.sampler import Planes, sample
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
@@ -31,9 +31,11 @@ from gpgpu_legacy.runtime.host import PassByPass, Textures
 
 @dataclass(frozen=True, slots=True)
 class Texel:
-    """The texel that a lookup read: column x, row y, and a 3D texture's slice or a cube's face.
+    """The texel that a lookup read.
 
-    linear: the lookup mixed it with its neighbours; it is the one nearest to the coordinate.
+    unit: the texture image unit. target: the kind of texture. x, y: its column and row. layer: the
+    slice of a 3D texture, or the face of a cube. linear: whether the lookup interpolated between
+    this texel, the nearest one, and its neighbours.
     """
 
     unit: int
@@ -46,7 +48,7 @@ class Texel:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A source operand as the text has it, and its value after swizzle and sign."""
+    """A source operand: its text, and its value after swizzle and sign."""
 
     text: str
     value: Vec4
@@ -54,11 +56,11 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One instruction carried out on one fragment.
+    """One instruction executed on one fragment.
 
-    number: from 1. line: of the source text. destination: as the text has it, empty for KIL.
-    result: the components written, None for the others; empty for KIL. discards: whether it is a
-    KIL that discarded the fragment.
+    number: from 1. line: of the source text. text: the instruction in canonical form. destination:
+    its text, empty for KIL. result: the components that were written, None for the others; empty
+    for KIL. texel: the one that a lookup read. discards: whether a KIL discarded the fragment.
     """
 
     number: int
@@ -73,10 +75,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A fragment's way through its program, up to its end or to the KIL that discarded it.
+    """What a program executed for a fragment, up to its end or the KIL that discarded it.
 
-    fog: the OPTION that then applies fog to the colour, or empty. pixels: what the rectangle holds
-    there afterwards, a colour for each target.
+    x, y: the fragment's column and row. fog: the OPTION that then applies fog to the colour, or
+    empty. pixels: the colours of the targets at the fragment afterwards.
     """
 
     x: int
@@ -92,9 +94,9 @@ class Trace:
 
 
 def trace(drawing: Drawing, x: int, y: int, arithmetic: Arithmetic = FP32) -> Trace:
-    """Follow the fragment of column x and row y (row 0 is the bottom) on the reference machine.
+    """Trace the fragment of column x and row y on the reference machine. Row 0 is the bottom.
 
-    Raises InputError where the rectangle has no such fragment.
+    Raises InputError if the rectangle has no such fragment.
     """
     rect = constant_rect(drawing.draw.rect)
     if not (0 <= x < rect.width and 0 <= y < rect.height):
@@ -104,34 +106,34 @@ def trace(drawing: Drawing, x: int, y: int, arithmetic: Arithmetic = FP32) -> Tr
         )
     steps: list[Step] = []
 
-    def carry_out(each: Pass, textures: Textures) -> None:
-        assert isinstance(each, FragmentPass)
-        bound = {b.unit: Bound(textures[b.texture], b.sampler) for b in each.bindings}
+    def execute(pass_: Pass, textures: Textures) -> None:
+        assert isinstance(pass_, FragmentPass)
+        bound = {b.unit: Bound(textures[b.texture], b.sampler) for b in pass_.bindings}
         with np.errstate(all="ignore"):
-            watched = _Watched(each, bound, arithmetic, (x, y))
-            watched.run(each.program)
-        steps.extend(watched.steps)
-        run_fragment_pass(each, textures, arithmetic)
+            traced = _TracedMachine(pass_, bound, arithmetic, (x, y))
+            traced.run(pass_.program)
+        steps.extend(traced.steps)
+        run_fragment_pass(pass_, textures, arithmetic)
 
-    with PassByPass(drawing.plan, executor.Machine(arithmetic=arithmetic), carry_out) as prepared:
+    with PassByPass(drawing.plan, executor.Machine(arithmetic=arithmetic), execute) as prepared:
         outputs = prepared.run(drawing.operands).outputs
     pixels = tuple(_vector(outputs[t.name][y, 4 * x : 4 * x + 4]) for t in drawing.targets)
     fog = drawing.program.fog
     return Trace(x, y, tuple(steps), fog.value if fog else "", pixels)
 
 
-class _Watched(Machine):
-    """The reference machine on one row of fragments, with a listener to one of them."""
+class _TracedMachine(Machine):
+    """The reference machine on one row of fragments, which records one of them."""
 
     def __init__(
         self,
-        each: FragmentPass,
+        pass_: FragmentPass,
         textures: Mapping[int, Bound],
         arithmetic: Arithmetic,
         fragment: tuple[int, int],
     ) -> None:
-        super().__init__(_inputs(each, fragment[1], 1), textures, arithmetic)
-        self._width, self._x = constant_rect(each.rect).width, fragment[0]
+        super().__init__(inputs_of(pass_, fragment[1], 1), textures, arithmetic)
+        self._width, self._x = constant_rect(pass_.rect).width, fragment[0]
         self._over = False
         self._texel: Texel | None = None
         self.steps: list[Step] = []
@@ -157,15 +159,15 @@ class _Watched(Machine):
         self.steps.append(step)
 
     def _sample(self, row: Opcode, instruction: Instruction) -> Planes:
-        """The lookup, and which texel it read: the one that a texture of places gives instead."""
+        """The lookup, and the texel that it read: looked up in a texture of coordinates."""
         assert instruction.texture is not None
         unit = instruction.texture.unit
         bound = self._textures[unit]
         coordinates = [self._fetch(instruction.srcs[0], c, as_interpolated=True) for c in range(4)]
         s, t, r, _ = row.evaluate(coordinates)
         nearest = replace(bound.sampler, filter=Filter.NEAREST)
-        found = sample(_places(bound.storage.texture), nearest, s, t, r)
-        column, texel_row, layer = (int(self._here(plane)) for plane in found[:3])
+        planes = sample(_coordinates(bound.storage.texture), nearest, s, t, r)
+        column, texel_row, layer = (int(self._here(plane)) for plane in planes[:3])
         is_linear = bound.sampler.filter is Filter.LINEAR
         kind = bound.storage.texture.kind
         self._texel = Texel(unit, kind, column, texel_row, layer, is_linear)
@@ -200,8 +202,8 @@ def _vector(values: Any) -> Vec4:
 
 
 @cache
-def _places(texture: Texture) -> Storage:
-    """A texture of the same shape in which every texel is its own column, row and layer."""
+def _coordinates(texture: Texture) -> Storage:
+    """A texture of the same shape in which every texel holds its own column, row and layer."""
     storage = Storage(Texture(texture.name, texture.kind, texture.extent, RGBA32F))
     rows, columns = np.indices((texture.extent.rows, texture.extent.width), np.float32)
     layers, rows = np.divmod(rows, np.float32(texture.extent.height))
@@ -212,13 +214,13 @@ def _places(texture: Texture) -> Storage:
 
 
 def _split(instruction: Instruction) -> list[str]:
-    """The operands of an instruction's text; no comma within braces parts them."""
+    """The operands in an instruction's text; commas within braces belong to an operand."""
     operands = print_instruction(instruction).partition(" ")[2].removesuffix(";")
     return re.split(r", (?![^{]*\})", operands)
 
 
 def _operand_texts(instruction: Instruction) -> list[str]:
-    """The texts of the sources; SWZ's has its selectors with it."""
+    """The texts of the sources; the selectors of SWZ belong to its source."""
     texts = _split(instruction)[instruction.dst is not None :]
     count = len(instruction.srcs)
     if instruction.texture is not None:

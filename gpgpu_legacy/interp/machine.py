@@ -83,7 +83,7 @@ def _run_band(
 ) -> None:
     rect = constant_rect(pass_.rect)
     bound = {b.unit: Bound(textures[b.texture], b.sampler) for b in pass_.bindings}
-    inputs = _inputs(pass_, start, height)
+    inputs = inputs_of(pass_, start, height)
     machine = Machine(inputs, bound, arithmetic)
     machine.run(pass_.program)
     alive = machine.alive
@@ -140,7 +140,7 @@ class Inputs:
     state: Mapping[str, Vec4]
 
 
-def _inputs(pass_: FragmentPass, start: int, height: int) -> Inputs:
+def inputs_of(pass_: FragmentPass, start: int, height: int) -> Inputs:
     rect = constant_rect(pass_.rect)
     x = (np.arange(rect.width, dtype=np.float32) + np.float32(0.5))[None, :]
     y = (np.arange(start, start + height, dtype=np.float32) + np.float32(0.5))[:, None]

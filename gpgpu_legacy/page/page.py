@@ -1,12 +1,10 @@
-"""The report: a folder with the tables, the figures and the timings, and a page that shows them."""
+"""The report: a folder with the tables, the figures and the times, and a page that shows them."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import asdict
-from importlib.metadata import version
+from dataclasses import dataclass
 from importlib.resources import files
 from math import inf
 from pathlib import Path
@@ -14,9 +12,11 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
 
+from gpgpu_legacy.api.doctor import ExecutorRecord, executor_records
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import check_output_folder
 from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.page.times import report_times
 from gpgpu_legacy.papers.formulas import model as formulas
 from gpgpu_legacy.papers.formulas.model import Table, regenerate
 from gpgpu_legacy.papers.formulas.record import record_of
@@ -35,8 +35,8 @@ from gpgpu_legacy.present.grid import (
 from gpgpu_legacy.present.latex import as_latex
 from gpgpu_legacy.present.pictures import save_png
 from gpgpu_legacy.published.papers import papers
-from gpgpu_legacy.runtime.registry import find_executor, survey
-from gpgpu_legacy.serial import json_text
+from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.serial import json_text, package_version
 from gpgpu_legacy.studies.cache_table.model import Products, Setting, make_table
 from gpgpu_legacy.studies.cache_table.table import cache_table_grids
 from gpgpu_legacy.studies.figure_2.model import demonstrate
@@ -56,7 +56,7 @@ _FILES = (
     ("tables.csv", "as CSV"),
     ("tables.tex", "as LaTeX"),
     ("tables.json", "as JSON"),
-    ("timings.json", "what was measured, and on what"),
+    ("timings.json", "the measured times, and the machine"),
     ("figure-2.png", "Figure 2"),
     ("figure-2.gif", "Figure 2, a pass at a time"),
 )
@@ -70,11 +70,13 @@ def write_report(
     measure: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> Path:
-    """Write the report at n×n matrices and block b; returns the page.
+    """Write the report of n×n matrices with block b, and return the path of its page.
 
-    Everything is made in a folder beside `folder` and moved there at the end, file by file, so
-    that an interrupted report leaves the one before as it was. Files of other names stay.
-    Raises InputError where `folder` cannot be made, or the size or block is out of range.
+    size: n. block: b. measure: whether to time the methods on the executors of this machine.
+    progress: called with what is measured next.
+    The report is written to a temporary folder beside `folder` and moved at the end, file by file,
+    so that an interrupted report leaves the previous one as it was. Files of other names stay.
+    Raises InputError if `folder` cannot be created, or the size or block is out of range.
     """
     check_output_folder(folder)
     try:
@@ -92,30 +94,44 @@ def write_report(
     return folder / PAGE
 
 
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """What the page says of Figure 2. size: width and height in pixels. device: in words."""
+
+    size: tuple[int, int]
+    device: str
+
+
 def _write(folder: Path, size: int, block: int, times: MethodTimes) -> None:
     tables = regenerate(size, block)
     costs = formulas.every_method(size, block)
     grids = [*table_grids(tables, costs, times), *_through_caches()]
-    executor = find_executor("auto")
-    demonstration = demonstrate(executor)
-    image = draw_figure_2(demonstration)
-    save_png(image, folder / "figure-2.png")
-    animate_figure_2(demonstration, folder / "figure-2.gif")
+    executors = executor_records()
+    figure = _draw_figure(folder)
     texts = {
         "tables.txt": as_text(grids),
         "tables.md": as_markdown(grids),
         "tables.csv": as_csv(grids),
         "tables.tex": as_latex(grids),
         "tables.json": json_text(record_of(tables, costs, times)),
-        "timings.json": _json(_timings(size, block, times)),
-        PAGE: _page(tables, grids, image.size, executor.device()),
+        "timings.json": json_text(report_times(size, block, executors, times)),
+        PAGE: _page(tables, grids, figure, executors),
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
 
 
+def _draw_figure(folder: Path) -> _Figure:
+    executor = find_executor("auto")
+    demonstration = demonstrate(executor)
+    image = draw_figure_2(demonstration)
+    save_png(image, folder / "figure-2.png")
+    animate_figure_2(demonstration, folder / "figure-2.gif")
+    return _Figure(image.size, executor.device())
+
+
 def _through_caches() -> list[Grid]:
-    """The methods of Table 1 through small caches, at a size that takes a moment."""
+    """The methods of Table 1 through small caches, at a size that is simulated in a moment."""
     where = [
         Setting(cache, raster, layout)
         for raster, layout in (("scan", "linear"), ("tiled:8x8", "8x8"))
@@ -125,31 +141,19 @@ def _through_caches() -> list[Grid]:
     return cache_table_grids(table)
 
 
-def _json(data: dict[str, Any]) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-
-
-def _timings(size: int, block: int, times: MethodTimes) -> dict[str, Any]:
-    return {
-        "version": version("gpgpu-legacy"),
-        "size": size,
-        "block": block,
-        "executors": [
-            {"name": executor.name, "works": works, "detail": detail}
-            for executor, works, detail in survey()
-        ],
-        "results": [asdict(each) for each in times.measured],
-    }
-
-
-def _page(tables: list[Table], grids: list[Grid], figure_size: tuple[int, int], device: str) -> str:
+def _page(
+    tables: list[Table],
+    grids: list[Grid],
+    figure: _Figure,
+    executors: tuple[ExecutorRecord, ...],
+) -> str:
     from jinja2 import Environment, StrictUndefined
 
     template = files("gpgpu_legacy.page").joinpath("page.html.j2").read_text("utf-8")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     titles = {t.published.id: f"Table {t.published.id.rsplit('-', 1)[-1]}" for t in tables}
     return environment.from_string(template).render(
-        version=version("gpgpu-legacy"),
+        version=package_version(),
         paper=papers()[0],
         grids=grids,
         titles=defaultdict(lambda: "Through a cache", titles | _TITLES),
@@ -158,15 +162,14 @@ def _page(tables: list[Table], grids: list[Grid], figure_size: tuple[int, int], 
         cell=_cell,
         bars=_BARS,
         zip=zip,
-        figure_size=figure_size,
-        figure_device=device,
-        executors=survey(),
+        figure=figure,
+        executors=executors,
         files=_FILES,
     )
 
 
 def _cell(grid: Grid, head: str, entry: Entry) -> Any:
-    """One table cell: formulas set as such, verdicts coloured, GFLOPS with a bar beside it."""
+    """A table cell in HTML: formulas in italics, verdicts coloured, GFLOPS with a bar."""
     from markupsafe import Markup
 
     cell = Markup('<td class="{}" data-label="{}">{}{}</td>')

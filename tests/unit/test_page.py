@@ -11,6 +11,9 @@ import pytest
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page import page
 from gpgpu_legacy.page.page import write_report
+from gpgpu_legacy.page.times import ReportTimes
+from gpgpu_legacy.runtime.registry import executor_names
+from gpgpu_legacy.serial import read_recorded
 
 
 class Reader(HTMLParser):
@@ -85,6 +88,13 @@ def test_the_files_are_the_tables(report: Path) -> None:
     ]
     text = (report.parent / "tables.txt").read_text("utf-8")
     assert "8K,4way,64B" in text and "larson-mcallister" in text
+
+
+def test_the_times_say_what_they_are_of(report: Path) -> None:
+    times = read_recorded(report.parent / "timings.json", ReportTimes)
+    assert (times.size, times.block, times.results) == (16, 4, ())
+    assert {state.name for state in times.executors} == set(executor_names()) - {"auto"}
+    assert times.version == times.package is not None
 
 
 def test_a_report_that_fails_leaves_the_one_before(
