@@ -7,13 +7,15 @@ another type: the message names the file and the path in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
 import msgspec
+import msgspec.inspect
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import read_text, write_text
@@ -146,7 +148,7 @@ def from_json(text: str | bytes, kind: type[T], name: str) -> T:
 
     Raises InputError, in one line, for text that is no JSON or that does not fit the record.
     """
-    return _checked(lambda: msgspec.json.decode(text, type=kind), name)
+    return _checked(lambda: msgspec.json.decode(text, type=kind), kind, name)
 
 
 def from_toml(text: str, kind: type[T], name: str, *, decimals: bool = False) -> T:
@@ -156,8 +158,8 @@ def from_toml(text: str, kind: type[T], name: str, *, decimals: bool = False) ->
     `from_plain` reads its fields' values by that; it raises ValueError for one that does not fit.
     """
     if decimals:
-        return _checked(lambda: _from_toml_with_decimals(text, kind), name)
-    return _checked(lambda: msgspec.toml.decode(text, type=kind), name)
+        return _checked(lambda: _from_toml_with_decimals(text, kind), kind, name)
+    return _checked(lambda: msgspec.toml.decode(text, type=kind), kind, name)
 
 
 def _from_toml_with_decimals(text: str, kind: type[T]) -> T:
@@ -211,15 +213,65 @@ def _without_none(value: Any) -> Any:
     return [_without_none(item) for item in value] if isinstance(value, list) else value
 
 
-def _checked(decode: Callable[[], T], name: str) -> T:
+def _checked(decode: Callable[[], T], kind: type[T], name: str) -> T:
     try:
         return decode()
     except msgspec.ValidationError as error:
         problem, _, path = str(error).partition(" - at `$")
         place = path.rstrip("`").lstrip(".")
-        raise InputError(f"{name}{f', {place}' if place else ''}: {_lower(problem)}") from None
+        problem = _lower(problem) + _hint(problem, kind, place)
+        raise InputError(f"{name}{f', {place}' if place else ''}: {problem}") from None
     except msgspec.DecodeError as error:
         raise InputError(f"{name} cannot be read: {_lower(str(error))}") from None
+
+
+def _hint(problem: str, kind: type[Any], place: str) -> str:
+    """How to mend a value that no enum has, or a field that no record has."""
+    candidates = _types_at(kind, place)
+    if problem.startswith("Invalid enum value"):
+        return f"; choose from {', '.join(dict.fromkeys(_choices(candidates)))}"
+    _, unknown, field = problem.partition("unknown field `")
+    if not unknown:
+        return ""
+    from difflib import get_close_matches
+
+    close = get_close_matches(field.rstrip("`"), [n for kind in candidates for n in _fields(kind)])
+    return f"; did you mean `{close[0]}`?" if close else ""
+
+
+def _types_at(kind: type[Any], place: str) -> list[Any]:
+    """The types that a value at a place may have, such as `points[0].colour` of a record."""
+    candidates: list[Any] = [msgspec.inspect.type_info(kind)]
+    for step in re.findall(r"\[[^\]]*\]|[^.\[]+", place):
+        candidates = [member for known in candidates for member in _members(known)]
+        if step.startswith("["):
+            items = (_item(known) for known in candidates)
+            candidates = [item for item in items if item is not None]
+        else:
+            candidates = [_fields(known)[step] for known in candidates if step in _fields(known)]
+    return [member for known in candidates for member in _members(known)]
+
+
+def _members(kind: Any) -> tuple[Any, ...]:
+    """The types of a union; another type by itself."""
+    return tuple(getattr(kind, "types", (kind,)))
+
+
+def _item(kind: Any) -> Any:
+    """The type of a list's or a dict's values; None for another type."""
+    return getattr(kind, "item_type", None) or getattr(kind, "value_type", None)
+
+
+def _fields(kind: Any) -> dict[str, Any]:
+    """The types of a record's fields; none for another type."""
+    return {field.encode_name: field.type for field in getattr(kind, "fields", ())}
+
+
+def _choices(kinds: list[Any]) -> Iterator[str]:
+    for kind in kinds:
+        yield from map(str, getattr(kind, "values", ()))  # of a Literal
+        if isinstance(kind, msgspec.inspect.EnumType):
+            yield from (str(member.value) for member in kind.cls)
 
 
 def _lower(text: str) -> str:

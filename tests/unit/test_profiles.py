@@ -180,7 +180,7 @@ FACT = 'source = "M", confidence = "high"'
         (("colour = 1",), "x.toml: object contains unknown field `colour`"),
         (
             ("[native]", f"temporary = {{ value = 1, {FACT} }}"),
-            "x.toml, native: object contains unknown field `temporary`",
+            "native: object contains unknown field `temporary`; did you mean `temporaries`?",
         ),
         (
             ("[native]", "temporaries = 32"),
@@ -218,7 +218,7 @@ FACT = 'source = "M", confidence = "high"'
         ),
         (
             ("[native]", 'temporaries = { value = 3, source = "M", confidence = "sure" }'),
-            "temporaries.confidence: invalid enum value 'sure'",
+            "temporaries.confidence: invalid enum value 'sure'; choose from high, medium, low",
         ),
         (("= 3",), "x.toml cannot be read: "),
     ],
@@ -232,5 +232,5 @@ def test_a_file_in_another_form_is_refused(lines: tuple[str, ...], complaint: st
 def test_name_title_and_kind_are_needed() -> None:
     with pytest.raises(InputError, match=r"x\.toml: object missing required field `kind`"):
         read_profile('name = "x"\ntitle = "X"\n', "x.toml")
-    with pytest.raises(InputError, match=r"x\.toml, kind: invalid enum value 'card'"):
+    with pytest.raises(InputError, match="kind: invalid enum value 'card'; choose from chip, API"):
         read_profile('name = "x"\ntitle = "X"\nkind = "card"\n', "x.toml")

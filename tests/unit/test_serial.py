@@ -103,7 +103,9 @@ def test_json_is_indented_utf_8_and_has_no_nan() -> None:
         ("{}", ["a.json: ", "`points`"]),
         ("[]", ["a.json: ", "expected `object`"]),
         ("{", ["a.json cannot be read: "]),
-        ('{"points": [], "colour": "blue"}', ["colour: ", "'blue'"]),
+        ('{"points": [], "colour": "blue"}', ["colour: ", "'blue'; choose from red"]),
+        ('{"pionts": []}', ["unknown field `pionts`; did you mean `points`?"]),
+        ('{"points": [{"xx": 1}]}', ["points[0]: ", "unknown field `xx`; did you mean `x`?"]),
     ],
 )
 def test_what_does_not_fit_is_said_with_its_path(text: str, words: list[str]) -> None:
