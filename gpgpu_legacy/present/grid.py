@@ -22,7 +22,7 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Numeral:
-    """Text in a column of numbers: a number as it was printed, or why there is none."""
+    """Text that is aligned like a number: a number as printed, or why it is missing."""
 
     text: str
 

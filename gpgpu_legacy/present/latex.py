@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gpgpu_legacy.present.grid import Entry, Formula, Grid, is_numeric, plain
 
 
@@ -32,10 +34,10 @@ def _latex(grid: Grid) -> str:
 
 def _latex_entry(entry: Entry) -> str:
     if isinstance(entry, Formula):
-        from sympy import latex, symbols, sympify
+        from sympy import Symbol, latex, sympify
 
-        names = {name: symbols(name, positive=True) for name in ("n", "b")}
-        return f"${latex(sympify(entry.text, locals=names))}$"
+        letters = re.findall(r"\b[a-zA-Z]\b", entry.text)  # S and N are functions of sympy's
+        return f"${latex(sympify(entry.text, locals={x: Symbol(x) for x in letters}))}$"
     return _escape(plain(entry))
 
 

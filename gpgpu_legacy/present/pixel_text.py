@@ -1,4 +1,4 @@
-"""Text in figures: fonts that the package carries as pixels, and words placed by their edges.
+"""Text in figures, drawn with fonts that the package contains as pixels.
 
 A font file would be rasterised by whichever FreeType is installed, and each version makes slightly
 different pixels. The sheets in fonts/ are pixels already, in Pillow's own bitmap font format, so
@@ -14,14 +14,14 @@ from importlib.resources import as_file, files
 from PIL import ImageDraw, ImageFont
 
 BEYOND_LATIN_1 = "≥≤≈−–—…→"
-"""Characters that have a glyph in the sheets besides those of Latin-1. A bitmap font knows 256
-characters by one byte each; these take the bytes from 0x80 on, which Latin-1 leaves to controls."""
+"""Characters outside Latin-1 that have a glyph. A bitmap font has one byte for a character; these
+take the bytes from 0x80 on, which are control characters in Latin-1."""
 
 _TO_BYTES = str.maketrans({c: chr(0x80 + i) for i, c in enumerate(BEYOND_LATIN_1)})
 
 
 class Font(Enum):
-    """The fonts there are, by the names of their sheets: a face and a size in pixels."""
+    """The fonts, by the names of their sheets: a face and a size in pixels."""
 
     BODY = "sans-18"
     BODY_BOLD = "sans-bold-18"
@@ -38,7 +38,7 @@ class Font(Enum):
 
 
 class Align(Enum):
-    """Which point of a line of text stands at the x that is given: how much lies left of it."""
+    """The part of a line's width that lies left of the x at which it is drawn."""
 
     LEFT = 0.0
     CENTRE = 0.5
@@ -62,13 +62,16 @@ def draw_line(
     align: Align = Align.LEFT,
     fill: tuple[int, int, int] = (0, 0, 0),
 ) -> None:
-    """Write one line with its top at y. Characters are Latin-1 and BEYOND_LATIN_1."""
+    """Draw one line with its top at y. Its characters are of Latin-1 or in BEYOND_LATIN_1."""
     left = x - int(font.width(text) * align.value)
     draw.text((left, y), text.translate(_TO_BYTES), fill=fill, font=_load(font))
 
 
 def wrap(text: str, font: Font, width: int) -> list[str]:
-    """The text in lines of at most `width` pixels, broken at spaces; a longer word stands alone."""
+    """Break a text at spaces into lines of at most `width` pixels.
+
+    A word that is wider than that has a line of its own.
+    """
     lines: list[str] = []
     for word in text.split():
         if lines and font.width(f"{lines[-1]} {word}") <= width:

@@ -20,7 +20,6 @@ MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (7, 2, 1, 2, 1, 2)))
 PAPER = "#fcfcf9"
 GREY = "#7a7a7a"
-SIZE_LABEL = "size n of the n×n matrices"
 
 _GRID = "#d8d8d2"
 _DPI = 150

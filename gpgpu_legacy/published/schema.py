@@ -35,7 +35,7 @@ class Key(Enum):
 
 
 class Rate(Enum):
-    """The rate that is derived from a time and the size, to stand beside the time."""
+    """The rate that is derived from each time and size of a table, and shown with them."""
 
     NONE = ""
     GFLOPS = "GFLOPS"

@@ -23,10 +23,13 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb import shaders
+from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.papers.formulas.model import Cell, Row, Table, regenerate
 from gpgpu_legacy.papers.formulas.record import record_of
+from gpgpu_legacy.papers.formulas.table import grids
 from gpgpu_legacy.papers.formulas.timing import time_methods
 from gpgpu_legacy.plan.formats import UNORM8, Format, Numeric
+from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.serial import plain
 
@@ -354,6 +357,16 @@ def test_measurements_in_json() -> None:
                 assert measured.keys() >= {"executor", "device", "seconds", "gflops"}
                 assert measured["seconds"] >= 0
                 assert isinstance(measured["device"], str)
+
+
+def test_a_spent_budget_leaves_one_time_and_says_so_of_the_others() -> None:
+    times = time_methods(64, 4, Budget(0.0))
+    assert len(times.measured) == 1
+    assert {left.method for left in times.not_run} == {LM, SINGLE, MULTI}
+    found = plain_record(regenerate(64, 4), (), times)
+    assert [left["reason"] for left in found["not_run"]] == [x.reason for x in times.not_run]
+    text = as_text(grids(regenerate(64, 4), (), times))
+    assert f"{MULTI} on jit is not run: the budget was spent." in text
 
 
 def test_fragments_a_pass_are_null_where_tiles_differ() -> None:

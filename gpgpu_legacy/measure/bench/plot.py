@@ -10,7 +10,6 @@ from gpgpu_legacy.measure.bench.record import Bench, Result
 from gpgpu_legacy.present.plot import (
     COLOURS,
     MARKS,
-    SIZE_LABEL,
     add_legend,
     new_figure,
     save_figure,
@@ -94,7 +93,7 @@ def _set_scales(axes: Axes, sizes: list[int]) -> None:
     set_powers_of_two(axes, sizes)
     axes.set_yscale("log")
     set_plain_numbers(axes, minor=_is_narrow(axes))
-    axes.set_xlabel(SIZE_LABEL)
+    axes.set_xlabel("size n of the n×n matrices")
     axes.set_ylabel("GFLOPS, 2n³ over the compute time")
 
 

@@ -167,7 +167,7 @@ def verdicts_of(findings: Iterable[Finding]) -> Verdicts:
 
 
 def recorded() -> Verdicts:
-    """The last record; InputError where there is none or it cannot be read."""
+    """The verdicts as recorded; InputError where they are missing or cannot be read."""
     return read_recorded(RECORD, Verdicts)
 
 

@@ -99,7 +99,7 @@ class Measurements:
         return self.outcomes.get((_product(series, cell), executor))
 
     def source(self, table: MeasuredTable, series: Series, executor: str) -> str | None:
-        """The executor whose times stand for a series beside another's: itself, else the host's."""
+        """The executor whose times are shown with another's: itself, else the host's."""
         candidates = self.candidates.get((table.id, series.label), ())
         return next((name for name in (executor, series.executor) if name in candidates), None)
 
@@ -112,7 +112,7 @@ class Measurements:
     def seconds(
         self, table: MeasuredTable, series: Series, executor: str, row: Row
     ) -> float | None:
-        """A time that stands beside an executor's; None where there is none."""
+        """A time that is shown with an executor's; None where it is missing."""
         source = self.source(table, series, executor)
         outcome = self.find(series, series.at(*row), source) if source else None
         return outcome.seconds if outcome else None
@@ -210,7 +210,7 @@ def _is_sequential(plan: Plan) -> bool:
 
 
 def _jobs(paper: Paper, candidates: Candidates, seed: int = 0) -> list[Job[_Run, list[Timings]]]:
-    """A job for each product on each executor, however many tables it stands in."""
+    """A job for each product on each executor, once even where several tables have it."""
     jobs: dict[_Run, Job[_Run, list[Timings]]] = {}
     for table in paper.measured:
         for series in table.series:
@@ -262,7 +262,7 @@ def rate(kind: Rate, size: int, seconds: float | None) -> float | None:
 
 
 def published_seconds(series: Series, row: Row) -> float | None:
-    """A published time; None where there is none."""
+    """A published time; None where the paper has none."""
     cell = series.at(*row)
     return None if cell is None else cell.value / MS_PER_S
 

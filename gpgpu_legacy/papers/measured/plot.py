@@ -19,7 +19,6 @@ from gpgpu_legacy.papers.measured.model import (
     rate,
 )
 from gpgpu_legacy.present.plot import (
-    SIZE_LABEL,
     add_legend,
     new_figure,
     save_figure,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 Curve = tuple[list[int], list[float]]
 
 _COLOURS = _RED, _BLACK, _BLUE, _GREEN = ("#b3261e", "#202124", "#1a56a8", "#2e7d32")
+_SIZE = "size n of the n×n matrices"
 _MARKS = ("s", "^", "D", "v")
 _LINES = ("--", "-.", ":", (0, (6, 2, 1, 2, 1, 2)))
 
@@ -88,7 +88,7 @@ def _dobravec_bulic(paper: Paper, measurements: Measurements) -> Iterator[Plot]:
     def figure_1(axes: Axes) -> None:
         for number, series in enumerate(table_1.series):
             _times(axes, table_1, series, measurements, _COLOURS[number])
-        _label(axes, table_1, f"{paper.short}, Figure 1", SIZE_LABEL, "time, ms")
+        _label(axes, table_1, f"{paper.short}, Figure 1", _SIZE, "time, ms")
 
     def figure_2(axes: Axes) -> None:
         _times(axes, table_2, table_2.find("MulDS"), measurements, _BLUE)
@@ -118,7 +118,7 @@ def _opengl_compute(paper: Paper, measurements: Measurements) -> Iterator[Plot]:
                 _draw_measured(axes, name, _curve(table, measured), colour, order)
         printed = [_value(table.find("CPU GFLOPS"), row) for row in table.rows]
         axes.plot(*_curve(table, printed), ":", color=_RED, label="CPU, as printed, 4n³/t")
-        _label(axes, table, f"{paper.short}, GFLOPS", SIZE_LABEL, "GFLOPS")
+        _label(axes, table, f"{paper.short}, GFLOPS", _SIZE, "GFLOPS")
 
     def speed_up(axes: Axes) -> None:
         recomputed = [published_ratio(table, ratio, row) for row in table.rows]
@@ -130,7 +130,7 @@ def _opengl_compute(paper: Paper, measurements: Measurements) -> Iterator[Plot]:
             name = f"here, GPU: {executor}"
             _draw_measured(axes, name, _curve(table, measured), _GREEN, order)
         axes.axhline(1.0, color="#888888", linewidth=0.8)
-        _label(axes, table, f"{paper.short}, speed-up", SIZE_LABEL, "CPU time / GPU time")
+        _label(axes, table, f"{paper.short}, speed-up", _SIZE, "CPU time / GPU time")
 
     yield Plot(f"{paper.id}-gflops", gflops)
     yield Plot(f"{paper.id}-speed-up", speed_up)

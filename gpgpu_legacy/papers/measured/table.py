@@ -25,7 +25,7 @@ from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Row, Seri
 from gpgpu_legacy.runtime.registry import reference
 
 Column = tuple[str, Callable[[Row], Entry]]
-"""A head, and what stands under it in a row."""
+"""A head, and the entry of a row in that column."""
 
 
 def grids(paper: Paper, measurements: Measurements | None = None) -> list[Grid]:
