@@ -125,21 +125,25 @@ def show(
     given: textures by name that are filled with texels first; others: textures that are not.
     formats: of the given ones, where it is not r32f or rgba32f by the number of channels.
     """
-    images = {name: _image(each) for name, each in (given or {}).items()}
+    images = {name: _image(texels) for name, texels in (given or {}).items()}
     loaded = {name: image.texture(name) for name, image in images.items()}
     for name, texel_format in (formats or {}).items():
         loaded[name] = replace(loaded[name], format=texel_format)
     shown = (target, *also)
-    textures = [*loaded.values(), *others, *(each for each in shown if each.name not in loaded)]
-    matrices = {name: _matrix(name, each) for name, each in loaded.items()}
+    textures = [
+        *loaded.values(),
+        *others,
+        *(texture_ for texture_ in shown if texture_.name not in loaded),
+    ]
+    matrices = {name: _matrix(name, texture_) for name, texture_ in loaded.items()}
     plan = Plan(
         "made for a test",
         tuple(matrices.values()),
-        tuple(_matrix(_result(n), each) for n, each in enumerate(shown)),
+        tuple(_matrix(_result(n), texture_) for n, texture_ in enumerate(shown)),
         tuple(textures),
         tuple(Input(name, *_transfer(loaded[name])) for name in loaded),
         tuple(steps),
-        tuple(Output(_result(n), *_transfer(each)) for n, each in enumerate(shown)),
+        tuple(Output(_result(n), *_transfer(texture_)) for n, texture_ in enumerate(shown)),
     )
     validate(plan)
     return plan
@@ -153,15 +157,15 @@ def _result(number: int) -> str:
     return f"result{number or ''}"
 
 
-def _matrix(name: str, each: Texture) -> Matrix:
-    return Matrix(name, each.format.channels * each.extent.rows, each.extent.width)
+def _matrix(name: str, texture_: Texture) -> Matrix:
+    return Matrix(name, texture_.format.channels * texture_.extent.rows, texture_.extent.width)
 
 
-def _transfer(each: Texture) -> tuple[Region, str, Rect, Packing]:
-    width, rows, channels = each.extent.width, each.extent.rows, each.format.channels
+def _transfer(texture_: Texture) -> tuple[Region, str, Rect, Packing]:
+    width, rows, channels = texture_.extent.width, texture_.extent.rows, texture_.format.channels
     packing = Packing(tuple((c * rows, 0) for c in range(channels)))
     region = Region(0, 0, channels * rows, width)
-    return region, each.name, Rect(0, 0, width, rows), packing
+    return region, texture_.name, Rect(0, 0, width, rows), packing
 
 
 def carry_out_all(
@@ -171,11 +175,11 @@ def carry_out_all(
     machine: Machine = EXACT,
 ) -> list[F32]:
     """The texels of each texture that the plan shows: (rows, width, channels)."""
-    operands = {name: stacked(_image(each).texels) for name, each in (given or {}).items()}
+    operands = {name: stacked(_image(texels).texels) for name, texels in (given or {}).items()}
     outputs = (executor or find_executor("numpy")).run(plan, operands, machine).outputs
     return [
-        unstacked(outputs[each.matrix], plan.texture(each.texture).format.channels)
-        for each in plan.outputs
+        unstacked(outputs[output.matrix], plan.texture(output.texture).format.channels)
+        for output in plan.outputs
     ]
 
 
@@ -206,11 +210,11 @@ def draw_all(
 ) -> list[F32]:
     """One pass drawn to textures of that size (width, height), one a format, as texels."""
     width, height = size
-    given = {f"T{unit}": _image(each) for unit, each in (textures or {}).items()}
+    given = {f"T{unit}": _image(texels) for unit, texels in (textures or {}).items()}
     target, *also = (
-        texture(f"target{n or ''}", width, height, each, initial) for n, each in enumerate(targets)
+        texture(f"target{n or ''}", width, height, kept, initial) for n, kept in enumerate(targets)
     )
-    each = FragmentPass(
+    pass_ = FragmentPass(
         text,
         tuple(Binding(unit, f"T{unit}", given[f"T{unit}"].sampler) for unit in textures or {}),
         target.name,
@@ -221,10 +225,10 @@ def draw_all(
         blend,
         tuple(attributes),
         tuple(StateValue(binding, value) for binding, value in (state or {}).items()),
-        tuple(each.name for each in also),
+        tuple(target_.name for target_ in also),
     )
-    by_name = {f"T{unit}": each for unit, each in (formats or {}).items()}
-    plan = show([each], target, given, formats=by_name, also=also)
+    by_name = {f"T{unit}": kept for unit, kept in (formats or {}).items()}
+    plan = show([pass_], target, given, formats=by_name, also=also)
     return carry_out_all(plan, given, executor, machine)
 
 
@@ -239,16 +243,16 @@ def draw(
     return draw_all(text, size, targets=(target,), **given)[0]
 
 
-def assert_same_bits(found: F32, expected: F32) -> None:
+def assert_same_bits(result: F32, expected: F32) -> None:
     """Equal bit for bit, save that one NaN is as good as another."""
-    found, expected = np.asarray(found, np.float32), np.asarray(expected, np.float32)
-    assert found.shape == expected.shape
+    result, expected = np.asarray(result, np.float32), np.asarray(expected, np.float32)
+    assert result.shape == expected.shape
     nan = np.float32(np.nan)
-    mine = np.where(np.isnan(found), nan, found).view(np.uint32)
+    mine = np.where(np.isnan(result), nan, result).view(np.uint32)
     theirs = np.where(np.isnan(expected), nan, expected).view(np.uint32)
     bad = np.argwhere(mine != theirs)
     if len(bad):
         at = tuple(bad[0])
         raise AssertionError(
-            f"{len(bad)} of {mine.size} differ, first {at}: {found[at]!r}, not {expected[at]!r}"
+            f"{len(bad)} of {mine.size} differ, first {at}: {result[at]!r}, not {expected[at]!r}"
         )

@@ -267,7 +267,7 @@ def _repeats(draw: st.DrawFn, scene: _Scene, count: int, body: tuple[Pass, ...])
         return Repeat(count, body)
     numbers = QUARTER if scene.tame else ANY_FLOAT
     setting = Setting(count, scene.extent, numbers, QUARTER)
-    return Repeat(count, tuple(draw(varied(setting, each)) for each in body))
+    return Repeat(count, tuple(draw(varied(setting, pass_)) for pass_ in body))
 
 
 @st.composite
@@ -282,7 +282,7 @@ def _steps(draw: st.DrawFn, scene: _Scene) -> tuple[Step, ...]:
             count = draw(st.sampled_from((0, 1, 2, 3, 5)))
             steps.append(draw(_repeats(scene, count, tuple(body))))
         else:
-            steps += [at_iteration(each, 0) for each in body]
+            steps += [at_iteration(pass_, 0) for pass_ in body]
     return tuple(steps)
 
 

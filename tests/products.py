@@ -24,7 +24,7 @@ def ways(method: Method) -> list[Accumulate | None]:
 def draws(method: Method) -> bool:
     """Whether a method draws fragments; the others dispatch kernels."""
     plan = method.plan(Shape(1, 1, 1))
-    return any(isinstance(each, FragmentPass) for _, each in plan.weighted_passes())
+    return any(isinstance(pass_, FragmentPass) for _, pass_ in plan.weighted_passes())
 
 
 def fragment_methods() -> list[Method]:
@@ -68,18 +68,18 @@ def as_multiplied(operands: dict[str, F32], options: Options) -> tuple[F32, F32]
     return (a.T if options.transpose_a else a), (b.T if options.transpose_b else b)
 
 
-def assert_within_the_bound(found: F32, a: F32, b: F32, passes: int) -> None:
+def assert_within_the_bound(result: F32, a: F32, b: F32, passes: int) -> None:
     """|C - C64| ≤ (l + passes + 2)·2⁻²⁴·(|A||B|), element by element."""
     wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
     bound = (a.shape[1] + passes + 2) * 2.0**-24 * (np.abs(wide_a) @ np.abs(wide_b))
-    assert found.shape == (a.shape[0], b.shape[1])
-    assert found.dtype == np.float32
-    error = np.abs(found.astype(np.float64) - wide_a @ wide_b)
-    assert (error <= bound).all(), f"{(error > bound).sum()} of {found.size} are off"
+    assert result.shape == (a.shape[0], b.shape[1])
+    assert result.dtype == np.float32
+    error = np.abs(result.astype(np.float64) - wide_a @ wide_b)
+    assert (error <= bound).all(), f"{(error > bound).sum()} of {result.size} are off"
 
 
 def fragment_passes(plan: Plan) -> int:
-    return sum(n for n, each in plan.weighted_passes() if isinstance(each, FragmentPass))
+    return sum(n for n, pass_ in plan.weighted_passes() if isinstance(pass_, FragmentPass))
 
 
 def plan_of(method: Method, shape: Shape | tuple[int, int, int], options: Options) -> Plan:

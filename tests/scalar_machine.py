@@ -210,11 +210,11 @@ def interpolated(corners: Corners, rect: Rect, x: int, y: int) -> Vector:
             dy = far - right
         else:
             dx = far - top
-    found = []
+    actual = []
     for c in range(4):
         value = F(F(origin[c]) + F(F(dx[c] / rect.width) * F(x + 0.5)))
-        found.append(F(value + F(F(dy[c] / rect.height) * F(y + 0.5))))
-    return found
+        actual.append(F(value + F(F(dy[c] / rect.height) * F(y + 0.5))))
+    return actual
 
 
 class _Fragment:
@@ -378,15 +378,15 @@ def taps(
         return [(min(math.floor(u), size - 1), ONE)]
     low = math.floor(F(u - HALF))
     alpha = F(F(u - HALF) - F(low))
-    found: list[Tap] = []
+    actual: list[Tap] = []
     for index, weight in ((low, F(ONE - alpha)), (low + 1, alpha)):
         if wrap is Wrap.REPEAT:
-            found.append((index % size, weight))
+            actual.append((index % size, weight))
         elif wrap is Wrap.CLAMP:
-            found.append((index if 0 <= index < size else None, weight))
+            actual.append((index if 0 <= index < size else None, weight))
         else:
-            found.append((min(max(index, 0), size - 1), weight))
-    return found
+            actual.append((min(max(index, 0), size - 1), weight))
+    return actual
 
 
 def blended(image: Image, across: list[Tap], up: list[Tap], layers: list[Tap]) -> Vector:
@@ -399,7 +399,7 @@ def blended(image: Image, across: list[Tap], up: list[Tap], layers: list[Tap]) -
             F(image.texels[k * height + j, i, c]) if c < channels else F((0, 0, 0, 1)[c])
             for c in range(4)
         ]
-    found = [F(value) for value in (0, 0, 0, 1)]
+    actual = [F(value) for value in (0, 0, 0, 1)]
     for c in range(channels):
         terms = []
         for k, k_weight in layers:
@@ -411,8 +411,8 @@ def blended(image: Image, across: list[Tap], up: list[Tap], layers: list[Tap]) -
         total = terms[0]
         for term in terms[1:]:
             total = F(total + term)
-        found[c] = total
-    return found
+        actual[c] = total
+    return actual
 
 
 def onto_face(x: np.float32, y: np.float32, z: np.float32) -> tuple[int, np.float32, np.float32]:

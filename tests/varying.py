@@ -148,43 +148,43 @@ def _put(vector: NumberVec4, component: int, number: Number) -> NumberVec4:
 def _some(draw: st.DrawFn, setting: Setting, given: Sequence[T]) -> tuple[T, ...]:
     """Some of them with Tables."""
     return tuple(
-        replace(each, corners=draw(_corners(setting, each.corners)))
+        replace(one, corners=draw(_corners(setting, one.corners)))
         if draw(st.integers(0, 2)) == 0
-        else each
-        for each in given
+        else one
+        for one in given
     )
 
 
 @st.composite
-def varied(draw: st.DrawFn, setting: Setting, each: Pass) -> Pass:
+def varied(draw: st.DrawFn, setting: Setting, pass_: Pass) -> Pass:
     """A pass with Tables in some places, and perhaps another rectangle in each iteration."""
     moves = draw(st.integers(0, 2)) == 0
-    match each:
+    match pass_:
         case ClearPass():
-            return replace(each, value=draw(_vector(setting, each.value)))
+            return replace(pass_, value=draw(_vector(setting, pass_.value)))
         case CopyPass():
-            return _copy(draw(moving_rects(setting)), each) if moves else each
+            return _copy(draw(moving_rects(setting)), pass_) if moves else pass_
         case FragmentPass():
-            values = [draw(_vector(setting, p.value)) for p in each.locals]
+            values = [draw(_vector(setting, p.value)) for p in pass_.locals]
             state = StateValue(
                 "state.texenv[1].color", (0.5, draw(setting.table(setting.numbers)), 0.0, 1.0)
             )
             return replace(
-                each,
-                rect=draw(moving_rects(setting)) if moves else each.rect,
-                texcoords=draw(_some(setting, each.texcoords)),
-                attributes=draw(_some(setting, each.attributes)),
+                pass_,
+                rect=draw(moving_rects(setting)) if moves else pass_.rect,
+                texcoords=draw(_some(setting, pass_.texcoords)),
+                attributes=draw(_some(setting, pass_.attributes)),
                 locals=tuple(
-                    replace(p, value=value) for p, value in zip(each.locals, values, strict=True)
+                    replace(p, value=value) for p, value in zip(pass_.locals, values, strict=True)
                 ),
                 state=(state,),
             )
-    return each
+    return pass_
 
 
-def _copy(rect: MovingRect, each: CopyPass) -> CopyPass:
+def _copy(rect: MovingRect, pass_: CopyPass) -> CopyPass:
     """From a rectangle that moves to one of its size at the lower left."""
-    return replace(each, source_rect=rect, target_rect=replace(rect, x=0, y=0))
+    return replace(pass_, source_rect=rect, target_rect=replace(rect, x=0, y=0))
 
 
 # Dispatches --------------------------------------------------------------------------------------

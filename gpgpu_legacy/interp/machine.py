@@ -141,6 +141,7 @@ class Inputs:
 
 
 def inputs_of(pass_: FragmentPass, start: int, height: int) -> Inputs:
+    """What the program of a pass reads in `height` rows of its rectangle, from row `start` on."""
     rect = constant_rect(pass_.rect)
     x = (np.arange(rect.width, dtype=np.float32) + np.float32(0.5))[None, :]
     y = (np.arange(start, start + height, dtype=np.float32) + np.float32(0.5))[:, None]

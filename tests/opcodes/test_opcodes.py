@@ -241,8 +241,8 @@ def evaluate(name: str, *sources: float | Four) -> list[float]:
         np.array([[s]], np.float32) for s in sources
     ]  # fmt: skip
     with np.errstate(all="ignore"):
-        found = OPCODES[name].evaluate(*arrays)
-    values = found if isinstance(found, tuple | list) else (found,)
+        actual = OPCODES[name].evaluate(*arrays)
+    values = actual if isinstance(actual, tuple | list) else (actual,)
     assert all(value.dtype == np.float32 for value in values)
     return [float(np.asarray(value).item()) for value in values]
 
@@ -261,8 +261,8 @@ def test_a_component_evaluates_to(name: str, sources: tuple[float, ...], result:
     [(name, *case) for name, cases in VECTORS.items() for case in cases],
 )
 def test_a_vector_evaluates_to(name: str, sources: tuple[Four, ...], result: Result) -> None:
-    for found, wanted in zip(evaluate(name, *sources), result, strict=True):
-        assert wanted is None or repr(found) == repr(wanted)
+    for actual, wanted in zip(evaluate(name, *sources), result, strict=True):
+        assert wanted is None or repr(actual) == repr(wanted)
 
 
 @pytest.mark.parametrize(("source", "result"), KILLS)
@@ -306,9 +306,9 @@ APPROXIMATE: dict[str, tuple[tuple[np.ndarray, ...], Callable[..., np.ndarray], 
 def test_approximations_are_as_good_as_float32_allows(name: str) -> None:
     sources, function, units = APPROXIMATE[name]
     exact = function(*(s.astype(np.float64) for s in sources))
-    found = OPCODES[name].evaluate(*sources)
-    assert found.dtype == np.float32
-    error = np.abs(found - exact) / np.spacing(np.abs(exact).astype(np.float32))
+    actual = OPCODES[name].evaluate(*sources)
+    assert actual.dtype == np.float32
+    error = np.abs(actual - exact) / np.spacing(np.abs(exact).astype(np.float32))
     assert error.max() <= units
 
 
@@ -322,11 +322,11 @@ def test_sine_and_cosine_together() -> None:
 def test_the_specular_power_is_as_good_as_float32_allows() -> None:
     base, exponent = spread(0.01, 2), spread(-130, 130)[::-1].copy()
     with np.errstate(over="ignore", under="ignore"):
-        *_, found, _ = OPCODES["LIT"].evaluate([np.ones_like(base), base, base, exponent])
+        *_, actual, _ = OPCODES["LIT"].evaluate([np.ones_like(base), base, base, exponent])
     limit = 128 - 2.0**-17
     exact = base.astype(np.float64) ** np.clip(exponent.astype(np.float64), -limit, limit)
     normal = (exact > 2.0**-126) & (exact < HUGE)
-    np.testing.assert_allclose(found[normal], exact[normal], rtol=3e-7)
+    np.testing.assert_allclose(actual[normal], exact[normal], rtol=3e-7)
 
 
 # Dot products -------------------------------------------------------------------------------
@@ -403,8 +403,8 @@ def test_evaluating_in_float64_stays_in_float64(row: Opcode) -> None:
     """The narrow arithmetics round what is computed so; constants are no narrower."""
     single = row.form in (Form.COMPONENTWISE, Form.SCALAR)
     third = np.full((1, 1), 1 / 3)
-    found = row.evaluate(*[third if single else [third] * 4] * source_count(row))
-    for value in found if isinstance(found, tuple | list) else (found,):
+    actual = row.evaluate(*[third if single else [third] * 4] * source_count(row))
+    for value in actual if isinstance(actual, tuple | list) else (actual,):
         is_whole = value.item() in (0.0, 1.0)  # which both hold exactly
         assert is_whole or value.dtype == np.float64
 

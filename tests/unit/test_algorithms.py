@@ -149,14 +149,14 @@ def test_nan_and_infinity_go_through(method: Method, way: Accumulate | None) -> 
     operands = random_operands(plan)
     operands["A"][0, 3], operands["A"][2, 5] = np.nan, np.inf
     operands["B"][1, 0], operands["B"][5, 3] = -np.inf, 0.0
-    found = product(plan, operands)
+    result = product(plan, operands)
     with np.errstate(all="ignore"):
         expected = operands["A"].astype(np.float64) @ operands["B"].astype(np.float64)
-    assert (np.isnan(found) == np.isnan(expected)).all()
-    assert (np.isinf(found) == np.isinf(expected)).all()
+    assert (np.isnan(result) == np.isnan(expected)).all()
+    assert (np.isinf(result) == np.isinf(expected)).all()
     infinite = np.isinf(expected)
-    assert (found[infinite] == expected[infinite]).all()
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    assert (result[infinite] == expected[infinite]).all()
+    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
@@ -176,10 +176,10 @@ def test_a_dimension_of_zero_gives_the_empty_or_zero_product(
 ) -> None:
     options = options_of(method, way, transpose_a=transposed)
     plan = plan_of(method, shape, options)
-    found = product(plan, random_operands(plan))
-    assert found.shape == (shape[0], shape[2])
-    assert found.dtype == np.float32
-    assert (found == 0).all()
+    result = product(plan, random_operands(plan))
+    assert result.shape == (shape[0], shape[2])
+    assert result.dtype == np.float32
+    assert (result == 0).all()
     assert not plan.steps
 
 
@@ -196,12 +196,12 @@ def test_what_is_outside_a_matrix_is_padded_with_zeros_and_never_shown(
     operands = random_operands(plan, low=1.0, high=2.0)
     seen: dict[str, F32] = {}
 
-    def look(number: int, each: object, read: object) -> None:
+    def look(number: int, pass_: object, read: object) -> None:
         if number == 0:
             seen.update({i.matrix: read(i.texture) for i in plan.inputs})  # type: ignore[operator]
 
-    found = NUMPY.run(plan, operands, observer=look).outputs["C"]
-    assert found.shape == (5, 3)
+    result = NUMPY.run(plan, operands, observer=look).outputs["C"]
+    assert result.shape == (5, 3)
     for name, texels in seen.items():
         matrix = operands[name]
         assert (texels != 0).sum() == matrix.size
@@ -230,7 +230,7 @@ def test_transposition_moves_no_texel(method: Method, largest: int) -> None:
         operands = random_operands(plan, seed=3)
         seen: list[F32] = []
 
-        def look(number: int, each: object, read: object) -> None:
+        def look(number: int, pass_: object, read: object) -> None:
             if number == 0:
                 names = sorted(i.texture for i in plan.inputs if i.matrix == given_as)
                 seen.extend(read(name) for name in names)  # type: ignore[operator]
@@ -241,7 +241,7 @@ def test_transposition_moves_no_texel(method: Method, largest: int) -> None:
     plain, turned = options_of(method), options_of(method, transpose_a=True, transpose_b=True)
     for name in "AB":
         straight, across = textures(name, plain), textures(name, turned)
-        key = [sorted(each.tobytes() for each in found) for found in (straight, across)]
+        key = [sorted(texels.tobytes() for texels in result) for result in (straight, across)]
         assert key[0] == key[1]
         assert len(straight) == (1 if largest > 8 else len(straight))
 
@@ -271,7 +271,7 @@ def test_transposition_adds_no_pass_and_no_instruction(
 
 
 def kinds(plan: Plan) -> set[type]:
-    return {type(each) for _, each in plan.weighted_passes()}
+    return {type(pass_) for _, pass_ in plan.weighted_passes()}
 
 
 @pytest.mark.parametrize("name", ["hall-carr-hart-single", "hall-carr-hart-multi"])
@@ -279,14 +279,14 @@ def test_the_three_ways_differ_as_they_are_named(name: str) -> None:
     method, shape = find_method(name), (8, 24, 8)
     plans = {way: plan_of(method, shape, options_of(method, way)) for way in Accumulate}
     copied = plans[Accumulate.COPY]
-    copies = sum(n for n, each in copied.weighted_passes() if isinstance(each, CopyPass))
+    copies = sum(n for n, pass_ in copied.weighted_passes() if isinstance(pass_, CopyPass))
     assert copies == fragment_passes(copied)
     assert CopyPass not in kinds(plans[Accumulate.PING_PONG]) | kinds(plans[Accumulate.BLEND])
     for way, plan in plans.items():
-        drawn = [each for _, each in plan.weighted_passes() if isinstance(each, FragmentPass)]
-        blends = {each.blend.value for each in drawn}
+        drawn = [pass_ for _, pass_ in plan.weighted_passes() if isinstance(pass_, FragmentPass)]
+        blends = {pass_.blend.value for pass_ in drawn}
         assert blends == ({"add"} if way is Accumulate.BLEND else {"none"})
-        reads_f = any(len(each.bindings) == 3 for each in drawn)
+        reads_f = any(len(pass_.bindings) == 3 for pass_ in drawn)
         assert reads_f == (way is not Accumulate.BLEND)
     targets = {e.target for _, e in plans[Accumulate.PING_PONG].weighted_passes()}
     assert len(targets) == 2
@@ -322,8 +322,8 @@ def levels(values: object) -> F32:
 def test_all_products_of_two_bytes() -> None:
     """round(p·q / 255) for all 65 536 pairs; none is a tie, for 2pq = 255(2k + 1) is odd."""
     p = np.arange(256)
-    found = np.round(eight_bits(levels(p[:, None]), levels(p[None, :])) * 255.0).astype(int)
-    assert (found == (2 * np.outer(p, p) + 255) // 510).all()
+    result = np.round(eight_bits(levels(p[:, None]), levels(p[None, :])) * 255.0).astype(int)
+    assert (result == (2 * np.outer(p, p) + 255) // 510).all()
 
 
 @given(st.data())
@@ -360,8 +360,8 @@ def as_printed(a: F32, b: F32) -> F32:
 def test_the_figures_literal_numbers_get_12_of_16_elements_wrong() -> None:
     rng = np.random.default_rng(2003)
     values = (rng.permutation(32).astype(np.float32) + 1).reshape(2, 4, 4)
-    found = as_printed(*values)
-    wrong = found != values[0] @ values[1]
+    result = as_printed(*values)
+    wrong = result != values[0] @ values[1]
     assert wrong.sum() == 12
     assert not wrong[:2, :2].any()
 
@@ -381,12 +381,12 @@ def test_figure_1s_coordinates(literally: bool, i: Affine, m: float, n: float) -
     """texA: (0, i), (0, i), (m-1, i), (m-1, i); texB: (i, 0), (i, n-1), (i, n-1), (i, 0); row first
     in the figure, and clockwise from the upper left. Texel centres make m of m-1, i+0.5 of i."""
     plan = plan_of(LARSON, (4, 6, 5), Options(as_printed=literally))
-    [each] = [p for _, p in plan.weighted_passes() if isinstance(p, FragmentPass)]
+    [pass_] = [p for _, p in plan.weighted_passes() if isinstance(p, FragmentPass)]
     figure = {
         0: ((0, i), (0, i), (m, i), (m, i)),
         1: ((i, 0), (i, n), (i, n), (i, 0)),
     }
-    for texcoords in each.texcoords:
+    for texcoords in pass_.texcoords:
         expected = tuple((column, row, 0, 1) for row, column in figure[texcoords.set])
         assert texcoords.corners == expected
 

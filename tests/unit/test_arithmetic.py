@@ -83,8 +83,8 @@ def expected(row: Arithmetic, value: float) -> float:
         least, most = numbers(row)[0][0], numbers(row)[-1][0]
         if isnan(value):
             return 0.0
-        found = nearest(numbers(row), Fraction(min(max(value, -4.0), 4.0)))
-        return float(np.float32(float(min(max(found, least), most))))
+        result = nearest(numbers(row), Fraction(min(max(value, -4.0), 4.0)))
+        return float(np.float32(float(min(max(result, least), most))))
     if isnan(value) or isinf(value):
         return value
     size = abs(Fraction(value))
@@ -102,13 +102,13 @@ def expected(row: Arithmetic, value: float) -> float:
 
 def rounded(row: Arithmetic, *values: float) -> list[float]:
     with np.errstate(all="ignore"):
-        found = row.round(np.array([values], np.float64))
-    assert found.dtype == np.float32
-    return [float(v) for v in found[0]]
+        result = row.round(np.array([values], np.float64))
+    assert result.dtype == np.float32
+    return [float(v) for v in result[0]]
 
 
-def same(found: float, wanted: float) -> bool:
-    return repr(found) == repr(wanted)  # tells -0.0 from 0.0; every NaN is the same
+def same(result: float, wanted: float) -> bool:
+    return repr(result) == repr(wanted)  # tells -0.0 from 0.0; every NaN is the same
 
 
 EDGES = [
@@ -122,8 +122,8 @@ EDGES = [
 
 @EVERY_NARROW
 def test_edges_round_to_the_nearest_number_of_the_format(row: Arithmetic) -> None:
-    for value, found in zip(EDGES, rounded(row, *EDGES), strict=True):
-        assert same(found, expected(row, value)), value
+    for value, result in zip(EDGES, rounded(row, *EDGES), strict=True):
+        assert same(result, expected(row, value)), value
 
 
 VALUES = (
@@ -143,25 +143,25 @@ def test_values_round_to_the_nearest_number_of_the_format(
 ) -> None:
     if row is RC9:  # 255 times a double need not be one
         values = [float(np.float32(v)) for v in values]
-    for value, found in zip(values, rounded(row, *values), strict=True):
-        assert same(found, expected(row, value)), value
+    for value, result in zip(values, rounded(row, *values), strict=True):
+        assert same(result, expected(row, value)), value
 
 
 @EVERY
 @given(st.lists(VALUES, min_size=2, max_size=40))
 def test_rounding_is_monotone_and_done_once(row: Arithmetic, values: list[float]) -> None:
     ordered = sorted(v for v in values if not isnan(v))
-    found = rounded(row, *ordered)
-    assert all(a <= b for a, b in pairwise(found))
-    assert all(map(same, rounded(row, *found), found))
+    result = rounded(row, *ordered)
+    assert all(a <= b for a, b in pairwise(result))
+    assert all(map(same, rounded(row, *result), result))
 
 
 @EVERY
 @given(st.lists(VALUES, min_size=1, max_size=40))
 def test_rounding_errs_by_no_more_than_the_row_says(row: Arithmetic, values: list[float]) -> None:
     inside = [v for v in values if not isnan(v) and abs(v) <= row.largest]
-    for value, found in zip(inside, rounded(row, *inside), strict=True):
-        error = abs(Fraction(found) - Fraction(value))
+    for value, result in zip(inside, rounded(row, *inside), strict=True):
+        error = abs(Fraction(result) - Fraction(value))
         bound = Fraction(row.relative_error) * abs(Fraction(value)) + Fraction(row.absolute_error)
         assert error <= bound
 
@@ -229,11 +229,11 @@ def test_the_glsl_text_rounds_to_the_same_bits(
         buffer.bind_to_storage_buffer(0)
         shader = context.compute_shader(SHADER % row.glsl_function)
         shader.run(len(values) // 64)
-        found = np.frombuffer(buffer.read(), np.float32)
+        result = np.frombuffer(buffer.read(), np.float32)
         buffer.release()
         shader.release()
     with np.errstate(all="ignore"):
-        assert_same_bits(found, row.round(values))
+        assert_same_bits(result, row.round(values))
 
 
 def test_an_executor_says_which_arithmetic_it_has() -> None:

@@ -480,7 +480,7 @@ def test_a_wrong_number_of_operands_is_counted_for_every_opcode(mnemonic: str) -
         Operand.TEXTURE_TARGET: ["RECT"],
     }
     row = OPCODES[mnemonic]
-    written = [each for kind in row.shape.value for each in operands[kind]]
+    written = [text for kind in row.shape.value for text in operands[kind]]
     assert round_trip(f"{mnemonic} {', '.join(written)};").mnemonic == mnemonic
     for wrong in (written[:-1], [*written, "R1"]):
         if wrong:

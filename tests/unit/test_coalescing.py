@@ -122,7 +122,7 @@ def test_guarded_loads_on_a_9400m() -> None:
     tile: 64 bytes each. B: words 33·r …: row r of 32 (33 in the second group: one thread, word 32).
     Only rows that 16 divides begin on a segment; there are two half-warps a row in the first group.
     """
-    found = of_method(TILED, (1, 33, 33), CC1_1)
+    result = of_method(TILED, (1, 33, 33), CC1_1)
     a_loads, a_bytes = 2 * 3, 2 * 3 * 64
     b_loads = b_bytes = 0
     for row in range(33):
@@ -130,8 +130,8 @@ def test_guarded_loads_on_a_9400m() -> None:
         b_loads += 2 * (1 if aligned else 16) + 1
         b_bytes += 2 * (64 if aligned else 16 * 32)
         b_bytes += 64 if (33 * row + 32) % 16 == 0 else 32
-    assert (found.load_transactions, found.load_bytes) == (a_loads + b_loads, a_bytes + b_bytes)
-    assert (found.store_transactions, found.store_bytes) == (3, 3 * 64)
+    assert (result.load_transactions, result.load_bytes) == (a_loads + b_loads, a_bytes + b_bytes)
+    assert (result.store_transactions, result.store_bytes) == (3, 3 * 64)
 
 
 @BOTH
@@ -140,13 +140,13 @@ def test_a_block_of_one_is_a_request_of_one_thread(rule: Rule) -> None:
 
     On the 9400M thread 0 alone reads in sequence where its word begins a segment: words 0 and 16.
     """
-    found = of_method(GLOBAL, (5, 5, 5), rule, 1)
-    assert (found.load_transactions, found.store_transactions) == (250, 25)
+    result = of_method(GLOBAL, (5, 5, 5), rule, 1)
+    assert (result.load_transactions, result.store_transactions) == (250, 25)
     if rule is FERMI:
-        assert (found.load_bytes, found.store_bytes) == (250 * 128, 25 * 128)
+        assert (result.load_bytes, result.store_bytes) == (250 * 128, 25 * 128)
     else:
-        assert found.load_bytes == 250 * 32 + 5 * 2 * 2 * 32  # each word of A and B is read 5 times
-        assert found.store_bytes == 25 * 32 + 2 * 32
+        assert result.load_bytes == 250 * 32 + 5 * 2 * 2 * 32  # A and B are read 5 times
+        assert result.store_bytes == 25 * 32 + 2 * 32
 
 
 def test_the_bytes_of_methods_grow_as_by_hand() -> None:
@@ -179,9 +179,9 @@ def test_too_many_accesses_to_follow_are_refused() -> None:
 
 
 def test_shared_doubles_are_refused() -> None:
-    each = dispatch("D[0] = 0.0lf;", declared="shared double D[4];")
+    pass_ = dispatch("D[0] = 0.0lf;", declared="shared double D[4];")
     with pytest.raises(PlanError, match="4-byte words"):
-        transactions(plan_of(each), FERMI)
+        transactions(plan_of(pass_), FERMI)
 
 
 # Thread by thread --------------------------------------------------------------------------------
@@ -214,19 +214,19 @@ def plan_of(*steps: ComputePass) -> Plan:
 
 
 def requests(
-    each: ComputePass, size: int, place: Place, guard: Guard
+    pass_: ComputePass, size: int, place: Place, guard: Guard
 ) -> Iterator[list[tuple[int, int]]]:
     """The (number in the request, word) of the active threads of every request that has any."""
-    across, up = each.groups
+    across, up = pass_.groups
     for j, i in product(range(up), range(across)):
-        for start in range(0, each.kernel.threads, size):
-            found = []
-            for thread in range(start, min(start + size, each.kernel.threads)):
-                y, x = divmod(thread, each.kernel.local_size[0])
+        for start in range(0, pass_.kernel.threads, size):
+            result = []
+            for thread in range(start, min(start + size, pass_.kernel.threads)):
+                y, x = divmod(thread, pass_.kernel.local_size[0])
                 if guard(i, j, x, y):
-                    found.append((thread - start, place(i, j, x, y)))
-            if found:
-                yield found
+                    result.append((thread - start, place(i, j, x, y)))
+            if result:
+                yield result
 
 
 def cc1_1_global(request: list[tuple[int, int]]) -> list[int]:
@@ -280,11 +280,11 @@ def test_transactions_thread_by_thread(
     body = f"{affine} if ({guarded[0]}) R[{shaped[0]}] = A[{e} + x];"
     place = shaped[1](lambda i, j, x, y: a * x + b * y + c * i + d * j + e)
     for rule, size, served in ((CC1_1, 16, cc1_1_global), (FERMI, 32, fermi_global)):
-        each = dispatch(body, local)
-        found = transactions(plan_of(each), rule)
-        stored = [served(r) for r in requests(each, size, place, guarded[1])]
-        loaded = [served(r) for r in requests(each, size, lambda i, j, x, y: e + x, guarded[1])]
-        assert found == Transactions(
+        pass_ = dispatch(body, local)
+        result = transactions(plan_of(pass_), rule)
+        stored = [served(r) for r in requests(pass_, size, place, guarded[1])]
+        loaded = [served(r) for r in requests(pass_, size, lambda i, j, x, y: e + x, guarded[1])]
+        assert result == Transactions(
             sum(map(len, loaded)), sum(map(len, stored)), sum(map(sum, loaded)),
             sum(map(sum, stored)),
         )  # fmt: skip
@@ -305,13 +305,13 @@ def test_bank_conflicts_thread_by_thread(
     store, load = f"S[{shaped[0]}] = 1.0;", f"float f = S[{shaped[0]}];"
     for rule, size, access in ((CC1_1, 16, store), (FERMI, 32, store), (FERMI, 32, load)):
         body = f"{affine} if ({guarded[0]}) {{ {access} }}"
-        each = dispatch(body, local, declared="shared float S[8192];")
-        found = transactions(plan_of(each), rule)
-        made = list(requests(each, size, place, guarded[1]))
-        assert found.number == 0
-        assert found.shared_requests == len(made)
+        pass_ = dispatch(body, local, declared="shared float S[8192];")
+        result = transactions(plan_of(pass_), rule)
+        made = list(requests(pass_, size, place, guarded[1]))
+        assert result.number == 0
+        assert result.shared_requests == len(made)
         replays = [conflicts({word for _, word in request}, rule.banks) for request in made]
-        assert found.shared_replays == sum(replays)
+        assert result.shared_replays == sum(replays)
 
 
 @cache
@@ -322,7 +322,7 @@ def fewest_steps(left: tuple[int, ...]) -> int:
     """
     if not left:
         return 0
-    found = []
+    result = []
     for broadcast in set(left):
         others = [
             sorted({word for word in left if word % 16 == bank and word != broadcast})
@@ -332,8 +332,8 @@ def fewest_steps(left: tuple[int, ...]) -> int:
             waiting = [word for word in left if word != broadcast]
             for word in chosen:
                 waiting.remove(word)
-            found.append(1 + fewest_steps(tuple(waiting)))
-    return min(found)
+            result.append(1 + fewest_steps(tuple(waiting)))
+    return min(result)
 
 
 @settings(max_examples=300)

@@ -103,8 +103,8 @@ def test_a_pass_asks_for_its_lookups_and_its_writes() -> None:
 
 
 def test_a_blended_pass_reads_what_it_writes_and_adds_once() -> None:
-    found = count_pass(plan_of_steps(ClearPass("target"), drawn(Blend.ADD)), drawn(Blend.ADD))
-    assert found == Counts(
+    result = count_pass(plan_of_steps(ClearPass("target"), drawn(Blend.ADD)), drawn(Blend.ADD))
+    assert result == Counts(
         passes=1, fragments=6, arithmetic=12, blend=6, lookup=12, bytes_requested=6 * 25,
         geometry_bytes=48,
     )  # fmt: skip
@@ -211,7 +211,7 @@ def ceil(a: int, b: int) -> int:
 
 
 # The later methods' counts stand in test_descendants.py.
-OF_THE_PAPERS = [each for each in METHODS_AND_WAYS if each.values[0].year <= 2003]
+OF_THE_PAPERS = [way for way in METHODS_AND_WAYS if way.values[0].year <= 2003]
 
 
 @given(st.tuples(st.integers(1, 40), st.integers(1, 60), st.integers(1, 40)), st.integers(1, 9))
@@ -260,10 +260,10 @@ def test_any_formula_of_the_papers_kind_is_recovered(terms: dict[tuple[int, int]
             sum(c * Fraction(n) ** i * Fraction(b) ** j for (i, j), c in terms.items()) * 5040
         )
 
-    found = recover(quantity)
+    result = recover(quantity)
     for n, b in ((48, 2), (1000, 10), (64, 9)):
         exact = sum(c * Fraction(n) ** i * Fraction(b) ** j for (i, j), c in terms.items()) * 5040
-        value = found.subs({s: {"n": n, "b": b}[s.name] for s in found.free_symbols})
+        value = result.subs({s: {"n": n, "b": b}[s.name] for s in result.free_symbols})
         assert Fraction(int(value.p), int(value.q)) == exact
 
 

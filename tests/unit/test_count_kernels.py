@@ -53,11 +53,11 @@ def test_a_thread_an_element_of_the_padded_product() -> None:
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_shared_blocks_are_loaded_once_a_work_group(dynamic: bool) -> None:
     """8×8 in blocks of 4: 64 threads, 2 blocks, in each 2 loads, 2 stores, 2 waits, 4 steps."""
-    found = counted(SHARED, (8, 8, 8), block=4, dynamic=dynamic)
-    assert (found.invocations, found.dispatches) == (64, 1)
-    assert found.global_loads == found.shared_stores == found.barriers == 64 * 2 * 2
-    assert found.shared_loads == found.arithmetic == 64 * 2 * 4 * 2
-    assert found.bytes_requested == 4 * (256 + 64)
+    result = counted(SHARED, (8, 8, 8), block=4, dynamic=dynamic)
+    assert (result.invocations, result.dispatches) == (64, 1)
+    assert result.global_loads == result.shared_stores == result.barriers == 64 * 2 * 2
+    assert result.shared_loads == result.arithmetic == 64 * 2 * 4 * 2
+    assert result.bytes_requested == 4 * (256 + 64)
 
 
 def test_four_products_at_a_time_are_four_operations() -> None:
@@ -65,11 +65,11 @@ def test_four_products_at_a_time_are_four_operations() -> None:
 
     αx + βc: two products, a sum, one load, one store.
     """
-    found = counted(MALI, (8, 8, 8))
-    assert found.arithmetic == 64 * (2 * (4 + 4) + 3 + 3)
-    assert found.global_loads == 64 * (2 * 8 + 1)
-    assert found.global_stores == 64
-    assert found.bytes_requested == 4 * 64 * 18
+    result = counted(MALI, (8, 8, 8))
+    assert result.arithmetic == 64 * (2 * (4 + 4) + 3 + 3)
+    assert result.global_loads == 64 * (2 * 8 + 1)
+    assert result.global_stores == 64
+    assert result.bytes_requested == 4 * 64 * 18
 
 
 def test_guards_throw_away_what_lies_outside() -> None:
@@ -77,23 +77,23 @@ def test_guards_throw_away_what_lies_outside() -> None:
 
     B's in the same way. The tiles' arithmetic is not guarded: 2 tiles of 32 steps a thread.
     """
-    found = counted(TILED, (40, 40, 40))
-    assert (found.dispatches, found.invocations) == (1, 4096)
-    assert found.global_loads == 2 * (40 * 40 * 2)
-    assert found.global_stores == 1600
-    assert found.shared_stores == found.barriers == 4096 * 2 * 2
-    assert found.shared_loads == found.arithmetic == 4096 * 2 * 32 * 2
-    assert found.bytes_requested == 4 * (6400 + 1600)
+    result = counted(TILED, (40, 40, 40))
+    assert (result.dispatches, result.invocations) == (1, 4096)
+    assert result.global_loads == 2 * (40 * 40 * 2)
+    assert result.global_stores == 1600
+    assert result.shared_stores == result.barriers == 4096 * 2 * 2
+    assert result.shared_loads == result.arithmetic == 4096 * 2 * 32 * 2
+    assert result.bytes_requested == 4 * (6400 + 1600)
 
 
 def test_as_printed_dispatches_whole_batches() -> None:
     """The same 40×40: 64×64 groups; A's rows are loaded by 64 columns of groups, B's by 64 rows."""
-    found = counted(TILED, (40, 40, 40), as_printed=True)
-    assert (found.dispatches, found.invocations) == (1, 64 * 64 * 1024)
-    assert found.global_loads == 2 * (40 * 40 * 64)
-    assert found.global_stores == 1600
-    assert found.shared_stores == found.barriers == 64 * 64 * 1024 * 2 * 2
-    assert found.shared_loads == found.arithmetic == 64 * 64 * 1024 * 2 * 32 * 2
+    result = counted(TILED, (40, 40, 40), as_printed=True)
+    assert (result.dispatches, result.invocations) == (1, 64 * 64 * 1024)
+    assert result.global_loads == 2 * (40 * 40 * 64)
+    assert result.global_stores == 1600
+    assert result.shared_stores == result.barriers == 64 * 64 * 1024 * 2 * 2
+    assert result.shared_loads == result.arithmetic == 64 * 64 * 1024 * 2 * 32 * 2
 
 
 def test_a_batch_for_every_2048_elements() -> None:
@@ -156,9 +156,9 @@ def test_what_fails_at_a_large_block_is_not_recovered() -> None:
 class Heard:
     """Counts what a run with data does; the masks are broadcast and summed."""
 
-    def __init__(self, each: ComputePass) -> None:
-        across, up = each.groups
-        self.shape = (up, across, *reversed(each.kernel.local_size))
+    def __init__(self, pass_: ComputePass) -> None:
+        across, up = pass_.groups
+        self.shape = (up, across, *reversed(pass_.kernel.local_size))
         self.totals: Counter[str] = Counter()
 
     def active(self, mask: Mask) -> int:
@@ -175,20 +175,20 @@ class Heard:
         self.totals["barriers"] += self.active(mask)
 
 
-def run_in_full(plan: Plan, each: ComputePass) -> KernelCounts:
-    heard = Heard(each)
-    sizes = {b.binding: plan.texture(b.texture).extent for b in each.buffers}
+def run_in_full(plan: Plan, pass_: ComputePass) -> KernelCounts:
+    heard = Heard(pass_)
+    sizes = {b.binding: plan.texture(b.texture).extent for b in pass_.buffers}
     arrays = {
         b.name: np.ones(sizes[b.binding].width * sizes[b.binding].height, np.float32)
-        for b in each.kernel.buffers
+        for b in pass_.kernel.buffers
     }
-    values = {u.name: u.value for u in each.uniforms}
-    grid = Grid((0, 0), each.groups)
-    KernelMachine(each.kernel, values, grid, Arrays(arrays), heard).run()
+    values = {u.name: u.value for u in pass_.uniforms}
+    grid = Grid((0, 0), pass_.groups)
+    KernelMachine(pass_.kernel, values, grid, Arrays(arrays), heard).run()
     t = heard.totals
     names = ("arithmetic", "global_loads", "global_stores", "shared_loads", "shared_stores")
     moved = 4 * (t["global_loads"] + t["global_stores"])
-    return KernelCounts(each.invocations, *(t[n] for n in names), t["barriers"], moved)
+    return KernelCounts(pass_.invocations, *(t[n] for n in names), t["barriers"], moved)
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (5, 7, 3), (33, 9, 65), (16, 32, 8)])
@@ -198,9 +198,9 @@ def test_methods_do_what_is_counted(name: str, shape: tuple[int, int, int]) -> N
     if name == HOST:
         shape = (min(shape[0], 6), min(shape[1], 6), min(shape[2], 6))
     plan = method.plan(Shape(*shape), Options(block=4 if method.blocks else None))
-    for _, each in plan.weighted_passes():
-        assert isinstance(each, ComputePass)
-        assert count_compute_pass(plan, each) == run_in_full(plan, each)
+    for _, pass_ in plan.weighted_passes():
+        assert isinstance(pass_, ComputePass)
+        assert count_compute_pass(plan, pass_) == run_in_full(plan, pass_)
 
 
 def dispatch(body: str, groups: tuple[int, int] = (3, 2), **values: Number) -> ComputePass:
@@ -258,26 +258,26 @@ BODIES = {
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
 def test_loops_of_every_kind_are_counted(body: str) -> None:
-    each = dispatch(f"{body}\n    R[(j * 3 + i) * 8 + y * 4 + x] = sum;")
-    plan = plan_of(each)
-    found = count_compute_pass(plan, each)
-    assert found == run_in_full(plan, each)
-    assert found.global_stores == 48
+    pass_ = dispatch(f"{body}\n    R[(j * 3 + i) * 8 + y * 4 + x] = sum;")
+    plan = plan_of(pass_)
+    result = count_compute_pass(plan, pass_)
+    assert result == run_in_full(plan, pass_)
+    assert result.global_stores == 48
 
 
 def test_a_triangle_by_hand() -> None:
     """5 + 4 + 3 + 2 + 1 = 15 steps of a load, a product, a sum, in each of 6·8 invocations."""
-    each = dispatch(BODIES["a triangle"])
-    found = count_compute_pass(plan_of(each), each)
-    assert (found.global_loads, found.arithmetic) == (48 * 15, 48 * 30)
+    pass_ = dispatch(BODIES["a triangle"])
+    result = count_compute_pass(plan_of(pass_), pass_)
+    assert (result.global_loads, result.arithmetic) == (48 * 15, 48 * 30)
 
 
 # What is counted in a Repeat, and what is not counted at all -------------------------------------
 
 
 def test_a_repeat_counts_what_its_expansion_counts() -> None:
-    each = dispatch("for (int k = 0; k < limit; ++k) sum += A[k];", limit=Affine(1, 2))
-    plan = plan_of(Repeat(3, (each,)), Repeat(2, (dispatch("R[0] = sum;"),)))
+    pass_ = dispatch("for (int k = 0; k < limit; ++k) sum += A[k];", limit=Affine(1, 2))
+    plan = plan_of(Repeat(3, (pass_,)), Repeat(2, (dispatch("R[0] = sum;"),)))
     assert count_plan(plan) == count_plan(expand(plan))
     assert count_plan(plan).global_loads == 48 * (1 + 3 + 5)
     assert count_plan(plan).dispatches == 5
@@ -297,14 +297,14 @@ def test_a_repeat_counts_what_its_expansion_counts() -> None:
     ],
 )
 def test_a_kernel_in_which_data_decides_is_refused_in_one_line(body: str) -> None:
-    each = dispatch(body)
+    pass_ = dispatch(body)
     with pytest.raises(PlanError, match=r"test\.comp: .* depends on [AS];") as caught:
-        count_compute_pass(plan_of(each), each)
+        count_compute_pass(plan_of(pass_), pass_)
     assert "\n" not in str(caught.value)
 
 
 def test_conditions_on_floats_that_are_not_loaded_are_arithmetic() -> None:
     """Comparisons at 0, 1, 2 and 3, three sums twice."""
-    each = dispatch("for (float f = 0.0; f < 3.0; f += 1.0) sum += f;")
-    found = count_compute_pass(plan_of(each), each)
-    assert found.arithmetic == 48 * (4 + 3 + 3)
+    pass_ = dispatch("for (float f = 0.0; f < 3.0; f += 1.0) sum += f;")
+    result = count_compute_pass(plan_of(pass_), pass_)
+    assert result.arithmetic == 48 * (4 + 3 + 3)

@@ -49,10 +49,10 @@ def assert_right(
 ) -> None:
     plan = plan_of(method, shape, options)
     operands = random_operands(plan, seed=5)
-    found = executor.run(plan, operands, EXACT).outputs["C"]
+    result = executor.run(plan, operands, EXACT).outputs["C"]
     if same:
-        assert_same_bits(found, NUMPY.run(plan, operands).outputs["C"])
-    assert_within_the_bound(found, *as_multiplied(operands, options), fragment_passes(plan))
+        assert_same_bits(result, NUMPY.run(plan, operands).outputs["C"])
+    assert_within_the_bound(result, *as_multiplied(operands, options), fragment_passes(plan))
     assert all(max(t.extent.width, t.extent.height) <= options.largest_texture
                for t in plan.textures)  # fmt: skip
 
@@ -91,10 +91,10 @@ def test_alpha_beta_and_c(method: Method) -> None:
     """Whole numbers, so that every sum is exact."""
     rng = np.random.default_rng(8)
     a, b, c = (rng.integers(-9, 10, s).astype(np.float32) for s in ((7, 11), (11, 6), (7, 6)))
-    found = matmul(
+    result = matmul(
         a, b, c=c, alpha=0.5, beta=-2.0, method=method.name, executor="numpy", largest_texture=4
     )
-    assert (found == 0.5 * (a @ b) - 2.0 * c).all()
+    assert (result == 0.5 * (a @ b) - 2.0 * c).all()
 
 
 @BOTH
@@ -103,24 +103,24 @@ def test_what_stands_beside_a_nan_does_not_see_it(method: Method) -> None:
     a, b = np.ones((3, 5), np.float32), np.ones((5, 7), np.float32)
     a[2, 4] = np.nan
     b[4, 6] = np.inf
-    found = matmul(a, b, method=method.name, executor="numpy")
-    assert np.isnan(found[2]).all()
-    assert (found[:2, :6] == 5).all()
-    assert np.isposinf(found[:2, 6]).all()
+    result = matmul(a, b, method=method.name, executor="numpy")
+    assert np.isnan(result[2]).all()
+    assert (result[:2, :6] == 5).all()
+    assert np.isposinf(result[:2, 6]).all()
 
 
 # Passes ------------------------------------------------------------------------------------------
 
 
 def drawn(plan: Plan) -> list[FragmentPass]:
-    return [each for _, each in plan.weighted_passes() if isinstance(each, FragmentPass)]
+    return [pass_ for _, pass_ in plan.weighted_passes() if isinstance(pass_, FragmentPass)]
 
 
 @BOTH
 def test_the_whole_sum_is_one_pass(method: Method) -> None:
-    [each] = plan_of(method, (16, 100, 16), Options()).steps
-    assert isinstance(each, FragmentPass)
-    assert each.blend is Blend.NONE
+    [pass_] = plan_of(method, (16, 100, 16), Options()).steps
+    assert isinstance(pass_, FragmentPass)
+    assert pass_.blend is Blend.NONE
 
 
 @BOTH
@@ -129,16 +129,16 @@ def test_a_sum_too_long_for_a_texture_is_added_up_in_the_framebuffer(method: Met
     plan = plan_of(method, (4, 2 * 8 * per_texel + 1, 4), Options(largest_texture=8))
     clear, *_ = plan.steps
     assert clear == ClearPass("C[0,0]")
-    assert [each.blend for each in drawn(plan)] == [Blend.ADD] * 3
-    lookups = [sum(i.texture is not None for i in each.program.instructions)
-               for each in drawn(plan)]  # fmt: skip
+    assert [pass_.blend for pass_ in drawn(plan)] == [Blend.ADD] * 3
+    lookups = [sum(i.texture is not None for i in pass_.program.instructions)
+               for pass_ in drawn(plan)]  # fmt: skip
     a_step = 2 if method is PACKED else 5
     assert lookups == [8 * a_step, 8 * a_step, a_step]
 
 
 def mnemonics(plan: Plan) -> Counter[str]:
-    [each] = drawn(plan)
-    return Counter(i.mnemonic for i in each.program.instructions)
+    [pass_] = drawn(plan)
+    return Counter(i.mnemonic for i in pass_.program.instructions)
 
 
 @pytest.mark.parametrize(("inner", "steps"), [(1, 1), (2, 1), (3, 2), (64, 32), (1024, 512)])
@@ -180,7 +180,7 @@ def test_packed_2x2_multiplies_as_listing_11_does() -> None:
 def texels_of(plan: Plan, operands: dict[str, F32], names: str) -> list[F32]:
     seen: list[F32] = []
 
-    def look(number: int, each: object, read: Callable[[str], F32]) -> None:
+    def look(number: int, pass_: object, read: Callable[[str], F32]) -> None:
         seen.extend(read(name) for name in names)
 
     NUMPY.run(plan, operands, observer=look)
@@ -234,9 +234,9 @@ def test_what_is_packed_transposed_is_unpacked_as_it_was(data: st.DataObject) ->
     inside = (slice(row, row + rows), slice(column, column + columns))
     expected = np.zeros_like(matrix)
     expected[inside] = matrix[inside]
-    found = np.zeros_like(matrix)
-    unpack(texels, found, region, packing)
-    assert_same_bits(found, expected)
+    result = np.zeros_like(matrix)
+    unpack(texels, result, region, packing)
+    assert_same_bits(result, expected)
 
 
 # DP4 as GLSL -------------------------------------------------------------------------------------
@@ -263,8 +263,8 @@ def test_dot_products_of_any_operands(ready: Callable[[str], Executor], line: st
     rng = np.random.default_rng(6)
     textures = {unit: rng.uniform(-1, 1, (5, 4, 4)).astype(np.float32) for unit in (0, 1)}
     places = [fragment_texcoords(0, 4, 5)]
-    found, expected = (
-        draw(text, (4, 5), textures=textures, texcoords=places, executor=each)
-        for each in (executor, NUMPY)
+    result, expected = (
+        draw(text, (4, 5), textures=textures, texcoords=places, executor=machine)
+        for machine in (executor, NUMPY)
     )
-    assert_same_bits(found, expected)
+    assert_same_bits(result, expected)

@@ -60,29 +60,29 @@ def only_texel(*lines: str, **given: object) -> list[float]:
 
 
 def test_all_sources_are_fetched_before_anything_is_written() -> None:
-    found = only_texel("MOV R0, {1, 2, 3, 4};", "MOV R0, R0.yxwz;", "MOV result.color, R0;")
-    assert found == [2, 1, 4, 3]
+    result = only_texel("MOV R0, {1, 2, 3, 4};", "MOV R0, R0.yxwz;", "MOV result.color, R0;")
+    assert result == [2, 1, 4, 3]
 
 
 def test_a_source_that_is_the_destination_keeps_its_value_while_it_is_read() -> None:
-    found = only_texel(
+    result = only_texel(
         "MOV R0, {1, 2, 3, 4};", "MAD R0, R0.wzyx, R0.yyyy, R0.xxxx;", "MOV result.color, R0;"
     )
-    assert found == [4 * 2 + 1, 3 * 2 + 1, 2 * 2 + 1, 1 * 2 + 1]
+    assert result == [4 * 2 + 1, 3 * 2 + 1, 2 * 2 + 1, 1 * 2 + 1]
 
 
 def test_the_swizzle_of_the_specifications_own_example() -> None:
-    found = only_texel("PARAM p = {2, 8, 9, 0};", "MOV result.color, p.yzzx;")
-    assert found == [8, 9, 9, 2]
+    result = only_texel("PARAM p = {2, 8, 9, 0};", "MOV result.color, p.yzzx;")
+    assert result == [8, 9, 9, 2]
 
 
 @pytest.mark.parametrize("mask", range(1, 16))
 def test_a_write_mask_leaves_the_other_components_alone(mask: int) -> None:
     letters = "".join("xyzw"[c] for c in range(4) if mask >> c & 1)
-    found = only_texel(
+    result = only_texel(
         "MOV R0, {1, 2, 3, 4};", f"MOV R0.{letters}, {{5, 6, 7, 8}};", "MOV result.color, R0;"
     )
-    assert found == [c + 5 if mask >> c & 1 else c + 1 for c in range(4)]
+    assert result == [c + 5 if mask >> c & 1 else c + 1 for c in range(4)]
 
 
 def test_a_masked_result_leaves_the_other_components_alone() -> None:
@@ -90,8 +90,8 @@ def test_a_masked_result_leaves_the_other_components_alone() -> None:
 
 
 def test_negation_comes_after_the_swizzle_and_covers_all_components() -> None:
-    found = only_texel("PARAM p = {1, -2, 3, 0};", "MOV result.color, -p.wyxz;")
-    assert_same_bits(np.array(found), np.array([-0.0, 2, -1, -3]))
+    result = only_texel("PARAM p = {1, -2, 3, 0};", "MOV result.color, -p.wyxz;")
+    assert_same_bits(np.array(result), np.array([-0.0, 2, -1, -3]))
 
 
 def test_minus_a_number_is_that_vector_negated() -> None:
@@ -106,19 +106,19 @@ def test_short_vectors_are_filled_with_0_0_1_and_numbers_are_replicated() -> Non
 
 
 def test_saturation_clamps_what_is_outside_0_to_1_and_nothing_else() -> None:
-    found = only_texel("MOV R0, {-0.5, 0.25, 1.5, 1};", "MOV_SAT R1, R0;", "MOV result.color, R1;")
-    assert found == [0, 0.25, 1, 1]
+    result = only_texel("MOV R0, {-0.5, 0.25, 1.5, 1};", "MOV_SAT R1, R0;", "MOV result.color, R1;")
+    assert result == [0, 0.25, 1, 1]
 
 
 def test_saturation_takes_infinities_to_the_ends_and_a_nan_to_0() -> None:
     """The specification leaves NaN open; hardware makes it 0."""
-    found = only_texel("MOV_SAT result.color, program.local[0];", local={0: (NAN, INF, -INF, 0.5)})
-    assert_same_bits(np.array(found), np.array([0, 1, 0, 0.5]))
+    result = only_texel("MOV_SAT result.color, program.local[0];", local={0: (NAN, INF, -INF, 0.5)})
+    assert_same_bits(np.array(result), np.array([0, 1, 0, 0.5]))
 
 
 def test_saturation_leaves_masked_components_alone() -> None:
-    found = only_texel("MOV R0, 5;", "MOV_SAT R0.xz, R0;", "MOV result.color, R0;")
-    assert found == [1, 5, 1, 5]
+    result = only_texel("MOV R0, 5;", "MOV_SAT R0.xz, R0;", "MOV result.color, R0;")
+    assert result == [1, 5, 1, 5]
 
 
 # Arithmetic --------------------------------------------------------------------------------------
@@ -134,42 +134,42 @@ def test_a_multiply_add_rounds_twice() -> None:
 
 
 def test_arithmetic_is_float32_not_float64() -> None:
-    found = only_texel("ADD result.color, program.local[0], 1;", local={0: (2.0**24,) * 4})
-    assert found == [2.0**24] * 4
+    result = only_texel("ADD result.color, program.local[0], 1;", local={0: (2.0**24,) * 4})
+    assert result == [2.0**24] * 4
     tenth = float(np.float32(0.1))
     assert only_texel("MOV result.color, 0.1;") == [tenth] * 4
 
 
 def test_nan_and_infinity_are_data() -> None:
-    found = only_texel(
+    result = only_texel(
         "MUL R0, program.local[0], {0, 0, 2, -1};", "ADD result.color, R0, program.local[1];",
         local={0: (NAN, INF, INF, 3.0), 1: (1.0, 1.0, -INF, INF)},
     )  # fmt: skip
-    assert_same_bits(np.array(found), np.array([NAN, NAN, NAN, INF]))
+    assert_same_bits(np.array(result), np.array([NAN, NAN, NAN, INF]))
 
 
 def test_denormals_are_kept() -> None:
-    found = only_texel("MUL result.color, program.local[0], 0.5;", local={0: (2.0**-140,) * 4})
-    assert found == [2.0**-141] * 4
+    result = only_texel("MUL result.color, program.local[0], 0.5;", local={0: (2.0**-140,) * 4})
+    assert result == [2.0**-141] * 4
 
 
 # Parameters, attributes --------------------------------------------------------------------------
 
 
 def test_parameters_that_a_pass_does_not_give_are_zero() -> None:
-    found = only_texel(
+    result = only_texel(
         "ADD result.color, program.local[3], program.env[3];", local={1: (1, 1, 1, 1)}
     )
-    assert found == [0, 0, 0, 0]
+    assert result == [0, 0, 0, 0]
 
 
 def test_local_and_environment_parameters_are_different_ones() -> None:
-    found = only_texel(
+    result = only_texel(
         "MAD result.color, program.local[1], 10, program.env[1];",
         local={1: (1, 2, 3, 4)},
         env={1: (5, 6, 7, 8)},
     )
-    assert found == [15, 26, 37, 48]
+    assert result == [15, 26, 37, 48]
 
 
 def test_a_coordinate_set_that_a_pass_does_not_give_is_0_0_0_1() -> None:
@@ -179,34 +179,34 @@ def test_a_coordinate_set_that_a_pass_does_not_give_is_0_0_0_1() -> None:
 def test_coordinates_are_the_planes_through_their_corner_values() -> None:
     """On a 4×2 rectangle s runs from 0 to 8, t from 1 to 5; r runs down, q along both."""
     four = ((0.0, 1.0, 8.0, 0.0), (8.0, 1.0, 8.0, 4.0), (8.0, 5.0, 4.0, 6.0), (0.0, 5.0, 4.0, 2.0))
-    found = draw(
+    result = draw(
         program("MOV result.color, fragment.texcoord[1];"),
         (4, 2),
         texcoords=[Texcoords(1, four)],
     )
-    assert found[0, 0].tolist() == [1, 2, 7, 1]
-    assert found[0, 3].tolist() == [7, 2, 7, 4]
-    assert found[1, 0].tolist() == [1, 4, 5, 2]
-    assert found[1, 3].tolist() == [7, 4, 5, 5]
+    assert result[0, 0].tolist() == [1, 2, 7, 1]
+    assert result[0, 3].tolist() == [7, 2, 7, 4]
+    assert result[1, 0].tolist() == [1, 4, 5, 2]
+    assert result[1, 3].tolist() == [7, 4, 5, 5]
 
 
 def test_coordinates_run_over_the_rectangle_not_over_the_texture() -> None:
     rect = Rect(2, 1, 2, 2)
-    found = draw(
+    result = draw(
         program("MOV result.color, fragment.texcoord[0];"),
         (5, 4),
         rect=rect,
         texcoords=[fragment_texcoords(0, rect.width, rect.height)],
     )
-    assert found[1, 2, :2].tolist() == [0.5, 0.5]
-    assert found[2, 3, :2].tolist() == [1.5, 1.5]
-    assert found[0].tolist() == [[0, 0, 0, 0]] * 5, "nothing is drawn outside the rectangle"
+    assert result[1, 2, :2].tolist() == [0.5, 0.5]
+    assert result[2, 3, :2].tolist() == [1.5, 1.5]
+    assert result[0].tolist() == [[0, 0, 0, 0]] * 5, "nothing is drawn outside the rectangle"
 
 
 def test_the_window_position_counts_from_the_textures_corner() -> None:
-    found = draw(program("MOV result.color, fragment.position;"), (4, 4), rect=Rect(1, 2, 2, 1))
-    assert found[2, 1].tolist() == [1.5, 2.5, 0.5, 1]
-    assert found[2, 2].tolist() == [2.5, 2.5, 0.5, 1]
+    result = draw(program("MOV result.color, fragment.position;"), (4, 4), rect=Rect(1, 2, 2, 1))
+    assert result[2, 1].tolist() == [1.5, 2.5, 0.5, 1]
+    assert result[2, 2].tolist() == [2.5, 2.5, 0.5, 1]
 
 
 # Lookups -----------------------------------------------------------------------------------------
@@ -217,13 +217,13 @@ SMALL = texels([1, 2, 3], [4, 5, 6])
 
 
 def looked_up(s: float, t: float) -> float:
-    found = draw(AT, (1, 1), textures={0: SMALL}, local={0: (s, t, 9.0, 9.0)})
-    return float(found[0, 0, 0])
+    result = draw(AT, (1, 1), textures={0: SMALL}, local={0: (s, t, 9.0, 9.0)})
+    return float(result[0, 0, 0])
 
 
 def test_s_runs_along_the_columns_and_t_up_the_rows() -> None:
-    found = draw(LOOK, (3, 2), textures={2: SMALL}, texcoords=[fragment_texcoords(0, 3, 2)])
-    assert found[..., 0].tolist() == SMALL[..., 0].tolist()
+    result = draw(LOOK, (3, 2), textures={2: SMALL}, texcoords=[fragment_texcoords(0, 3, 2)])
+    assert result[..., 0].tolist() == SMALL[..., 0].tolist()
 
 
 @pytest.mark.parametrize(
@@ -246,14 +246,14 @@ def test_rows_are_chosen_the_same_way(coordinate: float, row: int) -> None:
 
 
 def test_channels_that_a_format_lacks_read_as_0_0_1() -> None:
-    found = draw(AT, (1, 1), textures={0: SMALL}, local={0: (0.5, 0.5, 0.0, 0.0)})
-    assert found[0, 0].tolist() == [1, 0, 0, 1]
+    result = draw(AT, (1, 1), textures={0: SMALL}, local={0: (0.5, 0.5, 0.0, 0.0)})
+    assert result[0, 0].tolist() == [1, 0, 0, 1]
 
 
 def test_all_four_channels_of_rgba_are_read() -> None:
     four = np.arange(8, dtype=np.float32).reshape(1, 2, 4)
-    found = draw(AT, (1, 1), textures={0: four}, local={0: (1.5, 0.5, 0.0, 0.0)})
-    assert found[0, 0].tolist() == [4, 5, 6, 7]
+    result = draw(AT, (1, 1), textures={0: four}, local={0: (1.5, 0.5, 0.0, 0.0)})
+    assert result[0, 0].tolist() == [4, 5, 6, 7]
 
 
 def test_a_lookups_result_goes_through_mask_and_saturation() -> None:
@@ -265,14 +265,14 @@ def test_a_lookups_result_goes_through_mask_and_saturation() -> None:
 
 def test_a_coordinate_is_swizzled_and_negated_like_any_operand() -> None:
     text = program("TEX result.color, -program.local[0].wzyx, texture[0], RECT;")
-    found = draw(text, (1, 1), textures={0: SMALL}, local={0: (0.0, 0.0, -1.5, -2.5)})
-    assert found[0, 0, 0] == 6
+    result = draw(text, (1, 1), textures={0: SMALL}, local={0: (0.0, 0.0, -1.5, -2.5)})
+    assert result[0, 0, 0] == 6
 
 
 def test_eight_bit_texels_are_read_as_255ths() -> None:
     text = program("TEX result.color, program.local[0], texture[0], RECT;")
-    found = draw(text, (1, 1), textures={0: texels([0.2])}, formats={0: UNORM8})
-    assert found[0, 0].tolist() == [float(np.float32(51) / np.float32(255)), 0, 0, 1]
+    result = draw(text, (1, 1), textures={0: texels([0.2])}, formats={0: UNORM8})
+    assert result[0, 0].tolist() == [float(np.float32(51) / np.float32(255)), 0, 0, 1]
 
 
 def test_a_dependent_lookup_reads_where_the_first_one_says() -> None:
@@ -281,10 +281,10 @@ def test_a_dependent_lookup_reads_where_the_first_one_says() -> None:
         "TEX result.color, R0, texture[1], RECT;",
     )
     where = np.array([[[2.5, 1.5, 0, 0], [0.5, 0.5, 0, 0], [1.5, 0.5, 0, 0]]], np.float32)
-    found = draw(
+    result = draw(
         text, (3, 1), textures={0: where, 1: SMALL}, texcoords=[fragment_texcoords(0, 3, 1)]
     )
-    assert found[0, :, 0].tolist() == [6, 1, 2]
+    assert result[0, :, 0].tolist() == [6, 1, 2]
 
 
 # What stays broadcast, and bands -----------------------------------------------------------------
@@ -300,16 +300,16 @@ def storage(values: np.ndarray) -> Storage:
 def test_a_lookup_is_as_broadcast_as_its_coordinates(rows: int, columns: int) -> None:
     s = (np.arange(columns, dtype=np.float32) + 0.5)[None, :]
     t = (np.arange(rows, dtype=np.float32) + 0.5)[:, None]
-    found = sample_rect(storage(SMALL), s, t)[0]
-    assert found.shape == (rows, columns)
-    assert found.tolist() == SMALL[:rows, :columns, 0].tolist()
+    result = sample_rect(storage(SMALL), s, t)[0]
+    assert result.shape == (rows, columns)
+    assert result.tolist() == SMALL[:rows, :columns, 0].tolist()
 
 
 @pytest.mark.parametrize("columns", [[2, 1, 0], [0, 0, 2], [1], [0, 2], [1, 2], [2, 2]])
 def test_columns_are_picked_in_any_order_with_repetitions(columns: list[int]) -> None:
     s = (np.array(columns, np.float32) + 0.5)[None, :]
-    found = sample_rect(storage(SMALL), s, np.full((1, 1), 1.5, np.float32))[0]
-    assert found.tolist() == [[SMALL[1, c, 0] for c in columns]]
+    result = sample_rect(storage(SMALL), s, np.full((1, 1), 1.5, np.float32))[0]
+    assert result.tolist() == [[SMALL[1, c, 0] for c in columns]]
 
 
 def test_coordinates_that_vary_along_both_axes_pick_texel_by_texel() -> None:
@@ -330,7 +330,7 @@ def test_bands_change_nothing(monkeypatch: pytest.MonkeyPatch, band: int, blend:
         "MOV result.color, R0;",
     )
     slanted = Texcoords(1, corners((1, 2, 3, 4), (0.5, 0, 0.25, 0), (0.125, 0.5, 0, 0), 8, 9))
-    each = FragmentPass(
+    pass_ = FragmentPass(
         text,
         (Binding(0, "T0"),),
         "target",
@@ -338,7 +338,7 @@ def test_bands_change_nothing(monkeypatch: pytest.MonkeyPatch, band: int, blend:
         (fragment_texcoords(0, 8, 9), slanted),
         blend=blend,
     )
-    plan = show([each], texture("target", 8, 9, RGBA32F, (1.0, 2.0, 3.0, 4.0)), given)
+    plan = show([pass_], texture("target", 8, 9, RGBA32F, (1.0, 2.0, 3.0, 4.0)), given)
     whole = carry_out(plan, given)
     monkeypatch.setattr(reference, "BAND_FRAGMENTS", band)
     assert_same_bits(carry_out(plan, given), whole)
@@ -358,31 +358,31 @@ def test_bands_change_nothing(monkeypatch: pytest.MonkeyPatch, band: int, blend:
     ],
 )  # fmt: skip
 def test_eight_bits_clamp_and_round_to_nearest(value: float, stored: int) -> None:
-    found = draw(
+    result = draw(
         program("MOV result.color, program.local[0];"),
         (1, 1),
         local={0: (value,) * 4},
         target=UNORM8,
     )
-    assert found[0, 0, 0] == np.float32(stored) / np.float32(255)
+    assert result[0, 0, 0] == np.float32(stored) / np.float32(255)
 
 
 def test_eight_bit_blending_saturates() -> None:
     text = program("MOV result.color, 0.4;")
-    found = draw(text, (1, 1), target=UNORM8, initial=(0.9, 0, 0, 0), blend=Blend.ADD)
-    assert found[0, 0, 0] == 1.0
-    found = draw(text, (1, 1), target=UNORM8, initial=(0.2, 0, 0, 0), blend=Blend.ADD)
-    assert found[0, 0, 0] == np.float32(51 + 102) / np.float32(255)
+    result = draw(text, (1, 1), target=UNORM8, initial=(0.9, 0, 0, 0), blend=Blend.ADD)
+    assert result[0, 0, 0] == 1.0
+    result = draw(text, (1, 1), target=UNORM8, initial=(0.2, 0, 0, 0), blend=Blend.ADD)
+    assert result[0, 0, 0] == np.float32(51 + 102) / np.float32(255)
 
 
 def test_float_blending_adds_in_float32_without_clamping() -> None:
-    found = draw(
+    result = draw(
         program("MOV result.color, {-5, 1, 16777216, 0.5};"),
         (1, 1),
         initial=(2.0, 3.0, 1.0, -8.0),
         blend=Blend.ADD,
     )
-    assert found[0, 0].tolist() == [-3, 4, 16777216, -7.5]
+    assert result[0, 0].tolist() == [-3, 4, 16777216, -7.5]
 
 
 # Discarded fragments -----------------------------------------------------------------------------
@@ -396,17 +396,17 @@ def falling(width: int, height: int) -> Texcoords:
 
 
 def test_a_killed_fragment_leaves_its_texel_alone() -> None:
-    found = draw(WITHIN, (3, 2), texcoords=[falling(3, 2)], initial=(1.0, 2.0, 3.0, 4.0))
-    assert found[:, 0].tolist() == [[7] * 4] * 2
-    assert found[:, 1:].tolist() == [[[1, 2, 3, 4]] * 2] * 2
+    result = draw(WITHIN, (3, 2), texcoords=[falling(3, 2)], initial=(1.0, 2.0, 3.0, 4.0))
+    assert result[:, 0].tolist() == [[7] * 4] * 2
+    assert result[:, 1:].tolist() == [[[1, 2, 3, 4]] * 2] * 2
 
 
 @pytest.mark.parametrize("target", [RGBA32F, RGBA8], ids=lambda f: f.name)
 def test_a_killed_fragment_does_not_blend(target: Format) -> None:
     text = program("KIL fragment.texcoord[0];", "MOV result.color, 0.2;")
-    found = draw(text, (3, 1), texcoords=[falling(3, 1)], initial=(0.4,) * 4, target=target,
+    result = draw(text, (3, 1), texcoords=[falling(3, 1)], initial=(0.4,) * 4, target=target,
                  blend=Blend.ADD)  # fmt: skip
-    np.testing.assert_allclose(found[0, :, 0], [0.6, 0.4, 0.4], rtol=1e-6)
+    np.testing.assert_allclose(result[0, :, 0], [0.6, 0.4, 0.4], rtol=1e-6)
 
 
 def test_the_least_of_kills_decides_and_a_later_one_does_not_revive() -> None:
@@ -414,22 +414,22 @@ def test_the_least_of_kills_decides_and_a_later_one_does_not_revive() -> None:
         "KIL fragment.texcoord[0].x;", "MOV result.color, 7;", "KIL -fragment.texcoord[0].x;",
         "KIL 1;",
     )  # fmt: skip
-    found = draw(text, (3, 1), texcoords=[falling(3, 1)])
-    assert (found == 0).all()
+    result = draw(text, (3, 1), texcoords=[falling(3, 1)])
+    assert (result == 0).all()
 
 
 @pytest.mark.parametrize(("value", "survives"), [(0.0, 1), (-0.0, 1), (NAN, 1), (-1e-45, 0)])
 def test_zero_and_nan_survive(value: float, survives: int) -> None:
     text = program("KIL program.local[0];", "MOV result.color, 1;")
-    found = draw(text, (2, 2), local={0: (1.0, 1.0, value, 1.0)})
-    assert (found == survives).all()
+    result = draw(text, (2, 2), local={0: (1.0, 1.0, value, 1.0)})
+    assert (result == survives).all()
 
 
 def test_a_fragment_that_dies_writes_to_no_target() -> None:
     text = drawing_to_two("KIL fragment.texcoord[0];", "MOV result.color, 1;",
                           "MOV result.color[1], 2;")  # fmt: skip
-    found = draw_all(text, (2, 1), texcoords=[falling(2, 1)], targets=(RGBA32F, RGBA32F))
-    assert [each[0, :, 0].tolist() for each in found] == [[1, 0], [2, 0]]
+    result = draw_all(text, (2, 1), texcoords=[falling(2, 1)], targets=(RGBA32F, RGBA32F))
+    assert [texels[0, :, 0].tolist() for texels in result] == [[1, 0], [2, 0]]
 
 
 # Several targets ---------------------------------------------------------------------------------
@@ -448,15 +448,17 @@ def test_each_colour_goes_to_its_target() -> None:
 
 def test_without_the_option_one_colour_goes_to_all_targets() -> None:
     """ARB_draw_buffers, 4.2.1; and each target stores it in its own format."""
-    found = draw_all(program("MOV result.color, {2, 0.5, 0, 0};"), (1, 1), targets=(RGBA32F, RGBA8))
-    assert found[0][0, 0].tolist() == [2, 0.5, 0, 0]
-    np.testing.assert_allclose(found[1][0, 0], [1, 128 / 255, 0, 0], rtol=1e-7)
+    result = draw_all(
+        program("MOV result.color, {2, 0.5, 0, 0};"), (1, 1), targets=(RGBA32F, RGBA8)
+    )
+    assert result[0][0, 0].tolist() == [2, 0.5, 0, 0]
+    np.testing.assert_allclose(result[1][0, 0], [1, 128 / 255, 0, 0], rtol=1e-7)
 
 
 def test_targets_blend_each_with_its_own() -> None:
     text = drawing_to_two("MOV result.color, 1;", "MOV result.color[1], 2;")
-    found = draw_all(text, (1, 1), targets=(RGBA32F, RGBA32F), initial=(3.0,) * 4, blend=Blend.ADD)
-    assert [each[0, 0, 0] for each in found] == [4, 5]
+    result = draw_all(text, (1, 1), targets=(RGBA32F, RGBA32F), initial=(3.0,) * 4, blend=Blend.ADD)
+    assert [texels[0, 0, 0] for texels in result] == [4, 5]
 
 
 # Attributes, state, fog --------------------------------------------------------------------------
@@ -466,25 +468,25 @@ BENT = ((0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0, 1.0), (8.0, 4.0, 0.0, 1.0), (0.0, 
 
 def test_corner_values_that_are_not_planar_are_two_triangles() -> None:
     """On 4×4, 0 but for one corner: s is 2·y right of the diagonal and 2·x above it."""
-    found = draw(
+    result = draw(
         program("MOV result.color, fragment.texcoord[1];"), (4, 4), texcoords=[Texcoords(1, BENT)]
     )
     lesser = np.minimum(np.arange(4)[:, None], np.arange(4)[None, :]) + 0.5
-    assert found[..., 0].tolist() == (2 * lesser).tolist()
-    assert found[..., 1].tolist() == lesser.tolist()
-    assert (found[..., 2:] == [0, 1]).all()
+    assert result[..., 0].tolist() == (2 * lesser).tolist()
+    assert result[..., 1].tolist() == lesser.tolist()
+    assert (result[..., 2:] == [0, 1]).all()
 
 
 def test_the_diagonal_is_that_of_the_rectangle() -> None:
     """On 4×2 at (2, 1) in the target: centres with y·4 ≤ x·2 take 2·y, others x."""
-    found = draw(
+    result = draw(
         program("MOV result.color, fragment.texcoord[1];"),
         (7, 4),
         rect=Rect(2, 1, 4, 2),
         texcoords=[Texcoords(1, ((0.0,) * 4, (0.0,) * 4, (4.0,) * 4, (0.0,) * 4))],
     )
-    assert found[1, 2:6, 0].tolist() == [0.5, 1, 1, 1]
-    assert found[2, 2:6, 0].tolist() == [0.5, 1.5, 2.5, 3]
+    assert result[1, 2:6, 0].tolist() == [0.5, 1, 1, 1]
+    assert result[2, 2:6, 0].tolist() == [0.5, 1.5, 2.5, 3]
 
 
 @pytest.mark.parametrize(
@@ -505,10 +507,10 @@ def test_attributes_are_interpolated_and_not_clamped() -> None:
         for kind in (AttributeKind.COLOR, AttributeKind.SECONDARY_COLOR, AttributeKind.FOGCOORD)
     ]
     for read in ("color", "color.secondary"):
-        found = draw(program(f"MOV result.color, fragment.{read};"), (2, 1), attributes=given)
-        assert found[0].tolist() == [[1, 6, 3, 4], [5, 6, 3, 4]]
-    found = draw(program("MOV result.color, fragment.fogcoord;"), (2, 1), attributes=given)
-    assert found[0].tolist() == [[1, 0, 0, 1], [5, 0, 0, 1]]
+        result = draw(program(f"MOV result.color, fragment.{read};"), (2, 1), attributes=given)
+        assert result[0].tolist() == [[1, 6, 3, 4], [5, 6, 3, 4]]
+    result = draw(program("MOV result.color, fragment.fogcoord;"), (2, 1), attributes=given)
+    assert result[0].tolist() == [[1, 0, 0, 1], [5, 0, 0, 1]]
 
 
 def test_state_is_what_the_pass_gives_or_gls_initial_value() -> None:
@@ -524,11 +526,11 @@ def test_state_is_what_the_pass_gives_or_gls_initial_value() -> None:
 def test_fog_is_mixed_into_the_final_colour(mode: str, factor: float) -> None:
     """Density 0.5, from 1 to 2, at 1.25; alpha is left alone."""
     text = foggy(mode, "{0.5, 4, -1, 9}")
-    found = draw(text, (1, 1), attributes=[at_distance(1.25)], state=FOG)[0, 0]
+    result = draw(text, (1, 1), attributes=[at_distance(1.25)], state=FOG)[0, 0]
     final_clamped_color = np.array([0.5, 1, 0])
     expected = factor * final_clamped_color + (1 - factor) * np.array([1, 0, 2])
-    np.testing.assert_allclose(found[:3], expected, rtol=1e-6, atol=1e-6)
-    assert found[3] == 1
+    np.testing.assert_allclose(result[:3], expected, rtol=1e-6, atol=1e-6)
+    assert result[3] == 1
 
 
 FOG = {"state.fog.params": (0.5, 1.0, 2.0, 1.0), "state.fog.color": (1.0, 0.0, 2.0, 5.0)}
@@ -545,15 +547,15 @@ def at_distance(value: float) -> AttributeCorners:
 
 @pytest.mark.parametrize(("distance", "left"), [(0.0, 1), (1.0, 1), (2.0, 0), (9.0, 0)])
 def test_the_fogs_factor_is_clamped(distance: float, left: int) -> None:
-    found = draw(foggy("linear", "4"), (1, 1), attributes=[at_distance(distance)], state=FOG)[0, 0]
-    assert found.tolist() == ([1, 1, 1, 1] if left else [1, 0, 2, 1])
+    result = draw(foggy("linear", "4"), (1, 1), attributes=[at_distance(distance)], state=FOG)[0, 0]
+    assert result.tolist() == ([1, 1, 1, 1] if left else [1, 0, 2, 1])
 
 
 def test_before_fixed_point_both_colours_are_clamped_before_they_are_mixed() -> None:
     """Half of 1 (of 4, clamped) and half of 1, 0 and 1 (of 2, clamped)."""
     text = foggy("linear", "4")
-    found = draw(text, (1, 1), attributes=[at_distance(1.5)], state=FOG, target=RGBA8)[0, 0]
-    np.testing.assert_allclose(found, [1, 128 / 255, 1, 1], rtol=1e-7)
+    result = draw(text, (1, 1), attributes=[at_distance(1.5)], state=FOG, target=RGBA8)[0, 0]
+    np.testing.assert_allclose(result, [1, 128 / 255, 1, 1], rtol=1e-7)
 
 
 def test_without_a_distance_the_fog_coordinate_is_0() -> None:
@@ -565,22 +567,22 @@ def test_without_a_distance_the_fog_coordinate_is_0() -> None:
 
 def test_a_projected_lookup_divides_by_w() -> None:
     text = program("TXP result.color, program.local[0], texture[0], RECT;")
-    found = draw(text, (1, 1), textures={0: SMALL}, local={0: (5.0, 3.0, 0.0, 2.0)})
-    assert found[0, 0, 0] == 6  # at (2.5, 1.5)
+    result = draw(text, (1, 1), textures={0: SMALL}, local={0: (5.0, 3.0, 0.0, 2.0)})
+    assert result[0, 0, 0] == 6  # at (2.5, 1.5)
 
 
 def test_a_bias_chooses_no_other_level() -> None:
     text = program("TXB result.color, program.local[0], texture[0], 2D;")
     image = Image(SMALL, TextureKind.T2D)
-    found = draw(text, (1, 1), textures={0: image}, local={0: (0.5, 0.75, 0.0, 8.0)})
-    assert found[0, 0, 0] == 5
+    result = draw(text, (1, 1), textures={0: image}, local={0: (0.5, 0.75, 0.0, 8.0)})
+    assert result[0, 0, 0] == 5
 
 
 def test_a_lookup_reads_as_its_binding_says() -> None:
     text = program("TEX result.color, program.local[0], texture[0], 2D;")
     image = Image(SMALL, TextureKind.T2D, 1, Sampler(Filter.LINEAR, Wrap.REPEAT, Wrap.CLAMP))
-    found = draw(text, (1, 1), textures={0: image}, local={0: (1.0, 0.0, 0.0, 0.0)})
-    assert found[0, 0, 0] == (3 + 1) / 4, "between the last and the first, half of it border"
+    result = draw(text, (1, 1), textures={0: image}, local={0: (1.0, 0.0, 0.0, 0.0)})
+    assert result[0, 0, 0] == (3 + 1) / 4, "between the last and the first, half of it border"
 
 
 def test_what_was_not_written_is_0() -> None:
@@ -612,14 +614,14 @@ def test_what_is_read_is_rounded() -> None:
     third = (1 / 3,) * 4
     as_half = float(np.float16(1 / 3))
     for source in ("program.local[0]", "fragment.texcoord[1]", "fragment.color", "0.33333334"):
-        found = drawn_in(
+        result = drawn_in(
             FP16,
             program(f"SUB R0, {source}, 0;", "MOV result.color, R0;"),
             local={0: third},
             texcoords=[Texcoords(1, (third,) * 4)],
             attributes=[AttributeCorners(AttributeKind.COLOR, (third,) * 4)],
         )
-        assert found == [as_half] * 4
+        assert result == [as_half] * 4
     image = np.full((1, 1, 4), 1 / 3, np.float32)
     look = program("TEX result.color, 0, texture[0], RECT;")
     assert drawn_in(FP16, look, textures={0: image}) == [as_half] * 4
@@ -653,12 +655,12 @@ def test_every_opcode_gives_numbers_of_the_arithmetic(row: Arithmetic) -> None:
         sources = ", ".join(
             f"program.local[{n}]{'.x' * scalar}" for n in range(len(opcode.shape.value) - 1)
         )
-        found = drawn_in(
+        result = drawn_in(
             row,
             program(f"{name} result.color, {sources};"),
             local={0: (0.3, 0.7, 0.1, 0.9), 1: (0.2, 0.6, 0.4, 0.8), 2: (0.9, 0.1, 0.3, 0.5)},
         )
-        assert row.round(np.array(found)).tolist() == found, name
+        assert row.round(np.array(result)).tolist() == result, name
 
 
 # Random programs ---------------------------------------------------------------------------------
@@ -674,7 +676,7 @@ def test_the_scalar_interpreter_knows_every_opcode() -> None:
 
 def shown(text: Program, scene: Scene) -> list[np.ndarray]:
     """What the machine draws. Adding 0 makes a -0 positive: _SAT leaves the sign of zero open."""
-    found = draw_all(
+    result = draw_all(
         text,
         scene.size,
         rect=scene.rect,
@@ -686,25 +688,25 @@ def shown(text: Program, scene: Scene) -> list[np.ndarray]:
         env=scene.env,
         targets=(RGBA32F,) * scene.targets,
     )
-    return [texels + np.float32(0) for texels in found]
+    return [texels + np.float32(0) for texels in result]
 
 
 @given(scenes(among=EXACT))
 @settings(max_examples=60)
 def test_random_programs_agree_with_a_naive_interpreter(scene: Scene) -> None:
     text = assemble(scene.text, name="random.fp")
-    [found] = shown(text, scene)
-    assert_same_bits(found, scalar_machine.run(text, scene) + np.float32(0))
+    [result] = shown(text, scene)
+    assert_same_bits(result, scalar_machine.run(text, scene) + np.float32(0))
 
 
 @given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER | ANY_FLOAT, EXACT, most=6))
 @settings(max_examples=100)
 def test_random_programs_of_the_whole_language_agree_with_it(scene: Scene) -> None:
     text = assemble(scene.text, name="random.fp")
-    for found, expected in zip(
+    for result, expected in zip(
         shown(text, scene), scalar_machine.run_all(text, scene), strict=True
     ):
-        assert_same_bits(found, expected + np.float32(0))
+        assert_same_bits(result, expected + np.float32(0))
 
 
 LOOKUPS = sorted(name for name, row in OPCODES.items() if row.form is Form.SAMPLE)
@@ -714,20 +716,20 @@ LOOKUPS = sorted(name for name, row in OPCODES.items() if row.form is Form.SAMPL
 @settings(max_examples=150)
 def test_random_lookups_agree_with_it(scene: Scene) -> None:
     text = assemble(scene.text, name="random.fp")
-    for found, expected in zip(
+    for result, expected in zip(
         shown(text, scene), scalar_machine.run_all(text, scene), strict=True
     ):
-        assert_same_bits(found, expected + np.float32(0))
+        assert_same_bits(result, expected + np.float32(0))
 
 
 @given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER, sorted(scalar_machine.APPROXIMATE), most=1))
 @settings(max_examples=50)
 def test_random_approximations_agree_with_it_closely(scene: Scene) -> None:
     text = assemble(scene.text, name="random.fp")
-    for found, expected in zip(
+    for result, expected in zip(
         shown(text, scene), scalar_machine.run_all(text, scene), strict=True
     ):
-        np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-7)
+        np.testing.assert_allclose(result, expected, rtol=2e-6, atol=2e-7)
 
 
 @given(
@@ -742,7 +744,7 @@ def test_random_approximations_agree_with_it_closely(scene: Scene) -> None:
 def test_random_fog_agrees_with_it_closely(scene: Scene, params: Vec4) -> None:
     text = assemble(scene.text, name="random.fp")
     scene = replace(scene, state={**scene.state, "state.fog.params": params})
-    for found, expected in zip(
+    for result, expected in zip(
         shown(text, scene), scalar_machine.run_all(text, scene), strict=True
     ):
-        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)

@@ -104,16 +104,16 @@ def test_a_repeat_is_its_body_written_out_once_an_iteration() -> None:
     assert tuple(passes(plan)) == expected
     assert expand(expand(plan)) == expand(plan)
     turns = [(written, iteration) for written, _, iteration in execution_order(plan)]
-    loop = [(each, i) for i in range(3) for each in (moving, back)]
+    loop = [(pass_, i) for i in range(3) for pass_ in (moving, back)]
     assert turns == [(clear, 0), *loop, (clear, 0)]
     assert list(plan.weighted_passes()) == [(1, clear), (3, moving), (3, back), (1, clear)]
 
 
 def test_what_does_not_change_is_the_same_object_each_time() -> None:
     still = FragmentPass(CONSTANT, (), "T", WHOLE, (level(0.5),))
-    found = list(passes(raw(Repeat(4, (still,)))))
-    assert len(found) == 4
-    assert all(each is still for each in found)
+    result = list(passes(raw(Repeat(4, (still,)))))
+    assert len(result) == 4
+    assert all(pass_ is still for pass_ in result)
 
 
 def test_a_repeat_of_nothing_is_nothing() -> None:
@@ -122,8 +122,8 @@ def test_a_repeat_of_nothing_is_nothing() -> None:
 
 def test_only_one_corner_may_move() -> None:
     four = ((0.0, 0.0, 0.0, 1.0), (Affine(4.0, 1.0), 0.0, 0.0, 1.0)) * 2
-    each = FragmentPass(CONSTANT, (), "T", WHOLE, (Texcoords(0, four),))
-    last = list(passes(raw(Repeat(3, (each,)))))[-1]
+    pass_ = FragmentPass(CONSTANT, (), "T", WHOLE, (Texcoords(0, four),))
+    last = list(passes(raw(Repeat(3, (pass_,)))))[-1]
     assert isinstance(last, FragmentPass)
     assert last.texcoords[0].corners[1][0] == 6.0
     assert last.texcoords[0].corners[2][0] == 0.0
@@ -146,8 +146,8 @@ def test_the_programs_of_a_plan_are_listed_once_each() -> None:
     one = FragmentPass(CONSTANT, (), "T", WHOLE)
     other = FragmentPass(program("MOV result.color, 2;"), (), "T", WHOLE)
     same_text = FragmentPass(program("MOV result.color, 1;"), (), "T", WHOLE)
-    found = raw(one, Repeat(2, (other, one)), same_text).programs()
-    assert found == (one.program, other.program)
+    result = raw(one, Repeat(2, (other, one)), same_text).programs()
+    assert result == (one.program, other.program)
 
 
 def test_a_texture_is_found_by_its_name() -> None:
@@ -347,7 +347,7 @@ def given_local(number: object) -> FragmentPass:
 
 
 @pytest.mark.parametrize(
-    ("each", "words"),
+    ("pass_", "words"),
     [
         (given_local(Table((1.0, 2.0))), ("a Table of 2 values in a Repeat of 3", "give one")),
         (given_local(Table(())), ("a Table of 0 values in a Repeat of 3",)),
@@ -389,12 +389,12 @@ def given_local(number: object) -> FragmentPass:
         (Repeat(1, ()), ("a Repeat contains a Repeat",)),
     ],
 )  # fmt: skip
-def test_what_varies_is_right_in_every_iteration(each: Pass, words: tuple[str, ...]) -> None:
-    refused(raw(Repeat(3, (each,))), *words)
+def test_what_varies_is_right_in_every_iteration(pass_: Pass, words: tuple[str, ...]) -> None:
+    refused(raw(Repeat(3, (pass_,))), *words)
 
 
 @pytest.mark.parametrize(
-    "each",
+    "pass_",
     [
         given_local(Table((1, NAN, -INFINITY))),  # parameters may be anything, as constants may
         given_local(np.float32(0.1)),
@@ -407,8 +407,8 @@ def test_what_varies_is_right_in_every_iteration(each: Pass, words: tuple[str, .
         ClearPass("T", (Table((1.0, 2.0, NAN)), 0.0, 0.0, 0.0)),
     ],
 )  # fmt: skip
-def test_what_may_vary(each: Pass) -> None:
-    plan = raw(Repeat(3, (each,)))
+def test_what_may_vary(pass_: Pass) -> None:
+    plan = raw(Repeat(3, (pass_,)))
     validate(plan)
     written_out = expand(plan)
     validate(written_out)
@@ -417,7 +417,7 @@ def test_what_may_vary(each: Pass) -> None:
 
 
 @pytest.mark.parametrize(
-    "each",
+    "pass_",
     [
         given_local(Table((1.0,))),
         given_local(Affine(1.0, 0.0)),
@@ -426,8 +426,8 @@ def test_what_may_vary(each: Pass) -> None:
         CopyPass("U", MovingRect(0, 0, 1, 1), "T", Rect(0, 0, 1, 1)),
     ],
 )
-def test_nothing_varies_outside_of_a_repeat(each: Pass) -> None:
-    refused(raw(each), "outside of a Repeat", "repeat the pass")
+def test_nothing_varies_outside_of_a_repeat(pass_: Pass) -> None:
+    refused(raw(pass_), "outside of a Repeat", "repeat the pass")
 
 
 @pytest.mark.parametrize("count", [True, 2.0, -1])
@@ -462,11 +462,11 @@ void main() { if (int(gl_GlobalInvocationID.x) < n) R[0] = 1.0; }
 )
 def test_dispatches_vary_by_integers(n: Number, across: Integer, words: tuple[str, ...]) -> None:
     kernel = parse_kernel(KERNEL, "small.comp")
-    each = ComputePass(kernel, bindings("R"), (UniformValue("n", n),), (across, 1))
-    odd = replace(raw(Repeat(3, (each,))), textures=(buffer("R", 1, 1, zero=True),))
+    pass_ = ComputePass(kernel, bindings("R"), (UniformValue("n", n),), (across, 1))
+    odd = replace(raw(Repeat(3, (pass_,))), textures=(buffer("R", 1, 1, zero=True),))
     refused(odd, *words)
     right = replace(
-        each, uniforms=(UniformValue("n", Table((1, 2.0, 3))),), groups=(Affine(3, -1), 1)
+        pass_, uniforms=(UniformValue("n", Table((1, 2.0, 3))),), groups=(Affine(3, -1), 1)
     )
     validate(replace(odd, steps=(Repeat(3, (right,)),)))
 
@@ -479,9 +479,9 @@ def test_long_repeats_are_checked_in_no_time() -> None:
     table = Table(tuple(map(float, range(count))))
     rect = MovingRect(Table((0, 1) * (count // 2)), 0, Table((4, 3) * (count // 2)), 1)
     tabled = replace(given_local(table), rect=rect, texcoords=(level(table),))
-    for each, most_s in ((affine, 0.02), (tabled, 1.0)):
+    for pass_, most_s in ((affine, 0.02), (tabled, 1.0)):
         started = perf_counter()
-        validate(raw(Repeat(count, (each,))))
+        validate(raw(Repeat(count, (pass_,))))
         assert perf_counter() - started < most_s
 
 
@@ -494,8 +494,8 @@ def test_programs_may_read_any_attribute(read: str) -> None:
 
 def test_depth_may_be_written_and_goes_nowhere() -> None:
     plan = raw(drawn("MOV result.depth.z, 9;", target="T"))
-    found = find_executor("numpy").run(replace(plan, **all_of("T")), {})
-    assert (found.outputs["C"] == 0).all()
+    result = find_executor("numpy").run(replace(plan, **all_of("T")), {})
+    assert (result.outputs["C"] == 0).all()
 
 
 def all_of(name: str) -> dict[str, object]:
@@ -652,11 +652,11 @@ def transfer(**more: object) -> dict[str, object]:
 
 
 def with_transfer(kind: type[Input] | type[Output], **more: object) -> Plan:
-    each = kind(**transfer(**more))  # type: ignore[arg-type]
+    one_transfer = kind(**transfer(**more))  # type: ignore[arg-type]
     plan = replace(raw(), operands=(Matrix("M", 3, 4),))
-    if isinstance(each, Input):
-        return replace(plan, inputs=(each,))
-    return replace(plan, outputs=(each,))
+    if isinstance(one_transfer, Input):
+        return replace(plan, inputs=(one_transfer,))
+    return replace(plan, outputs=(one_transfer,))
 
 
 @pytest.mark.parametrize("kind", [Input, Output])
@@ -744,9 +744,9 @@ def test_four_quadrants_hold_a_whole_matrix(rows: int, columns: int) -> None:
     ],
 )
 def test_formats(name: str, channels: int, texel_bytes: int, numeric: Numeric) -> None:
-    found = FORMATS[name]
-    assert (found.name, found.channels, found.texel_bytes) == (name, channels, texel_bytes)
-    assert found.numeric is numeric
+    result = FORMATS[name]
+    assert (result.name, result.channels, result.texel_bytes) == (name, channels, texel_bytes)
+    assert result.numeric is numeric
 
 
 def test_all_formats_are_tested() -> None:
@@ -761,8 +761,8 @@ def test_all_formats_are_tested() -> None:
     ],
 )  # fmt: skip
 def test_half_precision_stores_the_nearest(value: float, stored: float) -> None:
-    found = decode(encode(np.array([value], np.float32), RGBA16F), RGBA16F)
-    assert_same_bits(found, np.array([stored], np.float32))
+    result = decode(encode(np.array([value], np.float32), RGBA16F), RGBA16F)
+    assert_same_bits(result, np.array([stored], np.float32))
 
 
 def test_half_precision_blending_rounds_the_sum() -> None:
@@ -795,8 +795,8 @@ def test_a_copy_moves_a_rectangle_bit_for_bit(texel_format: object) -> None:
 
 def test_a_clear_covers_the_whole_texture_with_one_value() -> None:
     target = texture("target", 3, 2, RGBA32F, (5.0, 5.0, 5.0, 5.0))
-    found = carry_out(show([ClearPass("target", (-2.0, 0.5, 7.0, 1e30))], target))
-    assert_same_bits(found, np.broadcast_to(np.array([-2.0, 0.5, 7.0, 1e30]), (2, 3, 4)))
+    result = carry_out(show([ClearPass("target", (-2.0, 0.5, 7.0, 1e30))], target))
+    assert_same_bits(result, np.broadcast_to(np.array([-2.0, 0.5, 7.0, 1e30]), (2, 3, 4)))
 
 
 def test_a_repeat_runs_its_body_in_order() -> None:
@@ -829,13 +829,13 @@ def test_a_repeat_runs_its_body_in_order() -> None:
 def test_a_plan_as_json_names_its_programs_by_their_files() -> None:
     moving = FragmentPass(COPIER, (Binding(0, "U"),), "T", WHOLE, (level(Affine(0.5, 2.0)),))
     plan = raw(ClearPass("T"), Repeat(3, (moving,)))
-    found = json.loads(plan_as_json(plan, {COPIER: "program-0.fp"}))
-    assert found["name"] == "odd"
-    assert [t["name"] for t in found["textures"]] == ["T", "U"]
-    clear, repeat = found["steps"]
+    result = json.loads(plan_as_json(plan, {COPIER: "program-0.fp"}))
+    assert result["name"] == "odd"
+    assert [t["name"] for t in result["textures"]] == ["T", "U"]
+    clear, repeat = result["steps"]
     assert (clear["kind"], repeat["kind"], repeat["count"]) == ("ClearPass", "Repeat", 3)
-    [each] = repeat["body"]
-    assert each["program"] == "program-0.fp"
-    assert each["blend"] == "none"
-    assert each["texcoords"][0]["corners"][0][0] == {"base": 0.5, "step": 2.0}
-    assert disassemble(COPIER) not in json.dumps(found)
+    [pass_] = repeat["body"]
+    assert pass_["program"] == "program-0.fp"
+    assert pass_["blend"] == "none"
+    assert pass_["texcoords"][0]["corners"][0][0] == {"base": 0.5, "step": 2.0}
+    assert disassemble(COPIER) not in json.dumps(result)

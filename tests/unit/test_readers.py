@@ -90,11 +90,11 @@ def test_chips_and_predictions(made: Made) -> None:
 def simulated(plan: Plan, *, quads: bool) -> object:
     """What becomes of a plan in a small cache; None where it cannot be followed."""
     try:
-        found = cache_run(plan, SMALL, Access(quads=quads))
+        result = cache_run(plan, SMALL, Access(quads=quads))
         mapped = heat_map(plan, SMALL, Access(quads=quads))[1]
     except InputError as error:
         return str(error).partition(" ")[0]
-    return (found.regions, found.levels, mapped.all_reads, mapped.all_hits,
+    return (result.regions, result.levels, mapped.all_reads, mapped.all_hits,
             mapped.reads.tolist(), mapped.hits.tolist())  # fmt: skip
 
 
@@ -110,17 +110,17 @@ def test_caches(made: Made, quads: bool) -> None:
 @given(plans())
 def test_json(made: Made) -> None:
     """Strict JSON, from which the numbers of each iteration can be told."""
-    files = {each: f"{i}.fp" for i, each in enumerate(written_programs(made.plan))}
+    files = {program_: f"{i}.fp" for i, program_ in enumerate(written_programs(made.plan))}
     text = plan_as_json(made.plan, files)
     assert from_json(text, PlanRecord, "plan.json") == plan_record(made.plan, files)
     data = json.loads(text, parse_constant=pytest.fail)
     assert len(data["steps"]) == len(made.plan.steps)
     whole = json.loads(plan_as_json(expand(made.plan), files))
     flat = [
-        at(each, i)
+        at(pass_, i)
         for step in data["steps"]
         for i in range(step.get("count", 1))
-        for each in step.get("body", [step])
+        for pass_ in step.get("body", [step])
     ]
     assert flat == whole["steps"]
 
@@ -128,14 +128,14 @@ def test_json(made: Made) -> None:
 def at(value: object, iteration: int) -> object:
     """What an object of JSON is in an iteration, as its description has it."""
     if isinstance(value, list):
-        return [at(each, iteration) for each in value]
+        return [at(item, iteration) for item in value]
     if not isinstance(value, dict):
         return value
     if value.keys() == {"base", "step"}:
         return value["base"] + value["step"] * iteration
     if value.keys() == {"values"}:
         return value["values"][iteration]
-    return {name: at(each, iteration) for name, each in value.items()}
+    return {name: at(item, iteration) for name, item in value.items()}
 
 
 def test_some_random_plans_have_tables_and_can_be_followed() -> None:
@@ -166,8 +166,8 @@ def test_dispatches(plan: Plan) -> None:
     assert count_plan(plan) == count_plan(whole)
     for rule in RULES.values():
         assert transactions(plan, rule) == transactions(whole, rule)
-    found, expected = (cache_run(each, SMALL) for each in (plan, whole))
-    assert (found.regions, found.levels) == (expected.regions, expected.levels)
+    result, expected = (cache_run(one, SMALL) for one in (plan, whole))
+    assert (result.regions, result.levels) == (expected.regions, expected.levels)
     for name in COMPUTING_CHIPS:
         chip = find_profile(name)
         assert predict(plan, chip).terms == predict(whole, chip).terms
@@ -234,7 +234,7 @@ def odd_plans(draw: st.DrawFn) -> Plan:
     count = draw(st.integers(1, 4))
     number = draw(any_numbers(count))
     four: Corners = ((0.0, number, 0.0, 1.0),) * 4
-    each = draw(
+    pass_ = draw(
         st.sampled_from(
             (
                 FragmentPass(PLAIN, (), "T", draw(any_rects(count))),
@@ -244,7 +244,7 @@ def odd_plans(draw: st.DrawFn) -> Plan:
             )
         )
     )
-    return raw(Repeat(count, (each,)))
+    return raw(Repeat(count, (pass_,)))
 
 
 def raw(*steps: Step) -> Plan:
@@ -259,15 +259,15 @@ def test_what_is_valid_is_what_is_valid_written_out(plan: Plan) -> None:
 
 
 def test_some_odd_plans_are_valid_and_some_are_not() -> None:
-    found = set[bool]()
+    result = set[bool]()
 
     @settings(max_examples=200)
     @given(odd_plans())
     def look(plan: Plan) -> None:
-        found.add(accepts(plan))
+        result.add(accepts(plan))
 
     look()
-    assert found == {False, True}
+    assert result == {False, True}
 
 
 # By hand -----------------------------------------------------------------------------------------
@@ -307,8 +307,8 @@ def test_a_halving_rectangle_by_hand() -> None:
     assert (counts.bytes_requested, counts.copy_bytes) == (7 * 12, 7 * 8)
     assert (counts.vertices, counts.geometry_bytes) == (12, 144)
     assert fragments_per_pass(plan) is None
-    found = cache_run(plan, SMALL)
-    assert {each.name: (each.reads, each.writes) for each in found.regions} == {
+    result = cache_run(plan, SMALL)
+    assert {region.name: (region.reads, region.writes) for region in result.regions} == {
         "P": (14, 7),
         "Q": (7, 7),
     }
@@ -321,15 +321,15 @@ def test_a_slope_that_changes_is_followed_iteration_by_iteration() -> None:
     four: Corners = ((0.5, 0.5, 0.0, 1.0), (Affine(2.5, 2.0), 0.5, 0.0, 1.0)) * 2
     four = (four[0], four[1], four[1], four[0])
     look = program("TEX result.color, fragment.texcoord[0], texture[0], RECT;")
-    each = FragmentPass(look, (Binding(0, "L"),), "T", Rect(0, 0, 2, 1), (Texcoords(0, four),))
-    plan = raw(Repeat(3, (each,)))
+    pass_ = FragmentPass(look, (Binding(0, "L"),), "T", Rect(0, 0, 2, 1), (Texcoords(0, four),))
+    plan = raw(Repeat(3, (pass_,)))
     plan = replace(plan, textures=(texture("T", 4, 4, R32F), texture("L", 8, 1, R32F)))
     for chip in map(find_profile, DRAWING_CHIPS):
         assert predict(plan, chip).terms == predict(expand(plan), chip).terms
     assert simulated(plan, quads=False) == simulated(expand(plan), quads=False)
     # 1 and 2, then 1.5 and 3.5, then 2 and 5, rounded down: each texel a line of 4 bytes.
-    found = heat_map(plan, Memory((parse_cache("256,2way,4B"),)), texture="L")[1]
-    assert found.reads.tolist() == [[0, 2, 2, 1, 0, 1, 0, 0]]
+    result = heat_map(plan, Memory((parse_cache("256,2way,4B"),)), texture="L")[1]
+    assert result.reads.tolist() == [[0, 2, 2, 1, 0, 1, 0, 0]]
 
 
 def test_parameters_that_vary_leave_a_trace_to_be_multiplied() -> None:
@@ -340,14 +340,14 @@ def test_parameters_that_vary_leave_a_trace_to_be_multiplied() -> None:
     )
     four = ((0.0, 0.0, 0.0, 1.0), (4.0, 0.0, 0.0, 1.0), (4.0, 4.0, 0.0, 1.0), (0.0, 4.0, 0.0, 1.0))
     table = Table(tuple(float(i % 7) for i in range(1000)))
-    each = FragmentPass(
+    pass_ = FragmentPass(
         text, (Binding(0, "U"),), "T", Rect(0, 0, 4, 4), (Texcoords(0, four),),
         (ParameterValue(0, (table, 0.0, 0.0, 0.0)),),
     )  # fmt: skip
-    found = cache_run(raw(Repeat(1000, (each,))), SMALL)
-    assert found.iterations == 1000
-    assert found.iterations_repeated > 900
-    assert [r.reads for r in found.regions] == [0, 16_000]
+    result = cache_run(raw(Repeat(1000, (pass_,))), SMALL)
+    assert result.iterations == 1000
+    assert result.iterations_repeated > 900
+    assert [r.reads for r in result.regions] == [0, 16_000]
 
 
 def test_a_dump_names_the_programs_and_shaders_of_what_is_written_out(tmp_path: Path) -> None:

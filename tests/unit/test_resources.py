@@ -59,38 +59,38 @@ def test_who_opened_the_nodes_of_the_third_example() -> None:
 
 
 def test_a_result_that_arithmetic_touched_opens_a_node() -> None:
-    found = taken(
+    actual = taken(
         "TEMP a, b;",
         "TEX a, fragment.texcoord[0], texture[0], 2D;",
         "MOV b, a;",
         "TEX a, fragment.texcoord[1], texture[1], 2D;",
         "ADD result.color, a, b;",
     )
-    [_, second] = found.nodes
+    [_, second] = actual.nodes
     assert second.opening is Opening.RESULT
     assert second.why == "line 5: TEX writes a, which MOV of line 4 uses in the same node"
     assert second.avoidable
     assert second.advice == "look up into another temporary than a"
-    assert found.least_indirections == 1
+    assert actual.least_indirections == 1
 
 
 def test_a_result_that_only_lookups_touched_opens_none() -> None:
     """Condition 2 asks for an ALU instruction; two lookups may write one temporary."""
-    found = taken(
+    actual = taken(
         "TEMP a;",
         "TEX a, fragment.texcoord[0], texture[0], 2D;",
         "TEX a, fragment.texcoord[1], texture[1], 2D;",
         "MOV result.color, a;",
     )
-    assert found.count(Resource.INDIRECTIONS) == 1
+    assert actual.count(Resource.INDIRECTIONS) == 1
 
 
 def test_masks_and_swizzles_are_not_looked_at() -> None:
     """b.y is written and b.x looked up at: the specification counts two all the same."""
-    found = taken(
+    actual = taken(
         "TEMP b;", "MOV b.y, fragment.color;", "TEX result.color, b.x, texture[0], 1D;"
     )  # fmt: skip
-    assert found.count(Resource.INDIRECTIONS) == 2
+    assert actual.count(Resource.INDIRECTIONS) == 2
 
 
 def test_a_kill_reads_a_coordinate_and_writes_nothing() -> None:
@@ -106,13 +106,13 @@ def test_multichannel_has_one_more_than_its_block() -> None:
             "hall_carr_hart_2003/multi.fp.j2",
             block=block, accumulate="copy", transpose_a=False, transpose_b=False,
         )  # fmt: skip
-        found = resources(program)
-        assert found.count(Resource.INDIRECTIONS) == len(found.nodes) == count
-        assert found.least_indirections == 2
+        actual = resources(program)
+        assert actual.count(Resource.INDIRECTIONS) == len(actual.nodes) == count
+        assert actual.least_indirections == 2
 
 
 def test_what_to_hoist_is_said_by_line() -> None:
-    found = taken(
+    actual = taken(
         "TEMP p, a, b;",  # line 2
         "TEX a, fragment.texcoord[0], texture[0], 2D;",
         "ADD p, fragment.texcoord[0], {1};",
@@ -121,14 +121,14 @@ def test_what_to_hoist_is_said_by_line() -> None:
         "TEX p, p, texture[0], 2D;",  # line 7
         "MAD result.color, a, b, p;",
     )
-    [_, second, third] = found.nodes
+    [_, second, third] = actual.nodes
     assert not second.avoidable  # a computed coordinate needs a node before the lookup's
     assert third.avoidable
     assert third.advice == (
         "compute the coordinate of line 6 into a temporary of its own, ahead of the lookup of "
         "line 5"
     )
-    assert found.least_indirections == 2
+    assert actual.least_indirections == 2
 
 
 @dataclass(frozen=True)
@@ -188,23 +188,23 @@ STEPS = st.one_of(
 
 @given(st.lists(STEPS, max_size=25))
 def test_indirections_are_those_of_the_pseudocode(steps: list[Step]) -> None:
-    found = taken("TEMP t0, t1, t2, t3;", *(step.text for step in steps))
-    assert found.count(Resource.INDIRECTIONS) == by_the_pseudocode(steps)
-    assert 1 <= found.least_indirections <= len(found.nodes)
-    assert all(1 <= node.least <= node.number for node in found.nodes)
+    actual = taken("TEMP t0, t1, t2, t3;", *(step.text for step in steps))
+    assert actual.count(Resource.INDIRECTIONS) == by_the_pseudocode(steps)
+    assert 1 <= actual.least_indirections <= len(actual.nodes)
+    assert all(1 <= node.least <= node.number for node in actual.nodes)
 
 
 # The other resources: section 3.11.3.6 -----------------------------------------------------------
 
 
 def test_instructions_by_kind_a_kill_being_a_texture_instruction() -> None:
-    found = taken(
+    actual = taken(
         "TEMP a;", "KIL fragment.color;", "TXP a, fragment.texcoord[0], texture[0], 2D;",
         "MUL a, a, a;", "MOV_SAT result.color, a;",
     )  # fmt: skip
-    assert found.count(Resource.ALU_INSTRUCTIONS) == 2
-    assert found.count(Resource.TEXTURE_INSTRUCTIONS) == 2
-    assert found.count(Resource.INSTRUCTIONS) == 4
+    assert actual.count(Resource.ALU_INSTRUCTIONS) == 2
+    assert actual.count(Resource.TEXTURE_INSTRUCTIONS) == 2
+    assert actual.count(Resource.INSTRUCTIONS) == 4
 
 
 def test_the_paper_s_counts_of_multichannel_at_32() -> None:
@@ -213,21 +213,21 @@ def test_the_paper_s_counts_of_multichannel_at_32() -> None:
         "hall_carr_hart_2003/multi.fp.j2",
         block=32, accumulate="copy", transpose_a=False, transpose_b=False,
     )  # fmt: skip
-    found = resources(program)
-    assert found.count(Resource.ALU_INSTRUCTIONS) == 100
-    assert found.count(Resource.TEXTURE_INSTRUCTIONS) == 65
-    assert found.count(Resource.INSTRUCTIONS) + 1 == 166
-    assert found.count(Resource.TEMPORARIES) == 5
+    actual = resources(program)
+    assert actual.count(Resource.ALU_INSTRUCTIONS) == 100
+    assert actual.count(Resource.TEXTURE_INSTRUCTIONS) == 65
+    assert actual.count(Resource.INSTRUCTIONS) + 1 == 166
+    assert actual.count(Resource.TEMPORARIES) == 5
 
 
 def test_temporaries_are_counted_as_declared_and_aliases_are_none() -> None:
-    found = taken("TEMP a, b, unused;", "ALIAS c = a;", "MOV c, 0;", "MOV result.color, c;")
-    assert found.count(Resource.TEMPORARIES) == 3
+    actual = taken("TEMP a, b, unused;", "ALIAS c = a;", "MOV c, 0;", "MOV result.color, c;")
+    assert actual.count(Resource.TEMPORARIES) == 3
 
 
 def test_equal_constants_are_one_parameter() -> None:
     """{1} is (1, 0, 0, 1); a bare 1 is (1, 1, 1, 1); -0 equals 0; a sign is the operand's."""
-    found = taken(
+    actual = taken(
         "PARAM ones = 1;",
         "PARAM same = {1, 1, 1, 1};",
         "PARAM point = {1};",
@@ -235,44 +235,44 @@ def test_equal_constants_are_one_parameter() -> None:
         "PARAM minus_zero = {-0, 0, 0, 0};",
         "MOV result.color, -1;",
     )
-    usage = found.usage(Resource.PARAMETERS)
+    usage = actual.usage(Resource.PARAMETERS)
     assert [use.what for use in usage.uses] == ["{1, 1, 1, 1}", "{1, 0, 0, 1}", "{0, 0, 0, 0}"]
 
 
 def test_an_array_binds_its_elements_though_none_is_read() -> None:
-    found = taken(
+    actual = taken(
         "PARAM a[] = { program.env[2..4], program.local[7], {0.5} };",
         "PARAM again = program.env[3];",
         "MOV result.color, program.local[7];",
     )
-    assert found.count(Resource.PARAMETERS) == 5
-    assert found.count(Resource.ENV_PARAMETERS) == 5  # indices up to 4
-    assert found.count(Resource.LOCAL_PARAMETERS) == 8
+    assert actual.count(Resource.PARAMETERS) == 5
+    assert actual.count(Resource.ENV_PARAMETERS) == 5  # indices up to 4
+    assert actual.count(Resource.LOCAL_PARAMETERS) == 8
 
 
 def test_the_matrix_rows_of_the_specification_s_example() -> None:
     """Section 3.11.3.2: m2 has two entries, m3 four; row 1 is no row of the transpose."""
-    found = taken(
+    actual = taken(
         "PARAM m2[] = { state.matrix.program[0].row[1..2] };",
         "PARAM m3[] = { state.matrix.program[0].transpose };",
         "MOV result.color, m2[0];",
     )
-    assert found.count(Resource.PARAMETERS) == 6
+    assert actual.count(Resource.PARAMETERS) == 6
 
 
 def test_attributes_count_once_and_when_declared_alone() -> None:
-    found = taken(
+    actual = taken(
         "ATTRIB unused = fragment.texcoord[5];",
         "ATTRIB color = fragment.color;",
         "ADD result.color, color, fragment.color.primary;",
     )
-    assert found.count(Resource.ATTRIBUTES) == 2
-    assert found.count(Resource.COORDINATE_SETS) == 6  # texcoord[5] asks for six
+    assert actual.count(Resource.ATTRIBUTES) == 2
+    assert actual.count(Resource.COORDINATE_SETS) == 6  # texcoord[5] asks for six
 
 
 def test_image_units_are_counted_by_the_largest() -> None:
-    found = taken("TEX result.color, fragment.texcoord[0], texture[3], 2D;")
-    assert found.count(Resource.IMAGE_UNITS) == 4
+    actual = taken("TEX result.color, fragment.texcoord[0], texture[3], 2D;")
+    assert actual.count(Resource.IMAGE_UNITS) == 4
 
 
 @pytest.mark.parametrize(("option", "instructions"), [("exp", 3), ("exp2", 4), ("linear", 2)])
@@ -306,5 +306,5 @@ def test_the_use_that_goes_over_a_limit_is_found() -> None:
 
 
 def test_an_empty_program_takes_nothing_but_a_node() -> None:
-    found = taken()
-    assert {u.resource: u.count for u in found.usages if u.count} == {Resource.INDIRECTIONS: 1}
+    actual = taken()
+    assert {u.resource: u.count for u in actual.usages if u.count} == {Resource.INDIRECTIONS: 1}

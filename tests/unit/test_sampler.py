@@ -142,7 +142,7 @@ def test_channels_are_filtered_each_and_missing_ones_stay() -> None:
 
 
 @pytest.mark.parametrize(
-    ("texel_format", "texel", "found"),
+    ("texel_format", "texel", "result"),
     [
         (UNORM8, [0.2], [51 / 255, 0, 0, 1]),
         (RGBA8, [0.2, 2.0, -1.0, 1.0], [51 / 255, 1, 0, 1]),
@@ -150,10 +150,10 @@ def test_channels_are_filtered_each_and_missing_ones_stay() -> None:
     ],
 )
 def test_texels_are_what_their_format_stores(
-    texel_format: Format, texel: list[float], found: list[float]
+    texel_format: Format, texel: list[float], result: list[float]
 ) -> None:
     one = Image(np.array([[texel]], np.float32), T2D, format=texel_format)
-    assert looked_up(one, 0.5, 0.5) == [float(np.float32(v)) for v in found]
+    assert looked_up(one, 0.5, 0.5) == [float(np.float32(v)) for v in result]
 
 
 # Cube maps -----------------------------------------------------------------------------------
@@ -225,5 +225,5 @@ def test_a_lookup_is_as_broadcast_as_its_coordinates(kind: TextureKind, how: Fil
 def test_every_fragment_has_its_own_face() -> None:
     cube = image(FACES, CUBE, depth=6)
     x, y = np.array([[1.0, -1.0]], np.float32), np.array([[0.5], [5.0]], np.float32)
-    found = sample(stored(cube), cube.sampler, x, y, np.full((1, 1), 0.25, np.float32))[0]
-    assert found.tolist() == [[0.0, 11.0], [23.0, 22.0]]
+    result = sample(stored(cube), cube.sampler, x, y, np.full((1, 1), 0.25, np.float32))[0]
+    assert result.tolist() == [[0.0, 11.0], [23.0, 22.0]]
