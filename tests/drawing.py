@@ -183,7 +183,7 @@ def carry_out_all(
     ]
 
 
-def carry_out(
+def execute(
     plan: Plan, given: Mapping[str, F32 | Image] | None = None, executor: Executor | None = None
 ) -> F32:
     """The texels of the first texture that the plan shows."""

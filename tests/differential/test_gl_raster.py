@@ -22,10 +22,10 @@ from drawing import (
     F32,
     Image,
     assert_same_bits,
-    carry_out,
     corners,
     draw,
     draw_all,
+    execute,
     fragment_texcoords,
     parameters,
     program,
@@ -272,9 +272,9 @@ def test_eight_bit_products_of_transposed_and_cut_operands(
 def test_eight_bits_round_alike_however_they_are_written(raster: Executor, value: float) -> None:
     four = (value, 0.0, 0.0, 0.0)
     cleared = show([ClearPass("target", four)], texture("target", 2, 2, UNORM8))
-    assert_same_bits(carry_out(cleared, executor=raster), carry_out(cleared))
+    assert_same_bits(execute(cleared, executor=raster), execute(cleared))
     initial = show([], texture("target", 2, 2, UNORM8, four))
-    assert_same_bits(carry_out(initial, executor=raster), carry_out(initial))
+    assert_same_bits(execute(initial, executor=raster), execute(initial))
     text = program("MOV result.color, program.local[0];")
     for blend in Blend:
         assert_same_drawing(raster, text, (2, 2), local={0: four}, target=UNORM8, blend=blend)
@@ -318,8 +318,8 @@ def test_copies_between_any_two_rectangles_are_exact(
         {"S": values},
         formats={"S": texel_format},
     )
-    found = carry_out(plan, {"S": values}, raster)
-    assert_equal_to_the_last_bit(found, carry_out(plan, {"S": values}))
+    found = execute(plan, {"S": values}, raster)
+    assert_equal_to_the_last_bit(found, execute(plan, {"S": values}))
     if texel_format.bits_per_channel == 32:
         (sx, sy), (tx, ty) = there, here
         moved = np.ascontiguousarray(found[ty : ty + 3, tx : tx + 4])
@@ -335,8 +335,8 @@ def test_what_is_uploaded_is_read_back(raster: Executor, texel_format: Format) -
         plan = show(
             [], texture("target", width, 10, texel_format), {"target": values}, formats=formats
         )
-        found = carry_out(plan, {"target": values}, raster)
-        assert_equal_to_the_last_bit(found, carry_out(plan, {"target": values}))
+        found = execute(plan, {"target": values}, raster)
+        assert_equal_to_the_last_bit(found, execute(plan, {"target": values}))
         if texel_format.bits_per_channel == 32:
             assert_equal_to_the_last_bit(found, values)
 
@@ -347,7 +347,7 @@ def test_clears_and_initial_values_are_not_clamped(raster: Executor) -> None:
         show([], texture("target", 3, 2, RGBA32F, odd)),
         show([ClearPass("target", odd)], texture("target", 3, 2, RGBA32F)),
     ):
-        found = carry_out(plan, executor=raster)
+        found = execute(plan, executor=raster)
         assert_same_bits(found, np.broadcast_to(np.array(odd, np.float32), (2, 3, 4)))
 
 
@@ -359,7 +359,7 @@ def test_blending_adds_and_ends_with_its_pass(raster: Executor, texel_format: Fo
     add = FragmentPass(text, (), "target", Rect(1, 0, 2, 3), locals=value, blend=Blend.ADD)
     put = FragmentPass(text, (), "target", Rect(0, 2, 4, 1), locals=value)
     plan = show([Repeat(3, (add,)), put], target)
-    assert_same_bits(carry_out(plan, executor=raster), carry_out(plan))
+    assert_same_bits(execute(plan, executor=raster), execute(plan))
 
 
 def test_a_clear_and_a_copy_after_a_blended_pass_do_not_blend(raster: Executor) -> None:
@@ -368,7 +368,7 @@ def test_a_clear_and_a_copy_after_a_blended_pass_do_not_blend(raster: Executor) 
     copy = CopyPass("U", Rect(0, 0, 1, 2), "target", Rect(1, 0, 1, 2))
     others = [texture("U", 2, 2, R32F, (5.0, 0.0, 0.0, 0.0))]
     plan = show([add, add, copy, ClearPass("U")], texture("target", 2, 2, R32F), others=others)
-    assert carry_out(plan, executor=raster)[..., 0].tolist() == [[2, 5], [2, 5]]
+    assert execute(plan, executor=raster)[..., 0].tolist() == [[2, 5], [2, 5]]
 
 
 def test_only_the_rectangle_is_drawn_to(raster: Executor) -> None:
@@ -391,7 +391,7 @@ def test_parameters_do_not_stay_from_the_pass_before(raster: Executor) -> None:
         locals=parameters({1: (-4.0, 5.0, 0.25, 1e20)}), env=parameters({2: (1.0, 2.0, 3.0, 4.0)}),
     )  # fmt: skip
     neither = FragmentPass(text, (), "target", Rect(0, 0, 1, 1))
-    found = carry_out(show([both, neither], texture("target", 3, 2, RGBA32F)), executor=raster)
+    found = execute(show([both, neither], texture("target", 3, 2, RGBA32F)), executor=raster)
     assert found[0, 0].tolist() == [0, 0, 0, 0]
     assert found[1, 1].tolist() == [-3, 7, 3.25, float(np.float32(1e20))]
 
@@ -402,7 +402,7 @@ def test_coordinate_sets_do_not_stay_from_the_pass_before(raster: Executor) -> N
     four = corners((0.0, 8.0, 3.0, 4.0), (1.0, 0.0, 0.0, 0.0), (0.0, 2.0, 0.0, 0.0), 4, 2)
     steps = [FragmentPass(text, (), "target", whole, (Texcoords(3, four),)),
              FragmentPass(text, (), "target", corner)]  # fmt: skip
-    found = carry_out(show(steps, texture("target", 4, 2, RGBA32F)), executor=raster)
+    found = execute(show(steps, texture("target", 4, 2, RGBA32F)), executor=raster)
     assert found[0, 0].tolist() == [0, 0, 0, 1]
     assert found[0, 1].tolist() == [1.5, 9, 3, 4]
 
@@ -460,7 +460,7 @@ def test_a_place_that_moves_from_pass_to_pass(raster: Executor) -> None:
         text, (Binding(0, "S"),), "target", Rect(0, 0, 2, 2), (moving,), blend=Blend.ADD
     )
     plan = show([Repeat(8, (each,))], texture("target", 2, 2, R32F), {"S": texels})
-    found = carry_out(plan, {"S": texels}, raster)
+    found = execute(plan, {"S": texels}, raster)
     columns = [[min(3 * i + x, 19) for i in range(8)] for x in range(2)]
     assert found[..., 0].tolist() == [
         [sum(float(texels[y, c, 0]) for c in columns[x]) for x in range(2)] for y in range(2)
@@ -814,7 +814,7 @@ def test_a_pass_that_bends_in_its_last_iteration(raster: Executor) -> None:
         text, (), "target", Rect(0, 0, 4, 4), (Texcoords(0, moving),), blend=Blend.ADD
     )
     plan = show([Repeat(3, (each,))], texture("target", 4, 4, RGBA32F))
-    assert_same_bits(carry_out(plan, executor=raster), carry_out(plan))
+    assert_same_bits(execute(plan, executor=raster), execute(plan))
 
 
 def test_attributes_given_and_not_given(raster: Executor) -> None:
@@ -853,8 +853,8 @@ def test_state_is_given_or_has_its_initial_value(raster: Executor) -> None:
     )  # fmt: skip
     without = FragmentPass(text, (), "target", Rect(0, 0, 1, 1))
     plan = show([given_state, without], texture("target", 2, 1, RGBA32F))
-    found = carry_out(plan, executor=raster)
-    assert_same_bits(found, carry_out(plan))
+    found = execute(plan, executor=raster)
+    assert_same_bits(found, execute(plan))
     assert found[0, 0].tolist() == [0, 0, 0, 1]  # fog is black, and the light's ambience (0,0,0,1)
     fifth = float(np.float32(0.2))
     np.testing.assert_allclose(
@@ -1083,7 +1083,7 @@ def test_a_texture_that_the_driver_cannot_make_is_a_plan_error_in_one_line(
 ) -> None:
     plan = show([], texture("target", 1 << 20, 1, R32F))
     with pytest.raises(PlanError) as raised:
-        carry_out(plan, executor=raster)
+        execute(plan, executor=raster)
     assert "target" in str(raised.value)
     assert "--largest-texture" in str(raised.value)
     assert "\n" not in str(raised.value)

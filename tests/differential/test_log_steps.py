@@ -13,7 +13,7 @@ import pytest
 from drawing import (
     F32,
     assert_same_bits,
-    carry_out,
+    execute,
     fragment_texcoords,
     program,
     show,
@@ -207,9 +207,9 @@ def test_the_results_are_numpys(name: str, executor: str, ready: Callable[[str],
     make, result = ALGORITHMS[name]
     plan, given, expected = make()
     runs_it = ready(executor)
-    texels = carry_out(plan, {"P": column(given)}, runs_it)
+    texels = execute(plan, {"P": column(given)}, runs_it)
     assert_same_bits(result(texels), expected)
-    assert_same_bits(texels, carry_out(expand(plan), {"P": column(given)}, runs_it))
+    assert_same_bits(texels, execute(expand(plan), {"P": column(given)}, runs_it))
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -9,10 +9,10 @@ import scalar_machine
 from drawing import (
     Image,
     assert_same_bits,
-    carry_out,
     corners,
     draw,
     draw_all,
+    execute,
     fragment_texcoords,
     program,
     show,
@@ -339,9 +339,9 @@ def test_bands_change_nothing(monkeypatch: pytest.MonkeyPatch, band: int, blend:
         blend=blend,
     )
     plan = show([pass_], texture("target", 8, 9, RGBA32F, (1.0, 2.0, 3.0, 4.0)), given)
-    whole = carry_out(plan, given)
+    whole = execute(plan, given)
     monkeypatch.setattr(reference, "BAND_FRAGMENTS", band)
-    assert_same_bits(carry_out(plan, given), whole)
+    assert_same_bits(execute(plan, given), whole)
     x, y = np.arange(8) + 0.5, np.arange(9) + 0.5
     red = given["T0"][..., 0] * y[:, None] + (1 + 0.5 * x[None, :] + 0.125 * y[:, None])
     np.testing.assert_allclose(whole[..., 0], red + (1 if blend is Blend.ADD else 0), rtol=1e-6)

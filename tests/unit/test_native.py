@@ -15,9 +15,9 @@ from drawing import (
     EXACT,
     Image,
     assert_same_bits,
-    carry_out,
     corners,
     draw,
+    execute,
     fragment_texcoords,
     program,
     show,
@@ -222,7 +222,7 @@ def test_parameters_of_every_iteration() -> None:
         locals=(ParameterValue(0, (Affine(1.0, 0.5), 0.0, 0.0, 0.0)),),
         state=(StateValue("state.fog.color", (1.0,) * 4),),
     )
-    found = carry_out(show([Repeat(4, (each,))], texture("P", 3, 2, RGBA32F)), executor=JIT)
+    found = execute(show([Repeat(4, (each,))], texture("P", 3, 2, RGBA32F)), executor=JIT)
     assert found[..., 0].tolist() == [[3.0, 4.0, 5.0]] * 2
 
 
@@ -362,9 +362,9 @@ def test_a_user_without_a_home_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_code_is_compiled_once_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     plan, given = show_twice()
-    carry_out(plan, given, JIT)
+    execute(plan, given, JIT)
     monkeypatch.setattr(native._Host, "_load", lambda *_: pytest.fail("compiled again"))
-    carry_out(plan, given, JIT)
+    execute(plan, given, JIT)
 
 
 def show_twice() -> tuple[Plan, dict[str, Image]]:
@@ -388,5 +388,5 @@ def test_runs_in_several_threads_at_once() -> None:
 def test_a_texture_that_is_drawn_into_may_be_2d() -> None:
     target = Texture("P", TextureKind.T2D, Extent(5, 2), R32F, (0.0,) * 4)
     each = FragmentPass(program("MOV result.color, fragment.position;"), (), "P", Rect(1, 0, 3, 2))
-    found = carry_out(show([each], target), executor=JIT)
+    found = execute(show([each], target), executor=JIT)
     assert found[1, :, 0].tolist() == [0.0, 1.5, 2.5, 3.5, 0.0]

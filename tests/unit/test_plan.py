@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from drawing import (
     assert_same_bits,
-    carry_out,
+    execute,
     fragment_texcoords,
     program,
     show,
@@ -769,7 +769,7 @@ def test_half_precision_blending_rounds_the_sum() -> None:
     halves = Texture("T", TextureKind.RECT, Extent(1, 1), RGBA16F, (2048.0, 1.0, -65504.0, 0.0))
     add = replace(drawn("MOV result.color, {1, 3, -32, 7};"), rect=Rect(0, 0, 1, 1))
     plan = show([replace(add, blend=Blend.ADD)], halves)
-    assert carry_out(plan).tolist() == [[[2048, 4, -np.inf, 7]]]
+    assert execute(plan).tolist() == [[[2048, 4, -np.inf, 7]]]
 
 
 # Copies, clears and what they leave alone --------------------------------------------------------
@@ -790,12 +790,12 @@ def test_a_copy_moves_a_rectangle_bit_for_bit(texel_format: object) -> None:
     if texel_format is UNORM8:
         moved = (np.floor(moved.astype(float) * 255 + 0.5)).astype(np.float32) / np.float32(255)
     expected[1:5, 2:5] = moved
-    assert_same_bits(carry_out(plan, given_texels), expected)
+    assert_same_bits(execute(plan, given_texels), expected)
 
 
 def test_a_clear_covers_the_whole_texture_with_one_value() -> None:
     target = texture("target", 3, 2, RGBA32F, (5.0, 5.0, 5.0, 5.0))
-    result = carry_out(show([ClearPass("target", (-2.0, 0.5, 7.0, 1e30))], target))
+    result = execute(show([ClearPass("target", (-2.0, 0.5, 7.0, 1e30))], target))
     assert_same_bits(result, np.broadcast_to(np.array([-2.0, 0.5, 7.0, 1e30]), (2, 3, 4)))
 
 
@@ -819,8 +819,8 @@ def test_a_repeat_runs_its_body_in_order() -> None:
         texture("target", 1, 1, R32F),
         others=[texture("F", 1, 1, R32F, ONES)],
     )
-    assert carry_out(plan).tolist() == [[[7.0]]]
-    assert carry_out(expand(plan)).tolist() == [[[7.0]]]
+    assert execute(plan).tolist() == [[[7.0]]]
+    assert execute(expand(plan)).tolist() == [[[7.0]]]
 
 
 # As JSON -----------------------------------------------------------------------------------------
