@@ -10,6 +10,7 @@ from hypothesis import settings
 
 from gpgpu_legacy import cli
 from gpgpu_legacy.errors import ExecutorUnavailableError
+from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import executors
 
@@ -35,6 +36,12 @@ def pytest_collection_finish() -> None:
     """Thousands of tests stay to the end: to look through them in every collection takes long."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine of the tests is busy with tests, of which measurements would warn."""
+    monkeypatch.setattr(OtherWork, "share", lambda _: 0.0)
 
 
 @pytest.fixture

@@ -38,12 +38,6 @@ def no_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPGPU_LEGACY_TUNING", "off")
 
 
-@pytest.fixture(autouse=True)
-def no_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine of the tests is busy with tests."""
-    monkeypatch.setattr(other_work.OtherWork, "share", lambda _: 0.01)
-
-
 # Rounds and the budget, on a clock that goes by what is run ---------------------------------------
 
 

@@ -26,6 +26,7 @@ from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
 from gpgpu_legacy.measure.rounds import Rounds, medians_in_turn, take_rounds, timed
 
 TWO_ROUNDS = Rounds(2)
+share = OtherWork.share  # which conftest.py replaces
 Seconds = Callable[[int], float] | Iterator[float]
 
 
@@ -309,11 +310,11 @@ def test_other_processes_are_those_beside_this_one(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(other_work, "_others_s", lambda: next(seconds))
     monkeypatch.setattr(other_work, "perf_counter", iter([0.0, 3.0]).__next__)
     monkeypatch.setattr("psutil.cpu_count", lambda: 2)
-    assert OtherWork().share() == 0.25
+    assert share(OtherWork()) == 0.25
 
 
 def test_too_short_a_time_says_nothing_of_other_processes() -> None:
-    assert OtherWork().share() is None
+    assert share(OtherWork()) is None
 
 
 def test_a_busy_machine_is_warned_of_in_one_line() -> None:

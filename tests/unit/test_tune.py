@@ -23,7 +23,7 @@ from gpgpu_legacy.api.products import matmul, run_method
 from gpgpu_legacy.api.products import run as run_product
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.workgroups import GroupShape
-from gpgpu_legacy.measure import other_work, pool, tuned
+from gpgpu_legacy.measure import pool, tuned
 from gpgpu_legacy.measure import tune as tuning
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.platform import Platform
@@ -54,12 +54,6 @@ def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     path = tmp_path / "folder" / "tuning.json"
     monkeypatch.setenv("GPGPU_LEGACY_TUNING", str(path))
     return path
-
-
-@pytest.fixture(autouse=True)
-def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine of the tests is busy with tests."""
-    monkeypatch.setattr(other_work.OtherWork, "share", lambda _: 0.0)
 
 
 # Landscapes --------------------------------------------------------------------------------------
