@@ -238,11 +238,11 @@ def tune(
 def _search(names: tuple[str, ...], options: SearchOptions, *, quiet: bool) -> float | None:
     """Search, and give the share of the processors' time that other processes took meanwhile."""
     from gpgpu_legacy.measure.budget import Budget
-    from gpgpu_legacy.measure.tune import tune as search
+    from gpgpu_legacy.measure.tune import tune as search_ways
 
     budget = Budget(options.budget)
     with _seconds_bar("tuning, seconds", budget.seconds, quiet=quiet) as step:
-        result = search(
+        result = search_ways(
             names,
             options.size,
             budget,
@@ -250,7 +250,7 @@ def _search(names: tuple[str, ...], options: SearchOptions, *, quiet: bool) -> f
             seed=options.seed,
             progress=step,
         )
-    cut_short = [tuned.method for tuned, found in result.methods if not found.finished]
+    cut_short = [tuned.method for tuned, search in result.methods if not search.finished]
     if cut_short:
         print(
             f"the budget ended the search for {', '.join(cut_short)}; a larger --budget may find "

@@ -12,13 +12,13 @@ Clock = Callable[[], float]
 
 
 class Budget:
-    """Seconds that run from the moment the budget is made.
+    """Seconds that start when the budget is created.
 
     Everything counts: preparing, uploading, computing, checking and closing.
     """
 
     def __init__(self, seconds: float, clock: Clock = perf_counter) -> None:
-        """seconds: 0 or more; infinity is no limit. Raises InputError for anything else."""
+        """seconds: 0 or more; infinity means no limit. Raises InputError for anything else."""
         if not seconds >= 0.0:
             raise InputError(f"the budget is {seconds}; give a number of seconds, 0 or more")
         self.seconds, self.clock = seconds, clock
@@ -26,7 +26,7 @@ class Budget:
 
     @property
     def spent_s(self) -> float:
-        """Seconds since the budget was made."""
+        """Seconds since the budget was created."""
         return self.clock() - self._started
 
     @property
@@ -36,13 +36,13 @@ class Budget:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left of it."""
+        """Whether no time is left."""
         return self.left_s <= 0.0
 
     def refusal(self, expected_s: float = 0.0, reserve_s: float = 0.0) -> str | None:
-        """Why a run that is expected to take so many seconds does not start; None where it may.
+        """Why a run of an expected length in seconds does not start; None if it may.
 
-        reserve_s: seconds that are needed at the end whatever happens, to close what is open.
+        reserve_s: seconds that are needed at the end in any case, to close what is open.
         """
         left_s = self.left_s - reserve_s
         if left_s <= 0.0:
@@ -55,5 +55,5 @@ class Budget:
         return None
 
     def share(self, parts: int) -> Budget:
-        """An equal part of what is left, for the first of so many tasks."""
+        """An equal part of the time that is left, for the first of a number of tasks."""
         return Budget(max(0.0, self.left_s) / parts, self.clock)

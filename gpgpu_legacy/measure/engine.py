@@ -1,15 +1,16 @@
-"""The engine of all measuring: jobs and a budget go in, their times come out.
+"""The engine of all measuring: it takes jobs and a budget, and gives their times.
 
-Jobs of one size are measured together. Each is opened and run once; then come rounds, in each of
-which every job is run in turn (measure/rounds.py). Its time is the median of the rounds' runs.
-Where memory has no room for all of them at once (measure/pool.py), each is closed after its part of
-a round, and opened and run once without being measured before the next.
+Jobs of one size are measured together. The engine opens each of them and runs it once. Rounds
+follow (measure/rounds.py): in each round every job runs in turn. A job's time is the median of its
+runs in the rounds. If memory cannot hold all jobs of a size at once (measure/pool.py), each is
+closed after its part of a round; in the next round it is opened again, and run once without being
+measured.
 
-Nothing starts that is expected to outlast the budget. A job's cost is known from a smaller size:
-computing grows with the cube of the size, transfers and checks with its square, preparing and
-closing with the size itself. Where no smaller size was asked for, smaller ones are probed. A job
-whose rounds do not fit has its first run for a result; and the cheapest job is run once whatever
-the budget.
+A run does not start if it is expected to outlast the budget. What is expected follows from a
+smaller size: computing grows with the cube of the size, transfers and checks with its square,
+preparing and closing with the size itself. If no smaller size was asked for, the engine probes
+some. A job whose rounds do not fit has its first run as its result. If nothing fits, the cheapest
+job is run once.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.measure.pool import fit_at_once
 from gpgpu_legacy.measure.rounds import DEFAULT_ROUNDS, Rounds, take_rounds
 
-PROBE_SIZE, PROBE_STEP = 64, 4  # the first size to probe, and the quotient of one and the next
+PROBE_SIZE, PROBE_STEP = 64, 4  # the first size to probe, and the ratio of the next to it
 
 K = TypeVar("K", bound=Hashable)
 C = TypeVar("C")
@@ -37,8 +38,8 @@ C = TypeVar("C")
 class Ready(Generic[C]):
     """A job that is open.
 
-    run: runs it once and gives its seconds, without transfers. check: says what is to be kept of
-    the last run's result, such as its error.
+    run: runs it once and gives the seconds of computing, without transfers. check: what the
+    outcome keeps of the last run's result, such as its error.
     """
 
     run: Callable[[], float]
@@ -49,10 +50,9 @@ class Ready(Generic[C]):
 class Job(Generic[K, C]):
     """What to run at a size.
 
-    series: what is run, but for its size; jobs of one series differ in size alone. label: names the
-    series to people. open: prepares a run of any size, since smaller ones are probed. expected_s:
-    how long a run may take, as far as anyone has said, such as a paper's time; it decides what is
-    tried first, until more is known.
+    series: what is run, apart from its size. label: names the series to people. open: prepares runs
+    of any size, since smaller ones are probed. expected_s: a guess at the seconds of a run, such as
+    a paper's time; it decides which job is tried first until the engine knows more.
     """
 
     series: K
@@ -66,9 +66,9 @@ class Job(Generic[K, C]):
 class Outcome(Generic[K, C]):
     """A job's result.
 
-    samples: seconds of the measured runs, in order. first_s: seconds of its first run. checked:
-    what the job's check said of its first runs. is_first_run: whether no round took place, so that
-    the only sample is of a run that would not have been measured otherwise.
+    samples: seconds of the measured runs, in order. first_s: seconds of the first run. checked:
+    what the job's check gave after that run. is_first_run: no round took place, so the only sample
+    is of a run that would otherwise not be measured.
     """
 
     job: Job[K, C]
@@ -99,10 +99,10 @@ class NotRun(Generic[K, C]):
 
 @dataclass(frozen=True, slots=True)
 class Measured(Generic[K, C]):
-    """What a measurement gave, or has given so far.
+    """The results of a measurement, or those so far.
 
-    busy_share: the part of the processors' time that other processes took, from 0 to 1; None where
-    it was too short to tell.
+    spent_s: seconds of the budget. busy_share: the part of the processors' time that other
+    processes took, from 0 to 1; None for a measurement too short to tell.
     """
 
     outcomes: tuple[Outcome[K, C], ...]
@@ -112,10 +112,10 @@ class Measured(Generic[K, C]):
 
 
 class Order(Enum):
-    """What is measured first, and what is measured together.
+    """Which jobs are measured first, and which together.
 
-    SIZE: all jobs of one size together, the smallest size first. COST: every job by itself, the
-    cheapest first, as far as is known when its turn comes.
+    SIZE: all jobs of one size together, the smallest size first. COST: each job by itself, always
+    the cheapest of those that are left.
     """
 
     SIZE = "size"
@@ -127,7 +127,7 @@ class Listener(Generic[K, C]):
     """Who is told while a measurement runs.
 
     progress: called with a description, `count_steps` times in all. results: called with all
-    results so far whenever there are new ones, also where the measurement is interrupted.
+    results so far whenever there are new ones, and when the measurement is interrupted.
     """
 
     progress: Callable[[str], object] = lambda _: None
@@ -151,10 +151,10 @@ def measure(
 ) -> Measured[K, C]:
     """Measure jobs, as far as the budget goes.
 
-    last_resort_s: where no job fits the budget, the cheapest one is run once, unless it is expected
-    to take this many seconds or more.
-    room: how many jobs of a size may be open at once. An error that a driver or a library raises
-    is the reason why its job was not run; any other job goes on.
+    room: how many jobs of a size may be open at once. last_resort_s: if no job fits the budget, the
+    cheapest one is run once, unless it is expected to take this many seconds or more.
+    An error that a driver or a library raises becomes the reason why its job was not run; the other
+    jobs are not affected.
     """
     measurement = _Measurement(budget, rounds, listener or Listener(), room)
     return measurement.measure(jobs, order, last_resort_s)
@@ -174,7 +174,7 @@ class _Cost:
     close_s: float
 
     def at(self, size: int) -> float:
-        """What opening, running once, checking and closing may take at another size, at most."""
+        """Seconds to open, run once, check and close at another size, at most."""
         ratio = size / self.size
         fixed_s = self.open_s + self.close_s
         return fixed_s * ratio + self.transfers_s * ratio**2 + self.compute_s * ratio**3
@@ -184,9 +184,9 @@ class _Cost:
 class _Contender(Generic[K, C]):
     """A job while its size is measured.
 
-    open_s: what it takes to open. run_s: what its last run took, transfers included. unmeasured:
-    seconds of the runs before the rounds. ready: None where it is closed between rounds. error: why
-    it has left the rounds.
+    open_s: seconds to open it. run_s: seconds of its last run, transfers included. unmeasured:
+    seconds of the runs before the rounds. ready: None if it is closed between rounds. error: why it
+    has left the rounds.
     """
 
     job: Job[K, C]
@@ -199,7 +199,7 @@ class _Contender(Generic[K, C]):
     error: str | None = None
 
     def result(self) -> Outcome[K, C] | NotRun[K, C]:
-        """What is known of it by now."""
+        """Its result by now."""
         if self.error is not None and not self.samples:
             return NotRun(self.job, self.error, is_refused=True)
         samples = tuple(self.samples or self.unmeasured[-1:])
@@ -256,7 +256,7 @@ class _Measurement(Generic[K, C]):
     # The order of jobs ---------------------------------------------------------------------------
 
     def cheapest_first(self, pending: list[Job[K, C]]) -> None:
-        """Every job by itself. A probe may show that another one is cheaper."""
+        """Each job by itself. A probe may show that another job is cheaper."""
         while pending:
             job = min(pending, key=self.order)
             with self.errors_of(job) as failed:
@@ -271,7 +271,7 @@ class _Measurement(Generic[K, C]):
                 self.tell_first(job, has_rounds=False)
 
     def order(self, job: Job[K, C]) -> tuple[float, int]:
-        """Least seconds first, as far as they are known."""
+        """What sorts jobs by their cost, as far as it is known."""
         cost = self.known.get(job.series)
         if cost is not None:
             return cost.at(job.size), job.size
@@ -279,12 +279,12 @@ class _Measurement(Generic[K, C]):
         return (job.expected_s or 0.0) * (first / job.size) ** 3, job.size
 
     def expected_s(self, job: Job[K, C]) -> float:
-        """How long running a job once may take, as far as is known; 0 where nothing is."""
+        """Seconds that running a job once may take, as far as is known; 0 if nothing is."""
         cost = self.known.get(job.series)
         return job.expected_s or 0.0 if cost is None else cost.at(job.size)
 
     def cheapest_in_any_case(self, longest_s: float) -> None:
-        """Run a job once where no job has run. One that fails gives way to the next cheapest."""
+        """Run the cheapest job once; the next cheapest if it fails."""
         left_out = [
             entry
             for entry in self.not_run
@@ -315,7 +315,7 @@ class _Measurement(Generic[K, C]):
             self.finish()
 
     def finish(self) -> None:
-        """Keep the results of a group, whether or not it came to its end."""
+        """Keep the results of a group, complete or interrupted."""
         for contender in self.contenders:
             result = contender.result()
             if isinstance(result, NotRun):
@@ -328,7 +328,7 @@ class _Measurement(Generic[K, C]):
         self.tell_results()
 
     def tell_first(self, job: Job[K, C], *, has_rounds: bool) -> None:
-        """A step of progress for a first run, and those of the rounds that it will not have."""
+        """Report a first run, and all rounds at once for a job that will have none."""
         for _ in range(1 if has_rounds else 1 + self.rounds.count):
             self.listener.progress(f"n = {job.size}: {job.label}")
 
@@ -337,7 +337,10 @@ class _Measurement(Generic[K, C]):
         return self.contenders
 
     def start(self, job: Job[K, C], held: ExitStack | None) -> bool:
-        """A job's first run, if it fits; whether it has one. held: closes it; at once without."""
+        """The first run of a job, if it fits; whether it took place.
+
+        held: closes the job. Without it the job is closed at once.
+        """
         with self.errors_of(job):
             while (probe := self.next_probe(job)) is not None:
                 self.probe(job, probe)
@@ -358,7 +361,7 @@ class _Measurement(Generic[K, C]):
 
     @contextmanager
     def errors_of(self, job: Job[K, C]) -> Iterator[list[str]]:
-        """Turn what a job raises into the reason why it was not run, which is then in the list."""
+        """Turn an error into the reason why a job was not run. The list then holds the reason."""
         failed: list[str] = []
         try:
             yield failed
@@ -369,7 +372,7 @@ class _Measurement(Generic[K, C]):
     # Probes --------------------------------------------------------------------------------------
 
     def next_probe(self, job: Job[K, C]) -> int | None:
-        """The size to probe before a job may start; None where it may, or where nothing fits."""
+        """The size to probe before a job starts; None if none is needed, or if none fits."""
         cost = self.known.get(job.series)
         if cost is None:
             is_small = job.size <= PROBE_SIZE
@@ -380,17 +383,32 @@ class _Measurement(Generic[K, C]):
         return following
 
     def probe(self, job: Job[K, C], size: int) -> None:
-        """Run a smaller size once, for what it costs."""
+        """Run a smaller size once to learn its cost.
+
+        The very first run of a series may load libraries. If it seems too long for the next size,
+        another one has to confirm that.
+        """
+        is_new = job.series not in self.known
         with ExitStack() as own:
-            self.open(replace(job, size=size), own, again=False)
+            contender = self.open(replace(job, size=size), own, again=False)
+            cost, ready = self.known[job.series], contender.ready
+            seems_long = self.refusal(cost.at(PROBE_STEP * size)) is not None
+            if is_new and seems_long and ready and self.refusal(contender.run_s) is None:
+                started = self.budget.clock()
+                compute_s = ready.run()
+                transfers_s = max(0.0, self.budget.clock() - started - compute_s)
+                self.known[job.series] = replace(
+                    cost,
+                    compute_s=min(cost.compute_s, compute_s),
+                    transfers_s=min(cost.transfers_s, transfers_s),
+                )
 
     # Runs ----------------------------------------------------------------------------------------
 
     def open(self, job: Job[K, C], held: ExitStack, *, again: bool = True) -> _Contender[K, C]:
         """Open a job, run it and check the result. held: closes it.
 
-        again: where nothing is known of the series, its first run may have loaded libraries, so
-        another one follows if it fits.
+        again: the very first run of a series may load libraries, so another one follows if it fits.
         """
         clock, known = self.budget.clock, self.known.get(job.series)
         started = clock()
@@ -424,7 +442,7 @@ class _Measurement(Generic[K, C]):
     def take(self, contender: _Contender[K, C]) -> None:
         """A job's part of a round, as far as the budget goes."""
         job = contender.job
-        is_long = contender.unmeasured[0] >= self.rounds.longest_s
+        is_long = contender.unmeasured[-1] >= self.rounds.longest_s
         if contender.error is None and not is_long:
             try:
                 self.sample(contender)
@@ -433,7 +451,7 @@ class _Measurement(Generic[K, C]):
         self.listener.progress(f"n = {job.size}: {job.label}")
 
     def sample(self, contender: _Contender[K, C]) -> None:
-        """The measured runs of a round, after one that is not where the job has to be opened."""
+        """The measured runs of a round, after an unmeasured one if the job is opened again."""
         if contender.ready is not None:
             self.runs_of(contender, contender.ready)
             return

@@ -1,23 +1,22 @@
-"""What other processes take of the processor while something is measured."""
+"""How much processor time other processes use during a measurement."""
 
 from __future__ import annotations
 
 from time import perf_counter
 
 BUSY_SHARE = 0.1
-"""From this share on, a measurement warns.
+"""A measurement warns from this share on.
 
-A run that uses all cores then takes at least 1 / (1 - 0.1) = 1.11 times as long, which is more than
-the medians of two measurements on an idle machine differ by (a few per cent). An idle desktop takes
-1 to 3 % for itself.
+A run on all cores then takes at least 1 / (1 - 0.1) = 1.11 times as long. On an idle machine the
+medians of two measurements differ by less, a few per cent; an idle desktop uses 1 to 3 %.
 """
 
 SHORTEST_S = 0.5
-"""Systems count processor time in hundredths of a second; a shorter measurement says nothing."""
+"""Systems count processor time in hundredths of a second: too coarse for anything shorter."""
 
 
 class OtherWork:
-    """Measures the processor time of other processes from the moment it is made."""
+    """Measures the processor time of other processes from its creation on."""
 
     def __init__(self) -> None:
         """Start now."""
@@ -27,9 +26,9 @@ class OtherWork:
         self._started, self._before = perf_counter(), _others_s()
 
     def share(self) -> float | None:
-        """The part of all cores' time that went to other processes since then, from 0 to 1.
+        """The part of all cores' time that other processes have used since then, from 0 to 1.
 
-        None where too little time has passed to tell.
+        None if too little time has passed to tell.
         """
         elapsed = perf_counter() - self._started
         if elapsed < SHORTEST_S:
@@ -39,7 +38,7 @@ class OtherWork:
 
 
 def busy_warning(share: float | None) -> str | None:
-    """A warning in one line where other processes took much of the machine; else None."""
+    """A warning in one line if other processes used much of the machine; else None."""
     if share is None or share < BUSY_SHARE:
         return None
     return (
@@ -49,7 +48,7 @@ def busy_warning(share: float | None) -> str | None:
 
 
 def busy_notes(share: float | None) -> tuple[str, ...]:
-    """The same as the notes of a table, of which there is one or none."""
+    """The same warning as notes of a table: one, or none."""
     warning = busy_warning(share)
     return () if warning is None else (f"{warning[:1].upper()}{warning[1:]}.",)
 

@@ -1,4 +1,4 @@
-"""Prepared plans that are held while runs take turns: how many at once, and which make room."""
+"""Prepared plans that stay prepared between runs, as many as memory has room for."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Generic, TypeVar
 from gpgpu_legacy.runtime.executor import Prepared
 
 HELD_BYTES = 2 << 30
-_MATRICES = 6  # A, B, C, C's second framebuffer, and what moves them: of float32
+_MATRICES = 6  # float32: A, B, C, C's second framebuffer, and two for transfers
 
 Key = TypeVar("Key")
 
 
 def fit_at_once(size: int) -> int:
-    """How many prepared products of n×n matrices have room in HELD_BYTES; one in any case."""
+    """How many prepared products of n×n matrices fit in HELD_BYTES; at least 1."""
     return max(1, HELD_BYTES // (_MATRICES * 4 * size**2))
 
 
 class Pool(Generic[Key]):
-    """Prepared plans by a key; the one that was used longest ago makes room for another."""
+    """Prepared plans by key. To make room, the least recently used one is closed."""
 
     def __init__(self, most: int) -> None:
-        """most: how many are held, at least 1."""
+        """most: how many stay prepared, at least 1."""
         self._most = most
         self._held: dict[Key, Prepared] = {}  # the last used at the end
 
     def take(self, key: Key, prepare: Callable[[], Prepared]) -> tuple[Prepared, bool]:
-        """The prepared plan of that key, and whether it had to be prepared for this."""
+        """The prepared plan of that key, and whether it was prepared just now."""
         prepared = self._held.pop(key, None)
         is_new = prepared is None
         if prepared is None:
@@ -38,12 +38,12 @@ class Pool(Generic[Key]):
         return prepared, is_new
 
     def drop(self, key: Key) -> None:
-        """Close the one of that key, if it is held."""
+        """Close the plan of that key, if it is prepared."""
         prepared = self._held.pop(key, None)
         if prepared is not None:
             prepared.close()
 
     def close(self) -> None:
-        """Close all that are held."""
+        """Close all plans."""
         for key in list(self._held):
             self.drop(key)

@@ -1,4 +1,4 @@
-"""Rounds: contenders run in turn, so that a machine that slows down slows all of them down."""
+"""Rounds: jobs run in turn, so that a machine that slows down affects all of them alike."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Sample = Callable[[], float]
 class Rounds:
     """How often jobs are measured.
 
-    count: rounds, in each of which every job of a size is sampled. round_s, most_runs: a job that
-    takes less than `round_s` seconds is run several times in a round, up to `most_runs`, so that
-    not only the waking of threads and clocks is measured. longest_s: a job whose first run takes
-    this many seconds or more has no rounds; the first run is its result.
+    count: the number of rounds. round_s, most_runs: a job that takes less than `round_s` seconds is
+    run several times in a round, up to `most_runs` times; a single short run would measure how fast
+    threads and clocks wake up. longest_s: a job that takes this many seconds or more has no rounds;
+    its first run is its result.
     """
 
     count: int = 5
@@ -33,12 +33,12 @@ class Rounds:
     longest_s: float = inf
 
     def __post_init__(self) -> None:
-        """Raises InputError where there is no round."""
+        """Raises InputError for fewer rounds than one."""
         if self.count < 1:
             raise InputError(f"--repeat is {self.count}; it must be at least 1")
 
     def runs(self, seconds: float) -> int:
-        """How often a job that takes so many seconds is run in a round."""
+        """How often a job of that many seconds is run in a round."""
         return max(1, min(self.most_runs, int(self.round_s / max(seconds, 1e-9))))
 
 
@@ -53,8 +53,8 @@ def take_rounds(
 ) -> None:
     """Let contenders run in turn, `count` times.
 
-    take: one contender's part of a round. after_round: called with the number of a round, from 0,
-    when it ends; gives the contenders of the next one, which are the same without it.
+    take: runs one contender's part of a round. after_round: called at the end of each round with
+    its number, from 0; gives the contenders of the next round. Without it they stay the same.
     """
     for number in range(count):
         for contender in contenders:
@@ -64,7 +64,7 @@ def take_rounds(
 
 
 def timed(call: Callable[[], object], clock: Callable[[], float] = perf_counter) -> Sample:
-    """A call that gives its seconds by a clock."""
+    """The call, with its duration in seconds as its result."""
 
     def sample() -> float:
         started = clock()
@@ -75,7 +75,7 @@ def timed(call: Callable[[], object], clock: Callable[[], float] = perf_counter)
 
 
 def medians_in_turn(samples: Mapping[str, Sample], count: int) -> dict[str, float]:
-    """The median seconds of calls that run in turn, `count` times, by name.
+    """The median seconds of calls, by name. They run in turn, `count` times.
 
     Each is called once before, without being measured.
     """

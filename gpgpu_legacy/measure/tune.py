@@ -309,20 +309,20 @@ def tune(
         axes = axes_of(method, size, searched)
         try:
             with WayRunner(method, size, seed) as runner:
-                found = search(start, axes, runner.run, share, progress=progress)
+                result = search(start, axes, runner.run, share, progress=progress)
         except RefusedError as error:
             raise InputError(f"{method.name} on {start.executor}: {error}") from None
         tuned = TunedMethod(
             method=method.name,
-            way=way_record(found.way),
+            way=way_record(result.way),
             size=size,
-            seconds=found.seconds,
-            default_seconds=found.default_seconds,
-            trials=len(found.trials),
+            seconds=result.seconds,
+            default_seconds=result.default_seconds,
+            trials=len(result.trials),
             date=datetime.now(UTC).date().isoformat(),
         )
         keep(tuned)
-        done.append((tuned, found))
+        done.append((tuned, result))
     return TuneResult(tuple(done), other_work.share())
 
 

@@ -208,6 +208,14 @@ def test_a_probe_can_change_the_order() -> None:
     assert results(measured) == [("two", 256), ("one", 256)]
 
 
+def test_a_first_run_that_loads_libraries_does_not_stand_for_its_series() -> None:
+    world = World()
+    slow_once = world.job("one", 256, iter([5.0, 0.01, *[0.1] * 10]))
+    measured = measure([slow_once], Budget(30.0, world), TWO_ROUNDS)
+    assert world.runs[:3] == [("one", 64), ("one", 64), ("one", 256)]
+    assert results(measured) == [("one", 256)]
+
+
 # Errors, room and interrupts ---------------------------------------------------------------------
 
 

@@ -37,7 +37,7 @@ class Result(Record, frozen=True, kw_only=True):
 
 
 class Skipped(Record, frozen=True, kw_only=True):
-    """What has no result at a size, and why; fields as of a Result."""
+    """An entrant without a result at a size, and why. The fields are those of a Result."""
 
     method: str
     of: str | None = None
@@ -77,7 +77,7 @@ def read_bench(path: Path) -> Bench:
 
 
 class Difference(Record, frozen=True, kw_only=True):
-    """In what two benchmarks differ so that their times cannot be compared."""
+    """A difference between the two machines, so that times cannot be compared."""
 
     what: str
     old: str
@@ -85,7 +85,7 @@ class Difference(Record, frozen=True, kw_only=True):
 
 
 class SpeedUp(Record, frozen=True, kw_only=True):
-    """What both benchmarks have measured. ratio: of GFLOPS, new over old."""
+    """A result that both benchmarks have. ratio: of GFLOPS, new over old."""
 
     method: str
     of: str | None

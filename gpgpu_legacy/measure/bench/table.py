@@ -58,7 +58,7 @@ def _row(result: Result) -> tuple[Entry, ...]:
 
 def _notes(bench: Bench) -> list[str]:
     notes = [
-        "Times are medians of runs that take turns, of computing alone. Errors are relative to the "
+        "Times are medians of runs in turn, of computing alone. Errors are relative to the "
         "largest element of the product in float64.",
         f"Driver: {bench.driver}.",
     ]
@@ -144,7 +144,7 @@ def _ratio(result: Result, peer: Result | None) -> Numeral | None:
 
 
 def _not_run_grid(bench: Bench) -> Grid:
-    """A row for each entrant and reason, with all the sizes that it stands for."""
+    """A row for each entrant and reason, with all sizes that it applies to."""
     sizes: dict[tuple[Entry, ...], list[int]] = {}
     for entry in bench.not_run:
         key = (_name(entry), entry.executor, entry.block, entry.reason)
