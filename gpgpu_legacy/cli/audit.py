@@ -21,7 +21,7 @@ _PAPERS = ", ".join(paper_ids())
 @app.command("audit")
 @grouped
 def audit_command(
-    to: TableOutput,
+    *,
     paper: Annotated[
         str | None, typer.Argument(metavar="[PAPER]", help=f"One of {_PAPERS}; all without it.")
     ] = None,
@@ -44,6 +44,7 @@ def audit_command(
     left_out: Annotated[
         bool, typer.Option("--left-out", help="Also list the numbers that are no claims.")
     ] = False,
+    to: TableOutput,
     quiet: Quiet = False,
 ) -> None:
     """Recompute every number and sentence that the papers claim, and give each a verdict."""

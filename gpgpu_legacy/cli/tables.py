@@ -30,7 +30,7 @@ _PAPERS = ", ".join(paper_ids())
 @app.command()
 @grouped
 def tables(
-    to: TableOutput,
+    *,
     paper: Annotated[
         str | None, typer.Option(metavar="NAME", help=f"One of {_PAPERS} (default: {_PAPER}).")
     ] = None,
@@ -45,11 +45,12 @@ def tables(
     ] = False,
     measure: Annotated[bool, typer.Option(help="Run the methods here, and time them.")] = True,
     budget: Annotated[
-        float, typer.Option(metavar="SECONDS", help="The time that the runs here may take.")
+        float, typer.Option(metavar="SECONDS", help="What all runs here may take together.")
     ] = BUDGET_S,
     plots: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Draw the paper's plots there.")
     ] = None,
+    to: TableOutput,
     quiet: Quiet = False,
 ) -> None:
     """Regenerate a paper's tables, beside what is counted and measured here.
