@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.runtime.devices import processor
@@ -41,6 +40,8 @@ def this_platform() -> Platform:
 
 def versions() -> dict[str, str]:
     """Of Python, of the installed packages that times depend on, and of NumPy's BLAS."""
+    from importlib.metadata import PackageNotFoundError, version
+
     import numpy as np
 
     named = {"python": platform.python_version()}
