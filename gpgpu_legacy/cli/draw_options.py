@@ -22,8 +22,8 @@ class SizeOptions:
     size: Annotated[
         str | None, typer.Option(metavar="WxH", help="Width and height of the rectangle.")
     ] = None
-    width: Annotated[int | None, typer.Option(help="Its width alone.")] = None
-    height: Annotated[int | None, typer.Option(help="Its height alone.")] = None
+    width: Annotated[int | None, typer.Option(help="Its width, with --height.")] = None
+    height: Annotated[int | None, typer.Option(help="Its height, with --width.")] = None
 
     def parsed(self) -> tuple[int, int]:
         """Width and height in pixels."""

@@ -1,6 +1,6 @@
-"""Options that commands take in groups: a frozen dataclass whose fields are the options.
+"""Groups of options: a frozen dataclass whose fields are options of a command.
 
-A command that takes `where: MachineOptions` is given one; on the command line each of its fields
+A command that takes `where: MachineOptions` receives one. On the command line, each of its fields
 is an option of the command.
 """
 
@@ -14,25 +14,25 @@ from typing import Any, get_type_hints
 
 
 def grouped(function: Callable[..., None]) -> Callable[..., None]:
-    """The command with the fields of its groups in place of the groups.
+    """The command, with the fields of its groups in place of the groups.
 
-    A field's type and help are an Annotated's, as for any option of typer; its default is the
-    option's. Two groups of a command may not have fields of one name.
+    A field is annotated as any option of typer; its default is the option's. The groups of a
+    command may not share a field's name.
     """
     hints = get_type_hints(function, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
 
     @functools.wraps(function)
     def command(**values: Any) -> None:
-        made = {
+        grouped_values = {
             name: kind(**{field.name: values.pop(field.name) for field in fields(kind)})
             for name, kind in groups.items()
         }
-        function(**made, **values)
+        function(**grouped_values, **values)
 
     parameters = list(_flat(inspect.signature(function), hints, groups))
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     del command.__wrapped__  # its signature is another
     return command
 

@@ -135,9 +135,12 @@ class ChipOptions:
     """Whether a chip of the time could have run it."""
 
     chip: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Refuse what this chip could not run.")
+        str | None,
+        typer.Option(metavar="NAME", help="A chip of the time; refuse what it could not run."),
     ] = None
-    anyway: Annotated[bool, typer.Option("--anyway", help="Run it, whatever the chip.")] = False
+    anyway: Annotated[bool, typer.Option("--anyway", help="Run it even if the chip could not.")] = (
+        False
+    )
 
     def check(self, plan: Plan, method: Method, shape: Shape, options: Options) -> None:
         """InputError where the chip could not have run the plan of that product."""

@@ -1,4 +1,4 @@
-"""Commands about fragment programs: run any of them, check, count, translate, print them."""
+"""Commands about fragment programs: run, check, count, translate and print them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ if TYPE_CHECKING:
     from gpgpu_legacy.isa.ir import Program
 
 ProgramFile = Annotated[
-    Path, typer.Argument(metavar="PROG.fp", help="The program's text; - is standard input.")
+    Path, typer.Argument(metavar="PROG.fp", help="The file of the program; - is standard input.")
 ]
 ProgramFiles = Annotated[
-    list[Path], typer.Argument(metavar="PROG.fp ...", help="Programs' texts; - is standard input.")
+    list[Path],
+    typer.Argument(metavar="PROG.fp ...", help="Files of programs; - is standard input."),
 ]
 
 
 class Language(Enum):
-    """What programs are translated to."""
+    """The languages that programs are translated to."""
 
     GLSL = "glsl"
     GLSL_COMPUTE = "glsl-compute"
@@ -55,11 +56,11 @@ def exec_command(
         typer.Option(
             "-o",
             "--output",
-            help="Write the colours as .npy, or r, g and b as .png, its top row the last.",
+            help="Write the colours as .npy, or r, g and b as .png (row 0 at the bottom).",
         ),
     ] = None,
     trace: Annotated[
-        str | None, typer.Option(metavar="X,Y", help="Print one fragment, step by step.")
+        str | None, typer.Option(metavar="X,Y", help="Print every instruction of one fragment.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -97,13 +98,15 @@ def exec_command(
 def check(
     programs: ProgramFiles,
     chip: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Would it have loaded on this one?")
+        str | None,
+        typer.Option(metavar="NAME", help="A chip of the time; see `gpgpu-legacy chips`."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Assemble programs and say what they take: exit 2 where one does not, 1 where the chip won't.
+    """Assemble programs and say which resources they take.
 
-    With --chip, the verdict of one chip of the time, limit by limit.
+    With --chip, compare them with the limits of a chip. The exit code is 2 if a program does not
+    assemble, and 1 if one does not load on the chip.
     """
     from gpgpu_legacy.api.check import CheckedPrograms, checked, faulty
 
@@ -147,15 +150,15 @@ def count(
         typer.Option(
             "--format",
             metavar="[UNIT|target=]FORMAT",
-            help="Of the texels, for counting bytes; rgba32f without.",
+            help="Format of texels, to count bytes; rgba32f by default.",
         ),
     ] = None,
     size: Annotated[
-        str | None, typer.Option(metavar="WxH", help="Count for so many fragments too.")
+        str | None, typer.Option(metavar="WxH", help="Count a rectangle of W×H fragments too.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Count what a fragment of a program executes and asks for, and what the program takes."""
+    """Count what a fragment executes and requests, and the resources that the program takes."""
     from gpgpu_legacy.api.counts_table import count_program, counts_grids, formats_of
     from gpgpu_legacy.present.grid import print_text
 
@@ -173,15 +176,15 @@ def count(
 @app.command()
 def translate(
     program: ProgramFile,
-    to: Annotated[Language, typer.Option("--to", help="The language.")],
+    to: Annotated[Language, typer.Option("--to", help="The language to translate to.")],
     exact: Annotated[
-        bool, typer.Option("--exact", help="GLSL that contracts no multiply-add.")
+        bool, typer.Option("--exact", help="Generate GLSL that contracts no multiply-add.")
     ] = False,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The file to write.")
     ] = None,
 ) -> None:
-    """Print a program as a GLSL fragment shader, a GLSL compute shader or a Python module."""
+    """Translate a program to a GLSL fragment shader, a GLSL compute shader or a Python module."""
     assembled = _assemble(program)
     _write_or_print(_translators()[to](assembled, exact), output)
 

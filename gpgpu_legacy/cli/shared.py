@@ -1,4 +1,4 @@
-"""What the commands share: the application, the options that several take, consoles and bars."""
+"""What commands share: the application, common options, printing and progress bars."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Lists(TyperCommand):
     """A command whose options for several values take them in a row: `--size 256 512`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Name the option again before each further value, which is how the parser has it."""
+        """Repeat the option before each further value, as the parser expects it."""
         several = {
             name
             for parameter in self.params
@@ -90,6 +90,7 @@ def current_options(args: list[str], renamed: dict[str, str]) -> list[str]:
 
 
 def console() -> Console:
+    """A console for tables: as wide as the terminal, or 160 columns."""
     from rich.console import Console
 
     terminal = sys.stdout.isatty()
@@ -128,7 +129,7 @@ def warn_if_busy(share: float | None) -> None:
 
 @contextmanager
 def progress_bar(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[str], None] | None]:
-    """A progress bar on a terminal, None elsewhere; what it yields is called once a step."""
+    """A progress bar on a terminal. Yields a function to call after each step; None elsewhere."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -147,7 +148,7 @@ def progress_bar(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[st
         yield step
 
 
-MOST_ROWS = 2**24  # numbers of texels that float32 has; memory ends long before
+MOST_ROWS = 2**24  # float32 numbers texels no further; memory ends long before
 
 # The names of isa/arithmetic.py, which imports NumPy; a test holds them to it.
 ARITHMETICS = "fp32, fp24, fp16, fx12, rc9"
@@ -167,31 +168,42 @@ class TableFormat(Enum):
 
 METHOD_HELP = "See `gpgpu-legacy methods`."
 MethodName = Annotated[str, typer.Argument(metavar="METHOD", help=METHOD_HELP)]
-Block = Annotated[int | None, typer.Option(help="The paper's b: steps of the sum in one pass.")]
+Block = Annotated[
+    int | None, typer.Option(help="The paper's b: iterations of the inner loop in one pass.")
+]
 AccumulateBy = Annotated[
     Accumulate | None,
     typer.Option(help="How the partial sum gets from pass to pass (default: copy, as printed)."),
 ]
 TextureFormat = Annotated[
-    str | None, typer.Option(help=f"Of textures and framebuffer: {', '.join(FORMATS)}.")
+    str | None, typer.Option(help=f"Format of textures and framebuffer: {', '.join(FORMATS)}.")
 ]
-TransposeA = Annotated[bool, typer.Option(help="A is given transposed; no texel is moved.")]
-TransposeB = Annotated[bool, typer.Option(help="B is given transposed; no texel is moved.")]
-AsPrinted = Annotated[bool, typer.Option(help="The paper's literal texture coordinates.")]
+TransposeA = Annotated[
+    bool, typer.Option(help="A is stored transposed and read so; no texel is moved.")
+]
+TransposeB = Annotated[
+    bool, typer.Option(help="B is stored transposed and read so; no texel is moved.")
+]
+AsPrinted = Annotated[
+    bool, typer.Option(help="Use the texture coordinates exactly as the paper prints them.")
+]
 Largest = Annotated[int, typer.Option(help="Width and height of the largest texture, in texels.")]
-ExecutorName = Annotated[str, typer.Option("--executor", help="See `gpgpu-legacy doctor`.")]
-Json = Annotated[bool, typer.Option("--json", help="JSON for other programs.")]
+ExecutorName = Annotated[
+    str, typer.Option("--executor", help="What runs it; see `gpgpu-legacy doctor`.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 TablesAs = Annotated[TableFormat, typer.Option("--format", help="How to write the tables.")]
-OutputFile = Annotated[Path | None, typer.Option("-o", "--output", help="A file to write to.")]
+OutputFile = Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
 CACHE_HELP = "Size, ways, line and policy, as 8K,4way,64B or 32K,fully,128B,fifo."
 RASTER_HELP = "Order of fragments: scan, tiled:WxH (or WxH), morton, hilbert."
-LAYOUT_HELP = "Of textures: linear, WxH blocks, morton, 6d, 6d:WxH,WxH."
-Size = Annotated[int | None, typer.Option(help="n, for n×n matrices.")]
+LAYOUT_HELP = "Layout of textures: linear, WxH blocks, morton, 6d, 6d:WxH,WxH."
+Size = Annotated[int | None, typer.Option(help="Multiply n×n matrices.")]
 ShapeOption = Annotated[
-    tuple[int, int, int] | None, typer.Option("--shape", metavar="M L N", help="M×L by L×N.")
+    tuple[int, int, int] | None,
+    typer.Option("--shape", metavar="M L N", help="Multiply M×L by L×N."),
 ]
-Seed = Annotated[int, typer.Option(help="Of the random matrices.")]
+Seed = Annotated[int, typer.Option(help="Seed of the random matrices.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,12 +211,13 @@ class MachineOptions:
     """What runs a plan, and how it computes."""
 
     executor: ExecutorName = "auto"
-    exact: Annotated[bool, typer.Option("--exact", help="Contract no multiply-add.")] = False
+    exact: Annotated[bool, typer.Option(help="Contract no multiply-add.")] = False
     arithmetic: Annotated[
         str, typer.Option(help=f"Round every operation to this format: {ARITHMETICS}.")
     ] = "fp32"
 
     def machine(self) -> Machine:
+        """The options as a Machine; InputError for an unknown arithmetic."""
         from gpgpu_legacy.isa.arithmetic import find_arithmetic
         from gpgpu_legacy.runtime.executor import Machine
 
@@ -212,11 +225,12 @@ class MachineOptions:
 
 
 def shape_of(size: int | None, shape: tuple[int, int, int] | None, default: int) -> Shape:
+    """The shape of the product that --size or --shape asks for; n×n with n = default without."""
     if size is not None and shape is not None:
         raise InputError("give --size or --shape, not both")
     m, l, n = shape or (default if size is None else size,) * 3  # noqa: E741
     if min(m, l, n) < 0:
         raise InputError(f"the sizes are {m}, {l}, {n}; a matrix has no negative size")
     if max(m, l, n) > MOST_ROWS:
-        raise InputError(f"the sizes are {m}, {l}, {n}; the largest that is taken is {MOST_ROWS}")
+        raise InputError(f"the sizes are {m}, {l}, {n}; the largest possible is {MOST_ROWS}")
     return Shape(m, l, n)

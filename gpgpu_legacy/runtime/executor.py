@@ -49,12 +49,13 @@ class Tuning:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """How a run is done.
+    """How a run computes.
 
-    exact: multiply and add are rounded apart and nothing is reordered, as the reference executor
-    always does; otherwise a device may contract a multiply-add.
-    arithmetic: to which numbers fragment programs round; kernels are float32 throughout.
-    tuning: a shape for the code, which changes times and no result; an executor may pass it over.
+    exact: a multiply-add is rounded after the multiplication and after the addition, as on the
+    reference executor; otherwise a device may contract it. Nothing is reordered in either case.
+    arithmetic: the format that results of fragment programs are rounded to. Kernels compute in
+    float32.
+    tuning: the shape of generated code. It changes times and no result; an executor may ignore it.
     """
 
     exact: bool = False
@@ -88,9 +89,10 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Seconds of one run: matrices to textures, the passes, textures to matrices.
+    """Seconds of the parts of one run.
 
-    prepare_s: of preparing the plan, which was done once for all runs of it.
+    upload_s: matrices to textures. compute_s: the passes. readback_s: textures to matrices.
+    prepare_s: preparing the plan, once for all of its runs.
     """
 
     upload_s: float
@@ -101,7 +103,7 @@ class Timings:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run gives: the matrices that the plan makes, by name, and how long it took."""
+    """The result of a run: float32 matrices by name, and the times."""
 
     outputs: Mapping[str, F32]
     timings: Timings
@@ -113,10 +115,10 @@ by name: (H, W, channels) float32, row 0 first. Reading leaves the run as it was
 
 
 class Prepared(ABC):
-    """A plan made ready on an executor, with all that it allocated; a context manager.
+    """A plan that is ready to run on an executor, with everything that it allocated.
 
-    Any thread may run and close it; runs take their turn. What makes a run different from the one
-    before is its operands alone.
+    It is a context manager, which closes it. Any thread may run and close it; runs exclude one
+    another. Each run computes its results from its operands alone, not from earlier runs.
     """
 
     def __init__(self, plan: Plan, machine: Machine) -> None:
@@ -127,10 +129,10 @@ class Prepared(ABC):
         self._closed = self._running = False
 
     def run(self, operands: Mapping[str, F32], observer: Observer | None = None) -> Result:
-        """Run the plan on float32 operands of the shapes that it names.
+        """Run the plan on operands by name, float32 of the shapes in plan.operands.
 
-        Raises InputError for operands that do not fit, after closing, and inside of an observer of
-        the same run.
+        observer: called after each pass. Raises InputError for operands that do not fit, for a plan
+        that is closed, and when called by an observer of the same run.
         """
         given = check_operands(self.plan, operands)
         with self._lock:
@@ -142,7 +144,7 @@ class Prepared(ABC):
                 self._running = False
 
     def close(self) -> None:
-        """Release everything; what was read back stays. Closing twice does nothing more."""
+        """Release everything but results that were read back. Closing twice has no effect."""
         with self._lock:
             if self._closed:
                 return
@@ -212,7 +214,10 @@ class Prepared(ABC):
 
 
 class Executor(ABC):
-    """Runs plans. A module of executors/ that has an EXECUTOR is found by the registry."""
+    """Something that runs plans: a CPU, or a GPU through an API of its time.
+
+    The registry finds every module of runtime/executors that defines an EXECUTOR.
+    """
 
     name: ClassVar[str]
     """What the command line calls it."""
@@ -222,21 +227,21 @@ class Executor(ABC):
 
     @abstractmethod
     def device(self) -> str:
-        """The device it runs on, in words; ExecutorUnavailableError where it cannot run here."""
+        """The device, in words; ExecutorUnavailableError if the executor cannot run here."""
 
     @abstractmethod
     def is_hardware(self) -> bool:
-        """Whether that device is a GPU; ExecutorUnavailableError where it cannot run here."""
+        """Whether the device is a GPU; ExecutorUnavailableError if the executor cannot run here."""
 
     @abstractmethod
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         """Make a validated plan without Tables ready, on a machine whose arithmetic it has."""
 
     def prepare(self, plan: Plan, machine: Machine = Machine()) -> Prepared:
-        """Make a plan ready to be run: validate it, generate and compile code, allocate.
+        """Prepare a plan to run: validate it, generate and compile code, allocate memory.
 
         Raises PlanError for a plan that is not valid, for passes and arithmetics that the executor
-        does not have, and for what the device has no room for.
+        does not support, and for sizes that exceed the device.
         """
         started = perf_counter()
         validate(plan)
@@ -258,7 +263,7 @@ class Executor(ABC):
         machine: Machine = Machine(),
         observer: Observer | None = None,
     ) -> Result:
-        """Prepare a plan, run it once and close it."""
+        """Prepare a plan, run it once and close it. operands, observer: as for Prepared.run."""
         with self.prepare(plan, machine) as prepared:
             return prepared.run(operands, observer)
 

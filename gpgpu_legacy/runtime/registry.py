@@ -60,13 +60,13 @@ def executor_names() -> tuple[str, ...]:
 
 
 def find_executor(name: str, plan: Plan | None = None) -> Executor:
-    """The executor of that name, ready to run.
+    """The executor of that name, which can run on this machine.
 
-    `auto` is the first that has the plan's passes: on a GPU in the order of `gpu_rank`, else in
-    that of `cpu_rank`. What runs in a single invocation is a host's program, and stays off the GPU.
-    Without a plan, one of fragment passes is meant.
-    Raises InputError for an unknown name or one that cannot run the plan's passes,
-    ExecutorUnavailableError where it cannot run here.
+    name: `auto` is the first that supports all kinds of pass in the plan: a GPU's executors come
+    before the CPU's. A plan that runs in a single invocation stays off the GPU.
+    plan: what is to run; without one, a plan of fragment passes.
+    Raises InputError for an unknown name and for an executor that does not support the plan's
+    passes, ExecutorUnavailableError for one that cannot run here.
     """
     as_text("name", name, "an executor's name, such as 'auto'")
     if plan is not None:
@@ -81,7 +81,7 @@ def find_executor(name: str, plan: Plan | None = None) -> Executor:
     missing = kinds - executor.capabilities.passes
     if missing:
         fit = ", ".join(e.name for e in executors() if kinds <= e.capabilities.passes)
-        raise InputError(f"{name} carries out no {names_of(missing)}; choose from {fit}")
+        raise InputError(f"{name} does not run {names_of(missing)}; choose from {fit}")
     executor.device()
     return executor
 

@@ -531,7 +531,7 @@ def test_a_search_from_the_command_line_is_shown_kept_and_forgotten(
         (["--budget", "nan"], "the budget is nan"),
         (["--executor", "quantum"], "there is no executor quantum"),
         (["--show", "--forget"], "--show or --forget"),
-        (["dobravec-bulic-host", "--executor", "gl-raster"], "gl-raster carries out no"),
+        (["dobravec-bulic-host", "--executor", "gl-raster"], "gl-raster does not run"),
     ],
 )
 def test_mistakes_are_refused_in_one_line(
