@@ -6,15 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import chain
 from math import isfinite
-from numbers import Integral, Real
 
 from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.plan.expand import (
-    integers,
     number_at,
-    numbers,
     rect_numbers,
     values_of,
     varies,
@@ -34,7 +31,6 @@ from gpgpu_legacy.plan.plan import (
     Number,
     Output,
     Pass,
-    PerIteration,
     Plan,
     Rect,
     Repeat,
@@ -43,6 +39,7 @@ from gpgpu_legacy.plan.plan import (
     TextureKind,
     Wrap,
 )
+from gpgpu_legacy.plan.validate_numbers import is_integer, number_problem, pass_in_words
 
 _LAYERED = (TextureKind.T3D, TextureKind.CUBE)
 _DRAWN_TO = (TextureKind.RECT, TextureKind.T2D)
@@ -94,8 +91,8 @@ class _Validator:
         if not isinstance(step, Repeat):
             if varies(step):
                 raise self.fail(
-                    f"{_called(step)} is outside of a Repeat but has a number that changes from "
-                    "iteration to iteration; give a constant, or repeat the pass"
+                    f"{pass_in_words(step)} is outside of a Repeat but has a number that changes "
+                    "from iteration to iteration; give a constant, or repeat the pass"
                 )
             self.one_pass(step, 1)
             return
@@ -111,7 +108,9 @@ class _Validator:
 
         A texture that is defined in the first iteration is defined in the later ones.
         """
-        self.numbers(pass_, count)
+        problem = number_problem(pass_, count)
+        if problem is not None:
+            raise self.fail(problem)
         if count == 0:
             return
         checks: dict[type, Callable[..., None]] = {
@@ -121,79 +120,6 @@ class _Validator:
             ComputePass: self.compute_pass,
         }
         checks[type(pass_)](pass_, count)
-
-    def numbers(self, pass_: Pass, count: int) -> None:
-        """Check that a pass has numbers where it must, and integers where it must."""
-        if isinstance(pass_, ComputePass):
-            from gpgpu_legacy.kernel.ir import Type
-
-            types = {uniform.name: uniform.type for uniform in pass_.kernel.uniforms}
-            for uniform in pass_.uniforms:
-                kind, what = types.get(uniform.name), f"uniform {uniform.name} of {_called(pass_)}"
-                if kind is not Type.BOOL:
-                    self.number(uniform.value, count, what)
-                if kind is not None and kind.is_integer:
-                    self.integral(uniform.value, what)
-        elif not set(map(type, numbers(pass_))) <= _PLAIN:
-            for number in numbers(pass_):
-                self.number(number, count, _called(pass_))
-        for rect in _rects(pass_):
-            moving = any(isinstance(number, PerIteration) for number in rect_numbers(rect))
-            if isinstance(rect, Rect) and moving:
-                raise self.fail(
-                    f"{_called(pass_)} has a Rect whose numbers change from iteration to "
-                    "iteration; give a MovingRect"
-                )
-        for size in integers(pass_):
-            if not isinstance(size, PerIteration) and not is_integer(size):
-                raise self.fail(
-                    f"{_called(pass_)} has {size!r} for a number of texels or work groups; give an "
-                    "int"
-                )
-            self.integral(size, f"a number of texels or work groups of {_called(pass_)}")
-
-    def number(self, number: Number, count: int, where: str) -> None:
-        match number:
-            case Table(values=values):
-                self.table(values, count, where)
-            case Affine(base=base, step=step):
-                if not all(_is_number(value) and isfinite(value) for value in (base, step)):
-                    raise self.fail(
-                        f"{where} has {number}, which is not finite; give finite numbers"
-                    )
-            case _ if not _is_number(number):
-                raise self.fail(f"{where} has {number!r} for a number; give a float")
-
-    def table(self, values: tuple[float, ...], count: int, where: str) -> None:
-        if not isinstance(values, tuple):
-            raise self.fail(
-                f"{where} has a Table of a {type(values).__name__}; give its values as a tuple"
-            )
-        if len(values) != count:
-            raise self.fail(
-                f"{where} has a Table of {len(values)} values in a Repeat of {count} iterations; "
-                "give one value per iteration"
-            )
-        if not set(map(type, values)) <= _PLAIN:
-            odd = next((i for i, value in enumerate(values) if not _is_number(value)), None)
-            if odd is not None:
-                raise self.fail(
-                    f"{where} has a Table with {values[odd]!r} for a number in iteration {odd}; "
-                    "give a float"
-                )
-
-    def integral(self, number: Number, where: str) -> None:
-        match number:
-            case Table(values=values) if set(map(type, values)) == {int}:
-                odd = None
-            case Table(values=values):
-                odd = next((value for value in values if not _is_integral(value)), None)
-            case Affine(base=base, step=step):
-                odd = next((value for value in (base, step) if not _is_integral(value)), None)
-            case _:
-                odd = None if _is_integral(number) else number
-        if odd is not None:
-            raise self.fail(f"{where} is {odd!r}; give integers")
 
     def texture(self, name: str) -> Texture:
         if name not in self.textures:
@@ -434,24 +360,7 @@ class _Validator:
         self.defined.add(pass_.target)
 
 
-# Numbers -----------------------------------------------------------------------------------------
-
-
-_PLAIN = {int, float}
-"""Types of numbers that need no closer look; a bool has a type of its own."""
-
-
-def is_integer(value: object) -> bool:
-    """Whether a value is an int of Python or NumPy, and not a bool."""
-    return type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _is_integral(value: float) -> bool:
-    return isfinite(value) and value == int(value)
+# Rectangles and numbers in all iterations ------------------------------------------------------
 
 
 def _rows(numbers: tuple[Number, ...], count: int) -> Iterable[tuple[int, tuple[float, ...]]]:
@@ -465,30 +374,9 @@ def _rows(numbers: tuple[Number, ...], count: int) -> Iterable[tuple[int, tuple[
     return ((i, tuple(number_at(number, i) for number in numbers)) for i in ends)
 
 
-def _rects(pass_: Pass) -> tuple[Rect | MovingRect, ...]:
-    match pass_:
-        case FragmentPass():
-            return (pass_.rect,)
-        case CopyPass():
-            return pass_.source_rect, pass_.target_rect
-    return ()
-
-
 def _size(rect: Rect | MovingRect) -> tuple[Integer, Integer]:
     return rect.width, rect.height
 
 
 def _in_iteration(iteration: int, rect: Rect | MovingRect) -> str:
     return f" in iteration {iteration}" if isinstance(rect, MovingRect) else ""
-
-
-def _called(pass_: Pass) -> str:
-    """A pass in words, for messages."""
-    match pass_:
-        case FragmentPass():
-            return f"the pass to {pass_.target}"
-        case CopyPass():
-            return f"the copy of {pass_.source} to {pass_.target}"
-        case ClearPass():
-            return f"the clear of {pass_.target}"
-    return f"the dispatch of {pass_.kernel.name}"

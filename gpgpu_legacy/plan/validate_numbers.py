@@ -1,0 +1,139 @@
+"""Validation of the numbers in passes: their types, and that there is one for every iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+from numbers import Integral, Real
+
+from gpgpu_legacy.plan.expand import integers, numbers, rect_numbers
+from gpgpu_legacy.plan.plan import (
+    Affine,
+    ClearPass,
+    ComputePass,
+    CopyPass,
+    FragmentPass,
+    MovingRect,
+    Number,
+    Pass,
+    PerIteration,
+    Rect,
+    Table,
+)
+
+_PLAIN = {int, float}
+"""Types of numbers that need no closer look; a bool has a type of its own."""
+
+
+def number_problem(pass_: Pass, count: int) -> str | None:
+    """What is wrong with the numbers of a pass that runs `count` times; None if all are valid."""
+    return next(_problems(pass_, count), None)
+
+
+def is_integer(value: object) -> bool:
+    """Whether a value is an int of Python or NumPy, and not a bool."""
+    return type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool))
+
+
+def pass_in_words(pass_: Pass) -> str:
+    """What messages call a pass."""
+    match pass_:
+        case FragmentPass():
+            return f"the pass to {pass_.target}"
+        case CopyPass():
+            return f"the copy of {pass_.source} to {pass_.target}"
+        case ClearPass():
+            return f"the clear of {pass_.target}"
+    return f"the dispatch of {pass_.kernel.name}"
+
+
+def _problems(pass_: Pass, count: int) -> Iterator[str]:
+    what = pass_in_words(pass_)
+    if isinstance(pass_, ComputePass):
+        yield from _uniforms(pass_, count)
+    elif not set(map(type, numbers(pass_))) <= _PLAIN:
+        for number in numbers(pass_):
+            yield from _number(number, count, what)
+    for rect in _rects(pass_):
+        moving = any(isinstance(number, PerIteration) for number in rect_numbers(rect))
+        if isinstance(rect, Rect) and moving:
+            yield (
+                f"{what} has a Rect whose numbers change from iteration to iteration; give a "
+                "MovingRect"
+            )
+    for size in integers(pass_):
+        if not isinstance(size, PerIteration) and not is_integer(size):
+            yield f"{what} has {size!r} for a number of texels or work groups; give an int"
+        else:
+            yield from _integral(size, f"a number of texels or work groups of {what}")
+
+
+def _uniforms(pass_: ComputePass, count: int) -> Iterator[str]:
+    from gpgpu_legacy.kernel.ir import Type
+
+    types = {uniform.name: uniform.type for uniform in pass_.kernel.uniforms}
+    for uniform in pass_.uniforms:
+        kind, what = types.get(uniform.name), f"uniform {uniform.name} of {pass_in_words(pass_)}"
+        if kind is not Type.BOOL:
+            yield from _number(uniform.value, count, what)
+        if kind is not None and kind.is_integer:
+            yield from _integral(uniform.value, what)
+
+
+def _number(number: Number, count: int, what: str) -> Iterator[str]:
+    match number:
+        case Table(values=values):
+            yield from _table(values, count, what)
+        case Affine(base=base, step=step):
+            if not all(_is_number(value) and isfinite(value) for value in (base, step)):
+                yield f"{what} has {number}, which is not finite; give finite numbers"
+        case _ if not _is_number(number):
+            yield f"{what} has {number!r} for a number; give a float"
+
+
+def _table(values: tuple[float, ...], count: int, what: str) -> Iterator[str]:
+    if not isinstance(values, tuple):
+        yield f"{what} has a Table of a {type(values).__name__}; give its values as a tuple"
+    elif len(values) != count:
+        yield (
+            f"{what} has a Table of {len(values)} values in a Repeat of {count} iterations; give "
+            "one value per iteration"
+        )
+    elif not set(map(type, values)) <= _PLAIN:
+        for iteration, value in enumerate(values):
+            if not _is_number(value):
+                yield (
+                    f"{what} has a Table with {value!r} for a number in iteration {iteration}; "
+                    "give a float"
+                )
+
+
+def _integral(number: Number, what: str) -> Iterator[str]:
+    """Whole floats count as integers, since Tables of coordinates hold floats."""
+    match number:
+        case Table(values=values):
+            odd = () if set(map(type, values)) == {int} else values
+        case Affine(base=base, step=step):
+            odd = (base, step)
+        case _:
+            odd = (number,)
+    for value in odd:
+        if not _is_integral(value):
+            yield f"{what} is {value!r}; give integers"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_integral(value: float) -> bool:
+    return isfinite(value) and value == int(value)
+
+
+def _rects(pass_: Pass) -> tuple[Rect | MovingRect, ...]:
+    match pass_:
+        case FragmentPass():
+            return (pass_.rect,)
+        case CopyPass():
+            return pass_.source_rect, pass_.target_rect
+    return ()
