@@ -1,1 +1,1 @@
-"""The chips and the APIs of 2001 to 2022 as data, and whether a plan would have run on them."""
+"""The chips and APIs of 2001 to 2022 as data, and whether programs and plans load on them."""

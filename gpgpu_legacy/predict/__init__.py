@@ -1,1 +1,1 @@
-"""Times bounded from a chip's numbers, and the log of how they came out."""
+"""Lower bounds of times from a chip's numbers, and the log of mispredictions."""

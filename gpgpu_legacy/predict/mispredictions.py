@@ -13,10 +13,10 @@ from importlib.resources import files
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.chips.profile import find_profile
-from gpgpu_legacy.errors import GpgpuLegacyError
+from gpgpu_legacy.errors import GpgpuLegacyError, InputError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
-from gpgpu_legacy.serial import Record, from_toml
+from gpgpu_legacy.serial import Record, fields_of, from_toml
 
 
 class Origin(Enum):
@@ -47,9 +47,13 @@ class Case(Record, frozen=True, kw_only=True):
 
 
 class CaseLog(Record, frozen=True, kw_only=True):
-    """mispredictions.toml. tolerance: the relative change of a ratio that is allowed."""
+    """mispredictions.toml. tolerance: the relative change of a ratio that is allowed.
+
+    reasons: by the keys that cases have in the file, since several share one.
+    """
 
     tolerance: float
+    reasons: dict[str, str]
     case: tuple[Case, ...]
 
 
@@ -88,10 +92,21 @@ class Mispredictions(Record, frozen=True, kw_only=True):
 
 @cache
 def read_log() -> CaseLog:
-    """The recorded cases and their tolerance."""
+    """The recorded cases, each with its reason in words, and their tolerance."""
     name = "mispredictions.toml"
     text = files("gpgpu_legacy.predict").joinpath(name).read_text("utf-8")
-    return from_toml(text, CaseLog, name)
+    log = from_toml(text, CaseLog, name)
+    cases = tuple(_explained(case, log.reasons) for case in log.case)
+    return CaseLog(tolerance=log.tolerance, reasons=log.reasons, case=cases)
+
+
+def _explained(case: Case, reasons: dict[str, str]) -> Case:
+    if case.reason not in reasons:
+        raise InputError(
+            f"mispredictions.toml: {case.method} on {case.chip} has the reason {case.reason!r}; "
+            f"choose from {', '.join(reasons)}"
+        )
+    return Case(**{**fields_of(case), "reason": reasons[case.reason]})
 
 
 def compare_all() -> Mispredictions:

@@ -84,6 +84,10 @@ def test_fragment_methods_on_calibrated_machines_are_within_a_factor_of_two() ->
     assert not beyond
 
 
+def test_every_reason_explains_a_case() -> None:
+    assert {case.reason for case in CASES} == set(read_log().reasons.values())
+
+
 def test_a_ratio_that_moved_does_not_hold() -> None:
     case = CASES[0]
     moved = compared(case, case.seconds * case.ratio * 1.05, "arithmetic", 0.02)

@@ -215,7 +215,8 @@ def test_this_machine_is_asked_to_be_calibrated(
 
 def test_lookups_are_no_roof_where_tiles_stage_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "gpgpu_legacy.studies.roofline.model.read_log", lambda: CaseLog(tolerance=0.0, case=())
+        "gpgpu_legacy.studies.roofline.model.read_log",
+        lambda: CaseLog(tolerance=0.0, reasons={}, case=()),
     )
     tiles, apart = (
         {roof.name for roof in roofline(find_profile(chip), 64).roofs}
