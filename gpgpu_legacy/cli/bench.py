@@ -15,7 +15,6 @@ import typer
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
-    METHOD_HELP,
     Json,
     Lists,
     Quiet,
@@ -41,7 +40,8 @@ class EntrantOptions:
     """What `bench` measures."""
 
     method: Annotated[
-        list[str] | None, typer.Option(metavar="NAME …", help=f"{METHOD_HELP} All without it.")
+        list[str] | None,
+        typer.Option(metavar="NAME …", help="See `gpgpu-legacy methods` (default: all)."),
     ] = None
     executor: Annotated[
         list[str] | None,
@@ -74,7 +74,7 @@ class RoundOptions:
         float,
         typer.Option(
             metavar="SECONDS",
-            help="For everything, preparation included. The cheapest job is run in any case.",
+            help="For everything, preparation included; the cheapest job runs in any case.",
         ),
     ] = BENCH_BUDGET_S
     seed: Seed = 0
@@ -90,11 +90,12 @@ class BenchFiles:
     ] = None
     plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw GFLOPS against n.")] = None
     recorded: Annotated[
-        Path | None, typer.Option("--from", metavar="JSON", help="Show a recorded run; run none.")
+        Path | None,
+        typer.Option("--from", metavar="JSON", help="Show a recorded one; run nothing."),
     ] = None
     compare: Annotated[
         tuple[Path, Path] | None,
-        typer.Option(metavar="OLD.json NEW.json", help="Compare recorded runs; run nothing."),
+        typer.Option(metavar="OLD.json NEW.json", help="Compare recorded ones; run nothing."),
     ] = None
 
 
@@ -111,8 +112,8 @@ def bench(
 
     The peers, where this machine has them, are numpy-blas (NumPy's own product), driver-arbfp (the
     driver's own ARB_fragment_program on the same method) and cublas (through torch or cupy, TF32
-    off). All of them are run in turn, round by round. A result is the median of the rounds, of
-    computing alone. A warning says when other processes used the machine meanwhile.
+    off). All of them run in turn, round by round. A result is the median of the computing
+    time alone. A warning tells when other processes used much of the machine meanwhile.
     """
     if files.compare is not None:
         if (files.recorded, files.output, files.plot) != (None, None, None):
@@ -207,7 +208,9 @@ def tune(
     options: SearchOptions,
     method: Annotated[
         list[str] | None,
-        typer.Argument(metavar="METHOD", help=f"{METHOD_HELP} hall-carr-hart-multi without."),
+        typer.Argument(
+            metavar="METHOD", help="See `gpgpu-legacy methods` (default: hall-carr-hart-multi)."
+        ),
     ] = None,
     show: Annotated[
         bool, typer.Option("--show", help="Print what is kept for this machine; search nothing.")

@@ -1,1 +1,1 @@
-"""Products run, checked, counted and timed."""
+"""One engine for all measuring, and what is measured with it: bench, tuning, calibration."""

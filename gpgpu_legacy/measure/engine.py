@@ -331,6 +331,8 @@ class _Measurement(Generic[K, C]):
         """Report a first run, and all rounds at once for a job that will have none."""
         for _ in range(1 if has_rounds else 1 + self.rounds.count):
             self.listener.progress(f"n = {job.size}: {job.label}")
+        if has_rounds:
+            self.tell_results()
 
     def after_round(self, _: int) -> Sequence[_Contender[K, C]]:
         self.tell_results()
