@@ -113,8 +113,8 @@ def test_every_cell_of_every_table_is_a_claim() -> None:
         cells = sum(len(s.cells) for table in paper.measured for s in table.series)
         formulas = sum(4 * len(table.rows) for table in paper.tables)
         elements = sum(len(row) for matrix in paper.matrices for row in matrix.rows)
-        found = [c for c in paper.claims if "/" in c.id or "[" in c.id]
-        assert len(found) == cells + formulas + elements, paper.id
+        of_tables = [c for c in paper.claims if "/" in c.id or "[" in c.id]
+        assert len(of_tables) == cells + formulas + elements, paper.id
 
 
 def test_the_printed_matrices_are_those_of_the_example() -> None:
@@ -128,27 +128,27 @@ def test_every_claim_says_where_it_stands_and_why(paper: Paper) -> None:
     ids = [claim.id for claim in paper.claims]
     assert len(set(ids)) == len(ids)
     for claim in paper.claims:
-        found = finding(paper.id, claim.id)
+        result = finding(paper.id, claim.id)
         assert claim.where
-        assert claim.derive is None or found.how, claim.id
-        if found.verdict is Verdict.DIFFERS:
+        assert claim.derive is None or result.how, claim.id
+        if result.verdict is Verdict.DIFFERS:
             assert claim.reason, f"{claim.id} differs and does not say why"
-        if found.verdict is Verdict.UNCHECKED:
+        if result.verdict is Verdict.UNCHECKED:
             assert claim.reason, f"{claim.id} is not checked and does not say why"
-        if found.verdict is Verdict.RESTS_ON:
-            assert claim.rests_on in found.reason
-        if found.computed is not None and not isinstance(found.computed, str):
-            assert "nan" not in shown(found.computed)
-    for each in paper.left_out:
-        assert each.numbers
-        assert each.where
-        assert each.reason
+        if result.verdict is Verdict.RESTS_ON:
+            assert claim.rests_on in result.reason
+        if result.computed is not None and not isinstance(result.computed, str):
+            assert "nan" not in shown(result.computed)
+    for left in paper.left_out:
+        assert left.numbers
+        assert left.where
+        assert left.reason
 
 
 def test_every_derivation_is_used_and_described() -> None:
     claims = [claim for paper in papers() for claim in paper.claims]
     used = {claim.derive for claim in claims} | {
-        each.derive for claim in claims for each in claim.alternatives
+        alternative.derive for claim in claims for alternative in claim.alternatives
     }
     assert used - {None} == set(derivations())
     assert all(function.__doc__ for function in derivations().values())
@@ -244,13 +244,13 @@ def test_verdicts(
 def test_a_verdict_says_by_how_much(
     computed: float, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = verdict_of(computed, monkeypatch, reason="the moon")
-    assert found.reason == f"ours is {words}; the moon"
+    result = verdict_of(computed, monkeypatch, reason="the moon")
+    assert result.reason == f"ours is {words}; the moon"
 
 
 def test_words_have_no_percentage(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = verdict_of(3, monkeypatch, published="twofold", reading=2, reason="the moon")
-    assert (found.off, found.reason) == (None, "the moon")
+    result = verdict_of(3, monkeypatch, published="twofold", reading=2, reason="the moon")
+    assert (result.off, result.reason) == (None, "the moon")
 
 
 # The findings, one by one ------------------------------------------------------------------------
@@ -272,9 +272,9 @@ def test_208_times_is_417() -> None:
 
 def test_the_cpu_column_counts_four_operations_and_the_gpu_column_two() -> None:
     for i, printed in enumerate((3.57, 3.53, 2.27, 0.54, 0.40, 0.36)):
-        found = finding(OPENGL, f"table-1/CPU GFLOPS/{128 << i}")
-        assert found.verdict is Verdict.DIFFERS
-        assert float(found.reason.split()[-2]) == pytest.approx(printed, abs=0.005)
+        result = finding(OPENGL, f"table-1/CPU GFLOPS/{128 << i}")
+        assert result.verdict is Verdict.DIFFERS
+        assert float(result.reason.split()[-2]) == pytest.approx(printed, abs=0.005)
         gpu = finding(OPENGL, f"table-1/GPU GFLOPS/{128 << i}")
         assert gpu.verdict is Verdict.AGREES
 
@@ -292,9 +292,9 @@ def test_75_gflops_are_15_percent_of_the_peak() -> None:
 
 
 def test_the_listing_dispatches_2048_squared_whatever_the_size() -> None:
-    found = finding(OPENGL, "group-size")
-    assert found.verdict is Verdict.DIFFERS
-    assert f"invocations at n = 128: {2048**2}" in found.reason
+    result = finding(OPENGL, "group-size")
+    assert result.verdict is Verdict.DIFFERS
+    assert f"invocations at n = 128: {2048**2}" in result.reason
     needed = {128: 3464, 256: 2983, 512: 1068}
     for size, gflops in needed.items():
         reason = finding(OPENGL, f"listing-at-{size}").reason
@@ -308,10 +308,10 @@ def test_the_listing_dispatches_2048_squared_whatever_the_size() -> None:
 
 def test_dobravec_and_bulics_speed_ups() -> None:
     differs(DOBRAVEC, "abstract-7.5-times", 2169 / 275)
-    found = finding(DOBRAVEC, "section-3.2-between-5-and-8")
-    assert found.verdict is Verdict.DIFFERS
-    assert found.computed == pytest.approx((34 / 8, 2169 / 275))
-    assert "from n = 240 to 480: 4.25, 4.8333" in found.reason
+    result = finding(DOBRAVEC, "section-3.2-between-5-and-8")
+    assert result.verdict is Verdict.DIFFERS
+    assert result.computed == pytest.approx((34 / 8, 2169 / 275))
+    assert "from n = 240 to 480: 4.25, 4.8333" in result.reason
     assert number(DOBRAVEC, "abstract-two-times") == pytest.approx(2.03, abs=0.01)
     assert finding(DOBRAVEC, "section-3.2-almost-twofold").verdict is Verdict.DIFFERS
 
@@ -320,9 +320,9 @@ def test_dobravec_and_bulics_variants() -> None:
     differs(DOBRAVEC, "section-3.3-slightly-slowed", 1.51)
     assert "72.733 ms" in finding(DOBRAVEC, "section-3.3-slightly-slowed").reason
     differs(DOBRAVEC, "section-3.2-similar-results", 110 / 83)
-    found = finding(DOBRAVEC, "table-1-multiples-of-160")
-    assert found.verdict is Verdict.DIFFERS
-    assert "least and largest: 1.0958, 1.1545" in found.reason
+    result = finding(DOBRAVEC, "table-1-multiples-of-160")
+    assert result.verdict is Verdict.DIFFERS
+    assert "least and largest: 1.0958, 1.1545" in result.reason
 
 
 def test_dobravec_and_bulics_statements() -> None:
@@ -336,19 +336,19 @@ def test_dobravec_and_bulics_statements() -> None:
 
 
 def test_the_hosts_anomaly_is_of_sets_and_not_of_pages() -> None:
-    found = finding(DOBRAVEC, "section-3.2-paging")
-    assert found.verdict is Verdict.DIFFERS
-    assert "lines a set at 1024: 16;" in found.reason
-    assert "lines a set at 1536: 12;" in found.reason
+    result = finding(DOBRAVEC, "section-3.2-paging")
+    assert result.verdict is Verdict.DIFFERS
+    assert "lines a set at 1024: 16;" in result.reason
+    assert "lines a set at 1536: 12;" in result.reason
     assert finding(DOBRAVEC, "section-3.2-n-is-64").computed == (64.0, 96.0)
 
 
 def test_the_two_instruction_counts_are_one_program() -> None:
     for claim, total in (("section-3-134", 134), ("section-4.3-166", 166)):
-        found = finding(HALL, claim)
-        assert found.verdict is Verdict.RESTS_ON
-        assert f"the write of the result: {total}" in found.reason
-        assert f"instructions alone: {total - 1}" in found.reason
+        result = finding(HALL, claim)
+        assert result.verdict is Verdict.RESTS_ON
+        assert f"the write of the result: {total}" in result.reason
+        assert f"instructions alone: {total - 1}" in result.reason
     for claim in ("section-3-6-plus-4b", "section-4.3-6-plus-5b"):
         assert finding(HALL, claim).verdict is Verdict.AGREES
 
@@ -362,9 +362,9 @@ def test_25_percent_of_the_instructions_is_3_16ths() -> None:
 
 def test_identical_at_b_1_in_bytes_and_not_in_instructions() -> None:
     assert finding(HALL, "section-5.1-identical-bytes").verdict is Verdict.AGREES
-    found = finding(HALL, "section-5.1-identical-instructions")
-    assert found.verdict is Verdict.DIFFERS
-    assert found.reason.endswith("a fragment, single: 6; instructions a fragment, L-M: 2")
+    result = finding(HALL, "section-5.1-identical-instructions")
+    assert result.verdict is Verdict.DIFFERS
+    assert result.reason.endswith("a fragment, single: 6; instructions a fragment, L-M: 2")
 
 
 def test_units_of_section_5() -> None:
@@ -406,9 +406,9 @@ def test_sizes_of_section_4() -> None:
 
 def test_table_1_leaves_the_copy_out() -> None:
     for method in ("single", "multi"):
-        found = finding(HALL, f"table-1-copy-{method}")
-        assert found.verdict is Verdict.DIFFERS
-        assert "left out at b = 32: 3.0303 %" in found.reason
+        result = finding(HALL, f"table-1-copy-{method}")
+        assert result.verdict is Verdict.DIFFERS
+        assert "left out at b = 32: 3.0303 %" in result.reason
 
 
 def test_slips_of_the_pen() -> None:
@@ -441,11 +441,11 @@ def data(paper: str) -> str:
 
 
 def test_verdicts_are_those_recorded(update_golden: bool) -> None:
-    found = list(all_findings().values())
+    findings = list(all_findings().values())
     if update_golden:
-        record.record(found, RECORD)
+        record.record(findings, RECORD)
         return
-    assert changes(verdicts_of(found), recorded(), papers()) == []
+    assert changes(verdicts_of(findings), recorded(), papers()) == []
 
 
 def with_a_change(paper: str, before: str, after: str) -> tuple[Paper, ...]:
@@ -453,12 +453,12 @@ def with_a_change(paper: str, before: str, after: str) -> tuple[Paper, ...]:
     text = data(paper)
     assert text.count(before) == 1
     changed = read_paper(text.replace(before, after), paper)
-    return tuple(changed if each.id == paper else each for each in papers())
+    return tuple(changed if known.id == paper else known for known in papers())
 
 
 def test_a_changed_cell_changes_what_follows_from_it() -> None:
-    found = audit.audit(with_a_change(OPENGL, "value = 1831", "value = 1931"))
-    lines = changes(verdicts_of(found), recorded(), papers())
+    findings = audit.audit(with_a_change(OPENGL, "value = 1831", "value = 1931"))
+    lines = changes(verdicts_of(findings), recorded(), papers())
     assert f"{OPENGL} table-1/GPU/4096: published was 1831, is 1931" in lines
     assert f"{OPENGL} table-1/GPU GFLOPS/4096: verdict was agrees, is differs" in lines
     assert any(line.startswith(f"{OPENGL} abstract-208-times: computed") for line in lines)
@@ -504,8 +504,8 @@ def test_strict_names_a_changed_cell(
 def test_a_changed_unit_or_alternative_is_named(
     paper: str, change: tuple[str, str], line: str
 ) -> None:
-    found = audit.audit(with_a_change(paper, *change))
-    [changed] = changes(verdicts_of(found), recorded(), papers())
+    findings = audit.audit(with_a_change(paper, *change))
+    [changed] = changes(verdicts_of(findings), recorded(), papers())
     assert line in changed
 
 
@@ -529,23 +529,23 @@ def test_what_the_kernels_do_against_what_the_text_says() -> None:
 
 
 def test_claims_that_come_and_go_are_named() -> None:
-    found = [finding(MALI, "seed"), finding(MALI, "alpha")]
+    findings = [finding(MALI, "seed"), finding(MALI, "alpha")]
     gone = VerdictRecord(verdict=Verdict.AGREES)
-    entries = {**verdicts_of(found[:1]).claims, f"{MALI} old": gone, f"{HALL} x": gone}
+    entries = {**verdicts_of(findings[:1]).claims, f"{MALI} old": gone, f"{HALL} x": gone}
     before = Verdicts(claims=entries)
-    assert changes(verdicts_of(found), before, [find_paper(MALI)]) == [
+    assert changes(verdicts_of(findings), before, [find_paper(MALI)]) == [
         f"{MALI} alpha: is new, with the verdict rests-on",
         f"{MALI} old: is gone; its verdict was agrees",
     ]
 
 
 def test_what_is_recorded_comes_back(tmp_path: Path) -> None:
-    found = [finding(MALI, "seed"), finding(OPENGL, "abstract-208-times")]
-    record.record(found, record.record_path(tmp_path / "verdicts.json"))
+    findings = [finding(MALI, "seed"), finding(OPENGL, "abstract-208-times")]
+    record.record(findings, record.record_path(tmp_path / "verdicts.json"))
     back = read_recorded(tmp_path / "verdicts.json", Verdicts)
     assert list(back.claims) == [f"{MALI} seed", f"{OPENGL} abstract-208-times"]
     assert back.claims[f"{MALI} seed"].verdict is Verdict.RESTS_ON
-    assert changes(verdicts_of(found), back, papers()) == []
+    assert changes(verdicts_of(findings), back, papers()) == []
 
 
 def test_an_installed_package_is_not_written_to(
@@ -589,14 +589,16 @@ def test_json_has_every_claim(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, _ = command(monkeypatch, capsys, "--json")
-    made = json.loads(out)
+    printed = json.loads(out)
     assert code == 0
-    assert [(c["paper"], c["id"]) for c in made["claims"]] == list(all_findings())
+    assert [(c["paper"], c["id"]) for c in printed["claims"]] == list(all_findings())
     wanted = {"paper", "id", "where", "published", "unit", "computed", "verdict", "reason"}
-    assert all(wanted <= claim.keys() for claim in made["claims"])
-    verdicts = {claim["verdict"] for claim in made["claims"]}
+    assert all(wanted <= claim.keys() for claim in printed["claims"])
+    verdicts = {claim["verdict"] for claim in printed["claims"]}
     assert verdicts == {"agrees", "differs", "rests-on", "unchecked"}
-    assert sum(sum(each.values()) for each in made["verdicts"].values()) == len(made["claims"])
+    assert sum(sum(counts.values()) for counts in printed["verdicts"].values()) == len(
+        printed["claims"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -129,8 +129,12 @@ def test_dobravec_and_bulics_tables() -> None:
 
 
 def test_the_mali_samples_times() -> None:
-    found = {s.label: by_size(s) for s in table(MALI, "profiling").series}
-    assert found == {"run": {1024: 1316.41}, "queued": {1024: 0.094}, "wait": {1024: 0.074073}}
+    times = {s.label: by_size(s) for s in table(MALI, "profiling").series}
+    assert times == {
+        "run": {1024: 1316.41},
+        "queued": {1024: 0.094},
+        "wait": {1024: 0.074073},
+    }
 
 
 def test_every_cell_says_where_it_stands_and_how_it_was_repaired() -> None:
@@ -141,9 +145,9 @@ def test_every_cell_says_where_it_stands_and_how_it_was_repaired() -> None:
         assert cell.unit in {"ms", "GFLOPS", "times"}
         assert bool(cell.repaired) == bool(cell.printed)
     for paper in papers():
-        for each in paper.measured:
-            assert each.id.startswith(f"{paper.id}/")
-            for series in each.series:
+        for published in paper.measured:
+            assert published.id.startswith(f"{paper.id}/")
+            for series in published.series:
                 assert series.method is None or find_method(series.method).name == series.method
 
 
@@ -278,32 +282,34 @@ def measure(paper: str, budget: float, *fakes: Fake) -> Measurements:
     return measure_paper(find_paper(paper), budget, executors=fakes, clock=fakes[0].clock)
 
 
-def outcomes(found: Measurements, method: str, executor: str) -> dict[int, Status]:
+def outcomes(measurements: Measurements, method: str, executor: str) -> dict[int, Status]:
     return {
-        job.size: outcome.status
-        for (job, name), outcome in sorted(found.outcomes.items(), key=lambda each: each[0][0].size)
-        if job.method == method and name == executor
+        product.size: outcome.status
+        for (product, name), outcome in sorted(
+            measurements.outcomes.items(), key=lambda run: run[0][0].size
+        )
+        if product.method == method and name == executor
     }
 
 
 @pytest.mark.parametrize("paper", [OPENGL, DOBRAVEC, MALI])
 def test_without_a_budget_nothing_is_run(paper: str) -> None:
     fake = Fake("gl-compute", Clock())
-    found = measure(paper, 0.0, fake)
+    measurements = measure(paper, 0.0, fake)
     assert fake.sizes == []
-    assert {outcome.status for outcome in found.outcomes.values()} == {Status.NOT_RUN}
-    assert all(o.seconds is None and o.reason for o in found.outcomes.values())
-    text = as_text(measured_table.grids(find_paper(paper), found))
+    assert {outcome.status for outcome in measurements.outcomes.values()} == {Status.NOT_RUN}
+    assert all(o.seconds is None and o.reason for o in measurements.outcomes.values())
+    text = as_text(measured_table.grids(find_paper(paper), measurements))
     assert "not run" in text
 
 
 def test_all_is_run_where_the_budget_allows() -> None:
     clock = Clock()
     fakes = Fake("jit", clock), Fake("gl-compute", clock, 0.01)
-    found = measure(OPENGL, 1e6, *fakes)
-    assert {o.status for o in found.outcomes.values()} == {Status.MEASURED}
-    assert outcomes(found, "dobravec-bulic-host", "gl-compute") == {}, "jit plays the host"
-    grids = {g.id: g for g in measured_table.grids(find_paper(OPENGL), found)}
+    measurements = measure(OPENGL, 1e6, *fakes)
+    assert {o.status for o in measurements.outcomes.values()} == {Status.MEASURED}
+    assert outcomes(measurements, "dobravec-bulic-host", "gl-compute") == {}, "jit plays the host"
+    grids = {g.id: g for g in measured_table.grids(find_paper(OPENGL), measurements)}
     here = grids["opengl-compute/table-1/gl-compute"]
     assert "device of gl-compute" in here.caption
     ratios = column(here, "CPU / GPU, here")
@@ -314,14 +320,16 @@ def test_all_is_run_where_the_budget_allows() -> None:
 
 def test_a_run_whose_cubic_estimate_does_not_fit_is_not_started() -> None:
     fake = Fake("gl-compute", Clock(), 100.0)  # 128: 0.21 s, 512: 13 s, 1024: 107 s
-    found = measure(OPENGL, 60.0, fake)
-    assert found.spent_s <= 60.0
+    measurements = measure(OPENGL, 60.0, fake)
+    assert measurements.spent_s <= 60.0
     expected = [Status.MEASURED] * 3 + [Status.NOT_RUN] * 3
-    assert list(outcomes(found, "opengl-compute-tiled", "gl-compute").values()) == expected
-    [first] = [o for (job, _), o in found.outcomes.items() if job.size == 1024][:1]
+    assert list(outcomes(measurements, "opengl-compute-tiled", "gl-compute").values()) == expected
+    [first] = [o for (p, _), o in measurements.outcomes.items() if p.size == 1024][:1]
     assert "up to 107 s" in first.reason
     [grid] = [
-        g for g in measured_table.grids(find_paper(OPENGL), found) if g.id.endswith("gl-compute")
+        g
+        for g in measured_table.grids(find_paper(OPENGL), measurements)
+        if g.id.endswith("gl-compute")
     ]
     assert any("1024, 2048, 4096: not run" in note for note in grid.notes)
     place = grid.heads.index("GPU, ms, gl-compute")
@@ -331,48 +339,53 @@ def test_a_run_whose_cubic_estimate_does_not_fit_is_not_started() -> None:
 def test_the_cheapest_go_first_whichever_device_they_are_of() -> None:
     clock = Clock()
     slow, fast = Fake("gl-compute", clock, 1000.0), Fake("jit", clock, 1.0)
-    found = measure(OPENGL, 30.0, slow, fast)
-    fast_done = outcomes(found, "opengl-compute-tiled", "jit")
+    measurements = measure(OPENGL, 30.0, slow, fast)
+    fast_done = outcomes(measurements, "opengl-compute-tiled", "jit")
     assert [n for n, status in fast_done.items() if status is Status.MEASURED] == [
         128, 256, 512, 1024, 2048,
     ]  # fmt: skip
-    slow_done = outcomes(found, "opengl-compute-tiled", "gl-compute")
+    slow_done = outcomes(measurements, "opengl-compute-tiled", "gl-compute")
     assert slow_done[128] is Status.MEASURED
     assert slow_done[512] is Status.NOT_RUN
 
 
 def test_a_small_size_is_tried_before_a_large_one() -> None:
     fake = Fake("gl-compute", Clock(), 1000.0)
-    found = measure(MALI, 60.0, fake)
+    measurements = measure(MALI, 60.0, fake)
     assert [size for _, size in fake.sizes] == [64, 256]
-    [outcome] = found.outcomes.values()
+    [outcome] = measurements.outcomes.values()
     assert outcome.status is Status.NOT_RUN
 
 
 def test_the_mali_sample_is_run_with_its_scalars() -> None:
-    found = measure(MALI, 1e3, Fake("gl-compute", Clock()))
-    [(job, _)] = found.outcomes
-    assert (job.options.alpha, job.options.beta, job.options.adds) == (1.0, 0.1, True)
+    measurements = measure(MALI, 1e3, Fake("gl-compute", Clock()))
+    [(product, _)] = measurements.outcomes
+    options = product.options
+    assert (options.alpha, options.beta, options.adds) == (1.0, 0.1, True)
 
 
 def test_a_refusal_is_told_and_does_not_end_the_rest() -> None:
     fake = Fake("gl-compute", Clock(), refuses_above=512)
-    found = measure(OPENGL, 1e3, fake)
-    done = outcomes(found, "opengl-compute-tiled", "gl-compute")
+    measurements = measure(OPENGL, 1e3, fake)
+    done = outcomes(measurements, "opengl-compute-tiled", "gl-compute")
     assert done[512] is Status.MEASURED
     assert done[1024] is Status.REFUSED
     [grid] = [
-        g for g in measured_table.grids(find_paper(OPENGL), found) if g.id.endswith("gl-compute")
+        g
+        for g in measured_table.grids(find_paper(OPENGL), measurements)
+        if g.id.endswith("gl-compute")
     ]
     assert any("too large for a fake" in note for note in grid.notes)
 
 
 def test_the_numpy_machine_is_spared_the_host_and_says_so() -> None:
     fake = Fake("numpy", Clock(), is_reference=True)
-    found = measure(DOBRAVEC, 1e3, fake)
+    measurements = measure(DOBRAVEC, 1e3, fake)
     assert "dobravec-bulic-host" not in {method for method, _ in fake.sizes}
     grids = [
-        g for g in measured_table.grids(find_paper(DOBRAVEC), found) if g.id.endswith("/numpy")
+        g
+        for g in measured_table.grids(find_paper(DOBRAVEC), measurements)
+        if g.id.endswith("/numpy")
     ]
     assert len(grids) == 2
     for grid in grids:
@@ -383,9 +396,9 @@ def test_an_executor_that_only_draws_takes_no_part() -> None:
     clock = Clock()
     drawing = Fake("gl-raster", clock, passes=FRAGMENT_PASSES)
     dispatching = Fake("gl-compute", clock, passes=frozenset({ComputePass}))
-    found = measure(DOBRAVEC, 1e3, drawing, dispatching)
+    measurements = measure(DOBRAVEC, 1e3, drawing, dispatching)
     assert drawing.sizes == []
-    assert list(found.devices) == ["gl-compute"]
+    assert list(measurements.devices) == ["gl-compute"]
 
 
 def test_a_product_that_two_tables_have_is_run_once() -> None:
@@ -399,10 +412,10 @@ def test_a_product_is_prepared_once_for_its_repetitions_and_closed() -> None:
     quick = Fake("gl-compute", Clock(), 1e-3)
     measure(MALI, 60.0, quick)
     assert [size for _, size in quick.sizes] == [64, 256] + [1024] * (1 + measured.ROUNDS.count)
-    assert [each.closed for each in quick.prepared] == [True, True, True]
+    assert [prepared.closed for prepared in quick.prepared] == [True, True, True]
     refusing = Fake("gl-compute", Clock(), refuses_above=8)
     measure(MALI, 60.0, refusing)
-    assert [each.closed for each in refusing.prepared] == [True]
+    assert [prepared.closed for prepared in refusing.prepared] == [True]
 
 
 @pytest.mark.parametrize("budget", [-1.0, math.nan])
@@ -412,18 +425,18 @@ def test_a_budget_is_a_number_of_seconds(budget: float) -> None:
 
 
 def test_real_executors_run_within_a_small_budget() -> None:
-    found = measure_paper(find_paper(DOBRAVEC), 1.0)
-    done = [o for o in found.outcomes.values() if o.status is Status.MEASURED]
+    measurements = measure_paper(find_paper(DOBRAVEC), 1.0)
+    done = [o for o in measurements.outcomes.values() if o.status is Status.MEASURED]
     assert done
     assert all(o.seconds is not None and o.seconds > 0 for o in done)
-    assert "numpy" in found.devices
-    json_text(record_of(find_paper(DOBRAVEC), found))
+    assert "numpy" in measurements.devices
+    json_text(record_of(find_paper(DOBRAVEC), measurements))
 
 
 def test_measurements_as_json() -> None:
     clock = Clock()
-    found = measure(OPENGL, 60.0, Fake("jit", clock, 10.0), Fake("gl-compute", clock))
-    data = as_json(record_of(find_paper(OPENGL), found))
+    measurements = measure(OPENGL, 60.0, Fake("jit", clock, 10.0), Fake("gl-compute", clock))
+    data = as_json(record_of(find_paper(OPENGL), measurements))
     assert data["devices"] == {"jit": "device of jit", "gl-compute": "device of gl-compute"}
     [one] = data["measured_tables"]
     rows = {row["size"]: row for row in one["rows"]}
@@ -494,9 +507,9 @@ def test_errors_are_a_line(
 )
 def test_plots_are_pictures(tmp_path: Path, paper: str, names: set[str]) -> None:
     clock = Clock()
-    found = measure(paper, 60.0, Fake("jit", clock, 5.0), Fake("gl-compute", clock))
+    measurements = measure(paper, 60.0, Fake("jit", clock, 5.0), Fake("gl-compute", clock))
     bare = write_plots(find_paper(paper), tmp_path / "bare")
-    full = write_plots(find_paper(paper), tmp_path / "full", found)
+    full = write_plots(find_paper(paper), tmp_path / "full", measurements)
     assert {p.name for p in bare} == {p.name for p in full} == names
     for before, after in zip(bare, full, strict=True):
         with Image.open(before) as one, Image.open(after) as two:

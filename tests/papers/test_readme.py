@@ -93,9 +93,9 @@ def test_the_messages_in_the_readme_are_those_of_the_assembler() -> None:
 def test_the_verdicts_in_the_readme_are_those_of_the_audit() -> None:
     text = README.read_text(encoding="utf-8")
     found = Counter((name.split()[0], e.verdict.value) for name, e in recorded().claims.items())
-    for each in papers():
-        counts = [found[each.id, verdict.value] for verdict in Verdict]
-        assert f"| {each.short} | " + " | ".join(map(str, [*counts, sum(counts)])) in text
+    for paper in papers():
+        counts = [found[paper.id, verdict.value] for verdict in Verdict]
+        assert f"| {paper.short} | " + " | ".join(map(str, [*counts, sum(counts)])) in text
     totals = [sum(n for (_, v), n in found.items() if v == verdict.value) for verdict in Verdict]
     assert "| all | " + " | ".join(map(str, [*totals, sum(totals)])) in text
 
