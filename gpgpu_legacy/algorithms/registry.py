@@ -1,7 +1,7 @@
-"""Finds the methods: each folder of algorithms/ holds an algorithm, each of its modules a method.
+"""Finds algorithms and their methods: a folder for each algorithm, a module for each method.
 
 A module offers a method as METHOD, or several as METHODS; modules without either are what the
-methods of the folder share. To add a method, add a module.
+methods of the folder share. To add a method, add a module; to add an algorithm, add a folder.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import gpgpu_legacy.algorithms
@@ -22,36 +21,43 @@ if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.matmul.method import Method
 
 
+MATMUL = "matmul"
 DEFAULT_METHOD = "hall-carr-hart-multi"
 
 
 @cache
-def methods() -> tuple[Method, ...]:
-    """All methods of all algorithms, oldest first."""
-    return tuple(sorted(_methods(), key=lambda method: (method.year, method.paper)))
+def algorithms() -> tuple[str, ...]:
+    """The names of all algorithms, in alphabetical order."""
+    return tuple(
+        sorted(
+            folder.name for folder in iter_modules(gpgpu_legacy.algorithms.__path__) if folder.ispkg
+        )
+    )
 
 
-def _methods() -> Iterator[Method]:
-    for module in _modules():
+@cache
+def methods(algorithm: str = MATMUL) -> tuple[Method, ...]:
+    """All methods of an algorithm, oldest first; InputError for an unknown algorithm."""
+    if algorithm not in algorithms():
+        raise InputError(
+            f"there is no algorithm {algorithm}; choose from {', '.join(algorithms())}"
+        )
+    return tuple(sorted(_methods(algorithm), key=lambda method: (method.year, method.paper)))
+
+
+def _methods(algorithm: str) -> Iterator[Method]:
+    package = import_module(f"{gpgpu_legacy.algorithms.__name__}.{algorithm}")
+    for entry in iter_modules(package.__path__, f"{package.__name__}."):
+        module = import_module(entry.name)
         yield from getattr(module, "METHODS", ())
         if hasattr(module, "METHOD"):
             yield module.METHOD
 
 
-def _modules() -> Iterator[ModuleType]:
-    """The modules of every algorithm's folder."""
-    room = gpgpu_legacy.algorithms
-    for algorithm in iter_modules(room.__path__, f"{room.__name__}."):
-        if algorithm.ispkg:
-            package = import_module(algorithm.name)
-            for module in iter_modules(package.__path__, f"{package.__name__}."):
-                yield import_module(module.name)
-
-
 def find_method(name: str) -> Method:
-    """The method with that name or alias.
+    """The method of matrix products with that name or alias.
 
-    Raises InputError, with the nearest name, where no method has it.
+    Raises InputError, with the nearest name, if no method has it.
     """
     as_text("name", name, f"a method's name, such as {DEFAULT_METHOD!r}")
     names = {known: method for method in methods() for known in (method.name, *method.aliases)}

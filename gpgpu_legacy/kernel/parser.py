@@ -350,7 +350,8 @@ class _KernelParser:
         if not isinstance(symbol, StorageBuffer | SharedArray):
             raise self.error(f"{name} is not an array; leave the index out", node)
         dimensions = len(symbol.extents) if isinstance(symbol, SharedArray) else 1
-        raise self.error(f"{name} takes {dimensions} indices, found {len(indices)}", node)
+        expected = f"{dimensions} {'index' if dimensions == 1 else 'indices'}"
+        raise self.error(f"{name} takes {expected}, found {len(indices)}", node)
 
     def member(self, node: _Node) -> Expression:
         owner, field = _trees(node)[0], str(_tokens(node)[-1])
@@ -390,7 +391,9 @@ class _KernelParser:
             raise self.error("% needs integers, as in int(a) % 2", node)
         compares = operator in ("==", "!=", "<", "<=", ">", ">=")
         if left.type is Type.BOOL or (compares and left.type is Type.VEC4):
-            raise self.error(f"{operator} does not apply to a {left.type.value}", node)
+            raise self.error(
+                f"{operator} does not apply to {left.type.value}; convert the operands first", node
+            )
         return Binary(Type.BOOL if compares else left.type, operator, left, right)
 
     def balance(

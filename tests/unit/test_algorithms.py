@@ -24,7 +24,7 @@ from products import (
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.algorithms.registry import algorithms, find_method, methods
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.formats import FORMATS, UNORM8
@@ -519,6 +519,13 @@ def test_the_papers_block_is_the_default() -> None:
 
 
 # The registry ------------------------------------------------------------------------------------
+
+
+def test_an_algorithm_is_a_folder() -> None:
+    assert "matmul" in algorithms()
+    assert methods("matmul") == methods()
+    with pytest.raises(InputError, match="there is no algorithm sort; choose from matmul"):
+        methods("sort")
 
 
 def test_the_methods_in_the_order_of_history() -> None:
