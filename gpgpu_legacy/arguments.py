@@ -71,6 +71,20 @@ def as_flag(name: str, value: Any) -> bool:
     raise InputError(f"{name} is {described(value)}; it must be True or False")
 
 
+def as_mapping(name: str, value: object, give: str) -> Mapping[Any, Any]:
+    """The value, which must be a mapping. give: what to give in its place, in words."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{name} is {kind_of(value)}; give {give}")
+    return value
+
+
+def as_callable(name: str, value: T) -> T:
+    """The value, which must be a function or None."""
+    if value is not None and not callable(value):
+        raise InputError(f"{name} is {described(value)}; give a function, or leave it out")
+    return value
+
+
 def as_member(name: str, value: object, kind: type[E]) -> E:
     """The member of an Enum that the value is, or is the value of."""
     try:

@@ -8,19 +8,17 @@ from typing import Any, SupportsIndex, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gpgpu_legacy.arguments import as_integer, kind_of
+from gpgpu_legacy.arguments import as_integer, as_mapping
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 
 
-def as_mapping(name: str, given: Mapping[Any, Any] | None) -> Mapping[Any, Any]:
+def optional_mapping(name: str, given: Mapping[Any, Any] | None) -> Mapping[Any, Any]:
     """The mapping; an empty one for None."""
     if given is None:
         return {}
-    if not isinstance(given, Mapping):
-        raise InputError(f"{name} is {kind_of(given)}; give a mapping, as in {name}={{0: …}}")
-    return given
+    return as_mapping(name, given, f"a mapping, as in {name}={{0: …}}")
 
 
 _COUNTS = {

@@ -9,7 +9,7 @@ from typing import Any, SupportsIndex, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gpgpu_legacy.api.draw_values import as_index, as_mapping, as_numbers, as_vec4
+from gpgpu_legacy.api.draw_values import as_index, as_numbers, as_vec4, optional_mapping
 from gpgpu_legacy.api.keywords import DrawKeywords
 from gpgpu_legacy.api.textures import Textures, bound_textures
 from gpgpu_legacy.arguments import as_integer, as_member, as_positive, kind_of, merged
@@ -143,14 +143,14 @@ def make_drawing(
     program = _program(program)
     rect = _rectangle(width, height)
     buffers = _draw_buffers(arguments.draw_buffers, program)
-    textures_read = bound_textures(program, as_mapping("textures", arguments.textures))
+    textures_read = bound_textures(program, optional_mapping("textures", arguments.textures))
     targets = _targets(max(buffers, program.color_outputs), rect, arguments)
     draw = FragmentPass(
         program=program,
         bindings=tuple(texture.binding for texture in textures_read),
         target=targets[0].name,
         rect=rect,
-        texcoords=_texcoords(program, as_mapping("texcoords", arguments.texcoords), rect),
+        texcoords=_texcoords(program, optional_mapping("texcoords", arguments.texcoords), rect),
         locals=_parameters("local", arguments.local),
         env=_parameters("env", arguments.env),
         blend=as_member("blend", arguments.blend, Blend),
@@ -214,12 +214,12 @@ def _draw_buffers(count: int | None, program: Program) -> int:
 def _parameters(name: str, given: Mapping[int, ArrayLike] | None) -> tuple[ParameterValue, ...]:
     return tuple(
         ParameterValue(as_index(name, key), as_vec4(f"{name}[{key}]", values))
-        for key, values in as_mapping(name, given).items()
+        for key, values in optional_mapping(name, given).items()
     )
 
 
 def _state(given: Mapping[str, Any] | None) -> tuple[StateValue, ...]:
-    names = as_mapping("state", given)
+    names = optional_mapping("state", given)
     for name in names:
         if not isinstance(name, str):
             raise InputError(f"state has the key {name!r}; give names, as in fog.color")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from gpgpu_legacy.arguments import as_flag, as_instance
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.isa.arithmetic import Arithmetic, find_arithmetic
+from gpgpu_legacy.isa.arithmetic import find_arithmetic
 from gpgpu_legacy.runtime.executor import Machine
 
 if TYPE_CHECKING:
@@ -79,9 +79,7 @@ def as_machine(machine: Machine | None, keywords: Mapping[str, Any]) -> Machine:
         given["arithmetic"] = find_arithmetic(given["arithmetic"])
     if machine is None:
         return Machine(**given)
-    as_instance("machine", machine, Machine)
-    as_flag("machine.exact", machine.exact)
-    as_instance("machine.arithmetic", machine.arithmetic, Arithmetic)
+    as_instance("machine", machine, Machine).checked()
     plain = Machine()
     for name, value in given.items():
         there = getattr(machine, name)

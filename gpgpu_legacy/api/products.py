@@ -17,7 +17,7 @@ from gpgpu_legacy.algorithms.operands import F32, check_operands, product_shape
 from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
 from gpgpu_legacy.api.keywords import ProductKeywords, as_machine, without_machine
 from gpgpu_legacy.api.seconds import Seconds, seconds_of
-from gpgpu_legacy.arguments import as_positive, as_text, merged
+from gpgpu_legacy.arguments import as_callable, as_positive, as_text, merged
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import FP32
@@ -235,6 +235,8 @@ def run_method(
     operands: A, B and, if the options say that it is added, C.
     executor: a run that is observed, or whose machine is not the default, is never tuned.
     """
+    as_callable("observer", observer)
+    as_callable("progress", progress)
     method = find_method(as_text("method", name, f"a method's name, such as {DEFAULT_METHOD!r}"))
     as_text("executor", executor, "an executor's name, such as 'auto'")
     tuned = Choice(options, executor)

@@ -16,10 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 
-from gpgpu_legacy.arguments import as_instance
+from gpgpu_legacy.arguments import as_instance, as_positive
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.kernels import count_compute_pass, distinct_dispatches
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.kernel.dependence import control_uniforms
 from gpgpu_legacy.plan.expand import areas_of
 from gpgpu_legacy.plan.plan import (
@@ -48,8 +47,7 @@ class Accounting:
     vertex_bytes: int = 12
 
     def __post_init__(self) -> None:
-        if self.vertex_bytes < 1:
-            raise InputError(f"vertex_bytes is {self.vertex_bytes}; it must be at least 1")
+        as_positive("vertex_bytes", self.vertex_bytes)
 
 
 POSITIONS_ALONE = Accounting()

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.arguments import as_callable, as_flag, as_instance, as_mapping
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.plan.expand import without_tables
@@ -61,6 +62,14 @@ class Machine:
     exact: bool = False
     arithmetic: Arithmetic = FP32
     tuning: Tuning | None = None
+
+    def checked(self) -> Machine:
+        """The machine; InputError, naming the field, for a field of another type."""
+        as_flag("machine.exact", self.exact)
+        as_instance("machine.arithmetic", self.arithmetic, Arithmetic)
+        if self.tuning is not None:
+            as_instance("machine.tuning", self.tuning, Tuning)
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +144,7 @@ class Prepared(ABC):
         that is closed, and when called by an observer of the same run.
         """
         given = check_operands(self.plan, operands)
+        as_callable("observer", observer)
         with self._lock:
             self._require_idle("run")
             self._running = True
@@ -245,6 +255,7 @@ class Executor(ABC):
         """
         started = perf_counter()
         validate(plan)
+        as_instance("machine", machine, Machine).checked()
         kinds = frozenset(type(each) for _, each in plan.weighted_passes())
         missing = kinds - self.capabilities.passes
         if missing:
@@ -301,6 +312,7 @@ def check_operands(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
     Raises InputError where one is missing, is none of the plan's, is no array of real numbers or
     has another shape.
     """
+    as_mapping("operands", operands, "a mapping of matrices by name")
     wanted = {matrix.name: (matrix.rows, matrix.columns) for matrix in plan.operands}
     missing = [name for name in wanted if name not in operands]
     if missing:
