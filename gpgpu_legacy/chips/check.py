@@ -25,7 +25,7 @@ from gpgpu_legacy.chips.verdict import (
     yes_or_no_sides,
 )
 from gpgpu_legacy.count.resources import Resource, Resources, Usage, Use, resources
-from gpgpu_legacy.isa.ir import IDENTITY, Instruction, Program, Selector, Src, TextureTarget
+from gpgpu_legacy.isa.ir import IDENTITY, Instruction, Program, Src, TextureTarget
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost
 
 
@@ -97,34 +97,16 @@ def _line(offender: Instruction | None) -> str:
 
 
 def _is_swizzled(instruction: Instruction) -> bool:
-    """Whether an arithmetic operand is neither the whole register nor its alpha replicated."""
+    """Whether an arithmetic operand is neither the whole register nor one component replicated."""
     if OPCODES[instruction.mnemonic].cost is not Cost.ARITHMETIC:
         return False
-    return any(src.swizzle not in (IDENTITY, _ALPHA) for src in instruction.srcs if _reads(src))
+    return any(src.swizzle != IDENTITY and not _is_replicated(src) for src in instruction.srcs)
 
 
-_ALPHA = (Selector.W,) * 4
+def _is_replicated(src: Src) -> bool:
+    """Whether all components read the same one."""
+    return len(set(src.swizzle)) == 1
 
-
-def _reads(src: Src) -> bool:
-    """Whether it reads more than one component, so that their order matters."""
-    return len(set(src.swizzle)) > 1
-
-
-_FIELDS = {
-    Resource.ALU_INSTRUCTIONS: "alu_instructions",
-    Resource.TEXTURE_INSTRUCTIONS: "texture_instructions",
-    Resource.INSTRUCTIONS: "instructions",
-    Resource.INDIRECTIONS: "indirections",
-    Resource.TEMPORARIES: "temporaries",
-    Resource.PARAMETERS: "parameters",
-    Resource.ATTRIBUTES: "attributes",
-    Resource.COORDINATE_SETS: "coordinate_sets",
-    Resource.IMAGE_UNITS: "image_units",
-    Resource.LOCAL_PARAMETERS: "local_parameters",
-    Resource.ENV_PARAMETERS: "env_parameters",
-    Resource.COLOR_OUTPUTS: "color_outputs",
-}
 
 # Resources of which GL has a single limit, with no native one beside it.
 _ONE_LIMIT = {
@@ -149,7 +131,7 @@ def _limit(usage: Usage, taken: Resources, chip: Profile, program: str) -> Row:
 
 
 def _sides(usage: Usage, chip: Profile) -> Sides:
-    name = _FIELDS[usage.resource]
+    name = usage.resource.name.lower()  # as the fields of Limits are called
     has_programs = chip.programs.arb_fragment_program
     advertised: Fact[Number] | None = getattr(chip.advertised, name)
     native: Fact[Number] | None = getattr(chip.native, name)

@@ -27,7 +27,7 @@ from gpgpu_legacy.studies.largest_block.model import (
     Fit,
     Largest,
     Limited,
-    What,
+    Maximised,
     fit,
     refuse_unless_it_runs,
 )
@@ -380,7 +380,7 @@ def test_a_block_is_no_longer_than_the_sum() -> None:
 def test_a_method_without_blocks_is_asked_for_its_size() -> None:
     """packed-2x2 spends an indirection on every two elements of the sum."""
     fitted = fit_of("packed-2x2", "radeon-9700", size=64)
-    assert fitted.what is What.SIZE
+    assert fitted.what is Maximised.SIZE
     native = next(each for each in fitted.largest if each.limits is Limited.NATIVE)
     assert native.value is not None
     program = plan_of("packed-2x2", size=native.value).programs()[0]

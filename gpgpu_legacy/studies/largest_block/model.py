@@ -31,7 +31,7 @@ class Limited(Enum):
     NATIVE = "native"
 
 
-class What(Enum):
+class Maximised(Enum):
     """What is made as large as possible: a method's block or, if it has none, n."""
 
     BLOCK = "block"
@@ -77,7 +77,7 @@ class Fit(Record, frozen=True, kw_only=True):
     method: str
     chip: str
     shape: Shape
-    what: What
+    what: Maximised
     largest: tuple[Largest, ...]
 
 
@@ -137,12 +137,12 @@ class _Trial:
     options: Options
 
     @property
-    def what(self) -> What:
-        return What.SIZE if "block" in self.method.refuses else What.BLOCK
+    def what(self) -> Maximised:
+        return Maximised.SIZE if "block" in self.method.refuses else Maximised.BLOCK
 
     def candidates(self) -> Sequence[int]:
         """The blocks or sizes to try; a block is no longer than the sum or a texture."""
-        if self.what is What.SIZE:
+        if self.what is Maximised.SIZE:
             return range(1, max(self.shape.m, self.shape.l, self.shape.n) + 1)
         if self.method.blocks:
             return self.method.blocks
@@ -192,7 +192,7 @@ class _Trial:
 
         value = None
         if fits(blocks[0]):  # it needs no padding: if it does not fit, nothing does
-            value = _last(blocks, fits if self.what is What.SIZE else program_fits)
+            value = _last(blocks, fits if self.what is Maximised.SIZE else program_fits)
             if value is not None and not fits(value):
                 value = next(n for n in reversed(blocks) if n < value and fits(n))
         beyond = next((n for n in blocks if value is None or n > value), None)
@@ -216,7 +216,7 @@ class _Trial:
         return _verdict(self.method.name, self.chip.name, *self._request(n, group))
 
     def _request(self, n: int, group: int | None) -> tuple[Shape, Options]:
-        if self.what is What.BLOCK:
+        if self.what is Maximised.BLOCK:
             return self.shape, replace(self.options, block=n, coordinates_first=group)
         m, l, k = (min(n, size) for size in (self.shape.m, self.shape.l, self.shape.n))  # noqa: E741
         return Shape(m, l, k), self.options
@@ -228,7 +228,7 @@ class _Trial:
         shape, options = self._request(n, group)
         sizes = (shape.m, shape.l, shape.n)
         size = f"--shape {' '.join(map(str, sizes))}" if len(set(sizes)) > 1 else f"--size {n}"
-        if self.what is What.BLOCK and len(set(sizes)) == 1:
+        if self.what is Maximised.BLOCK and len(set(sizes)) == 1:
             size = f"--size {shape.n}"
         words = ["gpgpu-legacy run", self.method.name, size, *_flags(self.method, options)]
         return " ".join([*words, "--chip", self.chip.name])

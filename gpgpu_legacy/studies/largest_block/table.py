@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
-from gpgpu_legacy.studies.largest_block.model import Fit, Largest, What
+from gpgpu_legacy.studies.largest_block.model import Fit, Largest, Maximised
 
 _NO_LARGER = {
-    What.BLOCK: "a larger block is of no use here",
-    What.SIZE: "no larger size was asked for",
+    Maximised.BLOCK: "a larger block is of no use here",
+    Maximised.SIZE: "no larger size was asked for",
 }
 
 
