@@ -10,11 +10,12 @@ from typer.testing import CliRunner
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.chips.profile import find_profile
+from gpgpu_legacy.chips.profile import Hardware, find_profile
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.predict.mispredictions import CaseLog
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Prediction, Stage
+from gpgpu_legacy.predict.rates import Rates
 from gpgpu_legacy.studies.roofline.model import roofline
 
 N, B = 256, 32
@@ -152,6 +153,15 @@ def test_what_a_run_costs_is_added_once() -> None:
 def test_more_work_takes_longer() -> None:
     times = [predicted("h200-gl-raster", "hall-carr-hart-multi", n=n).compute_s for n in (128, 256)]
     assert times[0] is not None and times[1] is not None and times[0] < times[1]
+
+
+def test_a_number_that_a_profile_lacks_is_named() -> None:
+    rates = Rates(Hardware())
+    assert rates.lookups(128).why == "the profile has no lookup_clocks_128_bits"
+    assert rates.lookups(64).why == "the rate of lookups of 64 bits is not known"
+    assert rates.fills(32).why == "the profile has no pixel_pipelines and no core_clock_mhz"
+    assert rates.passes().why == "the profile has no pass_us"
+    assert rates.upload().per_s is None
 
 
 # Commands ---------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from gpgpu_legacy.chips import profile as profile_module
 from gpgpu_legacy.chips.profile import (
     Confidence,
     Fact,
@@ -140,6 +141,19 @@ def test_the_published_numbers(name: str, numbers: list[float]) -> None:
 @pytest.mark.parametrize("name", ["r300", "R300", "Radeon 9700", "radeon_9700", "radeon-9700-pro"])
 def test_a_chip_is_found_by_many_names(name: str) -> None:
     assert find_profile(name).name == "radeon-9700-pro"
+
+
+def test_only_the_files_that_have_a_name_are_read_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = []
+
+    def packaged(file: str) -> Profile:
+        files.append(file)
+        return read_packaged(file)
+
+    read_packaged = profile_module._packaged
+    monkeypatch.setattr(profile_module, "_packaged", packaged)
+    assert find_profile("mali-t604").title == "ARM Mali-T604 MP4 (Exynos 5250)"
+    assert files == ["mali_t604.toml"]
 
 
 def test_a_misspelt_chip_is_answered_with_the_nearest() -> None:
