@@ -1,10 +1,10 @@
 """The engine of all measuring: it takes jobs and a budget, and gives their times.
 
-Jobs of one size are measured together. The engine opens each of them and runs it once. Rounds
-follow (measure/rounds.py): in each round every job runs in turn. A job's time is the median of its
-runs in the rounds. If memory cannot hold all jobs of a size at once (measure/pool.py), each is
-closed after its part of a round; in the next round it is opened again, and run once without being
-measured.
+Jobs of one size are measured together. The engine opens each of them and runs it once, the cheapest
+first, as far as costs are known. Rounds follow (measure/rounds.py): in each round every job runs in
+turn. A job's time is the median of its runs in the rounds. If memory cannot hold all jobs of a size
+at once (measure/pool.py), each is closed after its part of a round; in the next round it is opened
+again, and run once without being measured.
 
 A run does not start if it is expected to outlast the budget. What is expected follows from a
 smaller size: computing grows with the cube of the size, transfers and checks with its square,
@@ -218,6 +218,7 @@ class _Measurement(Generic[K, C]):
     ) -> None:
         self.budget, self.rounds, self.listener, self.room = budget, rounds, listener, room
         self.other_work = OtherWork()
+        self.rank: dict[tuple[Hashable, int], int] = {}  # the order of results, where it is fixed
         self.known: dict[Hashable, _Cost] = {}
         self.outcomes: list[Outcome[K, C]] = []
         self.not_run: list[NotRun[K, C]] = []
@@ -229,8 +230,10 @@ class _Measurement(Generic[K, C]):
         self, jobs: Sequence[Job[K, C]], order: Order, last_resort_s: float
     ) -> Measured[K, C]:
         if order is Order.SIZE:
-            for size in sorted({job.size for job in jobs}):
-                self.together([job for job in jobs if job.size == size], size)
+            by_size = sorted(jobs, key=lambda job: job.size)
+            self.rank = {(job.series, job.size): rank for rank, job in enumerate(by_size)}
+            for size in dict.fromkeys(job.size for job in by_size):
+                self.together([job for job in by_size if job.size == size], size)
         else:
             self.cheapest_first(list(jobs))
         if not self.outcomes:
@@ -239,10 +242,11 @@ class _Measurement(Generic[K, C]):
 
     def so_far(self) -> Measured[K, C]:
         """The results by now."""
-        current = [contender.result() for contender in self.contenders]
+        results = [*self.outcomes, *self.not_run, *(c.result() for c in self.contenders)]
+        results.sort(key=lambda result: self.rank.get((result.job.series, result.job.size), 0))
         return Measured(
-            (*self.outcomes, *(result for result in current if isinstance(result, Outcome))),
-            (*self.not_run, *(result for result in current if isinstance(result, NotRun))),
+            tuple(result for result in results if isinstance(result, Outcome)),
+            tuple(result for result in results if isinstance(result, NotRun)),
             self.budget.spent_s,
             self.other_work.share(),
         )
@@ -307,12 +311,30 @@ class _Measurement(Generic[K, C]):
         fits = self.room(size) >= len(jobs)
         try:
             with ExitStack() as held:
-                for job in jobs:
+                for job in self.cheapest_of(jobs):
                     has_rounds = self.start(job, held if fits else None)
                     self.tell_first(job, has_rounds=has_rounds)
                 take_rounds(self.contenders, self.take, self.rounds.count, self.after_round)
         finally:
             self.finish()
+
+    def cheapest_of(self, jobs: Sequence[Job[K, C]]) -> list[Job[K, C]]:
+        """Jobs of one size, the cheapest first, then those of unknown cost.
+
+        Probes tell the costs. They take half of the budget that is left at most; the rest of them
+        waits until their jobs start.
+        """
+        probing = self.budget.share(2)
+        failed: list[Job[K, C]] = []
+        for job in jobs:
+            with self.errors_of(job) as reasons:
+                while not probing.is_over and (size := self.next_probe(job)) is not None:
+                    self.probe(job, size)
+            if reasons:
+                failed.append(job)
+                self.tell_first(job, has_rounds=False)
+        rest = [job for job in jobs if job not in failed]
+        return sorted(rest, key=lambda job: (job.series not in self.known, self.order(job)))
 
     def finish(self) -> None:
         """Keep the results of a group, complete or interrupted."""

@@ -149,6 +149,23 @@ def test_a_job_whose_rounds_do_not_fit_has_its_first_run_for_a_result() -> None:
     assert world.now == 4.0
 
 
+def test_the_cheapest_of_a_size_goes_first_and_results_keep_their_order() -> None:
+    world = World()
+    slow = world.job("slow", 128, lambda n: 1e-6 * n**3)
+    quick = world.job("quick", 128, lambda n: 1e-7 * n**3)
+    measured = measure([slow, quick], Budget(1e9, world), TWO_ROUNDS)
+    assert [run for run in world.runs if run[1] == 128][:2] == [("quick", 128), ("slow", 128)]
+    assert results(measured) == [("slow", 128), ("quick", 128)]
+
+
+def test_probes_leave_half_of_the_budget_to_the_jobs() -> None:
+    world = World()
+    jobs = [world.job(str(number), 128, lambda _: 1e-9, opening_s=1.0) for number in range(20)]
+    measured = measure(jobs, Budget(20.0, world), Rounds(1, most_runs=1))
+    assert world.now < 20.1
+    assert len(measured.outcomes) >= 4
+
+
 def test_a_long_first_run_stands_for_itself_where_that_is_asked_for() -> None:
     world = World()
     measured = measure([world.job("one", 65)], Budget(1e9, world), Rounds(3, longest_s=1.0))
