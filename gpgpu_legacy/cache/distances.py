@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,13 +101,30 @@ def stack_distances(
     return stack.distances()
 
 
-class _Stack:
+class _Times(NamedTuple):
     """Lines by the times of their last accesses.
 
     last: int32, the time of each line's last access, -1 before the first; at: int32, the line of
     each time; words: uint64, a bit for each time that is some line's last; blocks: int32, the
-    number of these bits in each block; now: the next time.
+    number of these bits in each block.
     """
+
+    last: NDArray[np.int32]
+    at: NDArray[np.int32]
+    words: NDArray[np.uint64]
+    blocks: NDArray[np.int32]
+
+
+class _Tally(NamedTuple):
+    """The histogram and the cold accesses so far, and the next time; the latter two int64 [1]."""
+
+    histogram: NDArray[np.int64]
+    cold: NDArray[np.int64]
+    now: NDArray[np.int64]
+
+
+class _Stack:
+    """The times and the tally of a trace, in lines of `line_bytes`."""
 
     def __init__(self, trace: Trace, line_bytes: int) -> None:
         self.line_bytes = line_bytes
@@ -115,41 +132,41 @@ class _Stack:
         self.base = min((region.base // line_bytes for region in trace.regions), default=0)
         end = max((region.base + region.size_bytes for region in trace.regions), default=0)
         self.lines = -(-end // line_bytes) - self.base
-        self.last = np.full(self.lines, -1, np.int32)
-        self.histogram = np.zeros(self.lines + 1, np.int64)
-        self.cold = np.zeros(1, np.int64)
-        self.now = np.zeros(1, np.int64)
-        self._make_times(2 * self.lines)
-
-    def _make_times(self, times: int) -> None:
-        blocks = (times >> _BLOCK) + 1
-        self.at = np.full(blocks << _BLOCK, -1, np.int32)
-        self.words = np.zeros(blocks << (_BLOCK - _WORD), np.uint64)
-        self.blocks = np.zeros(blocks, np.int32)
+        self.tally = _Tally(
+            np.zeros(self.lines + 1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64)
+        )
+        self.times = _new_times(np.full(self.lines, -1, np.int32), 2 * self.lines)
 
     def run(self, chunk: Chunk, *, reads_only: bool) -> None:
         chosen = (chunk.kinds & 1 == 0) | (not reads_only)
         lines = np.ascontiguousarray(chunk.lines[:, chosen], np.int64)
-        times = np.ascontiguousarray(chunk.times, np.int32)
+        repetitions = np.ascontiguousarray(chunk.times, np.int32)
         needed = self.lines + 3 * lines.shape[1]  # enough times for two repetitions of a row
-        if needed > len(self.at):
+        if needed > len(self.times.at):
             self._grow(needed)
-        good = _measure(
-            lines, times, self.shift, self.base, self.last, self.at, self.words, self.blocks,
-            self.now, self.histogram, self.cold,
-        )  # fmt: skip
-        if not good:
+        if not _measure(lines, repetitions, self.shift, self.base, self.times, self.tally):
             raise InputError("the trace has an access that is in none of its regions")
 
     def _grow(self, times: int) -> None:
         """Add times; those in use stay."""
-        before = self.at
-        self._make_times(times)
-        self.at[: len(before)] = before
-        self.now[0] = _renumbered(self.last, self.at, self.words, self.blocks, self.now[0])
+        before = self.times.at
+        self.times = _new_times(self.times.last, times)
+        self.times.at[: len(before)] = before
+        self.tally.now[0] = _renumbered(self.times, self.tally.now[0])
 
     def distances(self) -> Distances:
-        return Distances(self.histogram, int(self.cold[0]), self.line_bytes)
+        return Distances(self.tally.histogram, int(self.tally.cold[0]), self.line_bytes)
+
+
+def _new_times(last: NDArray[np.int32], times: int) -> _Times:
+    """Room for this many times, none in use."""
+    blocks = (times >> _BLOCK) + 1
+    return _Times(
+        last,
+        np.full(blocks << _BLOCK, -1, np.int32),
+        np.zeros(blocks << (_BLOCK - _WORD), np.uint64),
+        np.zeros(blocks, np.int32),
+    )
 
 
 @inlined
@@ -188,14 +205,9 @@ def _since(time: int, now: int, words: NDArray[np.uint64], blocks: NDArray[np.in
 
 
 @native
-def _renumbered(
-    last: NDArray[np.int32],
-    at: NDArray[np.int32],
-    words: NDArray[np.uint64],
-    blocks: NDArray[np.int32],
-    now: int,
-) -> Any:
+def _renumbered(times: _Times, now: int) -> Any:
     """Renumber the lines' times from 0, in their order; returns the next time."""
+    last, at, words, blocks = times
     words[:] = 0
     blocks[:] = 0
     time = 0
@@ -216,18 +228,16 @@ def _repeat_row(  # noqa: PLR0917
     start: int,
     shift: int,
     base: int,
-    last: NDArray[np.int32],
-    at: NDArray[np.int32],
-    words: NDArray[np.uint64],
-    blocks: NDArray[np.int32],
-    histogram: NDArray[np.int64],
-    cold: NDArray[np.int64],
+    times: _Times,
+    tally: _Tally,
 ) -> Any:
     """Execute one repetition of a row, and count it `weight` times.
 
     start: the first time of this repetition. Returns the next time, or -1 if a line is in no
     region; the number of accesses; and how many of them are the repetition's first to their line.
     """
+    last, at, words, blocks = times
+    histogram, cold = tally.histogram, tally.cold
     now = start
     there = different = 0
     for slot in range(len(row)):
@@ -257,42 +267,35 @@ def _repeat_row(  # noqa: PLR0917
 @native
 def _measure(  # noqa: PLR0917
     lines: NDArray[np.int64],
-    times: NDArray[np.int32],
+    repetitions: NDArray[np.int32],
     shift: int,
     base: int,
-    last: NDArray[np.int32],
-    at: NDArray[np.int32],
-    words: NDArray[np.uint64],
-    blocks: NDArray[np.int32],
-    clock: NDArray[np.int64],
-    histogram: NDArray[np.int64],
-    cold: NDArray[np.int64],
+    times: _Times,
+    tally: _Tally,
 ) -> bool:
     """Count the distances of a chunk's rows; False if a line is in no region."""
     rows, slots = lines.shape
-    now = clock[0]
+    now = tally.now[0]
     there = different = 0
     for row in range(rows):
         slot = 0
         while row and slot < slots and lines[row, slot] == lines[row - 1, slot]:
             slot += 1
-        further = int(times[row])
+        further = int(repetitions[row])
         for repetition in range(2):
             if repetition == 0 and row and slot == slots:
                 continue  # it repeats the row before
             if repetition == 1 and different == there:
-                histogram[there] += there * further
+                tally.histogram[there] += there * further
                 continue
-            if now + slots > len(at):
-                now = _renumbered(last, at, words, blocks, now)
+            if now + slots > len(times.at):
+                now = _renumbered(times, now)
             weight = further if repetition else 1
             if weight == 0:
                 continue
-            now, there, different = _repeat_row(
-                lines[row], weight, now, shift, base, last, at, words, blocks, histogram, cold
-            )
+            now, there, different = _repeat_row(lines[row], weight, now, shift, base, times, tally)
             if now < 0:
                 return False
             further -= weight
-    clock[0] = now
+    tally.now[0] = now
     return True

@@ -10,7 +10,7 @@ and equal rows after it, have the same outcome.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,32 @@ READ, KEEP, THROUGH = 0, 1, 2
 USES, ABSENT, MISSES, USES_2, MISSES_2, FILLS, BACKS = range(7)
 """Columns of the counts, int64 [kinds, 7]: slots × times, and those without an access; misses of
 level 1; lookups and misses of level 2; lines filled from memory; lines written back to memory."""
+
+
+class Slots(NamedTuple):
+    """The slots of a chunk; every array is int64 and has one entry per slot, but for `through`.
+
+    kinds: the columns of the counts. acts: READ, KEEP or THROUGH. copies: which cache of level 1 it
+    accesses. through: the slots that write through. last: room for their outcomes.
+    """
+
+    kinds: NDArray[np.int64]
+    acts: NDArray[np.int64]
+    copies: NDArray[np.int64]
+    through: NDArray[np.int64]
+    last: NDArray[np.int64]
+
+
+class Ledger(NamedTuple):
+    """The counts, and whose they are.
+
+    counts: int64 [kinds, 7]. starts, owners: the first line of each region in the order of
+    addresses, and the region's number.
+    """
+
+    counts: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    owners: NDArray[np.int64]
 
 
 @inlined
@@ -40,32 +66,27 @@ def _owner(granule: int, starts: NDArray[np.int64]) -> Any:
 
 
 @inlined
-def _back(entry: int, level: Level, starts: NDArray[np.int64], owners: NDArray[np.int64]) -> Any:
+def _back(entry: int, level: Level, ledger: Ledger) -> Any:
     """The kind that a line written back is counted under: a write of the region it begins in."""
-    return 2 * owners[_owner((entry >> 1) << level.granule_shift, starts)] + 1
+    return 2 * ledger.owners[_owner((entry >> 1) << level.granule_shift, ledger.starts)] + 1
 
 
 @native
-def _again(  # noqa: PLR0917
-    row: NDArray[np.int64],
-    repetitions: int,
-    kinds: NDArray[np.int64],
-    through: NDArray[np.int64],
-    last: NDArray[np.int64],
-    two: bool,
-    counts: NDArray[np.int64],
+def _again(
+    row: NDArray[np.int64], repetitions: int, slots: Slots, counts: NDArray[np.int64], two: bool
 ) -> None:
     """Count repetitions with the outcome of the last one, which filled nothing.
 
-    Reads and allocating writes hit level 1. `last` says of the slots that write `through` whether
-    they missed level 1 (1) and level 2 (2).
+    Reads and allocating writes hit level 1. `slots.last` says of the slots that write through
+    whether they missed level 1 (1) and level 2 (2).
     """
-    for slot in through:
+    for slot in slots.through:
         if row[slot] >= 0:
-            counts[kinds[slot], MISSES] += repetitions * (last[slot] & 1)
+            kind = slots.kinds[slot]
+            counts[kind, MISSES] += repetitions * (slots.last[slot] & 1)
             if two:
-                counts[kinds[slot], USES_2] += repetitions
-                counts[kinds[slot], MISSES_2] += repetitions * (last[slot] >> 1)
+                counts[kind, USES_2] += repetitions
+                counts[kind, MISSES_2] += repetitions * (slots.last[slot] >> 1)
 
 
 @inlined
@@ -77,11 +98,10 @@ def _below(  # noqa: PLR0917
     kind: int,
     fill: int,
     dirty: int,
-    counts: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    owners: NDArray[np.int64],
+    ledger: Ledger,
 ) -> Any:
     """A lookup in level 2; 1 where it missed."""
+    counts = ledger.counts
     outcome = look(second, 0, granule, fill, dirty, policy, wide)
     counts[kind, USES_2] += 1
     if outcome == HIT:
@@ -90,7 +110,7 @@ def _below(  # noqa: PLR0917
     if fill:
         counts[kind, FILLS] += 1
         if outcome >= 0 and outcome & 1:
-            counts[_back(outcome, second, starts, owners), BACKS] += 1
+            counts[_back(outcome, second, ledger), BACKS] += 1
     return 1
 
 
@@ -98,28 +118,22 @@ def _below(  # noqa: PLR0917
 def drive(  # noqa: PLR0912, PLR0915, PLR0917
     lines: NDArray[np.int64],
     times: NDArray[np.int32],
-    kinds: NDArray[np.int64],
-    acts: NDArray[np.int64],
-    copies: NDArray[np.int64],
-    through: NDArray[np.int64],
+    hits: NDArray[np.uint8],
+    slots: Slots,
     first: Level,
     second: Level,
-    counts: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    owners: NDArray[np.int64],
-    last: NDArray[np.int64],
-    hits: NDArray[np.uint8],
+    ledger: Ledger,
     two: bool,
     mapped: bool,
 ) -> None:
     """Simulate a chunk's rows.
 
-    acts, copies: for each slot, the kind of its access, and which cache of level 1 it accesses.
-    through: the slots that write through. starts, owners: the first line of each region in the
-    order of addresses, and its number. last: room for the slots' outcomes. hits: as for OnMisses,
-    if mapped. second: ignored unless `two` levels exist.
+    hits: as for OnMisses, if mapped. two: whether there are two levels; if not, `second` is
+    ignored.
     """
-    rows, slots = lines.shape
+    rows, width = lines.shape
+    kinds, acts, copies, last = slots.kinds, slots.acts, slots.copies, slots.last
+    counts = ledger.counts
     policy_1, wide_1, policy_2, wide_2 = first.policy, first.wide, second.policy, second.wide
     shift, sets, mask, entries = first.granule_shift, first.sets, first.mask, first.entries
     quiet = absent = False
@@ -127,12 +141,12 @@ def drive(  # noqa: PLR0912, PLR0915, PLR0917
         row = np.uint64(at)
         if quiet and not mapped:
             slot = 0
-            while slot < slots and lines[row, slot] == lines[at - 1, slot]:
+            while slot < width and lines[row, slot] == lines[at - 1, slot]:
                 slot += 1
-            if slot == slots:
-                _again(lines[at], times[at], kinds, through, last, two, counts)
+            if slot == width:
+                _again(lines[at], times[at], slots, counts, two)
                 if absent:
-                    for slot in range(slots):
+                    for slot in range(width):
                         if lines[row, slot] < 0:
                             counts[kinds[slot], ABSENT] += times[at]
                 continue
@@ -141,7 +155,7 @@ def drive(  # noqa: PLR0912, PLR0915, PLR0917
         left = np.int64(times[at])
         while left > 0:
             fills = 0
-            for slot in range(slots):
+            for slot in range(width):
                 granule = lines[row, slot]
                 if granule < 0:
                     absent = True
@@ -169,28 +183,24 @@ def drive(  # noqa: PLR0912, PLR0915, PLR0917
                 elif not missed:
                     continue
                 if two:
-                    below = _below(
-                        second, policy_2, wide_2, granule, kind, fill, 0, counts, starts, owners
-                    )
+                    below = _below(second, policy_2, wide_2, granule, kind, fill, 0, ledger)
                     if not fill:
                         last[slot] += 2 * below
                 elif fill:
                     counts[kind, FILLS] += 1
                 if outcome >= 0 and outcome & 1:
-                    into = _back(outcome, first, starts, owners)
+                    into = _back(outcome, first, ledger)
                     if two:
                         evicted = (outcome >> 1) << first.granule_shift
-                        _below(
-                            second, policy_2, wide_2, evicted, into, 1, 1, counts, starts, owners
-                        )
+                        _below(second, policy_2, wide_2, evicted, into, 1, 1, ledger)
                     else:
                         counts[into, BACKS] += 1
             left -= 1
             quiet = fills == 0
             if quiet and left:
-                _again(lines[at], left, kinds, through, last, two, counts)
+                _again(lines[at], left, slots, counts, two)
                 if absent:
-                    for slot in range(slots):
+                    for slot in range(width):
                         if lines[row, slot] < 0:
                             counts[kinds[slot], ABSENT] += left
                 break

@@ -17,9 +17,11 @@ from gpgpu_legacy.cache.drive import (
     MISSES,
     THROUGH,
     USES,
+    Ledger,
+    Slots,
     drive,
 )
-from gpgpu_legacy.cache.narrow import NARROW
+from gpgpu_legacy.cache.narrow import NARROW, NarrowSlots
 from gpgpu_legacy.cache.sets import LRU, new_level, read_ordered, write_ordered
 from gpgpu_legacy.cache.trace import Chunk, Trace
 
@@ -91,23 +93,16 @@ class Machine:
             self._run_narrow(narrow, lines, times, kinds)
             return
         acts = (kinds & 1) * (KEEP if self.memory.allocate else THROUGH)
-        drive(
-            lines,
-            times,
+        slots = Slots(
             kinds,
             acts,
             self._copies(kinds),
             np.flatnonzero(acts == THROUGH),
-            self.levels[0],
-            self.levels[-1],
-            self.counts,
-            self.starts,
-            self.owners,
             np.zeros(len(kinds), np.int64),
-            hits,
-            len(self.levels) == 2,
-            mapped,
         )
+        ledger = Ledger(self.counts, self.starts, self.owners)
+        two = len(self.levels) == 2
+        drive(lines, times, hits, slots, self.levels[0], self.levels[-1], ledger, two, mapped)
 
     def _narrow(self) -> Any:
         """The native code of the commonest caches; None for all others."""
@@ -124,9 +119,8 @@ class Machine:
     ) -> None:
         level, writes = self.levels[0], kinds & 1 == 1
         misses, absent, last = np.zeros((3, len(kinds)), np.int64)
-        shape = level.granule_shift, level.sets, level.mask
         bases = self._copies(kinds) * level.sets
-        narrow(lines, times, writes, bases, level.entries, *shape, misses, absent, last)
+        narrow(lines, times, NarrowSlots(writes, bases, misses, absent, last), level)
         for column, counted in ((MISSES, misses), (ABSENT, absent), (FILLS, misses * ~writes)):
             np.add.at(self.counts[:, column], kinds, counted)
 

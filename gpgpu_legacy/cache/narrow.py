@@ -6,12 +6,12 @@ searched and reordered without a branch that depends on where a line is found.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.sets import set_of
+from gpgpu_legacy.cache.sets import Level, set_of
 from gpgpu_legacy.lower.numba_code import inlined, native
 
 
@@ -48,40 +48,45 @@ def _write(entries: NDArray[np.int64], at: int, entry: int, ways: int) -> Any:
     return 0
 
 
+class NarrowSlots(NamedTuple):
+    """The slots of a chunk, an entry per slot.
+
+    writes: whether it writes. bases: the first row of its cache in the level's entries, int64.
+    misses, absent: int64, added to. last: int64, room for the outcomes of the slots that write.
+    """
+
+    writes: NDArray[np.bool_]
+    bases: NDArray[np.int64]
+    misses: NDArray[np.int64]
+    absent: NDArray[np.int64]
+    last: NDArray[np.int64]
+
+
 @inlined
-def _narrow(  # noqa: PLR0917
+def _narrow(
     lines: NDArray[np.int64],
     times: NDArray[np.int32],
-    writes: NDArray[np.bool_],
-    bases: NDArray[np.int64],
-    entries: NDArray[np.int64],
-    shift: int,
-    sets: int,
-    mask: int,
-    misses: NDArray[np.int64],
-    absent: NDArray[np.int64],
-    last: NDArray[np.int64],
+    slots: NarrowSlots,
+    level: Level,
     ways: int,
 ) -> None:
-    """Simulate a chunk's rows; see drive.py about repeated rows.
-
-    writes, bases: for each slot, whether it writes, and the first row of its cache in `entries`.
-    misses, absent: int64 [slots], added to. last: room for the outcomes of the slots that write.
-    """
-    rows, slots = lines.shape
+    """Simulate a chunk's rows; see drive.py about repeated rows."""
+    writes, bases, misses, absent, last = slots
+    entries, shift, sets, mask = level.entries, level.granule_shift, level.sets, level.mask
+    rows, width = lines.shape
     quiet = gaps = False
     for at in range(rows):
         row, left = np.uint64(at), np.int64(times[at])
         same = quiet
         slot = 0
-        while same and slot < slots:
+        while same and slot < width:
             same = lines[row, slot] == lines[at - 1, slot]
             slot += 1
         if not same:
             quiet = gaps = False
         while left > 0 and not quiet:
             fills = 0
-            for slot in range(slots):
+            for slot in range(width):
                 granule = lines[row, slot]
                 if granule < 0:
                     absent[slot] += 1
@@ -100,10 +105,10 @@ def _narrow(  # noqa: PLR0917
             left -= 1
             quiet = fills == 0
         if left > 0:
-            for slot in range(slots):
+            for slot in range(width):
                 misses[slot] += left * last[slot]
             if gaps:
-                for slot in range(slots):
+                for slot in range(width):
                     absent[slot] += left * (lines[row, slot] < 0)
 
 
@@ -111,20 +116,8 @@ def _of_ways(ways: int) -> Any:
     """`_narrow` with the ways as a constant."""
 
     @native
-    def narrow(  # noqa: PLR0917
-        lines: Any,
-        times: Any,
-        writes: Any,
-        bases: Any,
-        entries: Any,
-        shift: int,
-        sets: int,
-        mask: int,
-        misses: Any,
-        absent: Any,
-        last: Any,
-    ) -> None:
-        _narrow(lines, times, writes, bases, entries, shift, sets, mask, misses, absent, last, ways)
+    def narrow(lines: Any, times: Any, slots: NarrowSlots, level: Level) -> None:
+        _narrow(lines, times, slots, level, ways)
 
     return narrow
 

@@ -54,7 +54,7 @@ def anomaly(
     rows: Annotated[
         int, typer.Option(help="Rows of C to count, after one that warms up the caches.")
     ] = ROWS,
-    seed: Annotated[int, typer.Option(help="Of random frames.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of random frames.")] = 0,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="PNG", help="Draw times and misses.")
     ] = None,

@@ -91,7 +91,7 @@ class Memories:
         Writes | None,
         typer.Option(help="Whether a write that misses fetches its line (default: no-allocate)."),
     ] = None
-    seed: Annotated[int, typer.Option(help="Of random replacement.")] = 0
+    seed: Annotated[int, typer.Option(help="Seed of random replacement.")] = 0
 
     def memories(self) -> list[Memory]:
         """A memory for each cache."""

@@ -196,7 +196,7 @@ TablesAs = Annotated[TableFormat, typer.Option("--format", help="How to write th
 OutputFile = Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
 CACHE_HELP = "Size, ways, line and policy, as 8K,4way,64B or 32K,fully,128B,fifo."
-RASTER_HELP = "Order of fragments: scan, tiled:WxH (or WxH), morton, hilbert."
+RASTER_HELP = "Raster order: scan, tiled:WxH (or WxH), morton, hilbert."
 LAYOUT_HELP = "Layout of textures: linear, WxH blocks, morton, 6d, 6d:WxH,WxH."
 Size = Annotated[int | None, typer.Option(help="Multiply n×n matrices.")]
 ShapeOption = Annotated[
