@@ -50,7 +50,12 @@ def audit_command(
     """Recompute every number and sentence that the papers claim, and give each a verdict."""
     from gpgpu_legacy.papers.audit import record as records
     from gpgpu_legacy.papers.audit.model import audit
-    from gpgpu_legacy.papers.audit.shares import Shares, count_shares, measure_shares, shares_grid
+    from gpgpu_legacy.papers.audit.shares import (
+        NOTHING_MEASURED,
+        count_shares,
+        measure_shares,
+        shares_grid,
+    )
     from gpgpu_legacy.papers.audit.table import audit_grids, left_out_grid
     from gpgpu_legacy.published.papers import find_paper, papers
 
@@ -68,7 +73,7 @@ def audit_command(
         print(f"recorded {len(findings)} verdicts in {target}", file=sys.stderr)
     listed = [finding for finding in findings if not verdict or finding.verdict in verdict]
     grids = audit_grids(findings, listed)
-    measured = Shares(())
+    measured = NOTHING_MEASURED
     if measure:
         with progress_bar("measuring", count_shares(), quiet=quiet) as step:
             measured = measure_shares(progress=step)
@@ -76,7 +81,7 @@ def audit_command(
         warn_if_busy(measured.busy_share)
     if left_out:
         grids.append(left_out_grid(chosen))
-    to.write(grids, lambda: records.audit_record(findings, listed, measured.shares))
+    to.write(grids, lambda: records.audit_record(findings, listed, measured))
     if strict:
         _refuse(records.changes(records.verdicts_of(findings), records.recorded(), chosen))
 

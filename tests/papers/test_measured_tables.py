@@ -438,6 +438,7 @@ def test_measurements_as_json() -> None:
     measurements = measure(OPENGL, 60.0, Fake("jit", clock, 10.0), Fake("gl-compute", clock))
     data = as_json(record_of(find_paper(OPENGL), measurements))
     assert data["devices"] == {"jit": "device of jit", "gl-compute": "device of gl-compute"}
+    assert data["package"] and data["date"] and data["driver"]
     [one] = data["measured_tables"]
     rows = {row["size"]: row for row in one["rows"]}
     assert list(rows) == list(SIZES_000)

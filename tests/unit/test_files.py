@@ -11,7 +11,7 @@ from PIL import Image
 
 from gpgpu_legacy.api.matrices import matrix_writer, read_matrix
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import write_text, write_whole
+from gpgpu_legacy.files import check_output_folder, write_text, write_whole
 
 MATRIX = np.array([[1.5, -2.0, 0.1], [3.0e-20, 4.0e20, 0.0]], np.float32)
 EXACT = [".npy", ".csv", ".mtx"]
@@ -275,6 +275,14 @@ def test_a_missing_folder_is_found_before_anything_is_computed(tmp_path: Path, s
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     refused(lambda: matrix_writer(tmp_path / "file" / "c.npy"), "file")
+
+
+def test_an_output_folder_exists_or_its_parent_does(tmp_path: Path) -> None:
+    check_output_folder(tmp_path)
+    check_output_folder(tmp_path / "new")
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    for folder in (tmp_path / "none" / "new", tmp_path / "file"):
+        refused(lambda folder=folder: check_output_folder(folder), str(folder), "parent exists")
 
 
 def test_a_folder_cannot_be_written_over(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import check_folder
+from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.audit.model import Finding, printed, shown
-from gpgpu_legacy.papers.audit.shares import Share
+from gpgpu_legacy.papers.audit.shares import NOTHING_MEASURED, Share, Shares
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.derive import Rounded, Value
 from gpgpu_legacy.published.claims import Published
@@ -64,21 +65,28 @@ class ShareRecord(Record, frozen=True, kw_only=True):
     transfer_share: float | None
 
 
-class Audit(Record, frozen=True, kw_only=True):
-    """An audit. verdicts: how many claims have each verdict, by paper."""
+class Audit(Recorded, frozen=True, kw_only=True):
+    """An audit. verdicts: how many claims have each verdict, by paper.
+
+    busy_share: the part of the processors' time that other processes took while transfers were
+    measured, from 0 to 1; None where it is not known.
+    """
 
     claims: tuple[ClaimRecord, ...]
     verdicts: dict[str, dict[Verdict, int]]
     left_out: tuple[LeftOutRecord, ...]
     transfer_shares: tuple[ShareRecord, ...]
+    busy_share: float | None = None
 
 
 def audit_record(
-    findings: Sequence[Finding], listed: Sequence[Finding], shares: Sequence[Share] = ()
+    findings: Sequence[Finding], listed: Sequence[Finding], measured: Shares = NOTHING_MEASURED
 ) -> Audit:
     """An audit as a record. findings: all of them, which are counted. listed: those to write."""
     papers = {finding.paper.id: finding.paper for finding in findings}
+    driver = this_platform().driver if measured.shares else None
     return Audit(
+        **provenance(Audit, driver),
         claims=tuple(map(_claim, listed)),
         verdicts={
             name: dict(Counter(f.verdict for f in findings if f.paper.id == name))
@@ -89,7 +97,8 @@ def audit_record(
             for name, paper in papers.items()
             for left in paper.left_out
         ),
-        transfer_shares=tuple(map(_share, shares)),
+        transfer_shares=tuple(map(_share, measured.shares)),
+        busy_share=measured.busy_share,
     )
 
 

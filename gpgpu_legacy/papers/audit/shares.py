@@ -66,6 +66,9 @@ class Shares:
     busy_share: float | None = None
 
 
+NOTHING_MEASURED = Shares(())
+
+
 def count_shares() -> int:
     """How often `measure_shares` reports progress."""
     executors = _able()

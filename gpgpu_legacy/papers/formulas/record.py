@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpgpu_legacy.count.traffic import Counts
+from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.formulas.model import MethodCost, Row, Table
 from gpgpu_legacy.papers.formulas.timing import NOTHING_TIMED, Measured, MethodTimes, NotRun
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, Recorded, provenance
 
 
 class RowRecord(Record, frozen=True, kw_only=True):
@@ -49,10 +50,11 @@ class CostRecord(Record, frozen=True, kw_only=True):
     bytes_transacted: dict[str, int | None]
 
 
-class FormulaTables(Record, frozen=True, kw_only=True):
+class FormulaTables(Recorded, frozen=True, kw_only=True):
     """All tables at size n and block b, and the costs of every method where they were counted.
 
-    not_run: the methods that have no time on an executor. busy_share: as MethodTimes has it.
+    Package, commit, driver and date are known where anything was timed. not_run: the methods that
+    have no time on an executor. busy_share: as MethodTimes has it.
     """
 
     size: int | None
@@ -69,7 +71,9 @@ def record_of(
     times: MethodTimes = NOTHING_TIMED,
 ) -> FormulaTables:
     """Regenerated tables as a record, with what was timed beside the rows."""
+    is_timed = bool(times.measured or times.not_run)
     return FormulaTables(
+        **(provenance(FormulaTables, this_platform().driver) if is_timed else {}),
         size=tables[0].size if tables else None,
         block=tables[0].block if tables else None,
         tables=tuple(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.measured.model import (
     MS_PER_S,
     Measurements,
@@ -13,7 +14,7 @@ from gpgpu_legacy.papers.measured.model import (
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import Quantity
 from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Row, Series
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, Recorded, provenance
 
 
 class MeasuredRecord(Record, frozen=True, kw_only=True):
@@ -72,10 +73,11 @@ class TableRecord(Record, frozen=True, kw_only=True):
     rows: tuple[RowRecord, ...]
 
 
-class MeasuredTables(Record, frozen=True, kw_only=True):
+class MeasuredTables(Recorded, frozen=True, kw_only=True):
     """All tables of measurements of a paper. devices: by executor, where anything was run.
 
-    busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1.
+    Package, commit, driver and date are known where anything was run. busy_share: the part of the
+    processors' time that other processes took meanwhile, from 0 to 1; None where it is not known.
     """
 
     paper: str
@@ -89,6 +91,7 @@ class MeasuredTables(Record, frozen=True, kw_only=True):
 def record_of(paper: Paper, measurements: Measurements | None = None) -> MeasuredTables:
     """A paper's tables of measurements as a record, with those made here beside."""
     return MeasuredTables(
+        **(provenance(MeasuredTables, this_platform().driver) if measurements else {}),
         paper=paper.id,
         budget_s=measurements.budget_s if measurements else None,
         spent_s=measurements.spent_s if measurements else None,
