@@ -59,8 +59,12 @@ def __getattr__(name: str) -> Any:
 
 def main() -> None:
     """Run the command line; a user's error is one line and exit code 2."""
-    import_commands(sys.argv[1:])
+    words = sys.argv[1:]
+    import_commands(words)
     command = _command_of(_app, len(_app.registered_commands))
+    if words and words[0] in COMMANDS:
+        convert_plainly(command)
+        convert_plainly(command.commands[words[0]])
     try:
         sys.exit(command.main(standalone_mode=False))
     except GpgpuLegacyError as error:
@@ -90,10 +94,7 @@ def import_commands(words: Sequence[str]) -> None:
 @functools.cache
 def _command_of(app: typer.Typer, _registered: int) -> Any:
     """The parser of the commands; it is built anew when more of them are registered."""
-    group: Any = typer.main.get_command(app)
-    for command in (group, *group.commands.values()):
-        convert_plainly(command)
-    return group
+    return typer.main.get_command(app)
 
 
 def _fail(message: str) -> None:
