@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -61,6 +63,20 @@ def run(
             cli.main()
         out, err = capsys.readouterr()
         return int(caught.value.code or 0), out, err
+
+    return command
+
+
+@pytest.fixture
+def run_json(run: Callable[..., tuple[int, str, str]]) -> Callable[..., dict[str, Any]]:
+    """Run a command line with --json, and read what it prints."""
+
+    def command(*words: str) -> dict[str, Any]:
+        code, out, err = run(*words, "--json")
+        assert code == 0, err
+        data = json.loads(out)
+        assert isinstance(data, dict)
+        return data
 
     return command
 

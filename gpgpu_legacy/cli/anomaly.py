@@ -13,7 +13,7 @@ from gpgpu_legacy.cli.shared import (
     Lists,
     Quiet,
     app,
-    check_picture,
+    check_output,
     console,
     print_json,
     progress_bar,
@@ -76,7 +76,7 @@ def anomaly(
     from gpgpu_legacy.studies.host_anomaly.records import anomaly_record
     from gpgpu_legacy.studies.host_anomaly.table import anomaly_grids
 
-    check_picture(output)
+    check_output(output, ".png")
     chosen = [find_host(name) for name in machine] if machine else list(hosts())
     pagings = [parse_paging(_current(text), seed) for text in paging or model.PAGINGS]
     cases = [(host, mapping) for host in chosen for mapping in pagings]

@@ -29,7 +29,7 @@ from gpgpu_legacy.cli.shared import (
     ShapeOption,
     TextureFormat,
     app,
-    check_picture,
+    check_output,
     console,
     current_options,
     print_json,
@@ -208,8 +208,8 @@ def cache_command(
 
 def _check(products: Products, memories: Memories, report: Report) -> None:
     """InputError for options that exclude one another."""
-    check_picture(report.heat_map)
-    check_picture(report.plot)
+    check_output(report.heat_map, ".png")
+    check_output(report.plot, ".png")
     if report.heat_map_of is not None and report.heat_map is None:
         raise InputError("--heat-map-of names a texture; give --heat-map, the picture to draw")
     if products.shape is not None and products.size:

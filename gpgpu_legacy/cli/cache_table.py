@@ -19,7 +19,7 @@ from gpgpu_legacy.cli.shared import (
     Lists,
     Quiet,
     app,
-    check_picture,
+    check_output,
     console,
     print_json,
     progress_bar,
@@ -93,17 +93,13 @@ def cache_table_command(cases: Cases, running: Running, report: Report) -> None:
     The verdict on "greater cache coherence" (Section 6) follows from the rows. Cases that do not
     fit the budget are listed; the defaults take minutes to hours to simulate.
     """
-    from gpgpu_legacy.files import check_folder
     from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.cache_table.records import printed_table, write_cache_table
     from gpgpu_legacy.studies.cache_table.table import cache_table_grids
     from gpgpu_legacy.studies.cache_table.verdict import verdict
 
-    check_picture(report.plot)
-    if report.output is not None:
-        check_folder(report.output)
-        if report.output.suffix.lower() != ".json":
-            raise InputError(f"{report.output} should end in .json")
+    check_output(report.plot, ".png")
+    check_output(report.output, ".json")
     table = _table(cases, running, quiet=report.quiet)
     if report.output is not None:
         write_cache_table(report.output, table)

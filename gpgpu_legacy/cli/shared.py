@@ -64,16 +64,6 @@ def _repeated(args: list[str], several: set[str]) -> Iterator[str]:
         yield word
 
 
-def check_picture(path: Path | None) -> None:
-    """InputError where a picture cannot be written to the path: no .png, or no such folder."""
-    from gpgpu_legacy.files import check_folder
-
-    if path is not None:
-        check_folder(path)
-        if path.suffix.lower() != ".png":
-            raise InputError(f"{path} should end in .png")
-
-
 def current_options(args: list[str], renamed: dict[str, str]) -> list[str]:
     """The words of a command line with old spellings of options replaced, and a line on stderr.
 

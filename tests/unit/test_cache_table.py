@@ -1,0 +1,282 @@
+"""The table of the blocked methods through caches: its rows, its verdict, and its files.
+
+Expected values come from single simulations, from the paper's Table 1, and from hand work.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cache.access import parse_access
+from gpgpu_legacy.cache.caches import Memory, parse_cache
+from gpgpu_legacy.cache.run import cache_run
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.serial import read_recorded
+from gpgpu_legacy.studies.cache_table import model as cache_table
+
+Command = Callable[..., tuple[int, str, str]]
+JsonCommand = Callable[..., dict[str, Any]]
+LM, SINGLE, MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
+
+
+SMALL = (
+    "cache-table", "--size", "16", "--block", "1", "2", "4", "8", "--cache", "256,2way,32B",
+    "512,fully,32B", "--raster", "4x4", "--layout", "linear", "--quiet",
+)  # fmt: skip
+
+
+def test_the_table_at_a_small_size(run: Command, run_json: JsonCommand, tmp_path: Path) -> None:
+    recorded, plot = tmp_path / "table.json", tmp_path / "table.png"
+    data = run_json(*SMALL, "-o", str(recorded), "--plot", str(plot))
+    assert len(data["rows"]) == 2 * (1 + 2 * 4)
+    assert data["not_run"] == []
+    n = 16
+    for row in data["rows"]:
+        b = row["block"]
+        texels = {LM: 16 * n**3, SINGLE: b and 8 * n**3 * (b + 1) // b}.get(
+            row["method"], b and 4 * n**3 * (b + 1) // b
+        )
+        assert row["bytes_requested"] == texels  # the paper's Table 1
+        run_of = find_method(row["method"]).plan(
+            Shape(n, n, n),
+            Options(block=b, accumulate=Accumulate.PING_PONG) if b else Options(),
+        )
+        memory = Memory((parse_cache(row["cache"]),))
+        result = cache_run(run_of, memory, parse_access(raster=row["raster"]), every_pass=True)
+        assert (row["accesses"], row["hits"]) == (result.accesses, result.hits)
+        assert row["bytes_from_memory"] == result.bytes_from_memory
+        operands = [each for each in result.regions if each.name in {"A", "B"}]
+        assert row["operand_bytes_from_memory"] == sum(e.bytes_from_memory for e in operands)
+    check_verdict(data)
+    written = json.loads(recorded.read_text("utf-8"))
+    assert written["verdict"]["sentences"] == data["verdict"]["sentences"]
+    assert all(
+        few.items() <= row.items() for few, row in zip(written["rows"], data["rows"], strict=True)
+    )
+    assert recorded.read_text("utf-8").count("\n") < 100
+    assert written["schema"] == 1 and written["date"] and written["package"]
+    assert np.asarray(Image.open(plot).convert("RGB")).std() > 5.0
+    assert run_json("cache-table", "--from", str(recorded)) == data
+    code, out, _ = run("cache-table", "--from", str(recorded))
+    assert code == 0
+    for sentence in data["verdict"]["sentences"]:
+        assert f"• {sentence}\n" in out
+
+
+def check_verdict(data: dict[str, Any]) -> None:
+    """Each judgement and the summing-up sentence, worked out from the rows."""
+    names = ("cache", "raster", "layout")
+    found = {(r["method"], r["block"], *(r[k] for k in names)): r for r in data["rows"]}
+    fewer_at_every_b = 0
+    for each in data["verdict"]["settings"]:
+        place = tuple(each[name] for name in names)
+        before = found[LM, None, *place]
+        rows = [found[each["method"], b, *place] for b in (1, 2, 4, 8)]
+        taken = [row["bytes_from_memory"] for row in rows]
+        assert each["best_block"] == (1, 2, 4, 8)[taken.index(min(taken))]
+        ratio = min(taken) / before["bytes_from_memory"]
+        assert each["bytes_from_memory"] == pytest.approx(ratio, abs=1e-6)
+        assert each["fewer_bytes_at"] == [
+            row["block"] for row in rows if row["bytes_from_memory"] < before["bytes_from_memory"]
+        ]
+        assert each["higher_read_hit_ratio_at"] == [
+            row["block"]
+            for row in rows
+            if row["read_hits"] * before["reads"] > before["read_hits"] * row["reads"]
+        ]
+        assert each["more_reuse_at"] == [
+            row["block"]
+            for row in rows
+            if row["operand_bytes_from_memory"] * before["operand_bytes_requested"]
+            < before["operand_bytes_from_memory"] * row["operand_bytes_requested"]
+        ]
+        assert each["largest_over_best"] == pytest.approx(taken[-1] / min(taken), abs=1e-6)
+        never_more = all(count <= before["bytes_from_memory"] for count in taken)
+        fewer_at_every_b += never_more and each["method"] == SINGLE and bool(each["fewer_bytes_at"])
+    settings = len(data["verdict"]["settings"]) // 2
+    [sentence] = [
+        each
+        for each in data["verdict"]["sentences"]
+        if each.startswith(f"{SINGLE} has fewer bytes from memory")
+    ]
+    assert f"at every b in {fewer_at_every_b} of {settings} settings" in sentence
+
+
+def record(case: tuple[str, int | None, str], *counts: int) -> dict[str, Any]:
+    """A row of a made-up table: 1000 accesses, 750 of them reads, 4 bytes each.
+
+    counts: bytes from memory, those of A and B, and how many reads hit.
+    """
+    (method, block, cache), (from_memory, operands, hits) = case, counts
+    return {
+        "method": method, "block": block, "cache": cache, "raster": "scan", "layout": "linear",
+        "accesses": 1000, "hits": hits, "reads": 750, "read_hits": hits,
+        "bytes_requested": 4000, "bytes_from_memory": from_memory, "bytes_to_memory": 1000,
+        "operand_bytes_requested": 2000, "operand_bytes_from_memory": operands,
+    }  # fmt: skip
+
+
+def test_the_verdict_by_hand(run_json: JsonCommand, tmp_path: Path) -> None:
+    small, large = "1K,4way,64B", "8K,4way,64B"
+    rows = [
+        record((LM, None, small), 1000, 500, 600),
+        record((SINGLE, 8, small), 500, 250, 650),
+        record((SINGLE, 16, small), 1000, 500, 600),
+        record((SINGLE, 32, small), 4000, 3500, 100),
+        record((LM, None, large), 800, 400, 700),
+        record((SINGLE, 8, large), 400, 200, 710),
+        record((SINGLE, 16, large), 200, 100, 720),
+        record((SINGLE, 32, large), 100, 50, 730),
+    ]
+    path = tmp_path / "table.json"
+    data = {
+        "size": 64, "accumulate": "ping-pong", "rows": rows, "not_run": [], "budget_s": 1.0,
+        "spent_s": 1.0,
+    }  # fmt: skip
+    path.write_text(json.dumps(data))
+    said = run_json("cache-table", "--from", str(path))["verdict"]["sentences"]
+    text = "\n".join(said)
+    assert (
+        f"{SINGLE} has fewer bytes from memory at every b in 1 of 2 settings (scan, linear with "
+        f"{large}); at some b only in 1, the largest such b being 8 with {small}." in said
+    )
+    assert (
+        f"{SINGLE} reads the fewest bytes from memory at b = 8 with {small}, 32 with {large}; by "
+        "raster order and layout, at b = 8 to 32 with scan and linear. At its best b it reads "
+        f"0.125 ({large}, scan, linear) to 0.5 ({small}, scan, linear) times the bytes of {LM}."
+        in said
+    )
+    assert f"1 of 2 settings (scan, linear with {small}); the first such b is 16 with " in text
+    assert f"b = 32 reads 8 times the bytes of b = 8 ({small}, scan, linear)" in text
+    assert "its texels hold one element" in text
+    assert f"0.125 to 0.5 times that of {LM}" in text
+    assert (
+        f"Overall, {SINGLE} has a higher hit ratio of reads at every b in 1 of 2 settings (scan, "
+        f"linear with {large}); at the b with the fewest bytes in 2 of 2 settings; at b = 32, the "
+        f"paper's choice, in 1 of 2 settings (scan, linear with {large})." in said
+    )
+
+
+def test_the_table_says_what_was_not_run(run: Command, run_json: JsonCommand) -> None:
+    data = run_json(*SMALL, "--budget", "0")
+    assert data["rows"] == []
+    assert {each["reason"] for each in data["not_run"]} == {"the budget was spent"}
+    assert len(data["not_run"]) == 18
+    assert data["verdict"]["sentences"][0].endswith("No verdict.")
+    code, out, _ = run(*SMALL, "--budget", "0")
+    assert code == 0
+    assert "Not run, with a budget of 0 s." in out
+
+
+def test_what_a_table_checks_first_is_once_a_plan_and_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All of it comes before the budget begins: hundreds of settings must not be hundreds of it."""
+    checked = []
+    monkeypatch.setattr(cache_table, "plan_trace", lambda plan, line, _: checked.append(line))
+    where = cache_table.settings(
+        ("1K,4way,64B", "2K,4way,64B", "2K,2way,128B"), ("scan", "morton"), ("linear", "8x8")
+    )
+    products = cache_table.Products(8, (1, 2), Accumulate.COPY)
+    table = cache_table.make_table(products, where, Budget(0.0))
+    assert Counter(checked) == {64: 5, 128: 5}  # one method without a block, two with two
+    assert len(table.not_run) == 12 * 5
+
+
+def test_a_table_is_resumed_and_judged_where_it_is_whole(
+    run_json: JsonCommand, tmp_path: Path
+) -> None:
+    small, larger, all_of_it = (tmp_path / f"{name}.json" for name in ("a", "b", "c"))
+    words = ("cache-table", "--size", "8", "--block", "2", "--raster", "scan", "--layout", "linear")
+    first = run_json(*words, "--cache", "256,2way,32B", "-o", str(small))
+    both = ("--cache", "512,2way,32B", "256,2way,32B", "--resume")
+    data = json.loads(small.read_text())
+    data["rows"][0]["hits"] += 1  # a mark, for rows to be known again by
+    small.write_text(json.dumps(data))
+    partly = run_json(*words, *both, str(small), "--budget", "0", "-o", str(larger))
+    assert [row["hits"] for row in partly["rows"]] == [row["hits"] for row in data["rows"]]
+    assert [each["cache"] for each in partly["not_run"]] == ["512,2way,32B"] * 3
+    assert [each["cache"] for each in partly["verdict"]["settings"]] == ["256,2way,32B"] * 2
+    assert partly["verdict"]["sentences"][-1] == (
+        "3 cases were not simulated. The verdict therefore leaves out 1 of 2 settings: scan, "
+        "linear with 512,2way,32B."
+    )
+    whole = run_json(*words, *both, str(larger), "-o", str(all_of_it))
+    assert len(whole["rows"]) == 6
+    assert whole["not_run"] == []
+    assert whole["rows"][3]["hits"] == first["rows"][0]["hits"] + 1
+    assert len(whole["verdict"]["settings"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--workers", "0"), "give at least 1"),
+        (("--resume", "{tmp}/x.json"), "there is no file"),
+        (("--size", "0"), "it must be at least 1"),
+        (("--block", "0"), "it must be at least 1"),
+        (("--cache", "8K"), "has no ways"),
+        (("--raster", "spiral"), "no raster order"),
+        (("--budget", "nan"), "give a number of seconds"),
+        (("-o", "{tmp}/x.txt"), "should end in .json"),
+        (("-o", "{tmp}/none/x.json"), "there is no folder"),
+        (("--plot", "{tmp}/x.gif"), "should end in .png"),
+        (("--from", "{tmp}/x.json"), "there is no file"),
+        (("--from", "{tmp}/x.json", "--size", "4"), "leave what to simulate out"),
+        (("--cache", "64,direct,8B"), "does not hold whole texels"),
+    ],
+)  # fmt: skip
+def test_bad_input_of_the_table_is_one_line(
+    run: Command, tmp_path: Path, words: tuple[str, ...], complaint: str
+) -> None:
+    words = tuple(word.replace("{tmp}", str(tmp_path)) for word in words)
+    size = () if {"--size", "--from"} & set(words) else ("--size", "4")
+    code, out, err = run("cache-table", *size, *words)
+    assert (code, out) == (2, "")
+    assert complaint in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_recorded_table_of_the_repository_reads(run_json: JsonCommand) -> None:
+    recorded = Path(__file__).parents[2] / "benchmarks" / "cache-table.json"
+    data = run_json("cache-table", "--from", str(recorded))
+    assert len(data["rows"]) == 5 * 3 * 2 * (1 + 2 * 8)
+    assert len(data["verdict"]["settings"]) == 60
+
+
+def test_the_recorded_throughput_of_the_repository_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = Path(__file__).parents[2] / "benchmarks"
+    monkeypatch.syspath_prepend(folder)
+    script = import_module("cache_throughput")
+    recorded = read_recorded(folder / "cache-throughput.json", script.Throughput)
+    assert len(recorded.rows) == 12
+    assert recorded.date is None  # it was recorded before files had a provenance
+
+
+@pytest.mark.parametrize(
+    "damage", [{"rows": [{}]}, {"size": "large"}, {"accumulate": "sideways"}, {"not_run": 3}]
+)
+def test_a_damaged_table_is_one_line(run: Command, tmp_path: Path, damage: dict[str, Any]) -> None:
+    whole = {
+        "size": 4, "accumulate": "copy", "rows": [], "not_run": [], "budget_s": 1.0, "spent_s": 1.0
+    }  # fmt: skip
+    path = tmp_path / "table.json"
+    path.write_text(json.dumps({**whole, **damage}))
+    code, _, err = run("cache-table", "--from", str(path))
+    assert code == 2
+    assert str(path) in err
+    assert err.count("\n") == 1
