@@ -168,10 +168,10 @@ def _of_dispatch(plan: Plan, pass_: ComputePass, rule: Rule) -> Transactions:
 
 def _batches(pass_: ComputePass) -> Iterator[Grid]:
     """The work groups in batches of whole rows."""
-    across, up = constant_groups(pass_.groups)
-    rows = max(1, BATCH_THREADS // (across * pass_.kernel.threads))
-    for y in range(0, up, rows):
-        yield Grid((0, y), (across, min(rows, up - y)))
+    groups_x, groups_y = constant_groups(pass_.groups)
+    rows = max(1, BATCH_THREADS // (groups_x * pass_.kernel.threads))
+    for y in range(0, groups_y, rows):
+        yield Grid((0, y), (groups_x, min(rows, groups_y - y)))
 
 
 _Kind = tuple[Space, bool]

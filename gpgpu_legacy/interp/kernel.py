@@ -97,12 +97,12 @@ def run_compute_pass(dispatch: ComputePass, textures: Mapping[str, Storage]) -> 
         b.name: textures[names[b.binding]].planes[0].reshape(-1) for b in dispatch.kernel.buffers
     }
     uniforms = {u.name: u.value for u in dispatch.uniforms}
-    across, up = constant_groups(dispatch.groups)
-    width = min(across, max(1, BATCH_THREADS // dispatch.kernel.threads))
+    groups_x, groups_y = constant_groups(dispatch.groups)
+    width = min(groups_x, max(1, BATCH_THREADS // dispatch.kernel.threads))
     rows = max(1, BATCH_THREADS // (width * dispatch.kernel.threads))
-    for y in range(0, up, rows):
-        for x in range(0, across, width):
-            grid = Grid((x, y), (min(width, across - x), min(rows, up - y)))
+    for y in range(0, groups_y, rows):
+        for x in range(0, groups_x, width):
+            grid = Grid((x, y), (min(width, groups_x - x), min(rows, groups_y - y)))
             KernelMachine(dispatch.kernel, uniforms, grid, Arrays(buffers)).run()
 
 
@@ -420,5 +420,7 @@ def _merge_scalar(mask: Mask, value: Array, before: Array) -> Array:
 
 
 def _group_indices(groups: tuple[int, int]) -> tuple[Array, Array]:
-    up, across = groups
-    return np.arange(up).reshape(up, 1, 1, 1), np.arange(across).reshape(1, across, 1, 1)
+    """The indices y and x of the work groups, each along its own dimension."""
+    groups_y, groups_x = groups
+    y = np.arange(groups_y).reshape(groups_y, 1, 1, 1)
+    return y, np.arange(groups_x).reshape(1, groups_x, 1, 1)

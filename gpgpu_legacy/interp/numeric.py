@@ -151,10 +151,10 @@ class Storage:
             part = self.planes[channel][slices(rect)][:rows, :columns]
             view[...] = part if self._codec.cast else self._codec.decode(part)
 
-    def copy(self, where: Slices, source: Storage, there: Slices) -> None:
+    def copy(self, where: Slices, source: Storage, source_where: Slices) -> None:
         """Copy a rectangle of another texture of the same format, bit for bit."""
         for mine, theirs in zip(self.planes, source.planes, strict=True):
-            mine[where] = theirs[there]
+            mine[where] = theirs[source_where]
 
 
 def slices(rect: Rect) -> Slices:

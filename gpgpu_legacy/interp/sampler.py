@@ -46,25 +46,25 @@ def sample(storage: Storage, sampler: Sampler, s: F32, t: F32, r: F32) -> Planes
     else normalised. Coordinates that the kind does not use are ignored. Returns r, g, b and a,
     float32, each in the shape that the used coordinates broadcast to.
     """
-    extent, how = storage.texture.extent, sampler.filter
+    extent, filter_ = storage.texture.extent, sampler.filter
     wraps = (sampler.wrap_s, sampler.wrap_t, sampler.wrap_r)
-    up = layers = _ONLY
+    taps_t = taps_r = _ONLY
     match storage.texture.kind:
         case TextureKind.CUBE:
             face, s, t = _cube_coordinates(s, t, r)
             edge = (Wrap.CLAMP_TO_EDGE,) * 2
-            across, up = _axes((s, t), (extent.width, extent.height), edge, how)
-            layers = [_Tap(face)]
+            taps_s, taps_t = _axes((s, t), (extent.width, extent.height), edge, filter_)
+            taps_r = [_Tap(face)]
         case TextureKind.T3D:
             sizes = (extent.width, extent.height, extent.depth)
-            across, up, layers = _axes((s, t, r), sizes, wraps, how)
+            taps_s, taps_t, taps_r = _axes((s, t, r), sizes, wraps, filter_)
         case TextureKind.T1D:
-            (across,) = _axes((s,), (extent.width,), wraps, how)
+            (taps_s,) = _axes((s,), (extent.width,), wraps, filter_)
         case kind:
             normalised = kind is not TextureKind.RECT
             sides = (extent.width, extent.height)
-            across, up = _axes((s, t), sides, wraps, how, normalised=normalised)
-    planes = [_filtered(storage, plane, across, up, layers) for plane in storage.planes]
+            taps_s, taps_t = _axes((s, t), sides, wraps, filter_, normalised=normalised)
+    planes = [_filtered(storage, plane, taps_s, taps_t, taps_r) for plane in storage.planes]
     missing = [np.full((1, 1), value, np.float32) for value in MISSING[len(planes) :]]
     return planes + missing
 
@@ -85,11 +85,11 @@ def _axes(
     coordinates: tuple[F32, ...],
     sizes: tuple[int, ...],
     wraps: tuple[Wrap, ...],
-    how: Filter,
+    filter_: Filter,
     *,
     normalised: bool = True,
 ) -> list[list[_Tap]]:
-    taps = _linear if how is Filter.LINEAR else _nearest
+    taps = _linear if filter_ is Filter.LINEAR else _nearest
     return [
         taps(_texels(coordinate, size if normalised else 1, wrap), size, wrap)
         for coordinate, size, wrap in zip(coordinates, sizes, wraps, strict=False)
@@ -134,34 +134,34 @@ def _tap(index: Index, weight: F32, size: int, wrap: Wrap) -> _Tap:
 
 
 def _cube_coordinates(x: F32, y: F32, z: F32) -> tuple[Index, F32, F32]:
-    """The face that a direction selects, and (s, t) on it (GL 1.5, table 3.19).
+    """The face that a direction selects, and (s, t) on it (GL 1.5, table 3.19: sc, tc, ma).
 
     GL does not say which axis is major if magnitudes are equal. Here z wins over y, and y over x.
     """
     along_x, along_y, along_z = np.abs(x), np.abs(y), np.abs(z)
     on_z = along_z >= np.maximum(along_x, along_y)
     on_y = ~on_z & (along_y >= along_x)
-    major: F32 = np.where(on_z, along_z, np.where(on_y, along_y, along_x))
-    across: F32 = np.where(on_y, x, np.where(x < 0, z, -z))
-    across = np.where(on_z, np.where(z < 0, -x, x), across)
-    up: F32 = np.where(on_y, np.where(y < 0, -z, z), -y)
+    ma: F32 = np.where(on_z, along_z, np.where(on_y, along_y, along_x))
+    sc: F32 = np.where(on_y, x, np.where(x < 0, z, -z))
+    sc = np.where(on_z, np.where(z < 0, -x, x), sc)
+    tc: F32 = np.where(on_y, np.where(y < 0, -z, z), -y)
     face = np.where(on_z, 4 + (z < 0), np.where(on_y, 2 + (y < 0), 0 + (x < 0)))
-    return face.astype(np.intp), _on_face(across, major), _on_face(up, major)
+    return face.astype(np.intp), _on_face(sc, ma), _on_face(tc, ma)
 
 
-def _on_face(coordinate: F32, major: F32) -> F32:
-    return (coordinate / major + _ONE) * _HALF
+def _on_face(coordinate: F32, ma: F32) -> F32:
+    return (coordinate / ma + _ONE) * _HALF
 
 
 # Taps to texels ------------------------------------------------------------------------------
 
 
 def _filtered(
-    storage: Storage, plane: Stored, across: list[_Tap], up: list[_Tap], layers: list[_Tap]
+    storage: Storage, plane: Stored, taps_s: list[_Tap], taps_t: list[_Tap], taps_r: list[_Tap]
 ) -> F32:
     """One filtered channel. Layers are stacked: layer k begins at row k·height."""
     total: F32 | None = None
-    for k, j, i in product(layers, up, across):
+    for k, j, i in product(taps_r, taps_t, taps_s):
         rows = j.index if k is _ONLY[0] else k.index * storage.texture.extent.height + j.index
         texel = storage.decode(_gather(plane, rows, i.index))
         for tap in (i, j, k):

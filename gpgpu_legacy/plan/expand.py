@@ -125,9 +125,9 @@ def at_iteration(pass_: Pass, iteration: int) -> Pass:
             )
         case ClearPass():
             return replace(pass_, value=_vector(pass_.value, iteration))
-    across, up = (integer_at(n, iteration) for n in pass_.groups)
+    groups_x, groups_y = (integer_at(n, iteration) for n in pass_.groups)
     uniforms = tuple(UniformValue(u.name, number_at(u.value, iteration)) for u in pass_.uniforms)
-    return replace(pass_, uniforms=uniforms, groups=(across, up))
+    return replace(pass_, uniforms=uniforms, groups=(groups_x, groups_y))
 
 
 def varies(pass_: Pass) -> bool:

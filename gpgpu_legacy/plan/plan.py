@@ -413,8 +413,8 @@ class ComputePass:
     @property
     def invocations(self) -> int:
         """Invocations of the whole dispatch; only for a dispatch in which no number changes."""
-        across, up = constant_groups(self.groups)
-        return across * up * self.kernel.threads
+        groups_x, groups_y = constant_groups(self.groups)
+        return groups_x * groups_y * self.kernel.threads
 
     def textures(self, *, written: bool) -> tuple[str, ...]:
         """The textures that the kernel may write, or, without `written`, may read."""
@@ -454,10 +454,10 @@ def state_values(pass_: FragmentPass) -> dict[str, Vec4]:
 
 def constant_groups(groups: tuple[Integer, Integer]) -> tuple[int, int]:
     """Work groups along x and y; only for expanded plans, where no number changes."""
-    across, up = groups
-    assert not isinstance(across, PerIteration)
-    assert not isinstance(up, PerIteration)
-    return across, up
+    groups_x, groups_y = groups
+    assert not isinstance(groups_x, PerIteration)
+    assert not isinstance(groups_y, PerIteration)
+    return groups_x, groups_y
 
 
 @dataclass(frozen=True, slots=True)

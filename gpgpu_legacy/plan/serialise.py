@@ -234,7 +234,7 @@ def _pass(pass_: Pass, files: Mapping[Program, str]) -> PassRecord:
         case ClearPass():
             return ClearPassRecord(target=pass_.target, value=_vector(pass_.value))
         case ComputePass():
-            across, up = map(_number, pass_.groups)
+            groups_x, groups_y = map(_number, pass_.groups)
             return ComputePassRecord(
                 kernel=_kernel(pass_.kernel),
                 buffers=pass_.buffers,
@@ -242,7 +242,7 @@ def _pass(pass_: Pass, files: Mapping[Program, str]) -> PassRecord:
                     UniformRecord(name=uniform.name, value=_number(uniform.value))
                     for uniform in pass_.uniforms
                 ),
-                groups=(across, up),
+                groups=(groups_x, groups_y),
                 independent=pass_.independent,
             )
 

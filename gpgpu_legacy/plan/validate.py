@@ -158,9 +158,9 @@ class _Validator:
     def inside(self, rect: Rect | MovingRect, texture: Texture, what: str, count: int = 1) -> None:
         extent = texture.extent
         for i, (x, y, width, height) in _rows(rect_numbers(rect), count):
-            across = x >= 0 and width >= 1 and x + width <= extent.width
-            up = y >= 0 and height >= 1 and y + height <= extent.rows
-            if not (across and up):
+            fits_x = x >= 0 and width >= 1 and x + width <= extent.width
+            fits_y = y >= 0 and height >= 1 and y + height <= extent.rows
+            if not (fits_x and fits_y):
                 covered = Rect(*map(int, (x, y, width, height)))
                 raise self.fail(
                     f"{what} covers {covered}{_in_iteration(i, rect)} of texture {texture.name}, "
@@ -308,10 +308,10 @@ class _Validator:
                     "RECT or 2D textures or buffers"
                 )
         self.read(pass_.source, "copied")
-        there, here = pass_.source_rect, pass_.target_rect
-        self.inside(there, source, "a copy", count)
-        self.inside(here, target, "a copy", count)
-        sizes = _rows((*_size(there), *_size(here)), count)
+        source_rect, target_rect = pass_.source_rect, pass_.target_rect
+        self.inside(source_rect, source, "a copy", count)
+        self.inside(target_rect, target, "a copy", count)
+        sizes = _rows((*_size(source_rect), *_size(target_rect)), count)
         same_size = all(size[:2] == size[2:] for _, size in sizes)
         if not same_size or source.format is not target.format:
             raise self.fail(
@@ -348,10 +348,10 @@ class _Validator:
             )
         for _, groups in _rows(pass_.groups, count):
             if min(groups) < 1:
-                across, up = map(int, groups)
+                groups_x, groups_y = map(int, groups)
                 raise self.fail(
-                    f"{kernel.name} is dispatched with {across} by {up} work groups; give at least "
-                    "1 by 1"
+                    f"{kernel.name} is dispatched with {groups_x} by {groups_y} work groups; give "
+                    "at least 1 by 1"
                 )
         self.defined.update(pass_.textures(written=True))
 

@@ -111,10 +111,10 @@ def product_plan(
 
 def one_dispatch(kernel: Kernel, padded: Shape, **values: Number) -> ComputePass:
     """A dispatch with an invocation for every element of C. values: the uniforms by name."""
-    across, up = kernel.local_size
+    local_x, local_y = kernel.local_size
     return ComputePass(
         kernel,
         bindings("A", "B", "C"),
         uniforms(**values),
-        (groups_for(padded.n, across), groups_for(padded.m, up)),
+        (groups_for(padded.n, local_x), groups_for(padded.m, local_y)),
     )

@@ -26,8 +26,8 @@ VECTOR = 4
 
 def _build(shape: Shape, options: Options) -> Plan:
     kernel = load_kernel("mali_sdk/sgemm.comp")
-    across, up = kernel.local_size
-    padded = Padding(up, VECTOR, across).padded(shape)
+    local_x, local_y = kernel.local_size
+    padded = Padding(local_y, VECTOR, local_x).padded(shape)
     operands, result = operand_matrices(shape, options), result_matrix(shape)
     a, b = buffer("A", padded.m, padded.l), buffer("B", padded.l, padded.n)
     c = buffer("C", padded.m, padded.n, zero=len(operands) == 2)

@@ -26,20 +26,20 @@ def _build(shape: Shape, options: Options) -> Plan:
         as_printed=options.as_printed,
         guarded=options.as_printed or not whole,
     )
-    across, up = kernel.local_size
-    wide, high = groups_for(shape.n, across), groups_for(shape.m, up)
+    local_x, local_y = kernel.local_size
+    groups_x, groups_y = groups_for(shape.n, local_x), groups_for(shape.m, local_y)
     steps = tuple(
         ComputePass(
             kernel,
             bindings("A", "B", "C"),
-            uniforms(m=shape.m, n=shape.l, l=shape.n, x0=x * across, y0=y * up),
+            uniforms(m=shape.m, n=shape.l, l=shape.n, x0=x * local_x, y0=y * local_y),
             (BATCH_GROUPS, BATCH_GROUPS)
             if options.as_printed
-            else (min(BATCH_GROUPS, wide - x), min(BATCH_GROUPS, high - y)),
+            else (min(BATCH_GROUPS, groups_x - x), min(BATCH_GROUPS, groups_y - y)),
             independent=(x, y) != (0, 0),  # batches write different elements
         )
-        for y in range(0, high, BATCH_GROUPS)
-        for x in range(0, wide, BATCH_GROUPS)
+        for y in range(0, groups_y, BATCH_GROUPS)
+        for x in range(0, groups_x, BATCH_GROUPS)
     )
     return product_plan(METHOD.name, shape, options, shape, steps)
 
