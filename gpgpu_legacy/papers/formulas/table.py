@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.papers.formulas.model import Cell, MethodCost, Row, Table
-from gpgpu_legacy.papers.formulas.timing import NOTHING_TIMED, MethodTimes
+from gpgpu_legacy.papers.formulas.timing import NOTHING_TIMED, ROUNDS, MethodTimes
 from gpgpu_legacy.present.grid import Entry, Formula, Grid
 from gpgpu_legacy.published.papers import papers
 
@@ -135,8 +135,9 @@ def _measured(times: MethodTimes, table: Table) -> Grid:
     )
     caption = f"Measured here at n = {table.size}, b = {table.block}, the framebuffer copied to F."
     notes = (
-        "Seconds are of the passes alone; GFLOPS are 2n³ over them, GB/s are Table 1's bytes "
-        "(10⁹) over them.",
+        f"Seconds are of the passes alone: medians of {ROUNDS.count} runs, or a single run where "
+        f"that takes {ROUNDS.longest_s:g} s or more. GFLOPS are 2n³ over them, GB/s are Table 1's "
+        "bytes (10⁹) over them.",
         *(f"{left.method} on {left.executor} is not run: {left.reason}." for left in times.not_run),
         *busy_notes(times.busy_share),
     )

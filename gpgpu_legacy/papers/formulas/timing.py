@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.engine import Job, Listener, count_steps, measure
+from gpgpu_legacy.measure.engine import Job, Listener, Outcome, count_steps, measure
 from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.papers.derive.counts import counts_of, options_of, plan_of
 from gpgpu_legacy.papers.formulas.model import check_size, methods_of_tables
@@ -82,15 +83,9 @@ def time_methods(
     """
     jobs = _jobs(size, block, seed)
     listener: Listener[_Run, list[Timings]] = Listener(progress or (lambda _: None))
-    limit = Budget(float("inf")) if budget is None else budget
-    results = measure(jobs, limit, ROUNDS, listener=listener)
+    results = measure(jobs, budget or Budget(inf), ROUNDS, listener=listener)
     order = [job.series for job in jobs]
-    measured = {
-        outcome.job.series: _measured(
-            *outcome.job.series, size, block, outcome.seconds, outcome.is_first_run
-        )
-        for outcome in results.outcomes
-    }
+    measured = {outcome.job.series: _measured(outcome, block) for outcome in results.outcomes}
     not_run = {left.job.series: NotRun(*left.job.series, left.reason) for left in results.not_run}
     return MethodTimes(
         tuple(measured[run] for run in order if run in measured),
@@ -115,17 +110,16 @@ def _jobs(size: int, block: int, seed: int = 0) -> list[Job[_Run, list[Timings]]
     ]
 
 
-def _measured(  # noqa: PLR0917
-    method: str, executor: str, size: int, block: int, seconds: float, first_run: bool
-) -> Measured:
-    has_time = seconds > 0.0
+def _measured(outcome: Outcome[_Run, list[Timings]], block: int) -> Measured:
+    method, executor = outcome.job.series
+    size, seconds = outcome.job.size, outcome.seconds
     requested = counts_of(method, size, block).bytes_requested
     return Measured(
         method,
         executor,
         find_executor(executor).device(),
         seconds,
-        2e-9 * size**3 / seconds if has_time else None,
-        1e-9 * requested / seconds if has_time and requested else None,
-        first_run,
+        2e-9 * size**3 / seconds if seconds > 0.0 else None,
+        1e-9 * requested / seconds if seconds > 0.0 else None,
+        outcome.is_first_run,
     )
