@@ -32,6 +32,7 @@ from gpgpu_legacy.cli.shared import (
     print_json,
     progress_bar,
     shape_of,
+    warn_if_busy,
 )
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
@@ -224,6 +225,7 @@ def run(
     from gpgpu_legacy.api.matrices import matrix_writer
     from gpgpu_legacy.api.products import Sampling, run_method
     from gpgpu_legacy.api.products_table import follow_grid, run_record, run_text
+    from gpgpu_legacy.measure.other_work import OtherWork
 
     known = find_method(method)
     asked = chosen.options(adds=matrices.adds(chosen.beta))
@@ -237,6 +239,7 @@ def run(
     # Tuning may choose what is left open, unless a chip was asked about the plan or it is written.
     is_fixed = chip.chip is not None or shown.dump is not None
     sampling = Sampling(repeat)
+    other_work = OtherWork() if repeat > 1 else None  # a single run is no measurement
     steps = 1 + sampling.total + (follower is not None and repeat > 1)  # preparing is one
     with progress_bar(f"{method}, runs", steps, quiet=shown.quiet) as step:
         result = run_method(
@@ -249,6 +252,8 @@ def run(
             observer=follower,
             progress=step and partial(step, ""),
         )
+    if other_work is not None:
+        warn_if_busy(other_work.share())
     if write is not None:
         write(result.product)
     if shown.dump is not None:
