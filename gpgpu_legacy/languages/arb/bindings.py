@@ -115,7 +115,7 @@ def _unknown(
     """The fault of a binding that ends after its head, or whose second element is unknown."""
     if len(elements) < 2:
         at = elements[0].token
-        return FaultError(f"{head} alone names nothing", expected, section, at)
+        return FaultError(f"{head} is incomplete", expected, section, at)
     name = elements[1].name
     near = nearest(name, known)
     meant = f"did you mean {head}.{near}? " if near else ""

@@ -247,7 +247,8 @@ def constant_parameter(constant: Constant) -> Parameter:
 
 
 def several_vectors(bound: bindings.Bound) -> str:
-    return f"{len(bound.parameters)} vectors, a range or a matrix"
+    """How messages describe a binding of several vectors."""
+    return f"{len(bound.parameters)} vectors (a range or a matrix)"
 
 
 def _not_written(head: PathElement) -> FaultError:
@@ -270,7 +271,7 @@ def element_of(declaration: ParameterDeclaration, use: PathElement) -> Parameter
     size = len(declaration.parameters)
     if use.first is None or use.last is not None:
         problem = f"{shortened(use.name)} is an array"
-        expected = f"name one element, from {use.name}[0] on to [{size - 1}]"
+        expected = f"name one element, from {use.name}[0] to {use.name}[{size - 1}]"
         raise FaultError(problem, expected, ARRAYS, use.token)
     index = bindings.checked_index(use.first, size, use.name, ARRAYS)
     return declaration.parameters[index]

@@ -207,7 +207,7 @@ class _Assembler:
         if name not in OPTIONS:
             near = nearest(name, OPTIONS)
             meant = f"did you mean {near}? " if near else ""
-            expected = f"{meant}leave it out; known are {', '.join(OPTIONS)}"
+            expected = f"{meant}leave it out, or use one of {', '.join(OPTIONS)}"
             problem = f"OPTION {shortened(name)} is not supported"
             raise FaultError(problem, expected, OPTION_SECTION, at)
         for exclusive, section in _EXCLUSIVE:
