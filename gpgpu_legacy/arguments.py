@@ -1,4 +1,4 @@
-"""Checks of what a caller gives: one line that names the argument, what it is and what it must be.
+"""Checks of arguments: an error in one line names the argument, what it is and what it must be.
 
 Each check returns the value in the type that it is declared with, so that NumPy's numbers pass.
 """
@@ -40,7 +40,7 @@ def as_text(name: str, value: object, give: str) -> str:
 
 
 def as_integer(name: str, value: Any) -> int:
-    """The value as an int; a bool or a float is none, even a whole one."""
+    """The value as an int. Bools and floats are refused, 3.0 among them."""
     try:
         if isinstance(value, bool):
             raise TypeError
@@ -58,7 +58,7 @@ def as_positive(name: str, value: Any) -> int:
 
 
 def as_real(name: str, value: Any) -> float:
-    """The value as a float; a bool is none."""
+    """The value as a float. Bools are refused."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(f"{name} is {described(value)}; it must be a real number")
     return float(value)
@@ -138,7 +138,7 @@ def described(value: object) -> str:
 
 
 def kind_of(value: object) -> str:
-    """The type of a value in words, such as `an int`; None is None."""
+    """The type of a value in words, such as `an int`."""
     return "None" if value is None else with_article(type(value).__name__)
 
 

@@ -1,6 +1,6 @@
-"""What `gpgpu-legacy check` says of programs: what they take, whether they load, or their faults.
+"""The reports of `gpgpu-legacy check`: resources and verdicts of programs, or their faults.
 
-It imports no executor and draws nothing, so that checking a program is quick.
+This module imports no executor, so that checking a program is quick.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class FaultyProgram(Record, frozen=True, kw_only=True):
 
 
 class CheckedProgram(Record, frozen=True, kw_only=True):
-    """A program that assembles, with what it takes of each limited resource, by name."""
+    """A program that assembles, and how much it uses of each resource that chips limit."""
 
     program: str
     assembles: bool = True
@@ -41,7 +41,7 @@ ProgramReport = FaultyProgram | CheckedProgram | JudgedProgram
 
 
 class CheckedPrograms(Record, frozen=True, kw_only=True):
-    """All programs of a call, in its order."""
+    """The reports of all programs of a call, in order."""
 
     programs: tuple[ProgramReport, ...]
 
@@ -52,7 +52,7 @@ def faulty(error: AssemblyError) -> FaultyProgram:
 
 
 def checked(program: Program, verdict: Verdict | None = None) -> ProgramReport:
-    """What a program takes; with a verdict, whether it loads on the verdict's chip too."""
+    """The resources that a program uses; with a verdict, whether it loads on the verdict's chip."""
     taken = resources_by_name(program)
     if verdict is None:
         return CheckedProgram(program=program.name, resources=taken)
@@ -60,7 +60,7 @@ def checked(program: Program, verdict: Verdict | None = None) -> ProgramReport:
 
 
 def resources_by_name(program: Program) -> dict[str, int]:
-    """How much a program takes of each resource that chips limit, by the resource's name."""
+    """How much a program uses of each resource that chips limit, by the resource's name."""
     return {
         usage.resource.value.lower().replace(" ", "_"): usage.count
         for usage in resources(program).usages
@@ -68,7 +68,7 @@ def resources_by_name(program: Program) -> dict[str, int]:
 
 
 def resources_grid(program: Program) -> Grid:
-    """The same as a table, with what opened each node of the texture dependency chain."""
+    """The resources as a table; notes say why each node of the texture dependency chain begins."""
     taken = resources(program)
     rows = tuple((usage.resource.value, usage.count) for usage in taken.usages if usage.count)
     opened = tuple(f"Node {node.number}: {node.why}." for node in taken.nodes[1:])

@@ -58,7 +58,7 @@ class FragmentCounts(Record, frozen=True, kw_only=True):
     bytes_requested: int
 
     def times(self, fragments: int) -> FragmentCounts:
-        """The counts of so many fragments."""
+        """The counts of that number of fragments."""
         counts: dict[str, int] = fields_of(self)
         return FragmentCounts(**{name: count * fragments for name, count in counts.items()})
 
@@ -74,7 +74,7 @@ class UnitCounts(Record, frozen=True, kw_only=True):
 
 
 class ProgramCounts(Record, frozen=True, kw_only=True):
-    """What a fragment of a program executes and requests, and what the program takes."""
+    """What a fragment of a program executes and requests, and the resources that it uses."""
 
     program: str
     per_fragment: FragmentCounts
@@ -144,7 +144,7 @@ def _units(program: Program, formats: Formats) -> tuple[UnitCounts, ...]:
 
 
 def counts_grids(program: Program, counts: ProgramCounts) -> list[Grid]:
-    """The counts of a program as tables, and what it takes."""
+    """The counts of a program as tables, and the resources that it uses."""
     grids = [_instructions_grid(program, counts), _opcodes_grid(counts)]
     if counts.units:
         grids.append(_units_grid(counts))

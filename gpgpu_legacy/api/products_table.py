@@ -1,4 +1,4 @@
-"""What `gpgpu-legacy run` says of a product: as a record, and in lines of text."""
+"""The output of `gpgpu-legacy run`: a record, or lines of text."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run_record(run: Run, follower: Follower | None = None, *, check: bool = True
 
 
 def run_text(run: Run, *, check: bool = True) -> str:
-    """The run in lines: a name and what there is to say. check: whether to state the error."""
+    """The run in lines, each with a name. check: whether to state the error."""
     rows = [*_what_ran(run), *_times(run), *_counts(run)]
     if check:
         error = f"{run.max_relative_error:.3g} of the largest element (float64)"

@@ -1,4 +1,4 @@
-"""What `gpgpu-legacy exec` says of a run of a program: as a record and as tables."""
+"""The output of `gpgpu-legacy exec`: a record, or tables."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     ARITHMETICS,
     METHOD_HELP,
+    Lists,
     Quiet,
     Seed,
     TextureFormat,
@@ -32,14 +33,13 @@ class CaseOptions:
     """The products to measure: all combinations of methods, formats, arithmetics and sizes."""
 
     size: Annotated[
-        list[int] | None, typer.Option(help="n, for n×n matrices; may be given several times.")
+        list[int] | None,
+        typer.Option(help="n, for n×n matrices: one or several (default: 16 64 256)."),
     ] = None
-    sizes: Annotated[
-        str | None, typer.Option(metavar="N,N", help="Several sizes (default: 16,64,256).")
-    ] = None
+    sizes: Annotated[str | None, typer.Option(hidden=True)] = None
     method: Annotated[
         list[str] | None,
-        typer.Option(help=f"{METHOD_HELP} May be given several times; all that draw by default."),
+        typer.Option(help=f"One or several; all that draw by default. {METHOD_HELP}"),
     ] = None
     arithmetic: Annotated[
         str | None,
@@ -58,7 +58,7 @@ class CaseOptions:
         )
 
 
-@app.command()
+@app.command(cls=Lists)
 @grouped
 def precision(
     chosen: CaseOptions,
@@ -95,9 +95,11 @@ def _names(text: str) -> list[str]:
 
 
 def _sizes(text: str | None) -> list[int]:
+    """The sizes of --sizes, which goes on working for one version."""
     if text is None:
         return []
+    print("gpgpu-legacy: --sizes is deprecated; write --size, as in --size 16 64", file=sys.stderr)
     parts = _names(text)
     if not all(part.isdecimal() for part in parts):
-        raise InputError(f"--sizes is {text!r}; give whole numbers, as in --sizes 16,64,256")
+        raise InputError(f"--sizes is {text!r}; give whole numbers, as in --size 16 64 256")
     return [int(part) for part in parts]

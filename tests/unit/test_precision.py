@@ -362,6 +362,8 @@ def test_the_command_writes_json_csv_and_a_plot(tmp_path: Path) -> None:
     assert {r["size"] for r in rows} == {2, 3, 4}
     assert {r["arithmetic"] for r in rows} == {"fp32", "rc9"}
     assert len({r["texture_format"] for r in rows}) == formats
+    assert "--sizes is deprecated; write --size" in found.stderr
+    assert json.loads(command(*chosen[:4], "--size", "3", "2", "--json").stdout)["measurements"]
     table = command(
         *chosen, "--texture-format", "r32f", "--format", "csv", "-o", str(plot) + ".csv"
     )

@@ -152,7 +152,7 @@ def _cell(*counts: int) -> int:
 
 
 def _span(count: int, cell: int) -> int:
-    """So many cells with a line on either side of each."""
+    """The length of a row of cells, in pixels, with a line on either side of each."""
     return count * cell + 1
 
 
