@@ -105,18 +105,18 @@ def parse_cache(text: str) -> Cache:
     The size is in bytes, or with K or M after it; ways are `4way`, `direct` or `fully`; the line's
     bytes end in B; the policy is lru (the default), fifo or random. Raises InputError.
     """
-    said: dict[str, int] = {}
+    given: dict[str, int] = {}
     for part in text.lower().replace(" ", "").split(","):
         what, value = _part(part, text)
-        if what in said:
+        if what in given:
             raise InputError(f'cache "{text}": the {what} is given twice; write it {_EXAMPLE}')
-        said[what] = value
+        given[what] = value
     for what in ("size", "ways", "line"):
-        if what not in said:
+        if what not in given:
             raise InputError(f'cache "{text}" has no {what}: write it {_EXAMPLE}')
-    size_bytes, line_bytes = said["size"], said["line"]
-    ways = said["ways"] if said["ways"] != _FULLY else max(1, size_bytes // max(1, line_bytes))
-    return Cache(size_bytes, ways, line_bytes, tuple(Policy)[said.get("policy", 0)])
+    size_bytes, line_bytes = given["size"], given["line"]
+    ways = given["ways"] if given["ways"] != _FULLY else max(1, size_bytes // max(1, line_bytes))
+    return Cache(size_bytes, ways, line_bytes, tuple(Policy)[given.get("policy", 0)])
 
 
 def _part(part: str, text: str) -> tuple[str, int]:

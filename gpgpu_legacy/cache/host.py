@@ -59,12 +59,12 @@ class Hierarchy:
 
     @property
     def page_bytes(self) -> int:
-        """Of one page, virtual or physical."""
+        """The size of a page, virtual or physical."""
         return self.dtlb.line_bytes
 
     @property
     def core(self) -> tuple[Cache, Cache, int, bool]:
-        """What a Core is made of."""
+        """The arguments of Core."""
         return self.dtlb, self.l1, self.entry_bytes, self.walks
 
     @property
@@ -170,20 +170,20 @@ def measure(
 
     def counts() -> list[HostCounts]:
         return [
-            HostCounts(*parts[h.core].counts.tolist(), *each.counts.tolist())
-            for (h, _), each in zip(cases, behind, strict=True)
+            HostCounts(*parts[h.core].counts.tolist(), *level2.counts.tolist())
+            for (h, _), level2 in zip(cases, behind, strict=True)
         ]
 
     before, position = counts(), 0
     for units, kinds in stream:
         cuts = sorted({0, *(min(max(c - position, 0), units.size) for c in (first, last))})
         for start, stop in pairwise(cuts):
-            asked = {
+            requests = {
                 name: core.access(units[start:stop], kinds[start:stop], unit_bytes)
                 for name, core in parts.items()
             }
-            for (h, _), each in zip(cases, behind, strict=True):
-                each.serve(asked[h.core])
+            for (h, _), level2 in zip(cases, behind, strict=True):
+                level2.serve(requests[h.core])
             if position + stop == first:
                 before = counts()
         position += units.size
@@ -224,13 +224,13 @@ class Core:
 
         It releases Python's lock.
         """
-        asked = np.empty(4 * units.size, np.int64)
+        requests = np.empty(4 * units.size, np.int64)
         bits = unit_bytes.bit_length() - 1, self._page_bits, self._line_bits
         number = _access(
             units, kinds, bits, self._table, self._dtlb, self._l1, self._masks,
-            self.counts, asked, self._unused,
+            self.counts, requests, self._unused,
         )  # fmt: skip
-        return asked[:number]
+        return requests[:number]
 
 
 class Level2:
@@ -248,10 +248,10 @@ class Level2:
         self.counts = np.zeros(3, np.int64)
         """Misses, those of walks, dirty lines evicted."""
 
-    def serve(self, asked: Int64s) -> None:
+    def serve(self, requests: Int64s) -> None:
         """Serve the requests of level 1. It releases Python's lock."""
         bits = self._lines.bit_length() - 1
-        _serve(asked, bits, self._frames, self._entries, self._mask, self.counts, self._unused)
+        _serve(requests, bits, self._frames, self._entries, self._mask, self.counts, self._unused)
 
 
 def _pages(page_bytes: int, bytes_in_use: int) -> int:
@@ -268,7 +268,7 @@ def _access(  # noqa: PLR0917 - numba takes them by position
     l1: Int64s,
     masks: tuple[int, int],
     counts: Int64s,
-    asked: Int64s,
+    requests: Int64s,
     unused: NDArray[np.uint64],
 ) -> int:
     """See Core.access. bits: of a unit, a page, a line. table: its address, bits of an entry."""
@@ -285,30 +285,30 @@ def _access(  # noqa: PLR0917 - numba takes them by position
             victim = touch(l1, set_of(line, l1.shape[0], masks[1]), line, LRU, 1, 0, unused)
             if victim != HIT:
                 counts[3] += 1
-                number = _ask(asked, number, line, _WALK, victim)
+                number = _request(requests, number, line, _WALK, victim)
         line = address >> line_bits
         dirty = kinds[i] & 1
         victim = touch(l1, set_of(line, l1.shape[0], masks[1]), line, LRU, 1, dirty, unused)
         if victim != HIT:
             counts[1] += 1
-            number = _ask(asked, number, line, _DATA, victim)
+            number = _request(requests, number, line, _DATA, victim)
     counts[0] += units.size
     return number
 
 
 @inlined
-def _ask(asked: Int64s, number: int, line: int, kind: int, victim: int) -> int:
-    """Ask for a line, and after it to take the dirty one that it evicted: how much is asked now."""
-    asked[number] = line << 2 | kind
+def _request(requests: Int64s, number: int, line: int, kind: int, victim: int) -> int:
+    """Request a line, and the write-back of a dirty victim; returns the number of requests."""
+    requests[number] = line << 2 | kind
     if victim >= 0 and victim & 1:
-        asked[number + 1] = (victim >> 1) << 2 | _BACK
+        requests[number + 1] = (victim >> 1) << 2 | _BACK
         return number + 2
     return number + 1
 
 
 @native
 def _serve(  # noqa: PLR0917 - numba takes them by position
-    asked: Int64s,
+    requests: Int64s,
     bits: int,
     frames: Int64s,
     entries: Int64s,
@@ -317,9 +317,9 @@ def _serve(  # noqa: PLR0917 - numba takes them by position
     unused: NDArray[np.uint64],
 ) -> None:
     """See Level2.serve. bits: of the lines of a page."""
-    for i in range(asked.size):
-        kind = asked[i] & 3
-        virtual = asked[i] >> 2
+    for i in range(requests.size):
+        kind = requests[i] & 3
+        virtual = requests[i] >> 2
         line = frames[virtual >> bits] << bits | virtual & ((1 << bits) - 1)
         row = set_of(line, entries.shape[0], mask)
         victim = touch(entries, row, line, LRU, 1, np.int64(kind == _BACK), unused)

@@ -22,13 +22,13 @@ def _read(entries: NDArray[np.int64], at: int, entry: int, ways: int) -> Any:
         return 0
     # All bits are set from the way of the entry on, where the others stay in place. A condition
     # would become a branch that no processor can predict.
-    found, held = np.int64(0), entry
+    after, held = np.int64(0), entry
     for way in range(ways):
         there = entries[at, way]
-        entries[at, way] = held ^ ((held ^ there) & found)
-        found |= -np.int64(there == entry)
+        entries[at, way] = held ^ ((held ^ there) & after)
+        after |= -np.int64(there == entry)
         held = there
-    return 1 + found
+    return 1 + after
 
 
 @inlined

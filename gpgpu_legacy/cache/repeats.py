@@ -84,7 +84,7 @@ class Periods:
         return after - iteration - 1
 
     def shifts(self, iteration: int) -> dict[int, int] | None:
-        """The step's shifts of an iteration, asked for once."""
+        """The step's shifts of an iteration, computed once."""
         if iteration not in self.known:
             self.known[iteration] = self.step.shifts(iteration)
         return self.known[iteration]

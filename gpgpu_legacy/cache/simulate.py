@@ -188,8 +188,8 @@ class _Run:
                 if anchor is not None and iteration == anchor.iteration + anchor.period:
                     iteration += self._multiplied(anchor, periods, futures)
                     anchor = None
-                if anchor is None and (found := periods.after(iteration)):
-                    period, moves = found
+                if anchor is None and (period_moves := periods.after(iteration)):
+                    period, moves = period_moves
                     counts = self.machine.counts.copy()
                     anchor = Anchor(iteration, period, moves, self.machine.state(), counts)
             iteration += 1
@@ -281,7 +281,7 @@ def _accesses(step: Step, iteration: int) -> int:
 def _tally(machine: Machine, number: int, region: Region, dirty_lines: int) -> Tally:
     """The outcome of a region's accesses; dirty_lines: those still to be written back."""
     read, write = machine.counts[2 * number], machine.counts[2 * number + 1]
-    reads, writes = (int(each[USES] - each[ABSENT]) for each in (read, write))
+    reads, writes = (int(counts[USES] - counts[ABSENT]) for counts in (read, write))
     line_bytes = machine.memory.levels[-1].line_bytes
     written = writes * region.element_bytes
     if machine.memory.allocate:

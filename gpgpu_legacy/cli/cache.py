@@ -42,7 +42,7 @@ from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 if TYPE_CHECKING:
     from gpgpu_legacy.cache.caches import Memory
     from gpgpu_legacy.measure.budget import Budget
-    from gpgpu_legacy.studies.cache_sweep.model import Ask
+    from gpgpu_legacy.studies.cache_sweep.model import Case
 
 DEFAULT_SIZE = 256  # answers within seconds
 DEFAULT_CACHE = "8K,4way,64B"
@@ -173,11 +173,11 @@ def cache_command(
     simulated. Kernels' buffers and shared arrays go through the cache in the same way.
     """
     from gpgpu_legacy.measure.budget import Budget
-    from gpgpu_legacy.studies.cache_sweep.model import asks
+    from gpgpu_legacy.studies.cache_sweep.model import cases
 
     _check(products, memories, report)
     budget = Budget(inf if report.budget is None else report.budget)
-    wanted = asks(
+    wanted = cases(
         find_method(method),
         [shape_of(n, products.shape, DEFAULT_SIZE) for n in products.size or (None,)],
         [
@@ -235,30 +235,30 @@ def _check(products: Products, memories: Memories, report: Report) -> None:
 
 @contextmanager
 def _progress(
-    what: str, asked: Sequence[Ask], *, quiet: bool
-) -> Iterator[Callable[[Ask], Callable[[float], None] | None]]:
+    what: str, wanted: Sequence[Case], *, quiet: bool
+) -> Iterator[Callable[[Case], Callable[[float], None] | None]]:
     """A bar with a hundred steps a product; it yields what makes each simulation's callback."""
-    with progress_bar(what, 100 * len(asked), quiet=quiet) as step:
+    with progress_bar(what, 100 * len(wanted), quiet=quiet) as step:
         if step is None:
             yield lambda _: None
             return
         bar = step
 
-        def of(ask: Ask) -> Callable[[float], None]:
-            told = 0
+        def of(case: Case) -> Callable[[float], None]:
+            reported = 0
 
             def fraction(done: float) -> None:
-                nonlocal told
-                while told < min(100, int(100 * done)):
-                    told += 1
-                    bar(str(ask))
+                nonlocal reported
+                while reported < min(100, int(100 * done)):
+                    reported += 1
+                    bar(str(case))
 
             return fraction
 
         yield of
 
 
-def _runs(wanted: Sequence[Ask], budget: Budget, report: Report) -> None:
+def _runs(wanted: Sequence[Case], budget: Budget, report: Report) -> None:
     from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.cache_sweep.model import run_sweep
     from gpgpu_legacy.studies.cache_sweep.records import sweep_record
@@ -281,7 +281,7 @@ def _runs(wanted: Sequence[Ask], budget: Budget, report: Report) -> None:
         print(f"wrote {report.plot}", file=sys.stderr)
 
 
-def _curves(wanted: Sequence[Ask], budget: Budget, report: Report) -> None:
+def _curves(wanted: Sequence[Case], budget: Budget, report: Report) -> None:
     from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.cache_sweep.model import run_curves
     from gpgpu_legacy.studies.cache_sweep.records import curves_record
@@ -300,15 +300,15 @@ def _curves(wanted: Sequence[Ask], budget: Budget, report: Report) -> None:
         print(f"wrote {report.plot}", file=sys.stderr)
 
 
-def _heat_map(ask: Ask, budget: Budget, path: Path, report: Report) -> None:
+def _heat_map(case: Case, budget: Budget, path: Path, report: Report) -> None:
     from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.cache_sweep.heat_map import draw_heat_map
     from gpgpu_legacy.studies.cache_sweep.model import mapped_run
     from gpgpu_legacy.studies.cache_sweep.records import run_record
     from gpgpu_legacy.studies.cache_sweep.table import heat_map_caption, run_grids
 
-    with _progress("simulating", [ask], quiet=report.quiet) as progress:
-        run, heat = mapped_run(ask, report.heat_map_of, budget=budget, progress=progress(ask))
+    with _progress("simulating", [case], quiet=report.quiet) as progress:
+        run, heat = mapped_run(case, report.heat_map_of, budget=budget, progress=progress(case))
     draw_heat_map(heat, heat_map_caption(run, heat), path)
     if report.as_json:
         print_json(run_record(run))

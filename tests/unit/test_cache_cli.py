@@ -26,7 +26,7 @@ from gpgpu_legacy.cache.heat_map import heat_map
 from gpgpu_legacy.cache.run import cache_run, memory_bytes
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.studies.cache_sweep.heat_map import MARGIN
-from gpgpu_legacy.studies.cache_sweep.model import asks, mapped_run
+from gpgpu_legacy.studies.cache_sweep.model import cases, mapped_run
 from gpgpu_legacy.studies.cache_sweep.table import heat_map_caption
 
 Command = Callable[..., tuple[int, str, str]]
@@ -410,10 +410,10 @@ def test_the_caption_of_a_heat_map_counts_each_read_once() -> None:
 
     Pass k reads row k of B for every fragment, and it stays in the cache: a miss in each of 8.
     """
-    [ask] = asks(
+    [case] = cases(
         find_method(LM), [Shape(8, 8, 8)], [Options()], [Memory((parse_cache("96,fully,32B"),))]
     )
-    ran, found = mapped_run(ask, "B")
+    ran, found = mapped_run(case, "B")
     assert "504 of 512 reads hit" in heat_map_caption(ran, found)
 
 

@@ -25,7 +25,7 @@ RGB = NDArray[np.uint8]
 def draw_heat_map(heat: HeatMap, caption: str, path: Path) -> None:
     """Draw a heat map as a .png with its scale: row 0 at the bottom, each place a square.
 
-    The scale runs from the lowest to the highest ratio that there is. Where there are more than
+    The scale runs from the lowest to the highest ratio of the map. Where there are more than
     1024 places in a row or column, a pixel is of a square of them.
     """
     from PIL import Image, ImageDraw

@@ -25,7 +25,7 @@ _ONE = Shape(1, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class Case:
     """A product in a memory.
 
     options: all filled in. of_kernels: whether the plan dispatches kernels, which have no raster
@@ -55,7 +55,7 @@ class Ask:
 class Run:
     """A product that was simulated. seconds: of making the accesses and of simulating them."""
 
-    ask: Ask
+    case: Case
     result: Result
     seconds: float
 
@@ -64,7 +64,7 @@ class Run:
 class Curve:
     """The stack distances of a product's accesses: every fully associative cache at once."""
 
-    ask: Ask
+    case: Case
     distances: Distances
     seconds: float
 
@@ -73,46 +73,46 @@ class Curve:
 class NotRun:
     """A product without a result, and why."""
 
-    ask: Ask
+    case: Case
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """The products that were asked for: those that were simulated, and the others."""
+    """The cases of a sweep: those that were simulated, and the others."""
 
     runs: tuple[Run, ...]
     not_run: tuple[NotRun, ...]
 
     @property
-    def asked(self) -> list[Ask]:
-        """All products."""
-        return [run.ask for run in self.runs] + [missing.ask for missing in self.not_run]
+    def cases(self) -> list[Case]:
+        """All cases."""
+        return [run.case for run in self.runs] + [missing.case for missing in self.not_run]
 
     @property
     def only(self) -> Run | None:
-        """The run, where a single product was asked for and simulated."""
+        """The run, if the sweep is a single case that was simulated."""
         return self.runs[0] if len(self.runs) == 1 and not self.not_run else None
 
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """The miss-ratio curves that were asked for, and those that the budget left out."""
+    """The miss-ratio curves of a sweep, and the cases that the budget left out."""
 
     curves: tuple[Curve, ...]
     not_run: tuple[NotRun, ...]
 
     @property
     def only(self) -> Curve | None:
-        """The curve, where a single one was asked for and made."""
+        """The curve, if the sweep is a single case that was simulated."""
         return self.curves[0] if len(self.curves) == 1 and not self.not_run else None
 
 
-Progress = Callable[[Ask], Callable[[float], None] | None]
+Progress = Callable[[Case], Callable[[float], None] | None]
 """Called with each product; returns what its simulation calls with the fraction done, if any."""
 
 
-def asks(
+def cases(
     method: Method,
     shapes: Iterable[Shape],
     options: Iterable[Options],
@@ -121,7 +121,7 @@ def asks(
     rasters: Sequence[str] = (),
     layouts: Sequence[str] = (),
     quads: bool = False,
-) -> list[Ask]:
+) -> list[Case]:
     """Every combination, each once, the memories of one product one after another.
 
     rasters, layouts: by default scan order and linear textures. Raises InputError for unknown
@@ -144,14 +144,14 @@ def asks(
     combined = product(shapes, chosen, accesses, known)
     return list(
         dict.fromkeys(
-            Ask(method, shape, option, memory, access, of_kernels)
+            Case(method, shape, option, memory, access, of_kernels)
             for shape, option, access, memory in combined
         )
     )
 
 
 def run_sweep(
-    wanted: Iterable[Ask],
+    wanted: Iterable[Case],
     budget: Budget,
     *,
     every_pass: bool = False,
@@ -159,42 +159,42 @@ def run_sweep(
 ) -> Sweep:
     """Simulate one product after another, as far as the budget goes; the last may be cut short."""
     runs, not_run = [], []
-    for ask in wanted:
+    for case in wanted:
         refusal = budget.refusal()
         if refusal is not None:
-            not_run.append(NotRun(ask, refusal))
+            not_run.append(NotRun(case, refusal))
             continue
         began = budget.spent_s
         result = cache_run(
-            ask.plan(),
-            ask.memory,
-            ask.access,
+            case.plan(),
+            case.memory,
+            case.access,
             every_pass=every_pass,
             budget_s=budget.left_s,
-            progress=progress(ask),
+            progress=progress(case),
         )
-        runs.append(Run(ask, result, budget.spent_s - began))
+        runs.append(Run(case, result, budget.spent_s - began))
     return Sweep(tuple(runs), tuple(not_run))
 
 
 def run_curves(
-    wanted: Iterable[Ask], budget: Budget, *, progress: Progress = lambda _: None
+    wanted: Iterable[Case], budget: Budget, *, progress: Progress = lambda _: None
 ) -> Curves:
     """The curves of products, as far as the budget goes; of a memory only its line matters."""
     curves, not_run = [], []
-    for ask in {replace(ask, memory=_line_alone(ask.memory)): ask for ask in wanted}.values():
+    for case in {replace(case, memory=_line_alone(case.memory)): case for case in wanted}.values():
         refusal = budget.refusal()
         if refusal is not None:
-            not_run.append(NotRun(ask, refusal))
+            not_run.append(NotRun(case, refusal))
             continue
         began = budget.spent_s
-        trace = plan_trace(ask.plan(), ask.memory.levels[0].line_bytes, ask.access)
+        trace = plan_trace(case.plan(), case.memory.levels[0].line_bytes, case.access)
         try:
-            distances = stack_distances(trace, progress=_until(budget, progress(ask)))
+            distances = stack_distances(trace, progress=_until(budget, progress(case)))
         except _BudgetSpentError:
-            not_run.append(NotRun(ask, "the budget was spent before the end"))
+            not_run.append(NotRun(case, "the budget was spent before the end"))
         else:
-            curves.append(Curve(ask, distances, budget.spent_s - began))
+            curves.append(Curve(case, distances, budget.spent_s - began))
     return Curves(tuple(curves), tuple(not_run))
 
 
@@ -221,7 +221,7 @@ def _line_alone(memory: Memory) -> Memory:
 
 
 def mapped_run(
-    ask: Ask,
+    case: Case,
     texture: str | None = None,
     *,
     budget: Budget | None = None,
@@ -231,11 +231,11 @@ def mapped_run(
     budget = budget or Budget(inf)
     began = budget.spent_s
     result, heat = heat_map(
-        ask.plan(),
-        ask.memory,
-        ask.access,
+        case.plan(),
+        case.memory,
+        case.access,
         texture=texture,
         budget_s=budget.left_s,
         progress=progress,
     )
-    return Run(ask, result, budget.spent_s - began), heat
+    return Run(case, result, budget.spent_s - began), heat

@@ -20,7 +20,7 @@ from gpgpu_legacy.present.plot import (
     set_powers_of_two,
     style_axes,
 )
-from gpgpu_legacy.studies.cache_sweep.model import Ask, Curve, Run, Sweep
+from gpgpu_legacy.studies.cache_sweep.model import Case, Curve, Run, Sweep
 
 
 def bytes_text(count: float) -> str:
@@ -40,31 +40,33 @@ class _Dimension:
     """Something that a sweep may vary: its value in a run, and as people read it."""
 
     name: str
-    of: Callable[[Ask], Any]
+    of: Callable[[Case], Any]
     text: Callable[[Any], str] = str
 
 
-_BLOCK = _Dimension("block b", lambda ask: ask.options.block, lambda block: f"b = {block}")
-_CAPACITY = _Dimension("size of the cache", lambda ask: ask.memory.levels[0].size_bytes, bytes_text)
-_SIZE = _Dimension("size n", lambda ask: ask.shape.n, lambda size: f"n = {size}")
-_CACHE = _Dimension("cache", lambda ask: str(ask.memory.levels[0]))
-_KIND = _Dimension("kind of cache", lambda ask: str(ask.memory.levels[0]).partition(",")[2])
-_RASTER = _Dimension("raster order", lambda ask: ask.access.raster.name)
-_LAYOUT = _Dimension("layout", lambda ask: ask.access.layout.name)
+_BLOCK = _Dimension("block b", lambda case: case.options.block, lambda block: f"b = {block}")
+_CAPACITY = _Dimension(
+    "size of the cache", lambda case: case.memory.levels[0].size_bytes, bytes_text
+)
+_SIZE = _Dimension("size n", lambda case: case.shape.n, lambda size: f"n = {size}")
+_CACHE = _Dimension("cache", lambda case: str(case.memory.levels[0]))
+_KIND = _Dimension("kind of cache", lambda case: str(case.memory.levels[0]).partition(",")[2])
+_RASTER = _Dimension("raster order", lambda case: case.access.raster.name)
+_LAYOUT = _Dimension("layout", lambda case: case.access.layout.name)
 _NUMBERS = (_BLOCK, _CAPACITY, _SIZE)
 _AXES = (*_NUMBERS, _RASTER, _LAYOUT)
 
 
-def check_sweep(wanted: Sequence[Ask]) -> None:
+def check_sweep(wanted: Sequence[Case]) -> None:
     """InputError where the plot of a sweep would have no axis."""
     _across(wanted)
 
 
-def _across(wanted: Sequence[Ask]) -> tuple[_Dimension, list[_Dimension]]:
+def _across(wanted: Sequence[Case]) -> tuple[_Dimension, list[_Dimension]]:
     """The dimension of the x axis, and the others that vary: a line for each combination."""
 
     def varies(dimension: _Dimension) -> bool:
-        return len({dimension.of(ask) for ask in wanted}) > 1
+        return len({dimension.of(case) for case in wanted}) > 1
 
     across = next(filter(varies, _AXES), None)
     if across is None:
@@ -80,24 +82,23 @@ def _across(wanted: Sequence[Ask]) -> tuple[_Dimension, list[_Dimension]]:
 def draw_sweep(sweep: Sweep, path: Path) -> None:
     """Bytes from memory and hit ratio over b, or else over the first of _AXES that varies.
 
-    wanted: what was asked for. runs: what came of it, of which those are left out that were cut
-    short. A line for each of what else varies. Raises InputError where nothing varies, or no run
-    is whole.
+    One line for each combination of the other dimensions that vary. Runs that the budget cut short
+    are left out. Raises InputError where nothing varies, or no run is complete.
     """
-    across, others = _across(sweep.asked)
+    across, others = _across(sweep.cases)
     runs = [run for run in sweep.runs if run.result.exact]
     if not runs:
-        raise InputError("the budget was spent before a run was whole; give a larger --budget")
+        raise InputError("the budget was spent before a run was complete; give a larger --budget")
     lines: dict[tuple[Any, ...], list[Run]] = {}
     for run in runs:
-        lines.setdefault(tuple(other.of(run.ask) for other in others), []).append(run)
+        lines.setdefault(tuple(other.of(run.case) for other in others), []).append(run)
     figure = new_figure(11.0, 4.8)
     left, right = figure.subplots(1, 2)
-    values = list(dict.fromkeys(across.of(run.ask) for run in runs))
+    values = list(dict.fromkeys(across.of(run.case) for run in runs))
     values = sorted(values) if across in _NUMBERS else values
     for number, (key, own) in enumerate(lines.items()):
-        points = sorted(own, key=lambda run: values.index(across.of(run.ask)))
-        places = [across.of(run.ask) for run in points]
+        points = sorted(own, key=lambda run: values.index(across.of(run.case)))
+        places = [across.of(run.case) for run in points]
         if across not in _NUMBERS:
             places = [values.index(place) for place in places]
         style: dict[str, Any] = {
@@ -119,9 +120,9 @@ def draw_sweep(sweep: Sweep, path: Path) -> None:
         axes.set_ylabel(what)
     left.set_yscale("log")
     fixed = [e for e in (_SIZE, _BLOCK, _CACHE, _RASTER, _LAYOUT) if e not in {across, *others}]
-    first = runs[0].ask
-    said = [one.text(one.of(first)) for one in fixed if one.of(first) is not None]
-    left.set_title(", ".join([first.method.name, *said]), loc="left", fontsize=10)
+    first = runs[0].case
+    names = [one.text(one.of(first)) for one in fixed if one.of(first) is not None]
+    left.set_title(", ".join([first.method.name, *names]), loc="left", fontsize=10)
     if others:
         add_legend(right)
     save_figure(figure, path)
@@ -133,21 +134,21 @@ def draw_curves(curves: Sequence[Curve], path: Path) -> None:
     axes = figure.subplots()
     largest = 1
     for number, curve in enumerate(curves):
-        ask, distances = curve.ask, curve.distances
-        line_bytes = ask.memory.levels[0].line_bytes
+        case, distances = curve.case, curve.distances
+        line_bytes = case.memory.levels[0].line_bytes
         lines, misses = distances.curve()
         largest = max(largest, int(lines[-1]) * line_bytes)
-        block = "" if ask.options.block is None else f", b = {ask.options.block}"
-        order = "" if ask.of_kernels else f", {ask.access}"
+        block = "" if case.options.block is None else f", b = {case.options.block}"
+        order = "" if case.of_kernels else f", {case.access}"
         axes.step(
             np.asarray(lines) * line_bytes,
             np.asarray(misses) / max(1, distances.accesses),
             where="post",
             color=COLOURS[number % len(COLOURS)],
             linestyle=LINES[number // len(COLOURS) % len(LINES)],
-            label=f"n = {ask.shape.n}{block}{order}",
+            label=f"n = {case.shape.n}{block}{order}",
         )
-    first = curves[0].ask
+    first = curves[0].case
     smallest = first.memory.levels[0].line_bytes
     style_axes(axes)
     powers = [1 << k for k in range(smallest.bit_length() - 1, largest.bit_length() + 1)]

@@ -7,7 +7,7 @@ from typing import Any
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.cache.simulate import LevelTally, Tally
 from gpgpu_legacy.serial import Record
-from gpgpu_legacy.studies.cache_sweep.model import Ask, Curve, Curves, NotRun, Run, Sweep
+from gpgpu_legacy.studies.cache_sweep.model import Case, Curve, Curves, NotRun, Run, Sweep
 
 
 class ProductRecord(Record, frozen=True, kw_only=True):
@@ -118,10 +118,10 @@ class CurvesRecord(Record, frozen=True, kw_only=True):
 
 def run_record(run: Run) -> RunRecord:
     """A run as it is printed."""
-    result, memory = run.result, run.ask.memory
+    result, memory = run.result, run.case.memory
     first, *second = memory.levels
     return RunRecord(
-        **_product(run.ask),
+        **_product(run.case),
         cache=str(first),
         second_level=str(second[0]) if second else None,
         per_texture=memory.per_texture,
@@ -157,10 +157,10 @@ def sweep_record(sweep: Sweep) -> SweepRecord | RunRecord:
 
 def _curve_record(curve: Curve) -> CurveRecord:
     """A curve as it is printed: one line, then every size at which the misses fall."""
-    distances, line_bytes = curve.distances, curve.ask.memory.levels[0].line_bytes
+    distances, line_bytes = curve.distances, curve.case.memory.levels[0].line_bytes
     sizes, counts = distances.curve()
     return CurveRecord(
-        **_product(curve.ask),
+        **_product(curve.case),
         line_bytes=line_bytes,
         accesses=distances.accesses,
         cold_misses=distances.cold,
@@ -187,25 +187,25 @@ def curves_record(curves: Curves) -> CurvesRecord | CurveRecord:
     )
 
 
-def _product(ask: Ask) -> dict[str, Any]:
+def _product(case: Case) -> dict[str, Any]:
     """The fields of a ProductRecord."""
-    shape, options, access = ask.shape, ask.options, ask.access
+    shape, options, access = case.shape, case.options, case.access
     return {
-        "method": ask.method.name,
+        "method": case.method.name,
         "size": shape.n if shape.m == shape.l == shape.n else None,
         "shape": (shape.m, shape.l, shape.n),
         "block": options.block,
         "accumulate": options.accumulate,
         "texture_format": options.texture_format,
-        "raster": None if ask.of_kernels else access.raster.name,
-        "layout": None if ask.of_kernels else access.layout.name,
+        "raster": None if case.of_kernels else access.raster.name,
+        "layout": None if case.of_kernels else access.layout.name,
         "quads": access.quads,
     }
 
 
 def _not_run(not_run: NotRun) -> NotRunRecord:
     return NotRunRecord(
-        **_product(not_run.ask), cache=str(not_run.ask.memory.levels[0]), reason=not_run.reason
+        **_product(not_run.case), cache=str(not_run.case.memory.levels[0]), reason=not_run.reason
     )
 
 

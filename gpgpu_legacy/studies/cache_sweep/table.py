@@ -8,7 +8,7 @@ from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.cache.heat_map import HeatMap
 from gpgpu_legacy.cache.simulate import Result, Tally
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
-from gpgpu_legacy.studies.cache_sweep.model import Ask, Curve, Curves, NotRun, Run, Sweep
+from gpgpu_legacy.studies.cache_sweep.model import Case, Curve, Curves, NotRun, Run, Sweep
 
 CONVENTIONS = (
     "Fragments come one after another in raster order. Each makes its lookups in program order, "
@@ -38,13 +38,13 @@ _WRITES = {
 def run_grids(run: Run) -> list[Grid]:
     """A run by texture, and below it in sentences."""
     result = run.result
-    what = "array" if run.ask.of_kernels else "texture"
+    what = "array" if run.case.of_kernels else "texture"
     heads = (
         what, "reads", "hit, %", "writes", "hit, %", "bytes requested", "from memory", "to memory",
     )  # fmt: skip
     rows = [_tally_row(tally) for tally in result.regions if tally.accesses]
     total = _tally_row(_sum(result.regions))
-    caption = f"{_product(run.ask)}, {_through(run.ask)}."
+    caption = f"{_product(run.case)}, {_through(run.case)}."
     return [Grid("cache", caption, heads, (*rows, total), tuple(_notes(run)))]
 
 
@@ -71,15 +71,15 @@ def _percent(part: int, whole: int) -> Numeral | None:
     return Numeral(f"{100 * part / whole:.4g}") if whole else None
 
 
-def _product(ask: Ask) -> str:
-    options = ask.options
+def _product(case: Case) -> str:
+    options = case.options
     chosen = [
         "" if options.block is None else f"b = {options.block}",
         "" if options.accumulate is None else options.accumulate.value,
         options.texture_format or "",
     ]
-    said = ", ".join(filter(None, chosen))
-    return f"{ask.method.name}, {_size(ask.shape)}{f', {said}' if said else ''}"
+    options_text = ", ".join(filter(None, chosen))
+    return f"{case.method.name}, {_size(case.shape)}{f', {options_text}' if options_text else ''}"
 
 
 def _size(shape: Shape) -> str:
@@ -88,17 +88,17 @@ def _size(shape: Shape) -> str:
     return f"{shape.m}×{shape.l} by {shape.l}×{shape.n}"
 
 
-def _through(ask: Ask) -> str:
-    raster, layout = ask.access.raster.name, ask.access.layout.name
-    where = "" if ask.of_kernels else f"; raster order {raster}, texture layout {layout}"
-    private = " for each texture" if ask.memory.per_texture else ""
-    levels = [str(level) for level in ask.memory.levels]
+def _through(case: Case) -> str:
+    raster, layout = case.access.raster.name, case.access.layout.name
+    where = "" if case.of_kernels else f"; raster order {raster}, texture layout {layout}"
+    private = " for each texture" if case.memory.per_texture else ""
+    levels = [str(level) for level in case.memory.levels]
     second = f", then {levels[1]} for all" if len(levels) > 1 else ""
     return f"through {levels[0]}{private}{second}{where}"
 
 
 def _notes(run: Run) -> Iterable[str]:
-    ask, result = run.ask, run.result
+    case, result = run.case, run.result
     if not result.accesses:
         yield "There are no accesses."
         return
@@ -113,8 +113,8 @@ def _notes(run: Run) -> Iterable[str]:
     )
     for number, level in enumerate(result.levels[1:], 2):
         yield f"Level {number}: {level.hits:,} hits and {level.misses:,} misses."
-    yield _WRITES[ask.memory.allocate]
-    yield _conventions(ask)
+    yield _WRITES[case.memory.allocate]
+    yield _conventions(case)
     yield from _iterations(result)
     yield (
         f"The simulation took {run.seconds:.2f} s, "
@@ -122,10 +122,10 @@ def _notes(run: Run) -> Iterable[str]:
     )
 
 
-def _conventions(ask: Ask) -> str:
-    if ask.of_kernels:
+def _conventions(case: Case) -> str:
+    if case.of_kernels:
         return KERNEL_CONVENTIONS
-    return f"{CONVENTIONS} {_QUADS}" if ask.access.quads else CONVENTIONS
+    return f"{CONVENTIONS} {_QUADS}" if case.access.quads else CONVENTIONS
 
 
 def _iterations(result: Result) -> Iterable[str]:
@@ -147,7 +147,7 @@ def heat_map_caption(run: Run, heat: HeatMap) -> str:
     """What a heat map shows, for the text below the picture."""
     left_out = "" if run.result.exact else " The budget left out a part of the run."
     return (
-        f"Reads that hit, of {heat.of}, row 0 lowest: {_product(run.ask)}, {_through(run.ask)}. "
+        f"Reads that hit, of {heat.of}, row 0 lowest: {_product(run.case)}, {_through(run.case)}. "
         f"{heat.all_hits:,} of {heat.all_reads:,} reads hit.{left_out} Grey: no reads."
     )
 
@@ -165,7 +165,7 @@ def sweep_grids(sweep: Sweep) -> list[Grid]:
             "size", "b", "cache", "raster order", "layout", "accesses", "hit, %", "bytes requested",
             "from memory", "to memory", "from / requested", "iterations", "simulated",
         )  # fmt: skip
-        first = runs[0].ask
+        first = runs[0].case
         caption = f"{first.method.name} through caches."
         rows = tuple(_sweep_row(run) for run in runs)
         grids.append(Grid("cache", caption, heads, rows, tuple(_sweep_notes(runs))))
@@ -173,19 +173,19 @@ def sweep_grids(sweep: Sweep) -> list[Grid]:
 
 
 def _not_run_grids(not_run: Sequence[NotRun]) -> list[Grid]:
-    rows = tuple((str(missing.ask), missing.reason) for missing in not_run)
+    rows = tuple((str(missing.case), missing.reason) for missing in not_run)
     return [Grid("not-run", "Not run.", ("product", "why"), rows)] if rows else []
 
 
 def _sweep_row(run: Run) -> tuple[Entry, ...]:
-    ask, result = run.ask, run.result
+    case, result = run.case, run.result
     requested = result.bytes_requested
     return (
-        ask.shape.n if ask.shape.m == ask.shape.l == ask.shape.n else _size(ask.shape),
-        ask.options.block,
-        str(ask.memory.levels[0]),
-        None if ask.of_kernels else ask.access.raster.name,
-        None if ask.of_kernels else ask.access.layout.name,
+        case.shape.n if case.shape.m == case.shape.l == case.shape.n else _size(case.shape),
+        case.options.block,
+        str(case.memory.levels[0]),
+        None if case.of_kernels else case.access.raster.name,
+        None if case.of_kernels else case.access.layout.name,
         result.accesses,
         _percent(result.hits, result.accesses),
         requested,
@@ -198,7 +198,7 @@ def _sweep_row(run: Run) -> tuple[Entry, ...]:
 
 
 def _sweep_notes(runs: Sequence[Run]) -> Iterable[str]:
-    first = runs[0].ask
+    first = runs[0].case
     yield _WRITES[first.memory.allocate]
     if len(first.memory.levels) > 1:
         yield f"Level 2 is {first.memory.levels[1]}; hits are those of level 1."
@@ -211,7 +211,7 @@ def _sweep_notes(runs: Sequence[Run]) -> Iterable[str]:
     for run in runs:
         if run.result.iterations_left_out:
             yield (
-                f"{run.ask}: the budget left out {run.result.iterations_left_out:,} of "
+                f"{run.case}: the budget left out {run.result.iterations_left_out:,} of "
                 f"{run.result.iterations:,} iterations; the {run.result.accesses_left_out:,} "
                 "accesses left out are in no number here."
             )
@@ -226,18 +226,18 @@ def curve_grids(curves: Curves) -> list[Grid]:
 
 
 def _curve_grid(curve: Curve) -> Grid:
-    distances, line_bytes = curve.distances, curve.ask.memory.levels[0].line_bytes
+    distances, line_bytes = curve.distances, curve.case.memory.levels[0].line_bytes
     rows = tuple(
         (lines * line_bytes, lines, distances.misses(lines), _miss_ratio(curve, lines))
         for lines in _powers(curve)
     )
-    where = "" if curve.ask.of_kernels else f", raster order {curve.ask.access}"
-    caption = f"{_product(curve.ask)}{where}: misses of every fully associative LRU cache."
+    where = "" if curve.case.of_kernels else f", raster order {curve.case.access}"
+    caption = f"{_product(curve.case)}{where}: misses of every fully associative LRU cache."
     notes = (
         f"{distances.accesses:,} accesses to lines of {line_bytes} bytes; {distances.cold:,} of "
         "them are the first to their line and miss in a cache of any size. All sizes come from one "
         "pass over the accesses (stack distances). Writes fill lines, as with --writes allocate.",
-        _conventions(curve.ask),
+        _conventions(curve.case),
     )
     return Grid("curve", caption, ("bytes", "lines", "misses", "miss ratio"), rows, notes)
 

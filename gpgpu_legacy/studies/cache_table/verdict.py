@@ -1,4 +1,4 @@
-"""The verdict on "greater cache coherence": sentences made of the numbers of a cache table."""
+"""The verdict on "greater cache coherence": sentences derived from the rows of a cache table."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def verdict(table: CacheTable) -> list[str]:
     judged = judge(table)
     paper = find_paper(PAPER)
     claim = paper.claim(CLAIM)
-    said = f"“{claim.quote}” ({paper.short}, {claim.where})"
+    claimed = f"“{claim.quote}” ({paper.short}, {claim.where})"
     if not judged:
-        return [f"{said}: no setting of cache, raster order and layout is complete. No verdict."]
+        return [f"{claimed}: no setting of cache, raster order and layout is complete. No verdict."]
     sentences = [
-        f"{said}: compared with {BEFORE} at n = {table.size}, in {len(_settings(judged))} settings "
-        "of cache, raster order and layout. “At every b” means better at one b or more and worse "
-        "at none."
+        f"{claimed}: compared with {BEFORE} at n = {table.size}, in {len(_settings(judged))} "
+        "settings of cache, raster order and layout. “At every b” means better at one b or more "
+        "and worse at none."
     ]
     sentences += [_in_all(measure, judged) for measure in Measure]
     for method in dict.fromkeys(judgement.method for judgement in judged):
@@ -133,13 +133,13 @@ def _ranges(
     for judgement in judged:
         number = block(judgement)
         groups.setdefault(key(judgement), []).extend([] if number is None else [number])
-    said = []
+    parts = []
     for name, blocks in groups.items():
         if not blocks:
             continue
         low, high = min(blocks), max(blocks)
-        said.append(f"{low} with {name}" if low == high else f"{low} to {high} with {name}")
-    return ", ".join(said)
+        parts.append(f"{low} with {name}" if low == high else f"{low} to {high} with {name}")
+    return ", ".join(parts)
 
 
 def _reuse_alone(method: str, judged: Sequence[Judgement]) -> str:
@@ -227,9 +227,9 @@ def _named(settings: Iterable[Setting], all_of: Sequence[Setting]) -> str:
     places: dict[tuple[str, str], list[str]] = {}
     for setting in settings:
         places.setdefault((setting.raster, setting.layout), []).append(setting.cache)
-    said = []
+    parts = []
     for (raster, layout), caches in places.items():
         there = sum((other.raster, other.layout) == (raster, layout) for other in all_of)
         which = "every cache" if 1 < there == len(caches) else " and ".join(caches)
-        said.append(f"{raster}, {layout} with {which}")
-    return "; ".join(said)
+        parts.append(f"{raster}, {layout} with {which}")
+    return "; ".join(parts)

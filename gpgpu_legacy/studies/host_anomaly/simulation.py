@@ -87,11 +87,11 @@ def simulate_host(
 
 
 def check_rows(size: int, rows: int, warm_rows: int = WARM_ROWS) -> None:
-    """InputError for a size that cannot be simulated with so many rows."""
+    """InputError for a size that cannot be simulated with these numbers of rows."""
     if rows < 1 or warm_rows < 0 or size < rows + warm_rows:
         raise InputError(
             f"n = {size}: C has {size} rows; {warm_rows} to warm up and {rows} to count (at least "
-            "1) are asked for"
+            "1) do not fit"
         )
     if size > LARGEST_SIZE:
         raise InputError(f"n = {size}: the largest size is {LARGEST_SIZE}")
