@@ -41,6 +41,7 @@ from gpgpu_legacy.plan.plan import (
     Texture,
     TextureKind,
 )
+from gpgpu_legacy.serial import from_json, json_text, plain
 
 # Instructions ------------------------------------------------------------------------------------
 
@@ -121,7 +122,7 @@ def test_a_clear_writes_every_texel() -> None:
     assert count_pass(plan, ClearPass("F")) == Counts(clear_bytes=16 * 16)
 
 
-def test_a_repeat_counts_as_often_as_it_is_carried_out() -> None:
+def test_a_repeat_counts_as_often_as_it_runs() -> None:
     once, often = plan_of_steps(drawn()), plan_of_steps(Repeat(7, (drawn(),)))
     rest = count_plan(plan_of_steps(ClearPass("target")))
     more = count_plan(often)
@@ -165,16 +166,22 @@ def test_all_layers_are_cleared(kind: TextureKind, extent: Extent) -> None:
 
 def test_the_bytes_of_a_vertex_are_the_accountings() -> None:
     plan = plan_of_steps(Repeat(5, (drawn(),)))
-    plain = count_plan(plan)
-    assert (plain.vertices, plain.vertex_bytes, plain.geometry_bytes) == (20, 12, 240)
-    rich = count_plan(plan, Accounting(vertex_bytes=36))
-    assert (rich.vertices, rich.vertex_bytes, rich.geometry_bytes) == (20, 36, 720)
-    assert replace(rich, geometry_bytes=240, vertex_bytes=12) == plain
-    assert asdict(rich)["vertex_bytes"] == 36
+    default = count_plan(plan)
+    assert (default.vertices, default.vertex_bytes, default.geometry_bytes) == (20, 12, 240)
+    larger = count_plan(plan, Accounting(vertex_bytes=36))
+    assert (larger.vertices, larger.vertex_bytes, larger.geometry_bytes) == (20, 36, 720)
+    assert replace(larger, geometry_bytes=240, vertex_bytes=12) == default
+    assert asdict(larger)["vertex_bytes"] == 36
     with pytest.raises(ValueError, match="vertices of 12 and of 36 bytes"):
-        plain + rich
+        default + larger
     with pytest.raises(InputError, match="vertex_bytes is 0; it must be at least 1"):
         Accounting(vertex_bytes=0)
+
+
+def test_counts_are_written_and_read_as_they_are() -> None:
+    counts = count_plan(plan_of_steps(Repeat(5, (drawn(),))), Accounting(vertex_bytes=36))
+    assert plain(counts) == asdict(counts)
+    assert from_json(json_text(counts), Counts, "counts") == counts
 
 
 def test_rectangles_that_change_are_counted_as_they_are() -> None:
