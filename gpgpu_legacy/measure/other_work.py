@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from time import perf_counter
 
 BUSY_SHARE = 0.1
@@ -20,20 +21,17 @@ class OtherWork:
 
     def __init__(self) -> None:
         """Start now."""
-        import psutil
-
-        self._cores = psutil.cpu_count() or 1
         self._started, self._before = perf_counter(), _others_s()
 
     def share(self) -> float | None:
         """The part of all cores' time that other processes have used since then, from 0 to 1.
 
-        None if too little time has passed to tell.
+        None if too little time has passed to tell, or if the system does not tell.
         """
-        elapsed = perf_counter() - self._started
-        if elapsed < SHORTEST_S:
+        elapsed, after = perf_counter() - self._started, _others_s()
+        if self._before is None or after is None or elapsed < SHORTEST_S:
             return None
-        share = (_others_s() - self._before) / (elapsed * self._cores)
+        share = (after - self._before) / (elapsed * (os.cpu_count() or 1))
         return min(1.0, max(0.0, share))
 
 
@@ -53,13 +51,18 @@ def busy_notes(share: float | None) -> tuple[str, ...]:
     return () if warning is None else (f"{warning[:1].upper()}{warning[1:]}.",)
 
 
-def _others_s() -> float:
-    """Seconds of processor time that the machine spent on anything but this process."""
+def _others_s() -> float | None:
+    """Seconds of processor time that the machine spent on anything but this process.
+
+    None on a system that does not show them, such as a sandbox without /proc.
+    """
     import psutil
 
-    times = psutil.cpu_times()
+    try:
+        times, own = psutil.cpu_times(), psutil.Process().cpu_times()
+    except (OSError, RuntimeError, psutil.Error):
+        return None
     kinds = ("user", "nice", "system", "irq", "softirq", "steal")
     all_s = sum(getattr(times, kind, 0.0) for kind in kinds)
-    own = psutil.Process().cpu_times()
     children_s = getattr(own, "children_user", 0.0) + getattr(own, "children_system", 0.0)
     return float(all_s - own.user - own.system - children_s)

@@ -28,7 +28,7 @@ class TuningReport(Record, frozen=True, kw_only=True):
 
 
 class Forgotten(Record, frozen=True, kw_only=True):
-    """The methods that were forgotten, or what else was."""
+    """What was forgotten: methods by name, or a damaged file."""
 
     file: str
     forgotten: tuple[str, ...]

@@ -335,8 +335,17 @@ def test_other_processes_are_those_beside_this_one(monkeypatch: pytest.MonkeyPat
     seconds = iter([100.0, 101.5])
     monkeypatch.setattr(other_work, "_others_s", lambda: next(seconds))
     monkeypatch.setattr(other_work, "perf_counter", iter([0.0, 3.0]).__next__)
-    monkeypatch.setattr("psutil.cpu_count", lambda: 2)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
     assert share(OtherWork()) == 0.25
+
+
+def test_a_system_that_hides_its_processes_is_not_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hidden() -> object:
+        raise PermissionError
+
+    monkeypatch.setattr("psutil.cpu_times", hidden)
+    monkeypatch.setattr(other_work, "perf_counter", iter([0.0, 3.0]).__next__)
+    assert share(OtherWork()) is None
 
 
 def test_too_short_a_time_says_nothing_of_other_processes() -> None:
