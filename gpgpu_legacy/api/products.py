@@ -12,6 +12,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.operands import F32, check_operands, product_shape
 from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
@@ -219,6 +220,32 @@ def run(
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Product:
+    """A product that is ready to run. options: with the method's defaults filled in.
+
+    operands: A, B and, where it is added, C, float32, transposed if the options say so.
+    """
+
+    method: Method
+    options: Options
+    shape: Shape
+    plan: Plan
+    operands: tuple[F32, ...]
+
+
+def plan_product(method: Method, options: Options, operands: tuple[ArrayLike, ...]) -> Product:
+    """Check the options and the operands, and plan their product.
+
+    operands: A, B and, if the options say that it is added, C. Raises InputError for options that
+    the method does not have, and for operands that do not fit.
+    """
+    options = method.options(options)
+    checked = check_operands(operands, options)
+    shape = product_shape(checked, options)
+    return Product(method, options, shape, method.plan(shape, options), checked)
+
+
 def run_method(
     name: str,
     options: Options,
@@ -244,20 +271,19 @@ def run_method(
         arithmetic = machine.arithmetic.name
         tuned = choose(method, options, executor, exact=machine.exact, arithmetic=arithmetic)
         machine = replace(machine, tuning=tuned.tuning)
-    options = method.options(tuned.options)
-    a, b, *added = checked = check_operands(operands, options)
-    shape = product_shape(checked, options)
-    plan = method.plan(shape, options)
+    product = plan_product(method, tuned.options, operands)
+    plan, options = product.plan, product.options
     by_default = executor == AUTO and machine.arithmetic.rounds
     chosen = reference() if by_default else find_executor(tuned.executor, plan)
-    given = dict(zip(("A", "B", "C0"), checked, strict=False))
+    given = dict(zip(("A", "B", "C0"), product.operands, strict=False))
     report = progress or (lambda: None)
     with chosen.prepare(plan, machine) as prepared:
         report()
         result, seconds = _sample(prepared, given, sampling, observer, report)
+    a, b, *added = product.operands
     return Run(
         method=method.name,
-        shape=shape,
+        shape=product.shape,
         options=options,
         executor=chosen.name,
         device=chosen.device(),

@@ -106,9 +106,9 @@ def _counts(run: Run) -> Rows:
     }
     rows = []
     if counts.passes:
-        rows.append(("passes", f"{counts.passes:,} of {counts.fragments:,} fragments in all"))
+        rows.append(("passes", f"{counts.passes:,}, with {counts.fragments:,} fragments in all"))
     if counts.dispatches:
-        text = f"{counts.dispatches:,} of {counts.invocations:,} invocations in all"
+        text = f"{counts.dispatches:,}, with {counts.invocations:,} invocations in all"
         rows.append(("dispatches", text))
     instructions = ", ".join(f"{count:,} {name}" for name, count in executed.items() if count)
     rows.append(("instructions", instructions))

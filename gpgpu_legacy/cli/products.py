@@ -40,9 +40,8 @@ from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from gpgpu_legacy.algorithms.matmul.method import Method
-    from gpgpu_legacy.algorithms.matmul.options import Shape
     from gpgpu_legacy.api.follow import Follower
+    from gpgpu_legacy.api.products import Product, Run
     from gpgpu_legacy.plan.plan import Plan
 
 DEFAULT_SIZE = 256
@@ -143,8 +142,8 @@ class ChipOptions:
         False
     )
 
-    def check(self, plan: Plan, method: Method, shape: Shape, options: Options) -> None:
-        """InputError where the chip could not have run the plan of that product."""
+    def check(self, product: Product) -> None:
+        """InputError where the chip could not have run the product."""
         if self.chip is None:
             return
         from gpgpu_legacy.chips.profile import find_profile
@@ -152,7 +151,9 @@ class ChipOptions:
 
         profile = find_profile(self.chip)
         if not self.anyway:
-            refuse_unless_it_runs(plan, profile, method, shape, options)
+            refuse_unless_it_runs(
+                product.plan, profile, product.method, product.shape, product.options
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,21 +222,17 @@ def run(
     if sdk_example:
         _sdk_example(find_method(method).name, machine.executor, as_json=shown.as_json)
         return
-    from gpgpu_legacy.algorithms.operands import check_operands, product_shape
     from gpgpu_legacy.api.matrices import matrix_writer
-    from gpgpu_legacy.api.products import Sampling, run_method
-    from gpgpu_legacy.api.products_table import follow_grid, run_record, run_text
+    from gpgpu_legacy.api.products import Sampling, plan_product, run_method
     from gpgpu_legacy.measure.other_work import OtherWork
 
     known = find_method(method)
     asked = chosen.options(adds=matrices.adds(chosen.beta))
     options = known.options(asked)
     write = matrix_writer(shown.output) if shown.output else None
-    operands = check_operands(matrices.operands(options), options)
-    shape = product_shape(operands, options)
-    plan = known.plan(shape, options)
-    chip.check(plan, known, shape, options)
-    follower = shown.follower(plan)
+    product = plan_product(known, options, matrices.operands(options))
+    chip.check(product)
+    follower = shown.follower(product.plan)
     # Tuning may choose what is left open, unless a chip was asked about the plan or it is written.
     is_fixed = chip.chip is not None or shown.dump is not None
     sampling = Sampling(repeat)
@@ -245,7 +242,7 @@ def run(
         result = run_method(
             method,
             options if is_fixed else asked,
-            operands,
+            product.operands,
             machine.executor,
             sampling,
             machine=machine.machine(),
@@ -259,7 +256,13 @@ def run(
     if shown.dump is not None:
         from gpgpu_legacy.api.dump import dump
 
-        dump(plan, shown.dump, exact=machine.exact)
+        dump(product.plan, shown.dump, exact=machine.exact)
+    _print_run(result, follower, shown)
+
+
+def _print_run(result: Run, follower: Follower | None, shown: RunOutput) -> None:
+    from gpgpu_legacy.api.products_table import follow_grid, run_record, run_text
+
     if shown.as_json:
         print_json(run_record(result, follower, check=shown.check))
         return
