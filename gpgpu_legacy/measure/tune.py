@@ -84,15 +84,17 @@ def search(
     run: Run,
     budget: Budget,
     *,
-    progress: Callable[[str], object] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
+    improved: Callable[[SearchResult], object] = lambda _: None,
 ) -> SearchResult:
     """Coordinate descent from a way to the fastest one that it leads to.
 
     run: called once for a way before that way is measured. budget: no run starts that is expected
     to outlast it; the first way is run whatever the budget. progress: called after each run.
+    improved: called with the result so far whenever a faster way is found.
     Raises RefusedError where the first way is refused.
     """
-    return _Search(axes, run, budget, progress or (lambda _: None)).descend(start)
+    return _Search(axes, run, budget, progress).descend(start, improved)
 
 
 class _Search:
@@ -110,7 +112,7 @@ class _Search:
         self.wall_s: dict[Way, float] = {}
         self.cut_short = False
 
-    def descend(self, start: Way) -> SearchResult:
+    def descend(self, start: Way, improved: Callable[[SearchResult], object]) -> SearchResult:
         self.once(start)
         first = best = self.once(start)
         self.trials[start] = Trial(start, first)
@@ -118,7 +120,10 @@ class _Search:
         while way != before and self.may_run():
             before, number = way, 0
             while self.may_run() and number < len(axes := list(self.axes(way))):
-                way, best = self.along(way, best, axes[number][1])
+                fastest, best = self.along(way, best, axes[number][1])
+                if fastest != way:
+                    way, tried = fastest, tuple(self.trials.values())
+                    improved(SearchResult(way, best, first, tried, finished=False))
                 number += 1
         trials, finished = tuple(self.trials.values()), not self.cut_short
         if way == start:
@@ -288,7 +293,7 @@ def tune(
     seed: int = 0,
     progress: Callable[[str], object] | None = None,
 ) -> TuneResult:
-    """Search for the fastest way of each method, and keep each as soon as it is found.
+    """Search for the fastest way of each method. An interrupt leaves the fastest ones so far.
 
     names: of methods; the multichannel method if empty. size: n, of n×n matrices. budget: methods
     share it in equal parts. executors: to search; if empty, all that work here but the reference
@@ -301,7 +306,7 @@ def tune(
         raise InputError(f"the size is {size}; it must be at least 1")
     methods = list(dict.fromkeys(find_method(name) for name in names or (DEFAULT_METHOD,)))
     wanted = [(method, executors_of(method, executors)) for method in methods]
-    other_work, done = OtherWork(), []
+    other_work, done, tell = OtherWork(), [], progress or (lambda _: None)
     for number, (method, searched) in enumerate(wanted):
         share = budget.share(len(wanted) - number)
         usual = method.options(Options())
@@ -309,21 +314,27 @@ def tune(
         axes = axes_of(method, size, searched)
         try:
             with WayRunner(method, size, seed) as runner:
-                result = search(start, axes, runner.run, share, progress=progress)
+                improved = partial(_keep, method, size)
+                result = search(start, axes, runner.run, share, progress=tell, improved=improved)
         except RefusedError as error:
             raise InputError(f"{method.name} on {start.executor}: {error}") from None
-        tuned = TunedMethod(
-            method=method.name,
-            way=way_record(result.way),
-            size=size,
-            seconds=result.seconds,
-            default_seconds=result.default_seconds,
-            trials=len(result.trials),
-            date=datetime.now(UTC).date().isoformat(),
-        )
-        keep(tuned)
-        done.append((tuned, result))
+        done.append((_keep(method, size, result), result))
     return TuneResult(tuple(done), other_work.share())
+
+
+def _keep(method: Method, size: int, result: SearchResult) -> TunedMethod:
+    """Keep what a search has found, in place of what was kept for the method before."""
+    tuned = TunedMethod(
+        method=method.name,
+        way=way_record(result.way),
+        size=size,
+        seconds=result.seconds,
+        default_seconds=result.default_seconds,
+        trials=len(result.trials),
+        date=datetime.now(UTC).date().isoformat(),
+    )
+    keep(tuned)
+    return tuned
 
 
 def executors_of(method: Method, names: Sequence[str] = ()) -> list[str]:

@@ -133,6 +133,30 @@ def test_a_budget_of_nothing_leaves_what_there_was() -> None:
     assert set(land.runs) == {Way("jit", 8)}
 
 
+def test_each_faster_way_is_told_of_when_it_is_found() -> None:
+    land = Landscape(valley("jit", 128, (1, 1)))
+    told: list[tuning.SearchResult] = []
+    budget = Budget(1e9, land.clock)
+    found = search(Way("jit", 8), axes, land.run, budget, improved=told.append)
+    assert told[-1].way == found.way
+    times = [result.seconds for result in told]
+    assert times == sorted(times, reverse=True)
+    assert not any(result.finished for result in told)
+
+
+def test_an_interrupt_leaves_the_fastest_way_so_far(
+    monkeypatch: pytest.MonkeyPatch, kept: Path
+) -> None:
+    def interrupted(*_: Any, improved: Any, **__: Any) -> Any:
+        improved(tuning.SearchResult(JIT_TILE, 1.0, 2.0, (), finished=False))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tuning, "search", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        tune(["hall-carr-hart-multi"], 8, Budget(60.0), executors=["jit"])
+    assert [way_of(tuned.way) for tuned in tuned_methods()] == [JIT_TILE]
+
+
 def test_ways_that_are_refused_are_passed_over_and_told_of() -> None:
     def seconds(way: Way) -> float:
         if way.block == 128:
