@@ -64,7 +64,7 @@ class Ceiling(Record, frozen=True, kw_only=True):
     first_run: bool = False
 
     def times(self, factor: float) -> Ceiling:
-        """The rate of something that takes place so many times in it."""
+        """The rate of what happens `factor` times in each of it."""
         return Ceiling(
             median=factor * self.median,
             lowest=factor * self.lowest,
@@ -74,7 +74,7 @@ class Ceiling(Record, frozen=True, kw_only=True):
         )
 
     def under(self, whole: float) -> Ceiling:
-        """The quotient of a rate and this one."""
+        """How many times this rate goes into a whole one."""
         return Ceiling(
             median=whole / self.median,
             lowest=whole / self.highest,

@@ -94,7 +94,7 @@ def tasks(*, tiled: bool) -> tuple[Task, ...]:
 
 
 def _walk_of_arithmetic(name: str, side: int, gflop: float, *, tiled: bool) -> Task:
-    """A walk with so many multiply-adds that they take most of the time."""
+    """A walk whose multiply-adds take most of the time."""
     if tiled:
         return Task(
             name,
