@@ -3,8 +3,8 @@
 numba's own cache lies beside the sources, and only an edit of the file of the called function makes
 it compile anew. Here code is kept with all other generated code (lower/kept.py), under a name that
 is a digest of everything it depends on: all sources of the function's folder, or the generated
-text; the types of the arguments; the versions of numba, llvmlite and Python; and the processor. So
-code is never stale, and nothing is written beside the sources.
+text; the options and the types of the arguments; the versions of numba, llvmlite and Python; and
+the processor. So code is never stale, and nothing is written beside the sources.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def compile_text_function(
 
 def _cached(dispatcher: Any, sources: bytes | None) -> Any:
     """The dispatcher with a cache; sources: their digest, None where they cannot be read."""
-    if sources is not None:
+    if sources is not None and not numba.config.DISABLE_JIT:
         # As Dispatcher.enable_caching does it, which knows no cache but numba's own.
-        dispatcher._cache = _KeptCode(dispatcher.py_func, sources)
+        dispatcher._cache = _KeptCode(dispatcher, sources)
     return dispatcher
 
 
@@ -89,7 +89,8 @@ class _KeptCode:
 
     cache_path = None
 
-    def __init__(self, function: Callable[..., Any], sources: bytes) -> None:
+    def __init__(self, dispatcher: Any, sources: bytes) -> None:
+        function = dispatcher.py_func
         self._name = function.__name__
         code, cells = function.__code__, function.__closure__ or ()
         self._identity = (
@@ -98,6 +99,7 @@ class _KeptCode:
             sha256(code.co_code).hexdigest(),
             [repr(cell.cell_contents) for cell in cells],
             sources.hex(),
+            sorted(dispatcher.targetoptions.items()),
             (numba.__version__, llvmlite.__version__, sys.version),
         )
 
