@@ -60,7 +60,7 @@ def compile_text_function(
 
 def _cached(dispatcher: Any, sources: bytes | None) -> Any:
     """The dispatcher with a cache; sources: their digest, None where they cannot be read."""
-    if sources is not None and not numba.config.DISABLE_JIT:
+    if sources is not None and hasattr(dispatcher, "py_func"):  # else NUMBA_DISABLE_JIT is set
         # As Dispatcher.enable_caching does it, which knows no cache but numba's own.
         dispatcher._cache = _KeptCode(dispatcher, sources)
     return dispatcher
