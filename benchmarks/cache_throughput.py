@@ -47,10 +47,10 @@ PLANS = (
 
 def held(name: str, chunks: list[Chunk]) -> Trace:
     """A trace of chunks that are there already, so that making them is not timed."""
-    sweep = PassTrace(name, 0, lambda: iter(chunks))
+    pass_ = PassTrace(name, 0, lambda: iter(chunks))
     end = max(int(chunk.lines.max()) for chunk in chunks) + 1
     region = Region(name, 0, end * LINE_BYTES, 4)
-    return Trace(name, (region,), (Step(1, lambda _: (sweep,)),), LINE_BYTES)
+    return Trace(name, (region,), (Step(1, lambda _: (pass_,)),), LINE_BYTES)
 
 
 def of_plan(name: str, size: int, options: Options) -> list[Chunk]:
@@ -59,8 +59,8 @@ def of_plan(name: str, size: int, options: Options) -> list[Chunk]:
     chunks, accesses = [], 0
     for step in plan_trace(plan, LINE_BYTES).steps:
         for iteration in range(step.count):
-            for sweep in step.passes(iteration):
-                for each in sweep.chunks():
+            for pass_ in step.passes(iteration):
+                for each in pass_.chunks():
                     chunks.append(Chunk(each.lines, each.kinds & 1, each.times))
                     accesses += int(each.times.sum()) * len(each.kinds)
                     if accesses >= MOST:

@@ -240,10 +240,10 @@ def accesses_of(plan: Plan, layout: str, raster: str, *, quads: bool) -> list[li
 # Traces written out ------------------------------------------------------------------------------
 
 
-def written_out(sweep: PassTrace) -> list[Access]:
-    """The accesses of a sweep, with lines in place of addresses."""
+def written_out(pass_: PassTrace) -> list[Access]:
+    """The accesses of a pass_, with lines in place of addresses."""
     found = []
-    for chunk in sweep.chunks():
+    for chunk in pass_.chunks():
         kinds = [(int(kind) // 2, kind % 2 == 1) for kind in chunk.kinds]
         for row, times in zip(chunk.lines.tolist(), chunk.times.tolist(), strict=True):
             each = [(*kind, line) for kind, line in zip(kinds, row, strict=True)
@@ -252,7 +252,7 @@ def written_out(sweep: PassTrace) -> list[Access]:
     return found
 
 
-def sweeps(trace: Trace) -> Iterator[PassTrace]:
+def pass_traces(trace: Trace) -> Iterator[PassTrace]:
     for step in trace.steps:
         for iteration in range(step.count):
             yield from step.passes(iteration)

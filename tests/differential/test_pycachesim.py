@@ -27,8 +27,8 @@ CACHES = ["1K,direct,64B", "2K,2way,64B", "8K,4way,64B", "8K,4way,64B,fifo", "4K
 def chunks(trace: Trace) -> Iterator[Chunk]:
     for step in trace.steps:
         for iteration in range(step.count):
-            for sweep in step.passes(iteration):
-                yield from sweep.chunks()
+            for pass_ in step.passes(iteration):
+                yield from pass_.chunks()
 
 
 def addresses(trace: Trace, *, writes: bool) -> list[int]:
@@ -49,8 +49,8 @@ def reads_of(trace: Trace) -> Trace:
         return Chunk(each.lines[:, read], each.kinds[read], each.times)
 
     kept = [without(each) for each in chunks(trace)]
-    sweep = PassTrace("reads", 0, lambda: iter(kept))
-    step = Step(1, lambda _: (sweep,))
+    pass_ = PassTrace("reads", 0, lambda: iter(kept))
+    step = Step(1, lambda _: (pass_,))
     return Trace(trace.name, trace.regions, (step,), trace.line_bytes)
 
 
@@ -97,8 +97,8 @@ def test_random_traces(policy: Policy, seed: int) -> None:
     lines = rng.integers(0, span, (2000, 5))
     kinds = np.array([0, 0, 1, 0, 1], np.int16)
     each = Chunk(lines, kinds, rng.integers(1, 4, 2000).astype(np.int32))
-    sweep = PassTrace("random", 0, lambda: iter([each]))
-    trace = Trace("random", (region,), (Step(1, lambda _: (sweep,)),), 64)
+    pass_ = PassTrace("random", 0, lambda: iter([each]))
+    trace = Trace("random", (region,), (Step(1, lambda _: (pass_,)),), 64)
     # pycachesim's sets are a power of two.
     first, second = Cache(1 << 11, 2, 64, policy), Cache(1 << 14, 4, 64, policy)
     compare(trace, (first,))

@@ -24,8 +24,8 @@ COUNT = (128, 64)
 
 def trace(*chunks: Chunk, iterations: int = 1) -> Trace:
     accesses = sum(int(each.times @ (each.lines >= 0).sum(axis=1)) for each in chunks)
-    sweep = PassTrace("pass", accesses, lambda: iter(chunks))
-    return Trace("trace", REGIONS, (Step(iterations, lambda _: (sweep,)),), GRANULE)
+    pass_ = PassTrace("pass", accesses, lambda: iter(chunks))
+    return Trace("trace", REGIONS, (Step(iterations, lambda _: (pass_,)),), GRANULE)
 
 
 def chunk(
@@ -166,8 +166,8 @@ def test_far_distances_are_counted_over_blocks() -> None:
     wide = (Region("w", 0, 16 * 20_000, 4),)
     lines = np.concatenate([np.arange(20_000), np.arange(20_000), [19_999, 0]])
     each = chunk(lines[:, None].tolist(), [0])
-    sweep = PassTrace("pass", len(lines), lambda: iter([each]))
-    found = stack_distances(Trace("t", wide, (Step(1, lambda _: (sweep,)),), 16))
+    pass_ = PassTrace("pass", len(lines), lambda: iter([each]))
+    found = stack_distances(Trace("t", wide, (Step(1, lambda _: (pass_,)),), 16))
     assert found.cold == 20_000
     assert counted(found) == {20_000: 20_001, 1: 1}
 

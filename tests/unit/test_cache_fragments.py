@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cache_conventions import Access, accesses_of, sweeps, written_out
+from cache_conventions import Access, accesses_of, pass_traces, written_out
 from drawing import corners, fragment_texcoords, program, texture
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -64,11 +64,11 @@ def in_lines(accesses: list[Access], line_bytes: int) -> list[Access]:
 def assert_as_plain_python(
     plan: Plan, layout: str, raster: str, *, quads: bool, line_bytes: int
 ) -> None:
-    made = list(sweeps(trace(plan, layout, raster, quads=quads, line_bytes=line_bytes)))
+    made = list(pass_traces(trace(plan, layout, raster, quads=quads, line_bytes=line_bytes)))
     expected = accesses_of(plan, layout, raster, quads=quads)
     assert [each.accesses for each in made] == [len(each) for each in expected]
-    for sweep, accesses in zip(made, expected, strict=True):
-        assert written_out(sweep) == in_lines(accesses, line_bytes), sweep.label
+    for pass_, accesses in zip(made, expected, strict=True):
+        assert written_out(pass_) == in_lines(accesses, line_bytes), pass_.label
 
 
 # Against plain Python ----------------------------------------------------------------------------
@@ -173,15 +173,15 @@ def test_a_pass_by_hand() -> None:
     """Rows of 16 bytes, lines of 8: G is lines 0 to 3, T lies 4096 bytes on, at line 512."""
     made = trace(one_pass(draw()), line_bytes=8)
     [step] = made.steps
-    [sweep] = step.passes(0)
-    [chunk] = sweep.chunks()
+    [pass_] = step.passes(0)
+    [chunk] = pass_.chunks()
     assert [(r.name, r.base, r.size_bytes, r.element_bytes) for r in made.regions] == [
         ("G", 0, 32, 4), ("T", 4096, 32, 4), ("U", 8192, 32, 4),
     ]  # fmt: skip
     assert chunk.kinds.tolist() == [0, 3]
     assert chunk.lines.tolist() == [[0, 512], [1, 513], [2, 514], [3, 515]]
     assert chunk.times.tolist() == [2, 2, 2, 2]
-    assert (sweep.accesses, step.count, made.line_bytes) == (16, 1, 8)
+    assert (pass_.accesses, step.count, made.line_bytes) == (16, 1, 8)
     assert made.name == "by hand"
 
 
@@ -201,7 +201,7 @@ def test_quads_by_hand() -> None:
 def test_a_blended_write_is_a_read_and_a_write_and_a_copy_too() -> None:
     copy = CopyPass("T", Rect(1, 0, 2, 1), "U", Rect(2, 1, 2, 1))
     plan = one_pass(ClearPass("T"), draw(blend=Blend.ADD), copy)
-    drawn, copied = sweeps(trace(plan, "linear", "hilbert", quads=True, line_bytes=4))
+    drawn, copied = pass_traces(trace(plan, "linear", "hilbert", quads=True, line_bytes=4))
     assert written_out(drawn)[4:12] == [(1, False, 1024), (1, False, 1025), (1, False, 1028),
                                        (1, False, 1029), (1, True, 1024), (1, True, 1025),
                                        (1, True, 1028), (1, True, 1029)]  # fmt: skip
@@ -213,7 +213,7 @@ def test_a_blended_write_is_a_read_and_a_write_and_a_copy_too() -> None:
 
 def test_several_targets_are_written_in_turn() -> None:
     each = draw(also=("U",))
-    assert written_out(next(sweeps(trace(one_pass(each), line_bytes=4))))[:3] == [
+    assert written_out(next(pass_traces(trace(one_pass(each), line_bytes=4))))[:3] == [
         (0, False, 0), (1, True, 1024), (2, True, 2048),
     ]  # fmt: skip
 
@@ -226,7 +226,7 @@ def test_clears_alone_are_no_step_and_neither_is_a_repeat_of_nothing() -> None:
 def test_a_fragment_that_may_die_is_counted() -> None:
     text = program("TEX R0, fragment.texcoord[0], texture[0], RECT;", "KIL -R0;",
                    "MOV result.color, R0;")  # fmt: skip
-    assert next(sweeps(trace(one_pass(draw(text))))).accesses == 16
+    assert next(pass_traces(trace(one_pass(draw(text))))).accesses == 16
 
 
 def plane(s: tuple[float, float, float], t: tuple[float, float, float]) -> Texcoords:
@@ -335,14 +335,14 @@ def test_dispatches_are_refused() -> None:
 def test_chunks_are_bounded_and_not_used_again(block: int, size: int, quads: bool) -> None:
     """Lines as short as a texel, so that no two fragments share one."""
     plan = SINGLE.plan(Shape(size, block, size), Options(block=block))
-    sweep = next(sweeps(trace(plan, quads=quads, line_bytes=4)))
-    chunks = list(sweep.chunks())
+    pass_ = next(pass_traces(trace(plan, quads=quads, line_bytes=4)))
+    chunks = list(pass_.chunks())
     assert len(chunks) > 1
     assert all(c.lines.shape == (len(c.times), len(c.kinds)) for c in chunks)
     assert all(len(c.times) <= MOST_ROWS and c.lines.size <= MOST_LINES for c in chunks)
     there = sum(int(((c.lines != NO_ACCESS).sum(axis=1) * c.times).sum()) for c in chunks)
-    assert there == sweep.accesses == size * size * (2 * block + 2)
-    assert [c.lines.tolist() for c in sweep.chunks()] == [c.lines.tolist() for c in chunks]
+    assert there == pass_.accesses == size * size * (2 * block + 2)
+    assert [c.lines.tolist() for c in pass_.chunks()] == [c.lines.tolist() for c in chunks]
 
 
 @pytest.mark.parametrize("raster", RASTERS)
@@ -350,9 +350,9 @@ def test_chunks_are_bounded_and_not_used_again(block: int, size: int, quads: boo
 @pytest.mark.parametrize("n", [64, 61])
 def test_rows_are_runs_of_fragments_with_the_same_lines(layout: str, raster: str, n: int) -> None:
     plan = SINGLE.plan(Shape(n, 4, n), Options(block=4))
-    for sweep in sweeps(trace(plan, layout, raster)):
-        [chunk] = sweep.chunks()
-        out = written_out(sweep)
+    for pass_ in pass_traces(trace(plan, layout, raster)):
+        [chunk] = pass_.chunks()
+        out = written_out(pass_)
         slots = len(chunk.kinds)
         fragments = [tuple(out[i : i + slots]) for i in range(0, len(out), slots)]
         assert chunk.times.tolist() == [len(list(run)) for _, run in groupby(fragments)]
@@ -388,7 +388,7 @@ def test_bytes_are_those_that_the_plan_is_counted_to_request(
     plan = plan_of(method, (37, 19, 22), options_of(method, way, **more))
     made = trace(plan, "4x4", "tiled:8x8", quads=quads)
     found = 0
-    for chunk in chain.from_iterable(sweep.chunks() for sweep in sweeps(made)):
+    for chunk in chain.from_iterable(pass_.chunks() for pass_ in pass_traces(made)):
         sizes = np.array([made.regions[kind // 2].element_bytes for kind in chunk.kinds])
         found += int(((chunk.lines != NO_ACCESS) * sizes * chunk.times[:, None]).sum())
     counts = count_plan(plan)
@@ -401,7 +401,7 @@ def test_bytes_are_those_that_the_plan_is_counted_to_request(
 def real_shifts(made: Trace, step: int, iteration: int) -> dict[int, int] | None:
     """By how many bytes each region's accesses really are moved; lines must be texels."""
     first, other = (
-        [access for sweep in made.steps[step].passes(i) for access in written_out(sweep)]
+        [access for pass_ in made.steps[step].passes(i) for access in written_out(pass_)]
         for i in (0, iteration)
     )
     found: dict[int, set[int]] = {}
@@ -472,10 +472,10 @@ def test_large_products_are_prepared_quickly_and_lazily() -> None:
     [step] = trace(plan).steps
     assert step.count == 4096
     assert step.shifts(4095) == {0: 4095 * 4, 1: 4095 * 4096 * 4, 2: 0}
-    [sweep] = step.passes(4095)
-    assert sweep.accesses == 4 * 4096 * 4096
-    assert sweep.label.endswith("iteration 4096 of 4096")
-    first = next(iter(sweep.chunks()))
+    [pass_] = step.passes(4095)
+    assert pass_.accesses == 4 * 4096 * 4096
+    assert pass_.label.endswith("iteration 4096 of 4096")
+    first = next(iter(pass_.chunks()))
     size = 4096 * 4096 * 4
     assert first.lines[1].tolist() == [
         4095 * 4 // 64, (size + 4095 * 4096 * 4 + 64) // 64, (2 * size + 64) // 64,
@@ -491,4 +491,4 @@ def test_buffers_stay_linear() -> None:
     plan = Plan("buffers", (), (), buffers, (), (CopyPass("X", whole, "Y", whole),), ())
     made = trace(plan, "morton", line_bytes=16)
     assert [each.size_bytes for each in made.regions] == [400, 400]
-    assert [line for _, _, line in written_out(next(sweeps(made)))[::2]] == list(range(25))
+    assert [line for _, _, line in written_out(next(pass_traces(made)))[::2]] == list(range(25))

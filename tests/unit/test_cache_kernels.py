@@ -42,16 +42,16 @@ def in_order(trace: Trace) -> list[Access]:
     found = []
     for step in trace.steps:
         for iteration in range(step.count):
-            for sweep in step.passes(iteration):
+            for pass_ in step.passes(iteration):
                 here = []
-                for chunk in sweep.chunks():
+                for chunk in pass_.chunks():
                     assert chunk.lines.dtype == np.int64 and chunk.kinds.dtype == np.int16
                     assert chunk.lines.shape == (chunk.times.size, chunk.kinds.size)
                     assert (chunk.times == 1).all()
                     for row in chunk.lines.tolist():
                         here += zip(row, chunk.kinds.tolist(), strict=True)
                 here = [(line, kind) for line, kind in here if line != NO_ACCESS]
-                assert sweep.accesses == len(here)
+                assert pass_.accesses == len(here)
                 found += here
     regions = trace.regions
     return [
@@ -93,16 +93,16 @@ def test_the_host_goes_through_its_loops(shape: tuple[int, int, int]) -> None:
 def test_the_host_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "CHUNK_ACCESSES", 7)
     trace = trace_kernels(plan_of(HOST, 3, 4, 5), line_bytes=WORD)
-    [sweep] = trace.steps[0].passes(0)
-    sizes = [chunk.lines.size for chunk in sweep.chunks()]
+    [pass_] = trace.steps[0].passes(0)
+    sizes = [chunk.lines.size for chunk in pass_.chunks()]
     assert max(sizes) <= 7 and sum(sizes) == 3 * 5 * (2 * 4 + 1)
     assert in_order(trace) == host_loops(3, 4, 5)
 
 
 def test_the_hosts_rows_are_elements_of_c() -> None:
     """n steps of two loads, and a store."""
-    [sweep] = trace_kernels(plan_of(HOST, 10, 20, 30)).steps[0].passes(0)
-    [chunk] = sweep.chunks()
+    [pass_] = trace_kernels(plan_of(HOST, 10, 20, 30)).steps[0].passes(0)
+    [chunk] = pass_.chunks()
     assert chunk.lines.shape == (300, 41)
     assert chunk.kinds.tolist() == [0, 2] * 20 + [5]
 
@@ -132,8 +132,8 @@ def test_batches_and_chunks_change_nothing(
     monkeypatch.setattr(kernels, "CHUNK_ACCESSES", chunk)
     monkeypatch.setattr(kernels, "LARGEST_RECORD", record)
     trace = trace_kernels(plan_of(GLOBAL, 12, 12, 12, block=4), line_bytes=WORD)
-    [sweep] = trace.steps[0].passes(0)
-    largest = max(each.lines.size for each in sweep.chunks())
+    [pass_] = trace.steps[0].passes(0)
+    largest = max(each.lines.size for each in pass_.chunks())
     assert largest <= max(chunk, 2 * 16)  # a row of what is repeated is not cut
     assert in_order(trace) == expected
 

@@ -175,7 +175,7 @@ def chunk(
     return Chunk(table, np.array(kinds, np.int16), np.array(counts, np.int32))
 
 
-def sweep(chunks: Sequence[Chunk]) -> PassTrace:
+def pass_trace(chunks: Sequence[Chunk]) -> PassTrace:
     return PassTrace("pass", sum(1 for _ in expanded(chunks)), lambda: iter(chunks))
 
 
@@ -184,7 +184,7 @@ def trace(*steps: Step) -> Trace:
 
 
 def once(*chunks: Chunk) -> Trace:
-    return trace(Step(1, lambda _: (sweep(chunks),)))
+    return trace(Step(1, lambda _: (pass_trace(chunks),)))
 
 
 def reads(*lines: int) -> Trace:
@@ -365,7 +365,7 @@ def shifting(each: Chunk, count: int, granules: dict[int, int]) -> tuple[Step, l
     iterations = [moved(each, {n: i * by for n, by in granules.items()}) for i in range(count)]
     step = Step(
         count,
-        lambda iteration: (sweep([iterations[iteration]]),),
+        lambda iteration: (pass_trace([iterations[iteration]]),),
         lambda iteration: {n: granules.get(n, 0) * iteration * GRANULE for n in touched},
     )
     return step, iterations
@@ -383,7 +383,9 @@ def test_multiplied_turns_are_turns_carried_out(
     memory: Memory, each: Chunk, before: list[Chunk], count: int, moves: tuple[int, ...]
 ) -> None:
     step, iterations = shifting(each, count, dict(enumerate(moves)))
-    whole = trace(Step(1, lambda _: (sweep(before),)), step, Step(1, lambda _: (sweep(before),)))
+    whole = trace(
+        Step(1, lambda _: (pass_trace(before),)), step, Step(1, lambda _: (pass_trace(before),))
+    )
     result = simulate(whole, memory)
     check(result, [*before, *iterations, *before], memory)
     every = simulate(whole, memory, every_pass=True)
@@ -440,7 +442,7 @@ def test_lines_that_nothing_touches_again_need_not_be_alike() -> None:
     assert (result.iterations_simulated, result.iterations_repeated) == (2, columns - 2)
     check(result, iterations, memory)
     # Where a later step may touch them, they count.
-    later = Step(1, lambda _: (sweep([column]),))
+    later = Step(1, lambda _: (pass_trace([column]),))
     result = simulate(trace(step, later), memory)
     assert result.iterations_repeated == 0
     check(result, [*iterations, column], memory)
@@ -500,7 +502,7 @@ def test_what_the_time_did_not_reach_is_said(monkeypatch: pytest.MonkeyPatch) ->
     now = iter(range(1000))
     monkeypatch.setattr("gpgpu_legacy.cache.simulate.monotonic", lambda: next(now))
     each = chunk([[0], [1]], [0], [3, 2])
-    two = Step(4, lambda _: (sweep([each, each]), sweep([each])))
+    two = Step(4, lambda _: (pass_trace([each, each]), pass_trace([each])))
     # The clock starts at 0 and is read once a pass and once a chunk: the first iteration reads 1
     # to 5, the second its first pass at 6 and its first chunk at 7.
     result = simulate(trace(two), Memory((TWO_WAYS,)), every_pass=True, budget_s=8)
