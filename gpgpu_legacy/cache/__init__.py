@@ -1,1 +1,1 @@
-"""The memory accesses of plans, and the caches that they would meet."""
+"""Traces of the memory accesses of plans, and caches that simulate them."""

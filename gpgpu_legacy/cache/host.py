@@ -22,6 +22,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from math import ceil
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,9 +214,7 @@ class Core:
             _pages(dtlb.line_bytes, bytes_in_use) * dtlb.line_bytes,
             entry_bytes.bit_length() - 1 if walks else _NO_WALKS,
         )
-        self._dtlb, self._l1 = new_entries(dtlb), new_entries(l1)
-        self._masks = set_mask(dtlb), set_mask(l1)
-        self._unused = new_state(0)
+        self._dtlb, self._l1 = _new_sets(dtlb), _new_sets(l1)
         self.counts = np.zeros(4, np.int64)
         """Accesses, misses of level 1 and the DTLB, misses of walks in level 1."""
 
@@ -227,9 +226,8 @@ class Core:
         requests = np.empty(4 * units.size, np.int64)
         bits = unit_bytes.bit_length() - 1, self._page_bits, self._line_bits
         number = _access(
-            units, kinds, bits, self._table, self._dtlb, self._l1, self._masks,
-            self.counts, requests, self._unused,
-        )  # fmt: skip
+            units, kinds, bits, self._table, self._dtlb, self._l1, self.counts, requests
+        )
         return requests[:number]
 
 
@@ -243,19 +241,40 @@ class Level2:
         table = ceil(pages / (page // hierarchy.entry_bytes))
         self._lines = page // l2.line_bytes
         self._frames = paging.frames(pages + table, hierarchy)
-        self._entries, self._mask = new_entries(l2), set_mask(l2)
-        self._unused = new_state(0)
+        self._l2 = _new_sets(l2)
         self.counts = np.zeros(3, np.int64)
         """Misses, those of walks, dirty lines evicted."""
 
     def serve(self, requests: Int64s) -> None:
         """Serve the requests of level 1. It releases Python's lock."""
         bits = self._lines.bit_length() - 1
-        _serve(requests, bits, self._frames, self._entries, self._mask, self.counts, self._unused)
+        _serve(requests, bits, self._frames, self._l2, self.counts)
 
 
 def _pages(page_bytes: int, bytes_in_use: int) -> int:
     return max(1, ceil(bytes_in_use / page_bytes))
+
+
+class _Sets(NamedTuple):
+    """A cache with LRU replacement: entries as in sets.py, the mask of `set_of`.
+
+    state: of random replacement, which is not used.
+    """
+
+    entries: Int64s
+    mask: int
+    state: NDArray[np.uint64]
+
+
+def _new_sets(cache: Cache) -> _Sets:
+    return _Sets(new_entries(cache), set_mask(cache), new_state(0))
+
+
+@inlined
+def _use(sets: _Sets, line: int, dirty: int) -> Any:
+    """`touch` a line, and fill it in on a miss."""
+    row = set_of(line, sets.entries.shape[0], sets.mask)
+    return touch(sets.entries, row, line, LRU, 1, dirty, sets.state)
 
 
 @native
@@ -264,12 +283,10 @@ def _access(  # noqa: PLR0917 - numba takes them by position
     kinds: NDArray[np.int16],
     bits: tuple[int, int, int],
     table: tuple[int, int],
-    dtlb: Int64s,
-    l1: Int64s,
-    masks: tuple[int, int],
+    dtlb: _Sets,
+    l1: _Sets,
     counts: Int64s,
     requests: Int64s,
-    unused: NDArray[np.uint64],
 ) -> int:
     """See Core.access. bits: of a unit, a page, a line. table: its address, bits of an entry."""
     unit_bits, page_bits, line_bits = bits
@@ -277,18 +294,16 @@ def _access(  # noqa: PLR0917 - numba takes them by position
     for i in range(units.size):
         address = units[i] << unit_bits
         page = address >> page_bits
-        row = set_of(page, dtlb.shape[0], masks[0])
-        missed = touch(dtlb, row, page, LRU, 1, 0, unused) != HIT
+        missed = _use(dtlb, page, 0) != HIT
         counts[2] += missed
         if missed and table[1] != _NO_WALKS:
             line = (table[0] + (page << table[1])) >> line_bits
-            victim = touch(l1, set_of(line, l1.shape[0], masks[1]), line, LRU, 1, 0, unused)
+            victim = _use(l1, line, 0)
             if victim != HIT:
                 counts[3] += 1
                 number = _request(requests, number, line, _WALK, victim)
         line = address >> line_bits
-        dirty = kinds[i] & 1
-        victim = touch(l1, set_of(line, l1.shape[0], masks[1]), line, LRU, 1, dirty, unused)
+        victim = _use(l1, line, kinds[i] & 1)
         if victim != HIT:
             counts[1] += 1
             number = _request(requests, number, line, _DATA, victim)
@@ -307,22 +322,13 @@ def _request(requests: Int64s, number: int, line: int, kind: int, victim: int) -
 
 
 @native
-def _serve(  # noqa: PLR0917 - numba takes them by position
-    requests: Int64s,
-    bits: int,
-    frames: Int64s,
-    entries: Int64s,
-    mask: int,
-    counts: Int64s,
-    unused: NDArray[np.uint64],
-) -> None:
+def _serve(requests: Int64s, bits: int, frames: Int64s, l2: _Sets, counts: Int64s) -> None:
     """See Level2.serve. bits: of the lines of a page."""
     for i in range(requests.size):
         kind = requests[i] & 3
         virtual = requests[i] >> 2
         line = frames[virtual >> bits] << bits | virtual & ((1 << bits) - 1)
-        row = set_of(line, entries.shape[0], mask)
-        victim = touch(entries, row, line, LRU, 1, np.int64(kind == _BACK), unused)
+        victim = _use(l2, line, np.int64(kind == _BACK))
         if victim != HIT:
             counts[0] += kind == _DATA
             counts[1] += kind == _WALK
