@@ -68,6 +68,9 @@ def test_the_table_at_a_small_size(run: Command, run_json: JsonCommand, tmp_path
     assert written["schema"] == 1 and written["date"] and written["package"]
     assert np.asarray(Image.open(plot).convert("RGB")).std() > 5.0
     assert run_json("cache-table", "--from", str(recorded)) == data
+    again = tmp_path / "again.json"
+    run_json("cache-table", "--from", str(recorded), "-o", str(again))
+    assert again.read_text("utf-8") == recorded.read_text("utf-8")  # its date, too
     code, out, _ = run("cache-table", "--from", str(recorded))
     assert code == 0
     for sentence in data["verdict"]["sentences"]:

@@ -32,7 +32,7 @@ from gpgpu_legacy.cache.run import cache_run, operand_tallies, plan_trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.serial import PositiveInt, Record, Recorded, Whole
+from gpgpu_legacy.serial import PositiveInt, Record, Recorded, Whole, provenance
 
 BEFORE = "larson-mcallister"
 BLOCKED = ("hall-carr-hart-single", "hall-carr-hart-multi")
@@ -268,6 +268,7 @@ def make_table(
             raise
     spent_s = budget.spent_s - started + (known.spent_s if known else 0.0)
     return CacheTable(
+        **provenance(CacheTable),
         size=size,
         accumulate=accumulate,
         budget_s=budget.seconds,

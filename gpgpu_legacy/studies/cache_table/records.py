@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gpgpu_legacy.files import write_text
 from gpgpu_legacy.published.papers import find_paper
-from gpgpu_legacy.serial import Record, fields_of, json_lines_text, provenance, read_recorded
+from gpgpu_legacy.serial import Record, fields_of, json_lines_text, read_recorded
 from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge
 from gpgpu_legacy.studies.cache_table.model import BEFORE, CacheTable, NotRun, RecordedVerdict, Row
 from gpgpu_legacy.studies.cache_table.verdict import CLAIM, PAPER, verdict
@@ -88,9 +88,12 @@ def printed_table(table: CacheTable) -> PrintedTable:
 
 
 def write_cache_table(path: Path, table: CacheTable) -> None:
-    """Record a table with its verdict and its provenance; InputError where it cannot be written."""
-    known = {**fields_of(table), **provenance(CacheTable), "verdict": _verdict(table)}
-    write_text(path, json_lines_text(CacheTable(**known)))
+    """Record a table with its verdict; InputError where it cannot be written.
+
+    Its provenance is that of its simulation, also where it was itself read from a file.
+    """
+    recorded = CacheTable(**{**fields_of(table), "verdict": _verdict(table)})
+    write_text(path, json_lines_text(recorded))
 
 
 def read_cache_table(path: Path) -> CacheTable:
