@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.affine import Texels, Value, chosen_texels, lookup_coordinates
-from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import (
     Binding,
     ClearPass,
@@ -135,24 +134,6 @@ def loops_of(steps: Steps) -> Iterator[Loop]:
     for step in steps:
         members = step.body if isinstance(step, Turns) else (step,)
         yield from (member for member in members if isinstance(member, Loop))
-
-
-def carried_out(steps: Steps) -> Iterator[tuple[Loop | Pass, tuple[int, int], Pass | None]]:
-    """What is to be done, one after another: a Loop, or a pass that is none.
-
-    With it the stretch of iterations, and the pass, as it is then, that has been carried out when
-    it is done: None for a Loop that fuses several.
-    """
-    for step in steps:
-        if isinstance(step, Loop):
-            alone = step.count == len(step.passes) == 1
-            yield step, (0, step.count), at_iteration(step.passes[0], 0) if alone else None
-            continue
-        turns = step if isinstance(step, Turns) else Turns(1, (step,))
-        for iteration in range(turns.count):
-            for member in turns.body:
-                each = member.passes[0] if isinstance(member, Loop) else member
-                yield member, (iteration, iteration + 1), at_iteration(each, iteration)
 
 
 def _loop(plan: Plan, body: tuple[Pass, ...], count: int) -> Loop | None:
