@@ -283,13 +283,9 @@ class Executor(ABC):
         if self.capabilities.is_reference and not kernels:
             return  # it rounds as any arithmetic says
         if wanted not in (has & {FP32.name} if kernels else has):
-            from gpgpu_legacy.runtime.registry import executors
-
-            others = [e.name for e in executors() if wanted in e.capabilities.arithmetics]
-            listed = " and ".join([", ".join(others[:-1]), *others[-1:]] if others[1:] else others)
             raise PlanError(
                 f"{'a kernel' if kernels else self.name} computes in {FP32.name}, not in {wanted}; "
-                f"{listed} have every arithmetic, for fragment programs"
+                "for fragment programs, `gpgpu-legacy doctor` lists the executors with --arithmetic"
             )
 
 
