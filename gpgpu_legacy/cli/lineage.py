@@ -21,18 +21,20 @@ from gpgpu_legacy.cli.shared import (
     progress_bar,
     warn_if_busy,
 )
-from gpgpu_legacy.cli.tables import TABLE_SIZE
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.studies.lineage.record import Lineage
 
 
+LINEAGE_SIZE = 1024
+
+
 @dataclass(frozen=True, slots=True)
 class LineageOptions:
     """What `lineage` runs."""
 
-    size: Annotated[int, typer.Option(help="n, for n×n matrices.")] = TABLE_SIZE
+    size: Annotated[int, typer.Option(help="n, for n×n matrices.")] = LINEAGE_SIZE
     seed: Seed = 0
     executor: ExecutorName = "auto"
     budget: Annotated[
