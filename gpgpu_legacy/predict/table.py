@@ -63,7 +63,7 @@ def prediction_record(product: ProductPrediction) -> PredictionRecord:
         compute_seconds=prediction.compute_s,
         transfer_seconds=prediction.transfer_s,
         seconds=prediction.total_s,
-        gflops=gflops(shape, prediction.compute_s),
+        gflops=shape.gflops(prediction.compute_s),
         exceeds=product.exceeds,
     )
 
@@ -80,11 +80,6 @@ def _term_record(prediction: Prediction, term: Term) -> TermRecord:
         why=term.rate.why,
         facts=term.rate.facts,
     )
-
-
-def gflops(shape: Shape, seconds: float | None) -> float | None:
-    """2·m·l·n operations over the seconds, in 10⁹; None without seconds."""
-    return 2e-9 * shape.multiply_adds / seconds if seconds else None
 
 
 # Tables -----------------------------------------------------------------------------------------
@@ -163,7 +158,7 @@ def _total_grid(prediction: Prediction, shape: Shape) -> Grid:
     uploads, readbacks = (prediction.stage_s(stage) for stage in (Stage.UPLOAD, Stage.READBACK))
     row = (
         _milliseconds(prediction.compute_s),
-        gflops(shape, prediction.compute_s),
+        shape.gflops(prediction.compute_s),
         _milliseconds(uploads),
         _milliseconds(readbacks),
         _milliseconds(prediction.total_s),

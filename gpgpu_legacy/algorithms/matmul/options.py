@@ -28,6 +28,12 @@ class Shape:
         """How many elements of A are multiplied by elements of B: m·l·n."""
         return self.m * self.l * self.n
 
+    def gflops(self, seconds: float | None) -> float | None:
+        """2·m·l·n operations over the seconds, in 10⁹/s; None where either is 0 or missing."""
+        if seconds is None or seconds <= 0.0 or not self.multiply_adds:
+            return None
+        return 2e-9 * self.multiply_adds / seconds
+
     def checked(self) -> Shape:
         """The shape with Python's ints; InputError for sizes that are negative or not integers."""
         sizes = [as_integer(f"shape.{size}", getattr(self, size)) for size in ("m", "l", "n")]

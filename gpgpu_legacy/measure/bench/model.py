@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure import engine
 from gpgpu_legacy.measure.bench.record import Bench, Result, Skipped
@@ -96,7 +97,7 @@ def _result(outcome: Outcome[Entrant, Checked]) -> Result:
         runs=len(outcome.samples),
         first_run=outcome.is_first_run,
         samples=outcome.samples,
-        gflops=2e-9 * size**3 / seconds if seconds > 0.0 else None,
+        gflops=Shape(size, size, size).gflops(seconds),
         max_relative_error=error if np.isfinite(error) else None,
         rows_checked=outcome.checked.rows,
     )

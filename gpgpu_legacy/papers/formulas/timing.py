@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
+from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import Job, Listener, Outcome, count_steps, measure
 from gpgpu_legacy.measure.rounds import Rounds
@@ -119,7 +120,7 @@ def _measured(outcome: Outcome[_Run, list[Timings]], block: int) -> Measured:
         executor,
         find_executor(executor).device(),
         seconds,
-        2e-9 * size**3 / seconds if seconds > 0.0 else None,
+        Shape(size, size, size).gflops(seconds),
         1e-9 * requested / seconds if seconds > 0.0 else None,
         outcome.is_first_run,
     )

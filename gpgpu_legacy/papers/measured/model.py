@@ -257,7 +257,7 @@ def rate(kind: Rate, size: int, seconds: float | None) -> float | None:
     if not seconds or kind is Rate.NONE:
         return None
     if kind is Rate.GFLOPS:
-        return 2e-9 * size**3 / seconds
+        return Shape(size, size, size).gflops(seconds)
     return 1e9 * seconds / size**3
 
 

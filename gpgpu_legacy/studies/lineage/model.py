@@ -110,23 +110,19 @@ def _outcome(measured: _Measured, entrant: Entrant) -> _Outcome | None:
     return next((result for result in measured.outcomes if result.job.series is entrant), None)
 
 
-def _gflops(size: int, seconds: float) -> float | None:
-    return 2e-9 * size**3 / seconds if seconds > 0.0 else None
-
-
 def _ceiling(
     peer: Peer, entrant: Entrant, members: Sequence[_Member], measured: _Measured
 ) -> Ceiling:
     """The peer's fastest sample, held against the methods on the same device."""
     outcome = _outcome(measured, entrant)
     assert outcome is not None
-    fastest_s, _ = outcome.spread
+    size, (fastest_s, _) = outcome.job.size, outcome.spread
     under = [_outcome(measured, member.entrant) for member in members if member.ceiling is peer]
     is_passed = any(method is not None and method.seconds < fastest_s for method in under)
     return Ceiling(
         name=peer.title,
         device=peer.device,
-        gflops=_gflops(outcome.job.size, fastest_s) or 0.0,
+        gflops=Shape(size, size, size).gflops(fastest_s) or 0.0,
         disturbed=is_passed and busy_warning(measured.busy_share) is not None,
     )
 
@@ -135,7 +131,7 @@ def _step(member: _Member, size: int, ceilings: Mapping[str, Ceiling], measured:
     method, entrant, counts = member.method, member.entrant, member.counts
     outcome = _outcome(measured, entrant)
     reasons = [entry.reason for entry in measured.not_run if entry.job.series is entrant]
-    gflops = _gflops(size, outcome.seconds) if outcome else None
+    gflops = Shape(size, size, size).gflops(outcome.seconds) if outcome else None
     ceiling = ceilings.get(member.ceiling.title)
     fraction = None
     if gflops and ceiling and ceiling.gflops and not ceiling.disturbed:
