@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf, isfinite, nan
-from statistics import median
+from math import isfinite, nan
 from typing import Unpack
 
 import numpy as np
@@ -22,7 +21,8 @@ from gpgpu_legacy.arguments import as_callable, as_positive, as_text, merged
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import FP32
-from gpgpu_legacy.measure.tuned import Choice, choose
+from gpgpu_legacy.measure.rounds import median_timings
+from gpgpu_legacy.measure.tuned import choose
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Machine, Observer, Prepared, Result, Timings
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, reference
@@ -75,9 +75,7 @@ class Run:
     @property
     def gflops(self) -> float | None:
         """2·m·l·n floating-point operations over compute time, in 10⁹/s; None if either is 0."""
-        if self.seconds.compute_s <= 0.0 or not self.shape.multiply_adds:
-            return None
-        return 2e-9 * self.shape.multiply_adds / self.seconds.compute_s
+        return self.shape.gflops(self.seconds.compute_s)
 
     @property
     def gigabytes_per_s(self) -> float | None:
@@ -123,24 +121,6 @@ class Run:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How often a prepared plan is run to take the medians of its times.
-
-    runs: how many are measured. If there are several, one more precedes them and is not measured;
-    if that one computes for `longest_s` seconds or longer, it is the only run, and is measured.
-    """
-
-    runs: int = 1
-    longest_s: float = inf
-
-    @property
-    def total(self) -> int:
-        """The largest number of runs, not counting an observed one."""
-        return self.runs + (self.runs > 1)
-
-
-ONE_RUN = Sampling()
 DEFAULT_MACHINE = Machine()
 
 
@@ -207,24 +187,24 @@ def run(
     options = merged("run", "options", options, Options, without_machine(keywords))
     if options.adds and c is None:
         raise InputError("options.adds is True, but there is no c; give the matrix to add")
-    operands = (a, b) if c is None else (a, b, c)
-    return run_method(
-        method,
+    product = plan_product(
+        find_method(as_text("method", method, f"a method's name, such as {DEFAULT_METHOD!r}")),
         replace(options, adds=c is not None),
-        operands,
-        executor,
-        Sampling(as_positive("repeat", repeat)),
-        machine=as_machine(machine, keywords),
-        observer=observer,
-        progress=progress,
+        (a, b) if c is None else (a, b, c),
+        as_text("executor", executor, "an executor's name, such as 'auto'"),
+        as_machine(machine, keywords),
+        may_tune=observer is None,
     )
+    return run_product(product, repeat, observer=observer, progress=progress)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Product:
     """A product that is ready to run. options: with the method's defaults filled in.
 
-    operands: A, B and, where it is added, C, float32, transposed if the options say so.
+    operands: A, B and, where it is added, C, float32, transposed if the options say so. executor:
+    by name. executor, machine and the open options are those that `gpgpu-legacy tune` has found,
+    where they were left to it.
     """
 
     method: Method
@@ -232,57 +212,65 @@ class Product:
     shape: Shape
     plan: Plan
     operands: tuple[F32, ...]
+    executor: str
+    machine: Machine
 
 
-def plan_product(method: Method, options: Options, operands: tuple[ArrayLike, ...]) -> Product:
-    """Check the options and the operands, and plan their product.
-
-    operands: A, B and, if the options say that it is added, C. Raises InputError for options that
-    the method does not have, and for operands that do not fit.
-    """
-    options = method.options(options)
-    checked = check_operands(operands, options)
-    shape = product_shape(checked, options)
-    return Product(method, options, shape, method.plan(shape, options), checked)
-
-
-def run_method(
-    name: str,
+def plan_product(
+    method: Method,
     options: Options,
     operands: tuple[ArrayLike, ...],
     executor: str = AUTO,
-    sampling: Sampling = ONE_RUN,
-    *,
     machine: Machine = DEFAULT_MACHINE,
+    *,
+    may_tune: bool = True,
+) -> Product:
+    """Check the options and the operands, and plan their product.
+
+    operands: A, B and, if the options say that it is added, C. may_tune: whether the tuned way may
+    replace what is left open. Raises InputError for options that the method does not have, and for
+    operands that do not fit.
+    """
+    if may_tune and machine.tuning is None:
+        arithmetic = machine.arithmetic.name
+        tuned = choose(method, options, executor, exact=machine.exact, arithmetic=arithmetic)
+        options, executor = tuned.options, tuned.executor
+        machine = replace(machine, tuning=tuned.tuning)
+    if executor == AUTO and machine.arithmetic.rounds:
+        executor = reference().name
+    options = method.options(options)
+    checked = check_operands(operands, options)
+    shape = product_shape(checked, options)
+    plan = method.plan(shape, options)
+    return Product(method, options, shape, plan, checked, executor, machine)
+
+
+def count_steps(repeat: int, *, is_observed: bool) -> int:
+    """How often `run_product` reports progress: when the plan is prepared, and after each run."""
+    return 1 + repeat + (1 + is_observed) * (repeat > 1)
+
+
+def run_product(
+    product: Product,
+    repeat: int = 1,
+    *,
     observer: Observer | None = None,
     progress: Callable[[], None] | None = None,
 ) -> Run:
-    """Do what `run` does, for a caller who has the options and the operands in one piece.
-
-    operands: A, B and, if the options say that it is added, C.
-    executor: a run that is observed, or whose machine is not the default, is never tuned.
-    """
+    """Run a product as `run` does."""
+    repeat = as_positive("repeat", repeat)
     as_callable("observer", observer)
     as_callable("progress", progress)
-    method = find_method(as_text("method", name, f"a method's name, such as {DEFAULT_METHOD!r}"))
-    as_text("executor", executor, "an executor's name, such as 'auto'")
-    tuned = Choice(options, executor)
-    if observer is None and machine.tuning is None:
-        arithmetic = machine.arithmetic.name
-        tuned = choose(method, options, executor, exact=machine.exact, arithmetic=arithmetic)
-        machine = replace(machine, tuning=tuned.tuning)
-    product = plan_product(method, tuned.options, operands)
-    plan, options = product.plan, product.options
-    by_default = executor == AUTO and machine.arithmetic.rounds
-    chosen = reference() if by_default else find_executor(tuned.executor, plan)
+    plan, options, machine = product.plan, product.options, product.machine
+    chosen = find_executor(product.executor, plan)
     given = dict(zip(("A", "B", "C0"), product.operands, strict=False))
     report = progress or (lambda: None)
     with chosen.prepare(plan, machine) as prepared:
         report()
-        result, seconds = _sample(prepared, given, sampling, observer, report)
+        result, seconds = _repeat(prepared, given, repeat, observer, report)
     a, b, *added = product.operands
     return Run(
-        method=method.name,
+        method=product.method.name,
         shape=product.shape,
         options=options,
         executor=chosen.name,
@@ -300,31 +288,29 @@ def run_method(
     )
 
 
-def _sample(
+def _repeat(
     prepared: Prepared,
     operands: dict[str, F32],
-    sampling: Sampling,
+    repeat: int,
     observer: Observer | None,
     progress: Callable[[], None],
 ) -> tuple[Result, Timings]:
-    """The last result of a prepared plan, and the medians of its times."""
-    several = sampling.runs > 1
+    """The last result of a prepared plan, and the medians of its times.
+
+    If there are several runs, one more precedes them, and the observed one follows; neither is
+    measured.
+    """
+    several = repeat > 1
     result = prepared.run(operands, None if several else observer)
     progress()
-    timings = [result.timings]
-    if several and result.timings.compute_s < sampling.longest_s:
-        timings.clear()
-        for _ in range(sampling.runs):
-            result = prepared.run(operands)
-            timings.append(result.timings)
-            progress()
-    if several and observer is not None:
+    if not several:
+        return result, result.timings
+    timings = []
+    for _ in range(repeat):
+        result = prepared.run(operands)
+        timings.append(result.timings)
+        progress()
+    if observer is not None:
         result = prepared.run(operands, observer)
         progress()
-    return result, medians(timings)
-
-
-def medians(timings: Sequence[Timings]) -> Timings:
-    """The median of each part of several runs' times."""
-    parts = (field.name for field in fields(Timings))
-    return Timings(*(median(getattr(t, part) for t in timings) for part in parts))
+    return result, median_timings(timings)

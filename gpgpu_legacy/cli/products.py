@@ -223,31 +223,30 @@ def run(
         _sdk_example(find_method(method).name, machine.executor, as_json=shown.as_json)
         return
     from gpgpu_legacy.api.matrices import matrix_writer
-    from gpgpu_legacy.api.products import Sampling, plan_product, run_method
+    from gpgpu_legacy.api.products import count_steps, plan_product, run_product
     from gpgpu_legacy.measure.other_work import OtherWork
 
     known = find_method(method)
     asked = chosen.options(adds=matrices.adds(chosen.beta))
     options = known.options(asked)
     write = matrix_writer(shown.output) if shown.output else None
-    product = plan_product(known, options, matrices.operands(options))
+    # Tuning may choose what is left open, unless a chip is asked about the plan or it is written.
+    is_fixed = chip.chip is not None or shown.dump is not None
+    product = plan_product(
+        known,
+        options if is_fixed else asked,
+        matrices.operands(options),
+        machine.executor,
+        machine.machine(),
+        may_tune=shown.follow is None,
+    )
     chip.check(product)
     follower = shown.follower(product.plan)
-    # Tuning may choose what is left open, unless a chip was asked about the plan or it is written.
-    is_fixed = chip.chip is not None or shown.dump is not None
-    sampling = Sampling(repeat)
     other_work = OtherWork() if repeat > 1 else None  # a single run is no measurement
-    steps = 1 + sampling.total + (follower is not None and repeat > 1)  # preparing is one
+    steps = count_steps(repeat, is_observed=follower is not None)
     with progress_bar(f"{method}, runs", steps, quiet=shown.quiet) as step:
-        result = run_method(
-            method,
-            options if is_fixed else asked,
-            product.operands,
-            machine.executor,
-            sampling,
-            machine=machine.machine(),
-            observer=follower,
-            progress=step and partial(step, ""),
+        result = run_product(
+            product, repeat, observer=follower, progress=step and partial(step, "")
         )
     if other_work is not None:
         warn_if_busy(other_work.share())

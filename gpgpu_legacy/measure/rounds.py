@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import inf
 from statistics import median
 from time import perf_counter
 from typing import TypeVar
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.runtime.executor import Timings
 
 T = TypeVar("T")
 
@@ -82,3 +83,9 @@ def medians_in_turn(samples: Mapping[str, Sample], count: int) -> dict[str, floa
     taken: dict[str, list[float]] = {name: [] for name in samples}
     take_rounds(list(samples), lambda name: taken[name].append(samples[name]()), count + 1)
     return {name: median(seconds[1:]) for name, seconds in taken.items()}
+
+
+def median_timings(timings: Sequence[Timings]) -> Timings:
+    """The median of each part of several runs' times."""
+    parts = (field.name for field in fields(Timings))
+    return Timings(*(median(getattr(t, part) for t in timings) for part in parts))

@@ -18,7 +18,7 @@ from gpgpu_legacy.algorithms.operands import random_operands as drawn_operands
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.api import products as bench
 from gpgpu_legacy.api.follow import Follower, Place, place_of
-from gpgpu_legacy.api.products import Sampling, matmul, run, run_method
+from gpgpu_legacy.api.products import matmul, plan_product, run, run_product
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.plan.plan import (
@@ -115,11 +115,12 @@ def test_a_run_says_what_was_run() -> None:
     assert [o.tolist() for o in found.operands] == [A.tolist(), B.tolist()]
 
 
-def test_run_and_run_method_are_the_same() -> None:
+def test_a_run_is_a_product_that_is_planned_and_run() -> None:
     options = Options(block=2, accumulate=Accumulate.BLEND)
     one = run(A, B, "hall-carr-hart-single", block=2, accumulate="blend", executor="numpy")
-    other = run_method("hall-carr-hart-single", options, (A, B), "numpy")
-    assert one.plan == other.plan
+    product = plan_product(find_method("hall-carr-hart-single"), options, (A, B), "numpy")
+    other = run_product(product)
+    assert one.plan == product.plan == other.plan
     assert_same_bits(one.product, other.product)
 
 
@@ -170,15 +171,6 @@ def test_a_plan_is_closed_where_a_run_fails(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(IndexError):
         run(A, B, repeat=2)
     assert [each.closed for each in clock.prepared] == [True]
-
-
-def test_a_run_that_takes_long_stands_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = timed(monkeypatch, (0, 5, 0), (0, 3, 0), (0, 1, 0), (0, 2, 0))
-    sampling = Sampling(runs=2, longest_s=4)
-    assert run_method(METHOD, Options(), (A, B), sampling=sampling).seconds.compute_s == 5
-    assert clock.runs == 1
-    assert run_method(METHOD, Options(), (A, B), sampling=sampling).seconds.compute_s == 1.5
-    assert clock.runs == 4
 
 
 def test_a_single_run_is_measured_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.api.products import matmul, run, run_method
+from gpgpu_legacy.api.products import matmul, run
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FX12
@@ -93,7 +93,7 @@ def test_no_error_is_larger_than_its_bound(
     block = None if "block" in method.refuses else int(rng.integers(1, 9))
     options = Options(block=block, accumulate=way, texture_format=texture_format)
     machine = Machine(exact=True, arithmetic=ARITHMETICS[arithmetic])
-    found = run_method(method.name, options, (a, b), "numpy", machine=machine)
+    found = run(a, b, method.name, options, machine, executor="numpy")
     bound = error_bound(a, b, ARITHMETICS[arithmetic], FORMATS[texture_format], found.plan)
     assume(bound.fits)
     assert bound.addresses
@@ -138,9 +138,7 @@ def test_bounds_are_nearly_reached() -> None:
     """Operands half a step off, all in the same direction; a bound that is met is no idle one."""
     odd = 2 * np.arange(400, 416) + 1
     a = ((odd + 0.5) / 1024).astype(np.float32)[None, :]  # rounds to even, and so up
-    found = run_method(
-        "larson-mcallister", Options(), (a, a.T), "numpy", machine=Machine(True, FX12)
-    )
+    found = run(a, a.T, "larson-mcallister", Options(), Machine(True, FX12), executor="numpy")
     error = abs(float(found.product[0, 0]) - float(np.sum(a.astype(float) ** 2)))
     bound = bound_of(a, a.T, "fx12")
     assert bound.fits

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.api.products import matmul, run_method
-from gpgpu_legacy.api.products import run as run_product
+from gpgpu_legacy.api.products import matmul
+from gpgpu_legacy.api.products import run as run_matmul
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.measure import pool, tuned
@@ -427,14 +427,14 @@ def test_auto_takes_the_tuned_way_where_nothing_else_was_asked_for() -> None:
     way = Way("numpy", 8, Accumulate.BLEND)
     keep(remembered(way))
     a = np.arange(16.0).reshape(4, 4)
-    found = run_product(a, a)
+    found = run_matmul(a, a)
     assert found.executor == "numpy"
     assert (found.options.block, found.options.accumulate) == (8, Accumulate.BLEND)
     assert found.product.tolist() == (a @ a).tolist()
-    assert run_product(a, a, block=16).options.block == 16
-    assert run_product(a, a, block=16).executor == "numpy"
-    assert run_product(a, a, executor="jit").options.block == 32
-    assert run_product(a, a, "larson-mcallister").executor != "numpy"
+    assert run_matmul(a, a, block=16).options.block == 16
+    assert run_matmul(a, a, block=16).executor == "numpy"
+    assert run_matmul(a, a, executor="jit").options.block == 32
+    assert run_matmul(a, a, "larson-mcallister").executor != "numpy"
 
 
 @pytest.mark.parametrize(
@@ -464,14 +464,14 @@ def test_a_shape_of_the_code_goes_with_its_block() -> None:
 def test_a_run_that_is_watched_has_the_plan_it_was_asked_for() -> None:
     keep(remembered(Way("numpy", 8, Accumulate.BLEND)))
     a = np.eye(4)
-    found = run_method(MULTI.name, Options(), (a, a), observer=lambda *_: None)
+    found = run_matmul(a, a, MULTI.name, observer=lambda *_: None)
     assert found.options.block == 32
 
 
 def test_tuning_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, run: Command) -> None:
     keep(remembered(Way("numpy", 8, Accumulate.BLEND)))
     monkeypatch.setenv("GPGPU_LEGACY_TUNING", "off")
-    assert run_product(np.eye(4), np.eye(4)).options.block == 32
+    assert run_matmul(np.eye(4), np.eye(4)).options.block == 32
     code, out, _ = run("tune", "--show")
     assert (code, out) == (0, "tuning is off: GPGPU_LEGACY_TUNING=off\n")
     code, _, err = run("tune")

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.api.products import medians
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import Job, Listener, count_steps, measure
 from gpgpu_legacy.measure.other_work import busy_notes
-from gpgpu_legacy.measure.rounds import Rounds
+from gpgpu_legacy.measure.rounds import Rounds, median_timings
 from gpgpu_legacy.papers.runs import product_job
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.published.papers import find_paper
@@ -94,7 +93,7 @@ def measure_shares(
     shares = {}
     for outcome in measured.outcomes:
         name, size = outcome.job.series, outcome.job.size
-        taken = medians(outcome.checked[-len(outcome.samples) :])
+        taken = median_timings(outcome.checked[-len(outcome.samples) :])
         shares[name, size] = Share(
             name, devices[name], size, taken.upload_s, taken.compute_s, taken.readback_s
         )

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
-from gpgpu_legacy.api.products import run_method
+from gpgpu_legacy.api.products import run
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic, find_arithmetic
@@ -197,19 +197,14 @@ def measure(
 def accuracy(case: Case, a: F32, b: F32) -> Accuracy:
     """The error of one product of n×n matrices, run on the reference executor, and its bound."""
     options = Options(texture_format=case.texture_format.name)
-    run = run_method(
-        case.method.name,
-        options,
-        (a, b),
-        reference().name,
-        machine=Machine(exact=True, arithmetic=case.arithmetic),
-    )
-    bound = error_bound(a, b, case.arithmetic, case.texture_format, run.plan)
+    machine = Machine(exact=True, arithmetic=case.arithmetic)
+    result = run(a, b, case.method.name, options, machine, executor=reference().name)
+    bound = error_bound(a, b, case.arithmetic, case.texture_format, result.plan)
     wanted = a.astype(np.float64) @ b.astype(np.float64)
-    saturated = _saturated(run.product, case, run.plan)
+    saturated = _saturated(result.product, case, result.plan)
     addresses = bound.addresses
     with np.errstate(all="ignore"):
-        error = np.abs(run.product.astype(np.float64) - wanted)
+        error = np.abs(result.product.astype(np.float64) - wanted)
         largest = float(np.abs(wanted).max()) or 1.0
         in_force = addresses and not saturated
         return Accuracy(
