@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpgpu_legacy import grammars
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.grammars import open_grammar
 
 PACKAGE = "gpgpu_legacy.kernel"
@@ -40,7 +41,7 @@ def test_damaged_tables_are_built_anew(folder: Path) -> None:
 
 def test_without_a_home_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def homeless() -> Path:
-        raise RuntimeError("there is no home folder")
+        raise InputError("you have no home folder; set HOME to one")
 
     monkeypatch.setattr(grammars, "cache_folder", homeless)
     assert tree() is not None
