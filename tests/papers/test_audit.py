@@ -30,7 +30,7 @@ from gpgpu_legacy.papers.audit.record import (
 )
 from gpgpu_legacy.papers.audit.shares import measure_shares, shares_grid
 from gpgpu_legacy.papers.audit.verdict import Verdict
-from gpgpu_legacy.papers.derive import Rounded, derivations
+from gpgpu_legacy.papers.derive.registry import Rounded, derivations
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.claims import Claim
 from gpgpu_legacy.published.papers import Paper, find_paper, papers, read_paper

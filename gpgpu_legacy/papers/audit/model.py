@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import Verdict
-from gpgpu_legacy.papers.derive import Rounded, Value, derivations
+from gpgpu_legacy.papers.derive.registry import Rounded, Value, derivations
 from gpgpu_legacy.published.claims import Alternative, Arguments, Claim, Published
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import Rule

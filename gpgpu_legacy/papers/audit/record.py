@@ -12,7 +12,7 @@ from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.audit.model import Finding, printed, shown
 from gpgpu_legacy.papers.audit.shares import NOTHING_MEASURED, Share, Shares
 from gpgpu_legacy.papers.audit.verdict import Verdict
-from gpgpu_legacy.papers.derive import Rounded, Value
+from gpgpu_legacy.papers.derive.registry import Rounded, Value
 from gpgpu_legacy.published.claims import Published
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.serial import Record, Recorded, checkout, provenance, read_recorded, write_json

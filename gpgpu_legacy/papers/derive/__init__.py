@@ -4,29 +4,3 @@ A claim of published/*.toml names one of these functions and its arguments. Each
 first and returns a number, several numbers, a text, a truth value, or a number with the bounds that
 follow from the rounding of printed times. Nothing that can be counted or looked up is typed in.
 """
-
-from gpgpu_legacy.papers.derive import (
-    caches,
-    chips,
-    counts,
-    equations,
-    rounding,
-    sdk_example,
-    times,
-    transfers,
-)
-from gpgpu_legacy.papers.derive.registry import Rounded, Value, derivations
-
-__all__ = [
-    "Rounded",
-    "Value",
-    "caches",
-    "chips",
-    "counts",
-    "derivations",
-    "equations",
-    "rounding",
-    "sdk_example",
-    "times",
-    "transfers",
-]

@@ -1,10 +1,15 @@
-"""The functions that recompute claims, by name, and the values that they return."""
+"""Finds the functions that recompute claims. To add one, write it in a module of this folder."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 from types import MappingProxyType
+
+import gpgpu_legacy.papers.derive
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +24,21 @@ class Rounded:
 Value = bool | int | float | str | tuple[float, ...] | Rounded | None
 Derivation = Callable[..., Value]
 
-_DERIVATIONS: dict[str, Derivation] = {}
+_MARK = "recomputes_claims"
 
 
 def derivation(function: Derivation) -> Derivation:
-    """Register a function, so that claims can name it."""
-    _DERIVATIONS[function.__name__] = function
+    """Mark a function, so that claims can name it."""
+    setattr(function, _MARK, True)
     return function
 
 
+@cache
 def derivations() -> Mapping[str, Derivation]:
-    """All registered functions, by name."""
-    return MappingProxyType(_DERIVATIONS)
+    """All functions so marked in the modules of this folder, by name."""
+    room = gpgpu_legacy.papers.derive
+    modules = [
+        import_module(f"{room.__name__}.{entry.name}") for entry in iter_modules(room.__path__)
+    ]
+    members = (member for module in modules for member in vars(module).items())
+    return MappingProxyType({name: value for name, value in members if hasattr(value, _MARK)})
