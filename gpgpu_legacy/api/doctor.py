@@ -6,7 +6,7 @@ from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.runtime.executor import Executor, names_of
-from gpgpu_legacy.runtime.registry import find_executor, survey
+from gpgpu_legacy.runtime.registry import AUTO, find_executor, survey
 from gpgpu_legacy.serial import Record
 
 _KERNEL_METHOD = "opengl-compute-tiled"
@@ -39,8 +39,8 @@ def diagnose() -> Diagnosis:
     executors = executor_records()
     kernel = find_method(_KERNEL_METHOD).plan(Shape(1, 1, 1))
     return Diagnosis(
-        auto=find_executor("auto").name,
-        auto_compute=find_executor("auto", kernel).name,
+        auto=find_executor(AUTO).name,
+        auto_compute=find_executor(AUTO, kernel).name,
         executors=executors,
     )
 

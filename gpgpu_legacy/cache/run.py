@@ -11,7 +11,7 @@ from gpgpu_legacy.cache.kernels import trace_kernels
 from gpgpu_legacy.cache.simulate import Result, Tally, simulate
 from gpgpu_legacy.cache.trace import Trace
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.plan import ComputePass, Plan
+from gpgpu_legacy.plan.plan import Plan
 
 
 def plan_trace(plan: Plan, line_bytes: int, access: Access = DEFAULT_ACCESS) -> Trace:
@@ -20,7 +20,7 @@ def plan_trace(plan: Plan, line_bytes: int, access: Access = DEFAULT_ACCESS) -> 
     A plan of dispatches has no raster order and no texture layout. Raises InputError where `access`
     chooses one for such a plan, and where the plan's accesses depend on data.
     """
-    if not dispatches(plan):
+    if not plan.dispatches:
         return trace_fragments(plan, access, line_bytes=line_bytes)
     if access != DEFAULT_ACCESS:
         raise InputError(
@@ -28,11 +28,6 @@ def plan_trace(plan: Plan, line_bytes: int, access: Access = DEFAULT_ACCESS) -> 
             "texture layout; leave --raster, --quads and --layout out"
         )
     return trace_kernels(plan, line_bytes=line_bytes)
-
-
-def dispatches(plan: Plan) -> bool:
-    """Whether a plan dispatches kernels; else it draws."""
-    return any(isinstance(pass_, ComputePass) for _, pass_ in plan.weighted_passes())
 
 
 def cache_run(

@@ -23,7 +23,6 @@ from gpgpu_legacy.chips.verdict import (
 from gpgpu_legacy.plan.formats import Numeric
 from gpgpu_legacy.plan.plan import (
     Blend,
-    ComputePass,
     CopyPass,
     Filter,
     FragmentPass,
@@ -50,7 +49,7 @@ def check_plan(plan: Plan, chip: Profile) -> Verdict:
 
 
 def _kernels(plan: Plan, chip: Profile) -> Iterator[Row]:
-    if any(isinstance(pass_, ComputePass) for _, pass_ in plan.weighted_passes()):
+    if plan.dispatches:
         yield make_row("compute kernels", "used", yes_or_no_sides(chip.programs.kernels, chip))
         yield make_row("work groups", "used", (None, unknown_side()))
 

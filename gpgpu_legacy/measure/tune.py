@@ -32,7 +32,7 @@ from gpgpu_legacy.measure.rounds import take_rounds
 from gpgpu_legacy.measure.tuned import OFF, VARIABLE, TunedMethod, Way, is_off, keep, way_record
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Capabilities, Machine, Prepared, Result, Tuning
-from gpgpu_legacy.runtime.registry import able, find_executor
+from gpgpu_legacy.runtime.registry import AUTO, able, find_executor
 
 ROUNDS = 5  # for ways that are compared
 HOPELESS = 1.5  # a way whose run takes this many times as long as the best one's is not repeated
@@ -342,7 +342,7 @@ def executors_of(method: Method, names: Sequence[str] = ()) -> list[str]:
     plan = method.plan(Shape(1, 1, 1))
     if names:
         return list(dict.fromkeys(find_executor(name, plan).name for name in names))
-    usual = find_executor("auto", plan).name
+    usual = find_executor(AUTO, plan).name
     suitable = [runner.name for runner in able(plan) if not _is_left_out(runner.capabilities)]
     return list(dict.fromkeys([usual, *suitable]))
 

@@ -21,7 +21,7 @@ from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.measure.platform import Platform, this_platform
 from gpgpu_legacy.runtime.executor import Tuning
-from gpgpu_legacy.runtime.registry import executor_names
+from gpgpu_legacy.runtime.registry import AUTO, executor_names
 from gpgpu_legacy.serial import (
     PositiveInt,
     Record,
@@ -260,7 +260,7 @@ def choose(
     the code is used only with the block and the accumulation that it was found with.
     """
     as_asked = Choice(options, executor)
-    if executor != "auto" or exact or arithmetic != FP32.name or not _is_usual(method, options):
+    if executor != AUTO or exact or arithmetic != FP32.name or not _is_usual(method, options):
         return as_asked
     tuned = {tuned.method: tuned for tuned in tuned_methods()}.get(method.name)
     if tuned is None:

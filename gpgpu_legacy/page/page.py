@@ -35,7 +35,7 @@ from gpgpu_legacy.present.grid import (
 from gpgpu_legacy.present.latex import as_latex
 from gpgpu_legacy.present.pictures import save_png
 from gpgpu_legacy.published.papers import papers
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.registry import AUTO, find_executor
 from gpgpu_legacy.serial import json_text, package_version
 from gpgpu_legacy.studies.cache_table.model import Products, Setting, make_table
 from gpgpu_legacy.studies.cache_table.table import cache_table_grids
@@ -122,7 +122,7 @@ def _write(folder: Path, size: int, block: int, times: MethodTimes) -> None:
 
 
 def _draw_figure(folder: Path) -> _Figure:
-    executor = find_executor("auto")
+    executor = find_executor(AUTO)
     demonstration = demonstrate(executor)
     image = draw_figure_2(demonstration)
     save_png(image, folder / "figure-2.png")

@@ -509,6 +509,25 @@ class Plan:
             else:
                 yield 1, step
 
+    @property
+    def kinds(self) -> frozenset[type[Pass]]:
+        """The kinds of pass that run."""
+        return frozenset(type(pass_) for _, pass_ in self.weighted_passes())
+
+    @property
+    def dispatches(self) -> bool:
+        """Whether kernels are dispatched."""
+        return ComputePass in self.kinds
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether nothing can run in parallel: every pass is a kernel in a single invocation."""
+        passes = [pass_ for _, pass_ in self.weighted_passes()]
+        return bool(passes) and all(
+            isinstance(p, ComputePass) and p.groups == (1, 1) and p.kernel.threads == 1
+            for p in passes
+        )
+
     def programs(self) -> tuple[Program, ...]:
         """The distinct programs of the plan, in the order of their first use."""
         programs = [p.program for _, p in self.weighted_passes() if isinstance(p, FragmentPass)]

@@ -20,7 +20,7 @@ from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.count.coalescing import RULES, transactions
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.plan.plan import ComputePass, Plan, read_by, written_by
+from gpgpu_legacy.plan.plan import Plan, read_by, written_by
 from gpgpu_legacy.predict.prediction import Prediction, Rate, Stage, Term
 from gpgpu_legacy.predict.rates import Rates
 from gpgpu_legacy.predict.work import Work, count_work, texture_bytes
@@ -42,9 +42,8 @@ def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Pr
             f"{chip.name} fuses passes and keeps partial sums in registers, so a cache of the "
             "plan's own accesses does not apply to it; choose a chip that runs pass by pass"
         )
-    dispatches = any(isinstance(pass_, ComputePass) for _, pass_ in plan.weighted_passes())
     work = count_work(plan, rates)
-    terms = [*(_dispatched(plan, rates) if dispatches else _drawn(work, rates))]
+    terms = [*(_dispatched(plan, rates) if plan.dispatches else _drawn(work, rates))]
     memory = rates.memory()
     if memory_bytes is not None:
         work.copy_bytes = 0

@@ -13,7 +13,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Prediction
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.registry import AUTO, find_executor
 
 if TYPE_CHECKING:
     from gpgpu_legacy.cache.access import Access
@@ -65,7 +65,7 @@ def find_chip(name: str, plan: Plan) -> Profile:
     """The profile of that name; for `this`, of the executor that `auto` chooses for the plan."""
     if name.strip().lower() != THIS:
         return find_profile(name)
-    executor = find_executor("auto", plan).name
+    executor = find_executor(AUTO, plan).name
     for profile in calibrated():
         if profile.name == calibrated_name(executor):
             return profile

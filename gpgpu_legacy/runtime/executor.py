@@ -256,13 +256,12 @@ class Executor(ABC):
         started = perf_counter()
         validate(plan)
         as_instance("machine", machine, Machine).checked()
-        kinds = frozenset(type(each) for _, each in plan.weighted_passes())
-        missing = kinds - self.capabilities.passes
+        missing = plan.kinds - self.capabilities.passes
         if missing:
             raise PlanError(
                 f"plan {plan.name} has {names_of(missing)}, which {self.name} does not run"
             )
-        self._require_arithmetic(machine, kernels=ComputePass in kinds)
+        self._require_arithmetic(machine, kernels=plan.dispatches)
         prepared = self._prepare(without_tables(plan), machine)
         prepared.prepare_s = perf_counter() - started
         return prepared

@@ -59,8 +59,7 @@ class GlComputePrepared(GlPrepared[GlContext]):
 
     def _build(self) -> None:
         info = self.context.info
-        dispatches = any(isinstance(each, ComputePass) for _, each in self.plan.weighted_passes())
-        if self.machine.exact and dispatches:
+        if self.machine.exact and self.plan.dispatches:
             check_exact(self.plan, info)
         check_textures(self.plan, info)
         check_kernels(self.plan, info)

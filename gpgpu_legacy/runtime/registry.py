@@ -10,7 +10,7 @@ from pkgutil import iter_modules
 import gpgpu_legacy.runtime.executors
 from gpgpu_legacy.arguments import as_instance, as_text
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
-from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan
+from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.runtime.executor import FRAGMENT_PASSES, Executor, names_of
 
 AUTO = "auto"
@@ -50,7 +50,7 @@ def available() -> list[Executor]:
 
 def able(plan: Plan) -> list[Executor]:
     """The executors that can run here and have every kind of pass of the plan."""
-    kinds = _kinds_of(plan)
+    kinds = plan.kinds
     return [executor for executor in available() if kinds <= executor.capabilities.passes]
 
 
@@ -72,7 +72,7 @@ def find_executor(name: str, plan: Plan | None = None) -> Executor:
     if plan is not None:
         as_instance("plan", plan, Plan)
     by_name = {executor.name: executor for executor in executors()}
-    kinds = _kinds_of(plan) if plan else frozenset[type[Pass]]()
+    kinds = plan.kinds if plan else frozenset[type[Pass]]()
     if name == AUTO:
         return next(in_auto_order(plan))
     if name not in by_name:
@@ -91,9 +91,9 @@ def in_auto_order(plan: Plan | None = None) -> Iterator[Executor]:
 
     The reference, which refuses no valid plan, comes last.
     """
-    kinds = _kinds_of(plan) if plan else FRAGMENT_PASSES
+    kinds = plan.kinds if plan else FRAGMENT_PASSES
     fit = [executor for executor in executors() if kinds <= executor.capabilities.passes]
-    if plan is None or not _is_sequential(plan):
+    if plan is None or not plan.is_sequential:
         on_a_gpu = _in_order((e.capabilities.gpu_rank, e) for e in fit)
         yield from (e for e in on_a_gpu if _works(e) and e.is_hardware())
     yield from (e for e in _in_order((e.capabilities.cpu_rank, e) for e in fit) if _works(e))
@@ -102,18 +102,6 @@ def in_auto_order(plan: Plan | None = None) -> Iterator[Executor]:
 def _in_order(ranked: Iterable[tuple[int | None, Executor]]) -> list[Executor]:
     with_rank = [(rank, executor) for rank, executor in ranked if rank is not None]
     return [executor for _, executor in sorted(with_rank, key=lambda each: each[0])]
-
-
-def _kinds_of(plan: Plan) -> frozenset[type[Pass]]:
-    return frozenset(type(each) for _, each in plan.weighted_passes())
-
-
-def _is_sequential(plan: Plan) -> bool:
-    """Whether nothing in it could run in parallel."""
-    passes = [each for _, each in plan.weighted_passes()]
-    return bool(passes) and all(
-        isinstance(p, ComputePass) and p.groups == (1, 1) and p.kernel.threads == 1 for p in passes
-    )
 
 
 def _works(executor: Executor) -> bool:

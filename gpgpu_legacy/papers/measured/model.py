@@ -18,7 +18,7 @@ from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import Job, Listener, Measured, Order, count_steps, measure
 from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.papers.runs import product_job
-from gpgpu_legacy.plan.plan import ComputePass, Plan
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import Interpolation, Rate, Ratio
 from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Row, Series
@@ -192,21 +192,11 @@ def _able(series: Series, executors: Sequence[Executor]) -> tuple[Executor, ...]
     if series.method is None or not series.cells:
         return ()
     plan = replace(_product(series, series.cells[0]), size=2).plan()
-    kinds = frozenset(type(pass_) for _, pass_ in plan.weighted_passes())
-    able = [executor for executor in executors if kinds <= executor.capabilities.passes]
-    if _is_sequential(plan):
+    able = [executor for executor in executors if plan.kinds <= executor.capabilities.passes]
+    if plan.is_sequential:
         able = [executor for executor in able if not executor.capabilities.is_reference]
     named = [executor for executor in able if executor.name == series.executor]
     return tuple(named or able)
-
-
-def _is_sequential(plan: Plan) -> bool:
-    return all(
-        isinstance(pass_, ComputePass)
-        and set(pass_.groups) == {1}
-        and set(pass_.kernel.local_size) == {1}
-        for _, pass_ in plan.weighted_passes()
-    )
 
 
 def _jobs(paper: Paper, candidates: Candidates, seed: int = 0) -> list[Job[_Run, list[Timings]]]:

@@ -15,7 +15,7 @@ from gpgpu_legacy.cache.distances import Distances, stack_distances
 from gpgpu_legacy.cache.heat_map import HeatMap, heat_map
 from gpgpu_legacy.cache.layout import LINEAR, parse_layout
 from gpgpu_legacy.cache.raster import SCAN, parse_raster
-from gpgpu_legacy.cache.run import cache_run, dispatches, plan_trace
+from gpgpu_legacy.cache.run import cache_run, plan_trace
 from gpgpu_legacy.cache.simulate import Result
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
@@ -132,7 +132,7 @@ def cases(
     places = [parse_layout(text) for text in layouts] or [LINEAR]
     accesses = [Access(place, order, quads) for order, place in product(orders, places)]
     known = list(memories)
-    of_kernels = dispatches(method.plan(_ONE, chosen[0]))
+    of_kernels = method.plan(_ONE, chosen[0]).dispatches
     if of_kernels and (quads or rasters or layouts):
         raise InputError(
             f"{method.name} dispatches kernels, which have neither a raster order nor quads nor a "

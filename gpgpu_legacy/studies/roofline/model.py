@@ -13,13 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.predict.mispredictions import Case, Origin, read_log
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.rates import VECTOR_BITS, WORD_BITS, Rates
@@ -102,14 +100,8 @@ def _bounds(chip: Profile, size: int) -> Iterator[_Product]:
     """Every method that runs on the chip."""
     kernels = chip.programs.kernels
     for method in methods():
-        if kernels is None or kernels.value or not _dispatches(method):
+        if kernels is None or kernels.value or not method.plan(Shape(1, 1, 1)).dispatches:
             yield _Product(method.name, size, Options())
-
-
-def _dispatches(method: Method) -> bool:
-    """Whether a method runs kernels, which not every chip can."""
-    passes = method.plan(Shape(1, 1, 1)).weighted_passes()
-    return any(isinstance(pass_, ComputePass) for _, pass_ in passes)
 
 
 def _cases(chip: Profile) -> Iterator[_Product]:
