@@ -73,7 +73,7 @@ def anomaly(
     from gpgpu_legacy.studies.host_anomaly import model
     from gpgpu_legacy.studies.host_anomaly.plot import draw_anomaly
     from gpgpu_legacy.studies.host_anomaly.published import published_sizes, published_times
-    from gpgpu_legacy.studies.host_anomaly.records import anomaly_record
+    from gpgpu_legacy.studies.host_anomaly.record import anomaly_record
     from gpgpu_legacy.studies.host_anomaly.table import anomaly_grids
 
     check_output(output, ".png")

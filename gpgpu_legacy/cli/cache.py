@@ -261,7 +261,7 @@ def _progress(
 def _runs(wanted: Sequence[Case], budget: Budget, report: Report) -> None:
     from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.cache_sweep.model import run_sweep
-    from gpgpu_legacy.studies.cache_sweep.records import sweep_record
+    from gpgpu_legacy.studies.cache_sweep.record import sweep_record
     from gpgpu_legacy.studies.cache_sweep.table import sweep_grids
 
     if report.plot is not None:
@@ -284,7 +284,7 @@ def _runs(wanted: Sequence[Case], budget: Budget, report: Report) -> None:
 def _curves(wanted: Sequence[Case], budget: Budget, report: Report) -> None:
     from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.cache_sweep.model import run_curves
-    from gpgpu_legacy.studies.cache_sweep.records import curves_record
+    from gpgpu_legacy.studies.cache_sweep.record import curves_record
     from gpgpu_legacy.studies.cache_sweep.table import curve_grids
 
     with _progress("stack distances", wanted, quiet=report.quiet) as progress:
@@ -304,7 +304,7 @@ def _heat_map(case: Case, budget: Budget, path: Path, report: Report) -> None:
     from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.cache_sweep.heat_map import draw_heat_map
     from gpgpu_legacy.studies.cache_sweep.model import mapped_run
-    from gpgpu_legacy.studies.cache_sweep.records import run_record
+    from gpgpu_legacy.studies.cache_sweep.record import run_record
     from gpgpu_legacy.studies.cache_sweep.table import heat_map_caption, run_grids
 
     with _progress("simulating", [case], quiet=report.quiet) as progress:

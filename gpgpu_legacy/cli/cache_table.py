@@ -94,7 +94,7 @@ def cache_table_command(cases: Cases, running: Running, report: Report) -> None:
     fit the budget are listed; the defaults take minutes to hours to simulate.
     """
     from gpgpu_legacy.present.grid import print_text
-    from gpgpu_legacy.studies.cache_table.records import printed_table, write_cache_table
+    from gpgpu_legacy.studies.cache_table.record import printed_table, write_cache_table
     from gpgpu_legacy.studies.cache_table.table import cache_table_grids
     from gpgpu_legacy.studies.cache_table.verdict import verdict
 
@@ -120,7 +120,7 @@ def _table(cases: Cases, running: Running, *, quiet: bool) -> CacheTable:
     """The table that was recorded, or the one that is simulated."""
     from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.studies.cache_table import model
-    from gpgpu_legacy.studies.cache_table.records import read_cache_table
+    from gpgpu_legacy.studies.cache_table.record import read_cache_table
 
     if running.recorded is not None:
         if cases != Cases() or running.resume is not None:
