@@ -56,7 +56,7 @@ class Writes(Enum):
 
 
 @dataclass(frozen=True)
-class Products:
+class CaseOptions:
     """The products to simulate: all combinations of sizes and blocks."""
 
     size: Annotated[
@@ -74,7 +74,7 @@ class Products:
 
 
 @dataclass(frozen=True)
-class Memories:
+class MemoryOptions:
     """The caches to simulate, each with the same second level and the same writes."""
 
     cache: Annotated[
@@ -110,7 +110,7 @@ class Memories:
 
 
 @dataclass(frozen=True)
-class Accesses:
+class AccessOptions:
     """How fragments touch textures: all combinations of raster orders and layouts."""
 
     raster: Annotated[
@@ -127,7 +127,7 @@ class Accesses:
 
 
 @dataclass(frozen=True)
-class Report:
+class CacheOutput:
     """What to find out, and how to show it."""
 
     every_pass: Annotated[
@@ -165,7 +165,11 @@ class CacheCommand(Lists):
 @app.command("cache", cls=CacheCommand)
 @grouped
 def cache_command(
-    method: MethodName, products: Products, memories: Memories, accesses: Accesses, report: Report
+    method: MethodName,
+    products: CaseOptions,
+    memories: MemoryOptions,
+    accesses: AccessOptions,
+    report: CacheOutput,
 ) -> None:
     """Simulate a product's lookups and writes through a cache: hits, misses, bytes from memory.
 
@@ -206,7 +210,7 @@ def cache_command(
         _runs(wanted, budget, report)
 
 
-def _check(products: Products, memories: Memories, report: Report) -> None:
+def _check(products: CaseOptions, memories: MemoryOptions, report: CacheOutput) -> None:
     """InputError for options that exclude one another."""
     check_output(report.heat_map, ".png")
     check_output(report.plot, ".png")
@@ -258,7 +262,7 @@ def _progress(
         yield of
 
 
-def _runs(wanted: Sequence[Case], budget: Budget, report: Report) -> None:
+def _runs(wanted: Sequence[Case], budget: Budget, report: CacheOutput) -> None:
     from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.cache_sweep.model import run_sweep
     from gpgpu_legacy.studies.cache_sweep.record import sweep_record
@@ -281,7 +285,7 @@ def _runs(wanted: Sequence[Case], budget: Budget, report: Report) -> None:
         print(f"wrote {report.plot}", file=sys.stderr)
 
 
-def _curves(wanted: Sequence[Case], budget: Budget, report: Report) -> None:
+def _curves(wanted: Sequence[Case], budget: Budget, report: CacheOutput) -> None:
     from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.cache_sweep.model import run_curves
     from gpgpu_legacy.studies.cache_sweep.record import curves_record
@@ -300,7 +304,7 @@ def _curves(wanted: Sequence[Case], budget: Budget, report: Report) -> None:
         print(f"wrote {report.plot}", file=sys.stderr)
 
 
-def _heat_map(case: Case, budget: Budget, path: Path, report: Report) -> None:
+def _heat_map(case: Case, budget: Budget, path: Path, report: CacheOutput) -> None:
     from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.cache_sweep.heat_map import draw_heat_map
     from gpgpu_legacy.studies.cache_sweep.model import mapped_run

@@ -33,7 +33,7 @@ BUDGET_S = 600.0
 
 
 @dataclass(frozen=True)
-class Cases:
+class CaseOptions:
     """What to simulate: every combination."""
 
     size: Annotated[
@@ -52,7 +52,7 @@ class Cases:
 
 
 @dataclass(frozen=True)
-class Running:
+class RunOptions:
     """How long to simulate, and what is known already."""
 
     budget: Annotated[float, typer.Option(metavar="SECONDS", help="Stop after this time.")] = (
@@ -72,7 +72,7 @@ class Running:
 
 
 @dataclass(frozen=True)
-class Report:
+class TableFiles:
     """How to show the table."""
 
     output: Annotated[
@@ -87,7 +87,7 @@ class Report:
 
 @app.command("cache-table", cls=Lists)
 @grouped
-def cache_table_command(cases: Cases, running: Running, report: Report) -> None:
+def cache_table_command(cases: CaseOptions, running: RunOptions, report: TableFiles) -> None:
     """Make the table that Hall, Carr & Hart 2003 does not have: its methods through caches.
 
     The verdict on "greater cache coherence" (Section 6) follows from the rows. Cases that do not
@@ -116,14 +116,14 @@ def cache_table_command(cases: Cases, running: Running, report: Report) -> None:
         print(f"wrote {report.plot}", file=sys.stderr)
 
 
-def _table(cases: Cases, running: Running, *, quiet: bool) -> CacheTable:
+def _table(cases: CaseOptions, running: RunOptions, *, quiet: bool) -> CacheTable:
     """The table that was recorded, or the one that is simulated."""
     from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.studies.cache_table import model
     from gpgpu_legacy.studies.cache_table.record import read_cache_table
 
     if running.recorded is not None:
-        if cases != Cases() or running.resume is not None:
+        if cases != CaseOptions() or running.resume is not None:
             raise InputError("--from shows a recorded table; leave what to simulate out")
         return read_cache_table(running.recorded)
     budget = Budget(running.budget)
