@@ -22,7 +22,7 @@ figures: $(READY)
 	$(BIN)/gpgpu-legacy cache-table --from benchmarks/cache-table.json --plot figures/cache-table.png
 	$(BIN)/gpgpu-legacy anomaly --output figures/anomaly.png
 	for name in cpu-llvmpipe h100 cpu-lowered h100-lowered; do \
-	    $(BIN)/gpgpu-legacy lineage --from benchmarks/lineage-$$name.json --chart figures/lineage-$$name.png || exit 1; \
+	    $(BIN)/gpgpu-legacy lineage --from benchmarks/lineage-$$name.json --plot figures/lineage-$$name.png || exit 1; \
 	done
 
 $(READY): pyproject.toml

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,33 @@ from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.published import paper_ids
 
 _PAPERS = ", ".join(paper_ids())
+_VERDICTS = ", ".join(verdict.value for verdict in Verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOptions:
+    """Whether verdicts are recorded, or compared with the recorded ones."""
+
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 where a verdict is not as recorded.")
+    ] = False
+    record: Annotated[
+        bool, typer.Option("--record", help="Record the verdicts on all papers in the checkout.")
+    ] = False
+    record_to: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Record them in this file instead.")
+    ] = None
+
+    @property
+    def is_recorded(self) -> bool:
+        return self.record or self.record_to is not None
+
+    def check(self, paper: str | None) -> None:
+        """InputError for options that exclude one another."""
+        if self.is_recorded and paper is not None:
+            raise InputError("--record is for all papers at once; leave the name out")
+        if self.is_recorded and self.strict:
+            raise InputError("--record makes what --strict compares with; give one of them")
 
 
 @app.command("audit")
@@ -27,17 +55,11 @@ def audit_command(
     ] = None,
     verdict: Annotated[
         list[Verdict] | None,
-        typer.Option(help="List only claims with this verdict; may be given several times."),
+        typer.Option(
+            metavar="VERDICT", help=f"List only these claims; may be repeated: {_VERDICTS}."
+        ),
     ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 where a verdict is not as recorded.")
-    ] = False,
-    record: Annotated[
-        bool, typer.Option("--record", help="Record the verdicts on all papers in the checkout.")
-    ] = False,
-    record_to: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Record them in this file instead.")
-    ] = None,
+    recording: RecordOptions,
     measure: Annotated[
         bool, typer.Option("--measure", help="Measure the share of transfers here, by size.")
     ] = False,
@@ -60,12 +82,8 @@ def audit_command(
     from gpgpu_legacy.published.papers import find_paper, papers
 
     to.check()
-    is_recorded = record or record_to is not None
-    if is_recorded and paper is not None:
-        raise InputError("--record is for all papers at once; leave the name out")
-    if is_recorded and strict:
-        raise InputError("--record makes what --strict compares with; give one of them")
-    target = records.record_path(record_to) if is_recorded else None
+    recording.check(paper)
+    target = records.record_path(recording.record_to) if recording.is_recorded else None
     chosen = papers() if paper is None else (find_paper(paper),)
     findings = audit(chosen)
     if target is not None:
@@ -82,7 +100,7 @@ def audit_command(
     if left_out:
         grids.append(left_out_grid(chosen))
     to.write(grids, lambda: records.audit_record(findings, listed, measured))
-    if strict:
+    if recording.strict:
         _refuse(records.changes(records.verdicts_of(findings), records.recorded(), chosen))
 
 

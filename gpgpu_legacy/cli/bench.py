@@ -197,7 +197,9 @@ class SearchOptions:
     ] = TUNE_BUDGET_S
     executor: Annotated[
         list[str] | None,
-        typer.Option(help="Search this one alone, and `auto` will take it; may be repeated."),
+        typer.Option(
+            metavar="NAME", help="Search this one alone, and `auto` will take it; may be repeated."
+        ),
     ] = None
     seed: Seed = 0
 

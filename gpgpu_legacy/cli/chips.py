@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
-    AccumulateBy,
     Json,
-    Largest,
     MethodName,
-    ShapeOption,
-    Size,
-    TextureFormat,
+    ProductOptions,
     app,
     console,
     print_json,
-    shape_of,
 )
-from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
-
-DEFAULT_SIZE = 1024  # the largest that Hall, Carr & Hart work out
 
 
 @app.command("chips")
@@ -48,28 +38,6 @@ def chips_command(
         print_json(chips.chip_record(find_profile(name)))
     else:
         print_text(chips.chip_grids(find_profile(name)), console())
-
-
-@dataclass(frozen=True, slots=True)
-class ProductOptions:
-    """A product that is planned, but not run."""
-
-    size: Size = None
-    shape: ShapeOption = None
-    accumulate: AccumulateBy = None
-    texture_format: TextureFormat = None
-    largest_texture: Largest = LARGEST_TEXTURE
-
-    def dimensions(self) -> Shape:
-        return shape_of(self.size, self.shape, DEFAULT_SIZE)
-
-    def options(self, block: int | None = None) -> Options:
-        return Options(
-            block=block,
-            accumulate=self.accumulate,
-            texture_format=self.texture_format,
-            largest_texture=self.largest_texture,
-        )
 
 
 @app.command("fit")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
+    PAPER_SIZE,
     ExecutorName,
     Json,
     Quiet,
@@ -17,6 +19,7 @@ from gpgpu_legacy.cli.shared import (
     app,
     check_output,
     console,
+    current_options,
     print_json,
     progress_bar,
     warn_if_busy,
@@ -27,14 +30,11 @@ if TYPE_CHECKING:
     from gpgpu_legacy.studies.lineage.record import Lineage
 
 
-LINEAGE_SIZE = 1024
-
-
 @dataclass(frozen=True, slots=True)
 class LineageOptions:
     """What `lineage` runs."""
 
-    size: Annotated[int, typer.Option(help="n, for n×n matrices.")] = LINEAGE_SIZE
+    size: Annotated[int, typer.Option(help="n, for n×n matrices.")] = PAPER_SIZE
     seed: Seed = 0
     executor: ExecutorName = "auto"
     budget: Annotated[
@@ -51,16 +51,22 @@ class LineageFiles:
         Path | None,
         typer.Option("-o", "--output", help="A .json file, rewritten as results come in."),
     ] = None
-    chart: Annotated[
-        Path | None, typer.Option("--chart", metavar="PNG", help="Draw a chart of them.")
-    ] = None
+    plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw GFLOPS by method.")] = None
     recorded: Annotated[
         Path | None,
         typer.Option("--from", metavar="JSON", help="Draw recorded results; run nothing."),
     ] = None
 
 
-@app.command("lineage")
+class LineageCommand(TyperCommand):
+    """The command with the spelling that an option had before."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse; the old spelling goes on working for one version."""
+        return super().parse_args(ctx, current_options(args, {"--chart": "--plot"}))
+
+
+@app.command("lineage", cls=LineageCommand)
 @grouped
 def lineage_command(
     what: LineageOptions, files: LineageFiles, as_json: Json = False, quiet: Quiet = False
@@ -75,16 +81,16 @@ def lineage_command(
     from gpgpu_legacy.studies.lineage.table import lineage_grid
 
     check_output(files.output, ".json")
-    check_output(files.chart, ".png")
+    check_output(files.plot, ".png")
     if files.recorded is not None:
-        if files.chart is None:
-            raise InputError("--from draws recorded results; give --chart, the picture to draw")
-        draw_lineage(read_lineage(files.recorded), files.chart)
-        print(f"wrote {files.chart}")
+        if files.plot is None:
+            raise InputError("--from draws recorded results; give --plot, the picture to draw")
+        draw_lineage(read_lineage(files.recorded), files.plot)
+        print(f"wrote {files.plot}")
         return
     result = _measure(what, files.output, quiet=quiet)
-    if files.chart is not None:
-        draw_lineage(result, files.chart)
+    if files.plot is not None:
+        draw_lineage(result, files.plot)
     if as_json:
         print_json(result)
     else:

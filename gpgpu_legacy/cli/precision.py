@@ -34,16 +34,16 @@ class CaseOptions:
 
     size: Annotated[
         list[int] | None,
-        typer.Option(help="n, for n×n matrices: one or several (default: 16 64 256)."),
+        typer.Option(metavar="N …", help="For n×n matrices (default: 16 64 256)."),
     ] = None
     sizes: Annotated[str | None, typer.Option(hidden=True)] = None
     method: Annotated[
         list[str] | None,
-        typer.Option(help=f"One or several; all that draw by default. {METHOD_HELP}"),
+        typer.Option(metavar="NAME …", help=f"{METHOD_HELP} Default: all that draw."),
     ] = None
     arithmetic: Annotated[
-        str | None,
-        typer.Option(metavar="NAME,NAME", help=f"Of {ARITHMETICS}; all by default."),
+        list[str] | None,
+        typer.Option(metavar="NAME …", help=f"Of {ARITHMETICS} (default: all)."),
     ] = None
     texture_format: TextureFormat = None
 
@@ -52,7 +52,7 @@ class CaseOptions:
 
         return cases(
             self.method or (),
-            () if self.arithmetic is None else _names(self.arithmetic),
+            [name for text in self.arithmetic or () for name in _names(text)],
             self.texture_format,
             sorted({*(self.size or ()), *_sizes(self.sizes)}) or SIZES,
         )

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.cli.chips import DEFAULT_SIZE, ProductOptions
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     CACHE_HELP,
     LAYOUT_HELP,
+    PAPER_SIZE,
     RASTER_HELP,
     Block,
     Json,
     MethodName,
+    ProductOptions,
     Size,
     app,
     check_output,
@@ -115,7 +116,7 @@ def roofline_command(
 
     check_output(output, ".png")
     profile = find_profile(chip)
-    result = roofline(profile, DEFAULT_SIZE if size is None else size, recorded)
+    result = roofline(profile, PAPER_SIZE if size is None else size, recorded)
     if as_json:
         print_json(result)
     else:

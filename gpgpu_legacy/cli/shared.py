@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Shape
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.formats import FORMATS
+from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -138,6 +138,7 @@ def progress_bar(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[st
         yield step
 
 
+PAPER_SIZE, PAPER_BLOCK = 1024, 32  # the example of Hall, Carr & Hart's Section 5.3
 MOST_ROWS = 2**24  # float32 numbers texels no further; memory ends long before
 
 # The names of isa/arithmetic.py, which imports NumPy; a test holds them to it.
@@ -224,3 +225,25 @@ def shape_of(size: int | None, shape: tuple[int, int, int] | None, default: int)
     if max(m, l, n) > MOST_ROWS:
         raise InputError(f"the sizes are {m}, {l}, {n}; the largest possible is {MOST_ROWS}")
     return Shape(m, l, n)
+
+
+@dataclass(frozen=True, slots=True)
+class ProductOptions:
+    """A product that is planned, but not run."""
+
+    size: Size = None
+    shape: ShapeOption = None
+    accumulate: AccumulateBy = None
+    texture_format: TextureFormat = None
+    largest_texture: Largest = LARGEST_TEXTURE
+
+    def dimensions(self) -> Shape:
+        return shape_of(self.size, self.shape, PAPER_SIZE)
+
+    def options(self, block: int | None = None) -> Options:
+        return Options(
+            block=block,
+            accumulate=self.accumulate,
+            texture_format=self.texture_format,
+            largest_texture=self.largest_texture,
+        )

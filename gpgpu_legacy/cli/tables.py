@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpgpu_legacy.cli.groups import grouped
-from gpgpu_legacy.cli.shared import Quiet, app, progress_bar, warn_if_busy
+from gpgpu_legacy.cli.shared import PAPER_BLOCK, PAPER_SIZE, Quiet, app, progress_bar, warn_if_busy
 from gpgpu_legacy.cli.table_output import TableOutput
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.published import paper_ids
@@ -20,11 +21,43 @@ if TYPE_CHECKING:
     from gpgpu_legacy.present.grid import Grid
     from gpgpu_legacy.published.papers import Paper
 
-TABLE_SIZE, TABLE_BLOCK = 1024, 32  # the example of the paper's Section 5.3
 BUDGET_S = 60.0
 
 _PAPER = "hall-carr-hart-2003"
 _PAPERS = ", ".join(paper_ids())
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaOptions:
+    """Where tables of formulas are evaluated, and what they count besides."""
+
+    size: Annotated[
+        int | None, typer.Option(help=f"n, for n×n matrices (default: {PAPER_SIZE}).")
+    ] = None
+    block: Annotated[int | None, typer.Option(help=f"The paper's b (default: {PAPER_BLOCK}).")] = (
+        None
+    )
+    every_method: Annotated[
+        bool, typer.Option("--every-method", help="Count every method there is, 2001 to 2018.")
+    ] = False
+
+    @property
+    def point(self) -> tuple[int, int]:
+        """The size n and the block b."""
+        return (
+            PAPER_SIZE if self.size is None else self.size,
+            PAPER_BLOCK if self.block is None else self.block,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureOptions:
+    """Whether the methods run here, and for how long."""
+
+    measure: Annotated[bool, typer.Option(help="Run the methods here, and time them.")] = True
+    budget: Annotated[
+        float, typer.Option(metavar="SECONDS", help="What all runs here may take together.")
+    ] = BUDGET_S
 
 
 @app.command()
@@ -34,19 +67,8 @@ def tables(
     paper: Annotated[
         str | None, typer.Option(metavar="NAME", help=f"One of {_PAPERS} (default: {_PAPER}).")
     ] = None,
-    size: Annotated[
-        int | None, typer.Option(help=f"n, for n×n matrices (default: {TABLE_SIZE}).")
-    ] = None,
-    block: Annotated[
-        int | None, typer.Option(help=f"The paper's b (default: {TABLE_BLOCK}).")
-    ] = None,
-    every_method: Annotated[
-        bool, typer.Option("--every-method", help="Count every method there is, 2001 to 2018.")
-    ] = False,
-    measure: Annotated[bool, typer.Option(help="Run the methods here, and time them.")] = True,
-    budget: Annotated[
-        float, typer.Option(metavar="SECONDS", help="What all runs here may take together.")
-    ] = BUDGET_S,
+    at: FormulaOptions,
+    here: MeasureOptions,
     plots: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Draw the paper's plots there.")
     ] = None,
@@ -64,25 +86,19 @@ def tables(
     if chosen.tables:
         if plots is not None:
             raise InputError(f"{chosen.id} has no plots; leave --plots out")
-        n, b = TABLE_SIZE if size is None else size, TABLE_BLOCK if block is None else block
-        limit = budget if measure else None
-        grids, record = _formula_tables(chosen, (n, b), every_method, limit, quiet)
+        grids, record = _formula_tables(chosen, at, here, quiet=quiet)
         to.write(grids, lambda: record)
         return
-    if every_method:
+    if at.every_method:
         raise InputError(f"{chosen.id} has no table of counts; leave --every-method out")
-    if size is not None or block is not None:
+    if at.size is not None or at.block is not None:
         raise InputError(f"{chosen.id} has sizes of its own; leave --size and --block out")
-    grids, measured = _measured_tables(chosen, measure, budget, plots, quiet)
+    grids, measured = _measured_tables(chosen, here, plots, quiet=quiet)
     to.write(grids, lambda: measured)
 
 
 def _formula_tables(
-    paper: Paper,
-    at: tuple[int, int],
-    every_method: bool,
-    budget: float | None,
-    quiet: bool,
+    paper: Paper, at: FormulaOptions, here: MeasureOptions, *, quiet: bool
 ) -> tuple[list[Grid], FormulaTables]:
     """A paper's tables of formulas at a size and a block, as grids and as a record."""
     from gpgpu_legacy.measure.budget import Budget
@@ -92,18 +108,18 @@ def _formula_tables(
     from gpgpu_legacy.papers.formulas.timing import NOTHING_TIMED, count_runs, time_methods
 
     times = NOTHING_TIMED
-    if budget is not None:
-        limit = Budget(budget)
-        with progress_bar("measuring", count_runs(*at), quiet=quiet) as step:
-            times = time_methods(*at, limit, progress=step)
+    if here.measure:
+        budget = Budget(here.budget)
+        with progress_bar("measuring", count_runs(*at.point), quiet=quiet) as step:
+            times = time_methods(*at.point, budget, progress=step)
         warn_if_busy(times.busy_share)
-    tables = model.regenerate(*at, paper.id)
-    costs = model.every_method(*at) if every_method else []
+    tables = model.regenerate(*at.point, paper.id)
+    costs = model.every_method(*at.point) if at.every_method else []
     return grids(tables, costs, times), record_of(tables, costs, times)
 
 
 def _measured_tables(
-    paper: Paper, measure: bool, budget: float, plots: Path | None, quiet: bool
+    paper: Paper, here: MeasureOptions, plots: Path | None, *, quiet: bool
 ) -> tuple[list[Grid], MeasuredTables]:
     """A paper's tables of measurements, as grids and as a record; its plots, where asked for."""
     from gpgpu_legacy.papers.measured.model import count_runs, measure_paper
@@ -114,9 +130,9 @@ def _measured_tables(
     if plots is not None:
         check_plots(paper, plots)
     measurements = None
-    if measure:
+    if here.measure:
         with progress_bar("measuring", count_runs(paper), quiet=quiet) as step:
-            measurements = measure_paper(paper, budget, progress=step)
+            measurements = measure_paper(paper, here.budget, progress=step)
         warn_if_busy(measurements.busy_share)
     if plots is not None:
         for path in write_plots(paper, plots, measurements):
@@ -129,8 +145,8 @@ def report(
     folder: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to write.")
     ] = Path("report"),
-    size: Annotated[int, typer.Option(help="n, for n×n matrices.")] = TABLE_SIZE,
-    block: Annotated[int, typer.Option(help="The paper's b.")] = TABLE_BLOCK,
+    size: Annotated[int, typer.Option(help="n, for n×n matrices.")] = PAPER_SIZE,
+    block: Annotated[int, typer.Option(help="The paper's b.")] = PAPER_BLOCK,
     measure: Annotated[bool, typer.Option(help="Run the methods here, and time them.")] = True,
     quiet: Quiet = False,
 ) -> None:
