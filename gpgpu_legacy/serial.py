@@ -44,9 +44,12 @@ class Recorded(Record, frozen=True, kw_only=True):
     schema: of the file's layout; a file without it is of the first. package: the version of
     gpgpu_legacy. commit: of its checkout, with a + where files differ from it; None in an installed
     package. driver: of OpenGL, where the result depends on it. date: ISO 8601, UTC.
+
+    WHAT: such a file in words, for who gives another one.
     """
 
     SCHEMA: ClassVar[int] = 1
+    WHAT: ClassVar[str] = "a recorded result"
 
     schema: int = 1
     package: str | None = None
@@ -182,15 +185,25 @@ def read_json(path: Path, kind: type[T]) -> T:
     return from_json(read_text(path), kind, str(path))
 
 
+class _Schema(msgspec.Struct):
+    """The schema of a file that may have fields from later versions."""
+
+    schema: int = 1
+
+
 def read_recorded(path: Path, kind: type[R]) -> R:
     """A result that was recorded; InputError where the file is of a later version than this."""
-    recorded = read_json(path, kind)
-    if recorded.schema > kind.SCHEMA:
+    text = read_text(path)
+    try:
+        schema = msgspec.json.decode(text, type=_Schema).schema
+    except msgspec.DecodeError:
+        schema = kind.SCHEMA  # what is wrong with the file, the record says
+    if schema > kind.SCHEMA:
         raise InputError(
-            f"{path} has schema {recorded.schema}, and {kind.SCHEMA} is the latest known here; "
+            f"{path} has schema {schema}, and {kind.SCHEMA} is the latest known here; "
             "update gpgpu_legacy"
         )
-    return recorded
+    return from_json(text, kind, str(path))
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -220,6 +233,8 @@ def _checked(decode: Callable[[], T], kind: type[T], name: str) -> T:
         problem, _, path = str(error).partition(" - at `$")
         place = path.rstrip("`").lstrip(".")
         problem = _lower(problem) + _hint(problem, kind, place)
+        if not place and isinstance(kind, type) and issubclass(kind, Recorded):
+            problem += f"; expected {kind.WHAT}"  # most likely it is a file of another kind
         raise InputError(f"{name}{f', {place}' if place else ''}: {problem}") from None
     except msgspec.DecodeError as error:
         raise InputError(f"{name} cannot be read: {_lower(str(error))}") from None
@@ -275,4 +290,5 @@ def _choices(kinds: list[Any]) -> Iterator[str]:
 
 
 def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:]
+    """A message that goes on in a sentence; `JSON` at its beginning stays as it is."""
+    return text if text[:2].isupper() else text[:1].lower() + text[1:]

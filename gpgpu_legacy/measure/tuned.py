@@ -147,6 +147,8 @@ class TunedPlatform(Record, frozen=True, kw_only=True):
 class TuningFile(Recorded, frozen=True, kw_only=True):
     """What is kept for all machines that share the user's folder."""
 
+    WHAT = "what `gpgpu-legacy tune` kept"
+
     places: tuple[TunedPlatform, ...]
 
 

@@ -42,6 +42,7 @@ class Point(Record, frozen=True, kw_only=True):
 
 class Picture(Recorded, frozen=True, kw_only=True):
     SCHEMA: ClassVar[int] = 2
+    WHAT: ClassVar[str] = "a picture"
 
     points: list[Point]
     colour: Colour = Colour.RED
@@ -126,8 +127,20 @@ def test_a_file_of_a_later_schema_is_refused_and_an_older_one_read(tmp_path: Pat
     path.write_text('{"points": [], "schema": 3}')
     with pytest.raises(InputError, match="schema 3, and 2 is the latest"):
         read_recorded(path, Picture)
+    path.write_text('{"dots": [], "schema": 3}')  # a later version may have other fields
+    with pytest.raises(InputError, match="schema 3, and 2 is the latest"):
+        read_recorded(path, Picture)
     path.write_text('{"points": []}')
     assert read_recorded(path, Picture).schema == 1
+
+
+def test_a_file_of_another_kind_is_told_what_was_expected() -> None:
+    assert refused('{"results": []}') == (
+        "a.json: object contains unknown field `results`; expected a picture"
+    )
+    assert refused("[]") == "a.json: expected `object`, got `array`; expected a picture"
+    assert "a picture" not in refused('{"points": [{}]}')
+    assert refused("{'points': []}").startswith("a.json cannot be read: JSON is malformed")
 
 
 def test_provenance_is_of_this_checkout() -> None:

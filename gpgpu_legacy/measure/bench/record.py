@@ -56,6 +56,8 @@ class Bench(Recorded, frozen=True, kw_only=True):
     time that other processes took meanwhile, from 0 to 1.
     """
 
+    WHAT = "a benchmark that `gpgpu-legacy bench --output` recorded"
+
     device: str
     driver: str
     versions: dict[str, str] | None = None

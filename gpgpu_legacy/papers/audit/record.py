@@ -156,6 +156,8 @@ class VerdictRecord(Record, frozen=True, kw_only=True):
 class Verdicts(Recorded, frozen=True, kw_only=True):
     """The verdicts on all claims, by the paper's id and the claim's."""
 
+    WHAT = "verdicts that `gpgpu-legacy audit --record` wrote"
+
     claims: dict[str, VerdictRecord]
 
 

@@ -159,6 +159,8 @@ class CacheTable(Recorded, frozen=True, kw_only=True):
     verdict: None in a table that was not recorded.
     """
 
+    WHAT = "a table that `gpgpu-legacy cache-table --output` recorded"
+
     size: PositiveInt
     accumulate: Accumulate
     budget_s: float | None

@@ -58,6 +58,8 @@ class Lineage(Recorded, frozen=True, kw_only=True):
     busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1.
     """
 
+    WHAT = "a lineage that `gpgpu-legacy lineage --output` recorded"
+
     size: int
     ceilings: tuple[Ceiling, ...]
     steps: tuple[Step, ...]
