@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.formats import FORMATS, Numeric
-
-F32 = NDArray[np.float32]
 
 
 def product_shape(operands: tuple[F32, ...], options: Options) -> Shape:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any, SupportsIndex, Unpack, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.draw_values import as_index, as_numbers, as_vec4, optional_mapping
 from gpgpu_legacy.api.keywords import DrawKeywords
 from gpgpu_legacy.api.textures import Textures, bound_textures
 from gpgpu_legacy.arguments import as_integer, as_member, as_positive, kind_of, merged
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.isa.state import canonical_state
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
@@ -41,8 +42,6 @@ from gpgpu_legacy.plan.plan import (
     constant_rect,
 )
 from gpgpu_legacy.plan.validate import validate
-
-F32 = NDArray[np.float32]
 
 MOST_DRAW_BUFFERS = DEFAULT_LIMITS.draw_buffers
 

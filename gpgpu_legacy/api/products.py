@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.operands import F32, check_operands, product_shape
+from gpgpu_legacy.algorithms.operands import check_operands, product_shape
 from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
 from gpgpu_legacy.api.keywords import ProductKeywords, as_machine, without_machine
 from gpgpu_legacy.api.seconds import Seconds, seconds_of
 from gpgpu_legacy.arguments import as_callable, as_positive, as_text, merged
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.isa.arithmetic import FP32
+from gpgpu_legacy.isa.arithmetic import F32, FP32
 from gpgpu_legacy.measure.rounds import median_timings
 from gpgpu_legacy.measure.tuned import choose
 from gpgpu_legacy.plan.plan import Plan

@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import Unpack, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpgpu_legacy.api.drawing import DrawArguments, Drawing, make_drawing, whole_texture
 from gpgpu_legacy.api.keywords import DrawKeywords, ProgramKeywords, as_machine, without_machine
 from gpgpu_legacy.api.textures import Textures
 from gpgpu_legacy.arguments import as_text
 from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.plan.plan import (
     Blend,
@@ -26,8 +26,6 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.runtime.executor import Executor, Machine, Result
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, in_auto_order, reference
-
-F32 = NDArray[np.float32]
 
 DEFAULT_MACHINE = Machine()
 

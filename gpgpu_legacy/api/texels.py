@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.api.matrices import read_npy, read_with, write_npy
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import check_folder, write_whole
-
-F32 = NDArray[np.float32]
+from gpgpu_legacy.isa.arithmetic import F32
 
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm", ".ppm")
 _WIDE_MODES = {"I;16": 65535.0, "I": 65535.0, "F": 1.0}  # their value of white

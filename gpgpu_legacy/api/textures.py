@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.draw_values import as_index, as_numbers
 from gpgpu_legacy.api.samplers import as_sampler
 from gpgpu_legacy.arguments import kind_of
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program, TextureTarget
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import (
@@ -21,8 +22,6 @@ from gpgpu_legacy.plan.plan import (
     Texture,
     TextureKind,
 )
-
-F32 = NDArray[np.float32]
 
 Textures = Mapping[int, Sequence[Any]]
 

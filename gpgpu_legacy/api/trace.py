@@ -17,9 +17,9 @@ import numpy as np
 from gpgpu_legacy.api.drawing import Drawing
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.machine import Bound, Machine, inputs_of, run_fragment_pass
-from gpgpu_legacy.interp.numeric import F32, Storage
+from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.interp.sampler import Planes, sample
-from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
+from gpgpu_legacy.isa.arithmetic import F32, FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Instruction, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
 from gpgpu_legacy.languages.arb.printer import print_instruction

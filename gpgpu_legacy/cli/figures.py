@@ -30,7 +30,7 @@ from gpgpu_legacy.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from gpgpu_legacy.algorithms.operands import F32
+    from gpgpu_legacy.isa.arithmetic import F32
     from gpgpu_legacy.runtime.executor import Executor
 
 _RANDOM_SIZE = 4

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.interp.numeric import F32
-from gpgpu_legacy.isa.arithmetic import Arithmetic
+from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
 from gpgpu_legacy.isa.ir import Fog, Vec4
 
 COLOR = "state.fog.color"

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from gpgpu_legacy.interp.fog import COLOR, PARAMS, Planes, fogged, saturated
-from gpgpu_legacy.interp.numeric import F32, Mask, Storage
+from gpgpu_legacy.interp.numeric import Mask, Storage
 from gpgpu_legacy.interp.sampler import sample
-from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
+from gpgpu_legacy.isa.arithmetic import F32, FP32, Arithmetic
 from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeKind,

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.plan import Packing, Rect, Region, Texture
 
-F32 = NDArray[np.float32]
 Stored = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.uint8]
 Slices = tuple[slice, slice]
 Mask = NDArray[np.bool_]

@@ -10,7 +10,8 @@ from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure.peers import F32, OneRun, OnOperands, Peer, peers
+from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.measure.peers import OneRun, OnOperands, Peer, peers
 from gpgpu_legacy.measure.tuned import Choice, choose
 from gpgpu_legacy.runtime.executor import Executor, Machine
 from gpgpu_legacy.runtime.registry import able, find_executor

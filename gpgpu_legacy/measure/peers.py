@@ -14,11 +14,9 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.runtime.devices import processor
-
-F32 = NDArray[np.float32]
 
 OneRun = Callable[[], tuple[float, F32]]
 """One product: its seconds, and the product."""

@@ -11,7 +11,8 @@ from typing import TypeVar
 import numpy as np
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.operands import F32, random_operands
+from gpgpu_legacy.algorithms.operands import random_operands
+from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.engine import Job, Ready
 from gpgpu_legacy.measure.peers import OnOperands
 from gpgpu_legacy.plan.formats import R32F

@@ -18,9 +18,10 @@ import numpy as np
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.operands import F32, random_operands
+from gpgpu_legacy.algorithms.operands import random_operands
 from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.lower.chains import Loop, Turns, loops
 from gpgpu_legacy.lower.content import group_content
 from gpgpu_legacy.lower.tiles import MOST_ROWS, MOST_STRIPS

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.api.products import Run, run
+from gpgpu_legacy.isa.arithmetic import F32
 
-F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 
 SEED = 11
