@@ -16,127 +16,18 @@ job is run once.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from math import inf
-from statistics import median
-from typing import Generic, TypeVar
+from typing import Generic
 
 from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.jobs import C, Job, K, Listener, Measured, NotRun, Order, Outcome, Ready
 from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.measure.pool import fit_at_once
 from gpgpu_legacy.measure.rounds import DEFAULT_ROUNDS, Rounds, take_rounds
 
 PROBE_SIZE, PROBE_STEP = 64, 4  # the first size to probe, and the ratio of the next to it
-
-K = TypeVar("K", bound=Hashable)
-C = TypeVar("C")
-
-
-@dataclass(frozen=True, slots=True)
-class Ready(Generic[C]):
-    """A job that is open.
-
-    run: runs it once and gives the seconds of computing, without transfers. check: what the
-    outcome keeps of the last run's result, such as its error.
-    """
-
-    run: Callable[[], float]
-    check: Callable[[], C]
-
-
-@dataclass(frozen=True, slots=True)
-class Job(Generic[K, C]):
-    """What to run at a size.
-
-    series: what is run, apart from its size. label: names the series to people. open: prepares runs
-    of any size, since smaller ones are probed. expected_s: a guess at the seconds of a run, such as
-    a paper's time; it decides which job is tried first until the engine knows more.
-    """
-
-    series: K
-    size: int
-    label: str
-    open: Callable[[int], AbstractContextManager[Ready[C]]]
-    expected_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome(Generic[K, C]):
-    """A job's result.
-
-    samples: seconds of the measured runs, in order. first_s: seconds of the first run. checked:
-    what the job's check gave after that run. is_first_run: no round took place, so the only sample
-    is of a run that would otherwise not be measured.
-    """
-
-    job: Job[K, C]
-    samples: tuple[float, ...]
-    first_s: float
-    checked: C
-    is_first_run: bool = False
-
-    @property
-    def seconds(self) -> float:
-        """The median of the samples."""
-        return median(self.samples)
-
-    @property
-    def spread(self) -> tuple[float, float]:
-        """The fastest and the slowest sample, in seconds."""
-        return min(self.samples), max(self.samples)
-
-
-@dataclass(frozen=True, slots=True)
-class NotRun(Generic[K, C]):
-    """A job without a result, and why. is_refused: a driver or a library raised an error."""
-
-    job: Job[K, C]
-    reason: str
-    is_refused: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Measured(Generic[K, C]):
-    """The results of a measurement, or those so far.
-
-    spent_s: seconds of the budget. busy_share: the part of the processors' time that other
-    processes took, from 0 to 1; None for a measurement too short to tell.
-    """
-
-    outcomes: tuple[Outcome[K, C], ...]
-    not_run: tuple[NotRun[K, C], ...]
-    spent_s: float
-    busy_share: float | None
-
-
-class Order(Enum):
-    """Which jobs are measured first, and which together.
-
-    SIZE: all jobs of one size together, the smallest size first. COST: each job by itself, always
-    the cheapest of those that are left.
-    """
-
-    SIZE = "size"
-    COST = "cost"
-
-
-@dataclass(frozen=True, slots=True)
-class Listener(Generic[K, C]):
-    """Who is told while a measurement runs.
-
-    progress: called with a description, `count_steps` times in all. results: called with all
-    results so far whenever there are new ones, and when the measurement is interrupted.
-    """
-
-    progress: Callable[[str], object] = lambda _: None
-    results: Callable[[Measured[K, C]], object] = lambda _: None
-
-
-def count_steps(jobs: Sequence[Job[K, C]], rounds: Rounds) -> int:
-    """How often `measure` reports progress."""
-    return len(jobs) * (1 + rounds.count)
 
 
 def measure(

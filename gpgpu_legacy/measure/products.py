@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TypeVar
 
 import numpy as np
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.operands import random_operands
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.measure.engine import Job, Ready
+from gpgpu_legacy.measure.jobs import Job, K, Ready
 from gpgpu_legacy.measure.peers import OnOperands
 from gpgpu_legacy.plan.formats import R32F
 
 WHOLE_CHECK, ROWS_CHECKED = 1024, 64  # up to which n every row is checked, and how many above
 _SIZES_KEPT = 8  # of operands: those of a size and of its probes
-
-K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeVar
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.operands import random_operands
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.measure.engine import Job, Ready
+from gpgpu_legacy.measure.jobs import Job, K, Ready
 from gpgpu_legacy.runtime.executor import Executor, Timings
-
-K = TypeVar("K", bound=Hashable)
 
 
 def product_job(

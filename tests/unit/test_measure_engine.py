@@ -13,15 +13,8 @@ import pytest
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure import other_work
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.engine import (
-    Job,
-    Listener,
-    Measured,
-    Order,
-    Ready,
-    count_steps,
-    measure,
-)
+from gpgpu_legacy.measure.engine import measure
+from gpgpu_legacy.measure.jobs import Job, Listener, Measured, Order, Ready, count_steps
 from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
 from gpgpu_legacy.measure.rounds import Rounds, medians_in_turn, take_rounds, timed
 

@@ -17,8 +17,8 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure import engine
 from gpgpu_legacy.measure.bench.record import Bench, Result, Skipped
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.engine import Listener, Measured, NotRun, Outcome
 from gpgpu_legacy.measure.entrants import Entrant
+from gpgpu_legacy.measure.jobs import Listener, Measured, NotRun, Outcome
 from gpgpu_legacy.measure.platform import this_platform, versions
 from gpgpu_legacy.measure.products import Checked, Products
 from gpgpu_legacy.measure.rounds import Rounds

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.engine import Job, Listener, count_steps, measure
+from gpgpu_legacy.measure.engine import measure
+from gpgpu_legacy.measure.jobs import Job, Listener, count_steps
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.rounds import Rounds, median_timings
 from gpgpu_legacy.papers.runs import product_job

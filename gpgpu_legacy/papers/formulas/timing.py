@@ -8,7 +8,8 @@ from math import inf
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.engine import Job, Listener, Outcome, count_steps, measure
+from gpgpu_legacy.measure.engine import measure
+from gpgpu_legacy.measure.jobs import Job, Listener, Outcome, count_steps
 from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.papers.derive.counts import counts_of, options_of, plan_of
 from gpgpu_legacy.papers.formulas.model import check_size, methods_of_tables

@@ -15,7 +15,8 @@ from time import perf_counter
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.engine import Job, Listener, Measured, Order, count_steps, measure
+from gpgpu_legacy.measure.engine import measure
+from gpgpu_legacy.measure.jobs import Job, Listener, Measured, Order, count_steps
 from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.papers.runs import product_job
 from gpgpu_legacy.plan.plan import Plan

@@ -13,8 +13,8 @@ from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure import engine
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.engine import Listener, Measured, Outcome
 from gpgpu_legacy.measure.entrants import Entrant, entrant_of, entrant_of_peer
+from gpgpu_legacy.measure.jobs import Listener, Measured, Outcome
 from gpgpu_legacy.measure.other_work import busy_warning
 from gpgpu_legacy.measure.peers import Peer, peers
 from gpgpu_legacy.measure.platform import this_platform
