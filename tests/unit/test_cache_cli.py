@@ -23,7 +23,10 @@ from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.heat_map import heat_map
+from gpgpu_legacy.cache.layout import LAYOUTS
+from gpgpu_legacy.cache.raster import RASTERS
 from gpgpu_legacy.cache.run import cache_run, memory_bytes
+from gpgpu_legacy.cli.shared import LAYOUT_HELP, RASTER_HELP
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.studies.cache_sweep.heat_map import MARGIN
 from gpgpu_legacy.studies.cache_sweep.model import cases, mapped_run
@@ -458,3 +461,8 @@ def test_bad_input_is_one_line(
     assert complaint in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_help_names_every_raster_order_and_layout() -> None:
+    assert all(spelling.form in RASTER_HELP for spelling in RASTERS)
+    assert all(spelling.form in LAYOUT_HELP for spelling in LAYOUTS)
