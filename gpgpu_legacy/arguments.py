@@ -57,6 +57,14 @@ def as_positive(name: str, value: Any) -> int:
     return number
 
 
+def as_whole(name: str, value: Any) -> int:
+    """The value as an int of at least 0."""
+    number = as_integer(name, value)
+    if number < 0:
+        raise InputError(f"{name} is {number}; it must be at least 0")
+    return number
+
+
 def as_real(name: str, value: Any) -> float:
     """The value as a float. Bools are refused."""
     if isinstance(value, bool) or not isinstance(value, Real):

@@ -21,7 +21,7 @@ def read_text(path: Path) -> str:
     except FileNotFoundError:
         raise InputError(f"there is no file {path}") from None
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+        raise InputError(f"{path} cannot be read: {_reason(error)}") from None
     if b"\0" in data:
         raise InputError(f"{path} is not a text file; it contains zero bytes")
     try:
@@ -30,9 +30,17 @@ def read_text(path: Path) -> str:
         return data.decode("latin-1")
 
 
+def _reason(error: OSError) -> str:
+    """What the system says, in the middle of a sentence."""
+    text = error.strerror or str(error)
+    return text[:1].lower() + text[1:]
+
+
 def check_folder(path: Path) -> None:
     """InputError where the folder of a file to be written is missing, or the file is a folder."""
     folder = path.parent
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; {path.name} needs a folder to be written to")
     if not folder.is_dir():
         raise InputError(f"there is no folder {folder}; make it first")
     if path.is_dir():
@@ -41,8 +49,11 @@ def check_folder(path: Path) -> None:
 
 def check_output_folder(folder: Path) -> None:
     """InputError where a folder neither exists nor can be made in an existing one."""
-    if not folder.absolute().parent.is_dir() or (folder.exists() and not folder.is_dir()):
-        raise InputError(f"{folder} cannot be a folder to write to; give one whose parent exists")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; give the name of a folder")
+    above = folder.absolute().parent
+    if not above.is_dir():
+        raise InputError(f"there is no folder {above}; make it first")
 
 
 def make_folder(folder: Path) -> None:
@@ -50,7 +61,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder} cannot be made: {error.strerror or error}") from None
+        raise InputError(f"{folder} cannot be made: {_reason(error)}") from None
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
@@ -66,14 +77,14 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
         try:
             write(path)
         except OSError as error:
-            raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
+            raise InputError(f"{path} cannot be written: {_reason(error)}") from None
         return
     try:
         handle, name = tempfile.mkstemp(
             prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent
         )
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+        raise InputError(f"{path} cannot be written: {_reason(error)}") from None
     os.close(handle)
     temporary = Path(name)
     try:
@@ -81,7 +92,7 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
+        raise InputError(f"{path} cannot be written: {_reason(error)}") from None
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.arguments import as_whole
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.formats import FORMATS, Numeric
@@ -57,7 +58,7 @@ def _matrix(name: str, values: ArrayLike) -> F32:
             f"{name} has rows of different lengths; give all rows one length"
         ) from None
     if array.dtype.kind not in "fiub":
-        raise InputError(f"{name} holds {array.dtype} values; give real numbers")
+        raise InputError(f"{name} holds values of type {array.dtype}; give real numbers")
     if array.ndim != 2:
         raise InputError(f"{name} has {array.ndim} dimensions; give a matrix, which has 2")
     with np.errstate(over="ignore"):
@@ -78,9 +79,9 @@ def random_operands(shape: Shape, options: Options, seed: int) -> tuple[F32, ...
     """Uniform random operands in [-0.5, 0.5), or in [0, 1) for unorm8 textures; float32.
 
     Operands that the options declare transposed are transposed. The same seed gives the same
-    operands.
+    operands. Raises InputError for a negative seed.
     """
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(as_whole("seed", seed))
     unit = options.texture_format is not None and (
         FORMATS[options.texture_format].numeric is Numeric.UNORM
     )

@@ -37,7 +37,7 @@ def formats_of(program: Program, given: Mapping[str, str]) -> Formats:
     known = {"", TARGET, *(str(unit) for unit in program.texture_units)}
     for place in given.keys() - known:
         units = ", ".join(sorted(known - {""}))
-        raise InputError(f"a format is given for {place!r}; the program has {units}")
+        raise InputError(f"the program has no {place!r} to give a format to; choose from {units}")
     default = given.get("", RGBA32F.name)
     textures = {u: FORMATS[given.get(str(u), default)] for u in sorted(program.texture_units)}
     return Formats(textures, FORMATS[given.get(TARGET, default)])

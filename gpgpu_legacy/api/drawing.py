@@ -191,7 +191,7 @@ def _rectangle(width: SupportsIndex, height: SupportsIndex) -> Rect:
     rect = Rect(0, 0, as_positive("width", width), as_positive("height", height))
     if rect.area > MOST_FRAGMENTS:
         raise InputError(
-            f"width × height is {rect.area} pixels; {MOST_FRAGMENTS} can be drawn at once"
+            f"width × height is {rect.area} pixels; it must be at most {MOST_FRAGMENTS}"
         )
     return rect
 

@@ -31,9 +31,7 @@ def read_matrix(path: Path) -> Array:
     }
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise InputError(
-            f"{path} is no matrix file that can be read here; give one of {', '.join(readers)}"
-        )
+        raise InputError(f"{path} is not a matrix; give one of {', '.join(readers)}")
     return read_with(path, reader, "a matrix")
 
 
@@ -48,11 +46,19 @@ def read_with(path: Path, reader: Callable[[Path], Array], what: str) -> Array:
         raise
     except FileNotFoundError:
         raise InputError(f"there is no file {path}") from None
+    except OSError as error:
+        if error.strerror is None:  # of a reader, about what is in the file
+            raise InputError(f"{path} cannot be read as {what}: {error}") from None
+        raise InputError(f"{path} cannot be read: {error.strerror.lower()}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not a text file in UTF-8") from None
     except MemoryError:
         raise InputError(f"{path} describes {what} too large for this machine's memory") from None
     except Exception as error:  # readers raise errors of any type on a damaged file
         reason = str(error).strip().splitlines()
-        why = reason[0] if reason else type(error).__name__
+        why = (reason[0] if reason else type(error).__name__).split("; use `usecols`")[0]
+        if "allow_pickle" in why:
+            why = "it holds Python objects; give numbers"
         raise InputError(f"{path} cannot be read as {what}: {why}") from None
 
 
@@ -60,15 +66,20 @@ def read_npy(path: Path) -> Array:
     """An array of numbers from a .npy file; NumPy raises errors of many types for a damaged one."""
     with path.open("rb") as file:
         if file.read(6) != b"\x93NUMPY":  # NumPy would suggest unpickling it
-            raise InputError(f"{path} is no .npy file; it does not start like one")
+            raise InputError(
+                f"{path} is not a .npy file, though it is called one; write it with numpy.save"
+            )
     array: Array = np.load(path, allow_pickle=False)
     return array
 
 
 def _read_csv(path: Path) -> Array:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an empty file is an empty matrix, which is refused later
-        return np.loadtxt(path, delimiter=",", ndmin=2)
+        warnings.simplefilter("ignore")  # about an empty file
+        matrix = np.loadtxt(path, delimiter=",", ndmin=2)
+    if not matrix.size:
+        raise InputError(f"{path} is empty; give a row of numbers in each line")
+    return matrix
 
 
 def _read_mtx(path: Path) -> Array:
@@ -105,7 +116,7 @@ def matrix_writer(path: Path) -> Callable[[NDArray[np.float32]], None]:
     writer = writers.get(path.suffix.lower())
     if writer is None:
         raise InputError(
-            f"{path} has no suffix of a format for matrices; give one of {', '.join(writers)}"
+            f"{path} does not name a format for matrices; let it end in one of {', '.join(writers)}"
         )
     check_folder(path)
     return lambda matrix: write_whole(path, lambda to: writer(to, matrix))

@@ -32,7 +32,9 @@ def read_texels(path: Path) -> NDArray[Any]:
         return read_with(path, _read_picture, "a picture")
     if suffix == ".npy":
         return read_with(path, read_npy, "an array")
-    raise InputError(f"{path} is no array known here; give one of .npy, {', '.join(PICTURES)}")
+    raise InputError(
+        f"{path} is not an array or a picture; give one of .npy, {', '.join(PICTURES)}"
+    )
 
 
 def _read_picture(path: Path) -> F32:
@@ -60,7 +62,7 @@ def texel_writer(path: Path, buffers: int = 1) -> Callable[[F32], None]:
     writer = writers.get(path.suffix.lower())
     if writer is None:
         raise InputError(
-            f"{path} has no suffix of a format for pixels; give one of {', '.join(writers)}"
+            f"{path} does not name a format for pixels; let it end in one of {', '.join(writers)}"
         )
     if buffers > 1 and writer is _write_picture:
         raise InputError(f"{path} holds one picture, but there are {buffers} buffers; give .npy")

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
+from gpgpu_legacy.arguments import as_whole
 from gpgpu_legacy.errors import InputError
 
 _EXAMPLE = 'for example "8K,4way,64B" or "32K,fully,128B,fifo"'
@@ -40,12 +41,14 @@ class Cache:
         if min(self.size_bytes, self.ways, self.line_bytes) < 1:
             raise InputError("a cache's size, ways and line must be at least 1")
         if self.line_bytes & (self.line_bytes - 1):
-            raise InputError(f"a cache line of {self.line_bytes} bytes: it must be a power of two")
+            raise InputError(
+                f"a cache line has {self.line_bytes} bytes; the number must be a power of two"
+            )
         set_bytes = self.ways * self.line_bytes
         if self.size_bytes % set_bytes:
             raise InputError(
-                f"a cache of {self.size_bytes} bytes is not whole sets of {self.ways} × "
-                f"{self.line_bytes} bytes: make the size a multiple of {set_bytes}"
+                f"a cache of {self.size_bytes} bytes does not divide into sets of {self.ways} "
+                f"lines of {self.line_bytes} bytes; make the size a multiple of {set_bytes}"
             )
 
     @property
@@ -85,12 +88,13 @@ class Memory:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        as_whole("seed", self.seed)
         if len(self.levels) not in {1, 2}:
-            raise InputError(f"{len(self.levels)} levels of cache: give one or two")
+            raise InputError(f"there are {len(self.levels)} levels of cache; give one or two")
         if self.levels[-1].line_bytes < self.levels[0].line_bytes:
             raise InputError(
                 f"level 2 has lines of {self.levels[-1].line_bytes} bytes, level 1 of "
-                f"{self.levels[0].line_bytes}: level 2's must be as long or longer"
+                f"{self.levels[0].line_bytes}; give level 2 lines at least as long"
             )
 
     def __str__(self) -> str:
@@ -113,7 +117,7 @@ def parse_cache(text: str) -> Cache:
         given[what] = value
     for what in ("size", "ways", "line"):
         if what not in given:
-            raise InputError(f'cache "{text}" has no {what}: write it {_EXAMPLE}')
+            raise InputError(f'cache "{text}" has no {what}; write it {_EXAMPLE}')
     size_bytes, line_bytes = given["size"], given["line"]
     ways = given["ways"] if given["ways"] != _FULLY else max(1, size_bytes // max(1, line_bytes))
     return Cache(size_bytes, ways, line_bytes, tuple(Policy)[given.get("policy", 0)])
@@ -133,7 +137,7 @@ def _part(part: str, text: str) -> tuple[str, int]:
     if part in policies:
         return "policy", policies.index(part)
     raise InputError(
-        f'cache "{text}": "{part}" is no size, ways, line or policy; write it {_EXAMPLE}'
+        f'cache "{text}": "{part}" is not a size, ways, a line or a policy; write it {_EXAMPLE}'
     )
 
 

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.arguments import as_whole
 from gpgpu_legacy.cache.caches import Cache
 from gpgpu_legacy.cache.sets import HIT, LRU, new_entries, new_state, set_mask, set_of, touch
 from gpgpu_legacy.errors import InputError
@@ -87,9 +88,10 @@ class Paging:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        as_whole("seed", self.seed)
         if self.miscoloured is not None and not 0.0 <= self.miscoloured <= 1.0:
             raise InputError(
-                f"a fraction of {self.miscoloured} miscoloured pages: give one from 0 to 1"
+                f"the fraction of miscoloured pages is {self.miscoloured}; give one from 0 to 1"
             )
 
     def __str__(self) -> str:
@@ -103,7 +105,7 @@ class Paging:
         available = hierarchy.memory_bytes // hierarchy.page_bytes
         if pages > available:
             raise InputError(
-                f"{pages} pages are needed and memory has {available}; take a smaller size"
+                f"{pages} pages are needed and memory has {available}; choose a smaller size"
             )
         if self.miscoloured == 0.0:
             return np.arange(pages, dtype=np.int64)
@@ -130,7 +132,9 @@ def parse_paging(text: str, seed: int = 0) -> Paging:
             return Paging(float(fraction), seed)
     except ValueError:
         pass
-    raise InputError(f'paging "{text}": write coloured, random or miscoloured:0.1 (a fraction)')
+    raise InputError(
+        f'paging "{text}" is unknown; write coloured, random, or miscoloured:0.1 (a fraction)'
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,41 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from gpgpu_legacy.cli.commands import COMMANDS
 from gpgpu_legacy.cli.conversion import convert_plainly
 from gpgpu_legacy.cli.shared import app as _app
+from gpgpu_legacy.cli.usage import usage_message, without_negations
 from gpgpu_legacy.errors import GpgpuLegacyError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.cli.shared import app as app
-
-COMMANDS = {
-    "anomaly": "anomaly",
-    "audit": "audit",
-    "bench": "bench",
-    "cache": "cache",
-    "cache-table": "cache_table",
-    "calibrate": "calibrate",
-    "check": "programs",
-    "chips": "chips",
-    "count": "programs",
-    "disassemble": "programs",
-    "doctor": "machines",
-    "exec": "programs",
-    "figure": "figures",
-    "fit": "chips",
-    "lineage": "lineage",
-    "methods": "products",
-    "mispredictions": "predict",
-    "precision": "precision",
-    "predict": "predict",
-    "report": "tables",
-    "roofline": "predict",
-    "run": "products",
-    "tables": "tables",
-    "translate": "programs",
-    "tune": "bench",
-}
-"""The file of each command; a test compares them with the commands that there are."""
 
 
 def __getattr__(name: str) -> Any:
@@ -65,8 +38,9 @@ def main() -> None:
     if words and words[0] in COMMANDS:
         convert_plainly(command)
         convert_plainly(command.commands[words[0]])
+        words = without_negations(command.commands[words[0]], words)
     try:
-        sys.exit(command.main(standalone_mode=False))
+        sys.exit(command.main(words, standalone_mode=False))
     except GpgpuLegacyError as error:
         _fail(str(error))
     except MemoryError as error:
@@ -78,10 +52,9 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(1)
     except Exception as error:
-        message = getattr(error, "format_message", None)  # what the option parser raises
-        if message is None:
+        if not hasattr(error, "format_message"):  # which what the option parser raises has
             raise
-        _fail(" ".join(message().split()) or command.get_usage(command.make_context("", [])))
+        _fail(usage_message(error))
 
 
 def import_commands(words: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from gpgpu_legacy.cli.shared import (
+    SIZE_HELP,
     Json,
     Lists,
     Quiet,
@@ -32,15 +33,14 @@ def anomaly(
         list[int] | None,
         typer.Option(
             metavar="N …",
-            help="For n×n matrices (default: those of the paper's Section 3.2, 512, 768, 1280 and "
-            "2048).",
+            help=f"{SIZE_HELP} (default: those of the paper's Section 3.2, 512, 768, 1280, 2048).",
         ),
     ] = None,
     machine: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME …",
-            help=f"Of {MACHINES} (default: all); the first is shown in full.",
+            help=f"One or several of {MACHINES} (default: all); the first is shown in full.",
         ),
     ] = None,
     paging: Annotated[
@@ -52,11 +52,15 @@ def anomaly(
         ),
     ] = None,
     rows: Annotated[
-        int, typer.Option(help="Rows of C to count, after one that warms up the caches.")
+        int,
+        typer.Option(
+            metavar="ROWS", help="Rows of C to count, after one that warms up the caches."
+        ),
     ] = ROWS,
-    seed: Annotated[int, typer.Option(help="Seed of random frames.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="SEED", help="Seed of the random frames.")] = 0,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="PNG", help="Draw times and misses.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="PNG", help="Plot times and misses by size."),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,

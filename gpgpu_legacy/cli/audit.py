@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from gpgpu_legacy.cli.groups import grouped
-from gpgpu_legacy.cli.shared import Quiet, app, progress_bar, warn_if_busy
+from gpgpu_legacy.cli.shared import Lists, Quiet, app, progress_bar, warn_if_busy
 from gpgpu_legacy.cli.table_output import TableOutput
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import Verdict
@@ -25,13 +25,15 @@ class RecordOptions:
     """Whether verdicts are recorded, or compared with the recorded ones."""
 
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 where a verdict is not as recorded.")
+        bool,
+        typer.Option("--strict", help="Exit with code 1 if a verdict differs from its record."),
     ] = False
     record: Annotated[
-        bool, typer.Option("--record", help="Record the verdicts on all papers in the checkout.")
+        bool, typer.Option("--record", help="Record the verdicts on all papers, in the checkout.")
     ] = False
     record_to: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Record them in this file instead.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Record them in this file; --record is then not needed."),
     ] = None
 
     @property
@@ -41,30 +43,29 @@ class RecordOptions:
     def check(self, paper: str | None) -> None:
         """InputError for options that exclude one another."""
         if self.is_recorded and paper is not None:
-            raise InputError("--record is for all papers at once; leave the name out")
+            raise InputError("--record is for all papers at once; leave the paper's name out")
         if self.is_recorded and self.strict:
             raise InputError("--record makes what --strict compares with; give one of them")
 
 
-@app.command("audit")
+@app.command("audit", cls=Lists)
 @grouped
 def audit_command(
     *,
     paper: Annotated[
-        str | None, typer.Argument(metavar="[PAPER]", help=f"One of {_PAPERS}; all without it.")
+        str | None, typer.Argument(metavar="[PAPER]", help=f"One of {_PAPERS} (default: all).")
     ] = None,
     verdict: Annotated[
         list[Verdict] | None,
-        typer.Option(
-            metavar="VERDICT", help=f"List only these claims; may be repeated: {_VERDICTS}."
-        ),
+        typer.Option(metavar="VERDICT …", help=f"List only claims with this verdict: {_VERDICTS}."),
     ] = None,
     recording: RecordOptions,
     measure: Annotated[
-        bool, typer.Option("--measure", help="Measure the share of transfers here, by size.")
+        bool,
+        typer.Option("--measure", help="Measure the share of transfers in the time here, by size."),
     ] = False,
     left_out: Annotated[
-        bool, typer.Option("--left-out", help="Also list the numbers that are no claims.")
+        bool, typer.Option("--left-out", help="Also list the numbers that are not claims, and why.")
     ] = False,
     to: TableOutput,
     quiet: Quiet = False,

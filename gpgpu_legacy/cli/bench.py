@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
+    BLOCK_HELP,
+    SIZE_HELP,
+    AccumulateBy,
     Json,
     Lists,
     Quiet,
@@ -54,27 +56,28 @@ class EntrantOptions:
         list[int] | None,
         typer.Option(
             metavar="N …",
-            help=f"For n×n matrices (default: {' '.join(map(str, BENCH_SIZES))}).",
+            help=f"{SIZE_HELP} (default: {' '.join(map(str, BENCH_SIZES))}).",
         ),
     ] = None
     block: Annotated[
-        list[int] | None, typer.Option(metavar="B …", help="The paper's b: steps in one pass.")
+        list[int] | None,
+        typer.Option(metavar="B …", help=f"{BLOCK_HELP} (default: the method's own)."),
     ] = None
-    accumulate: Annotated[
-        Accumulate | None, typer.Option(help="How the partial sum gets from pass to pass.")
-    ] = None
+    accumulate: AccumulateBy = None
 
 
 @dataclass(frozen=True, slots=True)
 class RoundOptions:
     """How long and how often `bench` measures."""
 
-    repeat: Annotated[int, typer.Option(help="Rounds at each size.")] = BENCH_REPEATS
+    repeat: Annotated[int, typer.Option(metavar="ROUNDS", help="Rounds at each size.")] = (
+        BENCH_REPEATS
+    )
     budget: Annotated[
         float,
         typer.Option(
             metavar="SECONDS",
-            help="For everything, preparation included; the cheapest job runs in any case.",
+            help="Stop after this time, preparation included; the cheapest job runs in any case.",
         ),
     ] = BENCH_BUDGET_S
     seed: Seed = 0
@@ -86,16 +89,18 @@ class BenchFiles:
 
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="A .json file, rewritten as results come in."),
+        typer.Option(
+            "-o", "--output", metavar="JSON", help="Write the results to this file as they come in."
+        ),
     ] = None
     plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw GFLOPS against n.")] = None
     recorded: Annotated[
         Path | None,
-        typer.Option("--from", metavar="JSON", help="Show a recorded one; run nothing."),
+        typer.Option("--from", metavar="JSON", help="Show recorded results; run nothing."),
     ] = None
     compare: Annotated[
         tuple[Path, Path] | None,
-        typer.Option(metavar="OLD.json NEW.json", help="Compare recorded ones; run nothing."),
+        typer.Option(metavar="OLD NEW", help="Compare two files of recorded results; run nothing."),
     ] = None
 
 
@@ -113,7 +118,7 @@ def bench(
     The peers, where this machine has them, are numpy-blas (NumPy's own product), driver-arbfp (the
     driver's own ARB_fragment_program on the same method) and cublas (through torch or cupy, TF32
     off). All of them run in turn, round by round. A result is the median of the computing
-    time alone. A warning tells when other processes used much of the machine meanwhile.
+    time alone. A warning says if other processes used much of the machine meanwhile.
     """
     if files.compare is not None:
         if (files.recorded, files.output, files.plot) != (None, None, None):
@@ -190,43 +195,47 @@ def _compare(old: Path, new: Path, *, as_json: bool) -> None:
 class SearchOptions:
     """What `tune` searches, and how long."""
 
-    size: Annotated[int, typer.Option(help="n, for the n×n matrices to tune with.")] = TUNE_SIZE
+    size: Annotated[int, typer.Option(metavar="N", help="Tune with N×N matrices.")] = TUNE_SIZE
     budget: Annotated[
         float,
-        typer.Option(metavar="SECONDS", help="For all methods together, preparation included."),
+        typer.Option(
+            metavar="SECONDS",
+            help="Stop after this time, all methods together, preparation included.",
+        ),
     ] = TUNE_BUDGET_S
     executor: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Search this one alone, and `auto` will take it; may be repeated."
+            metavar="NAME …", help="Search these executors alone; `auto` then chooses them."
         ),
     ] = None
     seed: Seed = 0
 
 
-@app.command()
+@app.command(cls=Lists)
 @grouped
 def tune(
     options: SearchOptions,
     method: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="METHOD", help="See `gpgpu-legacy methods` (default: hall-carr-hart-multi)."
+            metavar="[METHOD]...",
+            help="See `gpgpu-legacy methods` (default: hall-carr-hart-multi).",
         ),
     ] = None,
     show: Annotated[
         bool, typer.Option("--show", help="Print what is kept for this machine; search nothing.")
     ] = False,
     forget: Annotated[
-        bool, typer.Option("--forget", help="Forget what is kept, of all methods or of these.")
+        bool, typer.Option("--forget", help="Forget what is kept for these methods, or for all.")
     ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Search for the fastest way to a product on this machine, and keep it for `--executor auto`.
+    """Search for the fastest way to compute a product here, and keep it for `--executor auto`.
 
-    The search tries executors, blocks, accumulations, and the shape of the code that executors
-    make; every product is compared with the default one. The result is kept for this device and
+    The search tries executors, blocks, accumulations, and shapes of the code that executors
+    generate; every product is compared with the default one. The result is kept for this device and
     driver in the user's data folder. The environment variable GPGPU_LEGACY_TUNING names another
     file to keep it in; GPGPU_LEGACY_TUNING=off switches tuning off.
     """

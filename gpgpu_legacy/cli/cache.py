@@ -17,9 +17,11 @@ from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
+    BLOCK_HELP,
     CACHE_HELP,
     LAYOUT_HELP,
     RASTER_HELP,
+    SIZE_HELP,
     AccumulateBy,
     Json,
     Largest,
@@ -61,12 +63,12 @@ class CaseOptions:
 
     size: Annotated[
         list[int] | None,
-        typer.Option(metavar="N …", help=f"For n×n matrices (default: {DEFAULT_SIZE})."),
+        typer.Option(metavar="N …", help=f"{SIZE_HELP} (default: {DEFAULT_SIZE})."),
     ] = None
     shape: ShapeOption = None
     block: Annotated[
         list[int] | None,
-        typer.Option(metavar="B …", help="The paper's b: steps of the sum in one pass."),
+        typer.Option(metavar="B …", help=f"{BLOCK_HELP} (default: the method's own)."),
     ] = None
     accumulate: AccumulateBy = None
     texture_format: TextureFormat = None
@@ -79,19 +81,23 @@ class MemoryOptions:
 
     cache: Annotated[
         list[str] | None,
-        typer.Option(metavar="SPEC …", help=f"{CACHE_HELP} Default: {DEFAULT_CACHE}."),
+        typer.Option(metavar="SPEC …", help=f"{CACHE_HELP[:-1]} (default: {DEFAULT_CACHE})."),
     ] = None
     second_level: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="A larger cache behind it, for all textures.")
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="A second level behind it, shared by all textures; spelled as --cache.",
+        ),
     ] = None
     per_texture: Annotated[
         bool, typer.Option("--per-texture", help="Give each texture a first level of its own.")
     ] = False
     writes: Annotated[
         Writes | None,
-        typer.Option(help="Whether a write that misses fetches its line (default: no-allocate)."),
+        typer.Option(help="Whether a write that misses fills a line (default: no-allocate)."),
     ] = None
-    seed: Annotated[int, typer.Option(help="Seed of random replacement.")] = 0
+    seed: Annotated[int, typer.Option(metavar="SEED", help="Seed of random replacement.")] = 0
 
     def memories(self) -> list[Memory]:
         """A memory for each cache."""
@@ -115,14 +121,17 @@ class AccessOptions:
 
     raster: Annotated[
         list[str] | None,
-        typer.Option(metavar="ORDER …", help=f"{RASTER_HELP} Default: scan."),
+        typer.Option(metavar="ORDER …", help=f"{RASTER_HELP[:-1]} (default: scan)."),
     ] = None
     quads: Annotated[
-        bool, typer.Option("--quads", help="The fragments of 2×2 quads take each access in turn.")
+        bool,
+        typer.Option(
+            "--quads", help="Draw in quads: the 2×2 fragments of a quad make each access in turn."
+        ),
     ] = False
     layout: Annotated[
         list[str] | None,
-        typer.Option(metavar="LAYOUT …", help=f"{LAYOUT_HELP} Default: linear."),
+        typer.Option(metavar="LAYOUT …", help=f"{LAYOUT_HELP[:-1]} (default: linear)."),
     ] = None
 
 
@@ -132,22 +141,26 @@ class CacheOutput:
 
     every_pass: Annotated[
         bool,
-        typer.Option("--every-pass", help="Also simulate iterations that are proven to repeat."),
+        typer.Option("--every-pass", help="Also simulate the iterations that provably repeat."),
     ] = False
     budget: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Stop after this time.")
+        float | None,
+        typer.Option(metavar="SECONDS", help="Stop after this time (default: no limit)."),
     ] = None
     curve: Annotated[
-        bool, typer.Option("--curve", help="Misses of fully associative caches of every size.")
+        bool,
+        typer.Option("--curve", help="Count the misses of fully associative caches of every size."),
     ] = False
     heat_map: Annotated[
-        Path | None, typer.Option(metavar="PNG", help="Draw where the reads hit, by fragment.")
+        Path | None,
+        typer.Option(metavar="PNG", help="Draw a heat map: where the reads hit, by fragment."),
     ] = None
     heat_map_of: Annotated[
-        str | None, typer.Option(metavar="TEXTURE", help="By the texel of this texture instead.")
+        str | None,
+        typer.Option(metavar="TEXTURE", help="Draw it by the texels of this texture instead."),
     ] = None
     plot: Annotated[
-        Path | None, typer.Option(metavar="PNG", help="Draw the sweep, or with --curve the curves.")
+        Path | None, typer.Option(metavar="PNG", help="Plot the sweep, or with --curve the curves.")
     ] = None
     as_json: Json = False
     quiet: Quiet = False
@@ -203,7 +216,7 @@ def cache_command(
     elif report.heat_map is not None:
         if len(wanted) > 1 or report.plot is not None:
             raise InputError(
-                "--heat-map draws one run; give one value of each option and no --plot"
+                "--heat-map draws one run; give each option one value, and leave --plot out"
             )
         _heat_map(wanted[0], budget, report.heat_map, report)
     else:
@@ -215,7 +228,7 @@ def _check(products: CaseOptions, memories: MemoryOptions, report: CacheOutput) 
     check_output(report.heat_map, ".png")
     check_output(report.plot, ".png")
     if report.heat_map_of is not None and report.heat_map is None:
-        raise InputError("--heat-map-of names a texture; give --heat-map, the picture to draw")
+        raise InputError("--heat-map-of names a texture; name the picture with --heat-map")
     if products.shape is not None and products.size:
         raise InputError("give --size or --shape, not both")
     if not report.curve:
@@ -227,7 +240,7 @@ def _check(products: CaseOptions, memories: MemoryOptions, report: CacheOutput) 
         or memories.per_texture
     ):
         raise InputError(
-            "--curve is of caches of every size; leave --heat-map, --every-pass, --second-level "
+            "--curve is about caches of every size; leave --heat-map, --every-pass, --second-level "
             "and --per-texture out"
         )
     if memories.writes is Writes.NO_ALLOCATE:

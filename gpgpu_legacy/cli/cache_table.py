@@ -12,9 +12,11 @@ import typer
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
+    BLOCK_HELP,
     CACHE_HELP,
     LAYOUT_HELP,
     RASTER_HELP,
+    SIZE_HELP,
     Json,
     Lists,
     Quiet,
@@ -37,14 +39,18 @@ class CaseOptions:
     """What to simulate: every combination."""
 
     size: Annotated[
-        int | None, typer.Option(help="n, for n×n matrices (default: 1024, the paper's).")
+        int | None,
+        typer.Option(metavar="N", help=f"{SIZE_HELP} (default: 1024, as in the paper)."),
     ] = None
     block: Annotated[
-        list[int] | None, typer.Option(metavar="B …", help="The paper's b (default: 1 to 128).")
+        list[int] | None, typer.Option(metavar="B …", help=f"{BLOCK_HELP} (default: 1 to 128).")
     ] = None
     accumulate: Annotated[
         Accumulate | None,
-        typer.Option(help="Of the blocked methods (default: ping-pong, Table 1's bytes)."),
+        typer.Option(
+            help="How the partial sum of the blocked methods gets from pass to pass (default: "
+            "ping-pong, which moves Table 1's bytes)."
+        ),
     ] = None
     cache: Annotated[list[str] | None, typer.Option(metavar="SPEC …", help=CACHE_HELP)] = None
     raster: Annotated[list[str] | None, typer.Option(metavar="ORDER …", help=RASTER_HELP)] = None
@@ -59,7 +65,8 @@ class RunOptions:
         BUDGET_S
     )
     workers: Annotated[
-        int | None, typer.Option(help="Simulations at a time (default: one a core).")
+        int | None,
+        typer.Option(metavar="N", help="Simulations at a time (default: one per core)."),
     ] = None
     recorded: Annotated[
         Path | None,
@@ -67,7 +74,7 @@ class RunOptions:
     ] = None
     resume: Annotated[
         Path | None,
-        typer.Option(metavar="JSON", help="Keep the rows of a recorded table, simulate the rest."),
+        typer.Option(metavar="JSON", help="Keep the rows of a recorded table; simulate the rest."),
     ] = None
 
 
@@ -76,10 +83,11 @@ class TableFiles:
     """How to show the table."""
 
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the results as a .json file.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="JSON", help="Write the results to this file."),
     ] = None
     plot: Annotated[
-        Path | None, typer.Option(metavar="PNG", help="Draw bytes from memory over b.")
+        Path | None, typer.Option(metavar="PNG", help="Plot the bytes from memory over b.")
     ] = None
     as_json: Json = False
     quiet: Quiet = False
@@ -124,7 +132,7 @@ def _table(cases: CaseOptions, running: RunOptions, *, quiet: bool) -> CacheTabl
 
     if running.recorded is not None:
         if cases != CaseOptions() or running.resume is not None:
-            raise InputError("--from shows a recorded table; leave what to simulate out")
+            raise InputError("--from shows a recorded table; leave the simulation's options out")
         return read_cache_table(running.recorded)
     budget = Budget(running.budget)
     settings = model.settings(

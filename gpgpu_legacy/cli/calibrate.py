@@ -10,8 +10,10 @@ import typer
 
 from gpgpu_legacy.cli.shared import (
     Json,
+    Lists,
     Quiet,
     app,
+    check_output,
     console,
     print_json,
     progress_bar,
@@ -22,28 +24,34 @@ from gpgpu_legacy.errors import InputError
 CALIBRATION_RUNS = 7
 
 
-@app.command("calibrate")
+@app.command("calibrate", cls=Lists)
 def calibrate_command(
     executor: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME",
-            help="See `gpgpu-legacy doctor`; may be repeated (default: all that work here but the "
-            "reference).",
+            metavar="NAME …",
+            help="See `gpgpu-legacy doctor` (default: all that work here but the reference).",
         ),
     ] = None,
-    repeat: Annotated[int, typer.Option(help="Rounds for all ceilings.")] = CALIBRATION_RUNS,
+    repeat: Annotated[
+        int, typer.Option(metavar="ROUNDS", help="Rounds of all ceilings.")
+    ] = CALIBRATION_RUNS,
     budget: Annotated[
         float | None,
         typer.Option(
             metavar="SECONDS",
-            help="For all executors together (default: no limit). Each ceiling is run once in any "
-            "case.",
+            help="Stop after this time, all executors together (default: no limit); each ceiling "
+            "is run once in any case.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write there, for one executor alone."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write the profile of one executor to this .toml file.",
+        ),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -53,7 +61,6 @@ def calibrate_command(
     The profile of an executor is called this-NAME and is kept in the user's data folder; the
     environment variable GPGPU_LEGACY_PROFILES names another folder.
     """
-    from gpgpu_legacy.files import check_folder
     from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.measure.calibration.model import (
         calibratable,
@@ -68,12 +75,11 @@ def calibrate_command(
     )
     from gpgpu_legacy.present.grid import print_text
 
+    check_output(output, ".toml")
     limit = Budget(float("inf") if budget is None else budget)
     wanted = calibratable(executor or ())
-    if output is not None:
-        check_folder(output)
-        if len(wanted) != 1:
-            raise InputError("--output is for one profile; name one executor with --executor")
+    if output is not None and len(wanted) != 1:
+        raise InputError("--output holds one profile; name one executor with --executor")
     done = []
     with progress_bar("calibrating", len(wanted) * count_steps(repeat), quiet=quiet) as step:
         for number, runner in enumerate(wanted):

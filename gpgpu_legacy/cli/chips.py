@@ -21,11 +21,11 @@ from gpgpu_legacy.cli.shared import (
 @app.command("chips")
 def chips_command(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A chip or API, by name or alias.")
+        str | None, typer.Argument(metavar="[NAME]", help="The name or alias of a chip or an API.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the chips and APIs, or show everything known of one, with sources."""
+    """List the chips and APIs, or show everything known about one, with sources."""
     from gpgpu_legacy.chips import table as chips
     from gpgpu_legacy.chips.profile import find_profile, profiles
     from gpgpu_legacy.present.grid import print_text

@@ -20,10 +20,15 @@ class SizeOptions:
     """The rectangle to draw."""
 
     size: Annotated[
-        str | None, typer.Option(metavar="WxH", help="Width and height of the rectangle.")
+        str | None,
+        typer.Option(
+            metavar="WxH", help="Width and height of the rectangle in pixels; N stands for NxN."
+        ),
     ] = None
-    width: Annotated[int | None, typer.Option(help="Its width, with --height.")] = None
-    height: Annotated[int | None, typer.Option(help="Its height, with --width.")] = None
+    width: Annotated[int | None, typer.Option(metavar="W", help="Its width, with --height.")] = None
+    height: Annotated[int | None, typer.Option(metavar="H", help="Its height, with --width.")] = (
+        None
+    )
 
     def parsed(self) -> tuple[int, int]:
         """Width and height in pixels."""
@@ -32,7 +37,7 @@ class SizeOptions:
                 raise InputError("give --size, or --width and --height, not both")
             return parse_size(self.size)
         if self.width is None or self.height is None:
-            raise InputError("give the size of what is drawn, as in --size 256x256")
+            raise InputError("give the size of the rectangle to draw, as in --size 256x256")
         return self.width, self.height
 
 
@@ -45,8 +50,8 @@ class DrawOptions:
         typer.Option(
             metavar="UNIT=FILE[,TARGET][,FILTER][,WRAP]",
             help="A .npy array, its row 0 at the bottom, or a picture, which is flipped to match. "
-            "Target, filter and wrap by GL's names; by default the program's target, nearest and "
-            "clamp-to-edge.",
+            "Target, filter and wrap have their GL names (default: the program's target, nearest, "
+            "clamp-to-edge).",
         ),
     ] = None
     local: Annotated[
@@ -60,31 +65,35 @@ class DrawOptions:
         typer.Option(
             metavar="SET=NUMBERS",
             help="16 numbers, 4 at each of the corners (0,0), (W,0), (W,H), (0,H), or 4 for all, "
-            "or a .npy. Set 0 is pixel coordinates by default.",
+            "or a .npy. By default set 0 holds the pixel's coordinates.",
         ),
     ] = None
     color: Annotated[
         str | None,
-        typer.Option(metavar="R,G,B,A", help="fragment.color; or 16 numbers, as for --texcoord."),
+        typer.Option(metavar="R,G,B,A", help="fragment.color: 4 numbers, or 16 as for --texcoord."),
     ] = None
     secondary_color: Annotated[
         str | None, typer.Option(metavar="R,G,B,A", help="fragment.color.secondary, likewise.")
     ] = None
     fogcoord: Annotated[
-        str | None, typer.Option(metavar="F", help="fragment.fogcoord; or 4, one a corner.")
+        str | None,
+        typer.Option(metavar="F", help="fragment.fogcoord: one number, or 4, one at each corner."),
     ] = None
     state: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=NUMBERS", help="GL state, as in fog.color=1,0,0,1; 16 for a matrix."
+            metavar="NAME=NUMBERS",
+            help="GL state, as in fog.color=1,0,0,1; a matrix has 16 numbers.",
         ),
     ] = None
     clear: Annotated[
         str, typer.Option(metavar="R,G,B,A", help="The colour that discarded fragments leave.")
     ] = "0,0,0,0"
-    blend: Annotated[str, typer.Option(help="none, or add: to the colour of --clear.")] = "none"
+    blend: Annotated[
+        str, typer.Option(metavar="none|add", help="add adds to the colour of --clear.")
+    ] = "none"
     draw_buffers: Annotated[
-        int | None, typer.Option(metavar="N", help="Keep result.color[0] to [N-1].")
+        int | None, typer.Option(metavar="N", help="Keep result.color[0] to result.color[N-1].")
     ] = None
 
     def arguments(self, program: Program) -> DrawArguments:
@@ -132,7 +141,7 @@ def _pairs(option: str, texts: list[str] | None) -> dict[int, str]:
         if not equals or not key.strip().isdecimal():
             raise InputError(f"{option} is {text!r}; give an index and a value, as in {option} 0=…")
         if int(key) in pairs:
-            raise InputError(f"{option} gives {int(key)} twice")
+            raise InputError(f"{option} gives {int(key)} twice; give it once")
         pairs[int(key)] = value
     return pairs
 
@@ -142,7 +151,7 @@ def _numbers(option: str, text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise InputError(
-            f"{option} has {text!r}; give numbers with commas, as in 1,0.5,0,1"
+            f"{option} is {text!r}; give numbers with commas, as in 1,0.5,0,1"
         ) from None
 
 
@@ -182,7 +191,9 @@ def _state(texts: list[str] | None) -> dict[str, Any]:
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not equals:
-            raise InputError(f"--state is {text!r}; give a name and numbers, as fog.color=1,0,0,1")
+            raise InputError(
+                f"--state is {text!r}; give a name and numbers, as in fog.color=1,0,0,1"
+            )
         numbers = _numbers(f"--state {name}", value)
         values[name.strip()] = _rows_of_four(numbers) if len(numbers) == 16 else numbers
     return values

@@ -48,10 +48,17 @@ class FigureMatrices:
     """The matrices to draw: from files, or random; by default the figure's own."""
 
     a: Annotated[
-        Path | None, typer.Argument(help="A, up to 16×16; up to 8×8 for multichannel.")
+        Path | None,
+        typer.Argument(
+            metavar="[A]",
+            help="A: .npy, .csv, .mtx or a greyscale image, up to 16×16; for multichannel, 8×8.",
+        ),
     ] = None
     b: Annotated[
-        Path | None, typer.Argument(help="B. Without A and B, the figure has its own matrices.")
+        Path | None,
+        typer.Argument(
+            metavar="[B]", help="B, likewise. Without A and B, the figure has its own matrices."
+        ),
     ] = None
     size: Size = None
     shape: ShapeOption = None
@@ -72,7 +79,7 @@ class FigureMatrices:
             raise InputError("give both matrices, A and B, or neither")
         if self.a is not None and self.b is not None:
             if is_random:
-                raise InputError("the matrices have their sizes; leave --size and --shape out")
+                raise InputError("A and B have sizes of their own; leave --size and --shape out")
             return check_operands((read_matrix(self.a), read_matrix(self.b)), options)
         if is_random:
             own = random(shape_of(self.size, self.shape, _RANDOM_SIZE), self.seed)
@@ -101,15 +108,24 @@ class FigureOptions:
 @grouped
 def figure(
     *,
-    name: Annotated[FigureName, typer.Argument(help="Which one.")] = FigureName.FIGURE_2,
+    name: Annotated[
+        FigureName, typer.Argument(metavar="[NAME]", help="figure-2 or multichannel.")
+    ] = FigureName.FIGURE_2,
     matrices: FigureMatrices,
     chosen: FigureOptions,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The .png or .gif to write.")
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Write to this .png or .gif (default: NAME.png)."
+        ),
     ] = None,
     executor: ExecutorName = "auto",
     animate: Annotated[
-        bool, typer.Option(help="A .gif of the passes instead; for multichannel, of the fragments.")
+        bool,
+        typer.Option(
+            "--animate",
+            help="Write a .gif of the passes instead; for multichannel, of the fragments.",
+        ),
     ] = False,
 ) -> None:
     """Draw a figure from a run: Figure 2 of Hall, Carr & Hart 2003, or the multichannel swizzles.
@@ -123,7 +139,9 @@ def figure(
     suffix = ".gif" if animate else ".png"
     path = output or Path(f"{name.value}{suffix}")
     if path.suffix.lower() != suffix:
-        raise InputError(f"{path} should end in {suffix}; --animate writes .gif, else it is .png")
+        raise InputError(
+            f"{path} should end in {suffix}; with --animate it is a .gif, without a .png"
+        )
     check_folder(path)
     draw = _draw_figure_2 if name is FigureName.FIGURE_2 else _draw_multichannel
     draw(matrices, chosen.options(), lambda: find_executor(executor), path, animate)

@@ -12,6 +12,7 @@ from typer.core import TyperCommand
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     PAPER_SIZE,
+    SIZE_HELP,
     ExecutorName,
     Json,
     Quiet,
@@ -34,12 +35,12 @@ if TYPE_CHECKING:
 class LineageOptions:
     """What `lineage` runs."""
 
-    size: Annotated[int, typer.Option(help="n, for n×n matrices.")] = PAPER_SIZE
+    size: Annotated[int, typer.Option(metavar="N", help=f"{SIZE_HELP}.")] = PAPER_SIZE
     seed: Seed = 0
     executor: ExecutorName = "auto"
     budget: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="For everything (default: no limit)."),
+        typer.Option(metavar="SECONDS", help="Stop after this time (default: no limit)."),
     ] = None
 
 
@@ -49,12 +50,16 @@ class LineageFiles:
 
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="A .json file, rewritten as results come in."),
+        typer.Option(
+            "-o", "--output", metavar="JSON", help="Write the results to this file as they come in."
+        ),
     ] = None
     plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw GFLOPS by method.")] = None
     recorded: Annotated[
         Path | None,
-        typer.Option("--from", metavar="JSON", help="Draw recorded results; run nothing."),
+        typer.Option(
+            "--from", metavar="JSON", help="Draw recorded results with --plot; run nothing."
+        ),
     ] = None
 
 
@@ -71,7 +76,7 @@ class LineageCommand(TyperCommand):
 def lineage_command(
     what: LineageOptions, files: LineageFiles, as_json: Json = False, quiet: Quiet = False
 ) -> None:
-    """Run the product by every method in the order of history, on this machine.
+    """Run every method on this machine, in the order of history.
 
     All methods run in turn, round by round, and so do the libraries that are their ceilings.
     """
@@ -84,7 +89,7 @@ def lineage_command(
     check_output(files.plot, ".png")
     if files.recorded is not None:
         if files.plot is None:
-            raise InputError("--from draws recorded results; give --plot, the picture to draw")
+            raise InputError("--from draws recorded results; name the picture with --plot")
         draw_lineage(read_lineage(files.recorded), files.plot)
         print(f"wrote {files.plot}")
         return

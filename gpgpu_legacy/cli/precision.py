@@ -13,6 +13,7 @@ from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     ARITHMETICS,
     METHOD_HELP,
+    SIZE_HELP,
     Lists,
     Quiet,
     Seed,
@@ -34,16 +35,16 @@ class CaseOptions:
 
     size: Annotated[
         list[int] | None,
-        typer.Option(metavar="N …", help="For n×n matrices (default: 16 64 256)."),
+        typer.Option(metavar="N …", help=f"{SIZE_HELP} (default: 16 64 256)."),
     ] = None
     sizes: Annotated[str | None, typer.Option(hidden=True)] = None
     method: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME …", help=f"{METHOD_HELP} Default: all that draw."),
+        typer.Option(metavar="NAME …", help=f"{METHOD_HELP[:-1]} (default: all that draw)."),
     ] = None
     arithmetic: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME …", help=f"Of {ARITHMETICS} (default: all)."),
+        typer.Option(metavar="NAME …", help=f"One or several of {ARITHMETICS} (default: all)."),
     ] = None
     texture_format: TextureFormat = None
 

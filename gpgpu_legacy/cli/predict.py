@@ -16,11 +16,11 @@ from gpgpu_legacy.cli.shared import (
     LAYOUT_HELP,
     PAPER_SIZE,
     RASTER_HELP,
+    SIZE_HELP,
     Block,
     Json,
     MethodName,
     ProductOptions,
-    Size,
     app,
     check_output,
     console,
@@ -46,7 +46,7 @@ class CacheOptions:
         if self.cache is None:
             if self.raster is None and self.layout is None:
                 return None
-            raise InputError("--raster and --layout are about a simulated cache; give --cache, too")
+            raise InputError("--raster and --layout describe a simulated cache; give --cache, too")
         from gpgpu_legacy.cache.access import parse_access
         from gpgpu_legacy.cache.caches import Memory, parse_cache
         from gpgpu_legacy.predict.products import CacheModel
@@ -70,11 +70,11 @@ def predict_command(
     block: Block = None,
     as_json: Json = False,
 ) -> None:
-    """Predict the least time that a product takes on a chip, and the bottleneck.
+    """Predict the least time that a product can take on a chip, and its bottleneck.
 
-    `--chip this` is the executor that `auto` would choose here; calibrate it first, once, with
-    `gpgpu-legacy calibrate`. With --cache, memory serves the misses of that cache, simulated;
-    by default it serves each texel that a pass touches once per pass.
+    `--chip this` stands for the executor that `auto` would choose here; run
+    `gpgpu-legacy calibrate` once before. With --cache, memory serves the misses of that simulated
+    cache; without it, memory serves each texel that a pass touches once per pass.
     """
     from gpgpu_legacy.predict.products import predict_product
     from gpgpu_legacy.predict.table import prediction_grids, prediction_record
@@ -94,19 +94,21 @@ def roofline_command(
     chip: Annotated[
         str, typer.Option("--chip", metavar="NAME", help="See `gpgpu-legacy chips`.")
     ] = "h100-sxm5",
-    size: Size = None,
+    size: Annotated[
+        int | None, typer.Option(metavar="N", help=f"{SIZE_HELP} (default: {PAPER_SIZE}).")
+    ] = None,
     recorded: Annotated[
         Path | None,
         typer.Option("--from", metavar="JSON", help="Add the measurements of a recorded lineage."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="PNG", help="Draw it, too.")
+        Path | None, typer.Option("-o", "--output", metavar="PNG", help="Draw the roofline, too.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show every method under the roof of a chip, with what was published and measured there.
+    """Show every method under a chip's roofline, with what was published and measured there.
 
-    A point above its roof cannot be right: it is named, and the exit code is 1.
+    A point above its roof cannot be right: the command names it and exits with code 1.
     """
     from gpgpu_legacy.chips.profile import find_profile
     from gpgpu_legacy.present.grid import print_text

@@ -11,8 +11,10 @@ import typer
 
 from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
+    SIZE_HELP,
     AccumulateBy,
     AsPrinted,
     Block,
@@ -23,7 +25,6 @@ from gpgpu_legacy.cli.shared import (
     Quiet,
     Seed,
     ShapeOption,
-    Size,
     TextureFormat,
     TransposeA,
     TransposeB,
@@ -53,14 +54,23 @@ DEFAULT_SIZE = 256
 class MatrixOptions:
     """Where A, B and C come from: files, or a random generator."""
 
-    a: Annotated[Path | None, typer.Argument(help="A: .npy, .csv, .mtx or a greyscale image.")] = (
-        None
-    )
-    b: Annotated[Path | None, typer.Argument(help="B, likewise. Random without A and B.")] = None
-    c: Annotated[
-        Path | None, typer.Option("--c", help="C, added beta times. Random with --beta alone.")
+    a: Annotated[
+        Path | None,
+        typer.Argument(metavar="[A]", help="A: .npy, .csv, .mtx or a greyscale image."),
     ] = None
-    size: Size = None
+    b: Annotated[
+        Path | None,
+        typer.Argument(metavar="[B]", help="B, likewise. Without A and B, both are random."),
+    ] = None
+    c: Annotated[
+        Path | None,
+        typer.Option(
+            "--c", metavar="FILE", help="C, which is added beta times. Random with --beta alone."
+        ),
+    ] = None
+    size: Annotated[
+        int | None, typer.Option(metavar="N", help=f"{SIZE_HELP} (default: {DEFAULT_SIZE}).")
+    ] = None
     shape: ShapeOption = None
     seed: Seed = 0
 
@@ -84,11 +94,11 @@ class MatrixOptions:
         if self.a is None or self.b is None:
             if self.c is not None:
                 raise InputError(
-                    "C is given but neither A nor B; give all three, or none for random ones"
+                    "C is given without A and B; give all three, or none of them for random ones"
                 )
             return ()
         if self.size is not None or self.shape is not None:
-            raise InputError("the matrices have their sizes; leave --size and --shape out")
+            raise InputError("A and B have sizes of their own; leave --size and --shape out")
         return (self.a, self.b) if self.c is None else (self.a, self.b, self.c)
 
 
@@ -96,8 +106,10 @@ class MatrixOptions:
 class MethodOptions:
     """What a method leaves to the caller: the fields of Options."""
 
-    alpha: Annotated[float, typer.Option(help="The result is alpha times the product …")] = 1.0
-    beta: Annotated[float, typer.Option(help="… plus beta times C.")] = 0.0
+    alpha: Annotated[
+        float, typer.Option(metavar="NUMBER", help="The result is alpha times the product …")
+    ] = 1.0
+    beta: Annotated[float, typer.Option(metavar="NUMBER", help="… plus beta times C.")] = 0.0
     block: Block = None
     accumulate: AccumulateBy = None
     texture_format: TextureFormat = None
@@ -106,11 +118,15 @@ class MethodOptions:
     as_printed: AsPrinted = False
     largest_texture: Largest = LARGEST_TEXTURE
     dynamic: Annotated[
-        bool, typer.Option("--dynamic", help="Size shared arrays at the launch, as CUDA can.")
+        bool,
+        typer.Option("--dynamic", help="Give shared arrays their size at the launch, as CUDA can."),
     ] = False
     coordinates_first: Annotated[
         int | None,
-        typer.Option(metavar="STEPS", help="Compute the coordinates of STEPS steps, then look up."),
+        typer.Option(
+            metavar="STEPS",
+            help="Compute the coordinates of STEPS steps first, then do their lookups together.",
+        ),
     ] = None
 
     def options(self, *, adds: bool) -> Options:
@@ -136,15 +152,17 @@ class ChipOptions:
 
     chip: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A chip of the time; refuse what it could not run."),
+        typer.Option(metavar="NAME", help="Refuse what this chip of the time could not run."),
     ] = None
-    anyway: Annotated[bool, typer.Option("--anyway", help="Run it even if the chip could not.")] = (
-        False
-    )
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Run it even if the --chip could not.")
+    ] = False
 
     def check(self, product: Product) -> None:
         """InputError where the chip could not have run the product."""
         if self.chip is None:
+            if self.anyway:
+                raise InputError("--anyway is about a chip; name it with --chip")
             return
         from gpgpu_legacy.chips.profile import find_profile
         from gpgpu_legacy.studies.largest_block.model import refuse_unless_it_runs
@@ -162,11 +180,14 @@ class RunOutput:
 
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Write the product: .npy, .csv, .mtx or .png."),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Write the product: .npy, .csv, .mtx or .png."
+        ),
     ] = None
     check: Annotated[bool, typer.Option(help="Compare the product with float64.")] = True
     dump: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the plan, its programs and the GLSL.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the plan, its programs and the GLSL to a folder."),
     ] = None
     follow: Annotated[
         str | None,
@@ -207,19 +228,27 @@ def methods_command(as_json: Json = False) -> None:
 @app.command()
 @grouped
 def run(
+    *,
     method: MethodName,
     matrices: MatrixOptions,
     chosen: MethodOptions,
     machine: MachineOptions,
+    repeat: Annotated[
+        int, typer.Option(metavar="RUNS", help="Run so often, and print the median times.")
+    ] = 1,
+    sdk_example: Annotated[
+        bool,
+        typer.Option(
+            "--sdk-example", help="Run the 4×4 example that the SDK prints; for mali-sgemm alone."
+        ),
+    ] = False,
     chip: ChipOptions,
     shown: RunOutput,
-    repeat: Annotated[int, typer.Option(help="Runs to take the median times of.")] = 1,
-    sdk_example: Annotated[
-        bool, typer.Option("--sdk-example", help="mali-sgemm: the SDK's printed 4×4 example.")
-    ] = False,
 ) -> None:
     """Multiply two matrices by a method, and say what it cost."""
     if sdk_example:
+        if matrices != MatrixOptions() or chosen != MethodOptions():
+            raise InputError("--sdk-example has matrices and options of its own; leave others out")
         _sdk_example(find_method(method).name, machine.executor, as_json=shown.as_json)
         return
     from gpgpu_legacy.api.matrices import matrix_writer
@@ -227,6 +256,7 @@ def run(
     from gpgpu_legacy.measure.other_work import OtherWork
 
     known = find_method(method)
+    as_positive("--repeat", repeat)
     asked = chosen.options(adds=matrices.adds(chosen.beta))
     options = known.options(asked)
     write = matrix_writer(shown.output) if shown.output else None
@@ -278,7 +308,9 @@ def _sdk_example(method: str, executor: str, *, as_json: bool) -> None:
     from gpgpu_legacy.studies.sdk_example.table import example_grids, example_record
 
     if method != "mali-sgemm":
-        raise InputError("--sdk-example is mali-sgemm's; run it as: run mali-sgemm --sdk-example")
+        raise InputError(
+            f"{method} has no --sdk-example; write `gpgpu-legacy run mali-sgemm --sdk-example`"
+        )
     example = sdk_example(executor)
     if as_json:
         print_json(example_record(example))

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from gpgpu_legacy.isa.ir import Program
 
 ProgramFile = Annotated[
-    Path, typer.Argument(metavar="PROG.fp", help="The file of the program; - is standard input.")
+    Path, typer.Argument(metavar="PROG.fp", help="A file with a program; - is standard input.")
 ]
 ProgramFiles = Annotated[
     list[Path],
-    typer.Argument(metavar="PROG.fp ...", help="Files of programs; - is standard input."),
+    typer.Argument(metavar="PROG.fp...", help="Files with programs; - is standard input."),
 ]
 
 
@@ -56,11 +56,13 @@ def exec_command(
         typer.Option(
             "-o",
             "--output",
+            metavar="FILE",
             help="Write the colours as .npy, or r, g and b as .png (row 0 at the bottom).",
         ),
     ] = None,
     trace: Annotated[
-        str | None, typer.Option(metavar="X,Y", help="Print every instruction of one fragment.")
+        str | None,
+        typer.Option(metavar="X,Y", help="Print one fragment's way through every instruction."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -103,7 +105,7 @@ def check(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Assemble programs and say which resources they take.
+    """Assemble programs, and say which resources they use.
 
     With --chip, compare them with the limits of a chip. The exit code is 2 if a program does not
     assemble, and 1 if one does not load on the chip.
@@ -150,15 +152,15 @@ def count(
         typer.Option(
             "--format",
             metavar="[UNIT|target=]FORMAT",
-            help="Format of texels, to count bytes; rgba32f by default.",
+            help="Format of a unit's or the target's texels, to count bytes (default: rgba32f).",
         ),
     ] = None,
     size: Annotated[
-        str | None, typer.Option(metavar="WxH", help="Count a rectangle of W×H fragments too.")
+        str | None, typer.Option(metavar="WxH", help="Also count a rectangle of W×H fragments.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Count what a fragment executes and requests, and the resources that the program takes."""
+    """Count the instructions, bytes and resources that a program uses, per fragment."""
     from gpgpu_legacy.api.counts_table import count_program, counts_grids, formats_of
     from gpgpu_legacy.present.grid import print_text
 
@@ -181,7 +183,7 @@ def translate(
         bool, typer.Option("--exact", help="Generate GLSL that contracts no multiply-add.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The file to write.")
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file.")
     ] = None,
 ) -> None:
     """Translate a program to a GLSL fragment shader, a GLSL compute shader or a Python module."""
@@ -193,7 +195,7 @@ def translate(
 def disassemble_command(
     program: ProgramFile,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The file to write.")
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file.")
     ] = None,
 ) -> None:
     """Print a program in its canonical form, which assembles to the same program."""

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
+from gpgpu_legacy.cli.commands import Commands
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE
 
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="gpgpu-legacy",
-    help="A historical GPGPU shader emulator: fragment programs and matrix products, from 2001 on.",
+    cls=Commands,
+    context_settings={"max_content_width": 100},
+    help="A historical GPGPU shader emulator: fragment programs and matrix products, from 2001 on."
+    " `gpgpu-legacy COMMAND --help` explains a command.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -39,7 +43,7 @@ def _group() -> None:  # without it, a single command would be the whole applica
 
 
 class Lists(TyperCommand):
-    """A command whose options for several values take them in a row: `--size 256 512`."""
+    """A command in which an option may be followed by several values: `--size 256 512`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Repeat the option before each further value, as the parser expects it."""
@@ -95,7 +99,7 @@ def print_json(record: object) -> None:
 
 
 def check_output(path: Path | None, suffix: str) -> None:
-    """InputError where a file to write is of another kind, or has no folder; None is no file."""
+    """InputError for a file to write with another suffix, or in no folder; None is no file."""
     if path is None:
         return
     from gpgpu_legacy.files import check_folder
@@ -108,7 +112,7 @@ def check_output(path: Path | None, suffix: str) -> None:
 def warn_if_busy(share: float | None) -> None:
     """A line on stderr where other processes used much of the machine during a measurement.
 
-    share: of the processors' time, from 0 to 1; None where it is not known.
+    share: the part of the processors' time that they used, from 0 to 1; None if unknown.
     """
     from gpgpu_legacy.measure.other_work import busy_warning
 
@@ -155,46 +159,64 @@ class TableFormat(Enum):
     JSON = "json"
 
 
-# Options that several commands take -----------------------------------------------------------
+# Options that several commands have -----------------------------------------------------------
 
 METHOD_HELP = "See `gpgpu-legacy methods`."
+BLOCK_HELP = "The paper's b, the steps of the sum in one pass"
 MethodName = Annotated[str, typer.Argument(metavar="METHOD", help=METHOD_HELP)]
 Block = Annotated[
-    int | None, typer.Option(help="The paper's b: iterations of the inner loop in one pass.")
+    int | None, typer.Option(metavar="B", help=f"{BLOCK_HELP} (default: the method's own).")
 ]
 AccumulateBy = Annotated[
     Accumulate | None,
     typer.Option(help="How the partial sum gets from pass to pass (default: copy, as printed)."),
 ]
 TextureFormat = Annotated[
-    str | None, typer.Option(help=f"Format of textures and framebuffer: {', '.join(FORMATS)}.")
+    str | None,
+    typer.Option(
+        metavar="FORMAT",
+        help=f"Format of textures and framebuffer: {', '.join(FORMATS)} (default: the method's "
+        "own).",
+    ),
 ]
 TransposeA = Annotated[
-    bool, typer.Option(help="A is stored transposed and read so; no texel is moved.")
+    bool,
+    typer.Option("--transpose-a", help="A is stored transposed and read so; no texel is moved."),
 ]
 TransposeB = Annotated[
-    bool, typer.Option(help="B is stored transposed and read so; no texel is moved.")
+    bool,
+    typer.Option("--transpose-b", help="B is stored transposed and read so; no texel is moved."),
 ]
 AsPrinted = Annotated[
-    bool, typer.Option(help="Use the texture coordinates exactly as the paper prints them.")
+    bool,
+    typer.Option(
+        "--as-printed", help="Use the texture coordinates exactly as the paper prints them."
+    ),
 ]
-Largest = Annotated[int, typer.Option(help="Width and height of the largest texture, in texels.")]
+Largest = Annotated[
+    int,
+    typer.Option(metavar="TEXELS", help="Width and height of the largest texture, in texels."),
+]
 ExecutorName = Annotated[
-    str, typer.Option("--executor", help="What runs it; see `gpgpu-legacy doctor`.")
+    str,
+    typer.Option("--executor", metavar="NAME", help="What runs it; see `gpgpu-legacy doctor`."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 TablesAs = Annotated[TableFormat, typer.Option("--format", help="How to write the tables.")]
-OutputFile = Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
-CACHE_HELP = "Size, ways, line and policy, as 8K,4way,64B or 32K,fully,128B,fifo."
+OutputFile = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress bars.")]
+CACHE_HELP = "Size, ways, line and policy, such as 8K,4way,64B or 32K,fully,128B,fifo."
 RASTER_HELP = "Raster order: scan, tiled:WxH (or WxH), morton, hilbert."
 LAYOUT_HELP = "Layout of textures: linear, WxH blocks, morton, 6d, 6d:WxH,WxH."
-Size = Annotated[int | None, typer.Option(help="Multiply n×n matrices.")]
+SIZE_HELP = "Multiply N×N matrices"
+Size = Annotated[int | None, typer.Option(metavar="N", help=f"{SIZE_HELP}.")]
 ShapeOption = Annotated[
     tuple[int, int, int] | None,
     typer.Option("--shape", metavar="M L N", help="Multiply M×L by L×N."),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of the random matrices.")]
+Seed = Annotated[int, typer.Option(metavar="SEED", help="Seed of the random matrices.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +224,10 @@ class MachineOptions:
     """What runs a plan, and how it computes."""
 
     executor: ExecutorName = "auto"
-    exact: Annotated[bool, typer.Option(help="Contract no multiply-add.")] = False
+    exact: Annotated[bool, typer.Option("--exact", help="Contract no multiply-add.")] = False
     arithmetic: Annotated[
-        str, typer.Option(help=f"Round every operation to this format: {ARITHMETICS}.")
+        str,
+        typer.Option(metavar="NAME", help=f"Round every operation to this format: {ARITHMETICS}."),
     ] = "fp32"
 
     def machine(self) -> Machine:
@@ -216,7 +239,7 @@ class MachineOptions:
 
 
 def shape_of(size: int | None, shape: tuple[int, int, int] | None, default: int) -> Shape:
-    """The shape of the product that --size or --shape asks for; n×n with n = default without."""
+    """The shape that --size or --shape asks for; without them, n×n with n = default."""
     if size is not None and shape is not None:
         raise InputError("give --size or --shape, not both")
     m, l, n = shape or (default if size is None else size,) * 3  # noqa: E741
@@ -231,7 +254,9 @@ def shape_of(size: int | None, shape: tuple[int, int, int] | None, default: int)
 class ProductOptions:
     """A product that is planned, but not run."""
 
-    size: Size = None
+    size: Annotated[
+        int | None, typer.Option(metavar="N", help=f"{SIZE_HELP} (default: {PAPER_SIZE}).")
+    ] = None
     shape: ShapeOption = None
     accumulate: AccumulateBy = None
     texture_format: TextureFormat = None

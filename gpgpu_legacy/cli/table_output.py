@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.cli.shared import Json, OutputFile, TableFormat, TablesAs, console
+from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.present.grid import Grid
@@ -22,9 +23,11 @@ class TableOutput:
     as_json: Json = False
 
     def check(self) -> None:
-        """InputError where the file has no folder to be written to."""
+        """InputError where the options exclude one another, or the file's folder is missing."""
         from gpgpu_legacy.files import check_folder
 
+        if self.as_json and self.table_format not in {TableFormat.TEXT, TableFormat.JSON}:
+            raise InputError(f"give --json or --format {self.table_format.value}, not both")
         if self.output is not None:
             check_folder(self.output)
 

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpgpu_legacy.cli.groups import grouped
-from gpgpu_legacy.cli.shared import PAPER_BLOCK, PAPER_SIZE, Quiet, app, progress_bar, warn_if_busy
+from gpgpu_legacy.cli.shared import (
+    BLOCK_HELP,
+    PAPER_BLOCK,
+    PAPER_SIZE,
+    SIZE_HELP,
+    Quiet,
+    app,
+    progress_bar,
+    warn_if_busy,
+)
 from gpgpu_legacy.cli.table_output import TableOutput
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.published import paper_ids
@@ -32,13 +41,13 @@ class FormulaOptions:
     """Where tables of formulas are evaluated, and what they count besides."""
 
     size: Annotated[
-        int | None, typer.Option(help=f"n, for n×n matrices (default: {PAPER_SIZE}).")
+        int | None, typer.Option(metavar="N", help=f"{SIZE_HELP} (default: {PAPER_SIZE}).")
     ] = None
-    block: Annotated[int | None, typer.Option(help=f"The paper's b (default: {PAPER_BLOCK}).")] = (
-        None
-    )
+    block: Annotated[
+        int | None, typer.Option(metavar="B", help=f"{BLOCK_HELP} (default: {PAPER_BLOCK}).")
+    ] = None
     every_method: Annotated[
-        bool, typer.Option("--every-method", help="Count every method there is, 2001 to 2018.")
+        bool, typer.Option("--every-method", help="Also count every other method, 2001 to 2018.")
     ] = False
 
     @property
@@ -54,9 +63,11 @@ class FormulaOptions:
 class MeasureOptions:
     """Whether the methods run here, and for how long."""
 
-    measure: Annotated[bool, typer.Option(help="Run the methods here, and time them.")] = True
+    measure: Annotated[
+        bool, typer.Option(help="Run the methods on this machine, and time them.")
+    ] = True
     budget: Annotated[
-        float, typer.Option(metavar="SECONDS", help="What all runs here may take together.")
+        float, typer.Option(metavar="SECONDS", help="Stop measuring after this time.")
     ] = BUDGET_S
 
 
@@ -70,14 +81,14 @@ def tables(
     at: FormulaOptions,
     here: MeasureOptions,
     plots: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Draw the paper's plots there.")
+        Path | None, typer.Option(metavar="DIR", help="Draw the paper's plots into this folder.")
     ] = None,
     to: TableOutput,
     quiet: Quiet = False,
 ) -> None:
     """Regenerate a paper's tables, beside what is counted and measured here.
 
-    Without --paper, Tables 1 and 2 of Hall, Carr & Hart 2003.
+    Without --paper, it regenerates Tables 1 and 2 of Hall, Carr & Hart 2003.
     """
     from gpgpu_legacy.published.papers import find_paper
 
@@ -145,9 +156,11 @@ def report(
     folder: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to write.")
     ] = Path("report"),
-    size: Annotated[int, typer.Option(help="n, for n×n matrices.")] = PAPER_SIZE,
-    block: Annotated[int, typer.Option(help="The paper's b.")] = PAPER_BLOCK,
-    measure: Annotated[bool, typer.Option(help="Run the methods here, and time them.")] = True,
+    size: Annotated[int, typer.Option(metavar="N", help=f"{SIZE_HELP}.")] = PAPER_SIZE,
+    block: Annotated[int, typer.Option(metavar="B", help=f"{BLOCK_HELP}.")] = PAPER_BLOCK,
+    measure: Annotated[
+        bool, typer.Option(help="Run the methods on this machine, and time them.")
+    ] = True,
     quiet: Quiet = False,
 ) -> None:
     """Write a folder with the tables, the figures, the timings and a page that shows them all."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.peers import OneRun, OnOperands, Peer, peers
@@ -58,6 +59,8 @@ def entrants(
     """
     chosen = [find_method(name) for name in dict.fromkeys(method_names)]
     entered: dict[tuple[str, str | None, str, int | None], Entrant] = {}
+    for number in blocks:
+        as_positive("block", number)
     for method in chosen or methods():
         for block in blocks or (None,):
             options = Options(block=block, accumulate=accumulate)
@@ -70,7 +73,7 @@ def entrants(
             for new in _on_executors(method, options, executor_names):
                 entered.setdefault((new.method, new.of, new.executor, new.block), new)
     if not entered:
-        raise InputError("no method takes these options; name the methods with --method")
+        raise InputError("no method has all of these options; leave one out")
     return [entrant_of_peer(peer) for peer in peers()] + list(entered.values())
 
 

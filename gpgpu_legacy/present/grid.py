@@ -120,7 +120,8 @@ def print_text(grids: list[Grid], console: Console) -> None:
 
     for grid in grids:
         table = RichTable(title=grid.caption, title_justify="left", title_style="bold")
-        columns = zip(grid.heads, zip(*grid.rows, strict=True), strict=True)
+        cells = zip(*grid.rows, strict=True) if grid.rows else ((),) * len(grid.heads)
+        columns = zip(grid.heads, cells, strict=True)
         for head, column in columns:
             numeric = is_numeric(column)
             table.add_column(head, justify="right" if numeric else "left", overflow="fold")

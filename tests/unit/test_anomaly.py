@@ -200,7 +200,7 @@ def test_paging_is_written_as_it_is_read(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["colored", "random:1", "miscoloured", "miscoloured:x", ""])
 def test_paging_that_cannot_be_read(text: str) -> None:
-    with pytest.raises(InputError, match="write coloured, random or miscoloured"):
+    with pytest.raises(InputError, match="write coloured, random, or miscoloured"):
         parse_paging(text)
 
 
@@ -320,7 +320,7 @@ def test_the_dtlb_misses_alike(misses: dict[tuple[str, str, int], HostMisses]) -
 
 def test_sizes_that_cannot_be_simulated() -> None:
     cases = [(find_host("core2-3mb").hierarchy, Paging())]
-    with pytest.raises(InputError, match="C has 2 rows; 1 to warm up and 2 to count"):
+    with pytest.raises(InputError, match="n is 2; it must be at least 3"):
         simulate_host(2, cases)
     with pytest.raises(InputError, match="at least 1"):
         simulate_host(64, cases, rows=0)
@@ -487,8 +487,8 @@ def test_the_help_says_what_there_is() -> None:
     ("words", "complaint"),
     [
         (("--machine", "i7"), "there is no host 'i7'"),
-        (("--paging", "red"), "write coloured, random or miscoloured"),
-        (("--size", "0"), "C has 0 rows"),
+        (("--paging", "red"), "write coloured, random, or miscoloured"),
+        (("--size", "0"), "n is 0; it must be at least 3"),
         (("--rows", "0"), "at least 1"),
         (("-o", "picture.gif"), "should end in .png"),
     ],

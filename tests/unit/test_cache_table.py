@@ -236,7 +236,7 @@ def test_a_table_is_resumed_and_judged_where_it_is_whole(
         (("-o", "{tmp}/none/x.json"), "there is no folder"),
         (("--plot", "{tmp}/x.gif"), "should end in .png"),
         (("--from", "{tmp}/x.json"), "there is no file"),
-        (("--from", "{tmp}/x.json", "--size", "4"), "leave what to simulate out"),
+        (("--from", "{tmp}/x.json", "--size", "4"), "leave the simulation's options out"),
         (("--cache", "64,direct,8B"), "does not hold whole texels"),
     ],
 )  # fmt: skip

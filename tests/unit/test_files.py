@@ -281,8 +281,8 @@ def test_an_output_folder_exists_or_its_parent_does(tmp_path: Path) -> None:
     check_output_folder(tmp_path)
     check_output_folder(tmp_path / "new")
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    for folder in (tmp_path / "none" / "new", tmp_path / "file"):
-        refused(lambda folder=folder: check_output_folder(folder), str(folder), "parent exists")
+    refused(lambda: check_output_folder(tmp_path / "none" / "new"), str(tmp_path / "none"), "make")
+    refused(lambda: check_output_folder(tmp_path / "file"), str(tmp_path / "file"), "is a file")
 
 
 def test_a_folder_cannot_be_written_over(tmp_path: Path) -> None:
@@ -329,7 +329,7 @@ def test_a_writer_that_the_system_refuses_is_an_input_error(tmp_path: Path) -> N
     def full(to: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    refused(lambda: write_whole(path, full), str(path), "No space left")
+    refused(lambda: write_whole(path, full), str(path), "no space left")
     assert path.read_text(encoding="utf-8") == "before"
     assert only_files(tmp_path) == ["c.csv"]
 

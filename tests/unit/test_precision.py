@@ -272,7 +272,7 @@ def test_cases_are_all_fragment_methods_in_all_arithmetics() -> None:
         ((["mali-sgemm"],), "mali-sgemm runs kernels, which compute in fp32"),
         ((["larson-mcalister"],), "did you mean larson-mcallister"),
         (([], ["fp8"]), "arithmetic is 'fp8'; choose from fp32"),
-        ((["packed-2x2"], [], "unorm8"), "none of packed-2x2 has a texture format unorm8"),
+        ((["packed-2x2"], [], "unorm8"), "none of packed-2x2 can use the texture format unorm8"),
         (([], [], None, []), "the sizes are none; each"),
         (([], [], None, [4, 0]), "the sizes are 4, 0; each must be at least 1"),
         (([], [], None, [10**8]), "the size is 100000000; up to 8192 can be measured"),

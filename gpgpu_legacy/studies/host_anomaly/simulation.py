@@ -88,10 +88,12 @@ def simulate_host(
 
 def check_rows(size: int, rows: int, warm_rows: int = WARM_ROWS) -> None:
     """InputError for a size that cannot be simulated with these numbers of rows."""
-    if rows < 1 or warm_rows < 0 or size < rows + warm_rows:
+    if rows < 1:
+        raise InputError(f"rows is {rows}; it must be at least 1")
+    if warm_rows < 0 or size < rows + warm_rows:
         raise InputError(
-            f"n = {size}: C has {size} rows; {warm_rows} to warm up and {rows} to count (at least "
-            "1) do not fit"
+            f"n is {size}; it must be at least {rows + warm_rows}: {warm_rows} row of C to warm up "
+            f"the caches and {rows} to count"
         )
     if size > LARGEST_SIZE:
         raise InputError(f"n = {size}: the largest size is {LARGEST_SIZE}")

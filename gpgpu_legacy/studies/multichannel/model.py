@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart_multi import METHOD
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.arguments import as_whole
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import (
     Dst,
@@ -129,7 +130,7 @@ def demonstrate(
 
 def random_demonstration(shape: Shape, seed: int) -> tuple[F32, F32]:
     """Random operands of that shape: integers from 0 to 9."""
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(as_whole("seed", seed))
     x = generator.integers(0, 10, (shape.m, shape.l)).astype(np.float32)
     y = generator.integers(0, 10, (shape.l, shape.n)).astype(np.float32)
     return x, y

@@ -41,6 +41,7 @@ from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.api.products import run
+from gpgpu_legacy.arguments import as_whole
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic, find_arithmetic
@@ -132,7 +133,7 @@ def cases(
     if texture_format is not None and not any(texture_format in m.formats for m in chosen):
         known = dict.fromkeys(name for method in chosen for name in method.formats)
         raise InputError(
-            f"none of {', '.join(method.name for method in chosen)} has a texture format "
+            f"none of {', '.join(method.name for method in chosen)} can use the texture format "
             f"{texture_format}; choose from {', '.join(known)}"
         )
     return [
@@ -178,7 +179,7 @@ def _wants_scaling(
 
 def operands(case: Case, seed: int) -> tuple[F32, F32]:
     """A and B of a case: the same for every method, format and arithmetic."""
-    generator = np.random.default_rng([seed, case.size])
+    generator = np.random.default_rng([as_whole("seed", seed), case.size])
     shape = (case.size, case.size)
     limit = np.float32(1.0 if case.data is Data.AS_IT_COMES else 1.0 / np.sqrt(case.size))
     return limit * generator.random(shape, np.float32), limit * generator.random(shape, np.float32)

@@ -1,0 +1,69 @@
+"""The commands by name, in the order and under the headings that `--help` gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperGroup
+
+SECTIONS: dict[str, dict[str, str]] = {
+    "Matrix products": {
+        "methods": "products",
+        "run": "products",
+        "lineage": "lineage",
+        "precision": "precision",
+        "figure": "figures",
+    },
+    "Fragment programs": {
+        "check": "programs",
+        "exec": "programs",
+        "count": "programs",
+        "translate": "programs",
+        "disassemble": "programs",
+    },
+    "The papers": {
+        "tables": "tables",
+        "audit": "audit",
+        "report": "tables",
+    },
+    "Chips of the time": {
+        "chips": "chips",
+        "fit": "chips",
+        "predict": "predict",
+        "roofline": "predict",
+        "mispredictions": "predict",
+    },
+    "Caches": {
+        "cache": "cache",
+        "cache-table": "cache_table",
+        "anomaly": "anomaly",
+    },
+    "This machine": {
+        "doctor": "machines",
+        "bench": "bench",
+        "tune": "bench",
+        "calibrate": "calibrate",
+    },
+}
+"""The file of each command, by heading."""
+
+COMMANDS = {name: file for section in SECTIONS.values() for name, file in section.items()}
+"""The file of each command; a test compares them with the commands that are registered."""
+
+
+class Commands(TyperGroup):
+    """The group of all commands, whose help lists them by subject, each with its first sentence."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands under their headings."""
+        width = max(map(len, COMMANDS))
+        for heading, section in SECTIONS.items():
+            commands = ((name, self.get_command(ctx, name)) for name in section)
+            rows = [
+                (name.ljust(width), command.get_short_help_str(limit=1000))
+                for name, command in commands
+                if command is not None
+            ]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
