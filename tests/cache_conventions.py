@@ -15,17 +15,9 @@ from strategies import Scene
 from gpgpu_legacy.cache.trace import NO_ACCESS, PassTrace, Trace
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.plan import (
-    Blend,
-    CopyPass,
-    FragmentPass,
-    Pass,
-    Plan,
-    Texture,
-    TextureKind,
-    constant_vector,
-    state_values,
-)
+from gpgpu_legacy.plan.numbers import constant_vector
+from gpgpu_legacy.plan.plan import Blend, CopyPass, FragmentPass, Pass, Plan, state_values
+from gpgpu_legacy.plan.textures import Texture, TextureKind
 
 Place = tuple[int, int]
 Access = tuple[int, bool, int]

@@ -16,25 +16,27 @@ from numpy.typing import NDArray
 from gpgpu_legacy.isa.ir import Program, Vec4
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, Format
+from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
     Binding,
     Blend,
-    Extent,
     FragmentPass,
-    Input,
-    Matrix,
-    NumberVec4,
-    Output,
-    Packing,
     ParameterValue,
     Plan,
-    Rect,
-    Region,
-    Sampler,
     StateValue,
     Step,
     Texcoords,
+)
+from gpgpu_legacy.plan.textures import (
+    Extent,
+    Input,
+    Matrix,
+    Output,
+    Packing,
+    Rect,
+    Region,
+    Sampler,
     Texture,
     TextureKind,
 )

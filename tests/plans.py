@@ -21,24 +21,22 @@ from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.formats import FORMATS, Format
+from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4
 from gpgpu_legacy.plan.plan import (
-    Affine,
     AttributeCorners,
     Binding,
     Blend,
     ClearPass,
     CopyPass,
     FragmentPass,
-    Number,
-    NumberVec4,
     ParameterValue,
     Pass,
     Plan,
-    Rect,
     Repeat,
     Step,
     Texcoords,
 )
+from gpgpu_legacy.plan.textures import Rect
 
 NAMES = ("P", "Q", "S")
 GIVEN = "G"

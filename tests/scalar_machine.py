@@ -28,7 +28,8 @@ from gpgpu_legacy.isa.ir import (
     Src,
     Temporary,
 )
-from gpgpu_legacy.plan.plan import Corners, Filter, Rect, Sampler, TextureKind, Wrap
+from gpgpu_legacy.plan.plan import Corners
+from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, TextureKind, Wrap
 
 F = np.float32
 Vector = list[np.float32]

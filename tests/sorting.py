@@ -15,22 +15,16 @@ from numpy.typing import NDArray
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import R32F
-from gpgpu_legacy.plan.plan import (
+from gpgpu_legacy.plan.numbers import NumberVec4, Table
+from gpgpu_legacy.plan.plan import Binding, FragmentPass, ParameterValue, Plan, Repeat, Step
+from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
-    Binding,
     Extent,
-    FragmentPass,
     Input,
     Matrix,
-    NumberVec4,
     Output,
-    ParameterValue,
-    Plan,
     Rect,
     Region,
-    Repeat,
-    Step,
-    Table,
     Texture,
     TextureKind,
 )

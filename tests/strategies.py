@@ -17,15 +17,8 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.isa.ir import AttributeKind, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Operand
-from gpgpu_legacy.plan.plan import (
-    AttributeCorners,
-    Filter,
-    Rect,
-    Sampler,
-    Texcoords,
-    TextureKind,
-    Wrap,
-)
+from gpgpu_legacy.plan.plan import AttributeCorners, Texcoords
+from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, TextureKind, Wrap
 
 UNITS = 3
 TEXCOORD_SETS = 3

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from gpgpu_legacy.algorithms.matmul.dispatch import buffer
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.plan.expand import number_at
+from gpgpu_legacy.plan.numbers import Affine, Integer, Number, NumberVec4, Table
 from gpgpu_legacy.plan.plan import (
-    ONE_PER_TEXEL,
-    Affine,
     AttributeCorners,
     BufferBinding,
     ClearPass,
@@ -24,23 +23,15 @@ from gpgpu_legacy.plan.plan import (
     CopyPass,
     Corners,
     FragmentPass,
-    Integer,
-    Matrix,
-    MovingRect,
-    Number,
-    NumberVec4,
-    Output,
     Pass,
     Plan,
-    Rect,
-    Region,
     Repeat,
     StateValue,
     Step,
-    Table,
     Texcoords,
     UniformValue,
 )
+from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, Matrix, MovingRect, Output, Rect, Region
 
 T = TypeVar("T", Texcoords, AttributeCorners)
 

@@ -11,14 +11,12 @@ from gpgpu_legacy.plan.plan import (
     ComputePass,
     CopyPass,
     FragmentPass,
-    Output,
     Pass,
     Plan,
-    Rect,
-    constant_rect,
     read_by,
     written_by,
 )
+from gpgpu_legacy.plan.textures import Output, Rect, constant_rect
 from gpgpu_legacy.runtime.executor import F32
 
 

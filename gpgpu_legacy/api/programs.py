@@ -19,11 +19,8 @@ from gpgpu_legacy.arguments import as_text
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.plan.plan import (
-    Blend,
-    Input,
-    Matrix,
-)
+from gpgpu_legacy.plan.plan import Blend
+from gpgpu_legacy.plan.textures import Input, Matrix
 from gpgpu_legacy.runtime.executor import Executor, Machine, Result
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, in_auto_order, reference
 

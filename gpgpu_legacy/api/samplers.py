@@ -10,11 +10,7 @@ from typing import Any, cast
 from gpgpu_legacy.arguments import kind_of
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import TextureTarget
-from gpgpu_legacy.plan.plan import (
-    Filter,
-    Sampler,
-    Wrap,
-)
+from gpgpu_legacy.plan.textures import Filter, Sampler, Wrap
 
 COORDINATES = {
     TextureTarget.T1D: 1,

@@ -16,12 +16,8 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program, TextureTarget
 from gpgpu_legacy.plan.formats import RGBA32F
-from gpgpu_legacy.plan.plan import (
-    Binding,
-    Extent,
-    Texture,
-    TextureKind,
-)
+from gpgpu_legacy.plan.plan import Binding
+from gpgpu_legacy.plan.textures import Extent, Texture, TextureKind
 
 Textures = Mapping[int, Sequence[Any]]
 

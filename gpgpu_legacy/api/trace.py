@@ -24,7 +24,8 @@ from gpgpu_legacy.isa.ir import Instruction, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
 from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.plan.formats import RGBA32F
-from gpgpu_legacy.plan.plan import Filter, FragmentPass, Pass, Texture, TextureKind, constant_rect
+from gpgpu_legacy.plan.plan import FragmentPass, Pass
+from gpgpu_legacy.plan.textures import Filter, Texture, TextureKind, constant_rect
 from gpgpu_legacy.runtime import executor
 from gpgpu_legacy.runtime.host import PassByPass, Textures
 

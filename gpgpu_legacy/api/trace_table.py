@@ -9,7 +9,7 @@ import numpy as np
 
 from gpgpu_legacy.api.trace import Step, Texel, Trace
 from gpgpu_legacy.isa.ir import COMPONENTS
-from gpgpu_legacy.plan.plan import TextureKind
+from gpgpu_legacy.plan.textures import TextureKind
 from gpgpu_legacy.serial import Record
 
 WIDTH = 120

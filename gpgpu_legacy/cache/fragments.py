@@ -36,16 +36,8 @@ from gpgpu_legacy.cache.texel_accesses import AddressSpace, address_space, texel
 from gpgpu_legacy.cache.trace import Chunk, PassTrace, Step, Trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.expand import at_iteration, moves, varies
-from gpgpu_legacy.plan.plan import (
-    ClearPass,
-    CopyPass,
-    FragmentPass,
-    Pass,
-    Plan,
-    Rect,
-    Repeat,
-    constant_rect,
-)
+from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Pass, Plan, Repeat
+from gpgpu_legacy.plan.textures import Rect, constant_rect
 
 I64 = NDArray[np.int64]
 

@@ -18,16 +18,8 @@ from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace, Step, Trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.plan.expand import at_iteration
-from gpgpu_legacy.plan.plan import (
-    ClearPass,
-    FragmentPass,
-    Pass,
-    Plan,
-    Rect,
-    Repeat,
-    TextureKind,
-    constant_rect,
-)
+from gpgpu_legacy.plan.plan import ClearPass, FragmentPass, Pass, Plan, Repeat
+from gpgpu_legacy.plan.textures import Rect, TextureKind, constant_rect
 
 I64 = NDArray[np.int64]
 

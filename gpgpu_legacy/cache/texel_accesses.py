@@ -18,20 +18,8 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.affine import Linear, Value, lookup_coordinates
 from gpgpu_legacy.lower.sampling import coordinate_count
-from gpgpu_legacy.plan.plan import (
-    Binding,
-    Blend,
-    CopyPass,
-    Filter,
-    FragmentPass,
-    Pass,
-    Plan,
-    Rect,
-    Texture,
-    TextureKind,
-    Wrap,
-    constant_rect,
-)
+from gpgpu_legacy.plan.plan import Binding, Blend, CopyPass, FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.textures import Filter, Rect, Texture, TextureKind, Wrap, constant_rect
 
 I64 = NDArray[np.int64]
 

@@ -21,15 +21,8 @@ from gpgpu_legacy.chips.verdict import (
     yes_or_no_sides,
 )
 from gpgpu_legacy.plan.formats import Numeric
-from gpgpu_legacy.plan.plan import (
-    Blend,
-    CopyPass,
-    Filter,
-    FragmentPass,
-    Plan,
-    Texture,
-    written_by,
-)
+from gpgpu_legacy.plan.plan import Blend, CopyPass, FragmentPass, Plan, written_by
+from gpgpu_legacy.plan.textures import Filter, Texture
 
 MIB = 2**20
 

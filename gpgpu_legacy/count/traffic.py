@@ -21,19 +21,8 @@ from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.kernels import count_compute_pass, distinct_dispatches
 from gpgpu_legacy.kernel.dependence import control_uniforms
 from gpgpu_legacy.plan.expand import areas_of
-from gpgpu_legacy.plan.plan import (
-    Blend,
-    ClearPass,
-    ComputePass,
-    CopyPass,
-    FragmentPass,
-    Input,
-    Output,
-    Pass,
-    Plan,
-    Rect,
-    Texture,
-)
+from gpgpu_legacy.plan.plan import Blend, ClearPass, ComputePass, CopyPass, FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.textures import Input, Output, Rect, Texture
 
 
 @dataclass(frozen=True, slots=True)

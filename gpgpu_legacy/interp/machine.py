@@ -39,17 +39,9 @@ from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.plan.formats import Numeric
 from gpgpu_legacy.plan.interpolation import Plane, triangle_planes
-from gpgpu_legacy.plan.plan import (
-    ATTRIBUTE_DEFAULTS,
-    Blend,
-    Corners,
-    FragmentPass,
-    Rect,
-    Sampler,
-    constant_rect,
-    constant_vector,
-    state_values,
-)
+from gpgpu_legacy.plan.numbers import constant_vector
+from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Blend, Corners, FragmentPass, state_values
+from gpgpu_legacy.plan.textures import Rect, Sampler, constant_rect
 
 BAND_FRAGMENTS = 1 << 16  # float32 planes of 256 KiB: a few of them fit a level-2 cache
 

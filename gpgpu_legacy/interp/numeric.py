@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.formats import Format, Numeric
-from gpgpu_legacy.plan.plan import Packing, Rect, Region, Texture
+from gpgpu_legacy.plan.textures import Packing, Rect, Region, Texture
 
 Stored = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.uint8]
 Slices = tuple[slice, slice]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.interp.numeric import Mask, Storage, Stored
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.plan.plan import Filter, Sampler, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import Filter, Sampler, TextureKind, Wrap
 
 MISSING = (0.0, 0.0, 0.0, 1.0)  # the values of r, g, b, a where a format lacks them
 

@@ -32,18 +32,9 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
-from gpgpu_legacy.plan.plan import (
-    ATTRIBUTE_DEFAULTS,
-    Affine,
-    FragmentPass,
-    Number,
-    NumberVec4,
-    ParameterValue,
-    Rect,
-    Table,
-    Texcoords,
-    constant_rect,
-)
+from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4, Table
+from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, FragmentPass, ParameterValue, Texcoords
+from gpgpu_legacy.plan.textures import Rect, constant_rect
 
 
 @dataclass(frozen=True, slots=True)

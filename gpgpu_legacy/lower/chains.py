@@ -19,18 +19,13 @@ from gpgpu_legacy.plan.plan import (
     ClearPass,
     ComputePass,
     CopyPass,
-    Extent,
-    Filter,
     FragmentPass,
     Pass,
     Plan,
-    Rect,
     Repeat,
-    TextureKind,
-    Wrap,
-    constant_rect,
     written_by,
 )
+from gpgpu_legacy.plan.textures import Extent, Filter, Rect, TextureKind, Wrap, constant_rect
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,15 +21,8 @@ from gpgpu_legacy.lower.affine import Texels
 from gpgpu_legacy.lower.chains import Loop
 from gpgpu_legacy.lower.values import given_corners, is_flat
 from gpgpu_legacy.plan.formats import Format
-from gpgpu_legacy.plan.plan import (
-    Blend,
-    Extent,
-    FragmentPass,
-    Sampler,
-    Texture,
-    TextureKind,
-    written_by,
-)
+from gpgpu_legacy.plan.plan import Blend, FragmentPass, written_by
+from gpgpu_legacy.plan.textures import Extent, Sampler, Texture, TextureKind
 
 LEAST_ROWS_TO_STAGE = 16
 """Native code stages what rows of fragments share where there are so many of them."""

@@ -34,7 +34,8 @@ from gpgpu_legacy.lower.values import given_corners, iterations_of
 from gpgpu_legacy.plan.expand import corners_at
 from gpgpu_legacy.plan.formats import RGBA32F, Format, Numeric
 from gpgpu_legacy.plan.interpolation import is_planar
-from gpgpu_legacy.plan.plan import Corners, Extent, FragmentPass, Plan, Sampler, TextureKind
+from gpgpu_legacy.plan.plan import Corners, FragmentPass, Plan
+from gpgpu_legacy.plan.textures import Extent, Sampler, TextureKind
 
 VERSION = "#version 400 core"
 

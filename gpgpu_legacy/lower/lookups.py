@@ -23,17 +23,9 @@ from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.lower.affine import Texels, Value, chosen_texels, lookup_coordinates
 from gpgpu_legacy.lower.sampling import coordinate_count
 from gpgpu_legacy.lower.values import iterations_of
-from gpgpu_legacy.plan.plan import (
-    Affine,
-    Binding,
-    Extent,
-    Filter,
-    FragmentPass,
-    Plan,
-    Rect,
-    TextureKind,
-    Wrap,
-)
+from gpgpu_legacy.plan.numbers import Affine
+from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan
+from gpgpu_legacy.plan.textures import Extent, Filter, Rect, TextureKind, Wrap
 
 MOST_PLACES = 8  # interpolated vectors a shader may have: a quarter of what OpenGL 4.0 promises
 

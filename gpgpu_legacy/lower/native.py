@@ -62,7 +62,8 @@ from gpgpu_legacy.lower.grid import (
 from gpgpu_legacy.lower.roll import Advance, Segment, Step, live_segments
 from gpgpu_legacy.lower.tiles import along, rows_and_strips
 from gpgpu_legacy.plan.formats import RGBA32F, Format, Numeric
-from gpgpu_legacy.plan.plan import Blend, Filter, Plan, TextureKind, Wrap, written_by
+from gpgpu_legacy.plan.plan import Blend, Plan, written_by
+from gpgpu_legacy.plan.textures import Filter, TextureKind, Wrap
 
 # The words of the argument array, before those of the surfaces: the rectangle's columns and rows
 # that are to be worked on, the iterations, how many of these the table has; addresses of the table

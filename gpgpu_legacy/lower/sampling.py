@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from gpgpu_legacy.plan.formats import Format
-from gpgpu_legacy.plan.plan import Extent, Filter, Sampler, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, TextureKind, Wrap
 
 
 @dataclass(frozen=True, slots=True)

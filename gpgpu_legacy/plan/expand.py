@@ -11,31 +11,32 @@ from itertools import chain, repeat
 from operator import mul
 
 from gpgpu_legacy.arguments import as_instance
-from gpgpu_legacy.plan.plan import (
+from gpgpu_legacy.plan.numbers import (
     Affine,
+    Integer,
+    Number,
+    NumberVec4,
+    PerIteration,
+    Table,
+    integer_at,
+)
+from gpgpu_legacy.plan.plan import (
     AttributeCorners,
     ClearPass,
     ComputePass,
     CopyPass,
     Corners,
     FragmentPass,
-    Integer,
-    MovingRect,
-    Number,
-    NumberVec4,
     ParameterValue,
     Pass,
-    PerIteration,
     Plan,
-    Rect,
     Repeat,
     StateValue,
     Step,
-    Table,
     Texcoords,
     UniformValue,
-    integer_at,
 )
+from gpgpu_legacy.plan.textures import MovingRect, Rect
 
 
 def expand(plan: Plan) -> Plan:

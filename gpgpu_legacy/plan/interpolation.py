@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpgpu_legacy.isa.ir import Vec4
-from gpgpu_legacy.plan.plan import Corners, NumberVec4, Rect, constant_vector
+from gpgpu_legacy.plan.numbers import NumberVec4, constant_vector
+from gpgpu_legacy.plan.plan import Corners
+from gpgpu_legacy.plan.textures import Rect
 
 
 @dataclass(frozen=True, slots=True)

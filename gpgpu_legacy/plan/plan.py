@@ -16,254 +16,26 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
-from gpgpu_legacy.plan.formats import Format
+from gpgpu_legacy.plan.numbers import (
+    Integer,
+    Number,
+    NumberVec4,
+    PerIteration,
+    constant_vector,
+)
+from gpgpu_legacy.plan.textures import (
+    DEFAULT_SAMPLER,
+    Input,
+    Matrix,
+    MovingRect,
+    Output,
+    Rect,
+    Sampler,
+    Texture,
+)
 
 if TYPE_CHECKING:
     from gpgpu_legacy.kernel.ir import Kernel
-
-
-@dataclass(frozen=True, slots=True)
-class Affine:
-    """A number that grows by `step` with each iteration of a Repeat: base + step·iteration."""
-
-    base: float
-    step: float
-
-    def at(self, iteration: int) -> float:
-        """The value in the given iteration, counted from 0."""
-        return self.base + self.step * iteration
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A number with a value for each iteration of a Repeat: values[iteration]."""
-
-    values: tuple[float, ...]
-
-    def at(self, iteration: int) -> float:
-        """The value in the given iteration, counted from 0."""
-        return self.values[iteration]
-
-
-PerIteration = Affine | Table
-"""A number of a Repeat that changes from iteration to iteration."""
-
-Number = float | PerIteration
-"""A number of a pass: a constant, or, in a Repeat, one that changes from iteration to iteration."""
-
-NumberVec4 = tuple[Number, Number, Number, Number]
-Integer = int | PerIteration
-"""An integer of a pass. All values of a PerIteration are integers too."""
-
-
-# Textures and the matrices in them -----------------------------------------------------------
-
-
-class TextureKind(Enum):
-    """How a texture is addressed. The values are the texture targets as programs spell them.
-
-    RECT has unnormalised coordinates, one level and no repeat; 1D, 2D, 3D and CUBE have normalised
-    coordinates. Passes draw to RECT and 2D textures. BUFFER is a storage buffer: kernels index it
-    as an array, row after row, and no sampler reads it.
-    """
-
-    RECT = "RECT"
-    T1D = "1D"
-    T2D = "2D"
-    T3D = "3D"
-    CUBE = "CUBE"
-    BUFFER = "BUFFER"
-
-
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """The width and height of a texture, in texels, and its number of layers.
-
-    depth: the slices of a 3D texture, the 6 faces of a cube map (+x, -x, +y, -y, +z, -z), else 1.
-    Transfers stack the layers: layer 0 has the lowest rows.
-    """
-
-    width: int
-    height: int
-    depth: int = 1
-
-    @property
-    def rows(self) -> int:
-        """Rows of texels in all layers together."""
-        return self.height * self.depth
-
-
-@dataclass(frozen=True, slots=True)
-class Texture:
-    """A texture. It is a framebuffer as well, if a pass draws to it.
-
-    initial: the value of every texel at the start of a run; None leaves the texels undefined.
-    """
-
-    name: str
-    kind: TextureKind
-    extent: Extent
-    format: Format
-    initial: Vec4 | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Rect:
-    """A rectangle of texels or fragments: its lower left corner, its width and its height."""
-
-    x: int
-    y: int
-    width: int
-    height: int
-
-    @property
-    def area(self) -> int:
-        """How many texels it covers."""
-        return self.width * self.height
-
-    @property
-    def corners(self) -> tuple[tuple[int, int], ...]:
-        """Its four vertices, in the order of Corners."""
-        right, top = self.x + self.width, self.y + self.height
-        return ((self.x, self.y), (right, self.y), (right, top), (self.x, top))
-
-
-@dataclass(frozen=True, slots=True)
-class MovingRect:
-    """A rectangle of a Repeat that moves or changes its size from iteration to iteration."""
-
-    x: Integer
-    y: Integer
-    width: Integer
-    height: Integer
-
-    def at(self, iteration: int) -> Rect:
-        """The rectangle in the given iteration, counted from 0."""
-        return Rect(
-            integer_at(self.x, iteration),
-            integer_at(self.y, iteration),
-            integer_at(self.width, iteration),
-            integer_at(self.height, iteration),
-        )
-
-
-def integer_at(value: Integer, iteration: int) -> int:
-    """The value of an integer in the given iteration, counted from 0."""
-    return int(value.at(iteration)) if isinstance(value, PerIteration) else value
-
-
-def constant_rect(rect: Rect | MovingRect) -> Rect:
-    """The rectangle itself; only for expanded plans, where no rectangle moves."""
-    assert isinstance(rect, Rect)
-    return rect
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A rectangle of matrix elements: its first row and column, and how many of each it has."""
-
-    row: int
-    column: int
-    rows: int
-    columns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Packing:
-    """Which matrix elements the channels of a texel hold.
-
-    Channel c of texel (i, j) holds element (offsets[c][0] + row_step·i, offsets[c][1] +
-    column_step·j) of the region. A channel whose element is outside the region is padding: an
-    input fills it with 0, and an output drops it.
-
-    transposed: an input transposes the region before it packs it, and an output transposes it
-    back. The transfer does it, so it costs no pass.
-    """
-
-    offsets: tuple[tuple[int, int], ...]
-    row_step: int = 1
-    column_step: int = 1
-    transposed: bool = False
-
-
-ONE_PER_TEXEL = Packing(((0, 0),))
-"""One element in each texel."""
-
-
-def quadrants(rows: int, columns: int) -> Packing:
-    """The packing that puts the four quadrants of a matrix into r, g, b and a.
-
-    It is equation (8) of Hall, Carr & Hart 2003. rows, columns: the size of a quadrant, which is
-    the size of the texture in texels.
-    """
-    return Packing(((0, 0), (0, columns), (rows, 0), (rows, columns)))
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """A matrix that a plan reads or computes, by name."""
-
-    name: str
-    rows: int
-    columns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """A transfer before the first pass: from a region of an operand to a rectangle of a texture."""
-
-    matrix: str
-    region: Region
-    texture: str
-    rect: Rect
-    packing: Packing
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """A transfer after the last pass: from a rectangle of a texture to a region of a result."""
-
-    matrix: str
-    region: Region
-    texture: str
-    rect: Rect
-    packing: Packing
-
-
-# Passes --------------------------------------------------------------------------------------
-
-
-class Filter(Enum):
-    """Texture filters. Textures have one level, so minification, magnification and bias are one."""
-
-    NEAREST = "nearest"
-    LINEAR = "linear"
-
-
-class Wrap(Enum):
-    """What a coordinate outside of the texture reads (GL 1.5, section 3.8.7).
-
-    CLAMP clamps the coordinate to the texture, so a linear filter at the edge mixes in the border
-    colour, (0, 0, 0, 0). CLAMP_TO_EDGE clamps it to the centres of the outer texels. RECT textures
-    do not repeat.
-    """
-
-    CLAMP_TO_EDGE = "clamp-to-edge"
-    CLAMP = "clamp"
-    REPEAT = "repeat"
-
-
-@dataclass(frozen=True, slots=True)
-class Sampler:
-    """How lookups read a texture: its filter, and a wrap mode for each coordinate.
-
-    Cube maps always clamp to the edge.
-    """
-
-    filter: Filter = Filter.NEAREST
-    wrap_s: Wrap = Wrap.CLAMP_TO_EDGE
-    wrap_t: Wrap = Wrap.CLAMP_TO_EDGE
-    wrap_r: Wrap = Wrap.CLAMP_TO_EDGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +44,7 @@ class Binding:
 
     unit: int
     texture: str
-    sampler: Sampler = Sampler()
+    sampler: Sampler = DEFAULT_SAMPLER
 
 
 Corners = tuple[NumberVec4, NumberVec4, NumberVec4, NumberVec4]
@@ -532,11 +304,3 @@ class Plan:
         """The distinct programs of the plan, in the order of their first use."""
         programs = [p.program for _, p in self.weighted_passes() if isinstance(p, FragmentPass)]
         return tuple(dict.fromkeys(programs))
-
-
-def constant_vector(values: NumberVec4) -> Vec4:
-    """The vector itself; only for expanded plans, where no number changes."""
-    x, y, z, w = values
-    assert not isinstance(x, PerIteration) and not isinstance(y, PerIteration)
-    assert not isinstance(z, PerIteration) and not isinstance(w, PerIteration)
-    return (x, y, z, w)

@@ -17,27 +17,27 @@ from typing import TYPE_CHECKING
 
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.plan.formats import Format
+from gpgpu_legacy.plan.numbers import Affine, Number, Table
 from gpgpu_legacy.plan.plan import (
-    Affine,
     Binding,
     Blend,
     BufferBinding,
     ClearPass,
     ComputePass,
     CopyPass,
-    Extent,
     FragmentPass,
+    Pass,
+    Plan,
+    Repeat,
+    Step,
+)
+from gpgpu_legacy.plan.textures import (
+    Extent,
     Input,
     Matrix,
     MovingRect,
-    Number,
     Output,
-    Pass,
-    Plan,
     Rect,
-    Repeat,
-    Step,
-    Table,
     Texture,
     TextureKind,
 )

@@ -17,28 +17,19 @@ from gpgpu_legacy.plan.expand import (
     varies,
 )
 from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.plan.numbers import Affine, Integer, Number, Table
 from gpgpu_legacy.plan.plan import (
-    Affine,
     Binding,
     ClearPass,
     ComputePass,
     CopyPass,
     Corners,
     FragmentPass,
-    Input,
-    Integer,
-    MovingRect,
-    Number,
-    Output,
     Pass,
     Plan,
-    Rect,
     Repeat,
-    Table,
-    Texture,
-    TextureKind,
-    Wrap,
 )
+from gpgpu_legacy.plan.textures import Input, MovingRect, Output, Rect, Texture, TextureKind, Wrap
 from gpgpu_legacy.plan.validate_numbers import is_integer, number_problem, pass_in_words
 
 _LAYERED = (TextureKind.T3D, TextureKind.CUBE)

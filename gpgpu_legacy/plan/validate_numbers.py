@@ -7,19 +7,9 @@ from math import isfinite
 from numbers import Integral, Real
 
 from gpgpu_legacy.plan.expand import integers, numbers, rect_numbers
-from gpgpu_legacy.plan.plan import (
-    Affine,
-    ClearPass,
-    ComputePass,
-    CopyPass,
-    FragmentPass,
-    MovingRect,
-    Number,
-    Pass,
-    PerIteration,
-    Rect,
-    Table,
-)
+from gpgpu_legacy.plan.numbers import Affine, Number, PerIteration, Table
+from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, FragmentPass, Pass
+from gpgpu_legacy.plan.textures import MovingRect, Rect
 
 _PLAIN = {int, float}
 """Types of numbers that need no closer look; a bool has a type of its own."""

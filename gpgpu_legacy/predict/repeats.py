@@ -7,19 +7,8 @@ from itertools import chain
 
 from gpgpu_legacy.lower.affine import Linear, lookup_coordinates
 from gpgpu_legacy.plan.expand import at_iteration, moves, passes, varies
-from gpgpu_legacy.plan.plan import (
-    Affine,
-    Corners,
-    FragmentPass,
-    NumberVec4,
-    ParameterValue,
-    Pass,
-    PerIteration,
-    Plan,
-    Repeat,
-    Step,
-    Table,
-)
+from gpgpu_legacy.plan.numbers import Affine, NumberVec4, PerIteration, Table
+from gpgpu_legacy.plan.plan import Corners, FragmentPass, ParameterValue, Pass, Plan, Repeat, Step
 
 
 def expand_opaque_repeats(plan: Plan) -> Plan:

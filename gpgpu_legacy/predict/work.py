@@ -33,11 +33,10 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     Pass,
     Plan,
-    Rect,
-    constant_rect,
     read_by,
     written_by,
 )
+from gpgpu_legacy.plan.textures import Rect, constant_rect
 from gpgpu_legacy.predict.rates import Rates
 from gpgpu_legacy.predict.repeats import expand_opaque_repeats
 

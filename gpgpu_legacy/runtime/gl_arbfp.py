@@ -19,21 +19,20 @@ import numpy as np
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import Stored, decode
 from gpgpu_legacy.lower.values import F64, NO_PARAMETER, given_corners, over_iterations
+from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
     Blend,
     ClearPass,
     CopyPass,
     FragmentPass,
-    NumberVec4,
     ParameterValue,
     Pass,
     Plan,
-    Rect,
     StateValue,
-    constant_rect,
     written_by,
 )
+from gpgpu_legacy.plan.textures import Rect, constant_rect
 from gpgpu_legacy.runtime.egl import GL, Context, context
 from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Prepared
 from gpgpu_legacy.runtime.gl_arbfp_draws import Bound, Clear, Draw, Numbers, Rows, State, Target

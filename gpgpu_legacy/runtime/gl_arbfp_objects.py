@@ -17,7 +17,8 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, ParameterSpace, Program
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.formats import R16F, R32F, RGBA8, RGBA16F, RGBA32F, UNORM8, Format
-from gpgpu_legacy.plan.plan import Filter, Plan, Rect, Sampler, Texture, TextureKind, Wrap
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, Texture, TextureKind, Wrap
 from gpgpu_legacy.runtime.egl import GL, Context
 from gpgpu_legacy.runtime.gl_sharing import Releasable
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.plan.plan import Rect
+from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.runtime.gl import ModernglContext
 from gpgpu_legacy.runtime.gl_shader import DrawingShader, Uniforms
 from gpgpu_legacy.runtime.gl_values import F32, in_iteration

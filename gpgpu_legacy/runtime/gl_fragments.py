@@ -27,7 +27,8 @@ from gpgpu_legacy.lower.workgroups import (
     group_shape,
     uniform_blocks,
 )
-from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan, constant_rect
+from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.textures import constant_rect
 from gpgpu_legacy.runtime.executor import Machine
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer, UniformBlocks

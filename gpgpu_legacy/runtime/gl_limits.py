@@ -24,14 +24,8 @@ from gpgpu_legacy.interp.kernel import Array, Grid, KernelMachine, Mask
 from gpgpu_legacy.kernel.dependence import uniform_loops
 from gpgpu_legacy.kernel.ir import Binary, For, Kernel, Type
 from gpgpu_legacy.plan.expand import at_iteration
-from gpgpu_legacy.plan.plan import (
-    ComputePass,
-    Plan,
-    Texture,
-    TextureKind,
-    UniformValue,
-    constant_groups,
-)
+from gpgpu_legacy.plan.plan import ComputePass, Plan, UniformValue, constant_groups
+from gpgpu_legacy.plan.textures import Texture, TextureKind
 
 # OpenGL 4.3, table 23.72: what every driver has at least. It is what counts where the context does
 # not tell its own; moderngl does not ask for the size of shared memory.

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from gpgpu_legacy.interp.numeric import decode, slices, unpack
-from gpgpu_legacy.plan.plan import Input, Matrix, Output, Plan, Rect
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.textures import Input, Matrix, Output, Rect
 from gpgpu_legacy.runtime.executor import F32
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer
 from gpgpu_legacy.runtime.gl_shader import UniformTable

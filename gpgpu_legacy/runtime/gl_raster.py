@@ -24,20 +24,9 @@ from gpgpu_legacy.lower.glsl import COPY_FRAGMENT_SHADER, fragment_shader, shade
 from gpgpu_legacy.lower.lookups import decide
 from gpgpu_legacy.lower.values import over_iterations
 from gpgpu_legacy.plan.formats import Format, Numeric
-from gpgpu_legacy.plan.plan import (
-    Blend,
-    ClearPass,
-    CopyPass,
-    FragmentPass,
-    Input,
-    NumberVec4,
-    Output,
-    Pass,
-    Plan,
-    Texture,
-    constant_rect,
-    written_by,
-)
+from gpgpu_legacy.plan.numbers import NumberVec4
+from gpgpu_legacy.plan.plan import Blend, ClearPass, CopyPass, FragmentPass, Pass, Plan, written_by
+from gpgpu_legacy.plan.textures import Input, Output, Texture, constant_rect
 from gpgpu_legacy.runtime.executor import F32, Machine
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_draws import Bound, Clear, Draw, Target, copy_offset, viewport

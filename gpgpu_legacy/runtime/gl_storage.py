@@ -9,13 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gpgpu_legacy.plan.plan import (
-    ClearPass,
-    CopyPass,
-    NumberVec4,
-    Plan,
-    constant_rect,
-)
+from gpgpu_legacy.plan.numbers import NumberVec4
+from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Plan
+from gpgpu_legacy.plan.textures import constant_rect
 from gpgpu_legacy.runtime.executor import F32
 from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer

@@ -20,7 +20,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gpgpu_legacy.plan.formats import Format, Numeric
-from gpgpu_legacy.plan.plan import Input, Matrix, Output, Plan, Rect
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.textures import Input, Matrix, Output, Rect
 from gpgpu_legacy.runtime.executor import F32
 from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
 from gpgpu_legacy.runtime.gl_draws import Bound, Draw, Target, Viewport, viewport

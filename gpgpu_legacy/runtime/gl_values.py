@@ -27,14 +27,9 @@ from gpgpu_legacy.lower.values import (
 )
 from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
-from gpgpu_legacy.plan.plan import (
-    ATTRIBUTE_DEFAULTS,
-    Corners,
-    FragmentPass,
-    NumberVec4,
-    Rect,
-    constant_rect,
-)
+from gpgpu_legacy.plan.numbers import NumberVec4
+from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Corners, FragmentPass
+from gpgpu_legacy.plan.textures import Rect, constant_rect
 
 F32 = NDArray[np.float32]
 Wanted = Callable[[str], bool]

@@ -9,17 +9,9 @@ import numpy as np
 
 from gpgpu_legacy.interp.numeric import Storage, slices
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.plan import (
-    ClearPass,
-    CopyPass,
-    Extent,
-    Pass,
-    Plan,
-    Rect,
-    Texture,
-    constant_rect,
-    constant_vector,
-)
+from gpgpu_legacy.plan.numbers import constant_vector
+from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Pass, Plan
+from gpgpu_legacy.plan.textures import Extent, Rect, Texture, constant_rect
 from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Prepared
 from gpgpu_legacy.runtime.transfers import cleared_first, zero_results
 

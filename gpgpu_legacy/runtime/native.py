@@ -48,7 +48,7 @@ from gpgpu_legacy.lower.native import (
     emit_loop,
 )
 from gpgpu_legacy.lower.values import parameter_values, plane_values
-from gpgpu_legacy.plan.plan import Texture, TextureKind
+from gpgpu_legacy.plan.textures import Texture, TextureKind
 from gpgpu_legacy.runtime.devices import thread_count
 from gpgpu_legacy.runtime.workers import share_out
 

@@ -15,24 +15,18 @@ from gpgpu_legacy.interp.numeric import Stored, decode, encode, pack, unpack
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.plan.formats import R32F, Format
 from gpgpu_legacy.plan.plan import (
-    ONE_PER_TEXEL,
     Blend,
     ClearPass,
     ComputePass,
     CopyPass,
-    Extent,
     FragmentPass,
-    Input,
-    Matrix,
-    Output,
     Pass,
     Plan,
-    Rect,
-    Region,
     Repeat,
     read_by,
     written_by,
 )
+from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, Extent, Input, Matrix, Output, Rect, Region
 from gpgpu_legacy.runtime.executor import F32
 
 

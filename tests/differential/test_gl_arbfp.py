@@ -27,27 +27,29 @@ from gpgpu_legacy.isa.ir import (
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, UNORM8, Format
+from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
-    ONE_PER_TEXEL,
-    Affine,
     Binding,
     Blend,
     ClearPass,
     CopyPass,
-    Extent,
     FragmentPass,
+    ParameterValue,
+    Pass,
+    Plan,
+    Repeat,
+    Step,
+    Texcoords,
+)
+from gpgpu_legacy.plan.textures import (
+    ONE_PER_TEXEL,
+    Extent,
     Input,
     Matrix,
     Output,
     Packing,
-    ParameterValue,
-    Pass,
-    Plan,
     Rect,
     Region,
-    Repeat,
-    Step,
-    Texcoords,
     Texture,
     TextureKind,
 )

@@ -34,22 +34,16 @@ from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
-from gpgpu_legacy.plan.plan import (
+from gpgpu_legacy.plan.numbers import Affine
+from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, Pass, Plan, Repeat, Step
+from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
-    Affine,
-    ClearPass,
-    ComputePass,
-    CopyPass,
     Extent,
     Input,
     Matrix,
     Output,
-    Pass,
-    Plan,
     Rect,
     Region,
-    Repeat,
-    Step,
     Texture,
     TextureKind,
 )

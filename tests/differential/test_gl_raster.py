@@ -64,25 +64,21 @@ from gpgpu_legacy.plan.formats import (
     Format,
     Numeric,
 )
+from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
-    Affine,
     AttributeCorners,
     Binding,
     Blend,
     ClearPass,
     CopyPass,
-    Filter,
     FragmentPass,
     Pass,
     Plan,
-    Rect,
     Repeat,
-    Sampler,
     StateValue,
     Texcoords,
-    TextureKind,
-    Wrap,
 )
+from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, TextureKind, Wrap
 from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import Executor, Machine, Result
 from gpgpu_legacy.runtime.gl_sharing import ContentCache

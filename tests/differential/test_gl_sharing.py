@@ -21,28 +21,22 @@ from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
+from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
-    ONE_PER_TEXEL,
-    Affine,
     Binding,
     Blend,
     ClearPass,
     ComputePass,
     CopyPass,
     FragmentPass,
-    Input,
-    Matrix,
-    Output,
-    Packing,
     ParameterValue,
     Pass,
     Plan,
-    Rect,
-    Region,
     Repeat,
     Step,
     Texcoords,
 )
+from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, Input, Matrix, Output, Packing, Rect, Region
 from gpgpu_legacy.runtime import egl, gl, gl_prepared
 from gpgpu_legacy.runtime.executor import Executor, Machine
 from gpgpu_legacy.runtime.gl_sharing import ContentCache, SharedContext

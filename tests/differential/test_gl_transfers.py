@@ -16,15 +16,14 @@ from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.interp.numeric import decode, encode, pack, unpack
 from gpgpu_legacy.plan.formats import R16F, R32F, RGBA8, RGBA32F, Format
-from gpgpu_legacy.plan.plan import (
+from gpgpu_legacy.plan.plan import ClearPass, Plan
+from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
-    ClearPass,
     Extent,
     Input,
     Matrix,
     Output,
     Packing,
-    Plan,
     Rect,
     Region,
     Texture,

@@ -33,21 +33,17 @@ from gpgpu_legacy.lower.lookups import undecided
 from gpgpu_legacy.lower.values import given_corners
 from gpgpu_legacy.plan.formats import FORMATS, RGBA32F, Format
 from gpgpu_legacy.plan.interpolation import triangle_planes
+from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
     Binding,
     Blend,
-    Filter,
     FragmentPass,
     Plan,
-    Rect,
-    Sampler,
     StateValue,
     Texcoords,
-    TextureKind,
-    Wrap,
-    constant_vector,
 )
+from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, TextureKind, Wrap
 from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import find_executor

@@ -29,21 +29,23 @@ from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.lower.jit import compile_kernel, python_text
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
-    ONE_PER_TEXEL,
     BufferBinding,
     ClearPass,
     ComputePass,
     CopyPass,
+    Plan,
+    UniformValue,
+)
+from gpgpu_legacy.plan.textures import (
+    ONE_PER_TEXEL,
     Extent,
     Input,
     Matrix,
     Output,
-    Plan,
     Rect,
     Region,
     Texture,
     TextureKind,
-    UniformValue,
 )
 from gpgpu_legacy.runtime.executor import F32, Executor
 from gpgpu_legacy.runtime.executors.jit import EXECUTOR as JIT

@@ -23,21 +23,18 @@ from drawing import (
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.plan.numbers import Affine, Number, Table
 from gpgpu_legacy.plan.plan import (
-    Affine,
     Binding,
     CopyPass,
     Corners,
     FragmentPass,
-    MovingRect,
-    Number,
     ParameterValue,
     Plan,
-    Rect,
     Repeat,
-    Table,
     Texcoords,
 )
+from gpgpu_legacy.plan.textures import MovingRect, Rect
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import executors
 

@@ -21,8 +21,8 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
+from gpgpu_legacy.plan.numbers import Affine, Table
 from gpgpu_legacy.plan.plan import (
-    Affine,
     Binding,
     Blend,
     ClearPass,
@@ -30,11 +30,10 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     ParameterValue,
     Plan,
-    Rect,
     Repeat,
-    Table,
     written_by,
 )
+from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.runtime import native
 from gpgpu_legacy.runtime.executor import F32, Executor
 from gpgpu_legacy.runtime.registry import find_executor

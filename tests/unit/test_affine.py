@@ -24,14 +24,9 @@ from gpgpu_legacy.lower.affine import (
 )
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.formats import RGBA32F
-from gpgpu_legacy.plan.plan import (
-    Affine,
-    Binding,
-    FragmentPass,
-    ParameterValue,
-    Rect,
-    Texcoords,
-)
+from gpgpu_legacy.plan.numbers import Affine
+from gpgpu_legacy.plan.plan import Binding, FragmentPass, ParameterValue, Texcoords
+from gpgpu_legacy.plan.textures import Rect
 
 RECT = Rect(0, 0, 4, 3)
 NAN, INF = float("nan"), float("inf")

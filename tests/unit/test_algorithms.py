@@ -28,7 +28,8 @@ from gpgpu_legacy.algorithms.registry import algorithms, find_method, methods
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.formats import FORMATS, UNORM8
-from gpgpu_legacy.plan.plan import Affine, CopyPass, FragmentPass, Plan
+from gpgpu_legacy.plan.numbers import Affine
+from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Plan
 from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")

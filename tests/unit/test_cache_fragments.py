@@ -27,25 +27,19 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.formats import R16F, R32F, RGBA32F
+from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
-    Affine,
     Binding,
     Blend,
     ClearPass,
     CopyPass,
-    Extent,
-    Filter,
     FragmentPass,
     Plan,
-    Rect,
     Repeat,
-    Sampler,
     Step,
     Texcoords,
-    Texture,
-    TextureKind,
-    Wrap,
 )
+from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Texture, TextureKind, Wrap
 
 LAYOUTS = ("linear", "4x4", "3x5", "morton", "6d")
 RASTERS = ("scan", "tiled:8x8", "tiled:4x2", "morton", "hilbert")

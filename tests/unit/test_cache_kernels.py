@@ -22,7 +22,8 @@ from gpgpu_legacy.interp.kernel import Array, Grid, Mask
 from gpgpu_legacy.kernel.ir import Element
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.plan import Affine, ComputePass, Number, Plan, Repeat
+from gpgpu_legacy.plan.numbers import Affine, Number
+from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat
 
 HOST, GLOBAL, SHARED = (f"dobravec-bulic-{kind}" for kind in ("host", "global", "shared"))
 TILED, MALI = "opengl-compute-tiled", "mali-sgemm"

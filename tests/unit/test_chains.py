@@ -9,27 +9,21 @@ from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.lower.affine import Texels
 from gpgpu_legacy.lower.chains import Computed, Draw, Loop, Move, Own, Placed, Turns, loops
 from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
-    Affine,
     Binding,
     Blend,
     ClearPass,
     CopyPass,
     Corners,
-    Extent,
-    Filter,
     FragmentPass,
     Pass,
     Plan,
-    Rect,
     Repeat,
-    Sampler,
     Step,
     Texcoords,
-    Texture,
-    TextureKind,
-    Wrap,
 )
+from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Texture, TextureKind, Wrap
 
 WIDTH, HEIGHT = 6, 4
 WHOLE = Rect(0, 0, WIDTH, HEIGHT)

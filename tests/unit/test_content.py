@@ -29,30 +29,21 @@ from gpgpu_legacy.lower.workgroups import GroupShape, emit_groups, uniform_block
 from gpgpu_legacy.plan.expand import at_iteration, without_tables
 from gpgpu_legacy.plan.formats import R32F, RGBA16F, RGBA32F, Format
 from gpgpu_legacy.plan.interpolation import plane
+from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4, Table, constant_vector
 from gpgpu_legacy.plan.plan import (
-    Affine,
     AttributeCorners,
     Binding,
     Blend,
-    Extent,
-    Filter,
     FragmentPass,
-    Number,
-    NumberVec4,
     ParameterValue,
     Plan,
-    Rect,
     Repeat,
-    Sampler,
     StateValue,
     Step,
-    Table,
     Texcoords,
-    Texture,
-    constant_rect,
-    constant_vector,
     state_values,
 )
+from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Texture, constant_rect
 
 SIZE = 6, 4
 READ = "TEX R0, fragment.texcoord[0], texture[0], RECT;"

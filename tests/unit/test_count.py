@@ -25,22 +25,9 @@ from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form, Opcode
 from gpgpu_legacy.isa.opcodes import Shape as OperandShape
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, UNORM8
-from gpgpu_legacy.plan.plan import (
-    Affine,
-    Binding,
-    Blend,
-    ClearPass,
-    CopyPass,
-    Extent,
-    FragmentPass,
-    MovingRect,
-    Plan,
-    Rect,
-    Repeat,
-    Table,
-    Texture,
-    TextureKind,
-)
+from gpgpu_legacy.plan.numbers import Affine, Table
+from gpgpu_legacy.plan.plan import Binding, Blend, ClearPass, CopyPass, FragmentPass, Plan, Repeat
+from gpgpu_legacy.plan.textures import Extent, MovingRect, Rect, Texture, TextureKind
 from gpgpu_legacy.serial import from_json, json_text, plain
 
 # Instructions ------------------------------------------------------------------------------------

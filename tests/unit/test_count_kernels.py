@@ -19,7 +19,8 @@ from gpgpu_legacy.interp.kernel import Array, Arrays, Grid, KernelMachine, Mask
 from gpgpu_legacy.kernel.ir import Element, Space, Type
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.plan.expand import expand
-from gpgpu_legacy.plan.plan import Affine, ComputePass, Number, Plan, Repeat
+from gpgpu_legacy.plan.numbers import Affine, Number
+from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat
 
 TILED = "opengl-compute-tiled"
 HOST, GLOBAL, SHARED = (f"dobravec-bulic-{kind}" for kind in ("host", "global", "shared"))

@@ -25,7 +25,8 @@ from gpgpu_legacy.api.products import matmul
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.interp.numeric import pack, unpack
 from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.plan.plan import Blend, ClearPass, FragmentPass, Packing, Plan, Rect, Region
+from gpgpu_legacy.plan.plan import Blend, ClearPass, FragmentPass, Plan
+from gpgpu_legacy.plan.textures import Packing, Rect, Region
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import find_executor
 

@@ -16,7 +16,8 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.body import literal
 from gpgpu_legacy.lower.compute import compute_shader
 from gpgpu_legacy.lower.glsl import fragment_shader, program_key
-from gpgpu_legacy.plan.plan import Blend, Extent, Filter, Sampler, Wrap
+from gpgpu_legacy.plan.plan import Blend
+from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, Wrap
 
 NAN, INF = float("nan"), float("inf")
 

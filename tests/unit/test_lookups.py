@@ -30,20 +30,9 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.glsl import fragment_shader, shader_key, vertex_shader
 from gpgpu_legacy.lower.lookups import MOST_PLACES, Decisions, Folded, decide, undecided
 from gpgpu_legacy.plan.formats import RGBA32F, UNORM8
-from gpgpu_legacy.plan.plan import (
-    Affine,
-    Binding,
-    Extent,
-    Filter,
-    FragmentPass,
-    Plan,
-    Rect,
-    Sampler,
-    Texcoords,
-    Texture,
-    TextureKind,
-    Wrap,
-)
+from gpgpu_legacy.plan.numbers import Affine
+from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
+from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Texture, TextureKind, Wrap
 
 RECT = Rect(0, 0, 4, 3)
 

@@ -30,18 +30,8 @@ from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Operand
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import R32F, RGBA8, RGBA32F, UNORM8, Format
-from gpgpu_legacy.plan.plan import (
-    AttributeCorners,
-    Binding,
-    Blend,
-    Filter,
-    FragmentPass,
-    Rect,
-    Sampler,
-    Texcoords,
-    TextureKind,
-    Wrap,
-)
+from gpgpu_legacy.plan.plan import AttributeCorners, Binding, Blend, FragmentPass, Texcoords
+from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, TextureKind, Wrap
 from gpgpu_legacy.runtime.executor import Machine
 
 NAN, INF = float("nan"), float("inf")

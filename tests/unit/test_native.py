@@ -44,22 +44,18 @@ from gpgpu_legacy.lower.native import (
 )
 from gpgpu_legacy.lower.tiles import MOST_STRIPS
 from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA16F, RGBA32F, Format
+from gpgpu_legacy.plan.numbers import Affine, constant_vector
 from gpgpu_legacy.plan.plan import (
-    Affine,
     Binding,
-    Extent,
     FragmentPass,
     ParameterValue,
     Plan,
-    Rect,
     Repeat,
     StateValue,
     Step,
     Texcoords,
-    Texture,
-    TextureKind,
-    constant_vector,
 )
+from gpgpu_legacy.plan.textures import Extent, Rect, Texture, TextureKind
 from gpgpu_legacy.runtime import native
 from gpgpu_legacy.runtime.native import LoopRun, Staging, native_code, roomy
 from gpgpu_legacy.runtime.registry import find_executor

@@ -32,41 +32,40 @@ from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.expand import execution_order, expand, passes
 from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA16F, RGBA32F, UNORM8, Numeric
 from gpgpu_legacy.plan.interpolation import Plane, is_planar, plane, triangle_planes
+from gpgpu_legacy.plan.numbers import Affine, Integer, Number, Table
 from gpgpu_legacy.plan.plan import (
-    ONE_PER_TEXEL,
-    Affine,
     AttributeCorners,
     Binding,
     Blend,
     ClearPass,
     ComputePass,
     CopyPass,
-    Extent,
     FragmentPass,
-    Input,
-    Integer,
-    Matrix,
-    MovingRect,
-    Number,
-    Output,
-    Packing,
     ParameterValue,
     Pass,
     Plan,
+    Repeat,
+    Step,
+    Texcoords,
+    UniformValue,
+)
+from gpgpu_legacy.plan.serialise import plan_as_json
+from gpgpu_legacy.plan.textures import (
+    ONE_PER_TEXEL,
+    Extent,
+    Input,
+    Matrix,
+    MovingRect,
+    Output,
+    Packing,
     Rect,
     Region,
-    Repeat,
     Sampler,
-    Step,
-    Table,
-    Texcoords,
     Texture,
     TextureKind,
-    UniformValue,
     Wrap,
     quadrants,
 )
-from gpgpu_legacy.plan.serialise import plan_as_json
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime.registry import find_executor
 

@@ -28,8 +28,8 @@ from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.plan.expand import expand, passes, without_tables
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
+from gpgpu_legacy.plan.numbers import Affine, Integer, Number, Table
 from gpgpu_legacy.plan.plan import (
-    Affine,
     Binding,
     Blend,
     ClearPass,
@@ -37,15 +37,10 @@ from gpgpu_legacy.plan.plan import (
     CopyPass,
     Corners,
     FragmentPass,
-    Integer,
-    MovingRect,
-    Number,
     ParameterValue,
     Plan,
-    Rect,
     Repeat,
     Step,
-    Table,
     Texcoords,
     UniformValue,
 )
@@ -55,6 +50,7 @@ from gpgpu_legacy.plan.serialise import (
     plan_record,
     written_programs,
 )
+from gpgpu_legacy.plan.textures import MovingRect, Rect
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.serial import from_json

@@ -16,7 +16,8 @@ from gpgpu_legacy.lower.content import Computed, Draw, Lookup, Placed, group_con
 from gpgpu_legacy.lower.lookups import live_components
 from gpgpu_legacy.lower.roll import LONGEST_PERIOD, Segment, segments
 from gpgpu_legacy.plan.formats import RGBA32F
-from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Rect, Texcoords
+from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
+from gpgpu_legacy.plan.textures import Rect
 
 PLACE = Texcoords(0, corners((0.0, 0.0, 0.0, 1.0), (1.0, 0, 0, 0), (0, 1.0, 0, 0), 4, 4))
 Live = tuple[Instruction, tuple[int, ...], Lookup | None]

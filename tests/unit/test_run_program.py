@@ -18,7 +18,8 @@ from gpgpu_legacy.api.programs import SMALL_WORK, discarded, run_drawing
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import FP16
 from gpgpu_legacy.isa.ir import TextureTarget
-from gpgpu_legacy.plan.plan import Blend, Filter, Sampler, Wrap
+from gpgpu_legacy.plan.plan import Blend
+from gpgpu_legacy.plan.textures import Filter, Sampler, Wrap
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.sources import shader_text
 

@@ -14,7 +14,8 @@ from gpgpu_legacy.lower.content import native_content
 from gpgpu_legacy.lower.roll import Segment, live_segments
 from gpgpu_legacy.lower.tiles import rows_and_strips
 from gpgpu_legacy.plan.formats import RGBA32F
-from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Rect, Texcoords
+from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
+from gpgpu_legacy.plan.textures import Rect
 
 SIDE = 8
 X = (1.0, 0.0, 0.0, 0.0)

@@ -19,7 +19,8 @@ from gpgpu_legacy.lower.workgroups import (
     group_shape,
 )
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
-from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Rect, Texcoords
+from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
+from gpgpu_legacy.plan.textures import Rect
 
 KIB = 1 << 10
 

@@ -12,22 +12,18 @@ from gpgpu_legacy.algorithms.matmul.matrices import product_operands, result_mat
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.plan.formats import R32F
-from gpgpu_legacy.plan.plan import (
+from gpgpu_legacy.plan.numbers import Number
+from gpgpu_legacy.plan.plan import BufferBinding, ComputePass, Plan, Step, UniformValue
+from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
-    BufferBinding,
-    ComputePass,
     Extent,
     Input,
     Matrix,
-    Number,
     Output,
-    Plan,
     Rect,
     Region,
-    Step,
     Texture,
     TextureKind,
-    UniformValue,
 )
 
 

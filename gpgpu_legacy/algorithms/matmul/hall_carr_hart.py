@@ -26,20 +26,19 @@ from gpgpu_legacy.algorithms.matmul.tiles import (
 )
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.shaders import load_program
+from gpgpu_legacy.plan.numbers import Affine, Number
 from gpgpu_legacy.plan.plan import (
-    Affine,
     Binding,
     Blend,
     ClearPass,
     CopyPass,
     FragmentPass,
-    Number,
     ParameterValue,
     Plan,
     Repeat,
     Step,
-    Texture,
 )
+from gpgpu_legacy.plan.textures import Texture
 
 DEFAULT_BLOCK = 32  # "For our tests we have chosen b = 32" (Section 3)
 

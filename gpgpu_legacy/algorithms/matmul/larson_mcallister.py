@@ -22,17 +22,9 @@ from gpgpu_legacy.algorithms.matmul.tiles import (
 )
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.plan.formats import FORMATS, R32F, UNORM8
-from gpgpu_legacy.plan.plan import (
-    Affine,
-    Binding,
-    Blend,
-    ClearPass,
-    FragmentPass,
-    Plan,
-    Repeat,
-    Step,
-    Texture,
-)
+from gpgpu_legacy.plan.numbers import Affine
+from gpgpu_legacy.plan.plan import Binding, Blend, ClearPass, FragmentPass, Plan, Repeat, Step
+from gpgpu_legacy.plan.textures import Texture
 
 
 def _build(shape: Shape, options: Options) -> Plan:

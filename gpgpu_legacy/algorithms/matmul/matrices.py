@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.plan.plan import Matrix
+from gpgpu_legacy.plan.textures import Matrix
 
 
 def operand_matrices(shape: Shape, options: Options) -> tuple[Matrix, ...]:

@@ -25,7 +25,8 @@ from gpgpu_legacy.algorithms.matmul.tiles import (
 )
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.plan.formats import RGBA32F
-from gpgpu_legacy.plan.plan import Binding, FragmentPass, Packing, ParameterValue, Plan, Texture
+from gpgpu_legacy.plan.plan import Binding, FragmentPass, ParameterValue, Plan
+from gpgpu_legacy.plan.textures import Packing, Texture
 
 NEIGHBOURS = Packing(((0, 0), (0, 1), (1, 0), (1, 1)), row_step=2, column_step=2)
 

@@ -25,17 +25,9 @@ from gpgpu_legacy.algorithms.matmul.tiles import (
 )
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.plan.formats import RGBA32F
-from gpgpu_legacy.plan.plan import (
-    Binding,
-    FragmentPass,
-    Input,
-    NumberVec4,
-    Packing,
-    Plan,
-    Region,
-    Texcoords,
-    Texture,
-)
+from gpgpu_legacy.plan.numbers import NumberVec4
+from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
+from gpgpu_legacy.plan.textures import Input, Packing, Region, Texture
 
 PER_TEXEL = 4  # elements of a row per texel
 ROW = Packing(tuple((0, column) for column in range(PER_TEXEL)), column_step=PER_TEXEL)

@@ -8,19 +8,8 @@ from gpgpu_legacy.algorithms.matmul.dispatch import bindings, groups_for, unifor
 from gpgpu_legacy.algorithms.matmul.tiles import corners
 from gpgpu_legacy.kernel.shaders import load_kernel
 from gpgpu_legacy.languages.arb.shaders import load_program
-from gpgpu_legacy.plan.plan import (
-    Binding,
-    ComputePass,
-    FragmentPass,
-    Input,
-    Matrix,
-    ParameterValue,
-    Pass,
-    Plan,
-    Rect,
-    Texture,
-    TextureKind,
-)
+from gpgpu_legacy.plan.plan import Binding, ComputePass, FragmentPass, ParameterValue, Pass, Plan
+from gpgpu_legacy.plan.textures import Input, Matrix, Rect, Texture, TextureKind
 
 
 def with_scale_add(plan: Plan, addend: Matrix | None, alpha: float, beta: float) -> Plan:

@@ -15,22 +15,16 @@ from gpgpu_legacy.algorithms.matmul.matrices import product_operands, result_mat
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.plan.formats import Format
-from gpgpu_legacy.plan.plan import (
+from gpgpu_legacy.plan.numbers import Number, NumberVec4
+from gpgpu_legacy.plan.plan import Blend, ClearPass, FragmentPass, Plan, Step, Texcoords
+from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
-    Blend,
-    ClearPass,
     Extent,
-    FragmentPass,
     Input,
-    Number,
-    NumberVec4,
     Output,
     Packing,
-    Plan,
     Rect,
     Region,
-    Step,
-    Texcoords,
     Texture,
     TextureKind,
     quadrants,

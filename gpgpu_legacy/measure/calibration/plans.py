@@ -9,23 +9,25 @@ from gpgpu_legacy.algorithms.matmul.tiles import corners
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, Format
+from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
-    ONE_PER_TEXEL,
-    Affine,
     Binding,
     Blend,
-    Extent,
     FragmentPass,
-    Input,
-    Matrix,
-    Output,
     ParameterValue,
     Plan,
-    Rect,
-    Region,
     Repeat,
     Step,
     Texcoords,
+)
+from gpgpu_legacy.plan.textures import (
+    ONE_PER_TEXEL,
+    Extent,
+    Input,
+    Matrix,
+    Output,
+    Rect,
+    Region,
     Texture,
     TextureKind,
 )

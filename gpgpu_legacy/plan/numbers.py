@@ -1,0 +1,54 @@
+"""Numbers of a pass: constants, or, in a Repeat, values that change from iteration to iteration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpgpu_legacy.isa.ir import Vec4
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """A number that grows by `step` with each iteration of a Repeat: base + step·iteration."""
+
+    base: float
+    step: float
+
+    def at(self, iteration: int) -> float:
+        """The value in the given iteration, counted from 0."""
+        return self.base + self.step * iteration
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A number with a value for each iteration of a Repeat: values[iteration]."""
+
+    values: tuple[float, ...]
+
+    def at(self, iteration: int) -> float:
+        """The value in the given iteration, counted from 0."""
+        return self.values[iteration]
+
+
+PerIteration = Affine | Table
+"""A number of a Repeat that changes from iteration to iteration."""
+
+Number = float | PerIteration
+"""A number of a pass: a constant, or, in a Repeat, one that changes from iteration to iteration."""
+
+NumberVec4 = tuple[Number, Number, Number, Number]
+Integer = int | PerIteration
+"""An integer of a pass. All values of a PerIteration are integers too."""
+
+
+def integer_at(value: Integer, iteration: int) -> int:
+    """The value of an integer in the given iteration, counted from 0."""
+    return int(value.at(iteration)) if isinstance(value, PerIteration) else value
+
+
+def constant_vector(values: NumberVec4) -> Vec4:
+    """The vector itself; only for expanded plans, where no number changes."""
+    x, y, z, w = values
+    assert not isinstance(x, PerIteration) and not isinstance(y, PerIteration)
+    assert not isinstance(z, PerIteration) and not isinstance(w, PerIteration)
+    return (x, y, z, w)
