@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from gpgpu_legacy.algorithms.matmul.method import Method
@@ -26,6 +26,7 @@ from gpgpu_legacy.serial import (
     PositiveInt,
     Record,
     Recorded,
+    fields_of,
     provenance,
     read_recorded,
     write_json,
@@ -68,7 +69,7 @@ class Way:
 
 
 class GroupRecord(Record, frozen=True, kw_only=True):
-    """The shape of a work group (lower/workgroups.py)."""
+    """A GroupShape (lower/workgroups.py) as files have it: strict, and apart from the compiler."""
 
     threads: tuple[PositiveInt, PositiveInt]
     strips: PositiveInt
@@ -91,10 +92,7 @@ class WayRecord(Record, frozen=True, kw_only=True):
 def way_record(way: Way) -> WayRecord:
     """A way as it is recorded."""
     tuning = way.tuning or Tuning()
-    group = None
-    if tuning.group is not None:
-        values = {field.name: getattr(tuning.group, field.name) for field in fields(GroupShape)}
-        group = GroupRecord(**values)
+    group = None if tuning.group is None else GroupRecord(**asdict(tuning.group))
     return WayRecord(
         executor=way.executor,
         block=way.block,
@@ -108,10 +106,7 @@ def way_of(record: WayRecord) -> Way:
     """The way that was recorded; InputError where this version has no such executor."""
     if record.executor not in executor_names():
         raise InputError(f"there is no executor {record.executor}")
-    group = None
-    if record.group is not None:
-        values = {field.name: getattr(record.group, field.name) for field in fields(GroupShape)}
-        group = GroupShape(**values)
+    group = None if record.group is None else GroupShape(**fields_of(record.group))
     tuning = Tuning(group, record.tile) if group or record.tile else None
     return Way(record.executor, record.block, record.accumulate, tuning)
 

@@ -52,19 +52,6 @@ class LeftOutRecord(Record, frozen=True, kw_only=True):
     reason: str
 
 
-class ShareRecord(Record, frozen=True, kw_only=True):
-    """Seconds of one product's parts on an executor; None, and why, where it was not run."""
-
-    executor: str
-    device: str
-    size: int
-    upload_s: float | None
-    compute_s: float | None
-    readback_s: float | None
-    reason: str
-    transfer_share: float | None
-
-
 class Audit(Recorded, frozen=True, kw_only=True):
     """An audit. verdicts: how many claims have each verdict, by paper.
 
@@ -75,7 +62,7 @@ class Audit(Recorded, frozen=True, kw_only=True):
     claims: tuple[ClaimRecord, ...]
     verdicts: dict[str, dict[Verdict, int]]
     left_out: tuple[LeftOutRecord, ...]
-    transfer_shares: tuple[ShareRecord, ...]
+    transfer_shares: tuple[Share, ...]
     busy_share: float | None = None
 
 
@@ -97,7 +84,7 @@ def audit_record(
             for name, paper in papers.items()
             for left in paper.left_out
         ),
-        transfer_shares=tuple(map(_share, measured.shares)),
+        transfer_shares=measured.shares,
         busy_share=measured.busy_share,
     )
 
@@ -124,19 +111,6 @@ def _claim(finding: Finding) -> ClaimRecord:
 
 def _plain(value: Value) -> Published:
     return value.value if isinstance(value, Rounded) else value
-
-
-def _share(share: Share) -> ShareRecord:
-    return ShareRecord(
-        executor=share.executor,
-        device=share.device,
-        size=share.size,
-        upload_s=share.upload_s,
-        compute_s=share.compute_s,
-        readback_s=share.readback_s,
-        reason=share.reason,
-        transfer_share=share.transfer_share,
-    )
 
 
 # What was recorded --------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.runtime.executor import Executor, Timings
 from gpgpu_legacy.runtime.registry import able
+from gpgpu_legacy.serial import Record
 
 METHOD, BLOCK = "hall-carr-hart-multi", 32  # the product of Section 5.1
 SIZES = (128, 256, 512, 1024)
@@ -26,32 +27,20 @@ ROUNDS = Rounds(count=3, most_runs=1)
 _PAPER, _CLAIM = "hall-carr-hart-2003", "section-5.1-11-percent"
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """Seconds of one product's parts on an executor; None, and why, where it was not run."""
+class Share(Record, frozen=True, kw_only=True):
+    """Seconds of one product's parts on an executor; None, and why, where it was not run.
+
+    transfer_share: the part of the total that upload and read-back take, from 0 to 1.
+    """
 
     executor: str
     device: str
     size: int
-    upload_s: float | None
-    compute_s: float | None
-    readback_s: float | None
+    upload_s: float | None = None
+    compute_s: float | None = None
+    readback_s: float | None = None
     reason: str = ""
-
-    @property
-    def total_s(self) -> float | None:
-        """Upload, computation and read-back together; None where it was not run."""
-        if self.upload_s is None or self.compute_s is None or self.readback_s is None:
-            return None
-        return self.upload_s + self.compute_s + self.readback_s
-
-    @property
-    def transfer_share(self) -> float | None:
-        """The part of the total that upload and read-back take, from 0 to 1."""
-        total = self.total_s
-        if not total or self.compute_s is None:
-            return None
-        return (total - self.compute_s) / total
+    transfer_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +84,22 @@ def measure_shares(
     for outcome in measured.outcomes:
         name, size = outcome.job.series, outcome.job.size
         taken = median_timings(outcome.checked[-len(outcome.samples) :])
+        transfer_s = taken.upload_s + taken.readback_s
+        total_s = transfer_s + taken.compute_s
         shares[name, size] = Share(
-            name, devices[name], size, taken.upload_s, taken.compute_s, taken.readback_s
+            executor=name,
+            device=devices[name],
+            size=size,
+            upload_s=taken.upload_s,
+            compute_s=taken.compute_s,
+            readback_s=taken.readback_s,
+            transfer_share=transfer_s / total_s if total_s else None,
         )
     for left in measured.not_run:
         name, size = left.job.series, left.job.size
-        shares[name, size] = Share(name, devices[name], size, None, None, None, left.reason)
+        shares[name, size] = Share(
+            executor=name, device=devices[name], size=size, reason=left.reason
+        )
     return Shares(
         tuple(shares[executor.name, size] for executor in chosen for size in sizes),
         measured.busy_share,
@@ -145,8 +144,9 @@ def shares_grid(measured: Shares) -> Grid:
 
 
 def _percent(share: Share) -> tuple[float | None, ...]:
-    total, transfer = share.total_s, share.transfer_share
-    if total is None or transfer is None:
+    """The total in ms, and in percent of it the three parts, and the transfers together."""
+    if share.transfer_share is None:
         return (None,) * 5
-    parts = (share.upload_s, share.compute_s, share.readback_s)
-    return (1e3 * total, *(100.0 * (part or 0.0) / total for part in parts), 100.0 * transfer)
+    parts = [part or 0.0 for part in (share.upload_s, share.compute_s, share.readback_s)]
+    total = sum(parts)
+    return (1e3 * total, *(100.0 * part / total for part in parts), 100.0 * share.transfer_share)
