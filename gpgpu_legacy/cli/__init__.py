@@ -9,7 +9,7 @@ import functools
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
@@ -21,6 +21,10 @@ from gpgpu_legacy.errors import GpgpuLegacyError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.cli.shared import app as app
+
+
+INTERRUPTED = 130
+"""What a command returns, and exits with, when the user interrupts it."""
 
 
 def __getattr__(name: str) -> Any:
@@ -40,14 +44,13 @@ def main() -> None:
         convert_plainly(command.commands[words[0]])
         words = without_negations(command.commands[words[0]], words)
     try:
-        sys.exit(command.main(words, standalone_mode=False))
+        status = command.main(words, standalone_mode=False)
     except GpgpuLegacyError as error:
         _fail(str(error))
     except MemoryError as error:
         _fail(f"this machine has too little memory for that ({error}); try a smaller --size")
     except (KeyboardInterrupt, typer.Abort):
-        print("gpgpu-legacy: interrupted", file=sys.stderr)
-        sys.exit(130)
+        status = INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
@@ -55,6 +58,9 @@ def main() -> None:
         if not hasattr(error, "format_message"):  # which what the option parser raises has
             raise
         _fail(usage_message(error))
+    if status == INTERRUPTED:
+        print("gpgpu-legacy: interrupted", file=sys.stderr)
+    sys.exit(status)
 
 
 def import_commands(words: Sequence[str]) -> None:
@@ -70,6 +76,6 @@ def _command_of(app: typer.Typer, _registered: int) -> Any:
     return typer.main.get_command(app)
 
 
-def _fail(message: str) -> None:
+def _fail(message: str) -> NoReturn:
     print(f"gpgpu-legacy: {message}", file=sys.stderr)
     sys.exit(2)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -84,7 +86,7 @@ class TableFiles:
 
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="JSON", help="Write the results to this file."),
+        typer.Option("-o", "--output", metavar="JSON", help="A file, rewritten as rows come in."),
     ] = None
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Plot the bytes from memory over b.")
@@ -108,7 +110,8 @@ def cache_table_command(cases: CaseOptions, running: RunOptions, report: TableFi
 
     check_output(report.plot, ".png")
     check_output(report.output, ".json")
-    table = _table(cases, running, quiet=report.quiet)
+    save = None if report.output is None else partial(write_cache_table, report.output)
+    table = _table(cases, running, save, quiet=report.quiet)
     if report.output is not None:
         write_cache_table(report.output, table)
     if report.as_json:
@@ -124,7 +127,13 @@ def cache_table_command(cases: CaseOptions, running: RunOptions, report: TableFi
         print(f"wrote {report.plot}", file=sys.stderr)
 
 
-def _table(cases: CaseOptions, running: RunOptions, *, quiet: bool) -> CacheTable:
+def _table(
+    cases: CaseOptions,
+    running: RunOptions,
+    save: Callable[[CacheTable], None] | None,
+    *,
+    quiet: bool,
+) -> CacheTable:
     """The table that was recorded, or the one that is simulated."""
     from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.studies.cache_table import model
@@ -146,5 +155,11 @@ def _table(cases: CaseOptions, running: RunOptions, *, quiet: bool) -> CacheTabl
     known = None if running.resume is None else read_cache_table(running.resume)
     with progress_bar("simulating", len(products.cases(settings)), quiet=quiet) as step:
         return model.make_table(
-            products, settings, budget, known=known, workers=running.workers, progress=step
+            products,
+            settings,
+            budget,
+            known=known,
+            workers=running.workers,
+            progress=step,
+            save=save,
         )

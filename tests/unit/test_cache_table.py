@@ -24,6 +24,7 @@ from gpgpu_legacy.cache.run import cache_run
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.cache_table import model as cache_table
+from gpgpu_legacy.studies.cache_table.record import read_cache_table, write_cache_table
 
 Command = Callable[..., tuple[int, str, str]]
 JsonCommand = Callable[..., dict[str, Any]]
@@ -195,6 +196,34 @@ def test_what_a_table_checks_first_is_once_a_plan_and_line(
     table = cache_table.make_table(products, where, Budget(0.0))
     assert Counter(checked) == {64: 5, 128: 5}  # one method without a block, two with two
     assert len(table.not_run) == 12 * 5
+
+
+def test_a_table_that_is_stopped_leaves_the_rows_so_far_to_resume_from(tmp_path: Path) -> None:
+    products = cache_table.Products(8, (1, 2), Accumulate.COPY)
+    where = cache_table.settings(("1K,4way,64B",), ("scan",), ("linear",))
+    path = tmp_path / "a.json"
+    saved: list[cache_table.CacheTable] = []
+
+    def stop(table: cache_table.CacheTable) -> None:
+        saved.append(table)
+        write_cache_table(path, table)
+        if len(saved) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cache_table.make_table(products, where, Budget(60.0), workers=1, save=stop)
+    so_far = read_cache_table(path)
+    assert 2 <= len(so_far.rows) < 5
+    assert len(so_far.rows) + len(so_far.not_run) == 5
+    assert {case.reason for case in so_far.not_run} == {"the simulation was stopped before it"}
+
+    saved.clear()
+    whole = cache_table.make_table(
+        products, where, Budget(60.0), known=so_far, workers=1, save=saved.append
+    )
+    assert (len(whole.rows), whole.not_run) == (5, ())
+    assert len(saved) == 5 - len(so_far.rows)  # the rows that were known are not saved once more
+    assert saved[-1].rows == whole.rows
 
 
 def test_a_table_is_resumed_and_judged_where_it_is_whole(

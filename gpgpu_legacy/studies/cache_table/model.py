@@ -15,7 +15,7 @@ goes to another texture; either way it goes to memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import product
 from os import cpu_count
@@ -226,12 +226,14 @@ def make_table(
     known: CacheTable | None = None,
     workers: int | None = None,
     progress: Callable[[str], None] | None = None,
+    save: Callable[[CacheTable], None] | None = None,
 ) -> CacheTable:
     """Simulate every case, several at a time, as far as the budget goes.
 
     known: a table of the same products, whose rows are kept. workers: threads (default: one a
-    core). progress: called once a case. A case that the budget cuts short is not among the rows.
-    Raises InputError for numbers out of range, and for cases that cannot be simulated.
+    core). progress: called once a case. save: called with the table so far after each simulation,
+    so that a table that is stopped can be resumed. A case that the budget cuts short is not among
+    the rows. Raises InputError for numbers out of range, and for cases that cannot be simulated.
     """
     size, accumulate = products.size, products.accumulate
     if known is not None and (known.size, known.accumulate) != (size, accumulate):
@@ -256,28 +258,38 @@ def make_table(
             return rows_known[case]
         return _simulate(products, case, budget, report)
 
-    outcomes = []
+    def table(outcomes: Sequence[Row | NotRun]) -> CacheTable:
+        spent_s = budget.spent_s - started + (known.spent_s if known else 0.0)
+        return CacheTable(
+            **provenance(CacheTable),
+            size=size,
+            accumulate=accumulate,
+            budget_s=budget.seconds,
+            spent_s=round(spent_s, 1),
+            rows=tuple(outcome for outcome in outcomes if isinstance(outcome, Row)),
+            not_run=tuple(outcome for outcome in outcomes if isinstance(outcome, NotRun)),
+        )
+
     with ThreadPoolExecutor(workers or cpu_count() or 1) as pool:
-        futures: list[Future[Row | NotRun]] = [pool.submit(one, case) for case in wanted]
+        futures = {pool.submit(one, case): case for case in wanted}
         try:
-            for case, future in zip(wanted, futures, strict=True):
-                outcomes.append(future.result())
+            for future in as_completed(futures):
+                outcome, case = future.result(), futures[future]
                 if progress is not None:
                     progress(str(case))
+                if save is not None and isinstance(outcome, Row) and case not in rows_known:
+                    save(table([_so_far(*item) for item in futures.items()]))
         except BaseException:
             stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    spent_s = budget.spent_s - started + (known.spent_s if known else 0.0)
-    return CacheTable(
-        **provenance(CacheTable),
-        size=size,
-        accumulate=accumulate,
-        budget_s=budget.seconds,
-        spent_s=round(spent_s, 1),
-        rows=tuple(outcome for outcome in outcomes if isinstance(outcome, Row)),
-        not_run=tuple(outcome for outcome in outcomes if isinstance(outcome, NotRun)),
-    )
+    return table([future.result() for future in futures])
+
+
+def _so_far(future: Future[Row | NotRun], case: Case) -> Row | NotRun:
+    if future.done():
+        return future.result()
+    return NotRun(**_fields(case), reason="the simulation was stopped before it")
 
 
 class _StoppedError(Exception):
