@@ -23,6 +23,7 @@ from gpgpu_legacy.cli.shared import (
     TransposeA,
     TransposeB,
     app,
+    operand_files,
     shape_of,
 )
 from gpgpu_legacy.errors import InputError
@@ -74,14 +75,10 @@ class FigureMatrices:
         from gpgpu_legacy.algorithms.operands import check_operands
         from gpgpu_legacy.api.matrices import read_matrix
 
-        is_random = self.size is not None or self.shape is not None
-        if (self.a is None) != (self.b is None):
-            raise InputError("give both matrices, A and B, or neither")
-        if self.a is not None and self.b is not None:
-            if is_random:
-                raise InputError("A and B have sizes of their own; leave --size and --shape out")
-            return check_operands((read_matrix(self.a), read_matrix(self.b)), options)
-        if is_random:
+        files = operand_files(self.a, self.b, self.size, self.shape)
+        if files is not None:
+            own = tuple(map(read_matrix, files))
+        elif self.size is not None or self.shape is not None:
             own = random(shape_of(self.size, self.shape, _RANDOM_SIZE), self.seed)
         return check_operands(own, options)
 

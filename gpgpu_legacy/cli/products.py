@@ -30,6 +30,7 @@ from gpgpu_legacy.cli.shared import (
     TransposeB,
     app,
     console,
+    operand_files,
     print_json,
     progress_bar,
     shape_of,
@@ -89,17 +90,12 @@ class MatrixOptions:
         return random_operands(shape_of(self.size, self.shape, DEFAULT_SIZE), options, self.seed)
 
     def _files(self) -> tuple[Path, ...]:
-        if (self.a is None) != (self.b is None):
-            raise InputError("give both matrices, A and B, or neither")
-        if self.a is None or self.b is None:
-            if self.c is not None:
-                raise InputError(
-                    "C is given without A and B; give all three, or none of them for random ones"
-                )
-            return ()
-        if self.size is not None or self.shape is not None:
-            raise InputError("A and B have sizes of their own; leave --size and --shape out")
-        return (self.a, self.b) if self.c is None else (self.a, self.b, self.c)
+        files = operand_files(self.a, self.b, self.size, self.shape)
+        if files is None and self.c is not None:
+            raise InputError(
+                "C is given without A and B; give all three, or none of them for random ones"
+            )
+        return () if files is None else files if self.c is None else (*files, self.c)
 
 
 @dataclass(frozen=True, slots=True)

@@ -250,6 +250,22 @@ def shape_of(size: int | None, shape: tuple[int, int, int] | None, default: int)
     return Shape(m, l, n)
 
 
+def operand_files(
+    a: Path | None, b: Path | None, size: int | None, shape: tuple[int, int, int] | None
+) -> tuple[Path, Path] | None:
+    """The files of A and B; None without. InputError for one alone, or where a size is given too.
+
+    size, shape: of --size and --shape, which are for random matrices.
+    """
+    if (a is None) != (b is None):
+        raise InputError("give both matrices, A and B, or neither")
+    if a is None or b is None:
+        return None
+    if size is not None or shape is not None:
+        raise InputError("A and B have sizes of their own; leave --size and --shape out")
+    return a, b
+
+
 @dataclass(frozen=True, slots=True)
 class ProductOptions:
     """A product that is planned, but not run."""
