@@ -135,7 +135,7 @@ def _same(one: object, other: object) -> bool:
 
 
 def described(value: object) -> str:
-    """The value as a message quotes it; of one with a long text, its type."""
+    """The value as a message quotes it: its repr, or for a long one its type."""
     try:
         quoted = repr(value)
     except Exception:

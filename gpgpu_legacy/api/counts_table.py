@@ -95,7 +95,7 @@ class RectangleCounts(ProgramCounts, frozen=True, kw_only=True):
 def count_program(
     program: Program, formats: Formats, size: tuple[int, int] | None = None
 ) -> ProgramCounts:
-    """Count a fragment of a program; with a size, a rectangle of them too."""
+    """Count one fragment of a program; with a size, also a rectangle of fragments."""
     fragment, units = _fragment(program, formats), _units(program, formats)
     opcodes = Counter(instruction.mnemonic for instruction in program.instructions)
     counts = ProgramCounts(

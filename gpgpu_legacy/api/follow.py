@@ -78,7 +78,7 @@ def _place_in(output: Output, row: int, column: int) -> Place | None:
 
 
 def textures_of_element(plan: Plan, place: Place) -> frozenset[str]:
-    """The textures that hold the element, or a partial sum of it, at some time of the run.
+    """The textures that hold the element, or a partial sum of it, at any time during the run.
 
     The search goes backwards from where the element is read: a pass that writes it may copy it
     from, or look it up in, a texture that an earlier pass drew. Operands are never drawn.

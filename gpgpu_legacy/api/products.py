@@ -50,7 +50,7 @@ class RunRecord(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Run:
-    """A product with everything that is known of how it was computed.
+    """A product, with everything that is known about how it was computed.
 
     method: its name. shape: m, l and n of the m×l by l×n product. options: with the method's
     defaults filled in. executor, device: what it ran on, by name and in words. product: (m, n)

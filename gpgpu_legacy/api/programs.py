@@ -57,8 +57,8 @@ def run_program(
     arguments: everything that the program reads; see DrawArguments. Its fields may be given as
     keywords too: local, env, texcoords, color, secondary_color, fogcoord, state, clear, blend and
     draw_buffers.
-    executor: by name. `auto` takes the reference machine for small work, else the fastest executor
-    that can run the program.
+    executor: its name. `auto` chooses the reference machine for small work, else the fastest
+    executor that can run the program.
     machine: how the run computes. Its fields may be given as keywords: `exact=True` contracts no
     multiply-add; `arithmetic` names the format that each instruction's result is rounded to, one of
     fp32, fp24, fp16, fx12, rc9.

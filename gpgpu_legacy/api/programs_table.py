@@ -13,7 +13,7 @@ from gpgpu_legacy.serial import Record, fields_of
 
 
 class ChannelRecord(Record, frozen=True, kw_only=True):
-    """The finite numbers of a channel, None if there are none; and how many are not finite."""
+    """Range and mean of a channel's finite values (None without any); how many are not finite."""
 
     min: float | None
     max: float | None

@@ -1,4 +1,4 @@
-"""How fragments touch textures: where the texels lie, and in which order the fragments come."""
+"""How fragments touch textures: where texels are stored, and the order of the fragments."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def parse_access(
 ) -> Access:
     """An Access from the spellings of a layout and of a raster order; InputError for unknown ones.
 
-    None stands for that of DEFAULT_ACCESS.
+    None chooses that of DEFAULT_ACCESS.
     """
     return Access(
         DEFAULT_ACCESS.layout if layout is None else parse_layout(layout),

@@ -27,9 +27,10 @@ class Policy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """A set-associative cache; line l lies in set `l % sets`, for any number of sets.
+    """A set-associative cache; line l belongs to set `l % sets`, for any number of sets.
 
-    Raises InputError where the size is not a whole number of sets, or the line no power of two.
+    Raises InputError where the size is not a whole number of sets, or the line is not a power of
+    two.
     """
 
     size_bytes: int

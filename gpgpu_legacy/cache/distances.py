@@ -14,7 +14,7 @@ Each line has a bit at the time of its last access; a distance is the number of 
 time to now, counted by words and by blocks of words. When times run out, they are renumbered in the
 same order. Repetitions of a row cost next to nothing: after the first one its lines are the most
 recent, in the order of their last accesses, and stay so. Every further repetition therefore has the
-distances of the second, and if all its lines differ, these are their number.
+distances of the second; if all its lines differ, each distance is the number of lines.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The accesses of a plan that draws: each pass's lookups and writes, fragment by fragment.
 
 Fragments come one after another in raster order; a fragment's lookups come in program order, then
-its write. With quads the four fragments of a quad take each access in turn, in the order (0, 0),
+its write. With quads the four fragments of a quad make each access in turn, in the order (0, 0),
 (1, 0), (0, 1), (1, 1); those outside the rectangle make none. A blended write is a read, then a
-write. Several targets are written in turn. A fragment that KIL may discard counts as one that
-lives. A copy reads, then writes each texel, in row order whatever the raster order. Clears, uploads
-and initial values make no accesses.
+write. Several targets are written in turn. A fragment that KIL may discard counts as if
+it lived. A copy reads, then writes each texel, in row order whatever the raster order. Clears,
+uploads and initial values make no accesses.
 
 Nothing is executed: texel_accesses.py finds out what each fragment touches, and address_tables.py
 turns that into a table for each axis of the rectangle, in which every address of a pass is a sum of

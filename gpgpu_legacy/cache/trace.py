@@ -34,12 +34,12 @@ class Region:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
-    """Accesses in order: the rows of `lines` one after another, each of them `times` times over.
+    """Accesses in order: the rows of `lines` one after another, each repeated `times` times.
 
     lines: int64 [rows, slots], the line of each access: its address over the trace's `line_bytes`.
     NO_ACCESS where a row has no access in a slot (an invocation that is guarded out, a fragment
     outside its rectangle).
-    kinds: int16 [slots], twice the number of the region, plus one where the access is a write.
+    kinds: int16 [slots], twice the number of the region, plus one if the access is a write.
     times: int32 [rows], at least 1. A repeated row stands for several fragments (or quads, or
     whatever a row is) that all access the same lines in the same order.
     """

@@ -77,9 +77,9 @@ class Hardware(Section, frozen=True, kw_only=True):
 
     memory_mib: of the board. shared_memory: whether the chip uses the host's memory too.
     arithmetic_width: components that one instruction computes. dots_g_per_s: dot products of four
-    components. lookup_clocks_*: clocks that a texture unit takes to look up a texel of 32 or 128
+    components. lookup_clocks_*: clocks that a texture unit needs to look up a texel of 32 or 128
     bits; lookups_*, fills_* and blends_*: measured rates of the same texels. All *_g_per_s are in
-    10⁹ a second. upload_gb_per_s, readback_gb_per_s: where transfers are slower than the bus.
+    10⁹ per second. upload_gb_per_s, readback_gb_per_s: where transfers are slower than the bus.
 
     pass_us: overhead of a pass. run_us: overhead of a run, from submitting it to waiting for its
     end. chains_passes: whether passes of a Repeat are fused (lower/chains.py). stages_lookups:
@@ -89,7 +89,7 @@ class Hardware(Section, frozen=True, kw_only=True):
     fragments while it computes others; false for software.
 
     coalescing: the rule by which memory serves kernels (count/coalescing.py).
-    shared_memory_clocks: shader clocks that a multiprocessor takes for one step of a request to
+    shared_memory_clocks: shader clocks that a multiprocessor needs for one step of a request to
     shared memory.
     """
 
@@ -150,9 +150,9 @@ class Formats(Section, frozen=True, kw_only=True):
 class Programs(Section, frozen=True, kw_only=True):
     """What runs for each fragment.
 
-    language: in which fragments are programmed. arb_fragment_program: whether that is, or includes,
-    the language of this package. kernels: whether the chip runs compute shaders.
-    operations: the opcodes that have an equivalent; absent where all of them have.
+    language: the one in which fragments are programmed. arb_fragment_program: whether that is, or
+    includes, the language of this package. kernels: whether the chip runs compute shaders.
+    operations: the opcodes that have an equivalent; absent where all have one.
     swizzles: whether an arithmetic operand may have its components in any order.
     arithmetic: the number format, in words.
     """

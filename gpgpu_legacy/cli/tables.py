@@ -38,7 +38,7 @@ _PAPERS = ", ".join(paper_ids())
 
 @dataclass(frozen=True, slots=True)
 class FormulaOptions:
-    """Where tables of formulas are evaluated, and what they count besides."""
+    """Where tables of formulas are evaluated, and what else they count."""
 
     size: Annotated[
         int | None, typer.Option(metavar="N", help=f"{SIZE_HELP} (default: {PAPER_SIZE}).")

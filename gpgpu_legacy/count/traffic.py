@@ -198,7 +198,7 @@ def _transfer_bytes(plan: Plan, transfers: Iterable[Input | Output]) -> int:
 
 
 def fragments_per_pass(plan: Plan) -> int | None:
-    """The fragments of each fragment pass; None if passes differ in them, or if there are none."""
+    """The number of fragments of each fragment pass; None if passes differ, or there are none."""
     areas = {
         area
         for times, pass_ in plan.weighted_passes()

@@ -1,7 +1,7 @@
 """The values of GL state: a caller's, GL's initial ones, and those derived from both.
 
 Section 3.11.3.2 of the extension says what is derived from what; the initial values are those of
-the GL 1.5 specification, section 6.2. State vectors go by their canonical names
+the GL 1.5 specification, section 6.2. State vectors have their canonical names
 (isa/state_bindings.py).
 """
 

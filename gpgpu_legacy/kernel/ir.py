@@ -136,7 +136,7 @@ class Convert:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A vec4 made of four floats."""
+    """The vec4 of four floats."""
 
     parts: tuple[Expression, Expression, Expression, Expression]
     type: Type = Type.VEC4

@@ -1,4 +1,4 @@
-"""The engine of all measuring: it takes jobs and a budget, and gives their times.
+"""The engine of all measuring: given jobs and a budget, it returns their times.
 
 Jobs of one size are measured together. The engine opens each of them and runs it once, the cheapest
 first, as far as costs are known. Rounds follow (measure/rounds.py): in each round every job runs in
@@ -212,8 +212,8 @@ class _Measurement(Generic[K, C]):
     def cheapest_of(self, jobs: Sequence[Job[K, C]]) -> list[Job[K, C]]:
         """Jobs of one size, the cheapest first, then those of unknown cost.
 
-        Probes tell the costs. They take half of the budget that is left at most; the rest of them
-        waits until their jobs start.
+        Probes tell the costs. They use at most half of the budget that is left; further probes
+        wait until their jobs start.
         """
         probing = self.budget.share(2)
         failed: list[Job[K, C]] = []

@@ -1,4 +1,4 @@
-"""Rounds: jobs run in turn, so that a machine that slows down affects all of them alike."""
+"""Rounds: jobs run in turn, so that a machine that slows down affects all alike."""
 
 from __future__ import annotations
 

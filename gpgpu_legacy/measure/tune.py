@@ -1,8 +1,8 @@
-"""The search for the fastest way to a product on this machine, in ATLAS's way: by trying.
+"""The search for the fastest way to compute a product on this machine: it tries, as ATLAS does.
 
 Hall, Carr & Hart end with the wish that a library find its block size on the hardware at hand, as
 ATLAS does for CPUs. The search covers the executor, the block, the accumulation, and the shape of
-the code that an executor makes. It goes along one axis after another until none gains.
+the code that an executor generates. It varies one axis after another until nothing gets faster.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class _Search:
         return SearchResult(way, best, first, trials, finished)
 
     def may_run(self, way: Way | None = None) -> bool:
-        """Whether the budget has room for a run of a way, or for any run."""
+        """Whether the budget has room for another run: of this way, or of any."""
         expected_s = 0.0 if way is None else self.wall_s.get(way, 0.0)
         fits = self.budget.refusal(expected_s) is None
         self.cut_short |= not fits

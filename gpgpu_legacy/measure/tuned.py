@@ -140,7 +140,7 @@ class TunedPlatform(Record, frozen=True, kw_only=True):
 
 
 class TuningFile(Recorded, frozen=True, kw_only=True):
-    """What is kept for all machines that share the user's folder."""
+    """The tuning results of all machines that share the user's data folder."""
 
     WHAT = "what `gpgpu-legacy tune` kept"
 

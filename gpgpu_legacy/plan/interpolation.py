@@ -48,7 +48,7 @@ def triangle_planes(corners: Corners, rect: Rect) -> tuple[Plane, Plane]:
     """The planes of the two triangles below and above the diagonal from (0, 0) to (W, H).
 
     Both are the same plane if the corner values lie in one. A fragment whose centre is on the
-    diagonal, y·W = x·H, has the same value in both and takes the first.
+    diagonal, y·W = x·H, has the same value in both and uses the first.
     """
     if is_planar(corners):
         whole = plane(corners, rect)

@@ -38,7 +38,7 @@ class Font(Enum):
 
 
 class Align(Enum):
-    """The part of a line's width that lies left of the x at which it is drawn."""
+    """The part of a line's width that is left of the x at which the line is drawn."""
 
     LEFT = 0.0
     CENTRE = 0.5

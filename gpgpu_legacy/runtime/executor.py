@@ -78,11 +78,11 @@ class Capabilities:
 
     passes: the kinds of pass that it runs. arithmetics: by name, those of fragment programs.
     exact: whether `Machine.exact` gives the reference's bits for fragment programs.
-    fuses_passes: whether passes whose fragments read back only their own texels run in one go.
+    fuses_passes: whether passes whose fragments read back only their own texels are fused.
     tuning: the fields of Tuning that it heeds.
     is_reference: whether it defines what the others must give. runs_driver_programs: whether the
     driver gets the program's own text, so that it is a peer to compare with.
-    gpu_rank, cpu_rank: where `auto` has it in its order on a GPU and on the CPU; None: not at all.
+    gpu_rank, cpu_rank: its place in the order of `auto` on a GPU and on the CPU; None: no place.
     """
 
     passes: frozenset[type[Pass]]
@@ -304,7 +304,7 @@ def names_of(kinds: frozenset[type[Pass]]) -> str:
 def check_operands(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
     """The operands that a plan wants, as contiguous float32 arrays.
 
-    Raises InputError where one is missing, is none of the plan's, is no array of real numbers or
+    Raises InputError where one is missing, is not the plan's, is not an array of real numbers, or
     has another shape.
     """
     as_mapping("operands", operands, "a mapping of matrices by name")

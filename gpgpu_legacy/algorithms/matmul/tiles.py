@@ -264,8 +264,8 @@ def one_pass_plan(
     """The plan of a method that computes a tile of C in one pass, without partial sums.
 
     draw: returns the pass that sums over segment k of the inner dimension and draws a tile to a
-    texture. Only if the inner dimension is too long for a texture are there several segments; the
-    framebuffer then adds them up by blending.
+    texture. If the inner dimension is too long for one texture, there are several segments, and the
+    framebuffer adds them up by blending.
     """
     layout, tiling = given.layout, given.tiling
     textures = list(given.textures)

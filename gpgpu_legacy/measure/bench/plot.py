@@ -47,8 +47,8 @@ class _Line(NamedTuple):
 def draw_bench(bench: Bench, path: Path) -> None:
     """Write GFLOPS against n of a benchmark as a PNG, on logarithmic axes.
 
-    A line stands for a method on an executor at a block: its colour tells the method, its marks the
-    executor. Peers are dashed. Raises InputError where there is nothing to draw.
+    Each line is a method on an executor at a block: its colour identifies the method, its markers
+    the executor. Peers are dashed. Raises InputError where there is nothing to draw.
     """
     shown = [result for result in bench.results if result.gflops]
     if not shown:

@@ -14,8 +14,8 @@ class Result(Record, frozen=True, kw_only=True):
     of `samples`, of computing alone. spread: seconds of the fastest and the slowest sample. runs:
     how many samples there are. first_run: whether the only sample is a first run, because the
     budget ended before any that is measured. gflops: 2n³ over the seconds; None where they are 0.
-    max_relative_error: the largest |C - C64| over the largest |C64|; None where it is no number.
-    rows_checked: how many rows of the product stand for it in the error.
+    max_relative_error: the largest |C - C64| over the largest |C64|; None where it is not a number.
+    rows_checked: how many rows of the product were compared.
     """
 
     method: str
@@ -101,7 +101,7 @@ class SpeedUp(Record, frozen=True, kw_only=True):
 
 
 class Comparison(Record, frozen=True, kw_only=True):
-    """Two benchmarks compared.
+    """A comparison of two benchmarks.
 
     comparable: whether device and driver agree; there are no ratios where they do not. only_old,
     only_new: how many results only one of them has.

@@ -1,4 +1,4 @@
-"""The ceilings of this machine, measured: a profile for each executor, as predict/model.py reads.
+"""The ceilings of this machine, measured: a profile for each executor, which predict/ reads.
 
 Each ceiling has a plan that does one thing: multiply-adds, dot products, lookups as a product makes
 them, fills, blends, copies, passes of one fragment, transfers. The plan is made longer until a run
@@ -8,7 +8,7 @@ is the median of its rounds.
 An executor that computes tiles of fragments (lower/workgroups.py) stages what they share, and
 nothing else. So its lookups are measured where every fragment looks up its own texels; shared
 memory has a plan that reads it most of the time; and the rectangles have enough tiles to occupy the
-whole chip. How many tiles that takes is the rate of all of them over the rate of one.
+whole chip. The number of such tiles is the rate of all tiles over the rate of one.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Ceiling(Record, frozen=True, kw_only=True):
         )
 
     def under(self, whole: float) -> Ceiling:
-        """How many times this rate goes into a whole one."""
+        """How often this rate is contained in a whole one."""
         return Ceiling(
             median=whole / self.median,
             lowest=whole / self.highest,

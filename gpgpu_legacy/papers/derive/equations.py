@@ -29,7 +29,7 @@ def wrong_elements(paper: Paper, *, method: str, size: int, as_printed: bool) ->
 
 @derivation
 def operations_of(paper: Paper, *, equation: str) -> Value:
-    """The operations that an equation such as `R2 = R1.abgr * R0.ggab` stands for, by channel."""
+    """The operations that an equation such as `R2 = R1.abgr * R0.ggab` means, by channel."""
     _, first, operator, second = equation.replace(" = ", " ").split()
     channels = len(first.partition(".")[2])
     assert channels == len(second.partition(".")[2])

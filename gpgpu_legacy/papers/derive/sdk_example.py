@@ -43,7 +43,7 @@ def scalar_residual(paper: Paper) -> Value:
 
 @derivation
 def drawn(paper: Paper, *, matrix: str, row: int, column: int, seed: int) -> Value:
-    """An element of A, B or C, made of glibc's random numbers after srand(seed)."""
+    """An element of A, B or C, drawn from glibc's random numbers after srand(seed)."""
     matrices = dict(zip("ABC", generated_inputs(seed), strict=True))
     return float(matrices[matrix][row, column])
 

@@ -97,7 +97,7 @@ def bandwidth_needed(
     paper: Paper, *, method: str, size: int, block: int, giga: str, seconds: float | None = None,
     gflops: float | None = None, copies: bool = False,
 ) -> Value:  # fmt: skip
-    """GB/s that a plan's bytes need in a given time, or in that of 2n³ operations at a rate."""
+    """GB/s that a plan's bytes need in a given time, or in the time of 2n³ operations at a rate."""
     counts = counts_of(method, size, block)
     moved = counts.bytes_requested + (counts.copy_bytes if copies else 0)
     return _bandwidth(moved, giga, _taken(size, seconds, gflops))

@@ -29,7 +29,7 @@ Column = tuple[str, Callable[[Row], Entry]]
 
 
 def grids(paper: Paper, measurements: Measurements | None = None) -> list[Grid]:
-    """For each table: as published, its repairs if any, and beside each executor that ran it."""
+    """For each table: the published one, its repairs if any, and ours beside it by executor."""
     made = []
     for table in paper.measured:
         made.append(_published(paper, table))

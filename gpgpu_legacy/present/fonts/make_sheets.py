@@ -37,7 +37,7 @@ class _Cell:
 def make_sheet(font_file: Path, pixels: int, target: Path) -> None:
     """Write target.png and target.pil: the glyphs of a TrueType file at a size.
 
-    Glyphs are anti-aliased and hinted, without kerning, and their advances whole pixels.
+    Glyphs are anti-aliased and hinted, without kerning, and their advances are whole pixels.
     """
     font = ImageFont.truetype(font_file, pixels, layout_engine=ImageFont.Layout.BASIC)
     ascent, descent = font.getmetrics()

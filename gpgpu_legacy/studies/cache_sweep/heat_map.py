@@ -25,8 +25,8 @@ RGB = NDArray[np.uint8]
 def draw_heat_map(heat: HeatMap, caption: str, path: Path) -> None:
     """Draw a heat map as a .png with its scale: row 0 at the bottom, each place a square.
 
-    The scale runs from the lowest to the highest ratio of the map. Where there are more than
-    1024 places in a row or column, a pixel is of a square of them.
+    The scale runs from the lowest to the highest ratio of the map. Where a row or
+    column has more than 1024 places, each pixel shows a square of places.
     """
     from PIL import Image, ImageDraw
 

@@ -180,7 +180,7 @@ def run_sweep(
 def run_curves(
     wanted: Iterable[Case], budget: Budget, *, progress: Progress = lambda _: None
 ) -> Curves:
-    """The curves of products, as far as the budget goes; of a memory only its line matters."""
+    """The curves of products, as far as the budget goes; only the line size of a memory matters."""
     curves, not_run = [], []
     for case in {replace(case, memory=_line_alone(case.memory)): case for case in wanted}.values():
         refusal = budget.refusal()

@@ -36,7 +36,7 @@ _WRITES = {
 
 
 def run_grids(run: Run) -> list[Grid]:
-    """A run by texture, and below it in sentences."""
+    """A run as a table by texture, with remarks below it."""
     result = run.result
     what = "array" if run.case.of_kernels else "texture"
     heads = (

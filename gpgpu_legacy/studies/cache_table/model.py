@@ -2,7 +2,7 @@
 
 Section 6 says that "the block structured approach should yield greater cache coherence than
 previous methods"; nothing there measures it. Here the three methods of Table 1 go through a
-simulated cache, at several blocks, and are compared by what they take from memory.
+simulated cache, at several blocks, and are compared by what they fetch from memory.
 
 Three measures are compared, since bytes from memory alone say little about a cache. A larger block
 reads and writes fewer partial sums, and four elements in a texel need fewer lookups: both lower the
@@ -181,7 +181,7 @@ class CacheTable(Recorded, frozen=True, kw_only=True):
 def settings(
     caches: Iterable[str], rasters: Iterable[str], layouts: Iterable[str]
 ) -> tuple[Setting, ...]:
-    """Every combination, the caches of a raster order and a layout together; InputError."""
+    """Every combination of these spellings; those with one raster order and layout are adjacent."""
     known = [str(parse_cache(text)) for text in caches]
     orders = [parse_raster(text).name for text in rasters]
     places = [parse_layout(text).name for text in layouts]
@@ -230,10 +230,11 @@ def make_table(
 ) -> CacheTable:
     """Simulate every case, several at a time, as far as the budget goes.
 
-    known: a table of the same products, whose rows are kept. workers: threads (default: one a
-    core). progress: called once a case. save: called with the table so far after each simulation,
-    so that a table that is stopped can be resumed. A case that the budget cuts short is not among
-    the rows. Raises InputError for numbers out of range, and for cases that cannot be simulated.
+    known: a table of the same products, whose rows are kept. workers: threads (default: one per
+    core). progress: called after each case. save: called with the table so far after each
+    simulation, so that a table that is stopped can be resumed. A case that the budget cuts short is
+    not among the rows. Raises InputError for numbers out of range, and for cases that cannot be
+    simulated.
     """
     size, accumulate = products.size, products.accumulate
     if known is not None and (known.size, known.accumulate) != (size, accumulate):

@@ -21,7 +21,7 @@ LARGEST_SIZE = 16384
 class HostMisses:
     """The simulated misses at a size, in the counted rows of C; properties are per iteration.
 
-    An iteration is one of the innermost loop, of which the product has n³.
+    Iterations are those of the innermost loop; the whole product has n³.
     """
 
     size: int

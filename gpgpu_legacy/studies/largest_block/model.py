@@ -45,12 +45,12 @@ LARGEST_SIDE = 2**17
 
 
 class Largest(Record, frozen=True, kw_only=True):
-    """The largest that loads by one side's limits.
+    """The largest block or size that loads by one kind of limit.
 
     program: the variant of the method, in words; coordinates_first: the option that chooses it.
-    value: None if nothing loads. answer: what the limits say of it. why_no_more: the limits that
-    the next larger one exceeds; empty if there is none. command: what runs it here. unknown: the
-    limits that are not known.
+    value: None if nothing loads. answer: what the limits say about it. why_no_more: the limits that
+    the next larger one exceeds; empty if there is none. command: the command that runs it here.
+    unknown: the limits that are not known.
     """
 
     program: str = AS_WRITTEN
@@ -218,8 +218,8 @@ class _Trial:
     def _request(self, n: int, group: int | None) -> tuple[Shape, Options]:
         if self.what is Maximised.BLOCK:
             return self.shape, replace(self.options, block=n, coordinates_first=group)
-        m, l, k = (min(n, size) for size in (self.shape.m, self.shape.l, self.shape.n))  # noqa: E741
-        return Shape(m, l, k), self.options
+        m, l, k = (min(n, size) for size in (self.shape.m, self.shape.l, self.shape.n))  # noqa:
+        E741 return Shape(m, l, k), self.options
 
     def _command(self, n: int, group: int | None, verdict: Verdict) -> str:
         """The command line that runs it here; empty if it exceeds a limit of the other side."""

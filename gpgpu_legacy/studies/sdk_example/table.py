@@ -41,7 +41,7 @@ def example_grids(example: Example) -> list[Grid]:
 
 
 class MatrixRecord(Record, frozen=True, kw_only=True):
-    """A matrix of ours beside the page's: texts of six digits, and how many of them are equal."""
+    """Our matrix beside the page's, as texts of six digits, and how many texts are equal."""
 
     name: str
     ours: tuple[str, ...]
