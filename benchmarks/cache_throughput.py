@@ -1,11 +1,11 @@
-"""How many accesses per second the cache simulator simulates, beside pycachesim on the same trace.
+"""Accesses per second that the cache simulator processes, beside pycachesim on the same trace.
 
     python benchmarks/cache_throughput.py [CACHE …] > benchmarks/cache-throughput.json
 
 pycachesim (AGPL, in C) is not a dependency: `pip install pycachesim` for the comparison; without it
 the ratios are null. It gets each trace as addresses in bulk, writes as loads. Each simulator has
 one thread, and they run in turn; times are medians of the thread's processor time. `rows` is a
-trace as fragments make it, where a row that repeats stands once; in `accesses` each access stands
+trace as fragments make it, in which a repeated row appears once; in `accesses` every access appears
 by itself.
 """
 

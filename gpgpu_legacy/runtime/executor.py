@@ -304,26 +304,27 @@ def names_of(kinds: frozenset[type[Pass]]) -> str:
 def check_operands(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
     """The operands that a plan wants, as contiguous float32 arrays.
 
-    Raises InputError where one is missing, is not the plan's, is not an array of real numbers, or
-    has another shape.
+    Operands that the plan does not have are ignored. Raises InputError where one is missing, is not
+    an array of real numbers, or has another shape.
     """
     as_mapping("operands", operands, "a mapping of matrices by name")
     wanted = {matrix.name: (matrix.rows, matrix.columns) for matrix in plan.operands}
     missing = [name for name in wanted if name not in operands]
     if missing:
         raise InputError(
-            f"plan {plan.name} takes the operands {', '.join(wanted)}, and what was given lacks "
-            f"{', '.join(missing)}"
+            f"plan {plan.name} needs the operands {', '.join(wanted)}; give also {', '.join(missing)}"
         )
     given: dict[str, F32] = {}
     for name, shape in wanted.items():
         array = np.asarray(operands[name])
         if array.dtype.kind not in "fiub":
-            raise InputError(f"operand {name} holds {array.dtype} values; give real numbers")
+            raise InputError(
+                f"operand {name} holds values of type {array.dtype}; give real numbers"
+            )
         if array.shape != shape:
             found = "×".join(map(str, array.shape)) or "a single number"
             raise InputError(
-                f"operand {name} is {found}, but plan {plan.name} takes {shape[0]}×{shape[1]}"
+                f"operand {name} is {found}, but plan {plan.name} needs {shape[0]}×{shape[1]}"
             )
         given[name] = np.ascontiguousarray(array, np.float32)
     return given

@@ -1,7 +1,7 @@
 !!ARBfp1.0
 # Iterates z = z*z + c ten times, for the complex number c in texture coordinate set 0. There are no
-# loops, so the iterations are unrolled. It counts those in which |z| stays within 2 and colours by
-# the count; points that never leave are black. An R300 allows no more than 64 instructions.
+# loops, so the iterations are unrolled. It counts those in which |z| stays within 2;
+# the count gives the colour, and points that never leave are black. An R300 allows no more than 64 instructions.
 
 ATTRIB c = fragment.texcoord[0];
 PARAM radius = 4;                      # 2 squared

@@ -1,5 +1,5 @@
 !!ARBfp1.0
-# A sphere, lit per fragment; lit per vertex, as in 2002, its polygons would have shown.
+# A sphere, lit per fragment. Lit per vertex, as was usual in 2002, it would show its polygons.
 # Texture coordinate set 0 runs from (-1, -1) to (1, 1); fragments off the sphere are discarded.
 # Light 0 is directional, as GL's initial one is; its colours and the material's are GL state.
 

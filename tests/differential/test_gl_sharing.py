@@ -407,7 +407,7 @@ def test_what_a_closed_or_misused_plan_says(ready: Ready, name: str) -> None:
     prepared.run(operands, again)
     assert len(set(inside)) == 2
     assert all("by its own observer" in each and "\n" not in each for each in inside)
-    with pytest.raises(InputError, match=r"operand A is 3×3, but plan .* takes 24×31"):
+    with pytest.raises(InputError, match=r"operand A is 3×3, but plan .* needs 24×31"):
         prepared.run({**operands, "A": np.zeros((3, 3), np.float32)})
     kept: list[Callable[[str], F32]] = []
     prepared.run(operands, lambda _n, _p, read: kept.append(read))

@@ -218,8 +218,8 @@ class _Trial:
     def _request(self, n: int, group: int | None) -> tuple[Shape, Options]:
         if self.what is Maximised.BLOCK:
             return self.shape, replace(self.options, block=n, coordinates_first=group)
-        m, l, k = (min(n, size) for size in (self.shape.m, self.shape.l, self.shape.n))  # noqa:
-        E741 return Shape(m, l, k), self.options
+        m, l, k = (min(n, size) for size in (self.shape.m, self.shape.l, self.shape.n))  # noqa: E741
+        return Shape(m, l, k), self.options
 
     def _command(self, n: int, group: int | None, verdict: Verdict) -> str:
         """The command line that runs it here; empty if it exceeds a limit of the other side."""
