@@ -312,7 +312,8 @@ def check_operands(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
     missing = [name for name in wanted if name not in operands]
     if missing:
         raise InputError(
-            f"plan {plan.name} needs the operands {', '.join(wanted)}; give also {', '.join(missing)}"
+            f"plan {plan.name} needs the operands {', '.join(wanted)}; "
+            f"give {', '.join(missing)}, too"
         )
     given: dict[str, F32] = {}
     for name, shape in wanted.items():
