@@ -26,7 +26,7 @@ from gpgpu_legacy.measure.entrants import Entrant, entrants
 from gpgpu_legacy.measure.peers import peers
 from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.present.grid import as_text
-from gpgpu_legacy.serial import from_json
+from gpgpu_legacy.serial import checkout, from_json
 
 Command = Callable[..., tuple[int, str, str]]
 BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
@@ -402,7 +402,7 @@ def test_results_are_written_as_they_come(
     bench = read_bench(path)
     assert bench.results
     assert bench.package is not None
-    assert bench.commit is not None
+    assert (bench.commit is None) == (checkout() is None)
 
 
 def test_a_busy_machine_is_warned_of_in_a_line(
