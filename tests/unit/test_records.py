@@ -1,0 +1,74 @@
+"""Whatever a record of a file holds, it is read back as it was written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec.inspect as types
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpgpu_legacy.chips.profile import Profile
+from gpgpu_legacy.measure.bench.record import Bench
+from gpgpu_legacy.measure.tuned import TuningFile
+from gpgpu_legacy.papers.audit.record import Verdicts
+from gpgpu_legacy.serial import from_json, from_toml, json_lines_text, json_text, toml_text
+from gpgpu_legacy.studies.cache_table.model import CacheTable
+from gpgpu_legacy.studies.lineage.record import Lineage
+
+RECORDED = (Bench, CacheTable, Lineage, TuningFile, Verdicts)
+LARGEST_INT = 2**63 - 1  # of TOML
+
+
+def values(kind: Any) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - one for each kind of type
+    """Everything that a type, as msgspec describes it, can hold; floats are finite."""
+    match kind:
+        case types.NoneType():
+            return st.none()
+        case types.BoolType():
+            return st.booleans()
+        case types.IntType():
+            least = -LARGEST_INT if kind.ge is None else kind.ge
+            return st.integers(least if kind.gt is None else kind.gt + 1, LARGEST_INT)
+        case types.FloatType():
+            return st.floats(
+                kind.gt if kind.ge is None else kind.ge,
+                exclude_min=kind.gt is not None,
+                allow_nan=False,
+                allow_infinity=False,
+            )
+        case types.StrType():
+            return st.text(max_size=5)
+        case types.EnumType():
+            return st.sampled_from(list(kind.cls))
+        case types.LiteralType():
+            return st.sampled_from(kind.values)
+        case types.UnionType():
+            return st.one_of(*map(values, kind.types))
+        case types.TupleType():
+            return st.tuples(*map(values, kind.item_types))
+        case types.VarTupleType():
+            return st.lists(values(kind.item_type), max_size=2).map(tuple)
+        case types.DictType():
+            return st.dictionaries(st.text(max_size=5), values(kind.value_type), max_size=2)
+        case types.StructType() | types.DataclassType():
+            fields = {field.name: values(field.type) for field in kind.fields}
+            return st.builds(kind.cls, **fields)
+    raise NotImplementedError(f"a field of {kind}")
+
+
+@pytest.mark.parametrize("kind", RECORDED)
+@settings(deadline=None, max_examples=25)
+@given(data=st.data())
+def test_a_recorded_result_comes_back_as_it_went(kind: type, data: st.DataObject) -> None:
+    record = data.draw(values(types.type_info(kind)))
+    assert from_json(json_text(record), kind, "a.json") == record
+    assert from_json(json_lines_text(record), kind, "a.json") == record
+
+
+@settings(deadline=None, max_examples=25)
+@given(data=st.data())
+def test_a_profile_comes_back_as_it_went(data: st.DataObject) -> None:
+    record = data.draw(values(types.type_info(Profile)))
+    assert from_toml(toml_text(record), Profile, "a.toml") == record
