@@ -51,8 +51,8 @@ def check_output_folder(folder: Path) -> None:
     """InputError where a folder neither exists nor can be made in an existing one."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; give the name of a folder")
-    above = folder.absolute().parent
-    if not above.is_dir():
+    above = folder.parent
+    if not above.absolute().is_dir():
         raise InputError(f"there is no folder {above}; make it first")
 
 

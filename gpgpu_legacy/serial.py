@@ -45,7 +45,7 @@ class Recorded(Record, frozen=True, kw_only=True):
     gpgpu_legacy. commit: of its checkout, with a + where files differ from it; None in an installed
     package. driver: of OpenGL, where the result depends on it. date: ISO 8601, UTC.
 
-    WHAT: such a file in words, for who gives another one.
+    WHAT: such a file in words, for messages about a file of another kind.
     """
 
     SCHEMA: ClassVar[int] = 1

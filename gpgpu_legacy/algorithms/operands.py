@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.arguments import as_whole
@@ -58,11 +58,17 @@ def _matrix(name: str, values: ArrayLike) -> F32:
             f"{name} has rows of different lengths; give all rows one length"
         ) from None
     if array.dtype.kind not in "fiub":
-        raise InputError(f"{name} holds values of type {array.dtype}; give real numbers")
+        raise InputError(f"{name} holds {_what(array)}; give real numbers")
     if array.ndim != 2:
         raise InputError(f"{name} has {array.ndim} dimensions; give a matrix, which has 2")
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(array, np.float32)
+
+
+def _what(array: NDArray[np.generic]) -> str:
+    """What an array without real numbers holds, in words."""
+    words = {"U": "text", "S": "text", "O": "Python objects", "c": "complex numbers"}
+    return words.get(array.dtype.kind, f"values of type {array.dtype}")
 
 
 def _in_unit_range(name: str, matrix: F32) -> None:

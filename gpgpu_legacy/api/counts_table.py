@@ -36,8 +36,8 @@ def formats_of(program: Program, given: Mapping[str, str]) -> Formats:
             raise InputError(f"there is no format {name}; choose from {', '.join(FORMATS)}")
     known = {"", TARGET, *(str(unit) for unit in program.texture_units)}
     for place in given.keys() - known:
-        units = ", ".join(sorted(known - {""}))
-        raise InputError(f"the program has no {place!r} to give a format to; choose from {units}")
+        units = " or ".join(sorted(known - {""}))
+        raise InputError(f"the program has no unit {place!r}; give the format of {units}")
     default = given.get("", RGBA32F.name)
     textures = {u: FORMATS[given.get(str(u), default)] for u in sorted(program.texture_units)}
     return Formats(textures, FORMATS[given.get(TARGET, default)])
@@ -85,7 +85,7 @@ class ProgramCounts(Record, frozen=True, kw_only=True):
 
 
 class RectangleCounts(ProgramCounts, frozen=True, kw_only=True):
-    """The same, and the counts of a whole rectangle. size: its width and height in pixels."""
+    """The counts of a fragment and of a whole rectangle. size: its width and height in pixels."""
 
     size: tuple[int, int]
     fragments: int

@@ -173,8 +173,8 @@ def run(
     fp24, fp16, fx12, rc9.
     c: (m, n), added beta times. It is read even if beta is 0, so that a NaN in it shows; BLAS would
     not read it.
-    executor: by name. `auto` takes the tuned way where `gpgpu-legacy tune` has found one for this
-    machine, else the fastest executor that can run the plan.
+    executor: its name. `auto` chooses what `gpgpu-legacy tune` has found fastest on this machine,
+    else the fastest executor that can run the plan.
     repeat: how often the plan, prepared once, is run for the medians of its times. If it is more
     than once, another run precedes them and is not measured.
     observer: called after each pass. Observed passes are not fused, so if there are several runs

@@ -198,7 +198,7 @@ class _Maker:
                 yield lines[:count], kinds[:count]
 
     def lockstep(self, pass_: ComputePass) -> Iterator[Chunk]:
-        """The chunks of a kernel of several invocations a work group."""
+        """The chunks of a kernel whose work groups have several invocations."""
         places, lengths = self.places.of(pass_), self.places.lengths(pass_)
 
         def record(grid: Grid) -> _Record:

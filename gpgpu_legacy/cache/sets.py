@@ -47,7 +47,7 @@ def new_state(seed: int) -> NDArray[np.uint64]:
 
 
 def set_mask(cache: Cache) -> int:
-    """The mask for `set_of`, or -1 where the number of sets is no power of two."""
+    """The mask for `set_of`, or -1 where the number of sets is not a power of two."""
     return cache.sets - 1 if cache.sets & (cache.sets - 1) == 0 else -1
 
 

@@ -1,7 +1,7 @@
 """Would this program have loaded on that chip? One row per limit.
 
-Where a driver has ARB_fragment_program, it offers at least the specification's minima: what keeps
-within them loads.
+Where a driver has ARB_fragment_program, it offers at least the specification's minima, so a program
+that stays within them loads.
 """
 
 from __future__ import annotations

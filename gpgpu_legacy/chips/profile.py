@@ -183,7 +183,7 @@ class Limits(Section, frozen=True, kw_only=True):
 
 
 class Profile(Record, frozen=True, kw_only=True):
-    """A chip or an API: all that is known of it.
+    """A chip or an API: everything that is known about it.
 
     advertised: the limits that the API reports. native: those of the hardware; an API has none.
     notes: what numbers do not say. provenance: of a calibration.

@@ -18,7 +18,7 @@ Value = bool | Number | str | tuple[str, ...]
 
 
 class ChipRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Everything known of a chip or an API; what is unknown is absent."""
+    """Everything known about a chip or an API; what is unknown is absent."""
 
     name: str
     title: str
@@ -156,7 +156,7 @@ def fact_text(fact: Fact[Any]) -> str:
 
 
 def chip_grids(chip: Profile) -> list[Grid]:
-    """Everything known of one chip: one fact per row, and the sources."""
+    """Everything known about one chip: one fact per row, and the sources."""
     heads = ("fact", "value", "source", "confidence", "note")
     facts = list(chip.facts())
     rows = tuple(
@@ -210,7 +210,7 @@ def _in_words(field: str) -> str:
 
 
 def chip_record(chip: Profile) -> ChipRecord:
-    """Everything known of one chip, for JSON."""
+    """Everything known about one chip, for JSON."""
     sections: dict[str, dict[str, Fact[Value]]] = {}
     for place, fact in chip.facts():
         section, _, name = place.rpartition(".")

@@ -132,7 +132,7 @@ class TunedMethod(Record, frozen=True, kw_only=True):
 
 
 class TunedPlatform(Record, frozen=True, kw_only=True):
-    """What is kept for one machine."""
+    """The tuning results of one machine."""
 
     device: str
     driver: str

@@ -47,9 +47,9 @@ class Claim:
 
     quote: the words around it, abridged. reading: the number that words stand for, 2 for twofold.
     tolerance: how far ours may be off, half of the last printed digit unless the data says more.
-    derive: the function of papers/derive/ that recomputes it, with these arguments; None where none
-    does. rests_on: what must be assumed for it to agree. reason: why ours differs, or why nothing
-    checks it. repaired: how a damaged text was read.
+    derive: the function of papers/derive/ that recomputes it, with these arguments; None where
+    there is no such function. rests_on: what must be assumed for it to agree. reason: why ours
+    differs, or why nothing checks it. repaired: how a damaged text was read.
     """
 
     id: str

@@ -2,7 +2,7 @@
 
 A paper has tables of formulas (`table`), tables of measurements (`measured`), matrices (`matrix`)
 and claims: of the text (`claims`), and one for each cell of a table (`cells` says how a column is
-recomputed). `left_out` lists the numbers that are no claim.
+recomputed). `left_out` lists the numbers that are not claims.
 """
 
 from __future__ import annotations

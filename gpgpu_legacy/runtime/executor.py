@@ -79,7 +79,7 @@ class Capabilities:
     passes: the kinds of pass that it runs. arithmetics: by name, those of fragment programs.
     exact: whether `Machine.exact` gives the reference's bits for fragment programs.
     fuses_passes: whether passes whose fragments read back only their own texels are fused.
-    tuning: the fields of Tuning that it heeds.
+    tuning: the fields of Tuning that it uses.
     is_reference: whether it defines what the others must give. runs_driver_programs: whether the
     driver gets the program's own text, so that it is a peer to compare with.
     gpu_rank, cpu_rank: its place in the order of `auto` on a GPU and on the CPU; None: no place.

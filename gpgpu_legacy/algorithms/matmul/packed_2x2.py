@@ -2,8 +2,8 @@
 
 The WebGL backends of TensorFlow.js and ONNX Runtime Web put 2×2 blocks of neighbouring elements
 into RGBA texels. A fragment computes such a block of C, with the two swizzled multiply-adds per
-iteration of Hall, Carr & Hart's listing (11). It takes the whole sum in one pass, so no partial sum
-is stored, copied or blended. The original shaders loop over the inner dimension.
+iteration of Hall, Carr & Hart's listing (11). It computes the whole sum in one pass, so no partial
+sum is stored, copied or blended. The original shaders loop over the inner dimension.
 ARB_fragment_program has no loops, so it is unrolled here.
 """
 

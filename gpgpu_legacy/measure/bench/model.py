@@ -1,6 +1,6 @@
 """Methods measured against one another and against their peers on the same product.
 
-What is timed is computing alone: an executor's `Timings.compute_s`, a library's product on operands
+Only computing is timed: an executor's `Timings.compute_s`, a library's product on operands
 that are on its device already. Every run of an executor packs and uploads its operands first, while
 a GPU idles; so an executor's times on a GPU are those of a single product, and show a clock that
 drops while the GPU idles. A library's runs follow one another closely.

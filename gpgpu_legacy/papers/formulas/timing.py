@@ -24,9 +24,9 @@ ROUNDS = Rounds(count=3, most_runs=1, longest_s=1.0)
 class Measured:
     """A method on an executor here.
 
-    seconds: of its passes alone, the median of its runs. gflops: 2n³ operations over them.
-    gigabytes_per_s: GB (10⁹ bytes) that its instructions ask for, over them. Both rates are None
-    where the seconds are 0. first_run: whether the seconds are of a single run, the first.
+    seconds: of its passes alone, the median of its runs. gflops: 2n³ operations over the seconds.
+    gigabytes_per_s: GB (10⁹ bytes) that its instructions request, over the seconds. Both rates are
+    None where the seconds are 0. first_run: whether the seconds are of a single run, the first.
     """
 
     method: str

@@ -67,8 +67,8 @@ class Product:
 class Outcome:
     """The seconds of a product's passes, without transfers, or why there are none.
 
-    is_first_run: whether they are of the first run alone, which is long, or was the last that the
-    budget had room for.
+    is_first_run: whether the only run was the first, since it is long or the budget had no room for
+    more.
     """
 
     status: Status

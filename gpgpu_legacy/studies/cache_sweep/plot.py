@@ -24,7 +24,7 @@ from gpgpu_legacy.studies.cache_sweep.model import Case, Curve, Run, Sweep
 
 
 def bytes_text(count: float) -> str:
-    """A number of bytes with the largest suffix: 512 B, 8 KB, 1.5 MB, each 1024 of the last."""
+    """A number of bytes with the largest suffix: 512 B, 8 KB, 1.5 MB; 1 KB is 1024 bytes."""
     for suffix in ("B", "KB", "MB"):
         if count < 1024:
             return f"{count:.3g} {suffix}"

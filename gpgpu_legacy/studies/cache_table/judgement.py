@@ -51,7 +51,7 @@ class Measure(Enum):
     MORE_REUSE = "more reuse of A and B (a smaller share of their bytes from memory)"
 
     def sign(self, compared: Comparison) -> int:
-        """1 where the blocked method is the better one by this measure, -1 the worse, 0 neither."""
+        """1 where the blocked method is better by this measure, -1 where it is worse, else 0."""
         row, before = compared.row, compared.before
         better, worse = {
             Measure.FEWER_BYTES: (before.bytes_from_memory, row.bytes_from_memory),

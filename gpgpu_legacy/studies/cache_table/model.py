@@ -171,7 +171,7 @@ class CacheTable(Recorded, frozen=True, kw_only=True):
 
     @property
     def multiply_adds(self) -> int:
-        """Of each product."""
+        """The multiply-adds of each product."""
         return self.size**3
 
 

@@ -1,4 +1,4 @@
-"""A Larson-McAllister product, run so that Figure 2 can show every pass of it.
+"""A Larson-McAllister product, run so that Figure 2 can show each pass.
 
 Every array was read back from an executor; nothing is computed here.
 """

@@ -64,7 +64,8 @@ def draw_figure_2(demonstration: Demonstration) -> Image.Image:
 
 
 def animate_figure_2(demonstration: Demonstration, path: Path) -> None:
-    """Write Figure 2 as a GIF: a second a pass, its column and row marked, and three for the last.
+    """Write Figure 2 as a GIF: each pass for a second, with its column and row marked; the last for
+    three.
 
     Raises InputError where the file cannot be written.
     """

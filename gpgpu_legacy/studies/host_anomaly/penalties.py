@@ -77,7 +77,7 @@ def _differ(numbers: Sequence[float]) -> bool:
 
 
 def find_outliers(published_ms: Mapping[int, float]) -> dict[int, tuple[int, ...]]:
-    """The sizes whose time an iteration is an outlier among those beside it, and these sizes."""
+    """The sizes whose time per iteration is an outlier, each with its neighbours."""
     times = {n: ms / n**3 for n, ms in sorted(published_ms.items())}
     outliers = {}
     for size, time in times.items():

@@ -25,7 +25,7 @@ from gpgpu_legacy.serial import Record
 
 
 class Limited(Enum):
-    """Whose limits a plan is held to."""
+    """Whose limits a plan must keep."""
 
     ADVERTISED = "advertised"
     NATIVE = "native"

@@ -58,8 +58,9 @@ def lineage(
 ) -> Lineage:
     """Run every method on random n×n matrices, in turn with the libraries that are its ceiling.
 
-    executor: the one to run all methods on; `auto` chooses for each. A method's ceiling is of the
-    machine that it runs on: cuBLAS for a GPU, where there is torch or CuPy, else NumPy's BLAS.
+    executor: the one to run all methods on; `auto` chooses for each. A method's ceiling is that of
+    the
+    device it runs on: cuBLAS on a GPU, where there is torch or CuPy, else NumPy's BLAS.
     progress: called with a description, `count_steps` times. save: called with the results so far
     whenever there are new ones, and with all of them at the end.
     Raises InputError for a size below 1 and for an executor that cannot run a method.

@@ -72,7 +72,7 @@ class Roofline(Record, frozen=True, kw_only=True):
 
 
 def roofline(chip: Profile, size: int, recorded: Path | None = None) -> Roofline:
-    """Every method's bound on a chip at n = size, and the times known of that chip at any size.
+    """Every method's bound on a chip at n = size, and the times known on that chip at any size.
 
     recorded: a file that `lineage --json` wrote, whose measurements become points too. Raises
     InputError for a size of 0, and for a file that holds no lineage.

@@ -27,7 +27,7 @@ _MARKS = {"published": "s", "plausible": "D", "measured": "o"}
 def draw_roofline(roofline: Roofline, chip: Profile, path: Path) -> None:
     """Draw it as a PNG: hollow marks are bounds, filled ones published or measured.
 
-    Raises InputError if the chip's profile has no number to draw a roof of.
+    Raises InputError if the chip's profile has no rates to draw a roof from.
     """
     if not any(point.bound_gflops or point.gflops for point in roofline.points):
         raise InputError(f"the profile of {chip.called} has no rates, so there is nothing to draw")
