@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -33,7 +34,6 @@ from gpgpu_legacy.cli.shared import (
     app,
     check_output,
     console,
-    current_options,
     print_json,
     progress_bar,
     shape_of,
@@ -169,10 +169,7 @@ class CacheOutput:
 class CacheCommand(Lists):
     """The command with the spellings that some options had before."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """See Lists; old spellings go on working for one version."""
-        renamed = {"--hit-map": "--heat-map", "--hit-map-of": "--heat-map-of"}
-        return super().parse_args(ctx, current_options(args, renamed))
+    renamed = MappingProxyType({"--hit-map": "--heat-map", "--hit-map-of": "--heat-map-of"})
 
 
 @app.command("cache", cls=CacheCommand)

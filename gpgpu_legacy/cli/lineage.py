@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand
 
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
@@ -15,12 +15,12 @@ from gpgpu_legacy.cli.shared import (
     SIZE_HELP,
     ExecutorName,
     Json,
+    Lists,
     Quiet,
     Seed,
     app,
     check_output,
     console,
-    current_options,
     print_json,
     progress_bar,
     warn_if_busy,
@@ -63,12 +63,10 @@ class LineageFiles:
     ] = None
 
 
-class LineageCommand(TyperCommand):
+class LineageCommand(Lists):
     """The command with the spelling that an option had before."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse; the old spelling goes on working for one version."""
-        return super().parse_args(ctx, current_options(args, {"--chart": "--plot"}))
+    renamed = MappingProxyType({"--chart": "--plot"})
 
 
 @app.command("lineage", cls=LineageCommand)

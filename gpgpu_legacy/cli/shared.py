@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperOption
@@ -43,7 +43,13 @@ def _group() -> None:  # without it, a single command would be the whole applica
 
 
 class Lists(TyperCommand):
-    """A command in which an option may be followed by several values: `--size 256 512`."""
+    """A command in which an option may be followed by several values: `--size 256 512`.
+
+    A subclass names options that were renamed; their old spellings work for one version.
+    """
+
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """The new spelling by the old one."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Repeat the option before each further value, as the parser expects it."""
@@ -53,7 +59,8 @@ class Lists(TyperCommand):
             if isinstance(parameter, TyperOption) and parameter.multiple
             for name in parameter.opts
         }
-        return super().parse_args(ctx, list(_repeated(args, several)))
+        words = list(_current(args, self.renamed))
+        return super().parse_args(ctx, list(_repeated(words, several)))
 
 
 def _repeated(args: list[str], several: set[str]) -> Iterator[str]:
@@ -68,19 +75,14 @@ def _repeated(args: list[str], several: set[str]) -> Iterator[str]:
         yield word
 
 
-def current_options(args: list[str], renamed: dict[str, str]) -> list[str]:
-    """The words of a command line with old spellings of options replaced, and a line on stderr.
-
-    renamed: the new spelling by the old one.
-    """
-    words = []
+def _current(args: list[str], renamed: Mapping[str, str]) -> Iterator[str]:
+    """The words with old spellings of options replaced, each with a line on stderr."""
     for word in args:
         option, equals, value = word.partition("=")
         new = renamed.get(option, option)
         if new != option:
             print(f"gpgpu-legacy: {option} is deprecated; write {new}", file=sys.stderr)
-        words.append(f"{new}{equals}{value}")
-    return words
+        yield f"{new}{equals}{value}"
 
 
 def console() -> Console:
