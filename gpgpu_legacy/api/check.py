@@ -72,4 +72,6 @@ def resources_grid(program: Program) -> Grid:
     taken = resources(program)
     rows = tuple((usage.resource.value, usage.count) for usage in taken.usages if usage.count)
     opened = tuple(f"Node {node.number}: {node.why}." for node in taken.nodes[1:])
-    return Grid("resources", f"{program.name} takes", ("resource", "number"), rows, opened)
+    return Grid(
+        "resources", f"The resources that {program.name} uses", ("resource", "number"), rows, opened
+    )

@@ -153,7 +153,7 @@ def counts_grids(program: Program, counts: ProgramCounts) -> list[Grid]:
 
 def _instructions_grid(program: Program, counts: ProgramCounts) -> Grid:
     columns = [fields_of(counts.per_fragment)]
-    heads = ["", "a fragment"]
+    heads = ["", "per fragment"]
     if isinstance(counts, RectangleCounts):
         columns.append(fields_of(counts.total))
         heads.append(f"{counts.size[0]}×{counts.size[1]} fragments")
@@ -167,11 +167,11 @@ def _instructions_grid(program: Program, counts: ProgramCounts) -> Grid:
 
 def _opcodes_grid(counts: ProgramCounts) -> Grid:
     rows = tuple((name, OPCODES[name].cost.value, n) for name, n in counts.opcodes.items())
-    return Grid("opcodes", "By opcode", ("opcode", "cost", "a fragment"), rows)
+    return Grid("opcodes", "By opcode", ("opcode", "cost", "per fragment"), rows)
 
 
 def _units_grid(counts: ProgramCounts) -> Grid:
-    heads = ("unit", "target", "format", "lookups", "bytes a fragment")
+    heads = ("unit", "target", "format", "lookups", "bytes per fragment")
     rows = tuple(
         (str(unit.unit), unit.target.value, unit.format, unit.lookups, unit.bytes)
         for unit in counts.units

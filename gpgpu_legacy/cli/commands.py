@@ -54,6 +54,14 @@ COMMANDS = {name: file for section in SECTIONS.values() for name, file in sectio
 class Commands(TyperGroup):
     """The group of all commands, whose help lists them by subject, each with its first sentence."""
 
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command; its help names arguments without their Python types."""
+        command = super().get_command(ctx, cmd_name)
+        for parameter in getattr(command, "params", ()):
+            if parameter.param_type_name == "argument" and hasattr(parameter, "display_type_rich"):
+                parameter.display_type_rich = lambda **_: ""
+        return command
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands under their headings."""
         width = max(map(len, COMMANDS))

@@ -94,7 +94,7 @@ def prediction_grids(product: ProductPrediction) -> list[Grid]:
     loads = [f"It does not load on {chip.called}: {', '.join(exceeds)}."] if exceeds else []
     terms = Grid(
         "terms",
-        f"{prediction.plan}, {size}, on {chip.called}: the least time that it takes.",
+        f"{prediction.plan}, {size}, on {chip.called}: a lower bound on the time.",
         heads,
         tuple(_term_row(prediction, term) for term in prediction.terms),
         (*_remarks(prediction), *_source_notes(prediction), *loads),
@@ -165,7 +165,7 @@ def _total_grid(prediction: Prediction, shape: Shape) -> Grid:
         _transfer_share(prediction),
     )
     heads = ("compute, ms", "GFLOPS", "upload, ms", "read-back, ms", "total, ms", "transfers, %")
-    return Grid("sum", "The total, at least.", heads, (row,))
+    return Grid("sum", "The total, a lower bound.", heads, (row,))
 
 
 def _transfer_share(prediction: Prediction) -> float | None:

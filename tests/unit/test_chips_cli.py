@@ -83,7 +83,7 @@ def test_fit_says_what_fits_and_why_no_more(run) -> None:  # type: ignore[no-unt
     _, out, _ = run("fit", "hall-carr-hart-multi", "--chip", "radeon-9700", "--size", "128")
     assert "texture indirections 5 > 4" in out
     assert "texture instructions 33 > 32" in out
-    assert "coordinates first, of 15 steps at a time" in out
+    assert "coordinates first, 15 steps at a time" in out
     assert "--block 15 --coordinates-first 15 --chip radeon-9700-pro" in out
     assert "--block 15 --chip" not in out  # as advertised alone: the chip could not have run it
 

@@ -256,7 +256,7 @@ def test_check_prints_all_faults_with_carets(cli: Cli) -> None:
     assert "bad.fp:2:12: " in done.err
     assert "bad.fp:3:5: " in done.err
     assert done.err.count("^") == 2
-    assert "life.fp takes" in done.out
+    assert "life.fp uses" in done.out
     data = cli("check", "bad.fp", EXAMPLES / "life.fp", "--json").data["programs"]
     assert [each["assembles"] for each in data] == [False, True]
     first, second = data[0]["diagnostics"]

@@ -108,8 +108,8 @@ def _models(anomalies: Sequence[Anomaly]) -> Grid:
     heads = (
         "machine, paging",
         "base, ns",
-        "a DTLB miss, ns",
-        "a miss, ns",
+        "per DTLB miss, ns",
+        "per miss, ns",
         *(f"{size}: {part}" for size in sizes for part in parts),
         "largest error elsewhere",
     )
@@ -177,7 +177,7 @@ def _paging(anomaly: Anomaly) -> Grid:
     rows = tuple(_paging_row(outlier) for outlier in anomaly.outliers)
     notes = (
         "The paper suspects paging. But the matrices take a small part of memory, so nothing is "
-        "swapped, and the DTLB misses about once an iteration at these sizes and at those beside "
+        "swapped, and the DTLB misses about once per iteration at these sizes and at those beside "
         "them alike. Where no cost of a DTLB miss is given, there are no more DTLB misses than "
         "beside it, and no DTLB miss penalty explains the time.",
         "Without walks: the misses where page walks load nothing. Page walks add lines of the page "

@@ -20,7 +20,7 @@ def fit_grids(fit: Fit, chip: Profile) -> list[Grid]:
     notes = ("To run it here:", *commands) if commands else ()
     unknown = sorted({limit for largest in fit.largest for limit in largest.unknown})
     if unknown:
-        notes += (f"Not known of this chip: {', '.join(unknown)}.",)
+        notes += (f"Not known for this chip: {', '.join(unknown)}.",)
     size = "×".join(map(str, (fit.shape.m, fit.shape.l, fit.shape.n)))
     caption = f"{fit.method} on {chip.called}, M×L×N = {size}: the largest {fit.what.value}."
     return [Grid("fit", caption, heads, rows, (*notes, *chip.notes))]
@@ -38,4 +38,4 @@ def _fit_row(fit: Fit, largest: Largest) -> tuple[Entry, ...]:
 
 def _variant(largest: Largest) -> str:
     steps = largest.coordinates_first
-    return largest.program if steps is None else f"{largest.program}, of {steps} steps at a time"
+    return largest.program if steps is None else f"{largest.program}, {steps} steps at a time"
