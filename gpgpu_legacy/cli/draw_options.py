@@ -223,6 +223,12 @@ def _textures(texts: list[str] | None, program: Program) -> dict[int, tuple[Any,
                 break
             parts.pop()
         looked_up = program.texture_units.get(unit, TextureTarget.T2D)
-        texels = read_texels(Path(",".join(parts)))
+        path = Path(",".join(parts))
+        if len(parts) > 1 and not path.exists():
+            raise InputError(
+                f"--texture {unit} has {parts[-1].strip()!r}; give a target, a filter and a wrap by "
+                f"their GL names, as in --texture {unit}={parts[0]},2D,GL_LINEAR,GL_REPEAT"
+            )
+        texels = read_texels(path)
         textures[unit] = (target or looked_up, texels, tuple(words))
     return textures

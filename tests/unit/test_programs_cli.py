@@ -204,6 +204,7 @@ def test_a_file_whose_name_has_a_comma(cli: Cli) -> None:
         (["prog.fp", "--size", "3", "--texture", "a.npy"], "--texture is 'a.npy'"),
         (["prog.fp", "--size", "3", "--texture", "0=gone.npy"], "there is no file gone.npy"),
         (["prog.fp", "--size", "3", "--texture", "0=a.txt"], "a.txt is not an array"),
+        (["prog.fp", "--size", "3", "--texture", "0=a.npy,GL_FOO"], "--texture 0 has 'GL_FOO'"),
         (["prog.fp", "--size", "3", "--texture", "0=bad.npy"], "bad.npy is not a .npy file"),
         (["prog.fp", "--size", "3", "--texture", "0=bad.png"], "bad.png cannot be read as a pict"),
         (["prog.fp", "--size", "3", "--texture", "0=a.npy,2D"], "looks it up as RECT"),
