@@ -226,8 +226,8 @@ def _textures(texts: list[str] | None, program: Program) -> dict[int, tuple[Any,
         path = Path(",".join(parts))
         if len(parts) > 1 and not path.exists():
             raise InputError(
-                f"--texture {unit} has {parts[-1].strip()!r}; give a target, a filter and a wrap by "
-                f"their GL names, as in --texture {unit}={parts[0]},2D,GL_LINEAR,GL_REPEAT"
+                f"--texture {unit} has {parts[-1].strip()!r}; give a target, a filter and a wrap "
+                f"by their GL names, as in --texture {unit}={parts[0]},2D,GL_LINEAR,GL_REPEAT"
             )
         texels = read_texels(path)
         textures[unit] = (target or looked_up, texels, tuple(words))

@@ -120,9 +120,9 @@ def _every_method(costs: Sequence[MethodCost], table: Table) -> Grid:
         for cost in costs
     )
     notes = (
-        "Bytes transacted are of global memory, by a chip's coalescing rule: cc1.1 is the "
-        "GeForce 9400M's, fermi the Quadro 4000's. Fragment methods have none, and those of a "
-        "method with a single invocation are counted only where it is short.",
+        "Bytes transacted are those of global memory by a chip's coalescing rule: cc1.1 is the "
+        "GeForce 9400M's, fermi the Quadro 4000's. Fragment methods have none; for a method "
+        "with a single invocation they are counted only if it is short.",
     )
     return Grid("every-method", f"Every method, counted at n = {table.size}.", heads, rows, notes)
 
@@ -135,9 +135,9 @@ def _measured(times: MethodTimes, table: Table) -> Grid:
     )
     caption = f"Measured here at n = {table.size}, b = {table.block}, the framebuffer copied to F."
     notes = (
-        f"Seconds are of the passes alone: medians of {ROUNDS.count} runs, or a single run where "
-        f"that takes {ROUNDS.longest_s:g} s or more. GFLOPS are 2n³ over them, GB/s are Table 1's "
-        "bytes (10⁹) over them.",
+        f"Seconds cover the passes alone: medians of {ROUNDS.count} runs, or a single run where "
+        f"that takes {ROUNDS.longest_s:g} s or more. GFLOPS are 2n³ over the seconds, and GB/s are "
+        "Table 1's bytes (10⁹) over the seconds.",
         *(f"{left.method} on {left.executor} is not run: {left.reason}." for left in times.not_run),
         *busy_notes(times.busy_share),
     )

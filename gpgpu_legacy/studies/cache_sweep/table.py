@@ -13,17 +13,17 @@ from gpgpu_legacy.studies.cache_sweep.model import Case, Curve, Curves, NotRun, 
 CONVENTIONS = (
     "Fragments come one after another in raster order. Each makes its lookups in program order, "
     "then its write (a blended write is a read, then a write). A copy reads, then writes each "
-    "texel, row by row. Clears, uploads and initial values make no accesses. Textures lie one "
-    "after another in the plan's order, each aligned to 4 KiB, row 0 first. The cache is cold when "
-    "the run begins and keeps its contents from pass to pass."
+    "texel, row by row. Clears, uploads and initial values make no accesses. Textures are stored "
+    "one after another in the plan's order, each aligned to 4 KiB, row 0 first. The cache is cold "
+    "when the run begins and keeps its contents from pass to pass."
 )
 KERNEL_CONVENTIONS = (
-    "Work groups come one after another, and the invocations of each take every access in turn; "
-    "masked invocations make none. Buffers, then shared arrays, lie one after another, each "
+    "Work groups come one after another, and the invocations of each make every access in turn; "
+    "masked invocations make none. Buffers, then shared arrays, are stored one after another, each "
     "aligned to 4 KiB. The cache is cold when the run begins and keeps its contents from dispatch "
     "to dispatch."
 )
-_QUADS = "The four fragments of a quad take each access in turn."
+_QUADS = "The four fragments of a quad make each access in turn."
 _WRITES = {
     False: "Writes do not allocate: a write that misses leaves the cache as it is, and every write "
     "goes through to memory.",
@@ -139,7 +139,8 @@ def _iterations(result: Result) -> Iterable[str]:
     if result.iterations_left_out:
         yield (
             f"The budget left out {result.iterations_left_out:,} of {result.iterations:,} "
-            f"iterations. The {result.accesses_left_out:,} accesses left out are in no number here."
+            "iterations. No number here includes the "
+            f"{result.accesses_left_out:,} accesses left out."
         )
 
 
@@ -156,7 +157,7 @@ def heat_map_caption(run: Run, heat: HeatMap) -> str:
 
 
 def sweep_grids(sweep: Sweep) -> list[Grid]:
-    """A row a run, and what was not run; a single product is shown by texture."""
+    """One row per run, and what was not run; a single product is shown by texture."""
     if sweep.only is not None:
         return run_grids(sweep.only)
     runs, grids = sweep.runs, []
@@ -212,8 +213,8 @@ def _sweep_notes(runs: Sequence[Run]) -> Iterable[str]:
         if run.result.iterations_left_out:
             yield (
                 f"{run.case}: the budget left out {run.result.iterations_left_out:,} of "
-                f"{run.result.iterations:,} iterations; the {run.result.accesses_left_out:,} "
-                "accesses left out are in no number here."
+                f"{run.result.iterations:,} iterations; no number here includes the "
+                f"{run.result.accesses_left_out:,} accesses left out."
             )
 
 
