@@ -37,7 +37,10 @@ def _reason(error: OSError) -> str:
 
 
 def check_folder(path: Path) -> None:
-    """InputError where the folder of a file to be written is missing, or the file is a folder."""
+    """InputError where a file cannot be written, as far as that is known before it is.
+
+    Its folder is missing or read-only, or the file is itself a folder.
+    """
     folder = path.parent
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; {path.name} needs a folder to be written to")
@@ -45,15 +48,25 @@ def check_folder(path: Path) -> None:
         raise InputError(f"there is no folder {folder}; make it first")
     if path.is_dir():
         raise InputError(f"{path} is a folder; give the name of a file")
+    target = path.resolve()
+    is_device = target.exists() and not target.is_file()
+    if not is_device:
+        _check_writable(target.parent)
+
+
+def _check_writable(folder: Path) -> None:
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"the folder {folder} cannot be written to; choose another one")
 
 
 def check_output_folder(folder: Path) -> None:
-    """InputError where a folder neither exists nor can be made in an existing one."""
+    """InputError where a folder neither exists nor can be made, or cannot be written to."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; give the name of a folder")
     above = folder.parent
     if not above.absolute().is_dir():
         raise InputError(f"there is no folder {above}; make it first")
+    _check_writable(folder if folder.exists() else above.absolute())
 
 
 def make_folder(folder: Path) -> None:

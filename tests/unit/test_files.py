@@ -11,7 +11,7 @@ from PIL import Image
 
 from gpgpu_legacy.api.matrices import matrix_writer, read_matrix
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import check_output_folder, write_text, write_whole
+from gpgpu_legacy.files import check_folder, check_output_folder, write_text, write_whole
 
 MATRIX = np.array([[1.5, -2.0, 0.1], [3.0e-20, 4.0e20, 0.0]], np.float32)
 EXACT = [".npy", ".csv", ".mtx"]
@@ -283,6 +283,16 @@ def test_an_output_folder_exists_or_its_parent_does(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     refused(lambda: check_output_folder(tmp_path / "none" / "new"), str(tmp_path / "none"), "make")
     refused(lambda: check_output_folder(tmp_path / "file"), str(tmp_path / "file"), "is a file")
+
+
+def test_a_read_only_folder_is_refused_before_anything_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda folder, mode: Path(folder) != tmp_path)
+    refused(lambda: check_folder(tmp_path / "c.npy"), str(tmp_path), "cannot be written to")
+    refused(lambda: check_output_folder(tmp_path), str(tmp_path), "cannot be written to")
+    refused(lambda: check_output_folder(tmp_path / "new"), str(tmp_path), "cannot be written to")
+    check_folder(Path("/dev/null"))
 
 
 def test_a_folder_cannot_be_written_over(tmp_path: Path) -> None:
