@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 
 BUDGET_S = 600.0
 
+# Those of studies/cache_table/, which imports NumPy; a test compares them.
+CACHES = "2K,4way,64B 8K,4way,64B 8K,fully,64B 16K,4way,64B 32K,2way,128B"
+RASTERS = "scan tiled:8x8 tiled:32x32"
+LAYOUTS = "linear 8x8"
+
 
 @dataclass(frozen=True)
 class CaseOptions:
@@ -54,9 +59,18 @@ class CaseOptions:
             "ping-pong, which moves Table 1's bytes)."
         ),
     ] = None
-    cache: Annotated[list[str] | None, typer.Option(metavar="SPEC …", help=CACHE_HELP)] = None
-    raster: Annotated[list[str] | None, typer.Option(metavar="ORDER …", help=RASTER_HELP)] = None
-    layout: Annotated[list[str] | None, typer.Option(metavar="LAYOUT …", help=LAYOUT_HELP)] = None
+    cache: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SPEC …", help=f"{CACHE_HELP[:-1]} (default: {CACHES})."),
+    ] = None
+    raster: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ORDER …", help=f"{RASTER_HELP[:-1]} (default: {RASTERS})."),
+    ] = None
+    layout: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LAYOUT …", help=f"{LAYOUT_HELP[:-1]} (default: {LAYOUTS})."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +100,9 @@ class TableFiles:
 
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="JSON", help="A file, rewritten as rows come in."),
+        typer.Option(
+            "-o", "--output", metavar="JSON", help="Write the rows to this file as they come in."
+        ),
     ] = None
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Plot the bytes from memory over b.")

@@ -39,8 +39,12 @@ class CacheOptions:
     cache: Annotated[
         str | None, typer.Option(metavar="SPEC", help=f"Simulate this cache. {CACHE_HELP}")
     ] = None
-    raster: Annotated[str | None, typer.Option(metavar="ORDER", help=RASTER_HELP)] = None
-    layout: Annotated[str | None, typer.Option(metavar="LAYOUT", help=LAYOUT_HELP)] = None
+    raster: Annotated[
+        str | None, typer.Option(metavar="ORDER", help=f"{RASTER_HELP[:-1]} (default: scan).")
+    ] = None
+    layout: Annotated[
+        str | None, typer.Option(metavar="LAYOUT", help=f"{LAYOUT_HELP[:-1]} (default: linear).")
+    ] = None
 
     def model(self) -> CacheModel | None:
         if self.cache is None:
@@ -58,6 +62,7 @@ class CacheOptions:
 @app.command("predict")
 @grouped
 def predict_command(
+    *,
     method: MethodName,
     chip: Annotated[
         str,
@@ -66,8 +71,8 @@ def predict_command(
         ),
     ],
     product: ProductOptions,
-    through: CacheOptions,
     block: Block = None,
+    through: CacheOptions,
     as_json: Json = False,
 ) -> None:
     """Predict the least time that a product can take on a chip, and its bottleneck.

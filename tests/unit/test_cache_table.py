@@ -312,3 +312,11 @@ def test_a_damaged_table_is_one_line(run: Command, tmp_path: Path, damage: dict[
     assert code == 2
     assert str(path) in err
     assert err.count("\n") == 1
+
+
+def test_the_help_has_the_defaults_of_the_study() -> None:
+    from gpgpu_legacy.cli import cache_table as command
+
+    assert command.CACHES.split() == list(cache_table.CACHES)
+    assert command.RASTERS.split() == list(cache_table.RASTERS)
+    assert command.LAYOUTS.split() == list(cache_table.LAYOUTS)

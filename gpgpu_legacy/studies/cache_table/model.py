@@ -46,7 +46,7 @@ misses for want of capacity from misses for want of ways."""
 RASTERS = ("scan", "tiled:8x8", "tiled:32x32")
 LAYOUTS = ("linear", "8x8")
 ACCUMULATE = Accumulate.PING_PONG
-"""Table 1 counts 2b + 2 texels a fragment and no copy; two textures used alternately request just
+"""Table 1 counts 2b + 2 texels per fragment and no copy; two textures used alternately request just
 that."""
 
 
