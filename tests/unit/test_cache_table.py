@@ -9,7 +9,9 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from importlib import import_module
+from itertools import count
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -198,23 +200,31 @@ def test_what_a_table_checks_first_is_once_a_plan_and_line(
     assert len(table.not_run) == 12 * 5
 
 
-def test_a_table_that_is_stopped_leaves_the_rows_so_far_to_resume_from(tmp_path: Path) -> None:
+def test_a_table_that_is_stopped_leaves_the_rows_so_far_to_resume_from(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     products = cache_table.Products(8, (1, 2), Accumulate.COPY)
     where = cache_table.settings(("1K,4way,64B",), ("scan",), ("linear",))
-    path = tmp_path / "a.json"
-    saved: list[cache_table.CacheTable] = []
+    path, saved, stopped = tmp_path / "a.json", list[cache_table.CacheTable](), Event()
+    simulate, begun = cache_table._simulate, count()
+
+    def two_and_no_more(*given: Any) -> Any:
+        if next(begun) >= 2:
+            stopped.wait(60.0)
+        return simulate(*given)
 
     def stop(table: cache_table.CacheTable) -> None:
         saved.append(table)
         write_cache_table(path, table)
         if len(saved) == 2:
+            stopped.set()
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(cache_table, "_simulate", two_and_no_more)
         cache_table.make_table(products, where, Budget(60.0), workers=1, save=stop)
     so_far = read_cache_table(path)
-    assert 2 <= len(so_far.rows) < 5
-    assert len(so_far.rows) + len(so_far.not_run) == 5
+    assert (len(so_far.rows), len(so_far.not_run)) == (2, 3)
     assert {case.reason for case in so_far.not_run} == {"the simulation was stopped before it"}
 
     saved.clear()
@@ -222,8 +232,18 @@ def test_a_table_that_is_stopped_leaves_the_rows_so_far_to_resume_from(tmp_path:
         products, where, Budget(60.0), known=so_far, workers=1, save=saved.append
     )
     assert (len(whole.rows), whole.not_run) == (5, ())
-    assert len(saved) == 5 - len(so_far.rows)  # the rows that were known are not saved once more
+    assert len(saved) == 3  # the rows that were known are not saved once more
     assert saved[-1].rows == whole.rows
+
+
+def test_an_interrupt_is_one_line_and_exit_code_130(
+    run: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cache_table, "make_table", interrupted)
+    assert run(*SMALL) == (130, "", "gpgpu-legacy: interrupted\n")
 
 
 def test_a_table_is_resumed_and_judged_where_it_is_whole(
