@@ -166,7 +166,7 @@ APPROXIMATE = (set(SCALAR) | {"LIT", "SCS"}) - {"RCP"}
 
 
 def known() -> set[str]:
-    """The opcodes that this interpreter can carry out."""
+    """The opcodes that this interpreter can execute."""
     return set(COMPONENTWISE) | set(SCALAR) | set(VECTOR) | set(LOOKUPS) | KILL
 
 

@@ -1,8 +1,8 @@
 """Every lowering against the reference machine: methods, whole scenes, and random plans.
 
-jit and gl-compute carry out chains of passes at once, tile by tile; observed, they carry out one
-pass after another. Exactly run, both ways give the reference machine's bits. Where the driver is
-not llvmpipe, which keeps the order of operations and contracts nothing, gl-compute sits out.
+jit and gl-compute run fused passes at once, tile by tile; observed, they run one pass after
+another. With `exact`, both give the reference machine's bits. Where the driver is not llvmpipe,
+which keeps the order of operations and contracts nothing, gl-compute is left out.
 """
 
 from __future__ import annotations

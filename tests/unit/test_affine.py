@@ -42,7 +42,7 @@ def linear(constant: float, x: float = 0, y: float = 0, iteration: float = 0) ->
 
 
 def coordinates(*lines: str, **more: object) -> tuple[object, object]:
-    """The coordinates of the last lookup, at R0 when the lines have been carried out."""
+    """The coordinates of the last lookup, at R0 after the lines have run."""
     text = program(*lines, "TEX result.color, R0, texture[0], RECT;")
     return lookup_coordinates(a_pass(text, **more))[-1]  # type: ignore[arg-type]
 

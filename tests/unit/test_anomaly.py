@@ -358,8 +358,8 @@ def test_penalties_are_those_that_the_times_are_made_of() -> None:
     assert penalties.iteration_ns(found_at(2000, 0.5)) == pytest.approx(15.0)
 
 
-def test_where_misses_are_the_same_there_is_no_price() -> None:
-    """What stands out is not fitted to; 2 ns a DTLB miss are left."""
+def test_where_misses_are_the_same_there_is_no_miss_penalty() -> None:
+    """The outlier is not fitted to; 2 ns per DTLB miss are left."""
     found = [found_at(n, 0.0625) for n in (1000, 1024, 1040)] + [found_at(500, 0.0625, 0.0)]
     ns = {1000: 6.0, 1024: 26.0, 1040: 6.0, 500: 4.0}
     penalties = fit(found, {n: milliseconds(n, each) for n, each in ns.items()})
@@ -412,7 +412,7 @@ def test_the_whole_of_it_at_small_sizes() -> None:
 
 
 def test_the_command_predicts_held_out_sizes(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    """Prices come from 1024 and its neighbours, whether they are shown or not."""
+    """Miss penalties come from 1024 and its neighbours, whether they are shown or not."""
     picture = tmp_path / "anomaly.png"
     code, out, err = run(
         "anomaly", "--size", "256", "1024", "--machine", "p8800", "--paging", "coloured",
@@ -445,7 +445,7 @@ def test_the_command_predicts_held_out_sizes(run, tmp_path: Path) -> None:  # ty
     assert data["models"][0]["rows"] == data["rows"]
 
 
-def test_where_there_is_no_price_a_spike_has_no_time(run) -> None:  # type: ignore[no-untyped-def]
+def test_where_there_is_no_miss_penalty_a_spike_has_no_time(run) -> None:  # type: ignore[no-untyped-def]
     """6 MB show nothing at 1024, but 2048 lines in 32 sets are too many for 24 ways too."""
     code, out, _ = run(
         "anomaly", "--size", "1024", "2048", "--machine", "core2-6mb", "--paging", "coloured",

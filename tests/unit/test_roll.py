@@ -1,4 +1,4 @@
-"""Unrolled programs rolled up: what repeats is found, and unrolling it again gives the program."""
+"""Loop rerolling: what repeats is found, and unrolling it again gives the program."""
 
 from __future__ import annotations
 
