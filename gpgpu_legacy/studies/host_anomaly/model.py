@@ -57,12 +57,12 @@ class Row:
 
     @property
     def predicted_ns(self) -> float | None:
-        """Of an iteration."""
+        """Predicted nanoseconds per iteration of the inner loop."""
         return _per_iteration(self.predicted_ms, self.size)
 
     @property
     def published_ns(self) -> float | None:
-        """Of an iteration."""
+        """Published nanoseconds per iteration of the inner loop."""
         return _per_iteration(self.published_ms, self.size)
 
 

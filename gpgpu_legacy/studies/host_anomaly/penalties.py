@@ -19,8 +19,8 @@ from gpgpu_legacy.studies.host_anomaly.simulation import HostMisses
 FIT_SIZES = (480, 992, 1008, 1024, 1040, 1056)
 """n = 1024, the largest outlier, its neighbours, and a size that fits the DTLB."""
 
-_SAME_MISSES = 0.01  # an iteration: no penalty can be fitted to sizes that differ by less
-_OUTLIER = 1.2  # times the median time an iteration of the sizes beside it
+_SAME_MISSES = 0.01  # per iteration: no penalty can be fitted to sizes that differ by less
+_OUTLIER = 1.2  # times the median time per iteration at the sizes beside it
 _BESIDE = 0.05  # of n: sizes at most this far away lie beside it
 
 

@@ -41,9 +41,9 @@ def draw_anomaly(anomalies: Sequence[Anomaly], path: Path) -> None:
     times.plot(
         places, published, "s", color=_PUBLISHED, markersize=6.5, label="published", zorder=9
     )
-    times.set_ylabel("ns an iteration")
+    times.set_ylabel("ns per iteration")
     times.set_title("MulH of Dobravec & Bulić 2017 on the host", loc="left", fontsize=11)
-    misses.set_ylabel("misses an iteration")
+    misses.set_ylabel("misses per iteration")
     misses.set_xlabel("n of the n×n matrices, evenly spaced")
     misses.set_xticks(list(places), [str(row.size) for row in rows], rotation=45)
     for axes in (times, misses):
