@@ -69,6 +69,7 @@ def provenance(kind: type[Recorded], driver: str | None = None) -> dict[str, Any
     }
 
 
+@cache
 def package_version() -> str | None:
     """The version of gpgpu_legacy; None where it runs without being installed."""
     from importlib.metadata import PackageNotFoundError, version

@@ -19,7 +19,9 @@ from gpgpu_legacy.cli.shared import (
     AccumulateBy,
     Json,
     Lists,
+    MeasuredExecutors,
     Quiet,
+    ResultsFile,
     Seed,
     app,
     check_output,
@@ -27,6 +29,7 @@ from gpgpu_legacy.cli.shared import (
     print_json,
     progress_bar,
     warn_if_busy,
+    writer_to,
 )
 from gpgpu_legacy.errors import InputError
 
@@ -45,13 +48,7 @@ class EntrantOptions:
         list[str] | None,
         typer.Option(metavar="NAME …", help="See `gpgpu-legacy methods` (default: all)."),
     ] = None
-    executor: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME …",
-            help="See `gpgpu-legacy doctor` (default: all that work here but the reference).",
-        ),
-    ] = None
+    executor: MeasuredExecutors = None
     size: Annotated[
         list[int] | None,
         typer.Option(
@@ -87,12 +84,7 @@ class RoundOptions:
 class BenchFiles:
     """What `bench` writes and reads."""
 
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", metavar="JSON", help="Write the results to this file as they come in."
-        ),
-    ] = None
+    output: ResultsFile = None
     plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw GFLOPS against n.")] = None
     recorded: Annotated[
         Path | None,
@@ -128,14 +120,12 @@ def bench(
     from gpgpu_legacy.measure.bench.record import read_bench
     from gpgpu_legacy.measure.bench.table import bench_grids
     from gpgpu_legacy.present.grid import print_text
-    from gpgpu_legacy.serial import write_json
 
     check_output(files.output, ".json")
     check_output(files.plot, ".png")
     if files.recorded is not None:
         result = read_bench(files.recorded)
-        if files.output is not None:
-            write_json(files.output, result)
+        writer_to(files.output)(result)
     else:
         result = _measure(entrant, rounds, files.output, quiet=quiet)
     if as_json:
@@ -155,17 +145,12 @@ def _measure(
     from gpgpu_legacy.measure.bench.model import count_steps, measure
     from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.measure.entrants import entrants
-    from gpgpu_legacy.serial import write_json
 
     budget, sizes = Budget(rounds.budget), entrant.size or BENCH_SIZES
     entered = entrants(
         entrant.method or (), entrant.executor or (), entrant.block or (), entrant.accumulate
     )
-
-    def save(bench: Bench) -> None:
-        if output is not None:
-            write_json(output, bench)
-
+    save = writer_to(output)
     total = count_steps(entered, sizes, rounds.repeat)
     with progress_bar("measuring", total, quiet=quiet) as step:
         result = measure(

@@ -11,6 +11,7 @@ import typer
 from gpgpu_legacy.cli.shared import (
     Json,
     Lists,
+    MeasuredExecutors,
     Quiet,
     app,
     check_output,
@@ -26,13 +27,7 @@ CALIBRATION_RUNS = 7
 
 @app.command("calibrate", cls=Lists)
 def calibrate_command(
-    executor: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME …",
-            help="See `gpgpu-legacy doctor` (default: all that work here but the reference).",
-        ),
-    ] = None,
+    executor: MeasuredExecutors = None,
     repeat: Annotated[
         int, typer.Option(metavar="ROUNDS", help="Rounds of all ceilings.")
     ] = CALIBRATION_RUNS,

@@ -17,6 +17,7 @@ from gpgpu_legacy.cli.shared import (
     Json,
     Lists,
     Quiet,
+    ResultsFile,
     Seed,
     app,
     check_output,
@@ -24,6 +25,7 @@ from gpgpu_legacy.cli.shared import (
     print_json,
     progress_bar,
     warn_if_busy,
+    writer_to,
 )
 from gpgpu_legacy.errors import InputError
 
@@ -48,12 +50,7 @@ class LineageOptions:
 class LineageFiles:
     """What `lineage` writes and reads."""
 
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", metavar="JSON", help="Write the results to this file as they come in."
-        ),
-    ] = None
+    output: ResultsFile = None
     plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw GFLOPS by method.")] = None
     recorded: Annotated[
         Path | None,
@@ -102,15 +99,9 @@ def lineage_command(
 
 def _measure(what: LineageOptions, output: Path | None, *, quiet: bool) -> Lineage:
     from gpgpu_legacy.measure.budget import Budget
-    from gpgpu_legacy.serial import write_json
     from gpgpu_legacy.studies.lineage.model import count_steps, lineage
 
     budget = None if what.budget is None else Budget(what.budget)
-
-    def save(result: Lineage) -> None:
-        if output is not None:
-            write_json(output, result)
-
     with progress_bar("lineage", count_steps(), quiet=quiet) as step:
         result = lineage(
             what.size,
@@ -118,7 +109,7 @@ def _measure(what: LineageOptions, output: Path | None, *, quiet: bool) -> Linea
             what.executor,
             budget,
             progress=step or (lambda _: None),
-            save=save,
+            save=writer_to(output),
         )
     warn_if_busy(result.busy_share)
     return result

@@ -111,6 +111,21 @@ def check_output(path: Path | None, suffix: str) -> None:
         raise InputError(f"{path} should end in {suffix}")
 
 
+def writer_to(path: Path | None) -> Callable[[object], None]:
+    """A function that writes a record to this file as JSON, whole, each time it is called.
+
+    Without a file it does nothing. It serves results that are saved as they come in.
+    """
+
+    def write(record: object) -> None:
+        if path is not None:
+            from gpgpu_legacy.serial import write_json
+
+            write_json(path, record)
+
+    return write
+
+
 def warn_if_busy(share: float | None) -> None:
     """A line on stderr where other processes used much of the machine during a measurement.
 
@@ -217,6 +232,19 @@ Size = Annotated[int | None, typer.Option(metavar="N", help=f"{SIZE_HELP}.")]
 ShapeOption = Annotated[
     tuple[int, int, int] | None,
     typer.Option("--shape", metavar="M L N", help="Multiply M×L by L×N."),
+]
+MeasuredExecutors = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME …",
+        help="See `gpgpu-legacy doctor` (default: all that work here but the reference).",
+    ),
+]
+ResultsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="JSON", help="Write the results to this file as they come in."
+    ),
 ]
 Seed = Annotated[int, typer.Option(metavar="SEED", help="Seed of the random matrices.")]
 

@@ -107,7 +107,7 @@ def measure_shares(
 
 
 def _able() -> list[Executor]:
-    return list(able(find_method(METHOD).plan(Shape(8, 8, 8), Options(block=4))))
+    return able(find_method(METHOD).plan(Shape(8, 8, 8), Options(block=4)))
 
 
 def _job(executor: Executor, size: int) -> Job[str, list[Timings]]:
