@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image, ImageDraw
 
 from gpgpu_legacy.cache.heat_map import HeatMap
-from gpgpu_legacy.files import write_whole
+from gpgpu_legacy.present.pictures import save_png
 from gpgpu_legacy.present.pixel_text import Font, draw_line, wrap
 
 MARGIN = 20
@@ -28,8 +29,6 @@ def draw_heat_map(heat: HeatMap, caption: str, path: Path) -> None:
     The scale runs from the lowest to the highest ratio of the map. Where a row or
     column has more than 1024 places, each pixel shows a square of places.
     """
-    from PIL import Image, ImageDraw
-
     ratio = _shrunk(heat)
     known = ratio[~np.isnan(ratio)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
@@ -53,7 +52,7 @@ def draw_heat_map(heat: HeatMap, caption: str, path: Path) -> None:
         draw_line(draw, right + _SCALE_WIDTH + 8, y - half, f"{100 * value:.2f} %")
     for number, line in enumerate(words):
         draw_line(draw, MARGIN, 2 * MARGIN + tall + number * Font.BODY.line_height, line)
-    write_whole(path, lambda to: image.save(to, format="PNG"))
+    save_png(image, path)
 
 
 def _shrunk(heat: HeatMap) -> NDArray[np.float64]:
