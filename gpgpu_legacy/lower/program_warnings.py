@@ -1,0 +1,99 @@
+"""What is probably a mistake in how a program is given its parameters, textures and coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import cast
+
+from gpgpu_legacy.isa.ir import Instruction, ParameterSpace, Program, TextureTarget
+from gpgpu_legacy.lower.affine import Linear, Value, lookup_coordinates
+from gpgpu_legacy.plan.plan import Corners, FragmentPass, Texcoords
+from gpgpu_legacy.plan.textures import Rect
+
+_ANY_RECT = Rect(0, 0, 64, 64)  # of any size: a slope does not depend on it
+_AXES = {TextureTarget.T1D: 1, TextureTarget.T2D: 2, TextureTarget.T3D: 2}
+
+
+def program_warnings(
+    program: Program,
+    *,
+    local_set: Collection[int],
+    env_set: Collection[int],
+    units_bound: Collection[int],
+    pixel_sets: Collection[int],
+) -> tuple[str, ...]:
+    """Warnings about a program and what a pass gives it, one line each.
+
+    local_set, env_set: the indices of program.local and program.env that are set. units_bound: the
+    texture image units that have a texture. pixel_sets: the texture coordinate sets that hold pixel
+    coordinates, (0, 0) to (W, H).
+
+    The warnings: a parameter that is read and never set, or set and never read; a texture that is
+    never looked up; and pixel coordinates, from such a set or from fragment.position, that go
+    unscaled into a 1D, 2D or 3D texture, whose coordinates run from 0 to 1. They are followed
+    through whatever keeps them affine, MOV and ADD among it; a coordinate that is multiplied by a
+    parameter is scaled. The direction into a CUBE texture may have any length.
+    """
+    name = program.name or "the program"
+    spaces = ((ParameterSpace.LOCAL, local_set), (ParameterSpace.ENV, env_set))
+    warnings: list[str] = []
+    for space, given in spaces:
+        read = set(program.parameter_indices(space))
+        if unset := _Elements.of(space.value, read.difference(given)):
+            warnings.append(f"{unset.are} never set, and {name} reads 0 there")
+        if unread := _Elements.of(space.value, set(given) - read):
+            warnings.append(f"{unread.are} set, but {name} never reads {unread.them}")
+    if idle := _Elements.of("texture", set(units_bound) - program.texture_units.keys()):
+        warnings.append(f"{idle.are} bound, but {name} never looks {idle.them} up")
+    warnings += _unscaled(program, name, pixel_sets)
+    return tuple(warnings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Elements:
+    """Elements of an array, for a sentence about them. are: `texture[0] is`. them: `it`."""
+
+    are: str
+    them: str
+
+    @classmethod
+    def of(cls, array: str, indices: AbstractSet[int]) -> _Elements | None:
+        """Those with these indices; None if there are none."""
+        if not indices:
+            return None
+        *others, last = (f"[{index}]" for index in sorted(indices))
+        if not others:
+            return cls(f"{array}{last} is", "it")
+        return cls(f"{array}{', '.join(others)} and {last} are", "them")
+
+
+def _unscaled(program: Program, name: str, pixel_sets: Collection[int]) -> Iterator[str]:
+    """The lookups of normalised textures at pixel coordinates.
+
+    The parameters are left at 0, so that what they multiply has no slope.
+    """
+    corners = cast("Corners", tuple((x, y, 0.0, 1.0) for x, y in _ANY_RECT.corners))
+    sets = tuple(Texcoords(number, corners) for number in sorted(pixel_sets))
+    pass_ = FragmentPass(program, (), "", _ANY_RECT, sets)
+    lookups = [i for i in program.instructions if i.texture is not None]
+    for instruction, coordinates in zip(lookups, lookup_coordinates(pass_), strict=True):
+        axes = _AXES.get(_target(instruction), 0)
+        if any(map(_counts_pixels, coordinates[:axes])):
+            target, at = _target(instruction).value, instruction.span
+            yield (
+                f"{name}:{at.line}:{at.column}: {instruction.mnemonic} looks up a {target} "
+                "texture at pixel coordinates, but its coordinates run from 0 to 1; scale them by "
+                "1/size, give texture coordinates, or use a RECT texture"
+            )
+
+
+def _target(instruction: Instruction) -> TextureTarget:
+    assert instruction.texture is not None
+    return instruction.texture.target
+
+
+def _counts_pixels(coordinate: Value) -> bool:
+    """Whether a coordinate grows by at least 1 from a fragment to its neighbour."""
+    return isinstance(coordinate, Linear) and max(abs(coordinate.x), abs(coordinate.y)) >= 1
