@@ -145,6 +145,13 @@ def described(value: object) -> str:
     return quoted
 
 
+def shape_in_words(shape: tuple[int, ...]) -> str:
+    """The shape of an array in messages: `3×4`, `a vector of 5`, `a single number`."""
+    if len(shape) == 1:
+        return f"a vector of {shape[0]}"
+    return "×".join(map(str, shape)) or "a single number"
+
+
 def kind_of(value: object) -> str:
     """The type of a value in words, such as `an int`."""
     return "None" if value is None else with_article(type(value).__name__)

@@ -219,7 +219,7 @@ def draw_all(
     pass_ = FragmentPass(
         text,
         tuple(Binding(unit, f"T{unit}", given[f"T{unit}"].sampler) for unit in textures or {}),
-        target.name,
+        (target.name, *(target_.name for target_ in also)),
         rect or Rect(0, 0, width, height),
         tuple(texcoords),
         parameters(local or {}),
@@ -227,7 +227,6 @@ def draw_all(
         blend,
         tuple(attributes),
         tuple(StateValue(binding, value) for binding, value in (state or {}).items()),
-        tuple(target_.name for target_ in also),
     )
     by_name = {f"T{unit}": kept for unit, kept in (formats or {}).items()}
     plan = show([pass_], target, given, formats=by_name, also=also)

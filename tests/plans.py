@@ -188,14 +188,13 @@ def _draws(draw: st.DrawFn, scene: _Scene) -> FragmentPass:
     return FragmentPass(
         assemble(draw(_texts(scene, results)), name="random.fp"),
         tuple(Binding(unit, draw(st.sampled_from(readable))) for unit in range(3)),
-        targets[0],
+        tuple(targets),
         draw(_rects(scene)),
         draw(_places(scene)),
         draw(_parameters()),
         draw(_parameters()),
         draw(st.sampled_from((Blend.NONE, Blend.NONE, Blend.ADD))),
         draw(_colours(scene)),
-        also=tuple(targets[1:]),
     )
 
 
@@ -243,7 +242,7 @@ def _chains(draw: st.DrawFn, scene: _Scene) -> Repeat:
         bindings = (Binding(0, own), Binding(1, read), Binding(2, GIVEN))
         places, local, env = (draw(_places(scene)), draw(_parameters()), draw(_parameters()))
         program = assemble(text, name="random.fp")
-        return FragmentPass(program, bindings, target, scene.rect, places, local, env, blend)
+        return FragmentPass(program, bindings, (target,), scene.rect, places, local, env, blend)
 
     match draw(st.sampled_from(("copy", "turns", "blend"))):
         case "copy":

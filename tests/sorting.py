@@ -86,7 +86,7 @@ def sort_plan(width: int = 256, height: int = 256, *, tables: bool = False) -> P
     def pass_(number: int, local: NumberVec4) -> FragmentPass:
         source, target = names[number % 2], names[1 - number % 2]
         given = (ParameterValue(0, local),)
-        return FragmentPass(text, (Binding(0, source),), target, whole, locals=given)
+        return FragmentPass(text, (Binding(0, source),), (target,), whole, locals=given)
 
     drawn: list[Step]
     if tables and len(steps) % 2 == 0:

@@ -149,7 +149,7 @@ def make_drawing(
     draw = FragmentPass(
         program=program,
         bindings=tuple(texture.binding for texture in textures_read),
-        target=targets[0].name,
+        targets=tuple(target.name for target in targets),
         rect=rect,
         texcoords=_texcoords(program, optional_mapping("texcoords", arguments.texcoords), rect),
         locals=_parameters("local", arguments.local),
@@ -157,7 +157,6 @@ def make_drawing(
         blend=as_member("blend", arguments.blend, Blend),
         attributes=_attributes(arguments),
         state=_state(arguments.state),
-        also=tuple(target.name for target in targets[1:]),
     )
     kept = targets[:buffers]
     plan = Plan(

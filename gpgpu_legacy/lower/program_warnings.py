@@ -76,7 +76,7 @@ def _unscaled(program: Program, name: str, pixel_sets: Collection[int]) -> Itera
     """
     corners = cast("Corners", tuple((x, y, 0.0, 1.0) for x, y in _ANY_RECT.corners))
     sets = tuple(Texcoords(number, corners) for number in sorted(pixel_sets))
-    pass_ = FragmentPass(program, (), "", _ANY_RECT, sets)
+    pass_ = FragmentPass(program, (), ("",), _ANY_RECT, sets)
     lookups = [i for i in program.instructions if i.texture is not None]
     for instruction, coordinates in zip(lookups, lookup_coordinates(pass_), strict=True):
         axes = _AXES.get(_target(instruction), 0)

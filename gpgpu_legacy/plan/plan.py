@@ -111,14 +111,13 @@ class FragmentPass:
     texcoords, attributes: a missing one has its value in ATTRIBUTE_DEFAULTS.
     locals, env: the values of program.local[n] and program.env[n]; a missing one is 0.
     state: values of GL state; a missing one has GL's initial value.
-    also: the targets of result.color[1], result.color[2] and so on (ARB_draw_buffers), of the same
-    size and kind as `target`.
-    A fragment that KIL discards writes to no target.
+    targets: the textures of result.color[0], result.color[1] and so on (ARB_draw_buffers), of one
+    size and kind. A fragment that KIL discards writes to none of them.
     """
 
     program: Program
     bindings: tuple[Binding, ...]
-    target: str
+    targets: tuple[str, ...]
     rect: Rect | MovingRect
     texcoords: tuple[Texcoords, ...] = ()
     locals: tuple[ParameterValue, ...] = ()
@@ -126,12 +125,11 @@ class FragmentPass:
     blend: Blend = Blend.NONE
     attributes: tuple[AttributeCorners, ...] = ()
     state: tuple[StateValue, ...] = ()
-    also: tuple[str, ...] = ()
 
     @property
-    def targets(self) -> tuple[str, ...]:
-        """All targets, those of result.color[0], result.color[1] and so on."""
-        return (self.target, *self.also)
+    def target(self) -> str:
+        """The first target, that of result.color[0]."""
+        return self.targets[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ class FragmentPassRecord(Record, frozen=True, kw_only=True, tag_field="kind", ta
 
     program: str
     bindings: tuple[Binding, ...]
-    target: str
+    targets: tuple[str, ...]
     rect: RectRecord
     texcoords: tuple[TexcoordsRecord, ...]
     locals: tuple[ParameterRecord, ...]
@@ -120,7 +120,6 @@ class FragmentPassRecord(Record, frozen=True, kw_only=True, tag_field="kind", ta
     blend: Blend
     attributes: tuple[AttributeRecord, ...]
     state: tuple[StateRecord, ...]
-    also: tuple[str, ...]
 
 
 class CopyPassRecord(Record, frozen=True, kw_only=True, tag_field="kind", tag="CopyPass"):
@@ -251,7 +250,7 @@ def _fragment_pass(pass_: FragmentPass, file: str) -> FragmentPassRecord:
     return FragmentPassRecord(
         program=file,
         bindings=pass_.bindings,
-        target=pass_.target,
+        targets=pass_.targets,
         rect=_rect(pass_.rect),
         texcoords=tuple(
             TexcoordsRecord(set=texcoords.set, corners=_corners(texcoords.corners))
@@ -269,7 +268,6 @@ def _fragment_pass(pass_: FragmentPass, file: str) -> FragmentPassRecord:
         state=tuple(
             StateRecord(binding=state.binding, value=_vector(state.value)) for state in pass_.state
         ),
-        also=pass_.also,
     )
 
 

@@ -147,11 +147,21 @@ def quadrants(rows: int, columns: int) -> Packing:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A matrix that a plan reads or computes, by name."""
+    """A matrix that a plan reads or computes, by name.
+
+    shape: the shape in which callers give and get it, its elements in row-major order: (n,) for a
+    vector, (H, W, 4) for an image whose matrix is H × 4W. None means (rows, columns).
+    """
 
     name: str
     rows: int
     columns: int
+    shape: tuple[int, ...] | None = None
+
+    @property
+    def array_shape(self) -> tuple[int, ...]:
+        """The shape of the array that callers give or get."""
+        return (self.rows, self.columns) if self.shape is None else self.shape
 
 
 @dataclass(frozen=True, slots=True)

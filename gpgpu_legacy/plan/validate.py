@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import chain
-from math import isfinite
+from math import isfinite, prod
 
-from gpgpu_legacy.arguments import as_instance
+from gpgpu_legacy.arguments import as_instance, shape_in_words
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.plan.expand import (
@@ -29,7 +29,16 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     Repeat,
 )
-from gpgpu_legacy.plan.textures import Input, MovingRect, Output, Rect, Texture, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import (
+    Input,
+    Matrix,
+    MovingRect,
+    Output,
+    Rect,
+    Texture,
+    TextureKind,
+    Wrap,
+)
 from gpgpu_legacy.plan.validate_numbers import is_integer, number_problem, pass_in_words
 
 _LAYERED = (TextureKind.T3D, TextureKind.CUBE)
@@ -69,6 +78,8 @@ class _Validator:
             raise self.fail(f"two textures share a name, {twice}; give each its own name")
         for texture in self.plan.textures:
             self.extent(texture)
+        for matrix in chain(self.plan.operands, self.plan.results):
+            self.shape(matrix)
         for transfer in self.plan.inputs:
             self.transfer(transfer)
             self.defined.add(transfer.texture)
@@ -138,6 +149,18 @@ class _Validator:
                 "textures have more than 1"
             )
 
+    def shape(self, matrix: Matrix) -> None:
+        if min(matrix.rows, matrix.columns, *matrix.array_shape) < 0:
+            raise self.fail(
+                f"matrix {matrix.name} is {shape_in_words(matrix.array_shape)}; give sizes of at "
+                "least 0"
+            )
+        if prod(matrix.array_shape) != matrix.rows * matrix.columns:
+            raise self.fail(
+                f"matrix {matrix.name} has {matrix.rows}×{matrix.columns} elements, but callers "
+                f"give or get {shape_in_words(matrix.array_shape)}; make the two equal"
+            )
+
     def read(self, name: str, how: str) -> None:
         self.texture(name)
         if name not in self.defined:
@@ -197,6 +220,8 @@ class _Validator:
         self.defined.update(pass_.targets)
 
     def targets(self, pass_: FragmentPass) -> None:
+        if not pass_.targets:
+            raise self.fail(f"a pass of {pass_.program.name} has no target; name a texture")
         first = self.texture(pass_.target)
         for name in pass_.targets:
             texture = self.texture(name)
@@ -212,7 +237,7 @@ class _Validator:
         if written > given:
             raise self.fail(
                 f"{pass_.program.name} writes result.color[{written - 1}], but its pass has "
-                f"{given} target{'s' * (given > 1)}; add targets in `also`"
+                f"{given} target{'s' * (given > 1)}; add targets"
             )
 
     def drawable(self, name: str) -> None:

@@ -29,7 +29,7 @@ def pass_in_words(pass_: Pass) -> str:
     """What messages call a pass."""
     match pass_:
         case FragmentPass():
-            return f"the pass to {pass_.target}"
+            return f"the pass to {', '.join(pass_.targets) or 'no target'}"
         case CopyPass():
             return f"the copy of {pass_.source} to {pass_.target}"
         case ClearPass():

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.arguments import as_callable, as_flag, as_instance, as_mapping
+from gpgpu_legacy.arguments import as_callable, as_flag, as_instance, as_mapping, shape_in_words
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.plan.expand import without_tables
@@ -302,13 +302,14 @@ def names_of(kinds: frozenset[type[Pass]]) -> str:
 
 
 def check_operands(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
-    """The operands that a plan wants, as contiguous float32 arrays.
+    """The operands that a plan wants, as contiguous float32 arrays of rows × columns.
 
-    Operands that the plan does not have are ignored. Raises InputError where one is missing, is not
-    an array of real numbers, or has another shape.
+    Each is given as rows × columns, or in the shape that its Matrix has for callers. Operands that
+    the plan does not have are ignored. Raises InputError where one is missing, is not an array of
+    real numbers, or has another shape.
     """
     as_mapping("operands", operands, "a mapping of matrices by name")
-    wanted = {matrix.name: (matrix.rows, matrix.columns) for matrix in plan.operands}
+    wanted = {matrix.name: matrix for matrix in plan.operands}
     missing = [name for name in wanted if name not in operands]
     if missing:
         raise InputError(
@@ -316,16 +317,17 @@ def check_operands(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
             f"give {', '.join(missing)}, too"
         )
     given: dict[str, F32] = {}
-    for name, shape in wanted.items():
+    for name, matrix in wanted.items():
         array = np.asarray(operands[name])
         if array.dtype.kind not in "fiub":
             raise InputError(
                 f"operand {name} holds values of type {array.dtype}; give real numbers"
             )
-        if array.shape != shape:
-            found = "×".join(map(str, array.shape)) or "a single number"
+        shape = (matrix.rows, matrix.columns)
+        if array.shape not in (shape, matrix.array_shape):
             raise InputError(
-                f"operand {name} is {found}, but plan {plan.name} needs {shape[0]}×{shape[1]}"
+                f"operand {name} is {shape_in_words(array.shape)}, but plan {plan.name} needs "
+                f"{shape_in_words(matrix.array_shape)}"
             )
-        given[name] = np.ascontiguousarray(array, np.float32)
+        given[name] = np.ascontiguousarray(array.reshape(shape), np.float32)
     return given

@@ -272,11 +272,11 @@ def test_colours_are_not_clamped_and_missing_parameters_are_zero(
     text = program("ADD result.color, program.local[1], program.env[2];")
     given = (ParameterValue(1, (-4.0, 5.0, 0.25, 1e20)),)
     env = (ParameterValue(2, (1.0, Affine(10.0, 1.0), 0.0, 0.0)),)
-    both = FragmentPass(text, (), "T", rect, locals=given, env=env)
+    both = FragmentPass(text, (), ("T",), rect, locals=given, env=env)
     found = assert_same(arbfp, show_all(target, Repeat(3, (both,))))
     assert found[3 + 1, 1] == 5.0 + 12.0
     # The second pass gives neither, and must not find what the first one left behind.
-    neither = FragmentPass(text, (), "T", Rect(0, 0, 2, 2))
+    neither = FragmentPass(text, (), ("T",), Rect(0, 0, 2, 2))
     found = assert_same(arbfp, show_all(target, Repeat(1, (both, neither))))
     assert found[1, 1] == 0.0
 
@@ -285,11 +285,11 @@ def test_sets_that_a_pass_does_not_give(arbfp: gl_arbfp.GlArbfpExecutor) -> None
     target, rect = rect_texture("T", 4, 2, RGBA32F), Rect(0, 0, 4, 2)
     text = program("MOV result.color, fragment.texcoord[3];")
     corners = tuple((x, y, 3.0, 4.0) for x, y in ((0.0, 8.0), (4.0, 8.0), (4.0, 12.0), (0.0, 12.0)))
-    given = FragmentPass(text, (), "T", rect, texcoords=(Texcoords(3, corners),))  # type: ignore[arg-type]
+    given = FragmentPass(text, (), ("T",), rect, texcoords=(Texcoords(3, corners),))  # type: ignore[arg-type]
     found = assert_same(arbfp, show_all(target, given))
     assert found[:2].tolist() == [[0.5, 1.5, 2.5, 3.5]] * 2
     assert found[2:4].tolist() == [[9.0] * 4, [11.0] * 4]
-    neither = FragmentPass(text, (), "T", Rect(1, 1, 2, 1))
+    neither = FragmentPass(text, (), ("T",), Rect(1, 1, 2, 1))
     found = assert_same(arbfp, show_all(target, given, neither))
     assert found[1::2, 1].tolist() == [0.0, 0.0, 0.0, 1.0]
 
@@ -297,7 +297,7 @@ def test_sets_that_a_pass_does_not_give(arbfp: gl_arbfp.GlArbfpExecutor) -> None
 def test_window_position(arbfp: gl_arbfp.GlArbfpExecutor) -> None:
     target = rect_texture("T", 7, 6, RGBA32F)
     text = program("MOV result.color, fragment.position;")
-    found = assert_same(arbfp, show_all(target, FragmentPass(text, (), "T", Rect(2, 3, 4, 2))))
+    found = assert_same(arbfp, show_all(target, FragmentPass(text, (), ("T",), Rect(2, 3, 4, 2))))
     assert (found[4, 3], found[6 + 4, 3], found[12 + 4, 3], found[18 + 4, 3]) == (3.5, 4.5, 0.5, 1)
 
 
@@ -310,7 +310,7 @@ def test_lookups_clamp_to_the_edge_and_fill_missing_channels(
     look = FragmentPass(
         program("TEX result.color, fragment.texcoord[0], texture[5], RECT;"),
         (Binding(5, "S"),),
-        "T",
+        ("T",),
         Rect(0, 0, 9, 8),
         texcoords=(Texcoords(0, corners),),  # type: ignore[arg-type]
     )
@@ -354,8 +354,8 @@ def test_blending_adds_and_ends_with_its_pass(
     target = rect_texture("T", 4, 3, texel_format, initial=(0.25, 1.0, -2.0, 4.0))
     text = program("MOV result.color, program.local[0];")
     value = (ParameterValue(0, (0.31, -7.0, 5.0, 0.125)),)
-    add = FragmentPass(text, (), "T", Rect(1, 0, 2, 3), locals=value, blend=Blend.ADD)
-    put = FragmentPass(text, (), "T", Rect(0, 2, 4, 1), locals=value)
+    add = FragmentPass(text, (), ("T",), Rect(1, 0, 2, 3), locals=value, blend=Blend.ADD)
+    put = FragmentPass(text, (), ("T",), Rect(0, 2, 4, 1), locals=value)
     assert_same(arbfp, show_all(target, Repeat(3, (add,)), put))
 
 
@@ -396,7 +396,7 @@ def undeclared() -> Program:
 
 def test_a_refused_program_is_a_plan_error(arbfp: gl_arbfp.GlArbfpExecutor) -> None:
     target = rect_texture("T", 2, 2, R32F)
-    plan = show_all(target, FragmentPass(undeclared(), (), "T", Rect(0, 0, 2, 2)))
+    plan = show_all(target, FragmentPass(undeclared(), (), ("T",), Rect(0, 0, 2, 2)))
     with pytest.raises(PlanError, match=r"refuses program bad\.fp at position \d+: \S") as raised:
         arbfp.run(plan, {})
     assert "\n" not in str(raised.value)

@@ -352,15 +352,15 @@ def test_blending_adds_and_ends_with_its_pass(raster: Executor, texel_format: Fo
     target = texture("target", 4, 3, texel_format, (0.25, 1.0, -2.0, 4.0))
     text = program("MOV result.color, program.local[0];")
     value = parameters({0: (0.31, -7.0, 5.0, 0.125)})
-    add = FragmentPass(text, (), "target", Rect(1, 0, 2, 3), locals=value, blend=Blend.ADD)
-    put = FragmentPass(text, (), "target", Rect(0, 2, 4, 1), locals=value)
+    add = FragmentPass(text, (), ("target",), Rect(1, 0, 2, 3), locals=value, blend=Blend.ADD)
+    put = FragmentPass(text, (), ("target",), Rect(0, 2, 4, 1), locals=value)
     plan = show([Repeat(3, (add,)), put], target)
     assert_same_bits(execute(plan, executor=raster), execute(plan))
 
 
 def test_a_clear_and_a_copy_after_a_blended_pass_do_not_blend(raster: Executor) -> None:
     text = program("MOV result.color, 1;")
-    add = FragmentPass(text, (), "target", Rect(0, 0, 2, 2), blend=Blend.ADD)
+    add = FragmentPass(text, (), ("target",), Rect(0, 0, 2, 2), blend=Blend.ADD)
     copy = CopyPass("U", Rect(0, 0, 1, 2), "target", Rect(1, 0, 1, 2))
     others = [texture("U", 2, 2, R32F, (5.0, 0.0, 0.0, 0.0))]
     plan = show([add, add, copy, ClearPass("U")], texture("target", 2, 2, R32F), others=others)
@@ -383,10 +383,10 @@ def test_only_the_rectangle_is_drawn_to(raster: Executor) -> None:
 def test_parameters_do_not_stay_from_the_pass_before(raster: Executor) -> None:
     text = program("ADD result.color, program.local[1], program.env[2];")
     both = FragmentPass(
-        text, (), "target", Rect(0, 0, 3, 2),
+        text, (), ("target",), Rect(0, 0, 3, 2),
         locals=parameters({1: (-4.0, 5.0, 0.25, 1e20)}), env=parameters({2: (1.0, 2.0, 3.0, 4.0)}),
     )  # fmt: skip
-    neither = FragmentPass(text, (), "target", Rect(0, 0, 1, 1))
+    neither = FragmentPass(text, (), ("target",), Rect(0, 0, 1, 1))
     found = execute(show([both, neither], texture("target", 3, 2, RGBA32F)), executor=raster)
     assert found[0, 0].tolist() == [0, 0, 0, 0]
     assert found[1, 1].tolist() == [-3, 7, 3.25, float(np.float32(1e20))]
@@ -396,8 +396,8 @@ def test_coordinate_sets_do_not_stay_from_the_pass_before(raster: Executor) -> N
     text = program("MOV result.color, fragment.texcoord[3];")
     whole, corner = Rect(0, 0, 4, 2), Rect(0, 0, 1, 1)
     four = corners((0.0, 8.0, 3.0, 4.0), (1.0, 0.0, 0.0, 0.0), (0.0, 2.0, 0.0, 0.0), 4, 2)
-    steps = [FragmentPass(text, (), "target", whole, (Texcoords(3, four),)),
-             FragmentPass(text, (), "target", corner)]  # fmt: skip
+    steps = [FragmentPass(text, (), ("target",), whole, (Texcoords(3, four),)),
+             FragmentPass(text, (), ("target",), corner)]  # fmt: skip
     found = execute(show(steps, texture("target", 4, 2, RGBA32F)), executor=raster)
     assert found[0, 0].tolist() == [0, 0, 0, 1]
     assert found[0, 1].tolist() == [1.5, 9, 3, 4]
@@ -453,7 +453,7 @@ def test_a_place_that_moves_from_pass_to_pass(raster: Executor) -> None:
 
     moving = Texcoords(0, (corner(0, 0), corner(2, 0), corner(2, 2), corner(0, 2)))  # type: ignore[arg-type]
     each = FragmentPass(
-        text, (Binding(0, "S"),), "target", Rect(0, 0, 2, 2), (moving,), blend=Blend.ADD
+        text, (Binding(0, "S"),), ("target",), Rect(0, 0, 2, 2), (moving,), blend=Blend.ADD
     )
     plan = show([Repeat(8, (each,))], texture("target", 2, 2, R32F), {"S": texels})
     found = execute(plan, {"S": texels}, raster)
@@ -807,7 +807,7 @@ def test_a_pass_that_bends_in_its_last_iteration(raster: Executor) -> None:
     level = (1.0, 0.0, 0.0, 1.0)
     moving = (level, level, (Affine(1.0, 0.5), 0.0, 0.0, 1.0), level)
     each = FragmentPass(
-        text, (), "target", Rect(0, 0, 4, 4), (Texcoords(0, moving),), blend=Blend.ADD
+        text, (), ("target",), Rect(0, 0, 4, 4), (Texcoords(0, moving),), blend=Blend.ADD
     )
     plan = show([Repeat(3, (each,))], texture("target", 4, 4, RGBA32F))
     assert_same_bits(execute(plan, executor=raster), execute(plan))
@@ -843,11 +843,11 @@ def test_state_is_given_or_has_its_initial_value(raster: Executor) -> None:
         "MAD result.color, R0, state.fog.color, state.light[0].ambient;",
     )
     given_state = FragmentPass(
-        text, (), "target", Rect(0, 0, 2, 1),
+        text, (), ("target",), Rect(0, 0, 2, 1),
         state=(StateValue("state.fog.color", (0.5, 2.0, 4.0, 8.0)),
                StateValue("state.matrix.projection.row[2]", (1.0, 2.0, 3.0, 4.0))),
     )  # fmt: skip
-    without = FragmentPass(text, (), "target", Rect(0, 0, 1, 1))
+    without = FragmentPass(text, (), ("target",), Rect(0, 0, 1, 1))
     plan = show([given_state, without], texture("target", 2, 1, RGBA32F))
     found = execute(plan, executor=raster)
     assert_same_bits(found, execute(plan))

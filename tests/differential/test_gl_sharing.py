@@ -341,7 +341,7 @@ READ_F = program("TEX R0, fragment.texcoord[0], texture[0], RECT;", "MOV result.
 
 def drawn(target: str, source: str, rect: Rect, **more: Any) -> FragmentPass:
     return FragmentPass(
-        more.pop("code", ADD_LOCAL), (Binding(0, source),), target, rect, (PLACE,), **more
+        more.pop("code", ADD_LOCAL), (Binding(0, source),), (target,), rect, (PLACE,), **more
     )
 
 
@@ -505,7 +505,7 @@ def test_many_programs_are_forgotten_but_for_the_last(
     before: dict[str, int] | None = None
     for n in range(12):
         code = program(f"MOV result.color, {n}.5;")
-        plan = accumulating((FragmentPass(code, (), "F", WHOLE),))
+        plan = accumulating((FragmentPass(code, (), ("F",), WHOLE),))
         found = executor.run(plan, {"A": np.zeros((5, 6), np.float32)}).outputs["C"]
         assert (found == n + 0.5).all()
         if n == 5:
@@ -521,7 +521,7 @@ def test_an_open_plan_keeps_its_programs(
     executor, shared = ready(name), context_of(name)
     monkeypatch.setattr(shared, "programs", ContentCache(1))
     codes = [program(f"MOV result.color, {n}.5;") for n in range(4)]
-    steps = tuple(FragmentPass(c, (), "F", Rect(n, 0, 1, 5)) for n, c in enumerate(codes))
+    steps = tuple(FragmentPass(c, (), ("F",), Rect(n, 0, 1, 5)) for n, c in enumerate(codes))
     plan = accumulating(steps)
     operands = {"A": np.zeros((5, 6), np.float32)}
     with executor.prepare(plan) as prepared:

@@ -144,14 +144,13 @@ def test_random_programs_of_the_whole_language(context: gl.GlContext, scene: Sce
     each = FragmentPass(
         assemble(scene.text),
         tuple(Binding(n, f"T{n}", images[f"T{n}"].sampler) for n in scene.textures),
-        names[0],
+        tuple(names),
         scene.rect,
         scene.texcoords,
         parameters(scene.local),
         parameters(scene.env),
         attributes=scene.attributes,
         state=tuple(StateValue(*item) for item in scene.state.items()),
-        also=tuple(names[1:]),
     )
     target, *also = (texture(name, *scene.size, RGBA32F, (9.0, 0.5, 1.0, 2.0)) for name in names)
     plan = show([each], target, images, also=also)
@@ -181,7 +180,7 @@ def test_targets_of_every_format_with_discarded_fragments(
     bent = tuple(tuple(corner) for corner in rng.normal(0, 2, (4, 4)).tolist())
     sets = (fragment_texcoords(0, 12, 9), Texcoords(1, bent))  # type: ignore[arg-type]
     each = FragmentPass(
-        text, (Binding(0, "V", sampler), Binding(2, "R")), "target", Rect(2, 1, 12, 9), sets,
+        text, (Binding(0, "V", sampler), Binding(2, "R")), ("target",), Rect(2, 1, 12, 9), sets,
         blend=blend,
     )  # fmt: skip
     target = texture("target", 15, 11, texel_format, (0.5, -0.25, 0.75, 2.0))

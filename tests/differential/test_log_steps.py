@@ -84,7 +84,7 @@ def maximum() -> tuple[Plan, F32, F32]:
     draw = FragmentPass(
         program(TEX.format(0), TEX.format(1), "MAX result.color, R0, R1;"),
         (Binding(0, "P"),),
-        "Q",
+        ("Q",),
         MovingRect(0, 0, Table(halves), 3),
         (
             span(0, (0.0, table(*halves)), (0.0, 3.0)),
@@ -110,14 +110,14 @@ def factors() -> tuple[Plan, F32, F32]:
     scale = FragmentPass(
         program(TEX.format(0), TEX.format(1), "RCP R1, R1.x;", "MUL result.color, R0, R1;"),
         (Binding(0, "P"),),
-        "Q",
+        ("Q",),
         MovingRect(Affine(0, 1), first, 1, left),
         (span(0, beside, below), span(1, (pivot, pivot), (pivot, pivot))),
     )
     update = FragmentPass(
         program(*(TEX.format(i) for i in range(3)), "MAD result.color, -R1, R2, R0;"),
         (Binding(0, "P"),),
-        "Q",
+        ("Q",),
         MovingRect(first, first, left, left),
         (span(0, below, below), span(1, (pivot, pivot), below), span(2, below, (pivot, pivot))),
     )
@@ -139,7 +139,7 @@ def prefix_sums() -> tuple[Plan, F32, F32]:
     draw = FragmentPass(
         program(TEX.format(0), TEX.format(1), "ADD result.color, R0, R1;"),
         (Binding(0, "P"),),
-        "Q",
+        ("Q",),
         Rect(n, 0, n, 2),
         (
             span(0, (float(n), 2.0 * n), (0.0, 2.0)),
@@ -183,7 +183,7 @@ def sorted_rows() -> tuple[Plan, F32, F32]:
         "LRP result.color, R1.x, R3, R2;",
     )
     draw = FragmentPass(
-        text, (Binding(0, "P"),), "Q", Rect(0, 0, n, 1), (fragment_texcoords(0, n, 1),),
+        text, (Binding(0, "P"),), ("Q",), Rect(0, 0, n, 1), (fragment_texcoords(0, n, 1),),
         (ParameterValue(0, local),),
     )  # fmt: skip
     plan = back_and_forth(draw, len(steps), given)

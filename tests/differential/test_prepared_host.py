@@ -102,9 +102,9 @@ def test_an_observer_is_told_of_every_pass_and_then_no_more(executor: Executor) 
 def counting(*, initial: bool) -> Plan:
     """Passes that write 3 to a part and add 1 to all: else undefined, that is zero, or one half."""
     target = texture("P", 5, 4, R32F, (0.5, 0.0, 0.0, 0.0) if initial else None)
-    write = FragmentPass(program("MOV result.color, 3.0;"), (), "P", Rect(1, 1, 3, 2))
+    write = FragmentPass(program("MOV result.color, 3.0;"), (), ("P",), Rect(1, 1, 3, 2))
     add = FragmentPass(
-        program("MOV result.color, 1.0;"), (), "P", Rect(0, 0, 5, 4), blend=Blend.ADD
+        program("MOV result.color, 1.0;"), (), ("P",), Rect(0, 0, 5, 4), blend=Blend.ADD
     )
     return show([write, add], target)
 
@@ -145,7 +145,7 @@ def test_what_native_code_declines_runs_on_the_reference_machine() -> None:
     size = (7, 3)
     local = (ParameterValue(0, (Affine(1.0, 0.25), 0.0, 0.0, 0.0)),)
     whole = Rect(0, 0, *size)
-    each = FragmentPass(powers, (Binding(0, "A"),), "P", whole, (fragment_texcoords(0, *size),),
+    each = FragmentPass(powers, (Binding(0, "A"),), ("P",), whole, (fragment_texcoords(0, *size),),
                         local)  # fmt: skip
     steps = (
         Repeat(
@@ -216,7 +216,7 @@ def test_code_that_is_not_used_is_freed(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(native, "MOST_CODES", 2)
     for number in range(5):
         text = program(f"ADD result.color, fragment.position, {number}.25;")
-        each = FragmentPass(text, (), "P", Rect(0, 0, 2, 2))
+        each = FragmentPass(text, (), ("P",), Rect(0, 0, 2, 2))
         JIT.run(show([each], texture("P", 2, 2, RGBA32F)), {})
     with native._LOCK:
         assert len(native._host()._codes) == 2

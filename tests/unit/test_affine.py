@@ -34,7 +34,7 @@ NAN, INF = float("nan"), float("inf")
 
 def a_pass(text: Program, rect: Rect = RECT, **more: object) -> FragmentPass:
     given_fields: dict[str, object] = {"texcoords": (fragment_texcoords(0, 4, 3),), **more}
-    return FragmentPass(text, (Binding(0, "T"),), "target", rect, **given_fields)  # type: ignore[arg-type]
+    return FragmentPass(text, (Binding(0, "T"),), ("target",), rect, **given_fields)  # type: ignore[arg-type]
 
 
 def linear(constant: float, x: float = 0, y: float = 0, iteration: float = 0) -> Linear:
@@ -224,7 +224,7 @@ def test_a_known_form_is_what_the_machine_computes(text: str, data: st.DataObjec
     given_pass = FragmentPass(
         assemble(text),
         (Binding(0, "T"),),
-        "target",
+        ("target",),
         rect,
         tuple(data.draw(planes(n, rect)) for n in sets),
         parameters(data.draw(vectors)),

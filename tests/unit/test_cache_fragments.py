@@ -151,12 +151,13 @@ def one_pass(*steps: Step, read: Texture | None = None, size: tuple[int, int] = 
 def draw(
     text: Program = LOOKS, places: Texcoords | None = None, size: tuple[int, int] = (4, 2),
     sampler: Sampler = Sampler(),  # noqa: B008 - frozen
+    also: tuple[str, ...] = (),
     **more: Any,
 ) -> FragmentPass:  # fmt: skip
     return FragmentPass(
         text,
         (Binding(0, "G", sampler),),
-        "T",
+        ("T", *also),
         Rect(0, 0, *size),
         (places or fragment_texcoords(0, *size),),
         **more,
@@ -261,8 +262,8 @@ def test_normalised_coordinates(kind: TextureKind, wrap: Wrap) -> None:
 def test_lookups_of_what_another_pass_of_the_repeat_writes() -> None:
     """They do not chain (test_chains.py), which a trace does not need."""
     place = plane((1.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-    back = FragmentPass(LOOKS, (Binding(0, "T"),), "U", Rect(0, 0, 4, 2), (place,))
-    again = FragmentPass(LOOKS, (Binding(0, "U"),), "T", Rect(0, 0, 4, 2), (place,))
+    back = FragmentPass(LOOKS, (Binding(0, "T"),), ("U",), Rect(0, 0, 4, 2), (place,))
+    again = FragmentPass(LOOKS, (Binding(0, "U"),), ("T",), Rect(0, 0, 4, 2), (place,))
     plan = one_pass(draw(), Repeat(3, (back, again)))
     assert_as_plain_python(plan, "linear", "scan", quads=False, line_bytes=4)
 

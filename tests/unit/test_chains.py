@@ -66,7 +66,7 @@ def draw(
 ) -> FragmentPass:
     bindings = (Binding(0, own), Binding(1, read, sampler))
     return FragmentPass(
-        text, bindings, target, rect, places or (place(0), place(1)), blend=blend, also=also
+        text, bindings, (target, *also), rect, places or (place(0), place(1)), blend=blend
     )
 
 

@@ -64,7 +64,7 @@ def place(n: int = 0, right: float = 0.0, up: float = 0.0, dx: float = 1.0) -> T
     return Texcoords(n, corners(base, along, across, *SIZE))
 
 
-PASS = FragmentPass(TEXT, (Binding(0, "A"),), "P", Rect(0, 0, *SIZE), (place(),))
+PASS = FragmentPass(TEXT, (Binding(0, "A"),), ("P",), Rect(0, 0, *SIZE), (place(),))
 TARGET, GIVEN = texture("P", 8, 8, RGBA32F), texture("A", 16, 16, RGBA32F)
 
 
@@ -102,7 +102,7 @@ def test_passes_that_differ_in_numbers_share_code(what: str, groups: bool) -> No
 
 
 def test_names_and_sizes_of_textures_are_handed_over() -> None:
-    renamed = replace(PASS, target="R", bindings=(Binding(0, "S"),))
+    renamed = replace(PASS, targets=("R",), bindings=(Binding(0, "S"),))
     textures = {"target": texture("R", 30, 20, RGBA32F), "source": texture("S", 9, 9, RGBA32F)}
     for groups in (False, True):
         mine = described(PASS, groups=groups)
@@ -212,7 +212,7 @@ def test_the_block_of_a_pass_by_hand() -> None:
     pass_ = FragmentPass(
         text,
         (Binding(0, "A"),),
-        "P",
+        ("P",),
         Rect(1, 3, *SIZE),
         (place(0, 2.0, 5.0),),
         (ParameterValue(1, (9.0, 8.0, 7.0, 6.0)),),
@@ -287,7 +287,7 @@ def test_values_are_those_of_every_iteration(
     pass_ = FragmentPass(
         program("MOV result.color, fragment.texcoord[2];"),
         (),
-        "P",
+        ("P",),
         rect,
         (Texcoords(2, (a, b, c, d)),),
         (ParameterValue(4, local),),

@@ -66,7 +66,7 @@ def drawn(blend: Blend = Blend.NONE) -> FragmentPass:
     return FragmentPass(
         LOOK_TWICE,
         (Binding(0, "F"), Binding(1, "E")),
-        "target",
+        ("target",),
         RECT,
         (fragment_texcoords(0, 3, 2),),
         blend=blend,
@@ -126,14 +126,14 @@ BOTH = assemble(
 
 def test_every_target_is_written_and_blended() -> None:
     """6 fragments: 16 bytes in F and 16 in H; read too where they blend, by an addition each."""
-    both = FragmentPass(BOTH, (), "F", RECT, also=("H",))
+    both = FragmentPass(BOTH, (), ("F", "H"), RECT)
     plan = plan_of_steps(ClearPass("target"))
     plan = replace(plan, textures=(*plan.textures, texture("H", 4, 4, RGBA32F, None)))
     once = count_pass(plan, both)
     assert (once.bytes_requested, once.blend, once.arithmetic) == (6 * 32, 0, 12)
     blended = count_pass(plan, replace(both, blend=Blend.ADD))
     assert (blended.bytes_requested, blended.blend, blended.arithmetic) == (6 * 64, 12, 24)
-    mixed = count_pass(plan, replace(both, also=("G",), blend=Blend.ADD))
+    mixed = count_pass(plan, replace(both, targets=("F", "G"), blend=Blend.ADD))
     assert mixed.bytes_requested == 6 * 2 * (16 + 4)
 
 
@@ -191,7 +191,7 @@ def test_counts_add_up_and_multiply_field_by_field() -> None:
 
 
 def test_fragments_a_pass_have_one_value_or_none() -> None:
-    small = FragmentPass(program("MOV result.color, 1;"), (), "target", Rect(0, 0, 1, 1))
+    small = FragmentPass(program("MOV result.color, 1;"), (), ("target",), Rect(0, 0, 1, 1))
     assert fragments_per_pass(plan_of_steps(drawn(), drawn())) == 6
     assert fragments_per_pass(plan_of_steps(drawn(), small)) is None
     assert fragments_per_pass(plan_of_steps(ClearPass("target"))) is None

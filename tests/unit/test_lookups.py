@@ -49,7 +49,7 @@ def decided(
     textures = [texture(f"T{i}", *size, RGBA32F) for i, size in enumerate(sizes)]
     bindings = tuple(Binding(i, each.name) for i, each in enumerate(textures))
     given_fields: dict[str, object] = {"texcoords": (fragment_texcoords(0, 4, 3),), **more}
-    each = FragmentPass(text, bindings, "target", RECT, **given_fields)  # type: ignore[arg-type]
+    each = FragmentPass(text, bindings, ("target",), RECT, **given_fields)  # type: ignore[arg-type]
     return decide(plan_with(*textures), each)
 
 
@@ -143,7 +143,7 @@ def test_only_nearest_texels_of_rectangles_that_clamp_are_placed(
     text = program(f"TEX R1, fragment.texcoord[0], texture[0], {kind.value};", SHOWN)
     bound = Texture("T", kind, Extent(8, 6), RGBA32F)
     sets = (fragment_texcoords(0, 4, 3),)
-    each = FragmentPass(text, (Binding(0, "T", sampler),), "target", RECT, sets)
+    each = FragmentPass(text, (Binding(0, "T", sampler),), ("target",), RECT, sets)
     assert (decide(plan_with(bound), each).lookups[0] is not None) == is_folded
     assert decide(plan_with(bound), each, folding=False) == undecided(text)
 
@@ -347,7 +347,7 @@ def printed(text: Program, *, exact: bool = True, **more: object) -> str:
     textures = [texture(f"T{i}", 8, 6, RGBA32F) for i in range(3)]
     bindings = tuple(Binding(i, each.name) for i, each in enumerate(textures))
     given_fields: dict[str, object] = {"texcoords": (fragment_texcoords(0, 4, 3),), **more}
-    each = FragmentPass(text, bindings, "target", RECT, **given_fields)  # type: ignore[arg-type]
+    each = FragmentPass(text, bindings, ("target",), RECT, **given_fields)  # type: ignore[arg-type]
     plan = plan_with(*textures)
     return fragment_shader(shader_key(plan, each, decide(plan, each), exact=exact))
 
@@ -392,7 +392,7 @@ def test_passes_that_differ_in_numbers_alone_share_a_shader() -> None:
 
 def test_fixed_point_targets_are_rounded_in_the_shader() -> None:
     plan = Plan("test", (), (), (texture("target", 4, 3, UNORM8),), (), (), ())
-    each = FragmentPass(program("MOV result.color, 0.5;"), (), "target", RECT)
+    each = FragmentPass(program("MOV result.color, 0.5;"), (), ("target",), RECT)
     key = shader_key(plan, each, decide(plan, each), exact=True)
     assert key.targets == (UNORM8,)
     assert "255.0" in fragment_shader(key)

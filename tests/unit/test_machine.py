@@ -323,7 +323,7 @@ def test_bands_change_nothing(monkeypatch: pytest.MonkeyPatch, band: int, blend:
     pass_ = FragmentPass(
         text,
         (Binding(0, "T0"),),
-        "target",
+        ("target",),
         Rect(0, 0, 8, 9),
         (fragment_texcoords(0, 8, 9), slanted),
         blend=blend,

@@ -73,7 +73,7 @@ def single(
     each = FragmentPass(
         program(*READ, *lines),
         (Binding(0, "A"),),
-        "P",
+        ("P",),
         Rect(0, 0, *size),
         (fragment_texcoords(0, *size),),
     )
@@ -213,7 +213,7 @@ def test_parameters_of_every_iteration() -> None:
     each = FragmentPass(
         program("ADD result.color, program.local[0], fragment.position;"),
         (),
-        "P",
+        ("P",),
         Rect(0, 0, 3, 2),
         locals=(ParameterValue(0, (Affine(1.0, 0.5), 0.0, 0.0, 0.0)),),
         state=(StateValue("state.fog.color", (1.0,) * 4),),
@@ -254,7 +254,7 @@ def test_nothing_outside_of_the_rectangle_is_written(
     extent: tuple[int, int], rect: Rect, texel_format: str
 ) -> None:
     """By hand: 1 in the rectangle, what was there before in the texels around it."""
-    each = FragmentPass(program("MOV result.color, 1;"), (), "P", rect)
+    each = FragmentPass(program("MOV result.color, 1;"), (), ("P",), rect)
     target = texture("P", *extent, FORMATS[texel_format], (0.5, 0.5, 0.5, 0.5))
     loop, textures = loop_of(Plan("guarded", (), (), (target,), (), (each,), ()))
     storage, wholes = guarded(target)
@@ -367,7 +367,7 @@ def show_twice() -> tuple[Plan, dict[str, Image]]:
     size = (33, 29)
     texels = np.random.default_rng(3).uniform(-1, 1, (29, 33, 4)).astype(np.float32)
     step: Step = FragmentPass(
-        TWICE, (Binding(0, "A"),), "P", Rect(0, 0, *size), (fragment_texcoords(0, *size),)
+        TWICE, (Binding(0, "A"),), ("P",), Rect(0, 0, *size), (fragment_texcoords(0, *size),)
     )
     return show([step], texture("P", *size, RGBA32F), {"A": texels}), {"A": Image(texels)}
 
@@ -383,6 +383,8 @@ def test_runs_in_several_threads_at_once() -> None:
 
 def test_a_texture_that_is_drawn_into_may_be_2d() -> None:
     target = Texture("P", TextureKind.T2D, Extent(5, 2), R32F, (0.0,) * 4)
-    each = FragmentPass(program("MOV result.color, fragment.position;"), (), "P", Rect(1, 0, 3, 2))
+    each = FragmentPass(
+        program("MOV result.color, fragment.position;"), (), ("P",), Rect(1, 0, 3, 2)
+    )
     found = execute(show([each], target), executor=JIT)
     assert found[1, :, 0].tolist() == [0.0, 1.5, 2.5, 3.5, 0.0]

@@ -23,7 +23,7 @@ from gpgpu_legacy.algorithms.matmul.dispatch import bindings, buffer
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Shape
 from gpgpu_legacy.count.traffic import count_plan
-from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.interp.numeric import decode, encode, pack, unpack
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.kernel.parser import parse_kernel
@@ -87,7 +87,7 @@ def test_a_repeat_is_its_body_written_out_once_an_iteration() -> None:
     def there(s: float | Affine, p: float | Affine, e: float | Affine) -> FragmentPass:
         local = (ParameterValue(1, (p, 7.0, 7.0, 7.0)),)
         env = (ParameterValue(2, (0.0, 0.0, 0.0, e)),)
-        return FragmentPass(CONSTANT, (), "T", WHOLE, (level(s),), local, env)
+        return FragmentPass(CONSTANT, (), ("T",), WHOLE, (level(s),), local, env)
 
     back, clear = CopyPass("T", WHOLE, "U", WHOLE), ClearPass("U")
     moving = there(Affine(0.5, 2.0), Affine(10.0, -1.0), Affine(3.0, 0.0))
@@ -109,7 +109,7 @@ def test_a_repeat_is_its_body_written_out_once_an_iteration() -> None:
 
 
 def test_what_does_not_change_is_the_same_object_each_time() -> None:
-    still = FragmentPass(CONSTANT, (), "T", WHOLE, (level(0.5),))
+    still = FragmentPass(CONSTANT, (), ("T",), WHOLE, (level(0.5),))
     result = list(passes(raw(Repeat(4, (still,)))))
     assert len(result) == 4
     assert all(pass_ is still for pass_ in result)
@@ -121,7 +121,7 @@ def test_a_repeat_of_nothing_is_nothing() -> None:
 
 def test_only_one_corner_may_move() -> None:
     four = ((0.0, 0.0, 0.0, 1.0), (Affine(4.0, 1.0), 0.0, 0.0, 1.0)) * 2
-    pass_ = FragmentPass(CONSTANT, (), "T", WHOLE, (Texcoords(0, four),))
+    pass_ = FragmentPass(CONSTANT, (), ("T",), WHOLE, (Texcoords(0, four),))
     last = list(passes(raw(Repeat(3, (pass_,)))))[-1]
     assert isinstance(last, FragmentPass)
     assert last.texcoords[0].corners[1][0] == 6.0
@@ -142,9 +142,9 @@ def test_an_expanded_plan_counts_and_runs_the_same(method: Method, way: Accumula
 
 
 def test_the_programs_of_a_plan_are_listed_once_each() -> None:
-    one = FragmentPass(CONSTANT, (), "T", WHOLE)
-    other = FragmentPass(program("MOV result.color, 2;"), (), "T", WHOLE)
-    same_text = FragmentPass(program("MOV result.color, 1;"), (), "T", WHOLE)
+    one = FragmentPass(CONSTANT, (), ("T",), WHOLE)
+    other = FragmentPass(program("MOV result.color, 2;"), (), ("T",), WHOLE)
+    same_text = FragmentPass(program("MOV result.color, 1;"), (), ("T",), WHOLE)
     result = raw(one, Repeat(2, (other, one)), same_text).programs()
     assert result == (one.program, other.program)
 
@@ -184,7 +184,7 @@ def raw(*steps: Step) -> Plan:
 
 
 def drawn(text: str = "MOV result.color, 1;", **more: object) -> FragmentPass:
-    given_fields: dict[str, object] = {"bindings": (), "target": "T", "rect": WHOLE, **more}
+    given_fields: dict[str, object] = {"bindings": (), "targets": ("T",), "rect": WHOLE, **more}
     return FragmentPass(program(text), **given_fields)  # type: ignore[arg-type]
 
 
@@ -218,7 +218,7 @@ def test_textures_are_not_empty(size: tuple[int, int]) -> None:
         ClearPass("Z"),
         CopyPass("Z", WHOLE, "T", WHOLE),
         CopyPass("T", WHOLE, "Z", WHOLE),
-        drawn(target="Z"),
+        drawn(targets=("Z",)),
         drawn(LOOK, bindings=(Binding(3, "Z"),)),
     ],
     ids=["clear", "copied", "copied to", "drawn to", "bound"],
@@ -251,7 +251,7 @@ def test_what_is_bound_has_been_written() -> None:
     refused(plan, "texture N is bound before anything was written")
     validate(replace(plan, steps=(ClearPass("N"), *plan.steps)))
     validate(replace(plan, steps=(CopyPass("U", WHOLE, "N", WHOLE), *plan.steps)))
-    validate(replace(plan, steps=(drawn(target="N"), *plan.steps)))
+    validate(replace(plan, steps=(drawn(targets=("N",)), *plan.steps)))
     load = Input("A", Region(0, 0, 3, 4), "N", WHOLE, Packing(((0, 0),) * 4))
     validate(replace(plan, operands=(Matrix("A", 3, 4),), inputs=(load,)))
 
@@ -262,7 +262,7 @@ def test_what_is_copied_has_been_written() -> None:
 
 
 def test_what_is_blended_with_has_been_written() -> None:
-    plan = raw(drawn(target="N", blend=Blend.ADD))
+    plan = raw(drawn(targets=("N",), blend=Blend.ADD))
     refused(replace(plan, textures=(*plan.textures, UNDEFINED)), "texture N is blended with before")
 
 
@@ -278,7 +278,7 @@ def test_nothing_is_defined_by_a_repeat_of_nothing() -> None:
 
 
 def test_a_pass_defines_what_the_next_one_of_its_body_reads() -> None:
-    body = (drawn(target="N"), CopyPass("N", WHOLE, "T", WHOLE))
+    body = (drawn(targets=("N",)), CopyPass("N", WHOLE, "T", WHOLE))
     plan = raw(Repeat(2, body))
     validate(replace(plan, textures=(*plan.textures, UNDEFINED)))
     plan = raw(Repeat(2, body[::-1]))
@@ -492,7 +492,7 @@ def test_programs_may_read_any_attribute(read: str) -> None:
 
 
 def test_depth_may_be_written_and_goes_nowhere() -> None:
-    plan = raw(drawn("MOV result.depth.z, 9;", target="T"))
+    plan = raw(drawn("MOV result.depth.z, 9;", targets=("T",)))
     result = find_executor("numpy").run(replace(plan, **all_of("T")), {})
     assert (result.outputs["C"] == 0).all()
 
@@ -537,30 +537,32 @@ def with_texture(step: Step, *others: Texture) -> Plan:
 
 
 def test_every_colour_has_a_target() -> None:
-    validate(raw(both(also=("U",))))
+    validate(raw(both(targets=("T", "U"))))
     refused(raw(both()), "writes result.color[1]", "1 target;")
-    validate(raw(drawn(also=("U",))))
+    validate(raw(drawn(targets=("T", "U"))))
+    refused(raw(drawn(targets=())), "a pass of test.fp has no target")
 
 
 def test_targets_are_different_ones_of_one_size_and_kind() -> None:
-    refused(raw(both(also=("T",))), "name each target once")
-    refused(raw(both(also=("V",))), "there is no texture V")
+    refused(raw(both(targets=("T", "T"))), "name each target once")
+    refused(raw(both(targets=("T", "V"))), "there is no texture V")
     wide = texture("V", 5, 3, RGBA32F)
-    refused(with_texture(both(also=("V",)), wide), "T and V", "size")
+    refused(with_texture(both(targets=("T", "V")), wide), "T and V", "size")
     flat = replace(texture("V", 4, 3, RGBA32F), kind=TextureKind.T2D)
-    refused(with_texture(both(also=("V",)), flat), "T and V", "kind")
-    validate(with_texture(both(also=("V",)), texture("V", 4, 3, R32F)))
+    refused(with_texture(both(targets=("T", "V")), flat), "T and V", "kind")
+    validate(with_texture(both(targets=("T", "V")), texture("V", 4, 3, R32F)))
 
 
 def test_no_target_is_looked_up_or_blended_with_what_was_never_written() -> None:
-    look = drawn(LOOK, bindings=(Binding(3, "U"),), also=("U",))
+    look = drawn(LOOK, bindings=(Binding(3, "U"),), targets=("T", "U"))
     refused(raw(look), "texture U is read and written")
     refused(
-        with_texture(both(also=("N",), blend=Blend.ADD), UNDEFINED), "texture N is blended with"
+        with_texture(both(targets=("T", "N"), blend=Blend.ADD), UNDEFINED),
+        "texture N is blended with",
     )
     after = drawn("TEX result.color, fragment.texcoord[0], texture[3], RECT;",
                   bindings=(Binding(3, "N"),))  # fmt: skip
-    plan = with_texture(both(also=("N",)), UNDEFINED)
+    plan = with_texture(both(targets=("T", "N")), UNDEFINED)
     validate(replace(plan, steps=(*plan.steps, after)))
 
 
@@ -595,7 +597,7 @@ def test_extents_are_those_of_the_kind(odd: Texture, words: str) -> None:
 )  # fmt: skip
 def test_passes_draw_into_planes(kind: TextureKind, extent: tuple[int, int, int]) -> None:
     other = shaped(kind, *extent)
-    refused(with_texture(drawn(target="V", rect=Rect(0, 0, 1, 1)), other), "V, which is a")
+    refused(with_texture(drawn(targets=("V",), rect=Rect(0, 0, 1, 1)), other), "V, which is a")
     if kind is not TextureKind.BUFFER:
         back, forth = (CopyPass(a, WHOLE, b, WHOLE) for a, b in (("T", "V"), ("V", "T")))
         refused(with_texture(back, other), f"V, which is a {kind.value} texture")
@@ -612,6 +614,38 @@ def test_layers_are_transferred_one_above_the_other() -> None:
     validate(replace(plan, inputs=(Input(**{**load, "region": region}),)))  # type: ignore[arg-type]
     tall = Input(**{**load, "rect": Rect(0, 0, 4, 7)})  # type: ignore[arg-type]
     refused(replace(plan, inputs=(tall,)), "4 by 6")
+
+
+@pytest.mark.parametrize("shape", [None, (3, 4), (12,), (4, 3), (1, 3, 4), (12, 1, 1)])
+def test_callers_give_a_matrix_in_any_shape_of_its_elements(shape: tuple[int, ...] | None) -> None:
+    """Elements in row-major order, whatever the shape; results have rows and columns."""
+    matrix = Matrix("M", 3, 4, shape)
+    assert matrix.array_shape == (shape or (3, 4))
+    both = transfer(texture="V", packing=ONE_PER_TEXEL)
+    plan = replace(with_texture(ClearPass("T"), texture("V", 4, 3, R32F)), operands=(matrix,),
+                   results=(replace(matrix, name="N"),), inputs=(Input(**both),),
+                   outputs=(Output(**{**both, "matrix": "N"}),))  # fmt: skip
+    values = np.arange(12, dtype=np.float32)
+    for given_shape in ((3, 4), matrix.array_shape):
+        found = find_executor("numpy").run(plan, {"M": values.reshape(given_shape)}).outputs["N"]
+        np.testing.assert_array_equal(found, values.reshape(3, 4))
+    wanted = {None: "3×4", (12,): "a vector of 12"}.get(shape, "×".join(map(str, shape or ())))
+    with pytest.raises(InputError, match=f"operand M is a vector of 4, but .* needs {wanted}$"):
+        find_executor("numpy").run(plan, {"M": values[:4]})
+
+
+@pytest.mark.parametrize(
+    ("matrix", "problem"),
+    [
+        (Matrix("M", 3, 4, (13,)), "M has 3×4 elements, but callers give or get a vector of 13"),
+        (Matrix("M", 3, 4, ()), "a single number"),
+        (Matrix("M", 3, 4, (-3, -4)), "matrix M is -3×-4"),
+        (Matrix("M", -1, 4), "matrix M is -1×4"),
+    ],
+)
+def test_the_shape_of_a_matrix_has_all_its_elements(matrix: Matrix, problem: str) -> None:
+    refused(replace(raw(), operands=(matrix,)), problem)
+    refused(replace(raw(), results=(matrix,)), problem)
 
 
 @pytest.mark.parametrize("axis", ["wrap_s", "wrap_t"])
@@ -807,7 +841,7 @@ def test_a_repeat_runs_its_body_in_order() -> None:
     add = FragmentPass(
         text,
         (Binding(0, "F"),),
-        "target",
+        ("target",),
         Rect(0, 0, 1, 1),
         (fragment_texcoords(0, 1, 1),),
         (ParameterValue(0, (Affine(0.0, 1.0), 0.0, 0.0, 0.0)),),
@@ -826,7 +860,7 @@ def test_a_repeat_runs_its_body_in_order() -> None:
 
 
 def test_a_plan_as_json_names_its_programs_by_their_files() -> None:
-    moving = FragmentPass(COPIER, (Binding(0, "U"),), "T", WHOLE, (level(Affine(0.5, 2.0)),))
+    moving = FragmentPass(COPIER, (Binding(0, "U"),), ("T",), WHOLE, (level(Affine(0.5, 2.0)),))
     plan = raw(ClearPass("T"), Repeat(3, (moving,)))
     result = json.loads(plan_as_json(plan, {COPIER: "program-0.fp"}))
     assert result["name"] == "odd"

@@ -233,8 +233,8 @@ def odd_plans(draw: st.DrawFn) -> Plan:
     pass_ = draw(
         st.sampled_from(
             (
-                FragmentPass(PLAIN, (), "T", draw(any_rects(count))),
-                FragmentPass(PLAIN, (), "T", Rect(0, 0, 1, 1), (Texcoords(0, four),)),
+                FragmentPass(PLAIN, (), ("T",), draw(any_rects(count))),
+                FragmentPass(PLAIN, (), ("T",), Rect(0, 0, 1, 1), (Texcoords(0, four),)),
                 CopyPass("U", draw(any_rects(count)), "T", draw(any_rects(count))),
                 CopyPass("U", moving := draw(any_rects(count)), "T", moving),
             )
@@ -288,7 +288,7 @@ def halving(count: int = 3) -> Plan:
         Texcoords(1, at_x(Table(tuple(map(float, widths))), Table(tuple(2.0 * w for w in widths)))),
     )
     rect = MovingRect(0, 0, Table(widths), 1)
-    there = FragmentPass(text, (Binding(0, "P"),), "Q", rect, texcoords)
+    there = FragmentPass(text, (Binding(0, "P"),), ("Q",), rect, texcoords)
     back = CopyPass("Q", rect, "P", rect)
     textures = tuple(texture(name, 2**count, 1, R32F) for name in ("P", "Q"))
     return Plan("halving", (), (), textures, (), (Repeat(count, (there, back)),), ())
@@ -317,7 +317,7 @@ def test_a_slope_that_changes_is_followed_iteration_by_iteration() -> None:
     four: Corners = ((0.5, 0.5, 0.0, 1.0), (Affine(2.5, 2.0), 0.5, 0.0, 1.0)) * 2
     four = (four[0], four[1], four[1], four[0])
     look = program("TEX result.color, fragment.texcoord[0], texture[0], RECT;")
-    pass_ = FragmentPass(look, (Binding(0, "L"),), "T", Rect(0, 0, 2, 1), (Texcoords(0, four),))
+    pass_ = FragmentPass(look, (Binding(0, "L"),), ("T",), Rect(0, 0, 2, 1), (Texcoords(0, four),))
     plan = raw(Repeat(3, (pass_,)))
     plan = replace(plan, textures=(texture("T", 4, 4, R32F), texture("L", 8, 1, R32F)))
     for chip in map(find_profile, DRAWING_CHIPS):
@@ -337,7 +337,7 @@ def test_parameters_that_vary_leave_a_trace_to_be_multiplied() -> None:
     four = ((0.0, 0.0, 0.0, 1.0), (4.0, 0.0, 0.0, 1.0), (4.0, 4.0, 0.0, 1.0), (0.0, 4.0, 0.0, 1.0))
     table = Table(tuple(float(i % 7) for i in range(1000)))
     pass_ = FragmentPass(
-        text, (Binding(0, "U"),), "T", Rect(0, 0, 4, 4), (Texcoords(0, four),),
+        text, (Binding(0, "U"),), ("T",), Rect(0, 0, 4, 4), (Texcoords(0, four),),
         (ParameterValue(0, (table, 0.0, 0.0, 0.0)),),
     )  # fmt: skip
     result = cache_run(raw(Repeat(1000, (pass_,))), SMALL)
@@ -371,7 +371,9 @@ MANY = 1_000_000
 def test_a_million_iterations_are_counted_at_once() -> None:
     """Their parameters, coordinates and offsets differ, and what is counted does not."""
     moving: Corners = ((Affine(0.5, 1.0), 0.0, 0.0, 1.0),) * 4
-    draw = FragmentPass(PLAIN, (), "T", Rect(0, 0, 4, 4), (Texcoords(0, moving),), blend=Blend.ADD)
+    draw = FragmentPass(
+        PLAIN, (), ("T",), Rect(0, 0, 4, 4), (Texcoords(0, moving),), blend=Blend.ADD
+    )
     one = ComputePass(
         parse_kernel(KERNEL), bindings("A", "R"),
         (UniformValue("trips", 2), UniformValue("from", 3), UniformValue("factor", Affine(0, 1))),
@@ -395,7 +397,7 @@ def test_a_million_iterations_are_counted_at_once() -> None:
 
 def test_what_never_runs_is_no_pass() -> None:
     """A Repeat of no iteration has neither passes nor programs, and its Tables have no values."""
-    never = FragmentPass(PLAIN, (), "T", MovingRect(Table(()), 0, 1, 1))
+    never = FragmentPass(PLAIN, (), ("T",), MovingRect(Table(()), 0, 1, 1))
     plan = raw(Repeat(0, (never,)), ClearPass("T"))
     validate(plan)
     assert list(passes(plan)) == [ClearPass("T")]

@@ -25,7 +25,7 @@ Live = tuple[Instruction, tuple[int, ...], Lookup | None]
 
 def drawn(lines: Sequence[str]) -> Draw:
     text = program(*lines, temporaries="TEMP R0, R1, R2, R3, at;")
-    each = FragmentPass(text, (Binding(0, "A"),), "P", Rect(0, 0, 4, 4), (PLACE,))
+    each = FragmentPass(text, (Binding(0, "A"),), ("P",), Rect(0, 0, 4, 4), (PLACE,))
     textures = (texture("P", 4, 4, RGBA32F), texture("A", 400, 400, RGBA32F))
     [loop] = loops(Plan("rolled", (), (), textures, (), (each,), ()))
     assert isinstance(loop, Loop)

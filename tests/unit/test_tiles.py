@@ -33,7 +33,7 @@ def programs_of(plan: Plan) -> tuple[Loop, list[tuple[Segment, ...]]]:
 
 
 def tile_of(lines: Sequence[str], registers: int, carried: int = 0) -> tuple[int, int]:
-    each = FragmentPass(program(*lines), (Binding(0, "A"),), "P", Rect(0, 0, SIDE, SIDE),
+    each = FragmentPass(program(*lines), (Binding(0, "A"),), ("P",), Rect(0, 0, SIDE, SIDE),
                         (COLUMN, ROW, OWN))  # fmt: skip
     textures = (texture("P", SIDE, SIDE, RGBA32F), texture("A", SIDE, SIDE, RGBA32F))
     _, programs = programs_of(Plan("tiles", (), (), textures, (), (each,), ()))

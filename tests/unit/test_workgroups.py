@@ -48,7 +48,7 @@ def shared_bytes(text: str) -> int:
 
 def drawn(*lines: str) -> tuple[Content, Arguments]:
     place = Texcoords(1, corners((0.25, 0, 0, 1), (1.5, 0, 0, 0), (0, 1.5, 0, 0), 6, 4))
-    each = FragmentPass(program(*lines), (Binding(0, "A"),), "P", Rect(0, 0, 6, 4),
+    each = FragmentPass(program(*lines), (Binding(0, "A"),), ("P",), Rect(0, 0, 6, 4),
                         (fragment_texcoords(0, 6, 4), place))  # fmt: skip
     textures = (texture("P", 6, 4, R32F), texture("A", 6, 4, RGBA32F))
     return content_of(Plan("groups", (), (), textures, (), (each,), ()))

@@ -127,7 +127,7 @@ class _Draw:
         return FragmentPass(
             self.program,
             tuple(bindings),
-            target.name,
+            (target.name,),
             full_rect(target),
             tuple(texcoords),
             locals=(ParameterValue(0, coordinate_steps(options)),),

@@ -72,7 +72,7 @@ def _passes(tiling: Tiling, tile: Tile, screen: Texture, options: Options) -> li
                         Binding(0, tiling.name("A", tile.row, k)),
                         Binding(1, tiling.name("B", k, tile.column)),
                     ),
-                    target=screen.name,
+                    targets=(screen.name,),
                     rect=full_rect(screen),
                     texcoords=(
                         coordinates_of_a(0, rows, i, transposed=options.transpose_a),

@@ -49,7 +49,7 @@ def _build(shape: Shape, options: Options) -> Plan:
                 Binding(0, tiling.name("A", tile.row, k)),
                 Binding(1, tiling.name("B", k, tile.column)),
             ),
-            target.name,
+            (target.name,),
             full_rect(target),
             (
                 coordinates_of_a(0, rows, 0.5, transposed=options.transpose_a),

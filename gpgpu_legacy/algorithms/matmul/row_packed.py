@@ -44,7 +44,7 @@ def _build(shape: Shape, options: Options) -> Plan:
                 Binding(0, tiling.name("A", tile.row, k)),
                 Binding(1, tiling.name("B", k, tile.column)),
             ),
-            target.name,
+            (target.name,),
             full_rect(target),
             (
                 coordinates_of_a(0, float(tile.rows.texels), 0.5, transposed=False),

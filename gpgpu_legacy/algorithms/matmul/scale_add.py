@@ -56,7 +56,7 @@ def _pass(rect: Rect, textures: _Textures, alpha: float, beta: float) -> Pass:
     if added is not None:
         local.append(ParameterValue(1, (beta,) * 4))
     program = load_program("gemm/scale_add.fp" if added else "gemm/scale.fp")
-    return FragmentPass(program, tuple(bound), scaled.name, rect, (texels,), locals=tuple(local))
+    return FragmentPass(program, tuple(bound), (scaled.name,), rect, (texels,), locals=tuple(local))
 
 
 def _dispatch(textures: _Textures, alpha: float, beta: float) -> ComputePass:

@@ -151,7 +151,7 @@ def _multiply_adds(iterations: int) -> Plan:
     pass_ = FragmentPass(
         load_program("calibration/multiply_adds.fp.j2", steps=STEPS),
         (),
-        screen.name,
+        (screen.name,),
         Rect(0, 0, side, side),
         (corners(0, (0.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 0.0)),),
         locals=(_local(0, 0.5), _local(1, 0.25)),
@@ -165,7 +165,7 @@ def _dot_products(iterations: int, side: int) -> Plan:
     pass_ = FragmentPass(
         load_program("calibration/transform.fp.j2", steps=STEPS),
         (),
-        screen.name,
+        (screen.name,),
         Rect(0, 0, side, side),
         (corners(0, (0.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 0.0)),),
         locals=tuple(_local(row, 0.25) for row in range(4)),
@@ -203,7 +203,7 @@ def _lookups(iterations: int, texels: Format, side: int, walk: _Walk) -> Plan:
             multiply_adds=walk.multiply_adds,
         ),
         (Binding(0, "A"), Binding(1, "B")),
-        "C",
+        ("C",),
         Rect(0, 0, side, side),
         _walked(walk, float(side)),
         locals=(ParameterValue(0, (1.0, 0.0, 0.0, 1.0)),),
@@ -230,7 +230,7 @@ def _columns(iterations: int, side: int) -> Plan:
     pass_ = FragmentPass(
         load_program("calibration/columns.fp.j2", steps=STEPS),
         (Binding(0, "A"),),
-        "C",
+        ("C",),
         Rect(0, 0, side, side),
         (corners(0, (0.5, 0.0), (0.5, end), (0.5, end), (0.5, 0.0)),),
         locals=(ParameterValue(0, (0.0, 1.0, 0.0, 0.0)),),
@@ -249,7 +249,7 @@ def _fills(iterations: int, texels: Format, blend: Blend) -> Plan:
 def _fill(target: str, side: int, blend: Blend = Blend.NONE) -> FragmentPass:
     program = load_program("calibration/fill.fp")
     rect = Rect(0, 0, side, side)
-    return FragmentPass(program, (), target, rect, locals=(_local(0, 0.25),), blend=blend)
+    return FragmentPass(program, (), (target,), rect, locals=(_local(0, 0.25),), blend=blend)
 
 
 def _copies(iterations: int) -> Plan:
@@ -259,7 +259,7 @@ def _copies(iterations: int) -> Plan:
     pass_ = FragmentPass(
         load_program("calibration/copy.fp"),
         (Binding(0, "A"),),
-        "C",
+        ("C",),
         Rect(0, 0, COPY_SIDE, COPY_SIDE),
         (corners(0, (0.0, 0.0), (0.0, end), (end, end), (end, 0.0)),),
     )
