@@ -15,15 +15,37 @@ def save_png(image: Image.Image, path: Path) -> None:
     write_whole(path, lambda to: image.save(to, "PNG", optimize=True))
 
 
-def save_gif(images: Sequence[Image.Image], path: Path, durations_ms: Sequence[int]) -> None:
-    """Write images as an animation that repeats; InputError where the file cannot be written.
+def save_gif(
+    images: Sequence[Image.Image], path: Path, durations_ms: Sequence[int], *, loops: bool = True
+) -> None:
+    """Write images as an animation; InputError where the file cannot be written.
 
-    durations_ms: how long each image is shown.
+    durations_ms: how long each image is shown. loops: whether it starts again after its end.
     """
+    first, *others = images
+    repeats = {"loop": 0} if loops else {}
+    write_whole(
+        path,
+        lambda to: first.save(
+            to, "GIF", save_all=True, append_images=others, duration=list(durations_ms), **repeats
+        ),
+    )
+
+
+def save_apng(
+    images: Sequence[Image.Image], path: Path, durations_ms: Sequence[int], *, loops: bool = True
+) -> None:
+    """Write images as a PNG of several frames, as `save_gif` does a GIF."""
     first, *others = images
     write_whole(
         path,
         lambda to: first.save(
-            to, "GIF", save_all=True, append_images=others, duration=list(durations_ms), loop=0
+            to,
+            "PNG",
+            save_all=True,
+            append_images=others,
+            duration=list(durations_ms),
+            loop=0 if loops else 1,
+            optimize=True,
         ),
     )

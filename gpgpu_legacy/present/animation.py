@@ -1,0 +1,196 @@
+"""Animations: pictures one after another in a GIF, or in a PNG of several frames (APNG).
+
+A picture is (H, W, 3) uint8, its first row at the top. Where all pictures together have at most 256
+colours, which is so for grey texels and for colour scales, both formats keep every pixel as it is.
+A GIF of more colours gets the nearest ones of a palette that all its pictures share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.arguments import as_flag, as_integer, as_positive
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import check_folder
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+F32 = NDArray[np.float32]
+RGB = NDArray[np.uint8]
+"""A picture: (H, W, 3), its first row at the top."""
+
+LARGEST_ANIMATION = 1 << 26
+"""The most pixels of all pictures of an animation together: they are in memory until it is written.
+"""
+
+_SUFFIXES = (".gif", ".png", ".apng")
+_PALETTE = 256  # colours that a GIF's picture can have
+_SAMPLE = 64  # pixels along each side of the samples from which a palette is chosen
+_SHORTEST_MS, _LONGEST_MS = 20, 60_000  # browsers slow down what is faster
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How an animation is shown.
+
+    frame_ms: milliseconds for each picture, 20 to 60000; a GIF rounds them to hundredths of a
+    second. last_ms: for the last picture; as long as the others by default. loops: whether the
+    animation starts again after its end.
+    """
+
+    frame_ms: int = 100
+    last_ms: int | None = None
+    loops: bool = True
+
+    def checked(self) -> Timing:
+        """The timing; InputError, naming the field, for a value that no animation has."""
+        as_flag("loops", self.loops)
+        last_ms = self.frame_ms if self.last_ms is None else self.last_ms
+        for name, value in (("frame_ms", self.frame_ms), ("last_ms", last_ms)):
+            if not _SHORTEST_MS <= as_integer(name, value) <= _LONGEST_MS:
+                raise InputError(
+                    f"{name} is {value}; give {_SHORTEST_MS} to {_LONGEST_MS} milliseconds"
+                )
+        return self
+
+    def durations_ms(self, count: int) -> list[int]:
+        """How long each of so many pictures is shown."""
+        last_ms = self.frame_ms if self.last_ms is None else self.last_ms
+        return [self.frame_ms] * (count - 1) + [last_ms]
+
+
+def animation_writer(path: Path, timing: Timing | None = None) -> Callable[[Iterable[RGB]], None]:
+    """A function that writes pictures of one size to that path, which is checked at once.
+
+    A name in .gif is a GIF, one in .png or .apng an APNG. Raises InputError for another suffix and
+    a missing folder; the function does for no picture at all, for pictures of different sizes, and
+    for more than LARGEST_ANIMATION pixels.
+    """
+    if path.suffix.lower() not in _SUFFIXES:
+        raise InputError(
+            f"{path} does not name a format for animations; let it end in one of "
+            f"{', '.join(_SUFFIXES)}"
+        )
+    check_folder(path)
+    return partial(_write, path, (timing or Timing()).checked())
+
+
+def texel_animation_writer(
+    path: Path, scale: int = 1, timing: Timing | None = None
+) -> Callable[[Iterable[F32]], None]:
+    """A function that writes textures, one after another, as `texel_picture` shows each.
+
+    scale: pixels along each side of a texel. The textures have one size. For errors see
+    `animation_writer`.
+    """
+    write, side = animation_writer(path, timing), as_positive("scale", scale)
+    return lambda frames: write(enlarged(texel_picture(texels), side) for texels in frames)
+
+
+def texel_picture(texels: F32) -> RGB:
+    """Texels (H, W), (H, W, 1) or (H, W, 4) as a window shows them: row 0 at the bottom.
+
+    0 is black and 1 is white; other values are clamped, and NaN is 0. Of four channels, r, g and b
+    are shown.
+    """
+    planes = texels if texels.ndim == 3 else texels[..., None]
+    shown = np.clip(np.nan_to_num(planes[::-1, :, :3], nan=0.0), 0.0, 1.0) * 255.0
+    pixels = np.round(shown).astype(np.uint8)
+    return pixels if pixels.shape[2] == 3 else np.repeat(pixels[..., :1], 3, axis=2)
+
+
+def enlarged(picture: RGB, scale: int) -> RGB:
+    """The picture with each pixel as a square of scale × scale pixels."""
+    return picture.repeat(scale, axis=0).repeat(scale, axis=1)
+
+
+def _write(path: Path, timing: Timing, pictures: Iterable[RGB]) -> None:
+    from gpgpu_legacy.present.pictures import save_apng, save_gif
+
+    kept = _kept(pictures)
+    durations_ms = timing.durations_ms(len(kept))
+    palette = _common_palette(kept)
+    if palette is not None:
+        images = [_indexed(picture, palette) for picture in kept]
+    else:
+        images = [_image(picture) for picture in kept]
+    if path.suffix.lower() != ".gif":
+        save_apng(images, path, durations_ms, loops=timing.loops)
+        return
+    if palette is None:
+        images = _with_nearest_colours(images)
+    save_gif(images, path, durations_ms, loops=timing.loops)
+
+
+def _kept(pictures: Iterable[RGB]) -> list[RGB]:
+    """All pictures, counted while they come."""
+    kept: list[RGB] = []
+    pixels = 0
+    for picture in pictures:
+        kept.append(picture)
+        height, width, _ = picture.shape
+        pixels += height * width
+        if picture.shape != kept[0].shape:
+            first_height, first_width, _ = kept[0].shape
+            raise InputError(
+                f"picture {len(kept)} of an animation is {width}×{height} pixels, but the first is "
+                f"{first_width}×{first_height}; give pictures of one size"
+            )
+        if pixels > LARGEST_ANIMATION:
+            raise InputError(
+                f"an animation of {width}×{height} pixels has more than "
+                f"{LARGEST_ANIMATION // (width * height)} pictures; enlarge it less, or show fewer "
+                "passes"
+            )
+    if not kept:
+        raise InputError("there is no picture to animate; show at least one pass")
+    return kept
+
+
+def _packed(picture: RGB) -> NDArray[np.int32]:
+    """Each colour as one number."""
+    r, g, b = (picture[..., channel].astype(np.int32) for channel in range(3))
+    return (r << 16) | (g << 8) | b
+
+
+def _common_palette(pictures: Sequence[RGB]) -> NDArray[np.int32] | None:
+    """All colours, packed, in ascending order; None where they are too many for a palette."""
+    found = np.empty(0, np.int32)
+    for picture in pictures:
+        found = np.union1d(found, _packed(picture))
+        if found.size > _PALETTE:
+            return None
+    return found
+
+
+def _indexed(picture: RGB, palette: NDArray[np.int32]) -> Image.Image:
+    image = _image(np.searchsorted(palette, _packed(picture)).astype(np.uint8))
+    image.putpalette(list(chain.from_iterable((c >> 16, c >> 8 & 255, c & 255) for c in palette)))
+    return image
+
+
+def _image(pixels: RGB) -> Image.Image:
+    from PIL import Image
+
+    return Image.fromarray(pixels)
+
+
+def _with_nearest_colours(images: Sequence[Image.Image]) -> list[Image.Image]:
+    """Images of a common palette, chosen from all of them."""
+    from PIL import Image
+
+    sheet = Image.new("RGB", (_SAMPLE * len(images), _SAMPLE))
+    for number, image in enumerate(images):
+        sample = image.resize((_SAMPLE, _SAMPLE), Image.Resampling.NEAREST)
+        sheet.paste(sample, (number * _SAMPLE, 0))
+    palette = sheet.quantize(_PALETTE, Image.Quantize.MEDIANCUT)
+    return [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]

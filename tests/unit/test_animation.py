@@ -1,0 +1,185 @@
+"""Animations: the pixels, the times and the sizes that a reader of the files finds in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from PIL import Image
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.present import animation
+from gpgpu_legacy.present.animation import (
+    Timing,
+    animation_writer,
+    enlarged,
+    texel_animation_writer,
+    texel_picture,
+)
+
+F32 = NDArray[np.float32]
+FORMATS = ("gif", "png", "apng")
+
+
+def pictures_in(path: Path) -> list[NDArray[np.uint8]]:
+    """The pictures of a file, (H, W, 3)."""
+    with Image.open(path) as image:
+        found = []
+        for number in range(getattr(image, "n_frames", 1)):
+            image.seek(number)
+            found.append(np.asarray(image.convert("RGB")))
+    return found
+
+
+def durations_in(path: Path) -> list[float]:
+    with Image.open(path) as image:
+        found = []
+        for number in range(getattr(image, "n_frames", 1)):
+            image.seek(number)
+            image.load()
+            found.append(image.info["duration"])
+    return found
+
+
+def test_a_texture_as_a_window_shows_it() -> None:
+    texels = np.array([[0.0, 1.0], [0.5, -1.0], [2.0, np.nan]], np.float32)
+    grey = np.array([[255, 0], [128, 0], [0, 255]], np.uint8)  # 0.5 · 255 = 127.5, to even
+    for given_as in (texels, texels[..., None]):
+        np.testing.assert_array_equal(texel_picture(given_as), np.stack([grey] * 3, axis=-1))
+
+
+def test_of_four_channels_three_are_shown() -> None:
+    texels = np.array([[[1.0, 0.0, 0.2, 0.0]], [[0.0, 1.0, 0.4, 0.3]]], np.float32)
+    assert texel_picture(texels).tolist() == [[[0, 255, 102]], [[255, 0, 51]]]
+
+
+def test_pixels_become_squares() -> None:
+    picture = np.arange(6, dtype=np.uint8).reshape(1, 2, 3)
+    assert enlarged(picture, 2).tolist() == [[[0, 1, 2]] * 2 + [[3, 4, 5]] * 2] * 2
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@settings(max_examples=10)
+@given(
+    cells=st.lists(st.lists(st.booleans(), min_size=12, max_size=12), min_size=2, max_size=6),
+    scale=st.integers(1, 4),
+)
+def test_every_pixel_of_every_picture(
+    tmp_path_factory: pytest.TempPathFactory, suffix: str, cells: list[list[bool]], scale: int
+) -> None:
+    """Pictures that differ from their neighbours are told apart; equal ones are one for longer."""
+    path = tmp_path_factory.mktemp("life") / f"cells.{suffix}"
+    frames = [np.array(row, np.float32).reshape(3, 4) for row in cells]
+    texel_animation_writer(path, scale)(iter(frames))
+    shown = [frames[0]]
+    times = [100]
+    for frame in frames[1:]:
+        if np.array_equal(frame, shown[-1]):
+            times[-1] += 100
+        else:
+            shown.append(frame)
+            times.append(100)
+    found = pictures_in(path)
+    assert len(found) == len(shown)
+    for picture, frame in zip(found, shown, strict=True):
+        square = np.kron(frame[::-1], np.ones((scale, scale))) * 255
+        np.testing.assert_array_equal(picture, np.stack([square] * 3, axis=-1))
+    if len(shown) > 1:
+        assert durations_in(path) == times
+
+
+def moving_ramp(count: int) -> list[F32]:
+    """Four channels, in more than 256 colours."""
+    x, y = np.meshgrid(np.linspace(0, 1, 24), np.linspace(0, 1, 20))
+    ones = np.ones_like(x)
+    frames = (np.stack([x, y, k / count * ones, ones], axis=-1) for k in range(count))
+    return [frame.astype(np.float32) for frame in frames]
+
+
+@pytest.mark.parametrize("suffix", ["png", "apng"])
+def test_an_apng_of_many_colours_has_them_all(tmp_path: Path, suffix: str) -> None:
+    frames = moving_ramp(5)
+    texel_animation_writer(tmp_path / f"ramp.{suffix}")(frames)
+    for picture, frame in zip(pictures_in(tmp_path / f"ramp.{suffix}"), frames, strict=True):
+        np.testing.assert_array_equal(picture, np.round(frame[::-1, :, :3] * 255))
+
+
+def test_a_gif_of_many_colours_has_similar_ones(tmp_path: Path) -> None:
+    frames = moving_ramp(5)
+    texel_animation_writer(tmp_path / "ramp.gif")(frames)
+    for picture, frame in zip(pictures_in(tmp_path / "ramp.gif"), frames, strict=True):
+        distance = np.abs(picture - frame[::-1, :, :3] * 255)
+        assert distance.mean() < 255 / 16  # what 4 levels of each channel would give
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_times_and_loops(tmp_path: Path, suffix: str) -> None:
+    frames = [np.full((2, 2), k / 4, np.float32) for k in range(4)]
+    once, forever = tmp_path / f"once.{suffix}", tmp_path / f"forever.{suffix}"
+    texel_animation_writer(forever, 3, Timing(frame_ms=40))(frames)
+    texel_animation_writer(once, 3, Timing(50, 1000, loops=False))(frames)
+    assert durations_in(forever) == [40] * 4
+    assert durations_in(once) == [50] * 3 + [1000]
+    with Image.open(forever) as image:
+        assert image.size == (6, 6)
+        assert image.info["loop"] == 0
+    with Image.open(once) as image:
+        assert image.info.get("loop") in {None, 1}
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_the_same_pictures_make_the_same_file(tmp_path: Path, suffix: str) -> None:
+    one, other = tmp_path / f"one.{suffix}", tmp_path / f"other.{suffix}"
+    for path in (one, other):
+        texel_animation_writer(path, 2)(moving_ramp(3))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_file_of_two_colours_is_small(tmp_path: Path) -> None:
+    """It has one bit for a pixel before it is compressed."""
+    cells = np.random.default_rng(1).integers(0, 2, (20, 64, 64)).astype(np.float32)
+    texel_animation_writer(tmp_path / "cells.png")(cells)
+    assert (tmp_path / "cells.png").stat().st_size < 20 * (64 * 64 / 8 + 200)
+
+
+@pytest.mark.parametrize("name", ["life.mp4", "life", "life.jpg"])
+def test_other_formats_are_refused_before_any_picture(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"let it end in one of \.gif, \.png, \.apng"):
+        animation_writer(tmp_path / name)
+
+
+def test_a_missing_folder_is_said_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no folder"):
+        animation_writer(tmp_path / "none" / "life.gif")
+
+
+@pytest.mark.parametrize(
+    ("timing", "message"),
+    [
+        (Timing(frame_ms=5), "frame_ms is 5; give 20 to 60000 milliseconds"),
+        (Timing(last_ms=10**6), "last_ms is 1000000; give 20"),
+        (Timing(frame_ms=1.5), "frame_ms is 1.5; it must be an integer"),  # type: ignore[arg-type]
+    ],
+)
+def test_times_that_no_animation_has(tmp_path: Path, timing: Timing, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        animation_writer(tmp_path / "life.gif", timing)
+
+
+def test_pictures_that_make_no_animation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "life.gif"
+    write = texel_animation_writer(path)
+    with pytest.raises(InputError, match="there is no picture"):
+        write([])
+    with pytest.raises(InputError, match=r"picture 2 of an animation is 3×2 pixels, but .* 2×2"):
+        write([np.zeros((2, 2), np.float32), np.zeros((2, 3), np.float32)])
+    with pytest.raises(InputError, match="scale is 0"):
+        texel_animation_writer(path, 0)
+    monkeypatch.setattr(animation, "LARGEST_ANIMATION", 100)
+    with pytest.raises(InputError, match="of 5×4 pixels has more than 5 pictures"):
+        write(np.zeros((4, 5), np.float32) for _ in range(6))
+    assert not list(tmp_path.iterdir())
