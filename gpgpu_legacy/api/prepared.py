@@ -1,0 +1,179 @@
+"""Plans that stay prepared from one call to the next, so that a second run costs its passes alone.
+
+Preparing validates a plan, compiles its programs and allocates its textures. A few of the plans
+that were run last keep all that until somebody asks for an equal plan on the same executor and
+machine. Results do not depend on it: a run computes them from its operands alone.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from math import copysign
+from threading import Lock
+from time import perf_counter
+
+from gpgpu_legacy.plan.expand import numbers
+from gpgpu_legacy.plan.numbers import Affine, Number, Table
+from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
+from gpgpu_legacy.runtime.executor import Executor, Machine, Prepared
+
+MOST_PLANS = 4
+"""How many plans stay prepared that nobody is running."""
+
+MOST_BYTES = 256 << 20
+"""How large their textures are together, at most."""
+
+MOST_STEPS = 4096
+"""The steps that executors have made of such a plan, at most; each has arguments of its own."""
+
+_Trait = str | float
+
+
+@dataclass(frozen=True)
+class _Idle:
+    """A prepared plan that nobody is running. plan: as it was given to the executor."""
+
+    executor: Executor
+    plan: Plan
+    prepared: Prepared
+
+    def runs(self, executor: Executor, plan: Plan, machine: Machine) -> bool:
+        """Whether it would give the bits that this plan gives."""
+        if self.executor is not executor or self.prepared.machine != machine:
+            return False
+        if self.plan is plan:
+            return True
+        return self.plan == plan and self._traits == tuple(_beyond_equality(plan))
+
+    @cached_property
+    def _traits(self) -> tuple[_Trait, ...]:
+        return tuple(_beyond_equality(self.plan))
+
+    @cached_property
+    def size_bytes(self) -> int:
+        """Bytes of its textures."""
+        return sum(
+            texture.extent.width * texture.extent.rows * texture.format.texel_bytes
+            for texture in self.plan.textures
+        )
+
+
+class PreparedPlans:
+    """Prepared plans that wait for their next run. Any thread may ask; two never get the same."""
+
+    def __init__(
+        self,
+        most_plans: int = MOST_PLANS,
+        most_bytes: int = MOST_BYTES,
+        most_steps: int = MOST_STEPS,
+    ) -> None:
+        """The bounds; see MOST_PLANS, MOST_BYTES and MOST_STEPS."""
+        self._most_plans, self._most_bytes = most_plans, most_bytes
+        self._most_steps = most_steps
+        self._idle: list[_Idle] = []  # the last used at the end
+        self._lock = Lock()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=self._lock.acquire,
+                after_in_parent=self._lock.release,
+                after_in_child=self._lock.release,
+            )
+
+    def __len__(self) -> int:
+        """How many plans wait."""
+        with self._lock:
+            return len(self._idle)
+
+    @contextmanager
+    def prepared(
+        self, executor: Executor, plan: Plan, machine: Machine | None = None
+    ) -> Iterator[Prepared]:
+        """The plan, prepared, for the caller alone until the block ends.
+
+        Its `prepare_s` is what this call took: next to nothing where the plan was waiting. A block
+        that raises closes it. Without a machine, it is the default one. Raises what
+        `Executor.prepare` raises.
+        """
+        started, on = perf_counter(), machine or Machine()
+        idle = self._take(executor, plan, on)
+        if idle is None:
+            idle = _Idle(executor, plan, executor.prepare(plan, on))
+        else:
+            idle.prepared.prepare_s = perf_counter() - started
+        try:
+            yield idle.prepared
+        except BaseException:
+            idle.prepared.close()
+            raise
+        self._put(idle)
+
+    def close(self) -> None:
+        """Close all plans that wait. Those that are in use wait again when they are done."""
+        with self._lock:
+            waiting, self._idle = self._idle, []
+        for idle in waiting:
+            idle.prepared.close()
+
+    def _take(self, executor: Executor, plan: Plan, machine: Machine) -> _Idle | None:
+        with self._lock:
+            for idle in reversed(self._idle):
+                if idle.runs(executor, plan, machine):
+                    self._idle.remove(idle)
+                    return idle
+        return None
+
+    def _put(self, idle: _Idle) -> None:
+        """Let a plan wait, and close what was used longest ago until the bounds hold."""
+        if idle.size_bytes > self._most_bytes or len(idle.prepared.plan.steps) > self._most_steps:
+            idle.prepared.close()
+            return
+        closing = []
+        with self._lock:
+            self._idle.append(idle)
+            while not self._fits():
+                closing.append(self._idle.pop(0))
+        for old in closing:
+            old.prepared.close()
+
+    def _fits(self) -> bool:
+        size_bytes = sum(idle.size_bytes for idle in self._idle)
+        return len(self._idle) <= self._most_plans and size_bytes <= self._most_bytes
+
+
+def _beyond_equality(plan: Plan) -> Iterator[_Trait]:
+    """What equal plans may differ in, and observers or results show.
+
+    The names of programs and kernels, and the signs of zeros: RCP of -0 is -∞.
+    """
+    for texture in plan.textures:
+        yield from _signs(texture.initial or ())
+    for _, pass_ in plan.weighted_passes():
+        if isinstance(pass_, FragmentPass):
+            yield pass_.program.name
+        elif isinstance(pass_, ComputePass):
+            yield pass_.kernel.name
+        yield from _signs(numbers(pass_))
+
+
+def _signs(values: Iterable[Number]) -> Iterator[float]:
+    for value in values:
+        match value:
+            case Table(values=row):
+                yield from (copysign(1.0, number) for number in row)
+            case Affine(base=base, step=step):
+                yield from (copysign(1.0, base), copysign(1.0, step))
+            case _:
+                yield copysign(1.0, value)
+
+
+_PLANS = PreparedPlans()
+prepared = _PLANS.prepared
+"""As PreparedPlans.prepared: the process's own."""
+close_prepared = _PLANS.close
+"""Close the plans of the process that wait."""
+atexit.register(close_prepared)

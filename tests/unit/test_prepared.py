@@ -1,0 +1,250 @@
+"""Plans that stay prepared between runs: who gets which, and when they are closed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from threading import Barrier, get_ident
+
+import numpy as np
+import pytest
+from fakes import FakeExecutor
+from sorting import in_order, shuffled, sort_plan
+
+from gpgpu_legacy.api.prepared import PreparedPlans
+from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.numbers import Affine, NumberVec4, Table
+from gpgpu_legacy.plan.plan import ClearPass, FragmentPass, ParameterValue, Plan, Repeat
+from gpgpu_legacy.plan.textures import (
+    Extent,
+    Matrix,
+    Output,
+    Packing,
+    Rect,
+    Region,
+    Texture,
+    TextureKind,
+)
+from gpgpu_legacy.runtime.executor import F32, Machine, Result, Timings
+from gpgpu_legacy.runtime.registry import find_executor
+
+TEXEL_BYTES = 16  # of RGBA32F: four channels of four bytes
+
+
+class Idle(FakeExecutor):
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+        return Result({}, Timings(0.0, 0.0, 0.0))
+
+
+def cleared(side: int, value: float = 1.0, name: str = "cleared") -> Plan:
+    """A texture of side × side texels, cleared once, of TEXEL_BYTES·side² bytes."""
+    texture = Texture("T", TextureKind.RECT, Extent(side, side), RGBA32F)
+    return Plan(name, (), (), (texture,), (), (ClearPass("T", (value,) * 4),), ())
+
+
+def reciprocal(x: NumberVec4, program_name: str = "reciprocal.fp") -> Plan:
+    """The reciprocal of program.local[0].x in the last of two iterations."""
+    text = "!!ARBfp1.0\nRCP result.color, program.local[0].x;\nEND"
+    given = (ParameterValue(0, x),)
+    rect = Rect(0, 0, 1, 1)
+    pass_ = FragmentPass(assemble(text, name=program_name), (), "T", rect, locals=given)
+    texture = Texture("T", TextureKind.RECT, Extent(1, 1), RGBA32F)
+    packing = Packing(((0, 0), (0, 1), (0, 2), (0, 3)), 1, 4)
+    output = Output("y", Region(0, 0, 1, 4), "T", rect, packing)
+    return Plan(
+        "reciprocal", (), (Matrix("y", 1, 4),), (texture,), (), (Repeat(2, (pass_,)),), (output,)
+    )
+
+
+def test_an_equal_plan_is_prepared_once() -> None:
+    fake, plans = Idle(), PreparedPlans()
+    for _ in range(3):
+        with plans.prepared(fake, cleared(2)) as prepared:
+            prepared.run({})
+    assert len(fake.prepared) == 1
+    assert not fake.prepared[0].closed
+    plans.close()
+    assert fake.prepared[0].closed
+    assert len(plans) == 0
+
+
+def test_what_preparing_took_is_what_it_took_this_time() -> None:
+    jit, plans, plan = find_executor("jit"), PreparedPlans(), sort_plan(32, 32)
+    with plans.prepared(jit, plan) as prepared:
+        first_s = prepared.prepare_s
+    with plans.prepared(jit, plan) as prepared:
+        assert prepared.run({"values": shuffled(32, 32)}).timings.prepare_s < first_s / 2
+    plans.close()
+
+
+@pytest.mark.parametrize(
+    ("executor", "plan", "machine"),
+    [
+        (Idle(), cleared(2), Machine(exact=True)),
+        (Idle(), cleared(2, 2.0), Machine()),
+        (Idle(), cleared(2, name="other"), Machine()),
+        (None, cleared(2), Machine()),
+    ],
+)
+def test_another_machine_plan_or_executor_is_prepared_anew(
+    executor: FakeExecutor | None, plan: Plan, machine: Machine
+) -> None:
+    first, plans = executor or Idle(), PreparedPlans()
+    other = executor or Idle()
+    with plans.prepared(first, cleared(2)) as one:
+        pass
+    with plans.prepared(other, plan, machine) as two:
+        assert two is not one
+    assert len(plans) == 2
+
+
+NEGATIVE = (-0.0, 1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "negative", [NEGATIVE, (Table((1.0, -0.0)), *NEGATIVE[1:]), (Affine(-0.0, -0.0), *NEGATIVE[1:])]
+)
+def test_the_sign_of_a_zero_makes_another_plan(negative: NumberVec4) -> None:
+    """1 / -0 is -∞, and Python's -0.0 == 0.0."""
+    x, *rest = negative
+    positive: NumberVec4 = (_positive(x), rest[0], rest[1], rest[2])
+    assert reciprocal(negative) == reciprocal(positive)
+    reference, plans = find_executor("numpy"), PreparedPlans()
+    for value, wanted in ((negative, -np.inf), (positive, np.inf), (negative, -np.inf)):
+        with plans.prepared(reference, reciprocal(value)) as prepared:
+            assert (prepared.run({}).outputs["y"] == wanted).all()
+    plans.close()
+
+
+def _positive(x: object) -> float | Table | Affine:
+    if isinstance(x, Table):
+        return Table(tuple(abs(value) for value in x.values))
+    return Affine(0.0, 0.0) if isinstance(x, Affine) else 0.0
+
+
+def test_a_program_of_another_name_is_prepared_anew() -> None:
+    fake, plans = Idle(), PreparedPlans()
+    ones = (1.0, 1.0, 1.0, 1.0)
+    for name in ("one.fp", "other.fp"):
+        with plans.prepared(fake, reciprocal(ones, name)):
+            pass
+    assert len(fake.prepared) == 2
+
+
+def test_the_least_recently_used_is_closed_first() -> None:
+    fake, plans = Idle(), PreparedPlans(most_plans=2)
+    for side in (1, 2, 1, 3):
+        with plans.prepared(fake, cleared(side)):
+            pass
+    closed = {p.plan.textures[0].extent.width: p.closed for p in fake.prepared}
+    assert closed == {1: False, 2: True, 3: False}
+
+
+def test_textures_are_bounded_in_bytes() -> None:
+    fake, plans = Idle(), PreparedPlans(most_bytes=TEXEL_BYTES * 5)  # 2×2 and 1×1 fit together
+    for side in (2, 1):
+        with plans.prepared(fake, cleared(side)):
+            pass
+    assert len(plans) == 2
+    with plans.prepared(fake, cleared(1, 2.0)):
+        pass
+    assert [p.closed for p in fake.prepared] == [True, False, False]
+
+
+def test_what_is_too_large_is_closed_at_once_and_takes_no_other_with_it() -> None:
+    fake, plans = Idle(), PreparedPlans(most_bytes=TEXEL_BYTES * 5, most_steps=2)
+    long = replace(cleared(1), steps=cleared(1).steps * 3)
+    for plan in (cleared(1), cleared(3), long):
+        with plans.prepared(fake, plan):
+            pass
+    assert [p.closed for p in fake.prepared] == [False, True, True]
+
+
+def test_a_block_that_raises_closes_its_plan() -> None:
+    fake, plans = Idle(), PreparedPlans()
+    with pytest.raises(KeyboardInterrupt), plans.prepared(fake, cleared(1)):
+        raise KeyboardInterrupt
+    assert fake.prepared[0].closed
+    assert len(plans) == 0
+
+
+def test_a_plan_that_cannot_be_prepared_leaves_nothing() -> None:
+    plans = PreparedPlans()
+    with pytest.raises(PlanError, match="no texture U"), plans.prepared(Idle(), _without_texture()):
+        pass
+    assert len(plans) == 0
+
+
+def _without_texture() -> Plan:
+    return replace(cleared(1), steps=(ClearPass("U"),))
+
+
+def test_an_observer_may_run_the_plan_that_it_observes() -> None:
+    """A plan in use is nobody else's: the observer's run is prepared for itself."""
+    executor, plans = find_executor("numpy"), PreparedPlans()
+    plan, given = sort_plan(4, 4), {"values": shuffled(4, 4)}
+    inner: list[F32] = []
+
+    def observe(number: int, *_: object) -> None:
+        if number == 0:
+            with plans.prepared(executor, plan) as again:
+                inner.append(again.run(given).outputs["sorted"])
+
+    with plans.prepared(executor, plan) as prepared:
+        outer = prepared.run(given, observe).outputs["sorted"]
+    wanted = in_order(given["values"])
+    assert np.array_equal(inner[0], wanted)
+    assert np.array_equal(outer, wanted)
+    plans.close()
+
+
+def test_threads_at_once_have_plans_of_their_own() -> None:
+    threads = 4
+    fake, plans, together = Idle(), PreparedPlans(), Barrier(threads)
+
+    def run(_: int) -> tuple[int, int]:
+        with plans.prepared(fake, cleared(2)) as prepared:
+            together.wait(timeout=30)
+            return get_ident(), id(prepared)
+
+    with ThreadPoolExecutor(threads) as pool:
+        got = list(pool.map(run, range(threads)))
+    assert len({which for _, which in got}) == threads
+    assert len(plans) == threads
+    plans.close()
+    assert all(p.closed for p in fake.prepared)
+
+
+def test_many_threads_sort_as_numpy_does() -> None:
+    executor, plans = find_executor("jit"), PreparedPlans(most_plans=2)
+    plan = sort_plan(16, 16, tables=True)
+
+    def sort(seed: int) -> bool:
+        values = shuffled(16, 16, seed)
+        with plans.prepared(executor, plan) as prepared:
+            return np.array_equal(
+                prepared.run({"values": values}).outputs["sorted"], in_order(values)
+            )
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(sort, range(32)))
+    assert len(plans) <= 2
+    plans.close()
+
+
+def test_operands_that_do_not_fit_are_refused_by_a_waiting_plan_too() -> None:
+    executor, plans, plan = find_executor("numpy"), PreparedPlans(), sort_plan(4, 4)
+    with plans.prepared(executor, plan) as prepared:
+        prepared.run({"values": shuffled(4, 4)})
+    with (
+        pytest.raises(InputError, match="values is 2×2"),
+        plans.prepared(executor, plan) as prepared,
+    ):
+        prepared.run({"values": shuffled(2, 2)})
+    with plans.prepared(executor, plan) as prepared:
+        values = shuffled(4, 4)
+        assert np.array_equal(prepared.run({"values": values}).outputs["sorted"], in_order(values))
+    plans.close()
