@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from math import copysign
 
 COMPONENTS = "xyzw"
 
@@ -78,6 +79,25 @@ class Parameter:
     value: Vec4 = (0.0, 0.0, 0.0, 0.0)
     name: str = ""
     binding: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all fields agree; in constants the signs of zeros, too, for RCP of -0 is -∞."""
+        if not isinstance(other, Parameter):
+            return NotImplemented
+        return (
+            self.space is other.space
+            and (self.index, self.value) == (other.index, other.value)
+            and (self.name, self.binding) == (other.name, other.binding)
+            and (0.0 not in self.value or _signs(self.value) == _signs(other.value))
+        )
+
+    def __hash__(self) -> int:
+        """A hash of all fields; of 0 and -0 it is the same."""
+        return hash((self.space, self.index, self.value, self.name, self.binding))
+
+
+def _signs(value: Vec4) -> tuple[float, ...]:
+    return tuple(copysign(1.0, number) for number in value)
 
 
 class ResultKind(Enum):

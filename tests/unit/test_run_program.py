@@ -20,7 +20,7 @@ from gpgpu_legacy.isa.arithmetic import FP16
 from gpgpu_legacy.isa.ir import TextureTarget
 from gpgpu_legacy.plan.plan import Blend
 from gpgpu_legacy.plan.textures import Filter, Sampler, Wrap
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.registry import executors, find_executor
 from gpgpu_legacy.sources import shader_text
 
 F32 = np.float32
@@ -116,6 +116,22 @@ def test_parameters_may_be_anything_that_float32_holds() -> None:
     text = show("R", "TEMP R;", "ADD R, program.local[3], program.env[2];")
     found = run_program(text, 1, 1, local={3: values}, env={2: (0, 0, 0, 0)})
     np.testing.assert_array_equal(found[0, 0], np.array(values, F32))
+
+
+@pytest.mark.parametrize(
+    "executor",
+    [
+        pytest.param(each.name, marks=[pytest.mark.gl] if each.name.startswith("gl-") else [])
+        for each in executors()
+        if not each.capabilities.runs_driver_programs
+    ],
+)
+def test_programs_that_differ_in_the_sign_of_a_zero_share_no_code(executor: str) -> None:
+    """1 / -0 is -∞, and Python's -0.0 == 0.0."""
+    for zero, wanted in (("0.0", np.inf), ("-0.0", -np.inf), ("0.0", np.inf)):
+        text = f"!!ARBfp1.0\nPARAM c = {{ {zero}, 1.0, 2.0, 3.0 }};\nRCP result.color, c.x;\nEND"
+        assert (run_program(text, 1, 1, executor=executor) == wanted).all()
+    assert assemble(text) != assemble(text.replace("0.0", "-0.0"))
 
 
 def test_state_by_short_names_and_matrices() -> None:
