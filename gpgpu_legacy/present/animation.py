@@ -192,5 +192,5 @@ def _with_nearest_colours(images: Sequence[Image.Image]) -> list[Image.Image]:
     for number, image in enumerate(images):
         sample = image.resize((_SAMPLE, _SAMPLE), Image.Resampling.NEAREST)
         sheet.paste(sample, (number * _SAMPLE, 0))
-    palette = sheet.quantize(_PALETTE, Image.Quantize.MEDIANCUT)
+    palette = sheet.quantize(_PALETTE, Image.Quantize.MAXCOVERAGE, kmeans=3)
     return [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
