@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.registry import find_method as find_method
     from gpgpu_legacy.algorithms.registry import methods as methods
     from gpgpu_legacy.api.drawing import DrawArguments as DrawArguments
+    from gpgpu_legacy.api.pipeline import Pipeline as Pipeline
+    from gpgpu_legacy.api.plan_run import PlanRun as PlanRun
+    from gpgpu_legacy.api.plan_run import run_plan as run_plan
     from gpgpu_legacy.api.products import Run as Run
     from gpgpu_legacy.api.products import matmul as matmul
     from gpgpu_legacy.api.products import run as run
@@ -34,11 +37,14 @@ if TYPE_CHECKING:
     from gpgpu_legacy.count.traffic import count_plan as count_plan
     from gpgpu_legacy.errors import AssemblyError as AssemblyError
     from gpgpu_legacy.errors import GpgpuLegacyError as GpgpuLegacyError
+    from gpgpu_legacy.errors import GpgpuLegacyWarning as GpgpuLegacyWarning
     from gpgpu_legacy.isa.arithmetic import Arithmetic as Arithmetic
     from gpgpu_legacy.isa.arithmetic import find_arithmetic as find_arithmetic
     from gpgpu_legacy.isa.ir import Program as Program
     from gpgpu_legacy.languages.arb.parser import assemble as assemble
     from gpgpu_legacy.languages.arb.printer import disassemble as disassemble
+    from gpgpu_legacy.pipeline.builder import PlanBuilder as PlanBuilder
+    from gpgpu_legacy.pipeline.values import Texels as Texels
     from gpgpu_legacy.plan.expand import expand as expand
     from gpgpu_legacy.plan.plan import Plan as Plan
     from gpgpu_legacy.plan.validate import validate as validate
@@ -59,15 +65,20 @@ _HOMES = {
     "DrawArguments": "api.drawing",
     "Executor": "runtime.executor",
     "GpgpuLegacyError": "errors",
+    "GpgpuLegacyWarning": "errors",
     "Machine": "runtime.executor",
     "Method": "algorithms.matmul.method",
     "Options": "algorithms.matmul.options",
+    "Pipeline": "api.pipeline",
     "Plan": "plan.plan",
+    "PlanBuilder": "pipeline.builder",
+    "PlanRun": "api.plan_run",
     "Prepared": "runtime.executor",
     "Program": "isa.ir",
     "Result": "runtime.executor",
     "Run": "api.products",
     "Shape": "algorithms.matmul.options",
+    "Texels": "pipeline.values",
     "Timings": "runtime.executor",
     "assemble": "languages.arb.parser",
     "check_program": "chips.check",
@@ -83,6 +94,7 @@ _HOMES = {
     "methods": "algorithms.registry",
     "resources": "count.resources",
     "run": "api.products",
+    "run_plan": "api.plan_run",
     "run_program": "api.programs",
     "validate": "plan.validate",
 }

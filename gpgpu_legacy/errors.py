@@ -100,3 +100,7 @@ class InputError(GpgpuLegacyError):
 
 class ExecutorUnavailableError(GpgpuLegacyError):
     """An executor that cannot run on this machine; the message says why."""
+
+
+class GpgpuLegacyWarning(UserWarning):
+    """Something that is allowed and probably a mistake; the message is one line."""

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.draw_values import as_index, as_numbers
-from gpgpu_legacy.api.samplers import as_sampler
 from gpgpu_legacy.arguments import kind_of
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program, TextureTarget
+from gpgpu_legacy.pipeline.samplers import as_sampler
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Binding
 from gpgpu_legacy.plan.textures import Extent, Texture, TextureKind

@@ -205,9 +205,9 @@ def _rows_of_four(numbers: list[float]) -> list[list[float]]:
 
 def _textures(texts: list[str] | None, program: Program) -> dict[int, tuple[Any, ...]]:
     """Textures from UNIT=FILE[,TARGET][,FILTER][,WRAP]; a file's name may contain commas."""
-    from gpgpu_legacy.api.samplers import is_sampler_word
     from gpgpu_legacy.api.texels import read_texels
     from gpgpu_legacy.isa.ir import TextureTarget
+    from gpgpu_legacy.pipeline.samplers import is_sampler_word
 
     targets = {target.value for target in TextureTarget}
     textures: dict[int, tuple[Any, ...]] = {}

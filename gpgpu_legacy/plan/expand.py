@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, repeat
 from operator import mul
@@ -18,7 +18,6 @@ from gpgpu_legacy.plan.numbers import (
     NumberVec4,
     PerIteration,
     Table,
-    integer_at,
 )
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
@@ -107,28 +106,58 @@ def at_iteration(pass_: Pass, iteration: int) -> Pass:
     """A pass of a Repeat with one iteration's numbers; the same object if no number changes."""
     if not varies(pass_):
         return pass_
+    return with_numbers(pass_, lambda number: number_at(number, iteration))
+
+
+def with_numbers(pass_: Pass, change: Callable[[Number], Number]) -> Pass:
+    """The pass with change(number) in place of each number that a Repeat could change."""
+
+    def vector(values: NumberVec4) -> NumberVec4:
+        x, y, z, w = map(change, values)
+        return (x, y, z, w)
+
+    def corners(values: Corners) -> Corners:
+        a, b, c, d = map(vector, values)
+        return (a, b, c, d)
+
     match pass_:
         case FragmentPass():
             return replace(
                 pass_,
-                rect=_rect(pass_.rect, iteration),
-                texcoords=tuple(_texcoords(t, iteration) for t in pass_.texcoords),
-                locals=tuple(_parameter(p, iteration) for p in pass_.locals),
-                env=tuple(_parameter(p, iteration) for p in pass_.env),
-                attributes=tuple(_attribute(a, iteration) for a in pass_.attributes),
-                state=tuple(_state(s, iteration) for s in pass_.state),
+                rect=_changed_rect(pass_.rect, change),
+                texcoords=tuple(Texcoords(t.set, corners(t.corners)) for t in pass_.texcoords),
+                locals=tuple(ParameterValue(p.index, vector(p.value)) for p in pass_.locals),
+                env=tuple(ParameterValue(p.index, vector(p.value)) for p in pass_.env),
+                attributes=tuple(
+                    AttributeCorners(a.kind, corners(a.corners)) for a in pass_.attributes
+                ),
+                state=tuple(StateValue(s.binding, vector(s.value)) for s in pass_.state),
             )
         case CopyPass():
             return replace(
                 pass_,
-                source_rect=_rect(pass_.source_rect, iteration),
-                target_rect=_rect(pass_.target_rect, iteration),
+                source_rect=_changed_rect(pass_.source_rect, change),
+                target_rect=_changed_rect(pass_.target_rect, change),
             )
         case ClearPass():
-            return replace(pass_, value=_vector(pass_.value, iteration))
-    groups_x, groups_y = (integer_at(n, iteration) for n in pass_.groups)
-    uniforms = tuple(UniformValue(u.name, number_at(u.value, iteration)) for u in pass_.uniforms)
+            return replace(pass_, value=vector(pass_.value))
+    groups_x, groups_y = (_whole(change(n)) for n in pass_.groups)
+    uniforms = tuple(UniformValue(u.name, change(u.value)) for u in pass_.uniforms)
     return replace(pass_, uniforms=uniforms, groups=(groups_x, groups_y))
+
+
+def _changed_rect(rect: Rect | MovingRect, change: Callable[[Number], Number]) -> Rect | MovingRect:
+    x, y, width, height = (_whole(change(number)) for number in rect_numbers(rect))
+    if any(isinstance(number, PerIteration) for number in (x, y, width, height)):
+        return MovingRect(x, y, width, height)
+    return Rect(x, y, width, height)  # type: ignore[arg-type]
+
+
+def _whole(number: Number) -> Integer:
+    """A whole number as an int; any other number as it is, for validation to refuse."""
+    if isinstance(number, PerIteration) or type(number) is int or not float(number).is_integer():
+        return number  # type: ignore[return-value]
+    return int(number)
 
 
 def varies(pass_: Pass) -> bool:
@@ -200,30 +229,10 @@ def rect_numbers(rect: Rect | MovingRect) -> tuple[Integer, Integer, Integer, In
     return (rect.x, rect.y, rect.width, rect.height)
 
 
-def _rect(rect: Rect | MovingRect, iteration: int) -> Rect:
-    return rect.at(iteration) if isinstance(rect, MovingRect) else rect
-
-
-def _texcoords(texcoords: Texcoords, iteration: int) -> Texcoords:
-    return Texcoords(texcoords.set, corners_at(texcoords.corners, iteration))
-
-
-def _attribute(attribute: AttributeCorners, iteration: int) -> AttributeCorners:
-    return AttributeCorners(attribute.kind, corners_at(attribute.corners, iteration))
-
-
 def corners_at(corners: Corners, iteration: int) -> Corners:
     """Corner values in the given iteration, counted from 0."""
     a, b, c, d = (_vector(corner, iteration) for corner in corners)
     return (a, b, c, d)
-
-
-def _parameter(parameter: ParameterValue, iteration: int) -> ParameterValue:
-    return ParameterValue(parameter.index, _vector(parameter.value, iteration))
-
-
-def _state(state: StateValue, iteration: int) -> StateValue:
-    return StateValue(state.binding, _vector(state.value, iteration))
 
 
 def _vector(values: NumberVec4, iteration: int) -> NumberVec4:

@@ -79,6 +79,11 @@ class Rect:
         return ((self.x, self.y), (right, self.y), (right, top), (self.x, top))
 
 
+def full_rect(texture: Texture) -> Rect:
+    """The rectangle that covers a texture, in all layers."""
+    return Rect(0, 0, texture.extent.width, texture.extent.rows)
+
+
 @dataclass(frozen=True, slots=True)
 class MovingRect:
     """A rectangle of a Repeat that moves or changes its size from iteration to iteration."""

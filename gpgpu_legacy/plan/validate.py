@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import chain
 from math import isfinite, prod
@@ -58,38 +57,59 @@ def validate(plan: Plan) -> None:
     checked value by value.
     """
     as_instance("plan", plan, Plan)
-    _Validator(plan).check()
+    checks = Validator(plan.name)
+    for texture in plan.textures:
+        checks.add(texture)
+    for matrix in chain(plan.operands, plan.results):
+        checks.add_matrix(matrix)
+    for transfer in plan.inputs:
+        checks.upload(transfer)
+    for step in plan.steps:
+        checks.step(step)
+    for output in plan.outputs:
+        checks.transfer(output)
+        checks.read(output.texture, "read back")
 
 
-class _Validator:
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.textures = {texture.name: texture for texture in plan.textures}
-        self.matrices = {m.name: m for m in chain(plan.operands, plan.results)}
-        self.defined = {t.name for t in plan.textures if t.initial is not None}
+class Validator:
+    """Checks a plan part by part, in the order in which it runs; each check raises PlanError.
+
+    textures, matrices: those added so far, by name. defined: the names of the textures that hold
+    something.
+    """
+
+    def __init__(self, name: str) -> None:
+        """name: of the plan."""
+        self.name = name
+        self.textures: dict[str, Texture] = {}
+        self.matrices: dict[str, Matrix] = {}
+        self.defined: set[str] = set()
 
     def fail(self, problem: str) -> PlanError:
-        return PlanError(f"plan {self.plan.name}: {problem}")
+        """The error."""
+        return PlanError(f"plan {self.name}: {problem}")
 
-    def check(self) -> None:
-        if len(self.textures) != len(self.plan.textures):
-            counts = Counter(texture.name for texture in self.plan.textures)
-            twice, _ = counts.most_common(1)[0]
-            raise self.fail(f"two textures share a name, {twice}; give each its own name")
-        for texture in self.plan.textures:
-            self.extent(texture)
-        for matrix in chain(self.plan.operands, self.plan.results):
-            self.shape(matrix)
-        for transfer in self.plan.inputs:
-            self.transfer(transfer)
-            self.defined.add(transfer.texture)
-        for step in self.plan.steps:
-            self.step(step)
-        for output in self.plan.outputs:
-            self.transfer(output)
-            self.read(output.texture, "read back")
+    def add(self, texture: Texture) -> None:
+        """Check a texture and add it."""
+        if texture.name in self.textures:
+            raise self.fail(f"two textures share a name, {texture.name}; give each its own name")
+        self.extent(texture)
+        self.textures[texture.name] = texture
+        if texture.initial is not None:
+            self.defined.add(texture.name)
+
+    def add_matrix(self, matrix: Matrix) -> None:
+        """Check a matrix and add it."""
+        self.shape(matrix)
+        self.matrices[matrix.name] = matrix
+
+    def upload(self, transfer: Input) -> None:
+        """Check a transfer to a texture."""
+        self.transfer(transfer)
+        self.defined.add(transfer.texture)
 
     def step(self, step: Pass | Repeat) -> None:
+        """Check a step."""
         if not isinstance(step, Repeat):
             if varies(step):
                 raise self.fail(
@@ -162,6 +182,7 @@ class _Validator:
             )
 
     def read(self, name: str, how: str) -> None:
+        """Check that a texture holds something. how: it is read, in words."""
         self.texture(name)
         if name not in self.defined:
             raise self.fail(
@@ -183,6 +204,7 @@ class _Validator:
                 )
 
     def transfer(self, transfer: Input | Output) -> None:
+        """Check that a transfer's region and rectangle fit its matrix and texture."""
         if transfer.matrix not in self.matrices:
             known = ", ".join(self.matrices) or "none"
             raise self.fail(f"there is no matrix {transfer.matrix}; the plan has {known}")

@@ -38,6 +38,7 @@ READERS = {
     "find_method": "a method's name",
     "find_profile": "a chip's name",
     "resources": "an assembled Program",
+    "run_plan": "a Plan",
     "validate": "a Plan",
 }
 NONSENSE = (None, 3, 2.5, b"!!ARBfp1.0 END", ["auto"], A, object())

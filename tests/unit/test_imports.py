@@ -28,6 +28,7 @@ ORDER = (
     ("predict",),
     ("chips",),
     ("algorithms",),
+    ("pipeline",),
     ("count", "cache", "runtime"),
     ("lower", "interp"),
     ("plan",),

@@ -1,0 +1,307 @@
+"""A plan on an executor: run on arrays, timed, counted, and compared with a reference function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isfinite
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gpgpu_legacy.api.keywords import MachineKeywords, as_machine
+from gpgpu_legacy.api.seconds import Seconds, seconds_of
+from gpgpu_legacy.arguments import (
+    as_callable,
+    as_instance,
+    as_mapping,
+    as_positive,
+    as_text,
+    as_whole,
+    kind_of,
+)
+from gpgpu_legacy.count.traffic import Counts, count_plan
+from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.measure.rounds import median_timings
+from gpgpu_legacy.pipeline.storage import Reference, Sample
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime.executor import Executor, Machine, Observer, Prepared, Timings
+from gpgpu_legacy.runtime.registry import AUTO, find_executor, in_auto_order, reference
+from gpgpu_legacy.serial import Record
+
+DEFAULT_MACHINE = Machine()
+
+SMALL_WORK = 1 << 24
+"""Instructions, over all fragments, up to which the reference machine is done before another
+executor has compiled the programs."""
+
+
+class OutputRecord(Record, frozen=True, kw_only=True):
+    """A result as it is written. min, max: None for one with a NaN or an infinity."""
+
+    shape: tuple[int, ...]
+    min: float | None
+    max: float | None
+
+
+class PlanRunRecord(Record, frozen=True, kw_only=True):
+    """A run as it is written. max_error: None without a reference, and where it is not finite."""
+
+    plan: str
+    parameters: dict[str, int | float | str | bool | None]
+    executor: str
+    device: str
+    arithmetic: str
+    seconds: Seconds
+    counts: Counts
+    outputs: dict[str, OutputRecord]
+    max_error: float | None
+
+
+@dataclass(frozen=True)
+class PlanRun:
+    """The results of a plan, with what is known about how they were computed.
+
+    outputs: float32 by name, in the shapes of the plan's results; an output is an attribute too,
+    as in `run.x`. seconds: of preparing the plan, once, and the medians over all measured runs of
+    upload, compute and readback. counts: of the plan; they do not depend on the executor.
+    executor, device: what it ran on, by name and in words. arithmetic: the name of the format that
+    operations were rounded to. inputs: float32, by name. parameters: that the plan was built with.
+    """
+
+    plan: Plan = field(repr=False)
+    executor: str
+    device: str
+    arithmetic: str
+    seconds: Timings
+    inputs: Mapping[str, F32] = field(repr=False)
+    outputs: Mapping[str, F32] = field(repr=False)
+    reference: Reference | None = field(default=None, repr=False)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> F32:
+        """An output by its name."""
+        outputs = self.__dict__.get("outputs", {})
+        if name not in outputs:
+            raise AttributeError(
+                f"this run has no output {name}; its outputs are {', '.join(outputs) or 'none'}"
+            )
+        return outputs[name]  # type: ignore[no-any-return]
+
+    @cached_property
+    def counts(self) -> Counts:
+        """What the plan costs."""
+        return count_plan(self.plan)
+
+    @cached_property
+    def max_error(self) -> float | None:
+        """The largest difference from the reference function, over its largest magnitude.
+
+        None without a reference. NaN where a NaN or an infinity takes part.
+        """
+        if self.reference is None:
+            return None
+        errors = (
+            _error(self.outputs[name], wanted)
+            for name, wanted in expected(self.plan, self.reference, self.inputs).items()
+        )
+        return max(errors, default=0.0)
+
+    def record(self) -> PlanRunRecord:
+        """The run as it is written."""
+        error = self.max_error
+        return PlanRunRecord(
+            plan=self.plan.name,
+            parameters=dict(self.parameters),
+            executor=self.executor,
+            device=self.device,
+            arithmetic=self.arithmetic,
+            seconds=seconds_of(self.seconds),
+            counts=self.counts,
+            outputs={name: _output_record(values) for name, values in self.outputs.items()},
+            max_error=None if error is None or not isfinite(error) else error,
+        )
+
+
+def _output_record(values: F32) -> OutputRecord:
+    finite = bool(values.size) and bool(np.isfinite(values).all())
+    return OutputRecord(
+        shape=values.shape,
+        min=float(values.min()) if finite else None,
+        max=float(values.max()) if finite else None,
+    )
+
+
+def run_plan(
+    plan: Plan,
+    inputs: Mapping[str, ArrayLike] | None = None,
+    *,
+    executor: str = AUTO,
+    machine: Machine | None = None,
+    repeat: int = 1,
+    observer: Observer | None = None,
+    **keywords: Unpack[MachineKeywords],
+) -> PlanRun:
+    """Run a plan on arrays, by name, of the shapes of its operands; they become float32.
+
+    executor: its name. `auto` chooses the reference machine for small work, else the fastest
+    executor that can run the plan.
+    machine: how the run computes. Its fields may be given as keywords: `exact=True` contracts no
+    multiply-add; `arithmetic` names the format that results of instructions are rounded to.
+    repeat: how often the plan, prepared once, is run for the medians of its times; if it is more
+    than once, another run precedes them and is not measured.
+    observer: called after each pass of a run that is not measured if there are several.
+
+    Raises InputError for arrays that do not fit, PlanError where the executor cannot run the plan,
+    and ExecutorUnavailableError where the executor cannot run on this machine.
+    """
+    as_instance("plan", plan, Plan)
+    given = as_operands(plan, inputs or {})
+    how, repeat = as_machine(machine, keywords), as_positive("repeat", repeat)
+    as_callable("observer", observer)
+    with prepared_for(plan, executor, how) as (chosen, prepared):
+        several = repeat > 1
+        result = prepared.run(given, None if several else observer)
+        timings = [result.timings]
+        if several:
+            timings = [prepared.run(given).timings for _ in range(repeat)]
+            if observer is not None:
+                prepared.run(given, observer)
+    shapes = {matrix.name: matrix.array_shape for matrix in plan.results}
+    return PlanRun(
+        plan=plan,
+        executor=chosen.name,
+        device=chosen.device(),
+        arithmetic=how.arithmetic.name,
+        seconds=median_timings(timings),
+        inputs=given,
+        outputs={n: values.reshape(shapes[n]) for n, values in result.outputs.items()},
+    )
+
+
+@contextmanager
+def prepared_for(
+    plan: Plan, executor: str = AUTO, machine: Machine = DEFAULT_MACHINE
+) -> Iterator[tuple[Executor, Prepared]]:
+    """A plan, prepared on the executor of that name, or on the first that takes it."""
+    candidates = _candidates(plan, executor)
+    for candidate in candidates[:-1]:
+        try:
+            prepared = candidate.prepare(plan, machine)
+        except PlanError:  # what one has no room for, the next may have
+            continue
+        with prepared:
+            yield candidate, prepared
+        return
+    with candidates[-1].prepare(plan, machine) as prepared:
+        yield candidates[-1], prepared
+
+
+def _candidates(plan: Plan, executor: str) -> list[Executor]:
+    as_text("executor", executor, "an executor's name, such as 'auto'")
+    if executor != AUTO:
+        return [find_executor(executor, plan)]
+    if not plan.dispatches:
+        counts = count_plan(plan)
+        if counts.arithmetic + counts.lookup + counts.kill <= SMALL_WORK:
+            return [reference()]
+    return list(in_auto_order(plan))
+
+
+def as_operands(plan: Plan, inputs: Mapping[str, ArrayLike]) -> dict[str, F32]:
+    """The inputs of a plan as float32 arrays in their own shapes.
+
+    Raises InputError for one that is missing, that the plan does not have, that is no array of real
+    numbers, or whose shape differs.
+    """
+    as_mapping("inputs", inputs, "a mapping of arrays by name")
+    wanted = {matrix.name: matrix for matrix in plan.operands}
+    names = ", ".join(wanted) or "none"
+    for name in inputs:
+        if name not in wanted:
+            raise InputError(f"plan {plan.name} has no input {name}; its inputs are {names}")
+    given: dict[str, F32] = {}
+    for name, matrix in wanted.items():
+        if name not in inputs:
+            raise InputError(f"plan {plan.name} needs the inputs {names}; give {name}, too")
+        given[name] = _array(plan, name, inputs[name], matrix.array_shape)
+    return given
+
+
+def _array(plan: Plan, name: str, values: ArrayLike, shape: tuple[int, ...]) -> F32:
+    try:
+        array: NDArray[Any] = np.asarray(values)
+    except ValueError:
+        raise InputError(f"input {name} has rows of different lengths; give an array") from None
+    if array.dtype.kind not in "fiub":
+        raise InputError(
+            f"input {name} is {kind_of(values)} of {array.dtype}; give an array of real numbers"
+        )
+    if array.shape != shape:
+        raise InputError(
+            f"input {name} is {_shape(array.shape)}, but plan {plan.name} needs {_shape(shape)}"
+        )
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(array, np.float32)
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return "×".join(map(str, shape)) or "a single number"
+
+
+def sample_inputs(plan: Plan, samples: Mapping[str, Sample], seed: int = 0) -> dict[str, F32]:
+    """Inputs to try a plan with: those that `samples` make, and others uniform in [0, 1).
+
+    The same seed gives the same inputs.
+    """
+    generator = np.random.default_rng(as_whole("seed", seed))
+
+    def uniform(rng: np.random.Generator, shape: tuple[int, ...]) -> F32:
+        return rng.random(shape, np.float32)
+
+    made = {
+        matrix.name: samples.get(matrix.name, uniform)(generator, matrix.array_shape)
+        for matrix in plan.operands
+    }
+    return as_operands(plan, made)
+
+
+def expected(
+    plan: Plan, function: Reference, inputs: Mapping[str, F32]
+) -> dict[str, NDArray[np.float64]]:
+    """What the reference function gives for the inputs, as float64 by the outputs' names.
+
+    Raises InputError where it does not give every output, in the output's shape.
+    """
+    wide = {name: values.astype(np.float64) for name, values in inputs.items()}
+    with np.errstate(all="ignore"):
+        given = function(**wide)
+    shapes = {matrix.name: matrix.array_shape for matrix in plan.results}
+    if not isinstance(given, Mapping):
+        given = dict.fromkeys(shapes, given) if len(shapes) == 1 else {}
+    if given.keys() != shapes.keys():
+        raise InputError(
+            f"the reference of {plan.name} gives {', '.join(map(str, given)) or 'no mapping'}; the "
+            f"outputs are {', '.join(shapes)}"
+        )
+    arrays = {name: np.asarray(values, np.float64) for name, values in given.items()}
+    for name, array in arrays.items():
+        if array.shape != shapes[name]:
+            raise InputError(
+                f"the reference of {plan.name} gives {name} as {_shape(array.shape)}; the output "
+                f"is {_shape(shapes[name])}"
+            )
+    return arrays
+
+
+def _error(values: F32, wanted: NDArray[np.float64]) -> float:
+    if not wanted.size:
+        return 0.0
+    with np.errstate(all="ignore"):
+        error = float(np.max(np.abs(values - wanted)))
+        scale = float(np.max(np.abs(wanted)))
+    return error / scale if scale else error

@@ -1,0 +1,334 @@
+"""The builder of plans: an algorithm written down as textures and passes, in order.
+
+    p = PlanBuilder("jacobi")
+    b = p.input("b", n, n)
+    x, y = p.texture("x", n, n, initial=0.0), p.texture("y", n, n)
+    with p.repeat(passes):
+        p.draw("jacobi.fp", {0: x, 1: b}, into=y)
+        p.swap(x, y)
+    p.output("x", x)
+    plan = p.plan()
+
+A mistake is an InputError or a PlanError in the call that makes it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypedDict, Unpack, cast
+
+from gpgpu_legacy.arguments import (
+    as_flag,
+    as_member,
+)
+from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError, PlanError
+from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
+from gpgpu_legacy.kernel.ir import Kernel
+from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
+from gpgpu_legacy.lower.program_warnings import program_warnings
+from gpgpu_legacy.pipeline.expressions import Expression
+from gpgpu_legacy.pipeline.loops import Item, Loop, Swap, resolved, steps_of, values_over
+from gpgpu_legacy.pipeline.samplers import as_sampler
+from gpgpu_legacy.pipeline.sources import as_kernel, as_program
+from gpgpu_legacy.pipeline.storage import Storage
+from gpgpu_legacy.pipeline.values import Texels, Values, indexed
+from gpgpu_legacy.plan.plan import (
+    Binding,
+    Blend,
+    BufferBinding,
+    ClearPass,
+    ComputePass,
+    CopyPass,
+    FragmentPass,
+    Pass,
+    Plan,
+    Texcoords,
+    UniformValue,
+)
+from gpgpu_legacy.plan.textures import (
+    MovingRect,
+    Output,
+    Rect,
+    Texture,
+    full_rect,
+)
+from gpgpu_legacy.plan.validate import validate
+
+
+class DrawKeywords(TypedDict, total=False):
+    """What a fragment program reads besides its textures.
+
+    local, env: {index: vector} for program.local and program.env. A vector is 1 to 4 numbers, of
+    which missing ones are 0, 0, 1, or a single number for all four.
+    texcoords: {set: Texels, vector, or a vector for each corner (0, 0), (W, 0), (W, H), (0, H)}.
+    Set 0 holds the pixel's own coordinates if it is not given.
+    color, secondary_color: a vector, or four. fogcoord: a number, or four.
+    state: {name: value} of GL state.
+    blend: `add` adds what is drawn to what was there.
+    """
+
+    local: Mapping[int, Any]
+    env: Mapping[int, Any]
+    texcoords: Mapping[int, Any]
+    color: Any
+    secondary_color: Any
+    fogcoord: Any
+    state: Mapping[str, Any]
+    blend: Blend | str
+
+
+class PlanBuilder(Storage):
+    """Builds a Plan. Sizes are the caller's, so a function that builds one is a family of plans.
+
+    name: of the plan. Matrices are given row first, textures width first, and row 0 of both is the
+    bottom row of GL's window. A number of a pass may be an expression of the iteration that
+    `repeat` gives, or a list with a value for each iteration.
+    """
+
+    def __init__(self, name: str) -> None:
+        """An empty plan of that name."""
+        super().__init__(name)
+        self._items: list[Item] = []
+        self._loops = 0
+        self._loop: Loop | None = None
+
+    # Passes -------------------------------------------------------------------------------------
+
+    def draw(
+        self,
+        program: Program | str | Any,
+        textures: Mapping[int, Any] | None = None,
+        *,
+        into: Texture | Sequence[Texture],
+        rect: Any = None,
+        **given: Unpack[DrawKeywords],
+    ) -> None:
+        """Draw a rectangle with a fragment program: it runs once for each fragment.
+
+        program: a Program, its text, or its file, beside the caller's code or in the current
+        folder. textures: {unit: texture}, or {unit: (texture, filter, wrap)} by GL's names. into:
+        the texture to draw to, or several for result.color[0], [1] and so on. rect: (x, y, width,
+        height) in texels of the target; the whole target if it is left out. given: see
+        DrawKeywords.
+        """
+        code = as_program(program, f"{self.name}, program")
+        targets = [self._known(t) for t in ([into] if isinstance(into, Texture) else into)]
+        if not targets:
+            raise InputError("into is empty; give the texture to draw to")
+        values = Values(self._loop)
+        area = full_rect(targets[0]) if rect is None else values.rect("rect", rect)
+        unknown = given.keys() - DrawKeywords.__annotations__.keys()
+        if unknown:
+            raise TypeError(f"draw() got an unexpected keyword argument {min(unknown)!r}")
+        pass_ = FragmentPass(
+            program=code,
+            bindings=tuple(self._bindings(textures, code)),
+            targets=tuple(target.name for target in targets),
+            rect=area,
+            texcoords=_texcoords(code, values, given.get("texcoords"), area),
+            locals=values.parameters("local", given.get("local"), DEFAULT_LIMITS.local_parameters),
+            env=values.parameters("env", given.get("env"), DEFAULT_LIMITS.environment_parameters),
+            blend=as_member("blend", given.get("blend", Blend.NONE), Blend),
+            attributes=tuple(
+                values.attribute(kind, given[name], area)  # type: ignore[literal-required]
+                for name, kind in _ATTRIBUTES.items()
+                if given.get(name) is not None
+            ),
+            state=values.state(given.get("state")),
+        )
+        self._add(pass_)
+        _warn(pass_, given.get("texcoords") or {})
+
+    def copy(
+        self, source: Texture, target: Texture, *, source_rect: Any = None, target_rect: Any = None
+    ) -> None:
+        """Copy a rectangle of one texture to another, whole textures by default."""
+        source, target, values = self._known(source), self._known(target), Values(self._loop)
+        self._add(
+            CopyPass(
+                source.name,
+                full_rect(source) if source_rect is None
+                else values.rect("source_rect", source_rect),
+                target.name,
+                full_rect(target) if target_rect is None
+                else values.rect("target_rect", target_rect),
+            )
+        )  # fmt: skip
+
+    def clear(self, target: Texture, value: Any = 0.0) -> None:
+        """Set every texel to a value: a number, or four."""
+        self._add(ClearPass(self._known(target).name, Values(self._loop).vector("value", value)))
+
+    def dispatch(
+        self,
+        kernel: Kernel | str | Any,
+        buffers: Sequence[Texture] | Mapping[int, Texture],
+        groups: tuple[Any, Any],
+        *,
+        uniforms: Mapping[str, Any] | None = None,
+        independent: bool = False,
+    ) -> None:
+        """Dispatch groups[0] × groups[1] work groups of a compute kernel.
+
+        kernel: a Kernel, its GLSL text, or its file. buffers: textures of kind BUFFER, at the
+        binding points 0, 1, 2, …, or by binding point. uniforms: by name. independent: it touches
+        no element that the pass before it wrote, so a device may overlap the two.
+        """
+        code, values = as_kernel(kernel, f"{self.name}, kernel"), Values(self._loop)
+        bound = buffers if isinstance(buffers, Mapping) else dict(enumerate(buffers))
+        groups_x, groups_y = (values.integer("groups", count) for count in groups)
+        self._add(
+            ComputePass(
+                code,
+                tuple(BufferBinding(n, self._known(b).name) for n, b in bound.items()),
+                tuple(
+                    UniformValue(name, values.number(name, value))
+                    for name, value in (uniforms or {}).items()
+                ),
+                (groups_x, groups_y),
+                as_flag("independent", independent),
+            )
+        )
+
+    # Loops --------------------------------------------------------------------------------------
+
+    @contextmanager
+    def repeat(self, count: Any) -> Iterator[Expression]:
+        """Repeat the passes of a `with` block; its value is the iteration, counted from 0.
+
+        count: how often, at least 0; in another repeat, it may be an expression of its iteration.
+        """
+        self._loops += 1
+        loop = Loop(self._loops, self._loop, self._count(count))
+        before = set(self._validator.defined)
+        self._open_items().append(loop)
+        self._loop = loop
+        try:
+            yield loop.index
+        finally:
+            self._loop = loop.parent
+        self._after_loop(loop, before)
+
+    def swap(self, first: Texture, second: Texture) -> None:
+        """Let two textures change places: from here on, each name means the other's texels."""
+        first, second = self._known(first), self._known(second)
+        if (first.kind, first.extent, first.format) != (second.kind, second.extent, second.format):
+            raise InputError(
+                f"{first.name} and {second.name} differ in kind, size or format, so they cannot be "
+                "swapped; make them alike, or copy"
+            )
+        self._open_items().append(Swap(first.name, second.name))
+        defined = self._validator.defined
+        swapped = {first.name: second.name, second.name: first.name}
+        self._validator.defined = {swapped.get(name, name) for name in defined}
+
+    # The plan -----------------------------------------------------------------------------------
+
+    def plan(self) -> Plan:
+        """The plan as it is now, validated."""
+        places = {name: name for name in self._validator.textures}
+        steps = tuple(steps_of(self._items, places))
+        plan = Plan(
+            self.name,
+            tuple(self._operands.values()),
+            tuple(self._results.values()),
+            tuple(self._validator.textures.values()),
+            tuple(self._inputs),
+            steps,
+            tuple(_placed(output, places) for output in self._outputs),
+        )
+        validate(plan)
+        return plan
+
+    # What they share ----------------------------------------------------------------------------
+
+    def _open_items(self) -> list[Item]:
+        return self._items if self._loop is None else self._loop.items
+
+    def _add(self, pass_: Pass) -> None:
+        """Check a pass in all of its iterations, and record it."""
+        total = 1 if self._loop is None else self._loop.total
+        fixed = resolved(pass_, self._loop, range(total)) if total else None
+        if fixed is not None:
+            self._validator.one_pass(fixed, total)
+        plain = fixed if self._loop is None else pass_
+        assert plain is not None
+        self._open_items().append(plain)
+
+    def _after_loop(self, loop: Loop, before: set[str]) -> None:
+        """After some iterations, texels that were written may be in any swapped texture's place."""
+        swaps = [item for item in loop.items if isinstance(item, Swap)]
+        for _ in swaps:
+            for swap in swaps:
+                pair = {swap.first, swap.second}
+                if pair & (self._validator.defined - before):
+                    self._validator.defined |= pair
+
+    def _count(self, count: Any) -> int | tuple[int, ...]:
+        if isinstance(count, Expression) and self._loop is not None:
+            counts = values_over(count, self._loop, range(self._loop.total))
+        elif isinstance(count, Expression):
+            raise InputError("an iteration is used after its repeat; use it inside")
+        else:
+            counts = (count,)
+        whole = [Values(None).integer("count", number) for number in counts]
+        if any(cast("int", number) < 0 for number in whole):
+            raise InputError(f"a repeat of {min(counts)} iterations; give at least 0")
+        numbers = cast("tuple[int, ...]", tuple(whole))
+        return numbers if isinstance(count, Expression) else numbers[0]
+
+    def _bindings(self, textures: Mapping[int, Any] | None, program: Program) -> Iterator[Binding]:
+        most = DEFAULT_LIMITS.texture_image_units
+        for unit, given in indexed("textures", textures, most).items():
+            texture, *sampler = given if isinstance(given, tuple | list) else (given,)
+            known = self._known(texture)
+            target = program.texture_units.get(unit, TextureTarget.RECT)
+            if known.kind.value != target.value and unit in program.texture_units:
+                raise PlanError(
+                    f"{program.name} looks unit {unit} up as {target.value}, but {known.name} is "
+                    f"{known.kind.value}; make it with kind={target.value!r}"
+                )
+            yield Binding(unit, known.name, as_sampler(f"textures[{unit}]", sampler, target))
+
+
+_ATTRIBUTES = {
+    "color": AttributeKind.COLOR,
+    "secondary_color": AttributeKind.SECONDARY_COLOR,
+    "fogcoord": AttributeKind.FOGCOORD,
+}
+
+
+def _texcoords(
+    program: Program, values: Values, given: Mapping[int, Any] | None, rect: Rect | MovingRect
+) -> tuple[Texcoords, ...]:
+    """The coordinate sets that a program reads. Set 0 defaults to the pixel's own coordinates."""
+    sets = indexed("texcoords", given, DEFAULT_LIMITS.texture_coordinate_sets)
+    if 0 not in sets:
+        sets[0] = Texels(rect.x, rect.y)
+    for number in program.texcoord_sets:
+        if number not in sets:
+            raise PlanError(
+                f"{program.name} reads fragment.texcoord[{number}], which nobody gives; give "
+                f"texcoords={{{number}: …}}"
+            )
+    corners = {n: values.corners(f"texcoords[{n}]", value, rect) for n, value in sets.items()}
+    return tuple(Texcoords(number, corners[number]) for number in program.texcoord_sets)
+
+
+def _warn(pass_: FragmentPass, texcoords: Mapping[int, Any]) -> None:
+    texts = program_warnings(
+        pass_.program,
+        local_set=[parameter.index for parameter in pass_.locals],
+        env_set=[parameter.index for parameter in pass_.env],
+        units_bound=[binding.unit for binding in pass_.bindings],
+        pixel_sets=() if 0 in texcoords else (0,),
+    )
+    for text in texts:
+        warnings.warn(text, GpgpuLegacyWarning, stacklevel=3)
+
+
+def _placed(output: Output, places: Mapping[str, str]) -> Output:
+    """The output, from the texture whose place its own has taken at the end."""
+    return Output(output.matrix, output.region, places[output.texture], output.rect, output.packing)

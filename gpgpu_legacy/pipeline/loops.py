@@ -1,0 +1,305 @@
+"""Recorded loops, and the Repeats that they become.
+
+A builder records passes, swaps of two textures, and loops of them, once. `steps_of` iterations the
+record into the steps of a Plan. A loop becomes one Repeat where it can: swaps unroll its body until
+the textures are back in their places, a loop whose body is a single inner loop becomes one Repeat
+over all of the inner iterations, and an inner loop of few iterations is unrolled. What is left is
+written out, an iteration after the other.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from math import copysign, isnan
+from typing import Any
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.pipeline.expressions import Expression, Indices, Scalar, iteration_of
+from gpgpu_legacy.plan.expand import with_numbers
+from gpgpu_legacy.plan.numbers import Affine, Number, Table
+from gpgpu_legacy.plan.plan import (
+    BufferBinding,
+    ClearPass,
+    ComputePass,
+    CopyPass,
+    FragmentPass,
+    Pass,
+    Repeat,
+    Step,
+)
+
+LONGEST_BODY = 64
+"""The most passes that unrolling an inner loop may put into the body of a Repeat."""
+
+MOST_ITERATIONS = 250_000
+"""The most iterations of a loop in a loop, all together, since each is computed by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """Two textures take each other's place: a name stands for the other's texels from here on."""
+
+    first: str
+    second: str
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """A loop as it is recorded.
+
+    number: of its own, for expressions. count: iterations of each entry, or one number for each
+    entry; the loop is entered once in every iteration of its parent. items: its body.
+    """
+
+    number: int
+    parent: Loop | None
+    count: int | tuple[int, ...]
+    items: list[Item] = field(default_factory=list)
+    _starts: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.count, tuple):
+            self._starts = (0, *accumulate(self.count))
+        if self.parent is not None and self.total > MOST_ITERATIONS:
+            raise InputError(
+                f"a repeat in a repeat has {self.total} iterations in all; at most "
+                f"{MOST_ITERATIONS} are computed"
+            )
+
+    @property
+    def index(self) -> Expression:
+        """The iteration as an expression."""
+        return iteration_of(self.number)
+
+    @property
+    def total(self) -> int:
+        """Iterations of all entries together."""
+        if isinstance(self.count, tuple):
+            return self._starts[-1]
+        return self.count * (1 if self.parent is None else self.parent.total)
+
+    def start(self, entry: int) -> int:
+        """How many iterations all entries before that one have."""
+        return self._starts[entry] if isinstance(self.count, tuple) else self.count * entry
+
+    def entry(self, iteration: int) -> int:
+        """The entry that one of all iterations belongs to."""
+        if isinstance(self.count, tuple):
+            return bisect_right(self._starts, iteration) - 1
+        return iteration // self.count
+
+    def iteration(self, indices: Indices) -> int:
+        """Which of all iterations it is: the inverse of `indices`."""
+        entry = 0 if self.parent is None else self.parent.iteration(indices)
+        return self.start(entry) + indices[self.number]
+
+    def indices(self, iteration: int) -> Indices:
+        """The iterations of this loop and its parents, at one of all iterations of this one."""
+        entry = self.entry(iteration)
+        outer = {} if self.parent is None else self.parent.indices(entry)
+        return {**outer, self.number: iteration - self.start(entry)}
+
+
+Item = Pass | Swap | Loop
+
+
+# Numbers ----------------------------------------------------------------------------------------
+
+
+def resolved(pass_: Pass, loop: Loop | None, iterations: range) -> Pass:
+    """A pass of a Repeat over those iterations of a loop, with plain numbers, Affines and Tables.
+
+    iterations: of all iterations of the loop, which has None for passes outside of loops.
+    """
+    return with_numbers(pass_, lambda number: number_over(number, loop, iterations))
+
+
+def number_over(number: Any, loop: Loop | None, iterations: range) -> Number:
+    """A number of a Repeat over those iterations of a loop."""
+    if not isinstance(number, Expression):
+        return number  # type: ignore[no-any-return]
+    if loop is None:
+        raise InputError("an iteration is used after its repeat; use it inside")
+    if number.affine is not None and loop.parent is None and number.affine[2] == loop.number:
+        base, step, _ = number.affine
+        return Affine(base + step * iterations.start, step * iterations.step)
+    return _simplified(values_over(number, loop, iterations))
+
+
+def values_over(number: Expression, loop: Loop, iterations: Iterable[int]) -> tuple[Scalar, ...]:
+    """The values of an expression in those iterations."""
+    try:
+        return tuple(number.at(loop.indices(iteration)) for iteration in iterations)
+    except KeyError:
+        raise InputError("an iteration is used after its repeat; use it inside") from None
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise InputError(f"an expression of an iteration has no value: {error}") from None
+
+
+def _simplified(values: tuple[Scalar, ...]) -> Number:
+    """A constant, an Affine or, where neither gives exactly these values, a Table."""
+    if all(_same(value, values[0]) for value in values):
+        return values[0]
+    base, step = values[0], values[1] - values[0]
+    if all(_same(base + step * i, value) for i, value in enumerate(values)):
+        return Affine(base, step)
+    return Table(values)
+
+
+def _same(a: Scalar, b: Scalar) -> bool:
+    if isnan(a) or isnan(b):
+        return isnan(a) and isnan(b)
+    return a == b and copysign(1.0, a) == copysign(1.0, b)
+
+
+# Steps ------------------------------------------------------------------------------------------
+
+
+def steps_of(items: Iterable[Item], places: dict[str, str]) -> list[Step]:
+    """The steps of a plan.
+
+    places: the texture that each name stands for, at the start; afterwards, at the end.
+    """
+    steps: list[Step] = []
+    for item in items:
+        match item:
+            case Swap():
+                _swap(places, item)
+            case Loop():
+                steps += _loop_steps(item, 0, places)
+            case _:
+                steps.append(_renamed(resolved(item, None, range(1)), places))
+    return steps
+
+
+def _loop_steps(loop: Loop, entry: int, places: dict[str, str]) -> list[Step]:
+    iterations = range(loop.start(entry), loop.start(entry + 1) if loop.parent else loop.total)
+    while len(loop.items) == 1 and isinstance(inner := loop.items[0], Loop):
+        loop, iterations = inner, range(inner.start(iterations.start), inner.start(iterations.stop))
+    body = _unrolled(loop, iterations)
+    if body is not None:
+        return _repeats(body, len(iterations), places)
+    return [step for iteration in iterations for step in _written_out(loop, iteration, places)]
+
+
+def _written_out(loop: Loop, iteration: int, places: dict[str, str]) -> Iterator[Step]:
+    """The steps of one iteration."""
+    for item in loop.items:
+        match item:
+            case Swap():
+                _swap(places, item)
+            case Loop():
+                yield from _loop_steps(item, iteration, places)
+            case _:
+                yield _constant(_InBody(item, loop, range(iteration, iteration + 1)), places)
+
+
+@dataclass(frozen=True, slots=True)
+class _InBody:
+    """A pass of a Repeat's body. iterations: its loop's, one for each iteration of the Repeat."""
+
+    pass_: Pass
+    loop: Loop
+    iterations: range
+
+
+def _unrolled(loop: Loop, iterations: range) -> list[_InBody | Swap] | None:
+    """The body with inner loops unrolled; None if it is too long or its length changes."""
+    body: list[_InBody | Swap] = []
+    for item in loop.items:
+        match item:
+            case Swap():
+                body.append(item)
+            case Loop(count=int(count)):
+                if len(body) + count * len(item.items) > LONGEST_BODY:
+                    return None
+                for inner in range(count):
+                    first, step = iterations.start * count + inner, iterations.step * count
+                    part = _unrolled(item, range(first, first + step * len(iterations), step))
+                    if part is None:
+                        return None
+                    body += part
+            case Loop():
+                return None
+            case _:
+                body.append(_InBody(item, loop, iterations))
+    return body
+
+
+def _repeats(body: list[_InBody | Swap], count: int, places: dict[str, str]) -> list[Step]:
+    """A Repeat of the body as often as its swaps need to come full circle, and the passes left."""
+    period = _period(body)
+    whole, rest = divmod(count, period)
+    repeated: list[Pass] = []
+    left: list[Step] = []
+    if whole:
+        for first in range(period):
+            for item in _after_swaps(body, places):
+                iterations = item.iterations[first : whole * period : period]
+                repeated.append(_renamed(resolved(item.pass_, item.loop, iterations), places))
+        left.append(Repeat(whole, tuple(repeated)))
+    for last in range(whole * period, whole * period + rest):
+        for item in _after_swaps(body, places):
+            left.append(
+                _constant(replace(item, iterations=item.iterations[last : last + 1]), places)
+            )
+    return left
+
+
+def _after_swaps(body: Iterable[_InBody | Swap], places: dict[str, str]) -> Iterator[_InBody]:
+    """The passes of the body, each when the swaps before it have been made."""
+    for item in body:
+        if isinstance(item, Swap):
+            _swap(places, item)
+        else:
+            yield item
+
+
+def _period(body: Iterable[_InBody | Swap]) -> int:
+    """After how many iterations all swapped textures are in their places again."""
+    swaps = [item for item in body if isinstance(item, Swap)]
+    start = {name: name for swap in swaps for name in (swap.first, swap.second)}
+    places, period = dict(start), 0
+    while period == 0 or places != start:
+        for swap in swaps:
+            _swap(places, swap)
+        period += 1
+    return period
+
+
+def _swap(places: dict[str, str], swap: Swap) -> None:
+    places[swap.first], places[swap.second] = places[swap.second], places[swap.first]
+
+
+def _constant(item: _InBody, places: Mapping[str, str]) -> Pass:
+    """The pass in its only iteration."""
+
+    def constant(number: Any) -> Number:
+        if not isinstance(number, Expression):
+            return number  # type: ignore[no-any-return]
+        return values_over(number, item.loop, item.iterations)[0]
+
+    return _renamed(with_numbers(item.pass_, constant), places)
+
+
+def _renamed(pass_: Pass, places: Mapping[str, str]) -> Pass:
+    def place(name: str) -> str:
+        return places.get(name, name)
+
+    match pass_:
+        case FragmentPass():
+            return replace(
+                pass_,
+                bindings=tuple(replace(b, texture=place(b.texture)) for b in pass_.bindings),
+                targets=tuple(map(place, pass_.targets)),
+            )
+        case CopyPass():
+            return replace(pass_, source=place(pass_.source), target=place(pass_.target))
+        case ClearPass():
+            return replace(pass_, target=place(pass_.target))
+        case ComputePass():
+            buffers = tuple(BufferBinding(b.binding, place(b.texture)) for b in pass_.buffers)
+            return replace(pass_, buffers=buffers)

@@ -1,0 +1,44 @@
+"""The packings by name: how many texels a matrix takes, and what their channels hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpgpu_legacy.arguments import described
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.formats import R32F, RGBA32F, Format
+from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, Packing, quadrants
+
+CHANNELS = 4
+
+ROW_OF_FOUR = Packing(tuple((0, column) for column in range(CHANNELS)), column_step=CHANNELS)
+"""Four consecutive elements of a row in the channels of a texel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """How a matrix lies in a texture of width × height texels. format: the usual one."""
+
+    packing: Packing
+    width: int
+    height: int
+    format: Format
+
+
+def packed(name: str, rows: int, columns: int) -> Packed:
+    """A matrix by the name of a packing.
+
+    one: an element a texel. quadrants: the four quadrants in r, g, b and a (Hall, Carr & Hart 2003,
+    equation (8)). rows: four elements of a row. Raises InputError for another name.
+    """
+    across, up = -(-columns // 2), -(-rows // 2)
+    known = {
+        "one": Packed(ONE_PER_TEXEL, columns, rows, R32F),
+        "quadrants": Packed(quadrants(up, across), across, up, RGBA32F),
+        "rows": Packed(ROW_OF_FOUR, -(-columns // CHANNELS), rows, RGBA32F),
+    }
+    if name not in known:
+        raise InputError(
+            f"packing is {described(name)}; choose from {', '.join(known)}, or give a Packing"
+        )
+    return known[name]

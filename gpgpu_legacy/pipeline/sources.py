@@ -1,0 +1,81 @@
+"""The programs and kernels that passes are given: as text, by file, or assembled."""
+
+from __future__ import annotations
+
+import sys
+from functools import lru_cache
+from pathlib import Path
+
+from gpgpu_legacy.arguments import kind_of
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import read_text
+from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.kernel.ir import Kernel
+from gpgpu_legacy.languages.registry import language_of, languages
+
+
+def as_program(given: object, name: str) -> Program:
+    """A Program, from one, from its text, or from a file.
+
+    A file is looked for beside the file of the caller's code, then in the current folder. name:
+    what messages call a program that is given as text. Raises AssemblyError, and InputError for a
+    missing file.
+    """
+    if isinstance(given, Program):
+        return given
+    if isinstance(given, str) and (
+        "\n" in given or any(given.startswith(language.header) for language in languages())
+    ):
+        return _assembled(given, name)
+    if isinstance(given, str | Path):
+        path = _found(Path(given))
+        return _assembled(read_text(path), str(path))
+    raise InputError(f"the program is {kind_of(given)}; give a Program, its text or its file")
+
+
+def as_kernel(given: object, name: str) -> Kernel:
+    """A Kernel, likewise; a text without a line break is the name of a file."""
+    if isinstance(given, Kernel):
+        return given
+    if isinstance(given, str) and "\n" in given:
+        return _parsed(given, name)
+    if isinstance(given, str | Path):
+        path = _found(Path(given))
+        return _parsed(read_text(path), str(path))
+    raise InputError(f"the kernel is {kind_of(given)}; give a Kernel, its text or its file")
+
+
+@lru_cache(maxsize=256)
+def _assembled(text: str, name: str) -> Program:
+    return language_of(text).assemble(text, name)
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str, name: str) -> Kernel:
+    from gpgpu_legacy.kernel.parser import parse_kernel
+
+    return parse_kernel(text, name=name)
+
+
+def _found(path: Path) -> Path:
+    if path.is_absolute():
+        return path
+    folders = [folder for folder in (_callers_folder(), Path()) if folder is not None]
+    for folder in folders:
+        if (folder / path).is_file():
+            return folder / path
+    raise InputError(
+        f"there is no file {path}, neither beside the code that names it nor in the current folder"
+    )
+
+
+def _callers_folder() -> Path | None:
+    """The folder of the file whose code called this package; None for code without a file."""
+    package = __name__.partition(".")[0]
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] != package:
+            file = frame.f_globals.get("__file__")
+            return Path(file).resolve().parent if file else None
+        frame = frame.f_back  # type: ignore[assignment]
+    return None

@@ -1,0 +1,256 @@
+"""The textures and matrices of a plan that is being built, and the transfers between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from gpgpu_legacy.arguments import (
+    as_callable,
+    as_instance,
+    as_member,
+    as_positive,
+    as_text,
+    described,
+    kind_of,
+)
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.pipeline.packings import Packed, packed
+from gpgpu_legacy.pipeline.values import Values
+from gpgpu_legacy.plan.formats import FORMATS, Format
+from gpgpu_legacy.plan.textures import (
+    Extent,
+    Input,
+    Matrix,
+    MovingRect,
+    Output,
+    Packing,
+    Rect,
+    Region,
+    Texture,
+    TextureKind,
+    full_rect,
+)
+from gpgpu_legacy.plan.validate import Validator
+
+Reference = Callable[..., Any]
+"""A function of the inputs, by name, float64, that returns the output or a mapping of outputs."""
+
+Sample = Callable[[Any, tuple[int, ...]], Any]
+"""A function of a NumPy random generator and a shape that returns an input to try."""
+
+
+class Storage:
+    """Textures, operands and results, each checked when it is added.
+
+    reference: computes the outputs from the inputs in another way; None if there is none. samples:
+    makes inputs to try, by name.
+    """
+
+    def __init__(self, name: str) -> None:
+        """name: of the plan."""
+        self.name = as_text("name", name, "the plan's name")
+        self.reference: Reference | None = None
+        self.samples: dict[str, Sample] = {}
+        self._operands: dict[str, Matrix] = {}
+        self._results: dict[str, Matrix] = {}
+        self._inputs: list[Input] = []
+        self._outputs: list[Output] = []
+        self._validator = Validator(self.name)
+
+    def texture(
+        self,
+        name: str,
+        width: int,
+        height: int,
+        *,
+        format: str = "r32f",
+        kind: str = "RECT",
+        depth: int = 1,
+        initial: Any = None,
+    ) -> Texture:
+        """A texture of that many texels; passes draw to it and look it up.
+
+        format: one of plan/formats.py. kind: as programs look it up: RECT, 2D, 1D, 3D, CUBE; BUFFER
+        for kernels. initial: every texel's value at the start, a number or four; without it, a pass
+        must write the texture before it is read.
+        """
+        size = (as_positive("width", width), as_positive("height", height))
+        value = None if initial is None else Values(None).vector("initial", initial)
+        texture = Texture(
+            as_text("name", name, "a texture's name"),
+            as_member("kind", kind, TextureKind),
+            Extent(*size, as_positive("depth", depth)),
+            _format(format),
+            cast("Any", value),
+        )
+        self._validator.add(texture)
+        return texture
+
+    def operand(
+        self, name: str, rows: int, columns: int, *, shape: tuple[int, ...] | None = None
+    ) -> Matrix:
+        """A matrix that the plan is given. shape: of the caller's array, (rows, columns) if None.
+
+        `upload` transfers it, or parts of it, to textures; `input` does both.
+        """
+        return self._matrix(self._operands, name, rows, columns, shape)
+
+    def result(
+        self, name: str, rows: int, columns: int, *, shape: tuple[int, ...] | None = None
+    ) -> Matrix:
+        """A matrix that the plan gives back; `read_back` fills it, `output` does both."""
+        return self._matrix(self._results, name, rows, columns, shape)
+
+    def upload(
+        self,
+        matrix: Matrix,
+        texture: Texture,
+        *,
+        region: Region | None = None,
+        rect: Any = None,
+        packing: Packing | str = "one",
+    ) -> None:
+        """Transfer a region of an operand to a rectangle of a texture, before the first pass.
+
+        By default the whole matrix to the whole texture; what the matrix does not fill is 0.
+        """
+        self._inputs.append(Input(*self._transfer(matrix, texture, region, rect, packing)))
+        self._validator.upload(self._inputs[-1])
+
+    def read_back(
+        self,
+        texture: Texture,
+        matrix: Matrix,
+        *,
+        region: Region | None = None,
+        rect: Any = None,
+        packing: Packing | str = "one",
+    ) -> None:
+        """Transfer a rectangle of a texture to a region of a result, after the last pass."""
+        output = Output(*self._transfer(matrix, texture, region, rect, packing))
+        self._validator.transfer(output)
+        self._outputs.append(output)
+
+    def input(
+        self,
+        name: str,
+        rows: int,
+        columns: int,
+        *,
+        packing: str = "one",
+        shape: tuple[int, ...] | None = None,
+        sample: Sample | None = None,
+        **texture: Any,
+    ) -> Texture:
+        """A matrix that the plan is given, and the texture that holds it.
+
+        packing: one (an element a texel), quadrants, rows (four of a row), or image: an array
+        (rows, columns, 4), a texel for each pixel. shape: of the caller's array where it is
+        another, as (n,) for a vector. sample: makes an input to try; without it, one is uniform in
+        [0, 1). texture: as `texture` takes them.
+        """
+        way, rows, columns, shape = _layout(packing, rows, columns, shape)
+        matrix = self.operand(name, rows, columns, shape=shape)
+        target = self.texture(name, way.width, way.height, **{"format": way.format.name, **texture})
+        self.upload(matrix, target, packing=way.packing)
+        if sample is not None:
+            self.samples[name] = as_callable("sample", sample)
+        return target
+
+    def output(
+        self,
+        name: str,
+        texture: Texture,
+        rows: int | None = None,
+        columns: int | None = None,
+        *,
+        packing: str | None = None,
+        shape: tuple[int, ...] | None = None,
+        rect: Any = None,
+    ) -> None:
+        """A matrix that the plan gives back, from a texture as it is after the last pass.
+
+        By default all texels: (height, width) of a texture with one channel, (height, width, 4) of
+        one with four. rect: (x, y, width, height), of a part. rows, columns, packing, shape: as for
+        `input`, where it is packed or padded.
+        """
+        texture = self._known(texture)
+        area = full_rect(texture) if rect is None else _fixed(Values(None).rect("rect", rect))
+        packing = packing or ("one" if texture.format.channels == 1 else "image")
+        way, rows, columns, shape = _layout(
+            packing, area.height if rows is None else rows,
+            area.width if columns is None else columns, shape,
+        )  # fmt: skip
+        matrix = self.result(name, rows, columns, shape=shape)
+        self.read_back(texture, matrix, rect=area, packing=way.packing)
+
+    def _known(self, texture: object) -> Texture:
+        if not isinstance(texture, Texture):
+            raise InputError(
+                f"a texture is wanted, but {kind_of(texture)} is given; give what p.texture or "
+                "p.input returned"
+            )
+        if self._validator.textures.get(texture.name) != texture:
+            raise InputError(
+                f"texture {texture.name} is not of pipeline {self.name}; give one of its own"
+            )
+        return texture
+
+    def _matrix(
+        self,
+        among: dict[str, Matrix],
+        name: str,
+        rows: int,
+        columns: int,
+        shape: tuple[int, ...] | None,
+    ) -> Matrix:
+        matrix = Matrix(
+            as_text("name", name, "a matrix's name"),
+            as_positive("rows", rows),
+            as_positive("columns", columns),
+            shape,
+        )
+        if name in among:
+            raise InputError(f"{self.name} has two matrices {name}; give each its own name")
+        among[name] = matrix
+        self._validator.add_matrix(matrix)
+        return matrix
+
+    def _transfer(
+        self,
+        matrix: Matrix,
+        texture: Texture,
+        region: Region | None,
+        rect: Any,
+        packing: Packing | str,
+    ) -> tuple[str, Region, str, Rect, Packing]:
+        as_instance("matrix", matrix, Matrix)
+        texture = self._known(texture)
+        region = region or Region(0, 0, matrix.rows, matrix.columns)
+        area = full_rect(texture) if rect is None else _fixed(Values(None).rect("rect", rect))
+        if isinstance(packing, str):
+            packing = packed(packing, region.rows, region.columns).packing
+        return matrix.name, region, texture.name, area, packing
+
+
+def _layout(
+    packing: str, rows: int, columns: int, shape: tuple[int, ...] | None
+) -> tuple[Packed, int, int, tuple[int, ...] | None]:
+    """How a matrix lies in a texture, its rows and columns, and the shape of the caller's array."""
+    as_positive("rows", rows)
+    as_positive("columns", columns)
+    if packing != "image":
+        return packed(packing, rows, columns), rows, columns, shape
+    return packed("rows", rows, 4 * columns), rows, 4 * columns, shape or (rows, columns, 4)
+
+
+def _format(name: object) -> Format:
+    if not isinstance(name, str) or name not in FORMATS:
+        raise InputError(f"format is {described(name)}; choose from {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def _fixed(rect: Rect | MovingRect) -> Rect:
+    """The rectangle of a transfer, which no iteration changes."""
+    return rect if isinstance(rect, Rect) else rect.at(0)

@@ -1,0 +1,183 @@
+"""What a pass is given, as numbers of a plan: vectors, corner values, rectangles, GL state.
+
+A number may be a plain one, an expression of the iteration, or a list with a value for each
+iteration of the innermost repeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, cast
+
+from gpgpu_legacy.arguments import as_integer, as_mapping, described
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.ir import AttributeKind, Vec4
+from gpgpu_legacy.pipeline.expressions import Expression
+from gpgpu_legacy.pipeline.loops import Loop
+from gpgpu_legacy.plan.numbers import Integer, Number, NumberVec4
+from gpgpu_legacy.plan.plan import (
+    ATTRIBUTE_DEFAULTS,
+    AttributeCorners,
+    Corners,
+    ParameterValue,
+    StateValue,
+)
+from gpgpu_legacy.plan.textures import MovingRect, Rect
+
+_MISSING: Vec4 = (0.0, 0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Texels:
+    """Texture coordinates that lay a rectangle of a texture over the rectangle that is drawn.
+
+    x, y: the texel coordinates at the lower left corner. width, height: of the rectangle in the
+    texture; None for that of the drawn one, so that Texels(1, 0) reads each fragment's right
+    neighbour. z, w: the other two coordinates.
+    """
+
+    x: Any = 0.0
+    y: Any = 0.0
+    width: Any = None
+    height: Any = None
+    z: Any = 0.0
+    w: Any = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Converts what a caller gives inside of a loop, or outside of all loops."""
+
+    loop: Loop | None
+
+    def number(self, name: str, value: Any) -> Number:
+        """A number of a pass."""
+        if isinstance(value, Expression):
+            return cast("Number", value)
+        if isinstance(value, Integral) and not isinstance(value, bool):
+            return int(value)
+        if isinstance(value, Real) and not isinstance(value, bool):
+            return float(value)
+        if _is_sequence(value):
+            return cast("Number", self._listed(name, list(value)))
+        raise InputError(f"{name} is {described(value)}; give a number")
+
+    def integer(self, name: str, value: Any) -> Integer:
+        """A number of texels or work groups."""
+        number = self.number(name, value)
+        if isinstance(number, float) and not number.is_integer():
+            raise InputError(f"{name} is {number}; give a whole number")
+        return int(number) if isinstance(number, float) else number
+
+    def _listed(self, name: str, values: list[Any]) -> Expression:
+        loop = self.loop
+        if loop is None:
+            raise InputError(f"{name} has a list in place of a number; only a repeat takes lists")
+        plain = [self.number(f"an element of {name}", value) for value in values]
+        if any(isinstance(value, Expression) for value in plain):
+            raise InputError(f"{name} has a list of expressions; give a list of numbers")
+        numbers = cast("list[float]", plain)
+        if isinstance(loop.count, int) and len(numbers) == loop.count:
+            return Expression(lambda indices: numbers[indices[loop.number]])
+        if len(numbers) == loop.total:
+            return Expression(lambda indices: numbers[loop.iteration(indices)])
+        wanted = loop.count if isinstance(loop.count, int) else loop.total
+        raise InputError(
+            f"{name} has a list of {len(numbers)} values in a repeat of {wanted} iterations; give "
+            "one value per iteration"
+        )
+
+    def vector(self, name: str, value: Any, missing: Vec4 = _MISSING) -> NumberVec4:
+        """Four numbers. A single number stands for four; missing ones are those of `missing`."""
+        if isinstance(value, Expression | Real):
+            number = self.number(name, value)
+            return (number, number, number, number)
+        if not _is_sequence(value) or not 1 <= len(value) <= 4:
+            raise InputError(f"{name} is {described(value)}; give a number, or 1 to 4 numbers")
+        given = [self.number(name, component) for component in value]
+        return cast("NumberVec4", (*given, *missing[len(given) :]))
+
+    def rect(self, name: str, given: Any) -> Rect | MovingRect:
+        """A rectangle from x, y, width and height."""
+        if isinstance(given, Rect | MovingRect):
+            return given
+        if not _is_sequence(given) or len(given) != 4:
+            raise InputError(f"{name} is {described(given)}; give (x, y, width, height) in texels")
+        x, y, width, height = (self.integer(name, value) for value in given)
+        return MovingRect(x, y, width, height)  # resolving it makes a Rect of constants
+
+    def corners(
+        self, name: str, given: Any, rect: Rect | MovingRect, missing: Vec4 = _MISSING
+    ) -> Corners:
+        """Values at the corners (0, 0), (W, 0), (W, H), (0, H): four vectors, or one for all."""
+        if isinstance(given, Texels):
+            return self._laid_over(name, given, rect)
+        if _is_sequence(given) and len(given) == 4 and all(map(_is_sequence, given)):
+            a, b, c, d = (self.vector(name, corner, missing) for corner in given)
+            return (a, b, c, d)
+        return (self.vector(name, given, missing),) * 4
+
+    def _laid_over(self, name: str, given: Texels, rect: Rect | MovingRect) -> Corners:
+        width = rect.width if given.width is None else given.width
+        height = rect.height if given.height is None else given.height
+        x, y, z, w, width, height = (
+            cast("Any", self.number(name, value))
+            for value in (given.x, given.y, given.z, given.w, width, height)
+        )
+        return (
+            (x, y, z, w),
+            (x + width, y, z, w),
+            (x + width, y + height, z, w),
+            (x, y + height, z, w),
+        )
+
+    def attribute(
+        self, kind: AttributeKind, given: Any, rect: Rect | MovingRect
+    ) -> AttributeCorners:
+        """A colour or the fog coordinate."""
+        default = ATTRIBUTE_DEFAULTS[kind]
+        if kind is AttributeKind.FOGCOORD:
+            given = [[f] for f in given] if _is_sequence(given) else [[given]] * 4
+        return AttributeCorners(kind, self.corners(kind.value, given, rect, default))
+
+    def parameters(
+        self, name: str, given: Mapping[int, Any] | None, most: int
+    ) -> tuple[ParameterValue, ...]:
+        """program.local or program.env."""
+        return tuple(
+            ParameterValue(index, self.vector(f"{name}[{index}]", value))
+            for index, value in indexed(name, given, most).items()
+        )
+
+    def state(self, given: Mapping[str, Any] | None) -> tuple[StateValue, ...]:
+        """GL state; only vectors may depend on the iteration."""
+        from gpgpu_legacy.isa.state import canonical_state
+
+        values: list[StateValue] = []
+        for name, value in as_mapping("state", given or {}, "a mapping of names").items():
+            varies = _is_sequence(value) and any(isinstance(v, Expression) for v in value)
+            if varies or isinstance(value, Expression):
+                [binding] = canonical_state({name: 0.0})
+                values.append(StateValue(binding, self.vector(f"state {name}", value)))
+            else:
+                canonical = canonical_state({name: value})
+                values += [StateValue(binding, vector) for binding, vector in canonical.items()]
+        return tuple(values)
+
+
+def indexed(name: str, given: Mapping[int, Any] | None, most: int) -> dict[int, Any]:
+    """A mapping by index, each below `most`, in ascending order."""
+    mapping = as_mapping(name, {} if given is None else given, f"a mapping, as in {name}={{0: …}}")
+    given_at = {as_integer(f"an index of {name}", index): value for index, value in mapping.items()}
+    for index in given_at:
+        if not 0 <= index < most:
+            raise InputError(f"{name} has the index {index}; give 0 to {most - 1}")
+    return dict(sorted(given_at.items()))
+
+
+def _is_sequence(value: object) -> bool:
+    if isinstance(value, str | bytes):
+        return False
+    return isinstance(value, Sequence) or (hasattr(value, "tolist") and hasattr(value, "__len__"))

@@ -1,0 +1,414 @@
+"""The builder of plans: loops against loops of Python, transfers, defaults, and mistakes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpgpu_legacy import GpgpuLegacyWarning, Pipeline, Texels
+from gpgpu_legacy.errors import GpgpuLegacyError, InputError, PlanError
+from gpgpu_legacy.plan.expand import expand
+from gpgpu_legacy.plan.numbers import Affine, Table
+from gpgpu_legacy.plan.plan import FragmentPass, Repeat
+
+COPY = "!!ARBfp1.0\nTEX result.color, fragment.position, texture[0], RECT;\nEND"
+ADD_LOCAL = """!!ARBfp1.0
+TEMP r;
+TEX r, fragment.position, texture[0], RECT;
+ADD result.color, r, program.local[0];
+END"""
+
+# Loops against loops of Python ------------------------------------------------------------------
+
+NAMES = "abc"
+
+Tree = list[Any]
+"""("draw", source, target), ("swap", one, other) and ("loop", count, step, [items])."""
+
+
+def _trees(depth: int) -> st.SearchStrategy[Tree]:
+    pair = st.permutations(NAMES).map(lambda names: tuple(names[:2]))
+    leaf = st.one_of(
+        pair.map(lambda names: ("draw", *names)), pair.map(lambda names: ("swap", *names))
+    )
+    if depth == 0:
+        return st.lists(leaf, min_size=1, max_size=3)
+    loop = st.tuples(st.just("loop"), st.integers(0, 5), st.integers(0, 2), _trees(depth - 1))
+    return st.lists(st.one_of(leaf, loop), min_size=1, max_size=3)
+
+
+def _build(p: Pipeline, textures: dict[str, Any], tree: Tree, indices: list[Any]) -> None:
+    for kind, *what in tree:
+        if kind == "draw":
+            value = sum((index * 10**k for k, index in enumerate(indices)), 0.5)
+            source, target = (textures[name] for name in what)
+            p.draw(ADD_LOCAL, {0: source}, into=target, local={0: (value, 0, 0, 1)})
+        elif kind == "swap":
+            p.swap(*(textures[name] for name in what))
+        else:
+            count, step, body = what
+            with p.repeat(count + step * indices[-1] if indices else count) as i:
+                _build(p, textures, body, [*indices, i])
+
+
+def _expected(
+    tree: Tree, places: dict[str, str], indices: list[int]
+) -> list[tuple[str, str, float]]:
+    """What runs, by Python's own loops: source, target and the parameter of every pass."""
+    ran = []
+    for kind, *what in tree:
+        if kind == "draw":
+            value = sum((index * 10**k for k, index in enumerate(indices)), 0.5)
+            ran.append((places[what[0]], places[what[1]], value))
+        elif kind == "swap":
+            places[what[0]], places[what[1]] = places[what[1]], places[what[0]]
+        else:
+            count, step, body = what
+            for i in range(count + step * indices[-1] if indices else count):
+                ran += _expected(body, places, [*indices, i])
+    return ran
+
+
+@settings(max_examples=200, deadline=None)
+@given(_trees(2))
+def test_loops_mean_what_python_loops_mean(tree: Tree) -> None:
+    p = Pipeline("loops")
+    textures = {name: p.texture(name, 2, 2, initial=0.0) for name in NAMES}
+    _build(p, textures, tree, [])
+    p.output("out", textures["a"])
+    plan = p.plan()
+    places = {name: name for name in NAMES}
+    ran = _expected(tree, places, [])
+    passes = [step for step in expand(plan).steps if isinstance(step, FragmentPass)]
+    assert [
+        (pass_.bindings[0].texture, pass_.target, pass_.locals[0].value[0]) for pass_ in passes
+    ] == ran
+    assert plan.outputs[0].texture == places["a"]
+
+
+def test_a_loop_of_a_loop_is_one_repeat_with_tables() -> None:
+    p = Pipeline("nest")
+    x, y = p.texture("x", 1, 1, initial=0.0), p.texture("y", 1, 1)
+    with p.repeat(3) as i, p.repeat(i + 1) as j:
+        p.draw(ADD_LOCAL, {0: x}, into=y, local={0: (2**i, i - j, 7, j * j)})
+        p.swap(x, y)
+    [repeat] = p.plan().steps
+    assert isinstance(repeat, Repeat)
+    assert repeat.count == 3
+    # (i, j) is (0,0) (1,0) (1,1) (2,0) (2,1) (2,2), and two passes take turns
+    first, second = (pass_.locals[0].value for pass_ in repeat.body if _draws(pass_))
+    assert first == (Table((1, 2, 4)), Table((0, 0, 1)), 7, Table((0, 1, 1)))
+    assert second == (Table((2, 4, 4)), Table((1, 2, 0)), 7, Table((0, 0, 4)))
+
+
+def _draws(pass_: object) -> bool:
+    return isinstance(pass_, FragmentPass)
+
+
+def test_a_long_loop_takes_no_time_to_build() -> None:
+    p = Pipeline("long")
+    x = p.texture("x", 1, 1, initial=0.0)
+    y = p.texture("y", 1, 1)
+    with p.repeat(10**9) as i:
+        p.draw(ADD_LOCAL, {0: x}, into=y, local={0: (4 * i + 0.5, 0, 0, 1)})
+    [repeat] = p.plan().steps
+    assert isinstance(repeat, Repeat)
+    [pass_] = repeat.body
+    assert isinstance(pass_, FragmentPass)
+    assert pass_.locals[0].value[0] == Affine(0.5, 4)
+
+
+@pytest.mark.parametrize(
+    ("value", "values"),
+    [
+        (lambda i: 2**i, [1, 2, 4, 8, 16]),
+        (lambda i: 1 << i, [1, 2, 4, 8, 16]),
+        (lambda i: 64 >> i, [64, 32, 16, 8, 4]),
+        (lambda i: (7 - i) // 2, [3, 3, 2, 2, 1]),
+        (lambda i: 10 % (i + 1), [0, 0, 1, 2, 0]),
+        (lambda i: 1 / (i + 1), [1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]),
+        (lambda i: -i - 1, [-1, -2, -3, -4, -5]),
+        (lambda i: 0.1 * i, [0.1 * k for k in range(5)]),
+        (lambda i: (i + 1) * 0.1, [(k + 1) * 0.1 for k in range(5)]),
+        (lambda i: (i > 1) + (i == 0), [1, 0, 1, 1, 1]),
+        (lambda i: i * (i & 1), [0, 1, 0, 3, 0]),
+        (lambda i: i.map(np.cos), [float(np.cos(k)) for k in range(5)]),
+        (lambda _: [5, 3, 8, 1, 0.25], [5, 3, 8, 1, 0.25]),
+    ],
+)
+def test_expressions_have_pythons_values(value: Callable[[Any], Any], values: list[float]) -> None:
+    p = Pipeline("values")
+    x, y = p.texture("x", 1, 1, initial=0.0), p.texture("y", 1, 1)
+    with p.repeat(5) as i:
+        p.draw(ADD_LOCAL, {0: x}, into=y, local={0: (value(i), 0, 0, 1)})
+    passes = expand(p.plan()).steps
+    assert [s.locals[0].value[0] for s in passes if isinstance(s, FragmentPass)] == values
+
+
+# Transfers --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("packing", "size", "texels"),
+    [("one", (5, 7), (7, 5)), ("quadrants", (5, 7), (4, 3)), ("rows", (5, 7), (2, 5))],
+)
+def test_what_is_packed_comes_back(
+    packing: str, size: tuple[int, int], texels: tuple[int, int]
+) -> None:
+    p = Pipeline("there-and-back")
+    x = p.input("x", *size, packing=packing)
+    assert (x.extent.width, x.extent.height) == texels
+    y = p.texture("y", *texels, format=x.format.name)
+    p.draw(COPY, {0: x}, into=y)
+    p.output("y", y, *size, packing=packing)
+    values = np.arange(35, dtype=np.float32).reshape(size)
+    assert np.array_equal(p.run(x=values).y, values)
+
+
+def test_quadrants_are_those_of_equation_8() -> None:
+    p = Pipeline("quadrants")
+    x = p.input("x", 4, 4, packing="quadrants")
+    y = p.texture("y", 2, 2, format="rgba32f")
+    p.draw(COPY, {0: x}, into=y)
+    p.output("y", y)
+    values = np.arange(16, dtype=np.float32).reshape(4, 4)
+    texels = p.run(x=values).y
+    assert texels.shape == (2, 2, 4)
+    assert np.array_equal(texels[..., 0], values[:2, :2])
+    assert np.array_equal(texels[..., 1], values[:2, 2:])
+    assert np.array_equal(texels[..., 2], values[2:, :2])
+    assert np.array_equal(texels[..., 3], values[2:, 2:])
+
+
+def test_an_image_keeps_its_shape_and_a_vector_its_own() -> None:
+    p = Pipeline("shapes")
+    picture, vector = p.input("picture", 2, 3, packing="image"), p.input("v", 2, 4, shape=(8,))
+    one, other = p.texture("one", 3, 2, format="rgba32f"), p.texture("other", 4, 2)
+    p.draw(COPY, {0: picture}, into=one)
+    p.draw(COPY, {0: vector}, into=other)
+    p.output("one", one)
+    p.output("other", other, shape=(8,))
+    pixels, numbers = np.random.default_rng(1).random((2, 3, 4), np.float32), np.arange(8.0)
+    run = p.run(picture=pixels, v=numbers)
+    assert np.array_equal(run.one, pixels)
+    assert np.array_equal(run.other, numbers)
+
+
+def test_a_part_of_a_texture_is_drawn_read_back_and_shifted() -> None:
+    p = Pipeline("parts")
+    x, y = p.input("x", 4, 5), p.texture("y", 5, 4, initial=-1.0)
+    by_set = COPY.replace("position", "texcoord[0]")
+    p.draw(by_set, {0: x}, into=y, rect=(1, 2, 3, 1))
+    p.draw(by_set, {0: x}, into=y, rect=(0, 0, 2, 1), texcoords={0: Texels(3, 1)})
+    p.output("y", y)
+    p.output("row", y, rect=(1, 2, 3, 1))
+    values = np.arange(20, dtype=np.float32).reshape(4, 5)
+    run = p.run(x=values)
+    expected = np.full((4, 5), -1.0)
+    expected[2, 1:4] = values[2, 1:4]
+    expected[0, 0:2] = values[1, 3:5]
+    assert np.array_equal(run.y, expected)
+    assert np.array_equal(run.row, values[2:3, 1:4])
+
+
+def test_rectangles_and_coordinates_move_with_the_iteration() -> None:
+    p = Pipeline("shrinking")
+    x, y = p.input("x", 1, 8), p.texture("y", 8, 1, initial=0.0)
+    program = """!!ARBfp1.0
+TEMP a, b;
+TEX a, fragment.texcoord[0], texture[0], RECT;
+TEX b, fragment.texcoord[1], texture[0], RECT;
+ADD result.color, a, b;
+END"""
+    with p.repeat(3) as i:
+        half = 4 >> i
+        p.draw(
+            program, {0: x}, into=y, rect=(0, 0, half, 1),
+            texcoords={0: Texels(), 1: Texels(half)},
+        )  # fmt: skip
+        p.swap(x, y)
+    p.output("sum", x, rect=(0, 0, 1, 1))
+    assert p.run(x=[[1, 2, 3, 4, 5, 6, 7, 8]]).sum == 36
+
+
+def test_several_targets_blending_copies_and_clears() -> None:
+    p = Pipeline("targets")
+    a, b, c = (p.texture(name, 2, 1, initial=1.0) for name in "abc")
+    two = """!!ARBfp1.0
+OPTION ARB_draw_buffers;
+MOV result.color[0], 2;
+MOV result.color[1], fragment.color;
+END"""
+    p.draw(two, into=[a, b], blend="add", color=[(0, 0), (4, 0), (4, 0), (0, 0)])
+    p.copy(b, c, source_rect=(0, 0, 1, 1), target_rect=(1, 0, 1, 1))
+    p.clear(a, 9)
+    for name, texture in zip("abc", (a, b, c), strict=True):
+        p.output(name, texture)
+    run = p.run()
+    assert np.array_equal(run.a, [[9, 9]])
+    # a colour runs from 0 at the left to 4 at the right: 1 and 3 at the centres, added to 1
+    assert np.array_equal(run.b, [[2, 4]])
+    assert np.array_equal(run.c, [[1, 2]])
+
+
+def test_a_kernel_is_dispatched_with_uniforms_of_the_iteration() -> None:
+    kernel = """#version 430
+layout(local_size_x = 4, local_size_y = 1) in;
+layout(std430, binding = 0) buffer X { float X_[]; };
+uniform int k;
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    X_[i] = X_[i] + float(k);
+}
+"""
+    p = Pipeline("kernel")
+    x = p.input("x", 1, 8, kind="BUFFER")
+    with p.repeat(3) as i:
+        p.dispatch(kernel, [x], (2, 1), uniforms={"k": 10 * i})
+    p.output("x", x)
+    assert np.array_equal(p.run(x=np.ones((1, 8))).x, np.full((1, 8), 31.0))
+
+
+# Running ----------------------------------------------------------------------------------------
+
+
+def test_a_run_knows_its_error_and_its_samples() -> None:
+    p = Pipeline("halve")
+    x = p.input("x", 2, 2, sample=lambda rng, shape: rng.integers(1, 9, shape))
+    y = p.texture("y", 2, 2)
+    p.draw(ADD_LOCAL, {0: x}, into=y, local={0: 0.5})
+    p.output("y", y)
+    p.reference = lambda x: x + 0.25
+    run = p.run(seed=3)
+    assert np.array_equal(run.inputs["x"], np.round(run.inputs["x"]))
+    assert run.max_error == pytest.approx(0.25 / (run.inputs["x"].max() + 0.25))
+    record = run.record()
+    assert record.outputs["y"].min == run.y.min()
+    assert record.counts.passes == 1
+    with pytest.raises(AttributeError, match="no output z; its outputs are y"):
+        _ = run.z
+
+
+def test_a_program_is_found_beside_the_code_that_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "copy.fp").write_text(COPY, encoding="utf-8")
+    recipe = tmp_path / "recipe.py"
+    recipe.write_text(
+        "from gpgpu_legacy import Pipeline\n"
+        "def build():\n"
+        "    p = Pipeline('found')\n"
+        "    x, y = p.input('x', 1, 1), p.texture('y', 1, 1)\n"
+        "    p.draw('copy.fp', {0: x}, into=y)\n"
+        "    p.output('y', y)\n"
+        "    return p\n",
+        encoding="utf-8",
+    )
+    namespace: dict[str, Any] = {"__file__": str(recipe), "__name__": "recipe"}
+    exec(compile(recipe.read_text(encoding="utf-8"), recipe, "exec"), namespace)
+    monkeypatch.chdir("/")
+    assert namespace["build"]().run(x=[[3]]).y == 3
+
+
+# Mistakes, each said in the call that makes it --------------------------------------------------
+
+
+def _two() -> tuple[Pipeline, Any, Any]:
+    p = Pipeline("wrong")
+    return p, p.input("x", 4, 4), p.texture("y", 4, 4)
+
+
+MISTAKES: list[tuple[str, Callable[[Pipeline, Any, Any], object]]] = [
+    ("texture x is read and written by one pass", lambda p, x, _: p.draw(COPY, {0: x}, into=x)),
+    ("to which nothing is bound", lambda p, _, y: p.draw(COPY, into=y)),
+    ("texture y is bound before anything was", lambda p, x, y: p.draw(COPY, {0: y}, into=x)),
+    (
+        r"reads fragment.texcoord\[1\], which nobody gives",
+        lambda p, x, y: p.draw(COPY.replace("position", "texcoord[1]"), {0: x}, into=y),
+    ),
+    ("make it with kind='2D'", lambda p, x, y: p.draw(COPY.replace("RECT", "2D"), {0: x}, into=y)),
+    ("inside it with at least", lambda p, x, y: p.draw(COPY, {0: x}, into=y, rect=(2, 0, 3, 1))),
+    ("give a whole number", lambda p, x, y: p.draw(COPY, {0: x}, into=y, rect=(0, 0, 1.5, 1))),
+    (r"give \(x, y, width, height\)", lambda p, x, y: p.draw(COPY, {0: x}, into=y, rect=(0, 0))),
+    ("two textures share a name, y", lambda p, _x, _y: p.texture("y", 2, 2)),
+    ("width is 0", lambda p, _x, _y: p.texture("z", 0, 2)),
+    ("format is 'r64f'; choose from r16f", lambda p, _x, _y: p.texture("z", 2, 2, format="r64f")),
+    ("kind is 'FLAT'; choose from RECT", lambda p, _x, _y: p.texture("z", 2, 2, kind="FLAT")),
+    ("packing is 'odd'; choose from one", lambda p, _x, _y: p.input("z", 2, 2, packing="odd")),
+    ("changes size or format", lambda p, x, _: p.copy(x, p.texture("z", 2, 2))),
+    ("cannot be swapped", lambda p, x, _: p.swap(x, p.texture("z", 2, 2))),
+    ("not of pipeline wrong", lambda p, _, y: p.draw(COPY, {0: _stranger()}, into=y)),
+    ("what p.texture or p.input returned", lambda p, _, y: p.draw(COPY, {0: "x"}, into=y)),
+    ("a repeat of -1 iterations", lambda p, _x, _y: p.repeat(-1).__enter__()),
+    ("give a list of numbers", lambda p, x, y: _in_loop(p, x, y, lambda i: [i, i])),
+    ("a list of 3 values in a repeat of 2", lambda p, x, y: _in_loop(p, x, y, lambda _: [1, 2, 3])),
+    ("only a repeat takes lists", lambda p, x, y: p.draw(ADD_LOCAL, {0: x}, into=y,
+                                                        local={0: ([1, 2], 0, 0, 0)})),
+    ("no single value while a plan", lambda p, x, y: _in_loop(p, x, y, lambda i: [4, 5][i])),
+    ("no single value while", lambda p, x, y: _in_loop(p, x, y, lambda i: 1 if i == 0 else 2)),
+    ("has no value: division by zero", lambda p, x, y: _in_loop(p, x, y, lambda i: 1 / i)),
+    ("used after its repeat", lambda p, x, y: _after_loop(p, x, y)),  # noqa: PLW0108
+    ("there is no file no.fp", lambda p, x, y: p.draw("no.fp", {0: x}, into=y)),
+    ("give a Program, its text or its file", lambda p, x, y: p.draw(3, {0: x}, into=y)),
+    (r"expected ';'|unexpected", lambda p, x, y: p.draw("!!ARBfp1.0\nMOV a\nEND", {0: x}, into=y)),
+    ("give 0 to 31", lambda p, x, y: p.draw(COPY, {32: x}, into=y)),
+    ("choose from none, add", lambda p, x, y: p.draw(COPY, {0: x}, into=y, blend="max")),
+    ("two matrices x", lambda p, _x, _y: p.operand("x", 1, 1)),
+]  # fmt: skip
+
+
+def _stranger() -> Any:
+    return Pipeline("other").texture("x", 3, 3, initial=0.0)
+
+
+def _in_loop(p: Pipeline, x: Any, y: Any, value: Callable[[Any], Any]) -> None:
+    with p.repeat(2) as i:
+        p.draw(ADD_LOCAL, {0: x}, into=y, local={0: (value(i), 0, 0, 1)})
+
+
+def _after_loop(p: Pipeline, x: Any, y: Any) -> None:
+    with p.repeat(2) as i:
+        p.draw(COPY, {0: x}, into=y)
+    p.draw(ADD_LOCAL, {0: x}, into=y, local={0: (i, 0, 0, 1)})
+
+
+@pytest.mark.parametrize(("message", "mistake"), MISTAKES)
+def test_a_mistake_is_said_in_its_call(
+    message: str, mistake: Callable[[Pipeline, Any, Any], object]
+) -> None:
+    p, x, y = _two()
+    with pytest.raises(GpgpuLegacyError, match=message) as caught:
+        mistake(p, x, y)
+    assert isinstance(caught.value, InputError | PlanError) or caught.value.diagnostics  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("message", "program", "given"),
+    [
+        (r"program.local\[0\] is never set", ADD_LOCAL, {}),
+        (r"program.local\[1\] is set, but", COPY, {"local": {1: 0}}),
+        ("coordinates run from 0 to 1|from 0 to 1", COPY.replace("RECT", "2D"), {}),
+    ],
+)
+def test_what_is_probably_a_mistake_is_warned_about(
+    message: str, program: str, given: dict[str, Any]
+) -> None:
+    p = Pipeline("odd")
+    kind = "2D" if "2D" in program else "RECT"
+    x, y = p.input("x", 2, 2, kind=kind), p.texture("y", 2, 2)
+    with pytest.warns(GpgpuLegacyWarning, match=message):
+        p.draw(program, {0: x}, into=y, **given)
+
+
+def test_what_is_right_is_not_warned_about() -> None:
+    p, x, y = _two()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        p.draw(ADD_LOCAL, {0: x}, into=y, local={0: 1})
