@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpgpu_legacy.api.keywords import MachineKeywords, as_machine
+from gpgpu_legacy.api.prepared import prepared
 from gpgpu_legacy.api.seconds import Seconds, seconds_of
 from gpgpu_legacy.arguments import (
     as_callable,
@@ -22,14 +23,22 @@ from gpgpu_legacy.arguments import (
     as_text,
     as_whole,
     kind_of,
+    shape_in_words,
 )
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.rounds import median_timings
-from gpgpu_legacy.pipeline.storage import Reference, Sample
+from gpgpu_legacy.pipeline.reference import Reference, expected, largest_error
+from gpgpu_legacy.pipeline.storage import Sample
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import Executor, Machine, Observer, Prepared, Timings
+from gpgpu_legacy.runtime.executor import (
+    Executor,
+    Machine,
+    Observer,
+    Prepared,
+    Timings,
+)
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, in_auto_order, reference
 from gpgpu_legacy.serial import Record
 
@@ -67,10 +76,11 @@ class PlanRun:
     """The results of a plan, with what is known about how they were computed.
 
     outputs: float32 by name, in the shapes of the plan's results; an output is an attribute too,
-    as in `run.x`. seconds: of preparing the plan, once, and the medians over all measured runs of
-    upload, compute and readback. counts: of the plan; they do not depend on the executor.
-    executor, device: what it ran on, by name and in words. arithmetic: the name of the format that
-    operations were rounded to. inputs: float32, by name. parameters: that the plan was built with.
+    as in `run.x`. seconds: of preparing the plan, next to nothing where it was prepared already
+    (api/prepared.py), and the medians over all measured runs of upload, compute and readback.
+    counts: of the plan; they do not depend on the executor. executor, device: what it ran on, by
+    name and in words. arithmetic: the name of the format that operations were rounded to. inputs:
+    float32, by name. parameters: that the plan was built with.
     """
 
     plan: Plan = field(repr=False)
@@ -105,11 +115,7 @@ class PlanRun:
         """
         if self.reference is None:
             return None
-        errors = (
-            _error(self.outputs[name], wanted)
-            for name, wanted in expected(self.plan, self.reference, self.inputs).items()
-        )
-        return max(errors, default=0.0)
+        return largest_error(self.outputs, expected(self.plan, self.reference, self.inputs))
 
     def record(self) -> PlanRunRecord:
         """The run as it is written."""
@@ -163,14 +169,14 @@ def run_plan(
     given = as_operands(plan, inputs or {})
     how, repeat = as_machine(machine, keywords), as_positive("repeat", repeat)
     as_callable("observer", observer)
-    with prepared_for(plan, executor, how) as (chosen, prepared):
+    with prepared_for(plan, executor, how) as (chosen, ready):
         several = repeat > 1
-        result = prepared.run(given, None if several else observer)
+        result = ready.run(given, None if several else observer)
         timings = [result.timings]
         if several:
-            timings = [prepared.run(given).timings for _ in range(repeat)]
+            timings = [ready.run(given).timings for _ in range(repeat)]
             if observer is not None:
-                prepared.run(given, observer)
+                ready.run(given, observer)
     shapes = {matrix.name: matrix.array_shape for matrix in plan.results}
     return PlanRun(
         plan=plan,
@@ -189,16 +195,16 @@ def prepared_for(
 ) -> Iterator[tuple[Executor, Prepared]]:
     """A plan, prepared on the executor of that name, or on the first that takes it."""
     candidates = _candidates(plan, executor)
-    for candidate in candidates[:-1]:
-        try:
-            prepared = candidate.prepare(plan, machine)
-        except PlanError:  # what one has no room for, the next may have
-            continue
-        with prepared:
-            yield candidate, prepared
-        return
-    with candidates[-1].prepare(plan, machine) as prepared:
-        yield candidates[-1], prepared
+    with ExitStack() as held:
+        for candidate in candidates:
+            try:
+                ready = held.enter_context(prepared(candidate, plan, machine))
+            except PlanError:  # what one has no room for, the next may have
+                if candidate is candidates[-1]:
+                    raise
+                continue
+            yield candidate, ready
+            return
 
 
 def _candidates(plan: Plan, executor: str) -> list[Executor]:
@@ -243,14 +249,11 @@ def _array(plan: Plan, name: str, values: ArrayLike, shape: tuple[int, ...]) -> 
         )
     if array.shape != shape:
         raise InputError(
-            f"input {name} is {_shape(array.shape)}, but plan {plan.name} needs {_shape(shape)}"
+            f"input {name} is {shape_in_words(array.shape)}, but plan {plan.name} needs "
+            f"{shape_in_words(shape)}"
         )
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(array, np.float32)
-
-
-def _shape(shape: tuple[int, ...]) -> str:
-    return "×".join(map(str, shape)) or "a single number"
 
 
 def sample_inputs(plan: Plan, samples: Mapping[str, Sample], seed: int = 0) -> dict[str, F32]:
@@ -268,40 +271,3 @@ def sample_inputs(plan: Plan, samples: Mapping[str, Sample], seed: int = 0) -> d
         for matrix in plan.operands
     }
     return as_operands(plan, made)
-
-
-def expected(
-    plan: Plan, function: Reference, inputs: Mapping[str, F32]
-) -> dict[str, NDArray[np.float64]]:
-    """What the reference function gives for the inputs, as float64 by the outputs' names.
-
-    Raises InputError where it does not give every output, in the output's shape.
-    """
-    wide = {name: values.astype(np.float64) for name, values in inputs.items()}
-    with np.errstate(all="ignore"):
-        given = function(**wide)
-    shapes = {matrix.name: matrix.array_shape for matrix in plan.results}
-    if not isinstance(given, Mapping):
-        given = dict.fromkeys(shapes, given) if len(shapes) == 1 else {}
-    if given.keys() != shapes.keys():
-        raise InputError(
-            f"the reference of {plan.name} gives {', '.join(map(str, given)) or 'no mapping'}; the "
-            f"outputs are {', '.join(shapes)}"
-        )
-    arrays = {name: np.asarray(values, np.float64) for name, values in given.items()}
-    for name, array in arrays.items():
-        if array.shape != shapes[name]:
-            raise InputError(
-                f"the reference of {plan.name} gives {name} as {_shape(array.shape)}; the output "
-                f"is {_shape(shapes[name])}"
-            )
-    return arrays
-
-
-def _error(values: F32, wanted: NDArray[np.float64]) -> float:
-    if not wanted.size:
-        return 0.0
-    with np.errstate(all="ignore"):
-        error = float(np.max(np.abs(values - wanted)))
-        scale = float(np.max(np.abs(wanted)))
-    return error / scale if scale else error

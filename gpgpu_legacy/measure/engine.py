@@ -243,7 +243,7 @@ class _Measurement(Generic[K, C]):
     def tell_first(self, job: Job[K, C], *, has_rounds: bool) -> None:
         """Report a first run, and all rounds at once for a job that will have none."""
         for _ in range(1 if has_rounds else 1 + self.rounds.count):
-            self.listener.progress(f"n = {job.size}: {job.label}")
+            self.listener.progress(str(job))
         if has_rounds:
             self.tell_results()
 
@@ -290,9 +290,9 @@ class _Measurement(Generic[K, C]):
         """The size to probe before a job starts; None if none is needed, or if none fits."""
         cost = self.known.get(job.series)
         if cost is None:
-            is_small = job.size <= PROBE_SIZE
-            return None if is_small or self.refusal(0.0) is not None else PROBE_SIZE
-        following = PROBE_STEP * cost.size
+            first = max(PROBE_SIZE, job.least)
+            return None if job.size <= first or self.refusal(0.0) is not None else first
+        following = max(PROBE_STEP * cost.size, job.least)
         if following >= job.size or self.refusal(cost.at(following)) is not None:
             return None
         return following
@@ -363,7 +363,7 @@ class _Measurement(Generic[K, C]):
                 self.sample(contender)
             except Exception as error:  # as in `errors_of`
                 contender.error = _reason(error)
-        self.listener.progress(f"n = {job.size}: {job.label}")
+        self.listener.progress(str(job))
 
     def sample(self, contender: _Contender[K, C]) -> None:
         """The measured runs of a round, after an unmeasured one if the job is opened again."""

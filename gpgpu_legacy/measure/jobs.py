@@ -33,7 +33,9 @@ class Job(Generic[K, C]):
 
     series: what is run, apart from its size. label: names the series to people. open: prepares runs
     of any size, since smaller ones are probed. expected_s: a guess at the seconds of a run, such as
-    a paper's time; it decides which job is tried first until the engine knows more.
+    a paper's time; it decides which job is tried first until the engine knows more. least: the
+    smallest size that can be opened; `size`, where there is no smaller one to probe. case: what is
+    run at this size, in words, if not a product of n×n matrices.
     """
 
     series: K
@@ -41,6 +43,12 @@ class Job(Generic[K, C]):
     label: str
     open: Callable[[int], AbstractContextManager[Ready[C]]]
     expected_s: float | None = None
+    least: int = 1
+    case: str | None = None
+
+    def __str__(self) -> str:
+        """The job as progress names it."""
+        return f"{self.case or f'n = {self.size}'}: {self.label}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from gpgpu_legacy.arguments import (
 )
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.packings import Packed, packed
+from gpgpu_legacy.pipeline.reference import Reference
 from gpgpu_legacy.pipeline.values import Values
 from gpgpu_legacy.plan.formats import FORMATS, Format
 from gpgpu_legacy.plan.textures import (
@@ -32,9 +33,6 @@ from gpgpu_legacy.plan.textures import (
     full_rect,
 )
 from gpgpu_legacy.plan.validate import Validator
-
-Reference = Callable[..., Any]
-"""A function of the inputs, by name, float64, that returns the output or a mapping of outputs."""
 
 Sample = Callable[[Any, tuple[int, ...]], Any]
 """A function of a NumPy random generator and a shape that returns an input to try."""

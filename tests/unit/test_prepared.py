@@ -12,7 +12,8 @@ import pytest
 from fakes import FakeExecutor
 from sorting import in_order, shuffled, sort_plan
 
-from gpgpu_legacy.api.prepared import PreparedPlans
+from gpgpu_legacy.api.plan_run import run_plan
+from gpgpu_legacy.api.prepared import PreparedPlans, close_prepared
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import RGBA32F
@@ -78,6 +79,15 @@ def test_what_preparing_took_is_what_it_took_this_time() -> None:
     with plans.prepared(jit, plan) as prepared:
         assert prepared.run({"values": shuffled(32, 32)}).timings.prepare_s < first_s / 2
     plans.close()
+
+
+def test_a_second_run_of_a_plan_prepares_nothing() -> None:
+    given = {"values": shuffled(32, 32)}
+    close_prepared()
+    first, second = (run_plan(sort_plan(32, 32), given, executor="jit") for _ in range(2))
+    assert second.seconds.prepare_s < first.seconds.prepare_s / 2
+    assert np.array_equal(second.sorted, in_order(given["values"]))
+    close_prepared()
 
 
 @pytest.mark.parametrize(
