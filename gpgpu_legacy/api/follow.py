@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gpgpu_legacy.api.passes import covers, kind_of_pass, textures_behind
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.plan import (
-    ClearPass,
-    ComputePass,
-    CopyPass,
-    FragmentPass,
-    Pass,
-    Plan,
-    read_by,
-    written_by,
-)
-from gpgpu_legacy.plan.textures import Output, Rect, constant_rect
+from gpgpu_legacy.plan.plan import Pass, Plan, written_by
+from gpgpu_legacy.plan.textures import Output
 from gpgpu_legacy.runtime.executor import F32
 
 
@@ -77,35 +69,6 @@ def _place_in(output: Output, row: int, column: int) -> Place | None:
     return None
 
 
-def textures_of_element(plan: Plan, place: Place) -> frozenset[str]:
-    """The textures that hold the element, or a partial sum of it, at any time during the run.
-
-    The search goes backwards from where the element is read: a pass that writes it may copy it
-    from, or look it up in, a texture that an earlier pass drew. Operands are never drawn.
-    """
-    drawn = {name for _, pass_ in plan.weighted_passes() for name in written_by(pass_)}
-    textures = {place.texture}
-    while True:
-        sources = {
-            name
-            for _, pass_ in plan.weighted_passes()
-            if textures.intersection(written_by(pass_))
-            for name in read_by(pass_)
-        }
-        grown = textures | (sources & drawn)
-        if grown == textures:
-            return frozenset(textures)
-        textures = grown
-
-
-_KINDS = {
-    FragmentPass: "draw",
-    CopyPass: "copy",
-    ClearPass: "clear",
-    ComputePass: "dispatch",
-}
-
-
 class Follower:
     """An observer of a run that keeps the element's value after each pass that writes it.
 
@@ -117,25 +80,13 @@ class Follower:
         self.element = row, column
         self.place = place_of(plan, row, column)
         self.sightings: list[Sighting] = []
-        self._textures = textures_of_element(plan, self.place)
+        self._textures = textures_behind(plan, [self.place.texture])
 
     def __call__(self, number: int, pass_: Pass, read: Callable[[str], F32]) -> None:
         """Read the texel after a pass; see Observer."""
         place = self.place
-        if not _covers(pass_, place):
+        if not covers(pass_, place.x, place.y):
             return
         for name in self._textures.intersection(written_by(pass_)):
             value = float(read(name)[place.y, place.x, place.channel])
-            self.sightings.append(Sighting(number, _KINDS[type(pass_)], name, value))
-
-
-def _covers(pass_: Pass, place: Place) -> bool:
-    if isinstance(pass_, ClearPass | ComputePass):
-        return True
-    rect: Rect = (
-        constant_rect(pass_.target_rect)
-        if isinstance(pass_, CopyPass)
-        else constant_rect(pass_.rect)
-    )
-    inside_x = rect.x <= place.x < rect.x + rect.width
-    return inside_x and rect.y <= place.y < rect.y + rect.height
+            self.sightings.append(Sighting(number, kind_of_pass(pass_), name, value))

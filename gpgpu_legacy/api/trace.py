@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -34,12 +34,12 @@ from gpgpu_legacy.runtime.host import PassByPass, Textures
 class Texel:
     """The texel that a lookup read.
 
-    unit: the texture image unit. target: the kind of texture. x, y: its column and row. layer: the
-    slice of a 3D texture, or the face of a cube. linear: whether the lookup interpolated between
-    this texel, the nearest one, and its neighbours.
+    unit: the texture image unit; None for a texel that a pass copies. target: the kind of texture.
+    x, y: its column and row. layer: the slice of a 3D texture, or the face of a cube. linear:
+    whether the lookup interpolated between this texel, the nearest one, and its neighbours.
     """
 
-    unit: int
+    unit: int | None
     target: TextureKind
     x: int
     y: int
@@ -61,7 +61,8 @@ class Step:
 
     number: from 1. line: of the source text. text: the instruction in canonical form. destination:
     its text, empty for KIL. result: the components that were written, None for the others; empty
-    for KIL. texel: the one that a lookup read. discards: whether a KIL discarded the fragment.
+    for KIL. texel: the one that a lookup read. sampled: what the lookup gave, whatever the write
+    mask. discards: whether a KIL discarded the fragment.
     """
 
     number: int
@@ -71,6 +72,7 @@ class Step:
     destination: str
     result: tuple[float | None, ...]
     texel: Texel | None = None
+    sampled: Vec4 | None = None
     discards: bool = False
 
 
@@ -109,11 +111,7 @@ def trace(drawing: Drawing, x: int, y: int, arithmetic: Arithmetic = FP32) -> Tr
 
     def execute(pass_: Pass, textures: Textures) -> None:
         assert isinstance(pass_, FragmentPass)
-        bound = {b.unit: Bound(textures[b.texture], b.sampler) for b in pass_.bindings}
-        with np.errstate(all="ignore"):
-            traced = _TracedMachine(pass_, bound, arithmetic, (x, y))
-            traced.run(pass_.program)
-        steps.extend(traced.steps)
+        steps.extend(trace_fragment(pass_, textures, (x, y), arithmetic))
         run_fragment_pass(pass_, textures, arithmetic)
 
     with PassByPass(drawing.plan, executor.Machine(arithmetic=arithmetic), execute) as prepared:
@@ -121,6 +119,20 @@ def trace(drawing: Drawing, x: int, y: int, arithmetic: Arithmetic = FP32) -> Tr
     pixels = tuple(_vector(outputs[t.name][y, 4 * x : 4 * x + 4]) for t in drawing.targets)
     fog = drawing.program.fog
     return Trace(x, y, tuple(steps), fog.value if fog else "", pixels)
+
+
+def trace_fragment(
+    pass_: FragmentPass, textures: Textures, fragment: tuple[int, int], arithmetic: Arithmetic
+) -> tuple[Step, ...]:
+    """What a pass of an expanded plan executes for one fragment; nothing is written to a texture.
+
+    fragment: its column and row in the pass's rectangle.
+    """
+    bound = {b.unit: Bound(textures[b.texture], b.sampler) for b in pass_.bindings}
+    with np.errstate(all="ignore"):
+        traced = _TracedMachine(pass_, bound, arithmetic, fragment)
+        traced.run(pass_.program)
+    return tuple(traced.steps)
 
 
 class _TracedMachine(Machine):
@@ -137,13 +149,14 @@ class _TracedMachine(Machine):
         self._width, self._x = constant_rect(pass_.rect).width, fragment[0]
         self._over = False
         self._texel: Texel | None = None
+        self._sampled: Vec4 | None = None
         self.steps: list[Step] = []
 
     def _execute(self, instruction: Instruction) -> None:
         if self._over:
             return
         operands = self._operands(instruction)
-        self._texel = None
+        self._texel = self._sampled = None
         super()._execute(instruction)
         destination, result = self._written(instruction)
         self._over = self.alive is not None and not bool(self._here(self.alive))
@@ -155,6 +168,7 @@ class _TracedMachine(Machine):
             destination=destination,
             result=result,
             texel=self._texel,
+            sampled=self._sampled,
             discards=self._over,
         )
         self.steps.append(step)
@@ -172,7 +186,9 @@ class _TracedMachine(Machine):
         is_linear = bound.sampler.filter is Filter.LINEAR
         kind = bound.storage.texture.kind
         self._texel = Texel(unit, kind, column, texel_row, layer, is_linear)
-        return super()._sample(row, instruction)
+        sampled = super()._sample(row, instruction)
+        self._sampled = _vector([self._here(plane) for plane in sampled])
+        return sampled
 
     def _operands(self, instruction: Instruction) -> tuple[Operand, ...]:
         as_interpolated = OPCODES[instruction.mnemonic].form is Form.SAMPLE
@@ -202,7 +218,7 @@ def _vector(values: Any) -> Vec4:
     return cast("Vec4", tuple(float(value) for value in values))
 
 
-@cache
+@lru_cache(maxsize=8)
 def _coordinates(texture: Texture) -> Storage:
     """A texture of the same shape in which every texel holds its own column, row and layer."""
     storage = Storage(Texture(texture.name, texture.kind, texture.extent, RGBA32F))

@@ -17,15 +17,14 @@ WIDTH = 120
 
 _COLUMN = 16  # the longest float32, -1.23456789e-38, and a space
 _INDENT = 6
+_ROOM = WIDTH - len(COMPONENTS) * _COLUMN  # for names
 
 
 def trace_as_text(trace: Trace) -> str:
     """Every instruction with its operands, after swizzle and sign, and its result."""
-    head = f"fragment {trace.x},{trace.y}"
-    columns = "".join(letter.rjust(_COLUMN) for letter in COMPONENTS)
-    lines = [head.ljust(WIDTH - 4 * _COLUMN) + columns]
+    lines = [head_line(f"fragment {trace.x},{trace.y}")]
     for step in trace.steps:
-        lines += _step_lines(step)
+        lines += step_lines(step)
     if trace.discarded:
         last = trace.steps[-1]
         lines.append(f"Discarded by instruction {last.number}, {last.text}")
@@ -34,42 +33,49 @@ def trace_as_text(trace: Trace) -> str:
     for number, pixel in enumerate(trace.pixels):
         which = f"[{number}]" if len(trace.pixels) > 1 else ""
         kept = ", as before" if trace.discarded else ""
-        lines += _values(f"the pixel{which}{kept}", pixel, "=")
+        lines += value_lines(f"the pixel{which}{kept}", pixel, "=")
     return "\n".join([*lines, ""])
 
 
-def _step_lines(step: Step) -> list[str]:
+def head_line(text: str, letters: str = COMPONENTS, room: int = _ROOM) -> str:
+    """A text, and the heads of columns. room: columns of text to the left of them."""
+    return text.ljust(room) + "".join(letter.rjust(_COLUMN) for letter in letters)
+
+
+def step_lines(step: Step) -> list[str]:
+    """An instruction, its operands and its result, each with a name and components in columns."""
     where = f"  # line {step.line}" if step.line else ""
     number = f"{step.number:>{_INDENT - 2}}  "
     indent = " " * (_INDENT + 4)
     lines = textwrap.wrap(step.text + where, WIDTH, initial_indent=number, subsequent_indent=indent)
     for operand in step.operands:
-        lines += _values(operand.text, operand.value)
+        lines += value_lines(operand.text, operand.value)
     if step.texel is not None:
         lines.append(" " * (_INDENT + 2) + _texel_text(step.texel))
     if step.discards:
         lines.append(" " * _INDENT + "! a component is negative: the fragment is discarded")
     elif step.result:
-        lines += _values(step.destination, step.result, "→")
+        lines += value_lines(step.destination, step.result, "→")
     return lines
 
 
-def _values(name: str, values: tuple[float | None, ...], mark: str = " ") -> list[str]:
+def value_lines(
+    name: str, values: tuple[float | None, ...], mark: str = " ", room: int = _ROOM
+) -> list[str]:
     """A name and its components in columns; on two lines where the name is long."""
-    numbers = "".join(_number(value).rjust(_COLUMN) for value in values)
+    columns = "".join(number_text(value).rjust(_COLUMN) for value in values)
     left = f"{' ' * _INDENT}{mark} {name}"
-    room = WIDTH - len(numbers)
     if len(left) < room:
-        return [left.ljust(room) + numbers]
+        return [left.ljust(room) + columns]
     return [
         *textwrap.wrap(
             left.strip(), WIDTH, initial_indent=" " * _INDENT, subsequent_indent=" " * (_INDENT + 2)
         ),
-        " " * room + numbers,
+        " " * room + columns,
     ]
 
 
-def _number(value: float | None) -> str:
+def number_text(value: float | None) -> str:
     """The shortest text that gives the same float32; a point where nothing was written."""
     return "." if value is None else str(np.float32(value)).removesuffix(".0")
 
@@ -78,16 +84,20 @@ _FACES = ("+x", "-x", "+y", "-y", "+z", "-z")
 
 
 def _texel_text(texel: Texel) -> str:
-    layers = {
-        TextureKind.T3D: f", {texel.layer}",
-        TextureKind.CUBE: f" of face {_FACES[texel.layer % 6]}",
-    }
-    place = f"{texel.x}" if texel.target is TextureKind.T1D else f"{texel.x}, {texel.y}"
-    if texel.target is TextureKind.T3D:
-        place += layers[TextureKind.T3D]
-    face = layers[TextureKind.CUBE] if texel.target is TextureKind.CUBE else ""
     how = "a mix of the texels around" if texel.linear else "the texel"
-    return f"reads {how} ({place}){face} of texture[{texel.unit}], {texel.target.value}"
+    return f"reads {how} {texel_place(texel)} of texture[{texel.unit}], {texel.target.value}"
+
+
+def texel_place(texel: Texel) -> str:
+    """The column, row and layer of a texel, as in `(3, 4)` and `(3, 4) of face -x`."""
+    match texel.target:
+        case TextureKind.T1D:
+            return f"({texel.x})"
+        case TextureKind.T3D:
+            return f"({texel.x}, {texel.y}, {texel.layer})"
+        case TextureKind.CUBE:
+            return f"({texel.x}, {texel.y}) of face {_FACES[texel.layer % len(_FACES)]}"
+    return f"({texel.x}, {texel.y})"
 
 
 # As a record ---------------------------------------------------------------------------------
@@ -132,26 +142,28 @@ def trace_record(trace: Trace) -> TraceRecord:
         fragment=(trace.x, trace.y),
         discarded=trace.discarded,
         fog=trace.fog or None,
-        steps=tuple(_step_record(step) for step in trace.steps),
-        pixels=tuple(_vector(pixel) for pixel in trace.pixels),
+        steps=tuple(step_record(step) for step in trace.steps),
+        pixels=tuple(numbers(pixel) for pixel in trace.pixels),
     )
 
 
-def _step_record(step: Step) -> StepRecord:
+def step_record(step: Step) -> StepRecord:
+    """An instruction as it is written."""
     return StepRecord(
         number=step.number,
         line=step.line,
         instruction=step.text,
         operands=tuple(
-            OperandRecord(text=operand.text, value=_vector(operand.value))
+            OperandRecord(text=operand.text, value=numbers(operand.value))
             for operand in step.operands
         ),
         destination=step.destination or None,
-        result=_vector(step.result) if step.result else None,
+        result=numbers(step.result) if step.result else None,
         texel=step.texel,
         discards=step.discards,
     )
 
 
-def _vector(values: tuple[float | None, ...]) -> tuple[Number, ...]:
+def numbers(values: tuple[float | None, ...]) -> tuple[Number, ...]:
+    """A vector as it is written."""
     return tuple(v if v is None or math.isfinite(v) else str(v) for v in values)

@@ -1,0 +1,147 @@
+"""The passes of a plan as people speak of them: their numbers, names, and the texels they write."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+
+import numpy as np
+
+from gpgpu_legacy.interp.numeric import Storage, encode
+from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.plan.plan import (
+    ClearPass,
+    ComputePass,
+    CopyPass,
+    FragmentPass,
+    Pass,
+    Plan,
+    Repeat,
+    read_by,
+    written_by,
+)
+from gpgpu_legacy.plan.textures import Rect, Texture, constant_rect
+
+_KINDS = {
+    FragmentPass: "draw",
+    CopyPass: "copy",
+    ClearPass: "clear",
+    ComputePass: "dispatch",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PassPlace:
+    """Where a pass stands among those that run.
+
+    number: from 1. iteration: of its Repeat in the plan, from 0, of `iterations`; None for a pass
+    outside of Repeats.
+    """
+
+    number: int
+    iteration: int | None = None
+    iterations: int | None = None
+
+
+def places(plan: Plan) -> Iterator[tuple[PassPlace, Pass]]:
+    """Each pass that runs, in order: its place, and the pass as the plan writes it."""
+    number = 0
+    for step in plan.steps:
+        if not isinstance(step, Repeat):
+            number += 1
+            yield PassPlace(number), step
+            continue
+        for iteration in range(step.count):
+            for pass_ in step.body:
+                number += 1
+                yield PassPlace(number, iteration, step.count), pass_
+
+
+def kind_of_pass(pass_: Pass) -> str:
+    """What a pass does, in a word: draw, copy, clear or dispatch."""
+    return _KINDS[type(pass_)]
+
+
+def name_of_pass(pass_: Pass) -> str:
+    """The file name of the pass's program or kernel; empty for copies and clears."""
+    match pass_:
+        case FragmentPass():
+            return PurePath(pass_.program.name).name
+        case ComputePass():
+            return PurePath(pass_.kernel.name).name
+    return ""
+
+
+def rect_of(pass_: Pass) -> Rect | None:
+    """The texels of its targets that a pass of an expanded plan draws or copies to; None for all.
+
+    A dispatch may write any texel.
+    """
+    match pass_:
+        case FragmentPass():
+            return constant_rect(pass_.rect)
+        case CopyPass():
+            return constant_rect(pass_.target_rect)
+    return None
+
+
+def covers(pass_: Pass, x: int, y: int) -> bool:
+    """Whether a pass of an expanded plan draws or copies to the texel, or may write it."""
+    rect = rect_of(pass_)
+    if rect is None:
+        return True
+    return rect.x <= x < rect.x + rect.width and rect.y <= y < rect.y + rect.height
+
+
+def textures_behind(plan: Plan, names: Collection[str]) -> frozenset[str]:
+    """The textures of those names, and the drawn ones that what they hold was computed from.
+
+    The search goes backwards: a pass that writes a texture may copy or look up another, which an
+    earlier pass wrote.
+    """
+    passes = [pass_ for _, pass_ in plan.weighted_passes()]
+    written = drawn_textures(plan)
+    textures = frozenset(names)
+    while True:
+        sources = (
+            name
+            for pass_ in passes
+            if textures.intersection(written_by(pass_))
+            for name in read_by(pass_)
+        )
+        grown = textures | written.intersection(sources)
+        if grown == textures:
+            return textures
+        textures = grown
+
+
+def drawn_textures(plan: Plan) -> frozenset[str]:
+    """The textures that passes write."""
+    return frozenset(name for _, pass_ in plan.weighted_passes() for name in written_by(pass_))
+
+
+def initial_storage(plan: Plan, operands: Mapping[str, F32], name: str) -> Storage:
+    """A texture before the first pass; texels without a value are 0.
+
+    operands: by name, of any shape with the elements of the plan's matrices.
+    """
+    storage = Storage(plan.texture(name))
+    sizes = {matrix.name: (matrix.rows, matrix.columns) for matrix in plan.operands}
+    for input_ in plan.inputs:
+        if input_.texture == name:
+            matrix = operands[input_.matrix].reshape(sizes[input_.matrix])
+            storage.load(matrix, input_.region, input_.rect, input_.packing)
+    return storage
+
+
+def texels_of(storage: Storage) -> F32:
+    """The texels of a texture, (rows, W, channels) float32, as an observer reads them."""
+    return np.stack([storage.decoded(c) for c in range(len(storage.planes))], axis=-1)
+
+
+def stored(texture: Texture, texels: F32) -> Storage:
+    """A texture with the texels that an observer has read."""
+    storage = Storage(texture)
+    storage.planes = [encode(plane, texture.format) for plane in np.moveaxis(texels, -1, 0)]
+    return storage
