@@ -34,6 +34,11 @@ Whole = Annotated[int, msgspec.Meta(ge=0)]
 """A whole number, 0 or more, where it is read."""
 
 
+Unset = msgspec.UnsetType
+UNSET = msgspec.UNSET
+"""The value of a field that is left out of what is written."""
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Data that is written as JSON or TOML, or read from it: named fields, each of one type."""
 

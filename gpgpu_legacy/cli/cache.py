@@ -44,7 +44,7 @@ from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 if TYPE_CHECKING:
     from gpgpu_legacy.cache.caches import Memory
     from gpgpu_legacy.measure.budget import Budget
-    from gpgpu_legacy.studies.cache_sweep.model import Case
+    from gpgpu_legacy.studies.cache_sweep.model import Case, Orders
 
 DEFAULT_SIZE = 256  # answers within seconds
 DEFAULT_CACHE = "8K,4way,64B"
@@ -134,6 +134,12 @@ class AccessOptions:
         typer.Option(metavar="LAYOUT …", help=f"{LAYOUT_HELP[:-1]} (default: linear)."),
     ] = None
 
+    def orders(self) -> Orders:
+        """The orders and layouts to combine."""
+        from gpgpu_legacy.studies.cache_sweep.model import Orders
+
+        return Orders(self.raster or (), self.layout or (), self.quads)
+
 
 @dataclass(frozen=True)
 class CacheOutput:
@@ -165,6 +171,30 @@ class CacheOutput:
     as_json: Json = False
     quiet: Quiet = False
 
+    def check(self, memories: MemoryOptions) -> None:
+        """InputError for options that exclude one another."""
+        check_output(self.heat_map, ".png")
+        check_output(self.plot, ".png")
+        if self.heat_map_of is not None and self.heat_map is None:
+            raise InputError("--heat-map-of names a texture; name the picture with --heat-map")
+        if not self.curve:
+            return
+        if (
+            self.heat_map is not None
+            or self.every_pass
+            or memories.second_level
+            or memories.per_texture
+        ):
+            raise InputError(
+                "--curve is about caches of every size; leave --heat-map, --every-pass, "
+                "--second-level and --per-texture out"
+            )
+        if memories.writes is Writes.NO_ALLOCATE:
+            raise InputError(
+                "--curve counts writes that fill lines, since without filling there is no single "
+                "curve; leave --writes out or give allocate"
+            )
+
 
 class CacheCommand(Lists):
     """The command with the spellings that some options had before."""
@@ -186,12 +216,12 @@ def cache_command(
     --size, --block, --cache, --raster and --layout take several values; every combination is
     simulated. Kernels' buffers and shared arrays go through the cache in the same way.
     """
-    from gpgpu_legacy.measure.budget import Budget
-    from gpgpu_legacy.studies.cache_sweep.model import cases
+    from gpgpu_legacy.studies.cache_sweep.model import product_cases
 
-    _check(products, memories, report)
-    budget = Budget(inf if report.budget is None else report.budget)
-    wanted = cases(
+    if products.shape is not None and products.size:
+        raise InputError("give --size or --shape, not both")
+    report.check(memories)
+    wanted = product_cases(
         find_method(method),
         [shape_of(n, products.shape, DEFAULT_SIZE) for n in products.size or (None,)],
         [
@@ -204,10 +234,16 @@ def cache_command(
             for b in products.block or (None,)
         ],
         memories.memories(),
-        rasters=accesses.raster or (),
-        layouts=accesses.layout or (),
-        quads=accesses.quads,
+        accesses.orders(),
     )
+    simulate_cases(wanted, report)
+
+
+def simulate_cases(wanted: Sequence[Case], report: CacheOutput) -> None:
+    """Simulate, and print and draw what was asked for."""
+    from gpgpu_legacy.measure.budget import Budget
+
+    budget = Budget(inf if report.budget is None else report.budget)
     if report.curve:
         _curves(wanted, budget, report)
     elif report.heat_map is not None:
@@ -218,33 +254,6 @@ def cache_command(
         _heat_map(wanted[0], budget, report.heat_map, report)
     else:
         _runs(wanted, budget, report)
-
-
-def _check(products: CaseOptions, memories: MemoryOptions, report: CacheOutput) -> None:
-    """InputError for options that exclude one another."""
-    check_output(report.heat_map, ".png")
-    check_output(report.plot, ".png")
-    if report.heat_map_of is not None and report.heat_map is None:
-        raise InputError("--heat-map-of names a texture; name the picture with --heat-map")
-    if products.shape is not None and products.size:
-        raise InputError("give --size or --shape, not both")
-    if not report.curve:
-        return
-    if (
-        report.heat_map is not None
-        or report.every_pass
-        or memories.second_level
-        or memories.per_texture
-    ):
-        raise InputError(
-            "--curve is about caches of every size; leave --heat-map, --every-pass, --second-level "
-            "and --per-texture out"
-        )
-    if memories.writes is Writes.NO_ALLOCATE:
-        raise InputError(
-            "--curve counts writes that fill lines, since without filling there is no single "
-            "curve; leave --writes out or give allocate"
-        )
 
 
 @contextmanager

@@ -50,9 +50,9 @@ def without_negations(command: Any, words: Sequence[str]) -> list[str]:
 
 
 def _name(context: Any) -> str:
-    """`gpgpu-legacy run`, or `gpgpu-legacy` for what belongs to no command."""
+    """`gpgpu-legacy run`, `gpgpu-legacy plan run`; `gpgpu-legacy` for what is of no command."""
     parent = getattr(context, "parent", None)
-    return "gpgpu-legacy" if parent is None else f"gpgpu-legacy {context.info_name}"
+    return "gpgpu-legacy" if parent is None else f"{_name(parent)} {context.info_name}"
 
 
 def _missing(error: Any, context: Any) -> str:

@@ -29,7 +29,7 @@ from gpgpu_legacy.cache.run import cache_run, memory_bytes
 from gpgpu_legacy.cli.shared import LAYOUT_HELP, RASTER_HELP
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.studies.cache_sweep.heat_map import MARGIN
-from gpgpu_legacy.studies.cache_sweep.model import cases, mapped_run
+from gpgpu_legacy.studies.cache_sweep.model import Orders, mapped_run, product_cases
 from gpgpu_legacy.studies.cache_sweep.table import heat_map_caption
 
 Command = Callable[..., tuple[int, str, str]]
@@ -413,9 +413,8 @@ def test_the_caption_of_a_heat_map_counts_each_read_once() -> None:
 
     Pass k reads row k of B for every fragment, and it stays in the cache: a miss in each of 8.
     """
-    [case] = cases(
-        find_method(LM), [Shape(8, 8, 8)], [Options()], [Memory((parse_cache("96,fully,32B"),))]
-    )
+    memory = Memory((parse_cache("96,fully,32B"),))
+    [case] = product_cases(find_method(LM), [Shape(8, 8, 8)], [Options()], [memory], Orders())
     ran, found = mapped_run(case, "B")
     assert "504 of 512 reads hit" in heat_map_caption(ran, found)
 

@@ -24,6 +24,11 @@ class Shape:
     n: int
 
     @property
+    def is_square(self) -> bool:
+        """Whether all matrices are n×n."""
+        return self.m == self.l == self.n
+
+    @property
     def multiply_adds(self) -> int:
         """How many elements of A are multiplied by elements of B: m·l·n."""
         return self.m * self.l * self.n

@@ -1,8 +1,8 @@
-"""Products through a cache: one, or every combination of sizes, blocks, caches and orders."""
+"""Plans through a cache: one, or every combination of sizes, blocks, caches and orders."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import inf
@@ -25,35 +25,99 @@ _ONE = Shape(1, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A product in a memory.
-
-    options: all filled in. of_kernels: whether the plan dispatches kernels, which have no raster
-    order, layout or quads to choose.
-    """
+class Product:
+    """A product by a method. options: all filled in."""
 
     method: Method
     shape: Shape
     options: Options
-    memory: Memory
-    access: Access = DEFAULT_ACCESS
-    of_kernels: bool = False
+
+    @property
+    def name(self) -> str:
+        """The method's name."""
+        return self.method.name
+
+    @property
+    def title(self) -> str:
+        """The product in words."""
+        options = self.options
+        chosen = [
+            "" if options.block is None else f"b = {options.block}",
+            "" if options.accumulate is None else options.accumulate.value,
+            options.texture_format or "",
+        ]
+        shape = self.shape
+        size = (
+            f"n = {shape.n}" if shape.is_square else f"{shape.m}×{shape.l} by {shape.l}×{shape.n}"
+        )
+        return ", ".join([self.name, size, *filter(None, chosen)])
+
+    @property
+    def sizes(self) -> Mapping[str, int | float | str | None]:
+        """What a sweep may vary, by the heads of its columns."""
+        return {"n": self._size, "b": self.options.block}
+
+    @property
+    def _size(self) -> int | str:
+        shape = self.shape
+        return shape.n if shape.is_square else f"{shape.m}×{shape.l} by {shape.l}×{shape.n}"
 
     def plan(self) -> Plan:
         """The plan of the product."""
         return self.method.plan(self.shape, self.options)
 
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan of a recipe. parameters: that it was built with."""
+
+    built: Plan
+    parameters: tuple[tuple[str, int | float | str | bool | None], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The plan's name."""
+        return self.built.name
+
+    @property
+    def title(self) -> str:
+        """The plan in words."""
+        return ", ".join([self.name, *(f"{name} = {value}" for name, value in self.parameters)])
+
+    @property
+    def sizes(self) -> Mapping[str, int | float | str | None]:
+        """What a sweep may vary, by the heads of its columns."""
+        return dict(self.parameters)
+
+    def plan(self) -> Plan:
+        """The plan."""
+        return self.built
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A plan in a memory.
+
+    of_kernels: whether the plan dispatches kernels, which have no raster order, layout or quads to
+    choose.
+    """
+
+    subject: Product | Planned
+    memory: Memory
+    access: Access = DEFAULT_ACCESS
+    of_kernels: bool = False
+
     def __str__(self) -> str:
-        """The product in a few words."""
-        size = f"{self.shape.m}×{self.shape.l}×{self.shape.n}"
-        block = "" if self.options.block is None else f", b = {self.options.block}"
+        """The case in a few words."""
+        given = self.subject.sizes.items()
+        sizes = ", ".join(f"{name} = {value}" for name, value in given if value is not None)
         order = "" if self.of_kernels else f", {self.access.raster.name}, {self.access.layout.name}"
-        return f"{size}{block}, {self.memory.levels[0]}{order}"
+        return f"{sizes or self.subject.name}, {self.memory.levels[0]}{order}"
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A product that was simulated. seconds: of making the accesses and of simulating them."""
+    """A case that was simulated. seconds: of making the accesses and of simulating them."""
 
     case: Case
     result: Result
@@ -62,7 +126,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The stack distances of a product's accesses: every fully associative cache at once."""
+    """The stack distances of a plan's accesses: every fully associative cache at once."""
 
     case: Case
     distances: Distances
@@ -71,7 +135,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class NotRun:
-    """A product without a result, and why."""
+    """A case without a result, and why."""
 
     case: Case
     reason: str
@@ -108,46 +172,71 @@ class Curves:
         return self.curves[0] if len(self.curves) == 1 and not self.not_run else None
 
 
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """Raster orders and texture layouts to combine, as they are spelled.
+
+    Without any, scan order and linear textures. quads: rasterise 2×2 quads.
+    """
+
+    rasters: Sequence[str] = ()
+    layouts: Sequence[str] = ()
+    quads: bool = False
+
+
 Progress = Callable[[Case], Callable[[float], None] | None]
-"""Called with each product; returns what its simulation calls with the fraction done, if any."""
+"""Called with each case; returns what its simulation calls with the fraction done, if any."""
 
 
-def cases(
+def product_cases(
     method: Method,
     shapes: Iterable[Shape],
     options: Iterable[Options],
     memories: Iterable[Memory],
-    *,
-    rasters: Sequence[str] = (),
-    layouts: Sequence[str] = (),
-    quads: bool = False,
+    orders: Orders,
 ) -> list[Case]:
     """Every combination, each once, the memories of one product one after another.
 
-    rasters, layouts: by default scan order and linear textures. Raises InputError for unknown
-    spellings and for plans whose accesses cannot be traced, before anything is simulated.
+    Raises InputError for unknown spellings and for plans whose accesses cannot be traced, before
+    anything is simulated.
     """
     chosen = [method.options(option) for option in options]
-    orders = [parse_raster(text) for text in rasters] or [SCAN]
-    places = [parse_layout(text) for text in layouts] or [LINEAR]
-    accesses = [Access(place, order, quads) for order, place in product(orders, places)]
     known = list(memories)
     of_kernels = method.plan(_ONE, chosen[0]).dispatches
-    if of_kernels and (quads or rasters or layouts):
-        raise InputError(
-            f"{method.name} dispatches kernels, which have neither a raster order nor quads nor a "
-            "texture layout; leave --raster, --quads and --layout out"
-        )
+    accesses = _accesses(method.name, orders, of_kernels=of_kernels)
     lines = dict.fromkeys(memory.levels[0].line_bytes for memory in known)
     for option, line_bytes in product(chosen, lines):
         plan_trace(method.plan(_ONE, option), line_bytes)
     combined = product(shapes, chosen, accesses, known)
     return list(
         dict.fromkeys(
-            Case(method, shape, option, memory, access, of_kernels)
+            Case(Product(method, shape, option), memory, access, of_kernels)
             for shape, option, access, memory in combined
         )
     )
+
+
+def plan_cases(planned: Planned, memories: Iterable[Memory], orders: Orders) -> list[Case]:
+    """Every combination for a plan; raises InputError for unknown spellings."""
+    of_kernels = planned.built.dispatches
+    accesses = _accesses(planned.name, orders, of_kernels=of_kernels)
+    return list(
+        dict.fromkeys(
+            Case(planned, memory, access, of_kernels)
+            for access, memory in product(accesses, list(memories))
+        )
+    )
+
+
+def _accesses(name: str, orders: Orders, *, of_kernels: bool) -> list[Access]:
+    if of_kernels and (orders.quads or orders.rasters or orders.layouts):
+        raise InputError(
+            f"{name} dispatches kernels, which have neither a raster order nor quads nor a "
+            "texture layout; leave --raster, --quads and --layout out"
+        )
+    rasters = [parse_raster(text) for text in orders.rasters] or [SCAN]
+    layouts = [parse_layout(text) for text in orders.layouts] or [LINEAR]
+    return [Access(place, order, orders.quads) for order, place in product(rasters, layouts)]
 
 
 def run_sweep(
@@ -157,7 +246,7 @@ def run_sweep(
     every_pass: bool = False,
     progress: Progress = lambda _: None,
 ) -> Sweep:
-    """Simulate one product after another, as far as the budget goes; the last may be cut short."""
+    """Simulate one case after another, as far as the budget goes; the last may be cut short."""
     runs, not_run = [], []
     for case in wanted:
         refusal = budget.refusal()
@@ -166,7 +255,7 @@ def run_sweep(
             continue
         began = budget.spent_s
         result = cache_run(
-            case.plan(),
+            case.subject.plan(),
             case.memory,
             case.access,
             every_pass=every_pass,
@@ -180,7 +269,7 @@ def run_sweep(
 def run_curves(
     wanted: Iterable[Case], budget: Budget, *, progress: Progress = lambda _: None
 ) -> Curves:
-    """The curves of products, as far as the budget goes; only the line size of a memory matters."""
+    """The curves of plans, as far as the budget goes; only the line size of a memory matters."""
     curves, not_run = [], []
     for case in {replace(case, memory=_line_alone(case.memory)): case for case in wanted}.values():
         refusal = budget.refusal()
@@ -188,7 +277,7 @@ def run_curves(
             not_run.append(NotRun(case, refusal))
             continue
         began = budget.spent_s
-        trace = plan_trace(case.plan(), case.memory.levels[0].line_bytes, case.access)
+        trace = plan_trace(case.subject.plan(), case.memory.levels[0].line_bytes, case.access)
         try:
             distances = stack_distances(trace, progress=_until(budget, progress(case)))
         except _BudgetSpentError:
@@ -231,7 +320,7 @@ def mapped_run(
     budget = budget or Budget(inf)
     began = budget.spent_s
     result, heat = heat_map(
-        case.plan(),
+        case.subject.plan(),
         case.memory,
         case.access,
         texture=texture,

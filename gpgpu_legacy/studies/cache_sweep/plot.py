@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,21 +40,38 @@ class _Dimension:
     """Something that a sweep may vary: its value in a run, and as people read it."""
 
     name: str
-    of: Callable[[Case], Any]
-    text: Callable[[Any], str] = str
+    of: Callable[[Case], Any] = field(compare=False)
+    text: Callable[[Any], str] = field(default=str, compare=False)
+    is_number: bool = False
 
 
-_BLOCK = _Dimension("block b", lambda case: case.options.block, lambda block: f"b = {block}")
 _CAPACITY = _Dimension(
-    "size of the cache", lambda case: case.memory.levels[0].size_bytes, bytes_text
+    "size of the cache", lambda case: case.memory.levels[0].size_bytes, bytes_text, is_number=True
 )
-_SIZE = _Dimension("size n", lambda case: case.shape.n, lambda size: f"n = {size}")
 _CACHE = _Dimension("cache", lambda case: str(case.memory.levels[0]))
 _KIND = _Dimension("kind of cache", lambda case: str(case.memory.levels[0]).partition(",")[2])
 _RASTER = _Dimension("raster order", lambda case: case.access.raster.name)
 _LAYOUT = _Dimension("layout", lambda case: case.access.layout.name)
-_NUMBERS = (_BLOCK, _CAPACITY, _SIZE)
-_AXES = (*_NUMBERS, _RASTER, _LAYOUT)
+_NAMES = {"n": "size n", "b": "block b"}
+
+
+def _sizes(case: Case) -> list[_Dimension]:
+    """The sizes of the plans, as the columns of tables."""
+    return [_size(name) for name in case.subject.sizes]
+
+
+def _size(name: str) -> _Dimension:
+    return _Dimension(
+        _NAMES.get(name, name),
+        lambda case: case.subject.sizes[name],
+        lambda value: f"{name} = {value}",
+        is_number=True,
+    )
+
+
+def _title(case: Case, dimensions: Iterable[_Dimension]) -> str:
+    given = [one.text(one.of(case)) for one in dimensions if one.of(case) is not None]
+    return ", ".join([case.subject.name, *given])
 
 
 def check_sweep(wanted: Sequence[Case]) -> None:
@@ -68,19 +85,21 @@ def _across(wanted: Sequence[Case]) -> tuple[_Dimension, list[_Dimension]]:
     def varies(dimension: _Dimension) -> bool:
         return len({dimension.of(case) for case in wanted}) > 1
 
-    across = next(filter(varies, _AXES), None)
+    *sizes, block = _sizes(wanted[0]) or [_CAPACITY]
+    axes = (block, _CAPACITY, *sizes, _RASTER, _LAYOUT)
+    across = next(filter(varies, axes), None)
     if across is None:
         raise InputError(
             "the x axis of a plot is b, the size of the cache, n, raster order or layout; give "
             "several of --block, --cache, --size, --raster or --layout"
         )
     cache = _KIND if across is _CAPACITY else _CACHE
-    others = (_BLOCK, _SIZE, cache, _RASTER, _LAYOUT)
+    others = (*_sizes(wanted[0])[::-1], cache, _RASTER, _LAYOUT)
     return across, [other for other in others if other is not across and varies(other)]
 
 
 def draw_sweep(sweep: Sweep, path: Path) -> None:
-    """Bytes from memory and hit ratio over b, or else over the first of _AXES that varies.
+    """Bytes from memory and hit ratio over b, or else over the first dimension that varies.
 
     One line for each combination of the other dimensions that vary. Runs that the budget cut short
     are left out. Raises InputError where nothing varies, or no run is complete.
@@ -95,11 +114,11 @@ def draw_sweep(sweep: Sweep, path: Path) -> None:
     figure = new_figure(11.0, 4.8)
     left, right = figure.subplots(1, 2)
     values = list(dict.fromkeys(across.of(run.case) for run in runs))
-    values = sorted(values) if across in _NUMBERS else values
+    values = sorted(values) if across.is_number else values
     for number, (key, own) in enumerate(lines.items()):
         points = sorted(own, key=lambda run: values.index(across.of(run.case)))
         places = [across.of(run.case) for run in points]
-        if across not in _NUMBERS:
+        if not across.is_number:
             places = [values.index(place) for place in places]
         style: dict[str, Any] = {
             "marker": MARKS[number % len(MARKS)],
@@ -112,24 +131,24 @@ def draw_sweep(sweep: Sweep, path: Path) -> None:
         right.plot(places, [100 * run.result.hit_ratio for run in points], **style)
     for axes, what in ((left, "bytes from memory"), (right, "hits, % of all accesses")):
         style_axes(axes)
-        if across in _NUMBERS:
+        if across.is_number:
             set_powers_of_two(axes, values, bytes_text if across is _CAPACITY else str)
         else:
             axes.set_xticks(range(len(values)), values)
         axes.set_xlabel(across.name)
         axes.set_ylabel(what)
     left.set_yscale("log")
-    fixed = [e for e in (_SIZE, _BLOCK, _CACHE, _RASTER, _LAYOUT) if e not in {across, *others}]
     first = runs[0].case
-    names = [one.text(one.of(first)) for one in fixed if one.of(first) is not None]
-    left.set_title(", ".join([first.method.name, *names]), loc="left", fontsize=10)
+    dimensions = (*_sizes(first), _CACHE, _RASTER, _LAYOUT)
+    fixed = [one for one in dimensions if one not in {across, *others}]
+    left.set_title(_title(first, fixed), loc="left", fontsize=10)
     if others:
         add_legend(right)
     save_figure(figure, path)
 
 
 def draw_curves(curves: Sequence[Curve], path: Path) -> None:
-    """Miss ratio over the size of a fully associative cache, a line a product."""
+    """Miss ratio over the size of a fully associative cache, a line a plan."""
     figure = new_figure(8.0, 5.0)
     axes = figure.subplots()
     largest = 1
@@ -138,15 +157,15 @@ def draw_curves(curves: Sequence[Curve], path: Path) -> None:
         line_bytes = case.memory.levels[0].line_bytes
         lines, misses = distances.curve()
         largest = max(largest, int(lines[-1]) * line_bytes)
-        block = "" if case.options.block is None else f", b = {case.options.block}"
-        order = "" if case.of_kernels else f", {case.access}"
+        sizes = [one.text(one.of(case)) for one in _sizes(case) if one.of(case) is not None]
+        label = ", ".join(sizes if case.of_kernels else [*sizes, str(case.access)])
         axes.step(
             np.asarray(lines) * line_bytes,
             np.asarray(misses) / max(1, distances.accesses),
             where="post",
             color=COLOURS[number % len(COLOURS)],
             linestyle=LINES[number // len(COLOURS) % len(LINES)],
-            label=f"n = {case.shape.n}{block}{order}",
+            label=label,
         )
     first = curves[0].case
     smallest = first.memory.levels[0].line_bytes
@@ -156,6 +175,6 @@ def draw_curves(curves: Sequence[Curve], path: Path) -> None:
     axes.set_yscale("log")
     axes.set_xlabel(f"size of a fully associative LRU cache, lines of {smallest} bytes")
     axes.set_ylabel("misses / accesses")
-    axes.set_title(f"{first.method.name}: miss-ratio curves", loc="left", fontsize=10)
+    axes.set_title(f"{first.subject.name}: miss-ratio curves", loc="left", fontsize=10)
     axes.legend(fontsize=8)
     save_figure(figure, path)

@@ -6,23 +6,35 @@ from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.cache.simulate import LevelTally, Tally
-from gpgpu_legacy.serial import Record
-from gpgpu_legacy.studies.cache_sweep.model import Case, Curve, Curves, NotRun, Run, Sweep
+from gpgpu_legacy.serial import UNSET, Record, Unset
+from gpgpu_legacy.studies.cache_sweep.model import (
+    Case,
+    Curve,
+    Curves,
+    NotRun,
+    Planned,
+    Product,
+    Run,
+    Sweep,
+)
 
 
-class ProductRecord(Record, frozen=True, kw_only=True):
-    """Which product went through a cache, and how.
+class SubjectRecord(Record, frozen=True, kw_only=True):
+    """Which plan went through a cache, and how.
 
-    size: n, where all matrices are n×n. shape: M, L and N. raster, layout: None for kernels, which
-    have neither.
+    Of a product by a method: method, size (n, where all matrices are n×n), shape (M, L and N) and
+    the method's options. Of any other plan: plan and parameters. raster, layout: None for kernels,
+    which have neither.
     """
 
-    method: str
-    size: int | None
-    shape: tuple[int, int, int]
-    block: int | None
-    accumulate: Accumulate | None
-    texture_format: str | None
+    method: str | Unset = UNSET
+    size: int | Unset | None = UNSET
+    shape: tuple[int, int, int] | Unset = UNSET
+    block: int | Unset | None = UNSET
+    accumulate: Accumulate | Unset | None = UNSET
+    texture_format: str | Unset | None = UNSET
+    plan: str | Unset = UNSET
+    parameters: dict[str, int | float | str | bool | None] | Unset = UNSET
     raster: str | None
     layout: str | None
     quads: bool
@@ -43,8 +55,8 @@ class RegionRecord(Record, frozen=True, kw_only=True):
     bytes_to_memory: int
 
 
-class RunRecord(ProductRecord, frozen=True, kw_only=True):
-    """One product through one cache.
+class RunRecord(SubjectRecord, frozen=True, kw_only=True):
+    """One plan through one cache.
 
     turns: iterations of the plan's passes, of which turns_simulated were simulated,
     turns_repeated proven to repeat others, and turns_left_out not reached within the budget.
@@ -75,8 +87,8 @@ class RunRecord(ProductRecord, frozen=True, kw_only=True):
     seconds: float
 
 
-class NotRunRecord(ProductRecord, frozen=True, kw_only=True):
-    """A product without a result, and why."""
+class NotRunRecord(SubjectRecord, frozen=True, kw_only=True):
+    """A case without a result, and why."""
 
     cache: str
     reason: str
@@ -98,7 +110,7 @@ class CurvePoint(Record, frozen=True, kw_only=True):
     miss_ratio: float
 
 
-class CurveRecord(ProductRecord, frozen=True, kw_only=True):
+class CurveRecord(SubjectRecord, frozen=True, kw_only=True):
     """Misses of every fully associative LRU cache. cold_misses: those in a cache of any size."""
 
     line_bytes: int
@@ -121,7 +133,7 @@ def run_record(run: Run) -> RunRecord:
     result, memory = run.result, run.case.memory
     first, *second = memory.levels
     return RunRecord(
-        **_product(run.case),
+        **_subject(run.case),
         cache=str(first),
         second_level=str(second[0]) if second else None,
         per_texture=memory.per_texture,
@@ -147,7 +159,7 @@ def run_record(run: Run) -> RunRecord:
 
 
 def sweep_record(sweep: Sweep) -> SweepRecord | RunRecord:
-    """A sweep as it is printed; a single product is printed as its run alone."""
+    """A sweep as it is printed; a single case is printed as its run alone."""
     if sweep.only is not None:
         return run_record(sweep.only)
     return SweepRecord(
@@ -160,7 +172,7 @@ def _curve_record(curve: Curve) -> CurveRecord:
     distances, line_bytes = curve.distances, curve.case.memory.levels[0].line_bytes
     sizes, counts = distances.curve()
     return CurveRecord(
-        **_product(curve.case),
+        **_subject(curve.case),
         line_bytes=line_bytes,
         accesses=distances.accesses,
         cold_misses=distances.cold,
@@ -187,25 +199,32 @@ def curves_record(curves: Curves) -> CurvesRecord | CurveRecord:
     )
 
 
-def _product(case: Case) -> dict[str, Any]:
-    """The fields of a ProductRecord."""
-    shape, options, access = case.shape, case.options, case.access
-    return {
-        "method": case.method.name,
-        "size": shape.n if shape.m == shape.l == shape.n else None,
-        "shape": (shape.m, shape.l, shape.n),
-        "block": options.block,
-        "accumulate": options.accumulate,
-        "texture_format": options.texture_format,
+def _subject(case: Case) -> dict[str, Any]:
+    """The fields of a SubjectRecord."""
+    access = case.access
+    how = {
         "raster": None if case.of_kernels else access.raster.name,
         "layout": None if case.of_kernels else access.layout.name,
         "quads": access.quads,
     }
+    match case.subject:
+        case Product(shape=shape, options=options):
+            return {
+                "method": case.subject.name,
+                "size": shape.n if shape.is_square else None,
+                "shape": (shape.m, shape.l, shape.n),
+                "block": options.block,
+                "accumulate": options.accumulate,
+                "texture_format": options.texture_format,
+                **how,
+            }
+        case Planned(parameters=parameters):
+            return {"plan": case.subject.name, "parameters": dict(parameters), **how}
 
 
 def _not_run(not_run: NotRun) -> NotRunRecord:
     return NotRunRecord(
-        **_product(not_run.case), cache=str(not_run.case.memory.levels[0]), reason=not_run.reason
+        **_subject(not_run.case), cache=str(not_run.case.memory.levels[0]), reason=not_run.reason
     )
 
 

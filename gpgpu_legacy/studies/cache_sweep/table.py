@@ -1,10 +1,9 @@
-"""Products through caches as tables: one run, a sweep, miss-ratio curves."""
+"""Plans through caches as tables: one run, a sweep, miss-ratio curves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.cache.heat_map import HeatMap
 from gpgpu_legacy.cache.simulate import Result, Tally
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
@@ -44,7 +43,7 @@ def run_grids(run: Run) -> list[Grid]:
     )  # fmt: skip
     rows = [_tally_row(tally) for tally in result.regions if tally.accesses]
     total = _tally_row(_sum(result.regions))
-    caption = f"{_product(run.case)}, {_through(run.case)}."
+    caption = f"{run.case.subject.title}, {_through(run.case)}."
     return [Grid("cache", caption, heads, (*rows, total), tuple(_notes(run)))]
 
 
@@ -69,23 +68,6 @@ def _tally_row(tally: Tally) -> tuple[Entry, ...]:
 
 def _percent(part: int, whole: int) -> Numeral | None:
     return Numeral(f"{100 * part / whole:.4g}") if whole else None
-
-
-def _product(case: Case) -> str:
-    options = case.options
-    chosen = [
-        "" if options.block is None else f"b = {options.block}",
-        "" if options.accumulate is None else options.accumulate.value,
-        options.texture_format or "",
-    ]
-    options_text = ", ".join(filter(None, chosen))
-    return f"{case.method.name}, {_size(case.shape)}{f', {options_text}' if options_text else ''}"
-
-
-def _size(shape: Shape) -> str:
-    if shape.m == shape.l == shape.n:
-        return f"n = {shape.n}"
-    return f"{shape.m}×{shape.l} by {shape.l}×{shape.n}"
 
 
 def _through(case: Case) -> str:
@@ -148,8 +130,8 @@ def heat_map_caption(run: Run, heat: HeatMap) -> str:
     """What a heat map shows, for the text below the picture."""
     left_out = "" if run.result.exact else " The budget left out a part of the run."
     return (
-        f"Reads that hit, of {heat.of}, row 0 lowest: {_product(run.case)}, {_through(run.case)}. "
-        f"{heat.all_hits:,} of {heat.all_reads:,} reads hit.{left_out} Grey: no reads."
+        f"Reads that hit, of {heat.of}, row 0 lowest: {run.case.subject.title}, "
+        f"{_through(run.case)}. {heat.all_hits:,} of {heat.all_reads:,} reads hit.{left_out} Grey: no reads."
     )
 
 
@@ -157,17 +139,17 @@ def heat_map_caption(run: Run, heat: HeatMap) -> str:
 
 
 def sweep_grids(sweep: Sweep) -> list[Grid]:
-    """One row per run, and what was not run; a single product is shown by texture."""
+    """One row per run, and what was not run; a single case is shown by texture."""
     if sweep.only is not None:
         return run_grids(sweep.only)
     runs, grids = sweep.runs, []
     if runs:
         heads = (
-            "size", "b", "cache", "raster order", "layout", "accesses", "hit, %", "bytes requested",
-            "from memory", "to memory", "from / requested", "iterations", "simulated",
+            *runs[0].case.subject.sizes, "cache", "raster order", "layout", "accesses", "hit, %",
+            "bytes requested", "from memory", "to memory", "from / requested", "iterations", "simulated",
         )  # fmt: skip
         first = runs[0].case
-        caption = f"{first.method.name} through caches."
+        caption = f"{first.subject.name} through caches."
         rows = tuple(_sweep_row(run) for run in runs)
         grids.append(Grid("cache", caption, heads, rows, tuple(_sweep_notes(runs))))
     return grids + _not_run_grids(sweep.not_run)
@@ -175,15 +157,14 @@ def sweep_grids(sweep: Sweep) -> list[Grid]:
 
 def _not_run_grids(not_run: Sequence[NotRun]) -> list[Grid]:
     rows = tuple((str(missing.case), missing.reason) for missing in not_run)
-    return [Grid("not-run", "Not run.", ("product", "why"), rows)] if rows else []
+    return [Grid("not-run", "Not run.", ("what", "why"), rows)] if rows else []
 
 
 def _sweep_row(run: Run) -> tuple[Entry, ...]:
     case, result = run.case, run.result
     requested = result.bytes_requested
     return (
-        case.shape.n if case.shape.m == case.shape.l == case.shape.n else _size(case.shape),
-        case.options.block,
+        *case.subject.sizes.values(),
         str(case.memory.levels[0]),
         None if case.of_kernels else case.access.raster.name,
         None if case.of_kernels else case.access.layout.name,
@@ -233,7 +214,7 @@ def _curve_grid(curve: Curve) -> Grid:
         for lines in _powers(curve)
     )
     where = "" if curve.case.of_kernels else f", raster order {curve.case.access}"
-    caption = f"{_product(curve.case)}{where}: misses of every fully associative LRU cache."
+    caption = f"{curve.case.subject.title}{where}: misses of every fully associative LRU cache."
     notes = (
         f"{distances.accesses:,} accesses to lines of {line_bytes} bytes; {distances.cold:,} of "
         "them are the first to their line and miss in a cache of any size. All sizes come from one "
