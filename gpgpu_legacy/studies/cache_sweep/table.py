@@ -131,7 +131,8 @@ def heat_map_caption(run: Run, heat: HeatMap) -> str:
     left_out = "" if run.result.exact else " The budget left out a part of the run."
     return (
         f"Reads that hit, of {heat.of}, row 0 lowest: {run.case.subject.title}, "
-        f"{_through(run.case)}. {heat.all_hits:,} of {heat.all_reads:,} reads hit.{left_out} Grey: no reads."
+        f"{_through(run.case)}. {heat.all_hits:,} of {heat.all_reads:,} reads hit.{left_out} "
+        "Grey: no reads."
     )
 
 
@@ -146,7 +147,8 @@ def sweep_grids(sweep: Sweep) -> list[Grid]:
     if runs:
         heads = (
             *runs[0].case.subject.sizes, "cache", "raster order", "layout", "accesses", "hit, %",
-            "bytes requested", "from memory", "to memory", "from / requested", "iterations", "simulated",
+            "bytes requested", "from memory", "to memory", "from / requested", "iterations",
+            "simulated",
         )  # fmt: skip
         first = runs[0].case
         caption = f"{first.subject.name} through caches."
