@@ -15,10 +15,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gpgpu_legacy.algorithms.algorithm import Algorithm as Algorithm
     from gpgpu_legacy.algorithms.matmul.method import Method as Method
     from gpgpu_legacy.algorithms.matmul.options import Accumulate as Accumulate
     from gpgpu_legacy.algorithms.matmul.options import Options as Options
     from gpgpu_legacy.algorithms.matmul.options import Shape as Shape
+    from gpgpu_legacy.algorithms.registry import all_algorithms as all_algorithms
+    from gpgpu_legacy.algorithms.registry import find_algorithm as find_algorithm
     from gpgpu_legacy.algorithms.registry import find_method as find_method
     from gpgpu_legacy.algorithms.registry import methods as methods
     from gpgpu_legacy.api.drawing import DrawArguments as DrawArguments
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Accounting": "count.traffic",
     "Accumulate": "algorithms.matmul.options",
+    "Algorithm": "algorithms.algorithm",
     "Arithmetic": "isa.arithmetic",
     "AssemblyError": "errors",
     "Counts": "count.traffic",
@@ -80,12 +84,14 @@ _HOMES = {
     "Shape": "algorithms.matmul.options",
     "Texels": "pipeline.values",
     "Timings": "runtime.executor",
+    "all_algorithms": "algorithms.registry",
     "assemble": "languages.arb.parser",
     "check_program": "chips.check",
     "count_plan": "count.traffic",
     "disassemble": "languages.arb.printer",
     "executors": "runtime.registry",
     "expand": "plan.expand",
+    "find_algorithm": "algorithms.registry",
     "find_arithmetic": "isa.arithmetic",
     "find_executor": "runtime.registry",
     "find_method": "algorithms.registry",

@@ -1,23 +1,28 @@
-"""Finds algorithms and their methods: a folder for each algorithm, a module for each method.
+"""Finds algorithms: our own, in the folders here, and those of other packages.
 
-A module offers a method as METHOD, or several as METHODS; modules without either are what the
-methods of the folder share. To add a method, add a module; to add an algorithm, add a folder.
+A module of a folder offers an algorithm as ALGORITHM, a method of matrix products as METHOD, or
+several as METHODS; what has none of them is what the others share. Another package offers its
+algorithms by entry points (installed.py). To add an algorithm, add a module.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import gpgpu_legacy.algorithms
 from gpgpu_legacy.arguments import as_text
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
 
 if TYPE_CHECKING:
+    from gpgpu_legacy.algorithms.algorithm import Algorithm
+    from gpgpu_legacy.algorithms.installed import Unavailable
     from gpgpu_legacy.algorithms.matmul.method import Method
 
 
@@ -25,33 +30,18 @@ MATMUL = "matmul"
 DEFAULT_METHOD = "hall-carr-hart-multi"
 
 
-@cache
-def algorithms() -> tuple[str, ...]:
-    """The names of all algorithms, in alphabetical order."""
-    return tuple(
-        sorted(
-            folder.name for folder in iter_modules(gpgpu_legacy.algorithms.__path__) if folder.ispkg
-        )
-    )
+# Matrix products --------------------------------------------------------------------------------
 
 
 @cache
-def methods(algorithm: str = MATMUL) -> tuple[Method, ...]:
-    """All methods of an algorithm, oldest first; InputError for an unknown algorithm."""
-    if algorithm not in algorithms():
-        raise InputError(
-            f"there is no algorithm {algorithm}; choose from {', '.join(algorithms())}"
-        )
-    return tuple(sorted(_methods(algorithm), key=lambda method: (method.year, method.paper)))
-
-
-def _methods(algorithm: str) -> Iterator[Method]:
-    package = import_module(f"{gpgpu_legacy.algorithms.__name__}.{algorithm}")
-    for entry in iter_modules(package.__path__, f"{package.__name__}."):
-        module = import_module(entry.name)
-        yield from getattr(module, "METHODS", ())
+def methods() -> tuple[Method, ...]:
+    """All methods of matrix products, oldest first."""
+    found: list[Method] = []
+    for module in _modules(MATMUL):
+        found += getattr(module, "METHODS", ())
         if hasattr(module, "METHOD"):
-            yield module.METHOD
+            found.append(module.METHOD)
+    return tuple(sorted(found, key=lambda method: (method.year, method.paper)))
 
 
 def find_method(name: str) -> Method:
@@ -61,8 +51,96 @@ def find_method(name: str) -> Method:
     """
     as_text("name", name, f"a method's name, such as {DEFAULT_METHOD!r}")
     names = {known: method for method in methods() for known in (method.name, *method.aliases)}
-    if name in names:
-        return names[name]
+    if name not in names:
+        raise InputError(f"there is no method {name}; {_hint(name, names)}")
+    return names[name]
+
+
+# Algorithms -------------------------------------------------------------------------------------
+
+
+@cache
+def shipped_algorithms() -> tuple[Algorithm, ...]:
+    """The algorithms of this package, methods of matrix products among them, oldest first."""
+    from gpgpu_legacy.algorithms.products import as_algorithm
+
+    found = [
+        module.ALGORITHM
+        for folder in iter_modules(gpgpu_legacy.algorithms.__path__)
+        if folder.ispkg
+        for module in _modules(folder.name)
+        if hasattr(module, "ALGORITHM")
+    ]
+    return _by_year([*found, *map(as_algorithm, methods())])
+
+
+def all_algorithms() -> tuple[Algorithm, ...]:
+    """The algorithms of this package and of all others that are installed, oldest first.
+
+    What another package offers and cannot be used is a GpgpuLegacyWarning, once a process.
+    """
+    from gpgpu_legacy.algorithms.installed import installed
+
+    there = installed(shipped_algorithms())
+    _warn(there.unavailable)
+    return _by_year([*shipped_algorithms(), *there.algorithms])
+
+
+def unavailable_algorithms() -> tuple[Unavailable, ...]:
+    """What other packages offer and cannot be used, with the reasons."""
+    from gpgpu_legacy.algorithms.installed import installed
+
+    return installed(shipped_algorithms()).unavailable
+
+
+def find_algorithm(name: str) -> Algorithm:
+    """The algorithm with that name or alias; underscores stand for hyphens.
+
+    Our own come first, and other packages are only looked at where none of ours has the name.
+    Raises InputError, with the nearest name, if no algorithm has it.
+    """
+    wanted = as_text("name", name, "an algorithm's name, such as 'jacobi'").replace("_", "-")
+    names = _names(shipped_algorithms())
+    if wanted in names:
+        return names[wanted]
+    names = _names(all_algorithms())
+    if wanted in names:
+        return names[wanted]
+    for one in unavailable_algorithms():
+        if wanted == one.name:
+            raise InputError(one.text)
+    raise InputError(f"there is no algorithm {name}; {_hint(wanted, names)}")
+
+
+# What they share --------------------------------------------------------------------------------
+
+
+def _modules(folder: str) -> Iterator[ModuleType]:
+    package = import_module(f"{gpgpu_legacy.algorithms.__name__}.{folder}")
+    for entry in iter_modules(package.__path__, f"{package.__name__}."):
+        yield import_module(entry.name)
+
+
+def _by_year(algorithms: list[Algorithm]) -> tuple[Algorithm, ...]:
+    """Those without a year last."""
+    return tuple(sorted(algorithms, key=lambda each: (each.year or 9999, each.source, each.name)))
+
+
+def _names(algorithms: tuple[Algorithm, ...]) -> dict[str, Algorithm]:
+    """The algorithms by name and by alias; an alias never hides a name."""
+    aliases = {alias: each for each in reversed(algorithms) for alias in each.aliases}
+    return {
+        name.replace("_", "-"): each
+        for name, each in {**aliases, **{each.name: each for each in algorithms}}.items()
+    }
+
+
+def _hint(name: str, names: dict[str, Method] | dict[str, Algorithm]) -> str:
     close = get_close_matches(name, names, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(names)}"
-    raise InputError(f"there is no method {name}; {hint}")
+    return f"did you mean {close[0]}?" if close else f"choose from {', '.join(names)}"
+
+
+@cache
+def _warn(unavailable: tuple[Unavailable, ...]) -> None:
+    for one in unavailable:
+        warnings.warn(one.text, GpgpuLegacyWarning, stacklevel=3)

@@ -27,7 +27,6 @@ from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError, PlanError
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
-from gpgpu_legacy.lower.program_warnings import program_warnings
 from gpgpu_legacy.pipeline.expressions import Expression
 from gpgpu_legacy.pipeline.loops import Item, Loop, Swap, resolved, steps_of, values_over
 from gpgpu_legacy.pipeline.samplers import as_sampler
@@ -318,6 +317,8 @@ def _texcoords(
 
 
 def _warn(pass_: FragmentPass, texcoords: Mapping[int, Any]) -> None:
+    from gpgpu_legacy.lower.program_warnings import program_warnings
+
     texts = program_warnings(
         pass_.program,
         local_set=[parameter.index for parameter in pass_.locals],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from gpgpu_legacy.arguments import (
     as_callable,
@@ -16,7 +16,6 @@ from gpgpu_legacy.arguments import (
 )
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.packings import Packed, packed
-from gpgpu_legacy.pipeline.reference import Reference
 from gpgpu_legacy.pipeline.values import Values
 from gpgpu_legacy.plan.formats import FORMATS, Format
 from gpgpu_legacy.plan.textures import (
@@ -33,6 +32,9 @@ from gpgpu_legacy.plan.textures import (
     full_rect,
 )
 from gpgpu_legacy.plan.validate import Validator
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.pipeline.reference import Reference
 
 Sample = Callable[[Any, tuple[int, ...]], Any]
 """A function of a NumPy random generator and a shape that returns an input to try."""

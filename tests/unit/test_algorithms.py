@@ -24,7 +24,7 @@ from products import (
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import algorithms, find_method, methods
+from gpgpu_legacy.algorithms.registry import find_algorithm, find_method, methods
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.formats import FORMATS, UNORM8
@@ -522,11 +522,21 @@ def test_the_papers_block_is_the_default() -> None:
 # The registry ------------------------------------------------------------------------------------
 
 
-def test_an_algorithm_is_a_folder() -> None:
-    assert "matmul" in algorithms()
-    assert methods("matmul") == methods()
-    with pytest.raises(InputError, match="there is no algorithm sort; choose from matmul"):
-        methods("sort")
+@pytest.mark.parametrize("method", methods(), ids=lambda m: m.name)
+def test_every_method_is_an_algorithm_with_its_sizes_and_options(method: Method) -> None:
+    algorithm = find_algorithm(method.name.replace("-", "_"))
+    names = [parameter.name for parameter in algorithm.parameters]
+    assert names == [
+        "n",
+        "m",
+        "l",
+        *(f.name for f in fields(Options) if f.name not in method.refuses),
+    ]
+    assert all(parameter.meaning for parameter in algorithm.parameters)
+    assert find_algorithm((method.aliases or (method.name,))[0]) is algorithm
+    built = algorithm.build(n=3, m=2, l=4)
+    plan = built if isinstance(built, Plan) else built.plan()
+    assert plan == method.plan(Shape(2, 4, 3), Options())
 
 
 def test_the_methods_in_the_order_of_history() -> None:

@@ -219,6 +219,7 @@ HEAVY = {"numpy", "lark", "moderngl", "sympy", "PIL", "scipy", "jinja2"}
         "import gpgpu_legacy",
         "import gpgpu_legacy.algorithms.registry",
         "from gpgpu_legacy.algorithms.registry import methods; methods()",
+        "from gpgpu_legacy.algorithms.registry import all_algorithms; all_algorithms()",
     ],
 )
 def test_listing_the_methods_imports_nothing_heavy(statements: str) -> None:
