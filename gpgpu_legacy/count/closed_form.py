@@ -1,25 +1,203 @@
-"""Closed forms: formulas in n and b, recovered from the counts of real plans.
+"""Closed forms: formulas that are recovered from the counts of real plans, exactly.
 
-A quantity is counted at as many (n, b) as the formula has coefficients, and the coefficients are
-solved for exactly, in rationals. The formula must then predict the counts at further (n, b) that
-the solution did not use. No formula is typed in, and none is a least-squares fit.
+A formula is a sum of terms c·xⁱ·(log₂ x)ʲ or, in several parameters, of products of such powers.
+The coefficients are solved for in rationals, with as few terms as give all the counts. The formula
+must then give the counts at further sizes that took no part. No formula is typed in, and none is a
+least-squares fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from itertools import product
+from math import lcm, prod
 from typing import Any
+
+Power = tuple[int, int]
+"""The exponents i and j of xⁱ·(log₂ x)ʲ."""
+
+Point = tuple[int, ...]
+"""A size for each parameter."""
+
+Solution = Mapping[tuple[Power, ...], Fraction]
+"""The coefficients of a formula's terms, each by the powers of all parameters."""
+
+Vector = list[int]
+
+
+# Solving ----------------------------------------------------------------------------------------
+
+
+def fit(
+    sizes: Sequence[int],
+    values: Sequence[Fraction | int],
+    powers: Sequence[Power],
+    *,
+    spare: int = 0,
+) -> dict[Power, Fraction] | None:
+    """The fewest of the terms whose sum gives the values at all the sizes; None if no sum does.
+
+    sizes: of one parameter; powers of 2, if a term has a logarithm. spare: there are at least so
+    many more sizes than terms.
+    """
+    rows = [
+        _whole([*(_term(size, power) for power in powers), Fraction(value)])
+        for size, value in zip(sizes, values, strict=True)
+    ]
+    *columns, target = (list(column) for column in zip(*rows, strict=True))
+    for count in range(min(len(powers), len(sizes) - spare) + 1):
+        coefficients = _combine(list(enumerate(columns)), target, count)
+        if coefficients is not None:
+            return {powers[n]: c for n, c in coefficients.items() if c}
+    return None
+
+
+def _whole(row: Sequence[Fraction]) -> Vector:
+    """A row times its common denominator."""
+    denominator = lcm(*(value.denominator for value in row))
+    return [int(value * denominator) for value in row]
+
+
+def _combine(
+    columns: Sequence[tuple[int, Vector]], target: Vector, count: int
+) -> dict[int, Fraction] | None:
+    """Coefficients, by their numbers, with which `count` of the columns sum up to the target.
+
+    Each column that is tried is eliminated from those after it and from the target, in whole
+    numbers: fractions would take ten times as long.
+    """
+    if count == 0:
+        return None if any(target) else {}
+    for place, (number, column) in enumerate(columns):
+        pivot = next((row for row, value in enumerate(column) if value), None)
+        if pivot is None:
+            continue  # it is a sum of the columns chosen before
+        later = columns[place + 1 :] if count > 1 else ()
+        rest = [(n, _eliminated(other, column, pivot)) for n, other in later]
+        others = _combine(rest, _eliminated(target, column, pivot), count - 1)
+        if others is not None:
+            covered = sum(others[n] * other[pivot] for n, other in later if n in others)
+            return {number: Fraction(target[pivot] - covered) / column[pivot], **others}
+    return None
+
+
+def _eliminated(vector: Vector, column: Vector, pivot: int) -> Vector:
+    """A multiple of the vector, minus the multiple of a column that makes it 0 at the pivot."""
+    scale, factor = column[pivot], vector[pivot]
+    return [scale * a - factor * b for a, b in zip(vector, column, strict=True)]
+
+
+def fit_grid(
+    axes: Sequence[Sequence[int]],
+    values: Mapping[Point, Fraction | int],
+    powers: Sequence[Sequence[Power]],
+    *,
+    spare: int = 0,
+) -> Solution | None:
+    """The formula in several parameters that gives the values at the points of a grid, or None.
+
+    axes: the sizes of each parameter. values: at each point of their product. powers, spare: for
+    each parameter as for `fit`. The first parameter is solved for at all sizes of the others; its
+    coefficients are then solved for in the others.
+    """
+    (first, *others), (mine, *theirs) = axes, powers
+    fits: dict[Point, dict[Power, Fraction]] = {}
+    for rest in product(*others):
+        along = fit(first, [values[(n, *rest)] for n in first], mine, spare=spare)
+        if along is None:
+            return None
+        fits[rest] = along
+    solution: dict[tuple[Power, ...], Fraction] = {}
+    for power in dict.fromkeys(power for along in fits.values() for power in along):
+        coefficients = {rest: along.get(power, Fraction(0)) for rest, along in fits.items()}
+        if not others:
+            solution[power,] = coefficients[()]
+            continue
+        of_others = fit_grid(others, coefficients, theirs, spare=spare)
+        if of_others is None:
+            return None
+        solution |= {(power, *rest): c for rest, c in of_others.items()}
+    return solution
+
+
+def value_at(solution: Solution, point: Point) -> Fraction:
+    """The exact value of a formula."""
+    return sum(
+        (
+            c * prod(_term(size, power) for size, power in zip(point, powers, strict=True))
+            for powers, c in solution.items()
+        ),
+        Fraction(0),
+    )
+
+
+def _term(size: int, power: Power) -> Fraction:
+    i, j = power
+    return Fraction(size) ** i * (_log2(size) ** j if j else 1)
+
+
+def _log2(size: int) -> int:
+    if size.bit_count() != 1:
+        raise ValueError(f"{size} is no power of 2")
+    return size.bit_length() - 1
+
+
+# Formulas as text and expressions ---------------------------------------------------------------
+
+
+def formula_text(solution: Solution, names: Sequence[str]) -> str:
+    """A formula in sympy's syntax, factored: `log(n, 2)*(log(n, 2) + 1)/2`."""
+    return re.sub(rf"\b(\w+){_LOG2}\b", r"log(\1, 2)", str(_expression(solution, names)))
+
+
+_LOG2 = "__log2"  # the end of a symbol that stands for a logarithm
+
+
+def _expression(solution: Solution, names: Sequence[str]) -> Any:
+    """A factored sympy expression, in which logarithms are symbols."""
+    from sympy import Rational, Symbol, factor
+
+    total = Rational(0)
+    for powers, c in solution.items():
+        term = Rational(c.numerator, c.denominator)
+        for name, (i, j) in zip(names, powers, strict=True):
+            term *= Symbol(name, positive=True) ** i
+            term *= Symbol(f"{name}{_LOG2}", positive=True) ** j
+        total += term
+    return factor(total)
+
+
+def same_formula(counted: Any, published: str) -> bool:
+    """Whether a recovered expression equals a published formula for all n and b.
+
+    counted: from `recover`; None equals no formula. published: in sympy's syntax.
+    """
+    from sympy import simplify, symbols, sympify
+
+    if counted is None:
+        return False
+    n, b = symbols("n b", positive=True)
+    return bool(simplify(counted - sympify(published, locals={"n": n, "b": b})) == 0)
+
+
+def evaluate(formula: str, n: int, b: int) -> Fraction:
+    """The exact value of a formula in sympy's syntax at (n, b)."""
+    from sympy import Rational, sympify
+
+    value = Rational(sympify(formula, locals={"n": n, "b": b}))
+    return Fraction(int(value.p), int(value.q))
+
+
+# The papers' formulas in n and b ----------------------------------------------------------------
 
 Quantity = Callable[[int, int], int | None]
 """A count as a function of matrix size n and block size b; None if it has no single value."""
 
-POWERS_OF_N = (0, 1, 2, 3)
-POWERS_OF_B = (-1, 0, 1)
-TERMS = tuple(product(POWERS_OF_N, POWERS_OF_B))
+_POWERS_OF_N = tuple((i, 0) for i in (0, 1, 2, 3))
+_POWERS_OF_B = tuple((i, 0) for i in (-1, 0, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,71 +232,14 @@ def recover(quantity: Quantity, samples: Samples = ANY_BLOCK) -> Any:
     Returns a sympy expression in n and b. None if no such sum gives all the counts, including
     those held out.
     """
-    points = tuple(product(samples.sizes, samples.blocks))
-    counts = [quantity(n, b) for n, b in points]
-    known = [count for count in counts if count is not None]
-    if len(known) < len(counts):
-        return None
-    coefficients = _solve(points, known)
-    for n, b in samples.held_out:
-        value = sum(c * _term(n, b, t) for c, t in zip(coefficients, TERMS, strict=True))
-        if value != quantity(n, b):
+    counts: dict[Point, int] = {}
+    for point in product(samples.sizes, samples.blocks):
+        count = quantity(*point)
+        if count is None:
             return None
-    return _expression(coefficients)
-
-
-def _term(n: int, b: int, powers: tuple[int, int]) -> Fraction:
-    i, j = powers
-    return Fraction(n) ** i * Fraction(b) ** j
-
-
-def _solve(points: tuple[tuple[int, int], ...], counts: list[int]) -> list[Fraction]:
-    return [
-        sum((c * count for c, count in zip(row, counts, strict=True)), Fraction(0))
-        for row in _inverse(points)
-    ]
-
-
-@cache
-def _inverse(points: tuple[tuple[int, int], ...]) -> tuple[tuple[Fraction, ...], ...]:
-    """The matrix that takes counts at these points to coefficients: a row for each term."""
-    from sympy import Matrix, Rational
-
-    rows = [
-        [Rational(v.numerator, v.denominator) for v in (_term(n, b, t) for t in TERMS)]
-        for n, b in points
-    ]
-    inverse = Matrix(rows).inv().tolist()
-    return tuple(tuple(Fraction(int(v.p), int(v.q)) for v in row) for row in inverse)
-
-
-def _expression(coefficients: list[Fraction]) -> Any:
-    from sympy import Rational, factor, symbols
-
-    n, b = symbols("n b", positive=True)
-    total = sum(
-        Rational(c.numerator, c.denominator) * n**i * b**j
-        for (i, j), c in zip(TERMS, coefficients, strict=True)
-    )
-    return factor(total)
-
-
-def same_formula(counted: Any, published: str) -> bool:
-    """Whether a recovered expression equals a published formula for all n and b.
-
-    counted: from `recover`; None equals no formula. published: in sympy's syntax.
-    """
-    from sympy import simplify, symbols, sympify
-
-    if counted is None:
-        return False
-    n, b = symbols("n b", positive=True)
-    return bool(simplify(counted - sympify(published, locals={"n": n, "b": b})) == 0)
-
-
-def evaluate(formula: str, n: int, b: int) -> Fraction:
-    """The exact value of a formula in sympy's syntax at (n, b)."""
-    from sympy import Rational, sympify
-
-    value = Rational(sympify(formula, locals={"n": n, "b": b}))
-    return Fraction(int(value.p), int(value.q))
+        counts[point] = count
+    axes = (samples.sizes, samples.blocks)
+    solution = fit_grid(axes, counts, (_POWERS_OF_N, _POWERS_OF_B))
+    if solution is None or any(value_at(solution, p) != quantity(*p) for p in samples.held_out):
+        return None
+    return _expression(solution, ("n", "b"))

@@ -20,7 +20,7 @@ from gpgpu_legacy.arguments import as_instance, as_positive
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.kernels import count_compute_pass, distinct_dispatches
 from gpgpu_legacy.kernel.dependence import control_uniforms
-from gpgpu_legacy.plan.expand import areas_of
+from gpgpu_legacy.plan.expand import areas_of, total_area
 from gpgpu_legacy.plan.plan import Blend, ClearPass, ComputePass, CopyPass, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import Input, Output, Rect, Texture
 
@@ -144,7 +144,7 @@ def count_repeated(
     match pass_:
         case CopyPass():
             texel = plan.texture(pass_.source).format.texel_bytes
-            return replace(none, copy_bytes=2 * texel * sum(areas_of(pass_.source_rect, times)))
+            return replace(none, copy_bytes=2 * texel * total_area(pass_.source_rect, times))
         case ClearPass():
             return replace(none, clear_bytes=times * _bytes(plan.texture(pass_.target)))
         case ComputePass():
@@ -156,7 +156,7 @@ def count_repeated(
     rect = pass_.rect if isinstance(pass_.rect, Rect) else pass_.rect.at(0)
     vertices = times * len(rect.corners)
     return replace(
-        _fragment_counts(plan, pass_, none).times(sum(areas_of(pass_.rect, times))),
+        _fragment_counts(plan, pass_, none).times(total_area(pass_.rect, times)),
         passes=times,
         geometry_bytes=vertices * accounting.vertex_bytes,
     )
@@ -203,6 +203,6 @@ def fragments_per_pass(plan: Plan) -> int | None:
         area
         for times, pass_ in plan.weighted_passes()
         if isinstance(pass_, FragmentPass)
-        for area in set(areas_of(pass_.rect, times))
+        for area in set(areas_of(pass_.rect, 1 if isinstance(pass_.rect, Rect) else times))
     }
     return areas.pop() if len(areas) == 1 else None

@@ -224,6 +224,11 @@ def areas_of(rect: Rect | MovingRect, count: int) -> Iterable[int]:
     return map(mul, widths, heights)
 
 
+def total_area(rect: Rect | MovingRect, count: int) -> int:
+    """The area of a rectangle summed over the `count` iterations of a Repeat, in texels."""
+    return rect.area * count if isinstance(rect, Rect) else sum(areas_of(rect, count))
+
+
 def rect_numbers(rect: Rect | MovingRect) -> tuple[Integer, Integer, Integer, Integer]:
     """The x, y, width and height of a rectangle."""
     return (rect.x, rect.y, rect.width, rect.height)

@@ -47,9 +47,14 @@ _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 def pretty(formula: str) -> str:
-    """A formula for people: 8*n**3*(b + 1)/b as 8n³(b + 1)/b."""
-    text = re.sub(r"\*\*(\d+)", lambda power: power.group(1).translate(_SUPERSCRIPTS), formula)
-    return re.sub(r"(?<=\d)\*(?=\d)", "·", text).replace("*", "")
+    """A formula for people: 8*n**3*(b + 1)/b as 8n³(b + 1)/b, n*log(n, 2)**2 as n·log₂²n."""
+    text = re.sub(r"log\((\w+), 2\)((\*\*\d+)?)", r"log₂\2\1", formula)
+    text = re.sub(r"\*\*(\d+)", lambda power: power.group(1).translate(_SUPERSCRIPTS), text)
+    return re.sub(_BETWEEN_WORDS, "·", text).replace("*", "")
+
+
+_BETWEEN_WORDS = r"(?<=\d)\*(?=\d)|(?<=[a-zA-Z_]{2})\*|\*(?=[a-zA-Z_]{2})"
+"""The multiplication signs that people need: between numbers, and beside names of more letters."""
 
 
 def plain(entry: Entry) -> str:

@@ -36,8 +36,12 @@ def _latex_entry(entry: Entry) -> str:
     if isinstance(entry, Formula):
         from sympy import Symbol, latex, sympify
 
-        letters = re.findall(r"\b[a-zA-Z]\b", entry.text)  # S and N are functions of sympy's
-        return f"${latex(sympify(entry.text, locals={x: Symbol(x) for x in letters}))}$"
+        text = re.sub(r"log\((\w+), 2\)", r"\1__log2", entry.text)
+        letters = re.findall(r"\b[a-zA-Z]\b", text)  # S and N are functions of sympy's
+        logarithms = set(re.findall(r"\b(\w+)__log2\b", text))
+        formula = sympify(text, locals={x: Symbol(x) for x in letters})
+        names = {Symbol(f"{x}__log2"): rf"(\log_2 {x})" for x in logarithms}
+        return f"${latex(formula, symbol_names=names)}$"
     return _escape(plain(entry))
 
 

@@ -1,0 +1,246 @@
+"""Formulas for the counts of any family of plans, in one or several of its parameters.
+
+The plans are made and counted at several sizes: at any sizes, at even ones, at powers of two, where
+logarithms may appear, and at multiples of larger numbers, for plans that pad. A count has a formula
+for the first kind of sizes at which one gives all its values, those at sizes held out included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from inspect import Parameter, signature
+from itertools import count, islice, product, takewhile
+from typing import Any
+
+from gpgpu_legacy.count.closed_form import Point, Power, fit_grid, formula_text, value_at
+from gpgpu_legacy.count.traffic import POSITIONS_ALONE, Accounting, Counts, count_plan
+from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.serial import Record
+
+PlanOf = Callable[..., Plan]
+"""A family of plans: a function of parameters, given as keywords."""
+
+SPARE = 2
+"""By how much the sizes that a formula is solved at outnumber its terms, at least."""
+
+_WITHOUT_LOGARITHMS = tuple((i, 0) for i in (0, 1, 2, 3, -1))
+_LOGARITHMS = tuple((i, j) for j in (1, 2, 3) for i in (0, 1, 2, 3))
+
+
+class ClosedForm(Record, frozen=True, kw_only=True):
+    """The formula of a count.
+
+    formula: in sympy's syntax; None if none was found. holds_for: the sizes, in words, empty
+    without a formula. solved_at, checked_at: the sizes of the parameters at which the formula was
+    solved for, and those that took no part and at which it was checked.
+    """
+
+    formula: str | None = None
+    holds_for: str = ""
+    solved_at: tuple[Point, ...] = ()
+    checked_at: tuple[Point, ...] = ()
+
+
+class Formulas(Record, frozen=True, kw_only=True):
+    """The formulas of a family of plans, by the name of the count.
+
+    over: the parameters that the formulas are in. fixed: the values of the others.
+    """
+
+    over: tuple[str, ...]
+    fixed: dict[str, Any]
+    formulas: dict[str, ClosedForm]
+
+
+COUNTED = tuple(f.name for f in fields(Counts) if f.name not in {"vertex_bytes", "vertices"})
+"""The names of the counts that have formulas."""
+
+
+def formulas(
+    plan_of: PlanOf,
+    over: Sequence[str] = ("n",),
+    fixed: Mapping[str, Any] | None = None,
+    *,
+    at: Point | None = None,
+    accounting: Accounting = POSITIONS_ALONE,
+) -> Formulas:
+    """Recover a formula for each count of a family of plans.
+
+    plan_of: called with a keyword for each of `over`, a positive integer, and with those of
+    `fixed`. It may refuse sizes by an InputError or a PlanError. over: of several parameters, the
+    first is made larger than the others. at: the sizes of the plan that is asked about, for which
+    the formulas are checked too, if they are sizes that the formulas are for.
+
+    Raises InputError if the function has no such parameters, and where it refuses all sizes.
+    """
+    names, given = tuple(over), dict(fixed or {})
+    _check_parameters(plan_of, names, given)
+    counted = _Counted(plan_of, names, given, accounting)
+    found: dict[str, ClosedForm] = {}
+    for samples in _samples(counted, at):
+        for name in COUNTED:
+            closed_form = None if name in found else _closed_form(counted, name, samples)
+            if closed_form is not None:
+                found[name] = closed_form
+        if len(found) == len(COUNTED):
+            break
+    if not counted.counts:
+        raise counted.refusal or InputError(f"the plan has no sizes {' and '.join(names)}")
+    forms = {name: found.get(name, ClosedForm()) for name in COUNTED}
+    return Formulas(over=names, fixed=given, formulas=forms)
+
+
+def _check_parameters(plan_of: PlanOf, names: tuple[str, ...], given: Mapping[str, Any]) -> None:
+    """InputError unless the function has these parameters, and each is given once."""
+    if not names:
+        raise InputError("no parameter is given to find formulas in; give one, such as n")
+    twice = [name for name in names if name in given or names.count(name) > 1]
+    if twice:
+        raise InputError(f"the parameter {twice[0]} is given twice; give it once")
+    parameters = signature(plan_of).parameters
+    if any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values()):
+        return
+    for name in (*names, *given):
+        if name not in parameters:
+            has = ", ".join(parameters) or "none"
+            raise InputError(f"there is no parameter {name}; the parameters are {has}")
+
+
+class _Counted:
+    """The counts of the plans of a family, each made once. refusal: of the size refused last."""
+
+    def __init__(
+        self, plan_of: PlanOf, names: tuple[str, ...], given: dict[str, Any], accounting: Accounting
+    ) -> None:
+        self.names = names
+        self.counts: dict[Point, Counts] = {}
+        self.refusal: InputError | PlanError | None = None
+        self._plan_of, self._given, self._accounting = plan_of, given, accounting
+        self._refused: set[Point] = set()
+
+    def takes(self, point: Point) -> bool:
+        """Whether there is a plan of these sizes."""
+        if point not in self.counts and point not in self._refused:
+            try:
+                plan = self._plan_of(**dict(zip(self.names, point, strict=True)), **self._given)
+                self.counts[point] = count_plan(plan, self._accounting)
+            except (InputError, PlanError) as refusal:
+                self._refused.add(point)
+                self.refusal = refusal
+        return point in self.counts
+
+
+# Where plans are counted ------------------------------------------------------------------------
+
+LARGEST = 1 << 16
+"""The largest size that is tried, where a family refuses small ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A kind of size: the multiples of a factor or, where that is 0, the powers of 2."""
+
+    factor: int
+
+    @property
+    def powers(self) -> tuple[Power, ...]:
+        """Of the terms of a formula for such sizes."""
+        return _WITHOUT_LOGARITHMS + (() if self.factor else _LOGARITHMS)
+
+    def has(self, point: Point) -> bool:
+        """Whether all sizes of a point are of this kind."""
+        return all(n % self.factor == 0 if self.factor else n.bit_count() == 1 for n in point)
+
+    def words(self, names: Sequence[str]) -> str:
+        """The sizes that a formula holds for."""
+        joined = " and ".join(names)
+        if self.factor in (1, 2):
+            return f"{'any' if self.factor == 1 else 'even'} {joined}"
+        if len(names) > 1:
+            return f"powers of 2 as {joined}"
+        return f"{joined} a multiple of {self.factor}" if self.factor else f"{joined} a power of 2"
+
+
+@dataclass(frozen=True, slots=True)
+class _Samples:
+    """Points of a grid at which formulas are solved for, and others at which they are checked."""
+
+    kind: _Kind
+    axes: tuple[tuple[int, ...], ...]
+    held_out: tuple[Point, ...]
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """The points of the grid."""
+        return tuple(product(*self.axes))
+
+
+def _samples(counted: _Counted, at: Point | None) -> Iterator[_Samples]:
+    """The samples of which the family takes all, the most general ones first."""
+    several = len(counted.names) > 1
+    for planned in _of_several(len(counted.names)) if several else _of_one(counted, at):
+        samples, points = planned, {*planned.points, *planned.held_out}
+        if at is not None and planned.kind.has(at) and at not in points:
+            samples = replace(planned, held_out=(*planned.held_out, at))
+        if all(map(counted.takes, (*samples.points, *samples.held_out))):
+            yield samples
+
+
+def _of_one(counted: _Counted, at: Point | None) -> Iterator[_Samples]:
+    yield _multiples(1)
+    yield _multiples(2)
+    for factor in (4, 8, 16, 32, 64):
+        if at is None or _Kind(factor).has(at):
+            yield _multiples(factor)
+    for least in (2, 16, 1):
+        yield from _powers_of_two(counted, least)
+
+
+def _multiples(factor: int) -> _Samples:
+    """Seven small multiples and, far from them, two that are no multiples of more."""
+    sizes = tuple(factor * n for n in range(6, 13))
+    far = (61, 127) if factor < 8 else (17, 23)
+    return _Samples(_Kind(factor), (sizes,), tuple((factor * n,) for n in far))
+
+
+def _powers_of_two(counted: _Counted, least: int) -> Iterator[_Samples]:
+    """The first powers of 2 that the family takes, up to nine of them."""
+    powers = takewhile(lambda size: size <= LARGEST, (least << n for n in count()))
+    sizes = tuple(islice((size for size in powers if counted.takes((size,))), 9))
+    if len(sizes) > SPARE + 2:
+        yield _Samples(_Kind(0), (sizes[:-2],), tuple((size,) for size in sizes[-2:]))
+
+
+def _of_several(number: int) -> Iterator[_Samples]:
+    """The first parameter is larger than the others."""
+    for kind, first, other in (
+        (_Kind(1), (12, 13, 14, 15, 16, 61), (1, 2, 3, 4, 5, 7)),
+        (_Kind(0), (64, 128, 256, 512, 1024, 2048), (1, 2, 4, 8, 16, 32)),
+    ):
+        sizes = [first, *[other] * (number - 1)]
+        last, middle = (tuple(of_one[place] for of_one in sizes) for place in (-1, 2))
+        mixed = ((*middle[:n], last[n], *middle[n + 1 :]) for n in range(number))
+        yield _Samples(kind, tuple(of_one[:-1] for of_one in sizes), (last, *mixed))
+
+
+def _closed_form(counted: _Counted, name: str, samples: _Samples) -> ClosedForm | None:
+    """The formula of a count that holds at these points; None if there is none."""
+
+    def count_at(point: Point) -> int:
+        return int(getattr(counted.counts[point], name))
+
+    values = {point: count_at(point) for point in samples.points}
+    powers = (samples.kind.powers,) * len(counted.names)
+    solution = fit_grid(samples.axes, values, powers, spare=SPARE)
+    if solution is None:
+        return None
+    if any(value_at(solution, point) != count_at(point) for point in samples.held_out):
+        return None
+    return ClosedForm(
+        formula=formula_text(solution, counted.names),
+        holds_for=samples.kind.words(counted.names),
+        solved_at=samples.points,
+        checked_at=samples.held_out,
+    )

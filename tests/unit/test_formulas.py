@@ -1,0 +1,244 @@
+"""Formulas of families of plans: worked out by hand, and what has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import ceil
+
+import pytest
+from drawing import program, show, texture
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sorting import sort_plan
+
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.count.closed_form import fit, fit_grid, formula_text, value_at
+from gpgpu_legacy.count.formulas import COUNTED, Formulas, formulas
+from gpgpu_legacy.count.traffic import Accounting
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.plan.numbers import Table
+from gpgpu_legacy.plan.plan import Binding, ClearPass, FragmentPass, Plan, Repeat
+from gpgpu_legacy.plan.textures import MovingRect, Rect
+from gpgpu_legacy.present.grid import Formula, Grid, pretty
+from gpgpu_legacy.present.latex import as_latex
+
+# The solver --------------------------------------------------------------------------------------
+
+POWERS = [(i, j) for j in range(4) for i in range(-1, 4)]
+SIZES = [2**k for k in range(1, 8)]
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(POWERS),
+        st.fractions(-50, 50, max_denominator=12).filter(bool),
+        max_size=4,
+    )
+)
+@settings(max_examples=40, deadline=None)
+def test_a_sum_of_few_terms_is_found_exactly(terms: dict[tuple[int, int], Fraction]) -> None:
+    """The values come from the terms, in fractions; no other sum of so few gives them."""
+    values = [
+        sum(
+            (c * Fraction(n) ** i * (n.bit_length() - 1) ** j for (i, j), c in terms.items()),
+            Fraction(0),
+        )
+        for n in SIZES
+    ]
+    assert fit(SIZES, values, POWERS, spare=2) == terms
+
+
+def test_a_sum_of_more_terms_than_the_sizes_can_tell_is_not_claimed() -> None:
+    values = [n**3 + n**2 + n + 1 for n in (1, 2, 3, 4)]
+    powers = [(i, 0) for i in range(4)]
+    assert fit((1, 2, 3, 4), values, powers) == dict.fromkeys(powers, 1)
+    assert fit((1, 2, 3, 4), values, powers, spare=1) is None
+
+
+def test_parameters_are_solved_for_one_after_another() -> None:
+    axes = ((2, 4, 8, 16), (1, 2, 3, 4))
+    values = {(n, b): n * (n.bit_length() - 1) + Fraction(n, b) for n in axes[0] for b in axes[1]}
+    of_n, of_b = ((1, 0), (1, 1)), ((0, 0), (-1, 0))
+    solution = fit_grid(axes, values, (of_n, of_b), spare=1)
+    assert solution == {((1, 0), (-1, 0)): 1, ((1, 1), (0, 0)): 1}
+    assert value_at(solution, (32, 5)) == 160 + Fraction(32, 5)
+    assert formula_text(solution, ("n", "b")) == "n*(b*log(n, 2) + 1)/b"
+    assert fit_grid(axes, {**values, (8, 3): 0}, (of_n, of_b), spare=1) is None
+
+
+def test_a_logarithm_is_of_powers_of_two() -> None:
+    with pytest.raises(ValueError, match="6 is no power of 2"):
+        value_at({((0, 1),): Fraction(1)}, (6,))
+
+
+# Families of plans -------------------------------------------------------------------------------
+
+MAXIMUM = program(
+    "TEX R0, fragment.texcoord[0], texture[0], RECT;",
+    "TEX R1, fragment.texcoord[0], texture[0], RECT;",
+    "MAX result.color, R0, R1;",
+)
+
+
+def text_of(found: Formulas, *names: str) -> list[str | None]:
+    return [found.formulas[name].formula for name in names]
+
+
+def steps_of(n: int) -> list[int]:
+    """The widths of a reduction's rows: n/2, n/4, … 1; refused where n is no power of 2."""
+    if n < 2 or n & (n - 1):
+        raise InputError(f"n is {n}; give a power of 2")
+    return [n >> step for step in range(1, n.bit_length())]
+
+
+def reduction(n: int) -> Plan:
+    """The largest of n numbers, by halves, drawn in turns to two rows."""
+    rows = [texture(name, n, 1, R32F) for name in ("P", "Q")]
+    drawn = [
+        FragmentPass(MAXIMUM, (Binding(0, "PQ"[at % 2]),), "QP"[at % 2], Rect(0, 0, width, 1))
+        for at, width in enumerate(steps_of(n))
+    ]
+    return show(drawn, rows[1], others=rows[:1])
+
+
+def reduction_in_a_repeat(n: int) -> Plan:
+    """The same widths as a Table, drawn from one row to another each time."""
+    widths = tuple(map(float, steps_of(n)))
+    rect = MovingRect(0, 0, Table(widths), 1)
+    rows = [texture(name, n, 1, R32F) for name in ("P", "Q")]
+    pass_ = FragmentPass(MAXIMUM, (Binding(0, "P"),), "Q", rect)
+    return show([Repeat(len(widths), (pass_,))], rows[1], others=rows[:1])
+
+
+@pytest.mark.parametrize("plan_of", [reduction, reduction_in_a_repeat])
+def test_a_reduction_has_log_n_passes(plan_of: Callable[[int], Plan]) -> None:
+    """n/2 + n/4 + … + 1 = n - 1 fragments: two lookups and a write, each of 4 bytes."""
+    found = formulas(plan_of)
+    assert text_of(found, "passes", "fragments", "lookup", "arithmetic", "bytes_requested") == [
+        "log(n, 2)", "n - 1", "2*(n - 1)", "n - 1", "12*(n - 1)",
+    ]  # fmt: skip
+    assert text_of(found, "geometry_bytes", "clear_bytes") == ["48*log(n, 2)", "8*n"]
+    assert {form.holds_for for form in found.formulas.values()} == {"n a power of 2"}
+    assert (found.over, found.fixed, tuple(found.formulas)) == (("n",), {}, COUNTED)
+    passes = found.formulas["passes"]
+    assert passes.solved_at == tuple((2**k,) for k in range(1, 8))
+    assert passes.checked_at == ((256,), (512,))
+
+
+def sort(n: int) -> Plan:
+    """A bitonic sort of n numbers in a rectangle, twice as wide as high where n is no square."""
+    bits = len(steps_of(n))
+    return sort_plan(1 << (bits - bits // 2), 1 << bits // 2)
+
+
+def test_a_bitonic_sort_has_half_of_log_n_times_log_n_plus_1_passes() -> None:
+    """Runs of 2, 4, … n: 1 + 2 + … + log n passes. Each has 16 + 2 instructions."""
+    found = formulas(sort)
+    assert text_of(found, "passes") == ["log(n, 2)*(log(n, 2) + 1)/2"]
+    assert text_of(found, "fragments") == ["n*log(n, 2)*(log(n, 2) + 1)/2"]
+    assert text_of(found, "arithmetic") == ["8*n*log(n, 2)*(log(n, 2) + 1)"]
+    assert text_of(found, "lookup") == ["n*log(n, 2)*(log(n, 2) + 1)"]
+    assert text_of(found, "bytes_requested") == ["6*n*log(n, 2)*(log(n, 2) + 1)"]
+    assert text_of(found, "upload_bytes", "kill") == ["4*n", "0"]
+
+
+FILL = program("MOV result.color, 1;")
+
+
+def filling(n: int, passes: int = 3, step: int = 1) -> Plan:
+    """n×n texels filled by every step-th of so many passes, after a clear."""
+    target = texture("target", n, n, R32F, None)
+    pass_ = FragmentPass(FILL, (), "target", Rect(0, 0, n, n))
+    return show([ClearPass("target"), Repeat(ceil(passes / step), (pass_,))], target)
+
+
+def test_a_formula_in_several_parameters() -> None:
+    found = formulas(filling, ("n", "passes"), at=(100, 50))
+    names = ("passes", "fragments", "bytes_requested", "clear_bytes", "geometry_bytes")
+    assert text_of(found, *names) == [
+        "passes", "n**2*passes", "4*n**2*passes", "4*n**2", "48*passes",
+    ]  # fmt: skip
+    passes = found.formulas["passes"]
+    assert passes.holds_for == "any n and passes"
+    assert (100, 50) in passes.checked_at
+    assert not set(passes.checked_at) & set(passes.solved_at)
+
+
+def test_parameters_that_are_fixed_are_numbers() -> None:
+    found = formulas(filling, ["n"], {"passes": 7})
+    assert text_of(found, "passes", "fragments") == ["7", "7*n**2"]
+    assert found.fixed == {"passes": 7}
+    thicker = formulas(filling, ["n"], accounting=Accounting(vertex_bytes=36))
+    assert text_of(thicker, "geometry_bytes") == ["432"]
+
+
+def test_where_parity_matters_the_even_sizes_are_named() -> None:
+    found = formulas(filling, ("passes",), {"n": 4, "step": 2})
+    assert (found.formulas["passes"].formula, found.formulas["passes"].holds_for) == (
+        "passes/2",
+        "even passes",
+    )
+    assert found.formulas["clear_bytes"].holds_for == "any passes"
+    of_eight = formulas(filling, ("passes",), {"n": 4, "step": 8})
+    assert of_eight.formulas["passes"].holds_for == "passes a multiple of 8"
+
+
+def test_padding_at_small_sizes_is_no_formula_for_all() -> None:
+    """Blocks of 32: one pass up to n = 32, and n/32 from there on."""
+    method = find_method("hall-carr-hart-single")
+
+    def plan_of(n: int, b: int = 32) -> Plan:
+        return method.plan(Shape(n, n, n), Options(block=b))
+
+    found = formulas(plan_of, at=(96,)).formulas["passes"]
+    assert (found.formula, found.holds_for) == ("n/32", "n a multiple of 32")
+    assert (96,) in found.checked_at
+    both = formulas(plan_of, ("n", "b")).formulas["passes"]
+    assert (both.formula, both.holds_for) == ("n/b", "powers of 2 as n and b")
+
+
+@pytest.mark.parametrize("passes", [lambda n: n % 5 + 1, lambda n: n**4 + (n > 400)])
+def test_what_no_formula_gives_has_none(passes: Callable[[int], int]) -> None:
+    found = formulas(lambda n: filling(4, passes(n)), at=(1024,))
+    assert found.formulas["passes"].formula is None
+    assert found.formulas["passes"].holds_for == ""
+    assert found.formulas["clear_bytes"].formula == "64"
+
+
+# What is refused ---------------------------------------------------------------------------------
+
+
+def test_a_parameter_that_there_is_not_is_named() -> None:
+    with pytest.raises(InputError, match="no parameter m; the parameters are n, passes, step"):
+        formulas(filling, ("m",))
+    with pytest.raises(InputError, match="no parameter size; the parameters are"):
+        formulas(filling, ("n",), {"size": 3})
+    with pytest.raises(InputError, match="parameter n is given twice"):
+        formulas(filling, ("n",), {"n": 3})
+    with pytest.raises(InputError, match="give one, such as n"):
+        formulas(filling, ())
+
+
+def test_a_family_that_refuses_all_sizes_says_why() -> None:
+    def refused(n: int) -> Plan:
+        raise InputError(f"n is {n}; it must be 7")
+
+    with pytest.raises(InputError, match="it must be 7"):
+        formulas(refused)
+
+
+@pytest.mark.parametrize(
+    ("formula", "text", "latex"),
+    [
+        ("n*log(n, 2)**2", "n·log₂²n", r"$n (\log_2 n)^{2}$"),
+        ("2*3*passes/n", "2·3·passes/n", r"$\frac{6 passes}{n}$"),
+        ("8*n**3*(b + 1)/b", "8n³(b + 1)/b", r"$\frac{8 n^{3} \left(b + 1\right)}{b}$"),
+    ],
+)
+def test_formulas_are_typeset(formula: str, text: str, latex: str) -> None:
+    grid = Grid("f", "F", ("formula",), ((Formula(formula),),))
+    assert pretty(formula) == text
+    assert latex in as_latex([grid])
