@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpgpu_legacy.files import write_whole
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import check_folder, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,12 +38,39 @@ def new_figure(width_inches: float = 8.0, height_inches: float = 5.2) -> Figure:
     return figure
 
 
-def save_figure(figure: Figure, path: Path) -> None:
-    """Write the figure as a .png, whole or not at all.
+FORMATS = (".png", ".svg", ".pdf")
+"""The endings of figures' names: pixels, and two formats of lines that are sharp at any size."""
 
-    Raises InputError where the file cannot be written.
+# Nothing in a file depends on when or in which process it was written.
+_UNDATED = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+
+
+def check_figure(path: Path) -> None:
+    """InputError where no figure can be written to that path, as far as that is known before."""
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(
+            f"{path} does not name a format for figures; let it end in one of {', '.join(FORMATS)}"
+        )
+    check_folder(path)
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write the figure, whole or not at all, in the format that the path ends in; see FORMATS.
+
+    The same figure makes the same file. Raises InputError for another format, and where the file
+    cannot be written.
     """
-    write_whole(path, lambda to: figure.savefig(to, format="png", facecolor=PAPER))
+    from matplotlib import rc_context
+
+    check_figure(path)
+    suffix = path.suffix.lower()
+    with rc_context({"svg.hashsalt": "gpgpu_legacy"}):
+        write_whole(
+            path,
+            lambda to: figure.savefig(
+                to, format=suffix[1:], facecolor=PAPER, metadata=_UNDATED[suffix]
+            ),
+        )
 
 
 def style_axes(axes: Axes) -> None:

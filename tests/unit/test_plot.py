@@ -1,0 +1,32 @@
+"""Figures in files: each format is what it says, and the same figure makes the same file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.present.plot import FORMATS, new_figure, save_figure
+
+BEGINNINGS = {".png": b"\x89PNG\r\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
+
+
+def save(path: Path) -> bytes:
+    figure = new_figure(2.0, 1.5)
+    figure.subplots().plot([1, 2, 4], clip_on=True)
+    save_figure(figure, path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_every_format(tmp_path: Path, suffix: str) -> None:
+    one, other = save(tmp_path / f"one{suffix}"), save(tmp_path / f"OTHER{suffix.upper()}")
+    assert one.startswith(BEGINNINGS[suffix])
+    assert one == other
+
+
+def test_another_format(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"let it end in one of \.png, \.svg, \.pdf"):
+        save(tmp_path / "one.jpg")
+    assert not list(tmp_path.iterdir())
