@@ -91,7 +91,16 @@ def _shown(diagnostic: Diagnostic, lines: list[str], name: str) -> str:
 
 
 class PlanError(GpgpuLegacyError):
-    """A plan that no executor, or not the chosen one, can execute."""
+    """A plan that no executor, or not the chosen one, can execute.
+
+    problem: what is wrong, without the plan's name. place: where in the plan, as plan.json has it,
+    such as `steps[3].body[0]`; empty where that is not known.
+    """
+
+    def __init__(self, problem: str, *, plan: str | None = None, place: str = "") -> None:
+        """plan: the name of the plan, with which the message begins."""
+        super().__init__(problem if plan is None else f"plan {plan}: {problem}")
+        self.problem, self.place = problem, place
 
 
 class InputError(GpgpuLegacyError):

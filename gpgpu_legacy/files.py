@@ -10,18 +10,22 @@ from pathlib import Path
 from gpgpu_legacy.errors import InputError
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, most: int | None = None) -> str:
     """The text of a file, with its line ends as they are.
 
     Text that is not UTF-8 is read as Latin-1, which shaders of the time have in their comments.
-    Raises InputError, in one line, where the file is missing, unreadable or not text.
+    most: the bytes that it may have. Raises InputError, in one line, where the file is missing,
+    unreadable, longer or not text.
     """
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read() if most is None else file.read(most + 1)
     except FileNotFoundError:
         raise InputError(f"there is no file {path}") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {_reason(error)}") from None
+    if most is not None and len(data) > most:
+        raise InputError(f"{path} has more than {most} bytes, the most that such a file may have")
     if b"\0" in data:
         raise InputError(f"{path} is not a text file; it contains zero bytes")
     try:

@@ -7,10 +7,13 @@ another type: the message names the file and the path in it.
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import cache
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -22,6 +25,7 @@ from gpgpu_legacy.files import read_text, write_text
 
 T = TypeVar("T")
 R = TypeVar("R", bound="Recorded")
+D = TypeVar("D", bound="Document")
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 """A number above 0, where it is read."""
@@ -32,6 +36,14 @@ PositiveInt = Annotated[int, msgspec.Meta(gt=0)]
 
 Whole = Annotated[int, msgspec.Meta(ge=0)]
 """A whole number, 0 or more, where it is read."""
+
+Meta = msgspec.Meta
+"""Bounds of a value, where it is read: `Annotated[int, Meta(ge=1, le=8)]`."""
+
+_ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*(?![\s\S])"
+
+OneLine = Annotated[str, Meta(pattern=_ONE_LINE)]
+"""Text without line breaks and control characters, where it is read."""
 
 
 Unset = msgspec.UnsetType
@@ -61,6 +73,18 @@ class Recorded(Record, frozen=True, kw_only=True):
     commit: str | None = None
     driver: str | None = None
     date: str | None = None
+
+
+class Document(Record, frozen=True, kw_only=True):
+    """A file of a published format, which may come from anywhere.
+
+    Its fields `schema` and `version` say which format it is, and of which version. WHAT: such a
+    file in words. VERSION is raised where a file would no longer be read, or be read otherwise.
+    """
+
+    SCHEMA: ClassVar[str]
+    VERSION: ClassVar[int] = 1
+    WHAT: ClassVar[str]
 
 
 def provenance(kind: type[Recorded], driver: str | None = None) -> dict[str, Any]:
@@ -126,6 +150,25 @@ def json_text(value: Any) -> str:
     return (
         msgspec.json.format(msgspec.json.encode(value, enc_hook=_plain), indent=2).decode() + "\n"
     )
+
+
+def json_fitted_text(value: Any, width: int = 100) -> str:
+    """A record as JSON in which whatever fits into a line of that width has one line."""
+    return _fitted(plain(value), "", width) + "\n"
+
+
+def _fitted(value: Any, pad: str, width: int, before: int = 0) -> str:
+    """before: how many characters stand before the value in its line, besides `pad`."""
+    line = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict | list) or len(pad) + before + len(line) < width:
+        return line
+    inner = pad + "  "
+    if isinstance(value, list):
+        items = [inner + _fitted(item, inner, width) for item in value]
+        return "[\n" + ",\n".join(items) + f"\n{pad}]"
+    keys = {key: f"{json.dumps(key, ensure_ascii=False)}: " for key in value}
+    fields = [inner + keys[k] + _fitted(v, inner, width, len(keys[k])) for k, v in value.items()]
+    return "{\n" + ",\n".join(fields) + f"\n{pad}}}"
 
 
 def json_lines_text(value: Any) -> str:
@@ -217,6 +260,88 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json_text(value))
 
 
+def from_document(text: str, kind: type[D], name: str) -> D:
+    """The record in the text of a published format; no field of an object is given twice.
+
+    Raises InputError, in one line, for a text of another format or of another version, and for one
+    that `from_json` does not read. Time and memory grow with the length of the text only.
+    """
+    header = from_json(text, _DocumentHeader, name)
+    if header.schema != kind.SCHEMA:
+        raise InputError(
+            f'{name} is not {kind.WHAT}; expected a file with "schema": "{kind.SCHEMA}"'
+        )
+    if header.version != kind.VERSION:
+        raise InputError(
+            f"{name} has version {header.version} of its format, and only {kind.VERSION} is known "
+            "here; read it with the gpgpu_legacy that wrote it, or write it anew"
+        )
+    record = from_json(text, kind, name)
+    _refuse_fields_given_twice(text, name)
+    return record
+
+
+class _DocumentHeader(msgspec.Struct):
+    """The format and the version of a file that may have any other fields."""
+
+    schema: Any = None
+    version: Any = None
+
+
+class _Twice:
+    """Stands for an object that has a field twice."""
+
+    def __init__(self, field: str) -> None:
+        self.field = field
+
+
+def _refuse_fields_given_twice(text: str, name: str) -> None:
+    """InputError where an object of a JSON text has two fields of one name; msgspec takes the last.
+
+    The text is known to be JSON of a record, so it is not nested deeply.
+    """
+    found: list[_Twice] = []
+
+    def made(pairs: list[tuple[str, Any]]) -> Any:
+        fields = dict(pairs)
+        if len(fields) == len(pairs):
+            return fields
+        counts = Counter(key for key, _ in pairs)
+        found.append(_Twice(counts.most_common(1)[0][0]))
+        return found[-1]
+
+    data = json.loads(text, object_pairs_hook=made)
+    if found:
+        # The outermost is found where others are inside of it.
+        place, twice = next(_places_of(data, ""))
+        raise InputError(f"{name}{f', {place}' if place else ''}: the field `{twice.field}` is "
+                         "given twice; give it once")  # fmt: skip
+
+
+def _places_of(value: Any, place: str) -> Iterator[tuple[str, _Twice]]:
+    if isinstance(value, _Twice):
+        yield place, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _places_of(item, f"{place}.{key}".lstrip("."))
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _places_of(item, f"{place}[{number}]")
+
+
+def json_schema(kind: type[Record], url: str) -> dict[str, Any]:
+    """The JSON Schema, of draft 2020-12, of a record's files; its classes' docstrings describe it.
+
+    url: the schema's own name.
+    """
+    schema = plain(msgspec.json.schema(kind))
+    for definition in schema["$defs"].values():
+        if "description" in definition:
+            definition["description"] = cleandoc(definition["description"])
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, "$id": url, **schema}
+
+
 def _plain(value: Any) -> Any:
     """NumPy's scalars and paths, which msgspec does not know."""
     if isinstance(value, Path):
@@ -238,6 +363,7 @@ def _checked(decode: Callable[[], T], kind: type[T], name: str) -> T:
     except msgspec.ValidationError as error:
         problem, _, path = str(error).partition(" - at `$")
         place = path.rstrip("`").lstrip(".")
+        problem = problem.replace(f"`str` matching regex {_ONE_LINE!r}", "text of one line")
         problem = _lower(problem) + _hint(problem, kind, place)
         if not place and isinstance(kind, type) and issubclass(kind, Recorded):
             problem += f"; expected {kind.WHAT}"  # most likely it is a file of another kind

@@ -1,4 +1,4 @@
-"""A plan as files: the plan itself, its programs, and the GLSL that gl-raster compiles."""
+"""A plan as files: the plan itself, its texts for reading, and the GLSL that gl-raster compiles."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from gpgpu_legacy.lower.glsl import fragment_shader, shader_key, vertex_shader
 from gpgpu_legacy.lower.lookups import decide
 from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
-from gpgpu_legacy.plan.serialise import plan_as_json, written_programs
+from gpgpu_legacy.plan.serialise import plan_as_json
+from gpgpu_legacy.plan.to_records import kernel_names, program_names
 
 
 def dump(plan: Plan, folder: Path, *, exact: bool) -> list[Path]:
-    """Write plan.json, each program's canonical text, and each shader that gl-raster compiles.
+    """Write plan.json, its programs and kernels, and each shader that gl-raster compiles.
 
-    folder: created if it does not exist; its parent must exist. exact: whether the shaders contract
-    no multiply-add. Returns the paths of the files, in order.
+    plan.json holds all of the plan, and the texts beside it are for reading. folder: created if it
+    does not exist; its parent must exist. exact: whether the shaders contract no multiply-add.
+    Returns the paths of the files, in order.
     """
     files = _texts(plan, exact=exact)
     check_output_folder(folder)
@@ -28,9 +30,9 @@ def dump(plan: Plan, folder: Path, *, exact: bool) -> list[Path]:
 
 
 def _texts(plan: Plan, *, exact: bool) -> dict[str, str]:
-    programs = {program: f"program-{i}.fp" for i, program in enumerate(written_programs(plan))}
-    files = {"plan.json": plan_as_json(plan, programs)}
-    files |= {name: disassemble(program) for program, name in programs.items()}
+    files = {"plan.json": plan_as_json(plan)}
+    files |= {name: disassemble(program) for program, name in program_names(plan).items()}
+    files |= {name: kernel.text for kernel, name in kernel_names(plan).items()}
     run = without_tables(plan)  # as executors get it
     draws = [pass_ for _, pass_ in run.weighted_passes() if isinstance(pass_, FragmentPass)]
     keys = dict.fromkeys(shader_key(run, pass_, decide(run, pass_), exact=exact) for pass_ in draws)

@@ -94,13 +94,17 @@ class Storage:
 
         `upload` transfers it, or parts of it, to textures; `input` does both.
         """
-        return self._matrix(self._operands, name, rows, columns, shape)
+        matrix = self._matrix(self._operands, name, rows, columns, shape)
+        self._validator.add_operand(matrix)
+        return matrix
 
     def result(
         self, name: str, rows: int, columns: int, *, shape: tuple[int, ...] | None = None
     ) -> Matrix:
         """A matrix that the plan gives back; `read_back` fills it, `output` does both."""
-        return self._matrix(self._results, name, rows, columns, shape)
+        matrix = self._matrix(self._results, name, rows, columns, shape)
+        self._validator.add_result(matrix)
+        return matrix
 
     def upload(
         self,
@@ -129,7 +133,7 @@ class Storage:
     ) -> None:
         """Transfer a rectangle of a texture to a region of a result, after the last pass."""
         output = Output(*self._transfer(matrix, texture, region, rect, packing))
-        self._validator.transfer(output)
+        self._validator.download(output)
         self._outputs.append(output)
 
     def input(
@@ -214,7 +218,6 @@ class Storage:
         if name in among:
             raise InputError(f"{self.name} has two matrices {name}; give each its own name")
         among[name] = matrix
-        self._validator.add_matrix(matrix)
         return matrix
 
     def _transfer(

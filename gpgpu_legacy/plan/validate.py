@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from itertools import chain
 from math import isfinite, prod
+from typing import TypeVar
 
 from gpgpu_legacy.arguments import as_instance, shape_in_words
 from gpgpu_legacy.errors import PlanError
@@ -39,6 +40,9 @@ from gpgpu_legacy.plan.textures import (
     Wrap,
 )
 from gpgpu_legacy.plan.validate_numbers import is_integer, number_problem, pass_in_words
+from gpgpu_legacy.plan.validate_values import value_problem
+
+T = TypeVar("T")
 
 _LAYERED = (TextureKind.T3D, TextureKind.CUBE)
 _DRAWN_TO = (TextureKind.RECT, TextureKind.T2D)
@@ -58,55 +62,81 @@ def validate(plan: Plan) -> None:
     """
     as_instance("plan", plan, Plan)
     checks = Validator(plan.name)
-    for texture in plan.textures:
+    for texture in checks.each("textures", plan.textures):
         checks.add(texture)
-    for matrix in chain(plan.operands, plan.results):
-        checks.add_matrix(matrix)
-    for transfer in plan.inputs:
+    for operand in checks.each("operands", plan.operands):
+        checks.add_operand(operand)
+    for result in checks.each("results", plan.results):
+        checks.add_result(result)
+    for transfer in checks.each("inputs", plan.inputs):
         checks.upload(transfer)
-    for step in plan.steps:
+    for step in checks.each("steps", plan.steps):
         checks.step(step)
-    for output in plan.outputs:
-        checks.transfer(output)
+    for output in checks.each("outputs", plan.outputs):
+        checks.download(output)
         checks.read(output.texture, "read back")
 
 
 class Validator:
     """Checks a plan part by part, in the order in which it runs; each check raises PlanError.
 
-    textures, matrices: those added so far, by name. defined: the names of the textures that hold
-    something.
+    textures, operands, results: those added so far, by name. defined: the names of the textures
+    that hold something. place: of what is being checked, as plan.json has it; see `each`.
     """
 
     def __init__(self, name: str) -> None:
         """name: of the plan."""
         self.name = name
         self.textures: dict[str, Texture] = {}
-        self.matrices: dict[str, Matrix] = {}
+        self.operands: dict[str, Matrix] = {}
+        self.results: dict[str, Matrix] = {}
         self.defined: set[str] = set()
+        self.place = ""
 
     def fail(self, problem: str) -> PlanError:
         """The error."""
-        return PlanError(f"plan {self.name}: {problem}")
+        return PlanError(problem, plan=self.name, place=self.place)
+
+    def each(self, where: str, items: Iterable[T]) -> Iterator[T]:
+        """The items of a field, `where`, while `place` names the one that is being checked."""
+        above = self.place
+        for number, item in enumerate(items):
+            self.place = f"{above}.{where}[{number}]".lstrip(".")
+            yield item
+        self.place = above
 
     def add(self, texture: Texture) -> None:
         """Check a texture and add it."""
-        if texture.name in self.textures:
-            raise self.fail(f"two textures share a name, {texture.name}; give each its own name")
+        self.own_name("textures", texture.name, self.textures)
         self.extent(texture)
         self.textures[texture.name] = texture
         if texture.initial is not None:
             self.defined.add(texture.name)
 
-    def add_matrix(self, matrix: Matrix) -> None:
-        """Check a matrix and add it."""
+    def add_operand(self, matrix: Matrix) -> None:
+        """Check an operand and add it."""
+        self.own_name("operands", matrix.name, self.operands)
         self.shape(matrix)
-        self.matrices[matrix.name] = matrix
+        self.operands[matrix.name] = matrix
+
+    def add_result(self, matrix: Matrix) -> None:
+        """Check a result and add it."""
+        self.own_name("results", matrix.name, self.results)
+        self.shape(matrix)
+        self.results[matrix.name] = matrix
+
+    def own_name(self, what: str, name: str, others: Container[str]) -> None:
+        if name in others:
+            raise self.fail(f"two {what} share a name, {name}; give each its own name")
 
     def upload(self, transfer: Input) -> None:
         """Check a transfer to a texture."""
-        self.transfer(transfer)
+        self.transfer(transfer, self.operands, "operand")
         self.defined.add(transfer.texture)
+
+    def download(self, transfer: Output) -> None:
+        """Check a transfer from a texture, but not whether anything is in it by then."""
+        self.transfer(transfer, self.results, "result")
 
     def step(self, step: Pass | Repeat) -> None:
         """Check a step."""
@@ -120,7 +150,7 @@ class Validator:
             return
         if not is_integer(step.count) or step.count < 0:
             raise self.fail(f"a Repeat of {step.count} iterations; give an int of at least 0")
-        for pass_ in step.body:
+        for pass_ in self.each("body", step.body):
             if isinstance(pass_, Repeat):
                 raise self.fail("a Repeat contains a Repeat; expand the inner one into passes")
             self.one_pass(pass_, step.count)
@@ -130,7 +160,7 @@ class Validator:
 
         A texture that is defined in the first iteration is defined in the later ones.
         """
-        problem = number_problem(pass_, count)
+        problem = number_problem(pass_, count) or value_problem(pass_)
         if problem is not None:
             raise self.fail(problem)
         if count == 0:
@@ -203,11 +233,11 @@ class Validator:
                     "least one texel"
                 )
 
-    def transfer(self, transfer: Input | Output) -> None:
+    def transfer(self, transfer: Input | Output, matrices: Mapping[str, Matrix], kind: str) -> None:
         """Check that a transfer's region and rectangle fit its matrix and texture."""
-        if transfer.matrix not in self.matrices:
-            known = ", ".join(self.matrices) or "none"
-            raise self.fail(f"there is no matrix {transfer.matrix}; the plan has {known}")
+        if transfer.matrix not in matrices:
+            known = ", ".join(matrices) or "none"
+            raise self.fail(f"there is no {kind} {transfer.matrix}; the plan has {known}")
         texture = self.texture(transfer.texture)
         if not all(map(is_integer, rect_numbers(transfer.rect))):
             raise self.fail(f"the transfer of {transfer.matrix} covers {transfer.rect}; give ints")
@@ -218,15 +248,26 @@ class Validator:
                 f"matrix {transfer.matrix} is packed into {channels} channels, but texture "
                 f"{texture.name} has {texture.format.channels}; make them equal"
             )
-        matrix, region = self.matrices[transfer.matrix], transfer.region
+        self.packing(transfer)
+        matrix, region = matrices[transfer.matrix], transfer.region
         if (
-            min(region.row, region.column) < 0
+            min(region.row, region.column, region.rows, region.columns) < 0
             or region.row + region.rows > matrix.rows
             or region.column + region.columns > matrix.columns
         ):
             raise self.fail(
                 f"{region} lies outside matrix {matrix.name}, which is {matrix.rows}×"
                 f"{matrix.columns}; give a region inside it"
+            )
+
+    def packing(self, transfer: Input | Output) -> None:
+        packing = transfer.packing
+        steps = (packing.row_step, packing.column_step)
+        offsets = (*chain.from_iterable(packing.offsets),)
+        if not all(map(is_integer, (*steps, *offsets))) or min(steps) < 1 or min(offsets) < 0:
+            raise self.fail(
+                f"matrix {transfer.matrix} is packed by {packing}; give ints, offsets of at least "
+                "0 and steps of at least 1"
             )
 
     def fragment_pass(self, pass_: FragmentPass, count: int) -> None:
@@ -275,11 +316,8 @@ class Validator:
             )
 
     def bindings(self, pass_: FragmentPass) -> None:
-        bound: dict[int, str] = {}
+        bound = {binding.unit: binding.texture for binding in pass_.bindings}
         for binding in pass_.bindings:
-            if binding.unit in bound:
-                raise self.fail(f"one pass binds texture[{binding.unit}] twice; bind it once")
-            bound[binding.unit] = binding.texture
             self.sampler(binding)
         for unit, target in pass_.program.texture_units.items():
             if unit not in bound:
@@ -302,6 +340,8 @@ class Validator:
 
     def sampler(self, binding: Binding) -> None:
         sampler, texture = binding.sampler, self.texture(binding.texture)
+        if texture.kind is TextureKind.BUFFER:
+            raise self.fail(f"a pass binds {texture.name}, which is a buffer; bind a texture")
         repeats = Wrap.REPEAT in (sampler.wrap_s, sampler.wrap_t)
         if texture.kind is TextureKind.RECT and repeats:
             raise self.fail(
@@ -310,20 +350,15 @@ class Validator:
             )
 
     def attributes(self, pass_: FragmentPass, count: int) -> None:
-        given = [(f"texture coordinate set {t.set}", t.corners) for t in pass_.texcoords]
+        for texcoords in pass_.texcoords:
+            self.finite(f"texture coordinate set {texcoords.set}", texcoords.corners, count)
         for attribute in pass_.attributes:
             if attribute.kind not in _GIVEN_BY_CORNERS:
                 raise self.fail(
                     f"a pass gives fragment.{attribute.kind.value} as an attribute; give only "
                     "colours and the fog coordinate so, and texture coordinates as Texcoords"
                 )
-            given.append((f"fragment.{attribute.kind.value}", attribute.corners))
-        seen = set[str]()
-        for name, corners in given:
-            if name in seen:
-                raise self.fail(f"a pass gives {name} twice; give it once")
-            seen.add(name)
-            self.finite(name, corners, count)
+            self.finite(f"fragment.{attribute.kind.value}", attribute.corners, count)
 
     def finite(self, name: str, corners: Corners, count: int) -> None:
         for number in chain.from_iterable(corners):

@@ -66,6 +66,8 @@ def _uniforms(pass_: ComputePass, count: int) -> Iterator[str]:
         kind, what = types.get(uniform.name), f"uniform {uniform.name} of {pass_in_words(pass_)}"
         if kind is not Type.BOOL:
             yield from _number(uniform.value, count, what)
+        elif isinstance(uniform.value, Table):
+            yield from _length(uniform.value.values, count, what)
         if kind is not None and kind.is_integer:
             yield from _integral(uniform.value, what)
 
@@ -81,7 +83,7 @@ def _number(number: Number, count: int, what: str) -> Iterator[str]:
             yield f"{what} has {number!r} for a number; give a float"
 
 
-def _table(values: tuple[float, ...], count: int, what: str) -> Iterator[str]:
+def _length(values: tuple[float, ...], count: int, what: str) -> Iterator[str]:
     if not isinstance(values, tuple):
         yield f"{what} has a Table of a {type(values).__name__}; give its values as a tuple"
     elif len(values) != count:
@@ -89,7 +91,13 @@ def _table(values: tuple[float, ...], count: int, what: str) -> Iterator[str]:
             f"{what} has a Table of {len(values)} values in a Repeat of {count} iterations; give "
             "one value per iteration"
         )
-    elif not set(map(type, values)) <= _PLAIN:
+
+
+def _table(values: tuple[float, ...], count: int, what: str) -> Iterator[str]:
+    yield from _length(values, count, what)
+    if not isinstance(values, tuple):
+        return
+    if not set(map(type, values)) <= _PLAIN:
         for iteration, value in enumerate(values):
             if not _is_number(value):
                 yield (
@@ -116,8 +124,12 @@ def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+_LARGEST_INTEGER = 2**53
+"""Up to here every integer is a double."""
+
+
 def _is_integral(value: float) -> bool:
-    return isfinite(value) and value == int(value)
+    return abs(value) <= _LARGEST_INTEGER and value == int(value)
 
 
 def _rects(pass_: Pass) -> tuple[Rect | MovingRect, ...]:

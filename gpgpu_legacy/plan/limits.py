@@ -1,0 +1,121 @@
+"""What a plan from a file may ask for: bounds that no machine reaches, and no real plan.
+
+They keep a file that is wrong, or meant to do harm, from taking time and memory without end. Plans
+made by Python are not held to them.
+"""
+
+from __future__ import annotations
+
+from gpgpu_legacy.arguments import shape_in_words
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.plan.expand import moves, per_iteration_numbers, values_of
+from gpgpu_legacy.plan.numbers import Table
+from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan, Repeat, Step
+from gpgpu_legacy.plan.textures import Matrix, TextureKind
+
+MOST_FILE_BYTES = 2**25
+"""Of plan.json. A plan of 8192² matrices has some kilobytes, since loops are Repeats."""
+
+MOST_PROGRAM_TEXT = 2**20
+"""Characters of all programs together; the longest program of the papers has some 100 000."""
+
+MOST_KERNEL_TEXT = 2**18
+"""Characters of all kernels together."""
+
+LARGEST_SIDE = 32768
+"""Of a texture, in texels: twice what most drivers of today allow, GL_MAX_TEXTURE_SIZE."""
+
+MOST_BYTES = 2**38
+"""Of all textures together, and of all matrices: more than the memory of any GPU."""
+
+MOST_PASSES = 10**9
+"""That run, in all Repeats together: days on any machine."""
+
+MOST_WRITTEN_OUT = 2**18
+"""Passes that run and of which each is kept by itself, because rectangles or Tables differ."""
+
+MOST_INVOCATIONS = 2**40
+"""Of one dispatch."""
+
+_ELEMENT_BYTES = 4
+"""Of a matrix: float32."""
+
+
+def check_limits(plan: Plan) -> None:
+    """PlanError, with its place, for the first thing that goes beyond the limits."""
+    _Limits(plan).check()
+
+
+class _Limits:
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.run = self.written_out = 0
+
+    def fail(self, problem: str, place: str) -> PlanError:
+        return PlanError(problem, plan=self.plan.name, place=place)
+
+    def check(self) -> None:
+        self.textures()
+        self.matrices("operands", self.plan.operands)
+        self.matrices("results", self.plan.results)
+        for n, step in enumerate(self.plan.steps):
+            self.step(step, f"steps[{n}]")
+
+    def textures(self) -> None:
+        total = 0
+        for n, texture in enumerate(self.plan.textures):
+            extent, place = texture.extent, f"textures[{n}].extent"
+            sides = (extent.width, extent.height, extent.depth)
+            if texture.kind is not TextureKind.BUFFER and max(sides) > LARGEST_SIDE:
+                raise self.fail(
+                    f"texture {texture.name} is {shape_in_words(sides)} texels; a side has at most "
+                    f"{LARGEST_SIDE}",
+                    place,
+                )
+            total += extent.width * extent.rows * texture.format.texel_bytes
+            self.memory(f"the textures up to {texture.name}", total, place)
+
+    def matrices(self, where: str, matrices: tuple[Matrix, ...]) -> None:
+        total = 0
+        for n, matrix in enumerate(matrices):
+            total += _ELEMENT_BYTES * matrix.rows * matrix.columns
+            self.memory(f"the {where} up to {matrix.name}", total, f"{where}[{n}]")
+
+    def memory(self, what: str, total: int, place: str) -> None:
+        if total > MOST_BYTES:
+            raise self.fail(f"{what} have {total} bytes; at most {MOST_BYTES} are allowed", place)
+
+    def step(self, step: Step, place: str) -> None:
+        repeats = isinstance(step, Repeat)
+        count, body = (step.count, step.body) if isinstance(step, Repeat) else (1, (step,))
+        self.run += count * len(body)
+        if self.run > MOST_PASSES:
+            raise self.fail(f"{self.run} passes run up to here; {MOST_PASSES} may run", place)
+        if not repeats or any(map(_differs, body)):
+            self.written_out += count * len(body)
+        if self.written_out > MOST_WRITTEN_OUT:
+            raise self.fail(
+                f"{self.written_out} passes up to here have rectangles or Tables of their own; "
+                f"{MOST_WRITTEN_OUT} may",
+                place,
+            )
+        for n, pass_ in enumerate(body):
+            if isinstance(pass_, ComputePass):
+                self.dispatch(pass_, count, f"{place}.body[{n}]" if repeats else place)
+
+    def dispatch(self, pass_: ComputePass, count: int, place: str) -> None:
+        """Where numbers of groups change, the pass is written out, so `count` is small."""
+        seen = count if moves(pass_) else 1
+        most_x, most_y = (max(values_of(groups, seen), default=0) for groups in pass_.groups)
+        invocations = most_x * most_y * pass_.kernel.threads
+        if invocations > MOST_INVOCATIONS:
+            raise self.fail(
+                f"{pass_.kernel.name} is dispatched with up to {invocations:g} invocations; "
+                f"{MOST_INVOCATIONS} are the most allowed",
+                f"{place}.groups",
+            )
+
+
+def _differs(pass_: Pass) -> bool:
+    """Whether a Repeat with this pass is written out pass by pass (expand.py: without_tables)."""
+    return moves(pass_) or any(isinstance(n, Table) for n in per_iteration_numbers(pass_))
