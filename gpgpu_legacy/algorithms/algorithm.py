@@ -88,11 +88,16 @@ class Algorithm:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """What its plans depend on, in the order in which `build` lists it."""
-        hints = _hints(self.build)
-        return tuple(
-            _parameter(parameter, hints.get(parameter.name))
-            for parameter in inspect.signature(self.build).parameters.values()
-        )
+        return parameters_of(self.build)
+
+
+def parameters_of(build: Callable[..., object]) -> tuple[Parameter, ...]:
+    """The parameters of a function that builds plans, in its order."""
+    hints = _hints(build)
+    return tuple(
+        _parameter(parameter, hints.get(parameter.name))
+        for parameter in inspect.signature(build).parameters.values()
+    )
 
 
 def _hints(function: Callable[..., object]) -> dict[str, Any]:

@@ -38,11 +38,12 @@ def main() -> None:
     """Run the command line; a user's error is one line and exit code 2."""
     words = sys.argv[1:]
     import_commands(words)
-    command = _command_of(_app, len(_app.registered_commands))
+    command = _command_of(_app, len(_app.registered_commands) + len(_app.registered_groups))
     if words and words[0] in COMMANDS:
         convert_plainly(command)
-        convert_plainly(command.commands[words[0]])
-        words = without_negations(command.commands[words[0]], words)
+        chosen = _chosen(command, words)
+        convert_plainly(chosen)
+        words = without_negations(chosen, words)
     try:
         status = command.main(words, standalone_mode=False)
     except GpgpuLegacyError as error:
@@ -61,6 +62,13 @@ def main() -> None:
     if status == INTERRUPTED:
         print("gpgpu-legacy: interrupted", file=sys.stderr)
     sys.exit(status)
+
+
+def _chosen(command: Any, words: Sequence[str]) -> Any:
+    """The command that the words begin with, which may be one of a group."""
+    chosen = command.commands[words[0]]
+    verbs = getattr(chosen, "commands", {})
+    return verbs.get(words[1], chosen) if len(words) > 1 else chosen
 
 
 def import_commands(words: Sequence[str]) -> None:

@@ -21,6 +21,9 @@ SECTIONS: dict[str, dict[str, str]] = {
         "translate": "programs",
         "disassemble": "programs",
     },
+    "Plans": {
+        "plan": "plan",
+    },
     "The papers": {
         "tables": "tables",
         "audit": "audit",

@@ -133,6 +133,14 @@ def parse_size(text: str) -> tuple[int, int]:
     return width, height
 
 
+def parse_texel(option: str, text: str) -> tuple[int, int]:
+    """A column and a row from X,Y."""
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 2 or not all(part.isdecimal() for part in parts):
+        raise InputError(f"{option} is {text!r}; give a column and a row, as in {option} 3,0")
+    return int(parts[0]), int(parts[1])
+
+
 def _pairs(option: str, texts: list[str] | None) -> dict[int, str]:
     """Values by index, from INDEX=VALUE; each index may be given once."""
     pairs: dict[int, str] = {}

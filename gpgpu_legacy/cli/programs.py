@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpgpu_legacy.cli.draw_options import DrawOptions, SizeOptions, parse_size
+from gpgpu_legacy.cli.draw_options import DrawOptions, SizeOptions, parse_size, parse_texel
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import Json, MachineOptions, app, console, print_json
-from gpgpu_legacy.errors import AssemblyError, InputError
+from gpgpu_legacy.errors import AssemblyError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.check import ProgramReport
@@ -254,10 +254,7 @@ def _translators() -> dict[Language, Callable[[Program, bool], str]]:
 def _trace(drawing: Drawing, text: str, arithmetic: Arithmetic) -> Trace:
     from gpgpu_legacy.api.trace import trace
 
-    parts = text.split(",")
-    if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
-        raise InputError(f"--trace is {text!r}; give a column and a row, as in --trace 3,0")
-    return trace(drawing, int(parts[0]), int(parts[1]), arithmetic)
+    return trace(drawing, *parse_texel("--trace", text), arithmetic)
 
 
 def _print_check(program: Program, profile: Profile | None, verdict: Verdict | None) -> None:

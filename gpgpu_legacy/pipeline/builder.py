@@ -90,6 +90,7 @@ class PlanBuilder(Storage):
         """An empty plan of that name."""
         super().__init__(name)
         self._items: list[Item] = []
+        self._texts: dict[str, int] = {}
         self._loops = 0
         self._loop: Loop | None = None
 
@@ -112,7 +113,7 @@ class PlanBuilder(Storage):
         height) in texels of the target; the whole target if it is left out. given: see
         DrawKeywords.
         """
-        code = as_program(program, f"{self.name}, program")
+        code = as_program(program, self._name("program", program))
         targets = [self._known(t) for t in ([into] if isinstance(into, Texture) else into)]
         if not targets:
             raise InputError("into is empty; give the texture to draw to")
@@ -175,7 +176,7 @@ class PlanBuilder(Storage):
         binding points 0, 1, 2, …, or by binding point. uniforms: by name. independent: it touches
         no element that the pass before it wrote, so a device may overlap the two.
         """
-        code, values = as_kernel(kernel, f"{self.name}, kernel"), Values(self._loop)
+        code, values = as_kernel(kernel, self._name("kernel", kernel)), Values(self._loop)
         bound = buffers if isinstance(buffers, Mapping) else dict(enumerate(buffers))
         groups_x, groups_y = (values.integer("groups", count) for count in groups)
         self._add(
@@ -242,6 +243,12 @@ class PlanBuilder(Storage):
         return plan
 
     # What they share ----------------------------------------------------------------------------
+
+    def _name(self, what: str, given: object) -> str:
+        """What messages call a program or a kernel that is given as text: program 1, program 2."""
+        if not isinstance(given, str):
+            return what
+        return f"{what} {self._texts.setdefault(given, len(self._texts) + 1)}"
 
     def _open_items(self) -> list[Item]:
         return self._items if self._loop is None else self._loop.items
