@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any
 
@@ -164,6 +164,14 @@ def test_a_long_first_run_stands_for_itself_where_that_is_asked_for() -> None:
     measured = measure([world.job("one", 65)], Budget(1e9, world), Rounds(3, longest_s=1.0))
     assert measured.outcomes[0].is_first_run
     assert world.runs == [("one", 64), ("one", 65)]
+
+
+@pytest.mark.parametrize(("least", "probes"), [(1, [64, 256]), (100, [100, 400]), (1000, [])])
+def test_a_job_says_how_small_a_probe_can_be(least: int, probes: list[int]) -> None:
+    world = World()
+    job = replace(world.job("one", 1000, lambda n: 1e-9 * n**3), least=least)
+    measure([job], Budget(1e9, world), Rounds(1, most_runs=1))
+    assert list(dict.fromkeys(size for _, size in world.runs)) == [*probes, 1000]
 
 
 @pytest.mark.parametrize("order", list(Order))

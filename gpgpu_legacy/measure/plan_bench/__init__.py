@@ -1,0 +1,1 @@
+"""Any plan measured on the executors, in turn with a reference function."""

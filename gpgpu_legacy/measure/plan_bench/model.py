@@ -1,0 +1,368 @@
+"""Executors measured on any plan, in turn with a reference function.
+
+Only the passes are timed: `Timings.compute_s`. Preparing and transfers have fields of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from math import isfinite
+from time import perf_counter
+
+import numpy as np
+
+from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
+from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.measure import engine
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.jobs import Job, Listener, Measured, NotRun, Outcome, Ready
+from gpgpu_legacy.measure.plan_bench.record import CaseRecord, PlanBench, PlanResult, PlanSkipped
+from gpgpu_legacy.measure.plan_bench.work import beginning, least_size, passes_of, size_of
+from gpgpu_legacy.measure.platform import this_platform, versions
+from gpgpu_legacy.measure.pool import HELD_BYTES
+from gpgpu_legacy.measure.rounds import Rounds, median_timings
+from gpgpu_legacy.pipeline.reference import (
+    F64,
+    Reference,
+    as_outputs,
+    called,
+    in_float64,
+    largest_error,
+)
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime.devices import processor
+from gpgpu_legacy.runtime.executor import (
+    Executor,
+    Machine,
+    Timings,
+    check_operands,
+    names_of,
+)
+from gpgpu_legacy.runtime.registry import executors, find_executor
+from gpgpu_legacy.serial import provenance
+
+DEFAULT_ROUNDS = 5
+DEFAULT_BUDGET_S = 60.0
+DEFAULT_MACHINE = Machine()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A plan to measure, on inputs by name: float32, in the shapes of the plan's operands.
+
+    label: what results call it, such as `n = 512`. reference: the same in another way; None if
+    there is nothing to compare with.
+    """
+
+    label: str
+    plan: Plan
+    inputs: Mapping[str, F32] = field(repr=False)
+    reference: Reference | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """An executor, or a reference function, as results name it."""
+
+    name: str
+    device: str
+    executor: Executor | None = None
+
+
+def count_steps(cases: Sequence[Case], executor_names: Sequence[str], repeat: int) -> int:
+    """How often `bench_plans` reports progress."""
+    jobs = sum(len(_suitable(case.plan, executor_names)[0]) for case in cases)
+    return (jobs + sum(case.reference is not None for case in cases)) * (repeat + 1)
+
+
+def bench_plans(
+    cases: Sequence[Case],
+    executor_names: Sequence[str] = (),
+    *,
+    machine: Machine = DEFAULT_MACHINE,
+    repeat: int = DEFAULT_ROUNDS,
+    budget: Budget | None = None,
+    progress: Callable[[str], object] = lambda _: None,
+    save: Callable[[PlanBench], object] = lambda _: None,
+) -> PlanBench:
+    """Measure every executor on every plan, the plan with the least work first.
+
+    executor_names: all that can run a plan if empty; those that cannot are in `not_run`, with the
+    reason. machine: how plans run. repeat: rounds for each plan; in a round everything that runs it
+    takes its turn. budget: DEFAULT_BUDGET_S if None. progress: called with a description,
+    `count_steps` times. save: called with the results so far whenever there are new ones, and with
+    all of them at the end.
+
+    Raises InputError for inputs that do not fit, for two cases of one label, for an unknown
+    executor, and for less than one round; ExecutorUnavailableError for a named executor that cannot
+    run here.
+    """
+    if not cases:
+        raise InputError("there is no plan to measure; give one case at least")
+    labels = [case.label for case in cases]
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise InputError(f"two cases have the label {twice}; give each its own")
+    within = Budget(DEFAULT_BUDGET_S) if budget is None else budget
+    bench = _Bench(cases, executor_names, machine, Rounds(repeat), within)
+    return bench.measure(progress, save)
+
+
+def bench_plan(
+    plan: Plan,
+    inputs: Mapping[str, F32],
+    executor_names: Sequence[str] = (),
+    reference: Reference | None = None,
+    *,
+    machine: Machine = DEFAULT_MACHINE,
+    repeat: int = DEFAULT_ROUNDS,
+    budget: Budget | None = None,
+) -> PlanBench:
+    """Measure every executor on one plan; see bench_plans."""
+    case = Case(plan.name, plan, inputs, reference)
+    return bench_plans([case], executor_names, machine=machine, repeat=repeat, budget=budget)
+
+
+def _suitable(plan: Plan, names: Sequence[str]) -> tuple[list[Executor], list[tuple[str, str]]]:
+    """The executors to measure on a plan, and of the others the names and the reasons."""
+    if names:
+        found = dict.fromkeys(find_executor(name, plan) for name in names)
+        return list(found), []
+    able, others = list[Executor](), list[tuple[str, str]]()
+    for executor in executors():
+        missing = plan.kinds - executor.capabilities.passes
+        if missing:
+            others.append((executor.name, f"it does not run {names_of(missing)}"))
+            continue
+        try:
+            executor.device()
+        except ExecutorUnavailableError as error:
+            others.append((executor.name, str(error)))
+        else:
+            able.append(executor)
+    return able, others
+
+
+class _Subject:
+    """A case while it is measured: the outputs to compare with, and what was found so far.
+
+    timings: of every run. errors: from the reference function. differences: from the reference
+    machine.
+    """
+
+    def __init__(self, case: Case, machine: Machine) -> None:
+        self.case, self.machine = case, machine
+        self.operands = check_operands(case.plan, case.inputs)
+        self.size = size_of(case.plan)
+        self.timings: dict[Entrant, list[Timings]] = {}
+        self.errors: dict[Entrant, float] = {}
+        self.differences: dict[Entrant, float] = {}
+        self._outputs: dict[Entrant, dict[str, F32]] = {}  # that have more to be compared with
+        self._wanted: dict[str, F64] | None = None
+        self._of_machine: dict[str, F64] | None = None
+
+    @property
+    def texture_bytes(self) -> int:
+        """Bytes of the plan's textures, which every prepared plan has."""
+        textures = self.case.plan.textures
+        return sum(t.extent.width * t.extent.rows * t.format.texel_bytes for t in textures)
+
+    def job(self, entrant: Entrant) -> Job[Entrant, None]:
+        """What the engine measures."""
+        executor = entrant.executor
+        least = self.size if executor is None else min(self.size, least_size(self.case.plan))
+
+        def open_at(size: int) -> AbstractContextManager[Ready[None]]:
+            if executor is None:
+                return self._open_reference()
+            return self._open(entrant, executor, size)
+
+        label = self.case.label
+        return Job(entrant, self.size, entrant.name, open_at, least=least, case=label)
+
+    @contextmanager
+    def _open(self, entrant: Entrant, executor: Executor, size: int) -> Iterator[Ready[None]]:
+        if size < self.size:  # a probe
+            with executor.prepare(beginning(self.case.plan, size), self.machine) as prepared:
+                yield Ready(lambda: prepared.run(self.operands).timings.compute_s, _no_check)
+            return
+        with executor.prepare(self.case.plan, self.machine) as prepared:
+
+            def run() -> float:
+                result = prepared.run(self.operands)
+                if entrant not in self.timings:
+                    self._outputs[entrant] = self._in_shape(result.outputs)
+                self.timings.setdefault(entrant, []).append(result.timings)
+                return result.timings.compute_s
+
+            yield Ready(run, _no_check)
+
+    @contextmanager
+    def _open_reference(self) -> Iterator[Ready[None]]:
+        plan, function = self.case.plan, self.case.reference
+        assert function is not None
+        shapes = {matrix.name: matrix.array_shape for matrix in plan.operands}
+        inputs = in_float64({n: self.operands[n].reshape(shape) for n, shape in shapes.items()})
+
+        def run() -> float:
+            started = perf_counter()
+            given = called(function, inputs)
+            seconds = perf_counter() - started
+            if self._wanted is None:
+                self._wanted = as_outputs(plan, given)
+            return seconds
+
+        yield Ready(run, _no_check)
+
+    def _in_shape(self, outputs: Mapping[str, F32]) -> dict[str, F32]:
+        return {m.name: outputs[m.name].reshape(m.array_shape) for m in self.case.plan.results}
+
+    def compare(self) -> None:
+        """Compare what can be compared by now, and let go of what needs no more comparing."""
+        for entrant, outputs in self._outputs.items():
+            if entrant.executor is not None and entrant.executor.capabilities.is_reference:
+                self._of_machine = {n: values.astype(np.float64) for n, values in outputs.items()}
+        for entrant, outputs in list(self._outputs.items()):
+            if self._wanted is not None and entrant not in self.errors:
+                self.errors[entrant] = largest_error(outputs, self._wanted)
+            if self._of_machine is not None and entrant not in self.differences:
+                self.differences[entrant] = _difference(outputs, self._of_machine)
+            has_error = entrant in self.errors or self.case.reference is None
+            if has_error and entrant in self.differences:
+                del self._outputs[entrant]
+
+
+def _no_check() -> None:
+    """Outputs are compared when there is something to compare them with."""
+
+
+def _difference(outputs: Mapping[str, F32], wanted: Mapping[str, F64]) -> float:
+    if all(np.array_equal(outputs[name], wanted[name], equal_nan=True) for name in wanted):
+        return 0.0
+    return largest_error(outputs, wanted)
+
+
+class _Bench:
+    """The cases of a benchmark, who is measured on them, and how."""
+
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        executor_names: Sequence[str],
+        machine: Machine,
+        rounds: Rounds,
+        budget: Budget,
+    ) -> None:
+        self.machine, self.rounds, self.budget = machine, rounds, budget
+        self.subjects = {case.label: _Subject(case, machine) for case in cases}
+        self.entered: list[tuple[str, Entrant]] = []
+        self.unsuitable: list[PlanSkipped] = []
+        for case in cases:
+            if case.reference is not None:
+                name = _name_of(case.reference)
+                self.entered.append((case.label, Entrant(name, processor())))
+            suitable, others = _suitable(case.plan, executor_names)
+            for executor in suitable:
+                entrant = Entrant(executor.name, executor.device(), executor)
+                self.entered.append((case.label, entrant))
+            for name, reason in others:
+                skipped = PlanSkipped(case=case.label, executor=name, reason=reason)
+                self.unsuitable.append(skipped)
+
+    def measure(
+        self, progress: Callable[[str], object], save: Callable[[PlanBench], object]
+    ) -> PlanBench:
+        """Measure all of them; see bench_plans."""
+        jobs = [self.subjects[label].job(entrant) for label, entrant in self.entered]
+        listener: Listener[Entrant, None] = Listener(
+            progress, lambda measured: save(self._record(measured))
+        )
+        measured = engine.measure(
+            jobs, self.budget, self.rounds, listener=listener, room=self._room
+        )
+        result = self._record(measured)
+        save(result)
+        return result
+
+    def _room(self, size: int) -> int:
+        """How many prepared plans of a size fit in memory at once; at least 1."""
+        of_size = (s.texture_bytes for s in self.subjects.values() if s.size == size)
+        return max(1, HELD_BYTES // max(1, *of_size))
+
+    def _record(self, measured: Measured[Entrant, None]) -> PlanBench:
+        platform, order = this_platform(), {key: n for n, key in enumerate(self.entered)}
+        for subject in self.subjects.values():
+            subject.compare()
+
+        def place(entry: Outcome[Entrant, None] | NotRun[Entrant, None]) -> int:
+            return order[str(entry.job.case), entry.job.series]
+
+        outcomes = sorted(measured.outcomes, key=place)
+        return PlanBench(
+            **provenance(PlanBench, platform.driver),
+            device=platform.device,
+            versions=versions(),
+            arithmetic=self.machine.arithmetic.name,
+            exact=self.machine.exact,
+            repeat=self.rounds.count,
+            budget_s=self.budget.seconds if isfinite(self.budget.seconds) else None,
+            spent_s=measured.spent_s,
+            busy_share=measured.busy_share,
+            cases=tuple(
+                CaseRecord(case=label, plan=s.case.plan.name, passes=passes_of(s.case.plan))
+                for label, s in self.subjects.items()
+            ),
+            results=tuple(self._result(outcome, outcomes) for outcome in outcomes),
+            not_run=(
+                *(
+                    PlanSkipped(case=str(n.job.case), executor=n.job.label, reason=n.reason)
+                    for n in sorted(measured.not_run, key=place)
+                ),
+                *self.unsuitable,
+            ),
+        )
+
+    def _result(
+        self, outcome: Outcome[Entrant, None], outcomes: Sequence[Outcome[Entrant, None]]
+    ) -> PlanResult:
+        label, entrant = str(outcome.job.case), outcome.job.series
+        subject = self.subjects[label]
+        same = [other for other in outcomes if other.job.case == label]
+        fastest = [o.seconds for o in same if o.job.series.executor is not None]
+        function = [o.seconds for o in same if o.job.series.executor is None]
+        runs = subject.timings.get(entrant)
+        timings = median_timings(runs) if runs else None
+        return PlanResult(
+            case=label,
+            executor=entrant.name,
+            is_reference=entrant.executor is None,
+            device=entrant.device,
+            seconds=outcome.seconds,
+            spread=outcome.spread,
+            first_run=outcome.is_first_run,
+            samples=outcome.samples,
+            prepare_s=runs[0].prepare_s if runs else None,
+            upload_s=timings.upload_s if timings else None,
+            readback_s=timings.readback_s if timings else None,
+            over_fastest=_ratio(outcome.seconds, fastest),
+            over_reference=_ratio(outcome.seconds, function),
+            max_error=_finite(subject.errors.get(entrant)),
+            max_difference=_finite(subject.differences.get(entrant)),
+        )
+
+
+def _ratio(seconds: float, others: Sequence[float]) -> float | None:
+    least = min(others, default=0.0)
+    return seconds / least if least > 0.0 else None
+
+
+def _finite(error: float | None) -> float | None:
+    return None if error is None or not isfinite(error) else error
+
+
+def _name_of(function: Reference) -> str:
+    """What results call a reference function: its name, if it has one."""
+    name = str(getattr(function, "__name__", ""))
+    return name if name.isidentifier() else "reference"

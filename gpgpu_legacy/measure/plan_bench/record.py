@@ -1,0 +1,83 @@
+"""What a benchmark of plans records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gpgpu_legacy.serial import Positive, Record, Recorded, Whole, read_recorded
+
+
+class CaseRecord(Record, frozen=True, kw_only=True):
+    """A plan that was measured. passes: of all kinds, as many as run."""
+
+    case: str
+    plan: str
+    passes: Whole
+
+
+class PlanResult(Record, frozen=True, kw_only=True):
+    """An executor on a plan, or the plan's reference function.
+
+    executor: its name, or the function's. is_reference: whether it is the function, which has
+    float64 numbers and no preparation or transfers. seconds: the median of `samples`, of computing
+    alone. spread: seconds of the fastest and the slowest sample. first_run: whether the only sample
+    is a first run, because the budget ended before any that is measured. prepare_s: the first
+    preparation. upload_s, readback_s: medians. over_fastest, over_reference: its seconds, over
+    those of the fastest executor and of the function. max_error: the largest difference from the
+    function, over its largest magnitude. max_difference: the same from the reference machine; 0
+    where all bits agree. None where there is nothing to compare with, or where an infinity or a NaN
+    takes part.
+    """
+
+    case: str
+    executor: str
+    is_reference: bool = False
+    device: str
+    seconds: Positive
+    spread: tuple[float, float]
+    first_run: bool = False
+    samples: tuple[float, ...]
+    prepare_s: float | None = None
+    upload_s: float | None = None
+    readback_s: float | None = None
+    over_fastest: float | None = None
+    over_reference: float | None = None
+    max_error: float | None = None
+    max_difference: float | None = None
+
+
+class PlanSkipped(Record, frozen=True, kw_only=True):
+    """An executor, or the reference function, without a result for a plan, and why."""
+
+    case: str
+    executor: str
+    reason: str
+
+
+class PlanBench(Recorded, frozen=True, kw_only=True):
+    """A benchmark of plans, and what makes it reproducible.
+
+    device: of the machine; results have their own. versions: of Python and the packages that times
+    depend on. arithmetic, exact: of the machine that plans ran on. repeat: rounds. budget_s,
+    spent_s: seconds; budget_s is None without a limit. busy_share: the part of the processors' time
+    that other processes took meanwhile, from 0 to 1.
+    """
+
+    WHAT = "a benchmark of plans that `gpgpu-legacy plan bench --output` recorded"
+
+    device: str
+    versions: dict[str, str]
+    arithmetic: str
+    exact: bool
+    repeat: int
+    budget_s: float | None
+    spent_s: float
+    busy_share: float | None = None
+    cases: tuple[CaseRecord, ...]
+    results: tuple[PlanResult, ...]
+    not_run: tuple[PlanSkipped, ...] = ()
+
+
+def read_plan_bench(path: Path) -> PlanBench:
+    """A recorded benchmark of plans; InputError, in one line, for a file that holds none."""
+    return read_recorded(path, PlanBench)

@@ -1,0 +1,119 @@
+"""Benchmarks of plans as tables: who took how long on which plan, and what was not run."""
+
+from __future__ import annotations
+
+from gpgpu_legacy.measure.other_work import busy_notes
+from gpgpu_legacy.measure.plan_bench.record import PlanBench, PlanResult
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral
+
+_MS = 1e3
+_UNSTEADY = 4.0
+
+
+def plan_bench_grids(bench: PlanBench) -> list[Grid]:
+    """The times and errors, and what was not run; each only if it has rows."""
+    grids = [_times_grid(bench)] if bench.results else []
+    return [*grids, _not_run_grid(bench)] if bench.not_run else grids
+
+
+def _times_grid(bench: PlanBench) -> Grid:
+    several = len(bench.cases) > 1
+    has_function = any(result.is_reference for result in bench.results)
+    heads = ["case"] if several else []
+    heads += ["executor", "ms", "fastest", "slowest", "runs", "over fastest"]
+    heads += ["over function"] if has_function else []
+    heads += ["prepare, ms", "transfers, ms"]
+    heads += ["error"] if has_function else []
+    heads += ["difference"]
+    rows = tuple(_row(result, several, has_function) for result in bench.results)
+    return Grid("plan-bench", _caption(bench), tuple(heads), rows, tuple(_notes(bench)))
+
+
+def _caption(bench: PlanBench) -> str:
+    names = ", ".join(dict.fromkeys(case.plan for case in bench.cases))
+    passes = {case.passes for case in bench.cases}
+    count = passes.pop() if len(passes) == 1 else None
+    words = "" if count is None else f", {count} pass{'es' * (count != 1)}"
+    return f"{names}{words}, on {bench.device}."
+
+
+def _row(result: PlanResult, several: bool, has_function: bool) -> tuple[Entry, ...]:
+    fastest, slowest = result.spread
+    transfers_s = (
+        None
+        if result.upload_s is None or result.readback_s is None
+        else result.upload_s + result.readback_s
+    )
+    row: list[Entry] = [result.case] if several else []
+    row += [
+        f"{result.executor}()" if result.is_reference else result.executor,
+        _milliseconds(result.seconds),
+        _milliseconds(fastest),
+        _milliseconds(slowest),
+        Numeral("first") if result.first_run else len(result.samples),
+        _short(result.over_fastest, 3),
+    ]
+    row += [_short(result.over_reference, 3)] if has_function else []
+    row += [_milliseconds(result.prepare_s), _milliseconds(transfers_s)]
+    row += [_short(result.max_error, 2)] if has_function else []
+    row += [_short(result.max_difference, 2)]
+    return tuple(row)
+
+
+def _notes(bench: PlanBench) -> list[str]:
+    machine = "exact " * bench.exact + bench.arithmetic
+    notes = [
+        "Times are medians of runs in turn, of the passes alone; fastest and slowest are single "
+        f"runs. Arithmetic: {machine}. Driver: {bench.driver}.",
+        "“Over” divides by the time of the fastest executor, or of the reference function: above 1 "
+        "is slower.",
+    ]
+    if any(result.is_reference for result in bench.results):
+        notes.append(
+            "The reference function has a name with (). It computes on float64 arrays in memory. "
+            "Errors are the largest difference from its results, over their largest magnitude."
+        )
+    notes.append("Differences are the same from the reference machine; 0 is bit for bit.")
+    if any(result.first_run for result in bench.results):
+        notes.append(
+            "“First” is a first run: the budget ended before a measured one. Loading and clocks "
+            "that wake up may be in its time."
+        )
+    notes += busy_notes(bench.busy_share)
+    unsteady = [result for result in bench.results if _is_unsteady(result)]
+    if unsteady:
+        names = ", ".join(dict.fromkeys(result.executor for result in unsteady))
+        notes.append(
+            f"Some runs of {names} took over {_UNSTEADY:g} times as long as others: the machine "
+            "was busy, and ratios may be wrong."
+        )
+    return notes
+
+
+def _is_unsteady(result: PlanResult) -> bool:
+    fastest, slowest = result.spread
+    return slowest > _UNSTEADY * fastest
+
+
+def _milliseconds(seconds: float | None) -> Numeral | None:
+    return None if seconds is None else Numeral(f"{_MS * seconds:.4g}")
+
+
+def _short(number: float | None, digits: int) -> Numeral | None:
+    return None if number is None else Numeral(f"{number:.{digits}g}")
+
+
+def _not_run_grid(bench: PlanBench) -> Grid:
+    """A row for each executor and reason, with all cases that it applies to."""
+    cases: dict[tuple[str, str], list[str]] = {}
+    for entry in bench.not_run:
+        cases.setdefault((entry.executor, entry.reason), []).append(entry.case)
+    several = len(bench.cases) > 1
+    rows = tuple(
+        (*([", ".join(labels)] if several else []), executor, reason)
+        for (executor, reason), labels in cases.items()
+    )
+    budget = bench.budget_s
+    caption = "Not run." if budget is None else f"Not run; the budget was {budget:g} s."
+    heads = ("case", "executor", "why") if several else ("executor", "why")
+    return Grid("plan-bench-not-run", caption, heads, rows)
