@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpgpu_legacy.api.passes import covers, kind_of_pass, textures_behind
+from gpgpu_legacy.api.passes import covers, textures_behind
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.pass_names import kind_of_pass
 from gpgpu_legacy.plan.plan import Pass, Plan, written_by
 from gpgpu_legacy.plan.textures import Output
 from gpgpu_legacy.runtime.executor import F32

@@ -1,18 +1,15 @@
-"""The passes of a plan as people speak of them: their numbers, names, and the texels they write."""
+"""The passes of a plan in the order in which they run, and the texels that they read and write."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
 
 import numpy as np
 
 from gpgpu_legacy.interp.numeric import Storage, encode
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.plan import (
-    ClearPass,
-    ComputePass,
     CopyPass,
     FragmentPass,
     Pass,
@@ -22,13 +19,6 @@ from gpgpu_legacy.plan.plan import (
     written_by,
 )
 from gpgpu_legacy.plan.textures import Rect, Texture, constant_rect
-
-_KINDS = {
-    FragmentPass: "draw",
-    CopyPass: "copy",
-    ClearPass: "clear",
-    ComputePass: "dispatch",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +46,6 @@ def places(plan: Plan) -> Iterator[tuple[PassPlace, Pass]]:
             for pass_ in step.body:
                 number += 1
                 yield PassPlace(number, iteration, step.count), pass_
-
-
-def kind_of_pass(pass_: Pass) -> str:
-    """What a pass does, in a word: draw, copy, clear or dispatch."""
-    return _KINDS[type(pass_)]
-
-
-def name_of_pass(pass_: Pass) -> str:
-    """The file name of the pass's program or kernel; empty for copies and clears."""
-    match pass_:
-        case FragmentPass():
-            return PurePath(pass_.program.name).name
-        case ComputePass():
-            return PurePath(pass_.kernel.name).name
-    return ""
 
 
 def rect_of(pass_: Pass) -> Rect | None:

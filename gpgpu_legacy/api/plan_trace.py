@@ -22,8 +22,6 @@ from gpgpu_legacy.api.passes import (
     covers,
     drawn_textures,
     initial_storage,
-    kind_of_pass,
-    name_of_pass,
     places,
     rect_of,
     stored,
@@ -37,6 +35,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
 from gpgpu_legacy.isa.ir import Vec4
+from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass
 from gpgpu_legacy.plan.plan import (
     Blend,
     ComputePass,

@@ -98,7 +98,7 @@ def reduction(n: int) -> Plan:
     """The largest of n numbers, by halves, drawn in turns to two rows."""
     rows = [texture(name, n, 1, R32F) for name in ("P", "Q")]
     drawn = [
-        FragmentPass(MAXIMUM, (Binding(0, "PQ"[at % 2]),), "QP"[at % 2], Rect(0, 0, width, 1))
+        FragmentPass(MAXIMUM, (Binding(0, "PQ"[at % 2]),), ("QP"[at % 2],), Rect(0, 0, width, 1))
         for at, width in enumerate(steps_of(n))
     ]
     return show(drawn, rows[1], others=rows[:1])
@@ -109,7 +109,7 @@ def reduction_in_a_repeat(n: int) -> Plan:
     widths = tuple(map(float, steps_of(n)))
     rect = MovingRect(0, 0, Table(widths), 1)
     rows = [texture(name, n, 1, R32F) for name in ("P", "Q")]
-    pass_ = FragmentPass(MAXIMUM, (Binding(0, "P"),), "Q", rect)
+    pass_ = FragmentPass(MAXIMUM, (Binding(0, "P"),), ("Q",), rect)
     return show([Repeat(len(widths), (pass_,))], rows[1], others=rows[:1])
 
 
@@ -151,7 +151,7 @@ FILL = program("MOV result.color, 1;")
 def filling(n: int, passes: int = 3, step: int = 1) -> Plan:
     """n×n texels filled by every step-th of so many passes, after a clear."""
     target = texture("target", n, n, R32F, None)
-    pass_ = FragmentPass(FILL, (), "target", Rect(0, 0, n, n))
+    pass_ = FragmentPass(FILL, (), ("target",), Rect(0, 0, n, n))
     return show([ClearPass("target"), Repeat(ceil(passes / step), (pass_,))], target)
 
 

@@ -1,0 +1,112 @@
+"""The cost of a plan by pass, and how passes are numbered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from drawing import parameters, program, show, texture
+from hypothesis import given, settings
+from plans import Made, plans
+from sorting import sort_plan
+
+from gpgpu_legacy.count.by_pass import PassCounts, count_by_pass
+from gpgpu_legacy.count.traffic import Accounting, Counts, count_pass, count_plan
+from gpgpu_legacy.plan.expand import passes
+from gpgpu_legacy.plan.formats import R32F, RGBA32F
+from gpgpu_legacy.plan.numbers import Affine
+from gpgpu_legacy.plan.pass_names import PassNumbers, kind_of_pass, numbers_text
+from gpgpu_legacy.plan.plan import Binding, ClearPass, CopyPass, FragmentPass, Plan, Repeat
+from gpgpu_legacy.plan.textures import MovingRect, Rect
+
+
+def numbers_of(group: PassCounts) -> list[int]:
+    return [n.first + n.step * at for n in group.numbers for at in range(n.count)]
+
+
+@given(plans())
+@settings(max_examples=30, deadline=None)
+def test_the_passes_of_a_plan_add_up_to_the_plan(made: Made) -> None:
+    """Each pass of the expansion is counted by itself, and its number belongs to one group."""
+    groups = count_by_pass(made.plan)
+    run = list(passes(made.plan))
+    expected: Counter[int] = Counter()
+    for group in groups:
+        mine = [run[number - 1] for number in numbers_of(group)]
+        assert group.counts == sum((count_pass(made.plan, p) for p in mine), Counts())
+        assert {kind_of_pass(p) for p in mine} == {kind_of_pass(group.pass_)}
+        expected.update(numbers_of(group))
+        assert group.runs == len(mine)
+    assert expected == Counter(range(1, len(run) + 1))
+    none = replace(made.plan, steps=())
+    total = sum((group.counts for group in groups), count_plan(none))
+    assert total == count_plan(made.plan)
+
+
+FILL = program("MOV result.color, program.local[0];")
+LOOK = program("TEX result.color, fragment.position, texture[0], RECT;")
+
+
+def mixed() -> Plan:
+    """A clear; three times a fill and a copy; two fills with other numbers, one of them smaller."""
+    p, q = (texture(name, 4, 4, R32F, None) for name in ("P", "Q"))
+    whole = Rect(0, 0, 4, 4)
+    fill = FragmentPass(FILL, (), ("P",), whole, locals=parameters({0: (1.0, 0.0, 0.0, 0.0)}))
+    other = replace(fill, locals=parameters({0: (2.0, 0.0, 0.0, 0.0)}))
+    small = replace(fill, rect=Rect(1, 2, 3, 1))
+    body = (fill, CopyPass("P", whole, "Q", whole))
+    return show([ClearPass("Q"), Repeat(3, body), other, small], p, others=[q])
+
+
+def test_passes_that_do_the_same_work_are_one_row() -> None:
+    """Fragments write 4 bytes; a copy reads and writes 4 bytes a texel."""
+    clear, fill, copy, small = count_by_pass(mixed(), Accounting(vertex_bytes=20))
+    assert clear.counts == Counts(clear_bytes=64, vertex_bytes=20)
+    assert numbers_of(fill) == [2, 4, 6, 8] and fill.runs == 4
+    assert fill.counts == Counts(
+        passes=4, fragments=64, arithmetic=64, bytes_requested=256, geometry_bytes=320,
+        vertex_bytes=20,
+    )  # fmt: skip
+    assert numbers_of(copy) == [3, 5, 7] and copy.counts.copy_bytes == 3 * 2 * 4 * 16
+    assert numbers_of(small) == [9] and small.counts.fragments == 3
+
+
+def test_a_sort_has_two_kinds_of_pass() -> None:
+    """16 × 16 numbers are sorted in 8·9/2 = 36 passes, from one texture to the other and back."""
+    there, back = count_by_pass(sort_plan(16, 16))
+    assert numbers_of(there) == list(range(1, 37, 2)) and numbers_of(back) == list(range(2, 37, 2))
+    assert there.counts == back.counts and there.counts.lookup == 18 * 256 * 2
+
+
+def test_every_target_of_a_pass_is_counted() -> None:
+    """12 fragments look up 4 bytes and write 16 + 4."""
+    p, q, s = texture("P", 4, 3, R32F), texture("Q", 4, 3, RGBA32F), texture("S", 4, 3, R32F)
+    drawn = FragmentPass(LOOK, (Binding(0, "P"),), ("Q", "S"), Rect(0, 0, 4, 3))
+    [group] = count_by_pass(show([drawn], q, others=[p], also=[s]))
+    assert group.counts.bytes_requested == 12 * (4 + 16 + 4)
+
+
+def test_a_rectangle_that_changes_is_one_row() -> None:
+    rect = MovingRect(0, 0, Affine(4, -1), 2)
+    drawn = FragmentPass(FILL, (), ("P",), rect)
+    [group] = count_by_pass(show([Repeat(4, (drawn,))], texture("P", 4, 4, R32F)))
+    assert (group.runs, group.counts.fragments) == (4, 2 * (4 + 3 + 2 + 1))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ([PassNumbers(3)], "3"),
+        ([PassNumbers(1), PassNumbers(2), PassNumbers(3)], "1–3"),
+        ([PassNumbers(1, 1, 50)], "1–50"),
+        ([PassNumbers(2, 2, 50)], "2, 4, 6, … 100"),
+        ([PassNumbers(2, 2, 3)], "2, 4, 6"),
+        ([PassNumbers(1), PassNumbers(57)], "1, 57"),
+        ([PassNumbers(1, 2, 3), PassNumbers(7), PassNumbers(9, 2, 2)], "1, 3, 5, … 11"),
+        ([PassNumbers(1), PassNumbers(4, 3, 2), PassNumbers(8, 1, 3)], "1, 4, 7, 8–10"),
+        ([PassNumbers(n * n, 1, 2) for n in range(1, 9)], "1–2, 4–5, 9–10, 16–17, … 65"),
+    ],
+)
+def test_numbers_of_passes_in_words(numbers: list[PassNumbers], text: str) -> None:
+    assert numbers_text(numbers) == text
