@@ -1,10 +1,11 @@
-# `make report` and `make test` do all the set-up they need: Python 3.11 or later and make are enough.
+# `make report`, `make test` and `make docs` do all the set-up they need: Python 3.11 or later and make are enough.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DOCS_READY := $(VENV)/.docs-ready
 
-.PHONY: report test figures clean
+.PHONY: report test docs figures clean
 
 report: $(READY)
 	$(BIN)/gpgpu-legacy report --output report
@@ -14,6 +15,10 @@ test: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
+
+docs: $(DOCS_READY)
+	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
+	@echo "the documentation is in docs/_build/html/index.html"
 
 figures: $(READY)
 	$(BIN)/gpgpu-legacy figure figure-2 --executor numpy --output figures/figure-2.png
@@ -31,5 +36,9 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	touch $(READY)
 
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $(DOCS_READY)
+
 clean:
-	rm -rf $(VENV) report build dist
+	rm -rf $(VENV) report build dist docs/_build

@@ -1,0 +1,211 @@
+"""The parts of the reference that the package itself knows, as Markdown.
+
+A page asks for one by a line `<!-- generated: NAME -->`. Nothing here needs Sphinx, so the tests
+read the same text as the build.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+MARK = re.compile(r"^<!-- generated: ([\w-]+) -->$", flags=re.MULTILINE)
+
+
+def with_generated(text: str) -> str:
+    """The text of a page with each mark replaced by what it asks for; KeyError for unknown ones."""
+    return MARK.sub(lambda mark: GENERATED[mark[1]](), text)
+
+
+# Commands -------------------------------------------------------------------------------------
+
+
+def commands() -> str:
+    """Every command under its heading of `--help`: its usage, what it does, and its options."""
+    import typer
+
+    from gpgpu_legacy.cli import app
+    from gpgpu_legacy.cli.commands import SECTIONS
+
+    root = typer.main.get_command(app)
+    context = root.make_context("gpgpu-legacy", [], resilient_parsing=True)
+    parts: list[str] = []
+    for heading, section in SECTIONS.items():
+        parts.append(f"## {heading}\n")
+        for name in section:
+            parts += _command(root, name, context, depth=3)
+    return "\n".join(parts)
+
+
+def _command(group: Any, name: str, parent: Any, depth: int) -> Iterator[str]:
+    command = group.get_command(parent, name)
+    context = command.make_context(name, [], parent=parent, resilient_parsing=True)
+    yield f"{'#' * depth} {context.command_path}\n"
+    yield f"```text\n{command.get_usage(context).removeprefix('Usage: ')}\n```\n"
+    yield f"{_as_markdown(inspect.cleandoc(command.help or ''))}\n"
+    records = (parameter.get_help_record(context) for parameter in command.get_params(context))
+    rows = [(words, text) for words, text in filter(None, records) if words != "--help"]
+    if rows:
+        yield "| argument or option | |\n| --- | --- |"
+        for words, text in rows:
+            yield f"| {_code(words)} | {_as_markdown(text)} |"
+        yield ""
+    for nested in getattr(command, "commands", ()):
+        yield from _command(command, nested, context, depth + 1)
+
+
+def _as_markdown(text: str) -> str:
+    """The text of a help: only what is between backticks is marked up."""
+    pieces = text.split("`")
+    pieces[::2] = [re.sub(r"([\\*_<>|\[\]])", r"\\\1", piece) for piece in pieces[::2]]
+    pieces[1::2] = [piece.replace("|", r"\|") for piece in pieces[1::2]]
+    return "`".join(pieces)
+
+
+def _code(text: str) -> str:
+    return f"`{text}`".replace("|", r"\|")
+
+
+# The language ---------------------------------------------------------------------------------
+
+
+def opcodes() -> str:
+    """A row for each opcode, from the table that everything else reads."""
+    from gpgpu_legacy.isa.opcodes import OPCODES, Operand
+
+    words = {
+        Operand.DESTINATION: "dst",
+        Operand.VECTOR: "v",
+        Operand.SCALAR: "s",
+        Operand.REGISTER: "v",
+        Operand.EXTENDED_SWIZZLE: "xyzw01",
+        Operand.TEXTURE_UNIT: "texture[n]",
+        Operand.TEXTURE_TARGET: "TARGET",
+    }
+    lines = ["| opcode | operands | result | counts as | in GLSL | section |", "| --- " * 6 + "|"]
+    for row in OPCODES.values():
+        operands = ", ".join(words[operand] for operand in row.shape.value)
+        cells = (
+            f"`{row.mnemonic}`" + (", `_SAT`" if row.saturable else ""),
+            f"`{operands}`",
+            row.form.value,
+            row.cost.value,
+            _code(row.glsl.format("a", "b", "c")),
+            row.spec,
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def state() -> str:
+    """Every binding of GL state; of a matrix, the whole of it alone."""
+    from gpgpu_legacy.isa.state_bindings import STATE, Index, StateNode
+
+    suffix = {Index.NONE: "", Index.OPTIONAL: "[n]", Index.REQUIRED: "[n]"}
+
+    def names(node: StateNode, before: str) -> Iterator[str]:
+        name = f"{before}.{node.name}{suffix[node.index]}"
+        if node.is_matrix or not node.following:
+            yield name
+            return
+        for following in node.following:
+            yield from names(following, name)
+
+    bindings = (name for node in STATE.following for name in names(node, STATE.name))
+    return "".join(f"- `{name}`\n" for name in bindings)
+
+
+def formats() -> str:
+    """The formats of textures and framebuffers, and the bytes of a texel."""
+    from gpgpu_legacy.plan.formats import FORMATS
+
+    lines = ["| format | channels | bytes per texel |", "| --- | ---: | ---: |"]
+    lines += [f"| `{f.name}` | {f.channels} | {f.texel_bytes} |" for f in FORMATS.values()]
+    return "\n".join(lines) + "\n"
+
+
+# Chips, methods, executors --------------------------------------------------------------------
+
+
+def chips() -> str:
+    """All chips and APIs in one table, then each by itself with its sources."""
+    from gpgpu_legacy.chips.profile import profiles
+    from gpgpu_legacy.chips.table import chip_grids, chips_grid
+    from gpgpu_legacy.present.grid import as_markdown
+
+    every = tuple(profiles())
+    parts = [as_markdown([chips_grid(every)])]
+    parts += [f"## {chip.name}\n\n{as_markdown(chip_grids(chip))}" for chip in every]
+    return "\n".join(parts)
+
+
+def methods() -> str:
+    """The methods of matrix products, oldest first."""
+    from gpgpu_legacy.algorithms.registry import methods as every_method
+
+    lines = ["| method | year | from | what it does |", "| --- | ---: | --- | --- |"]
+    for method in every_method():
+        names = ", ".join(f"`{name}`" for name in (method.name, *method.aliases))
+        lines.append(f"| {names} | {method.year} | {method.paper} | {method.summary} |")
+    return "\n".join(lines) + "\n"
+
+
+def executors() -> str:
+    """The executors, and what each declares that it can do."""
+    from gpgpu_legacy.runtime.registry import executors as every_executor
+
+    return "\n".join(f"- `{e.name}`: {e.summary}" for e in every_executor()) + "\n"
+
+
+# The Python API -------------------------------------------------------------------------------
+
+_ROOMS = {
+    "api": "Run",
+    "pipeline": "Build",
+    "algorithms": "Algorithms",
+    "plan": "Plans",
+    "languages": "Programs",
+    "isa": "Programs",
+    "runtime": "Executors",
+    "count": "Count",
+    "chips": "Chips",
+    "cache": "Caches",
+    "predict": "Predict",
+    "measure": "Measure",
+    "errors": "Errors",
+}
+"""The heading of a name's room, in the order of the page."""
+
+
+def api() -> str:
+    """Every public name, under the heading of the room that it lives in."""
+    import gpgpu_legacy
+
+    by_heading: dict[str, list[str]] = {heading: [] for heading in _ROOMS.values()}
+    for name in gpgpu_legacy.__all__:
+        room = getattr(gpgpu_legacy, name).__module__.split(".")[1]
+        by_heading[_ROOMS[room]].append(name)
+    parts: list[str] = []
+    for heading, names in by_heading.items():
+        if names:
+            parts.append(f"## {heading}\n\n```{{eval-rst}}")
+            parts += [_directive(name, getattr(gpgpu_legacy, name)) for name in names]
+            parts.append("```\n")
+    return "\n".join(parts)
+
+
+def _directive(name: str, thing: object) -> str:
+    if isinstance(thing, type) and issubclass(thing, Exception):
+        return f".. autoexception:: gpgpu_legacy.{name}\n   :members:\n"
+    if isinstance(thing, type):
+        return f".. autoclass:: gpgpu_legacy.{name}\n   :members:\n   :undoc-members:\n"
+    return f".. autofunction:: gpgpu_legacy.{name}\n"
+
+
+GENERATED: dict[str, Callable[[], str]] = {
+    function.__name__: function
+    for function in (commands, opcodes, state, formats, chips, methods, executors, api)
+}
+"""What a page can ask for."""

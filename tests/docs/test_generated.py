@@ -1,0 +1,79 @@
+"""What the reference takes from the package: nothing is left out, and every table is one."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+
+import pytest
+from markdown_pages import ROOT, pages
+
+import gpgpu_legacy
+from gpgpu_legacy.chips.profile import profiles
+from gpgpu_legacy.cli.commands import COMMANDS
+
+sys.path.insert(0, str(ROOT / "docs"))
+
+from generated import GENERATED, MARK, with_generated
+
+# The instructions of the specification's table X.5, in its order.
+INSTRUCTIONS = (
+    "ABS ADD CMP COS DP3 DP4 DPH DST EX2 FLR FRC KIL LG2 LIT LRP MAD MAX MIN MOV MUL POW RCP RSQ "
+    "SCS SGE SIN SLT SUB SWZ TEX TXB TXP XPD"
+)
+
+
+def test_every_command_is_in_the_reference_once() -> None:
+    headings = re.findall(r"^#+ gpgpu-legacy (.+)$", GENERATED["commands"](), flags=re.MULTILINE)
+    assert {heading.split()[0] for heading in headings} == set(COMMANDS)
+    assert len(headings) == len(set(headings))
+
+
+def test_an_option_stands_with_its_help() -> None:
+    text = GENERATED["commands"]()
+    row = next(line for line in text.splitlines() if line.startswith("| `--shape M L N`"))
+    assert row == "| `--shape M L N` | Multiply M×L by L×N. |"
+
+
+def test_every_instruction_of_the_specification_has_a_row() -> None:
+    found = re.findall(r"^\| `([A-Z0-9]{3})`", GENERATED["opcodes"](), flags=re.MULTILINE)
+    assert " ".join(found) == INSTRUCTIONS
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    found = re.findall(r"^\.\. auto\w+:: gpgpu_legacy\.(\w+)$", GENERATED["api"](), re.MULTILINE)
+    assert sorted(found) == sorted(gpgpu_legacy.__all__)
+
+
+def test_every_chip_has_a_section() -> None:
+    headings = re.findall(r"^## (.+)$", GENERATED["chips"](), flags=re.MULTILINE)
+    assert headings == [chip.name for chip in profiles()]
+
+
+def test_state_has_its_names_of_the_specification() -> None:
+    lines = GENERATED["state"]().splitlines()
+    assert {"- `state.light[n].spot.direction`", "- `state.matrix.texture[n]`"} < set(lines)
+
+
+def tables(text: str) -> Iterator[list[str]]:
+    for table in re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE):
+        yield table.splitlines()
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_the_rows_of_a_table_have_one_length(name: str) -> None:
+    for table in tables(GENERATED[name]()):
+        widths = {len(re.findall(r"(?<!\\)\|", row)) for row in table}
+        assert len(widths) == 1, table[0]
+
+
+def test_every_generated_part_is_asked_for_and_every_mark_is_known() -> None:
+    marks = {mark for page in pages() for mark in MARK.findall(page.read_text(encoding="utf-8"))}
+    assert marks == set(GENERATED)
+
+
+def test_a_mark_is_replaced_by_what_it_asks_for() -> None:
+    text = with_generated("a\n<!-- generated: formats -->\nb")
+    assert text.startswith("a\n| format |")
+    assert "| `rgba32f` | 4 | 16 |" in text

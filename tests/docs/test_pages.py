@@ -1,0 +1,221 @@
+"""Every command and every snippet of the README and the documentation runs as it is printed."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from markdown_pages import (
+    OUTPUTS,
+    ROOT,
+    RUN,
+    Step,
+    blocks,
+    inline_commands,
+    matches,
+    pages,
+    shell_lines,
+    steps,
+)
+
+from gpgpu_legacy import cli
+from gpgpu_legacy.cli import app
+
+NAMES = [str(page.relative_to(ROOT)) for page in pages()]
+IN_CHECKOUT = ("shaders", "figures", "benchmarks")
+"""The folders that a reader's commands find in a checkout."""
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_snippet_of_a_page_runs(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    update_golden: bool,
+) -> None:
+    for folder in IN_CHECKOUT:
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    text, space = read(name), {"__name__": "page"}
+    printed: list[tuple[Step, str]] = []
+    for step in steps(text):
+        _run(step, space, f"{name}:{step.block.line}", monkeypatch)
+        out, err = capsys.readouterr()
+        if step.output is not None and step.output.mark != "not run":
+            printed.append((step, err + out))
+    if update_golden:
+        _write_outputs(name, text, printed)
+        return
+    for step, output in printed:
+        assert step.output is not None
+        vary = step.output.mark == "numbers vary"
+        assert matches(step.output.text, output, numbers_vary=vary), (
+            f"{name}:{step.output.line} expects\n{step.output.text}\nand this is printed:\n{output}"
+        )
+
+
+def _write_outputs(name: str, text: str, printed: list[tuple[Step, str]]) -> None:
+    """Replace the outputs that are not what was printed, the last one first."""
+    for step, output in reversed(printed):
+        assert step.output is not None
+        vary = step.output.mark == "numbers vary"
+        if not matches(step.output.text, output, numbers_vary=vary):
+            lines = "\n".join(line.rstrip() for line in output.strip("\n").splitlines())
+            text = text[: step.output.start] + lines + "\n" + text[step.output.end :]
+    (ROOT / name).write_text(text, encoding="utf-8")
+
+
+def _run(step: Step, space: dict[str, Any], where: str, patch: pytest.MonkeyPatch) -> None:
+    block = step.block
+    if block.is_file:
+        Path(block.caption).parent.mkdir(exist_ok=True)
+        Path(block.caption).write_text(block.text, encoding="utf-8")
+    if block.mark == "not run":
+        return
+    if block.language == "python" and not block.is_file:
+        exec(compile(block.text, where, "exec"), space)
+    if block.language != "shell":
+        return
+    for line in shell_lines(block.text):
+        if block.mark == "parsed only":
+            check_shell(line)
+        else:
+            code = _run_shell(line, where, patch)
+            assert code == 0 or step.output is not None, f"{where}: {line} exits with {code}"
+
+
+def _run_shell(line: str, where: str, patch: pytest.MonkeyPatch) -> int:
+    """Run a line in this process; its exit code. `NAME=value` before a command sets it."""
+    program, *words = shlex.split(line)
+    while "=" in program:
+        name, _, value = program.partition("=")
+        patch.setenv(name, value)
+        program, *words = words
+    patch.setattr(sys, "argv", [program, *words])
+    if program == "python":
+        patch.setattr(sys, "argv", words)
+        runpy.run_path(words[0], run_name="__main__")
+        return 0
+    assert program == "gpgpu-legacy", f"{where}: {line} is neither run nor marked"
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    return int(caught.value.code or 0)
+
+
+def check_shell(line: str) -> None:
+    """A line that is not run: a command of ours by its parser, a target by the Makefile."""
+    program, *words = shlex.split(line)
+    if program == "gpgpu-legacy":
+        parse(words)
+    elif program == "make":
+        assert re.search(rf"^{words[0]}:", read("Makefile"), flags=re.MULTILINE), line
+    else:
+        assert program in ("pip", "apt", "python", "git", "cd"), line
+
+
+def parse(words: list[str]) -> None:
+    """Read the words as the command line reads them, without running the command."""
+    command: Any = typer.main.get_command(app)
+    while hasattr(command, "commands") and words and not words[0].startswith("-"):
+        name, *words = words
+        assert name in command.commands, name
+        command = command.commands[name]
+    if words and words != ["--help"]:
+        command.make_context(command.name, words)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_in_the_text_of_a_page_is_one(name: str) -> None:
+    for words in inline_commands(read(name)):
+        if not words.startswith("COMMAND"):
+            parse(shlex.split(words))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_block_says_what_it_is(name: str) -> None:
+    languages = {*RUN, *OUTPUTS, "glsl", "toml", "bibtex", "{eval-rst}", "{toctree}", "{include}"}
+    for block in blocks(read(name)):
+        language = block.language.split()[0] if block.language else ""
+        assert language in languages or block.is_file, f"{name}:{block.line}: {block.language!r}"
+    printed = {step.output for step in steps(read(name))}
+    for block in blocks(read(name)):
+        if block.language in OUTPUTS and not block.is_file:
+            assert block in printed or block.mark, f"{name}:{block.line}: nothing prints this"
+
+
+# The reader of pages itself --------------------------------------------------------------------
+
+PAGE = """
+```shell
+gpgpu-legacy check a.fp \\
+    --chip x   # why
+```
+
+```text
+one … three
+…
+last
+```
+
+```{code-block} python
+:caption: mine.py
+
+x = 1
+```
+
+<!-- parsed only: it takes an hour -->
+```shell
+gpgpu-legacy bench
+```
+
+Say `gpgpu-legacy run m --size 4`.
+"""
+
+
+def test_blocks_are_found_with_their_outputs() -> None:
+    first, second, third = steps(PAGE)
+    assert shell_lines(first.block.text) == ["gpgpu-legacy check a.fp --chip x"]
+    assert first.output is not None and first.output.text == "one … three\n…\nlast\n"
+    assert (second.block.caption, second.block.text) == ("mine.py", "x = 1\n")
+    assert (third.block.mark, third.output) == ("parsed only", None)
+    assert inline_commands(PAGE) == ["run m --size 4"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "same"),
+    [
+        ("one two three\nlast\n", True),
+        ("one  three\nmore\nand more\nlast", True),
+        ("one two three\nlast\nand more", False),
+        ("one two\nlast", False),
+    ],
+)
+def test_an_ellipsis_stands_for_any_text(printed: str, same: bool) -> None:
+    assert matches("one … three\n…\nlast\n", printed, numbers_vary=False) is same
+
+
+def test_where_numbers_vary_the_words_do_not() -> None:
+    assert matches("in 3.1 ms, 4e-07", "in  12 s, 1.5e+09", numbers_vary=True)
+    assert not matches("in 3.1 ms, 4e-07", "up 3.1 ms, 4e-07", numbers_vary=True)
+    assert not matches("in 3 ms", "in 4 ms", numbers_vary=False)
+
+
+def test_a_command_that_is_no_command_is_found() -> None:
+    with pytest.raises(AssertionError):
+        check_shell("gpgpu-legacy runn")
+    with pytest.raises(Exception, match="--sise"):
+        check_shell("gpgpu-legacy run m --sise 4")
+    with pytest.raises(AssertionError):
+        check_shell("make nothing")
