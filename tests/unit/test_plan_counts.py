@@ -1,0 +1,87 @@
+"""What a plan costs, as a record and as tables."""
+
+from __future__ import annotations
+
+from drawing import program, show, texture
+from sorting import sort_plan
+
+from gpgpu_legacy.api.plan_counts_table import PlanCounts, plan_counts, plan_counts_grids
+from gpgpu_legacy.count.formulas import formulas
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.plan.numbers import Table
+from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Plan, Repeat
+from gpgpu_legacy.plan.textures import MovingRect, Rect
+from gpgpu_legacy.present.grid import Formula, as_markdown
+from gpgpu_legacy.serial import from_json, json_text
+
+
+def sort(n: int) -> Plan:
+    if n < 4 or n & (n - 1):
+        raise InputError(f"n is {n}; give a power of 2 from 4 on")
+    bits = n.bit_length() - 1
+    return sort_plan(1 << (bits - bits // 2), 1 << bits // 2)
+
+
+def test_the_record_of_a_sort() -> None:
+    """64 numbers take 6·7/2 = 21 passes; log 64 is 6."""
+    report = plan_counts(sort(64), {"n": 64}, formulas(sort, at=(64,)))
+    assert (report.plan, report.parameters, report.over) == ("bitonic-sort", {"n": 64}, ("n",))
+    assert report.counts.passes == 21
+    assert report.formulas["passes"].formula == "log(n, 2)*(log(n, 2) + 1)/2"
+    there, back = report.passes
+    assert (there.numbers, there.runs, there.size) == ("1, 3, 5, … 21", 11, "8×8")
+    assert (there.kind, there.program, there.reads, there.writes) == (
+        "draw", "bitonic.fp", ("P",), ("Q",),
+    )  # fmt: skip
+    assert there.counts.fragments + back.counts.fragments == 21 * 64
+    assert from_json(json_text(report), PlanCounts, "counts") == report
+
+
+def test_the_tables_of_a_sort() -> None:
+    grids = plan_counts_grids(plan_counts(sort(64), {"n": 64}, formulas(sort)))
+    totals, passes, found = grids
+    assert totals.caption == "bitonic-sort (n = 64): counts"
+    assert ("passes", 21) in totals.rows and ("lookup", 2 * 21 * 64) in totals.rows
+    assert not [row for row in totals.rows if row[0] == "dispatches"]  # there are none
+    assert [row[:6] for row in passes.rows] == [
+        ("1, 3, 5, … 21", 11, "draw bitonic.fp", "P", "Q", "8×8"),
+        ("2, 4, 6, … 20", 10, "draw bitonic.fp", "Q", "P", "8×8"),
+    ]
+    assert found.rows[0] == (
+        "passes", Formula("log(n, 2)*(log(n, 2) + 1)/2"), "n a power of 2",
+    )  # fmt: skip
+    assert "log₂n(log₂n + 1)/2" in as_markdown(grids)
+
+
+def test_passes_of_every_kind_have_a_row() -> None:
+    """A clear of 4 texels of 4 bytes; rows of 2 and of 1 fragments; copies of 2 texels."""
+    p, q = (texture(name, 2, 2, R32F, None) for name in "PQ")
+    rect = MovingRect(0, 0, Table((2, 1)), 1)
+    fill = FragmentPass(program("MOV result.color, 1;"), (), ("P",), rect)
+    copy = CopyPass("P", Rect(0, 0, 2, 1), "Q", Rect(0, 1, 2, 1))
+    plan = show([ClearPass("P"), Repeat(2, (fill, copy))], q, others=[p])
+    totals, passes = plan_counts_grids(plan_counts(plan))
+    assert totals.caption == "made for a test: counts"
+    assert passes.heads[6:] == (
+        "fragments",
+        "arithmetic",
+        "bytes requested",
+        "copy bytes",
+        "clear bytes",
+    )
+    assert passes.rows == (
+        ("1", 1, "clear", "", "P", "", 0, 0, 0, 0, 16),
+        ("2, 4", 2, "draw test.fp", "", "P", "varying×1", 3, 3, 12, 0, 0),
+        ("3, 5", 2, "copy", "P", "Q", "2×1", 0, 0, 0, 32, 0),
+    )
+
+
+def test_what_has_no_formula_is_said() -> None:
+    def plan_of(n: int) -> Plan:
+        fill = FragmentPass(program("MOV result.color, 1;"), (), ("P",), Rect(0, 0, 2, 2))
+        return show([Repeat(n % 5 + 1, (fill,))], texture("P", 2, 2, R32F))
+
+    *_, found = plan_counts_grids(plan_counts(plan_of(2), {"n": 2}, formulas(plan_of)))
+    assert ("passes", "no closed form found", None) in found.rows
+    assert ("clear bytes", Formula("16"), "any n") in found.rows
