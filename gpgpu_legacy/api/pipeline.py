@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
 
+from gpgpu_legacy.api.dump import dump
 from gpgpu_legacy.api.keywords import MachineKeywords
 from gpgpu_legacy.api.plan_run import PlanRun, run_plan, sample_inputs
+from gpgpu_legacy.api.plan_trace import PlanTrace, trace_plan
+from gpgpu_legacy.chips.check_plan import check_plan
+from gpgpu_legacy.chips.profile import find_profile
+from gpgpu_legacy.chips.verdict import Verdict
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.predict.prediction import Prediction
+from gpgpu_legacy.predict.products import find_chip
 from gpgpu_legacy.runtime.executor import Machine, Observer
 from gpgpu_legacy.runtime.registry import AUTO
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.cache.access import Access
+    from gpgpu_legacy.cache.simulate import Result as CacheResult
 
 
 class Pipeline(PlanBuilder):
@@ -71,3 +84,45 @@ class Pipeline(PlanBuilder):
     def count(self) -> Counts:
         """What the plan costs: passes, fragments, instructions and bytes."""
         return count_plan(self.plan())
+
+    def check(self, chip: str) -> Verdict:
+        """Whether it would have loaded on a chip of the time; `gpgpu-legacy chips` lists them."""
+        return check_plan(self.plan(), find_profile(chip))
+
+    def predict(self, chip: str) -> Prediction:
+        """The least time that it can take on a chip, and what limits it; `this` is this machine."""
+        plan = self.plan()
+        return predict(plan, find_chip(chip, plan))
+
+    def cache(self, cache: str = "8K,4way,64B", access: Access | None = None) -> CacheResult:
+        """Its accesses through a simulated cache, spelled as size, ways, line and policy.
+
+        access: the texture layout and the raster order; linear textures and scan order if None.
+        """
+        from gpgpu_legacy.cache.access import DEFAULT_ACCESS
+        from gpgpu_legacy.cache.caches import Memory, parse_cache
+        from gpgpu_legacy.cache.run import cache_run  # imports numba
+
+        return cache_run(self.plan(), Memory((parse_cache(cache),)), access or DEFAULT_ACCESS)
+
+    def trace(
+        self,
+        x: int,
+        y: int,
+        inputs: Mapping[str, ArrayLike] | None = None,
+        *,
+        texture: str | None = None,
+        instructions: bool = False,
+        seed: int = 0,
+    ) -> PlanTrace:
+        """The texel of column x and row y through the passes that write it; see trace_plan."""
+        plan = self.plan()
+        given = inputs or sample_inputs(plan, self.samples, seed)
+        return trace_plan(plan, given, x, y, texture, instructions=instructions)
+
+    def dump(self, folder: Path | str, *, exact: bool = False) -> list[Path]:
+        """Write plan.json, the programs and generated GLSL to a folder; the paths written.
+
+        exact: whether the GLSL contracts no multiply-add.
+        """
+        return dump(self.plan(), Path(folder), exact=exact)

@@ -26,6 +26,7 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.reference import Reference
 from gpgpu_legacy.pipeline.storage import Sample
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.serialise import read_plan
 from gpgpu_legacy.plan.validate import validate
 
 
@@ -134,6 +135,9 @@ def find_recipe(what: str) -> Recipe:
     file = Path(name if colon and name.endswith(".py") else what)
     if file.suffix == ".py":
         return _from_file(file, function if colon and name.endswith(".py") else "")
+    if file.suffix == ".json":
+        plan = read_plan(file)
+        return Recipe(str(file), lambda: plan)
     if "/" in what or "\\" in what:
         raise InputError(f"{what} is neither a .py nor a .json; give a recipe or a plan.json")
     algorithm = find_algorithm(what)
