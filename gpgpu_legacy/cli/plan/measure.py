@@ -1,0 +1,98 @@
+"""The command `plan bench`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, pairs, plan_app
+from gpgpu_legacy.cli.shared import (
+    Json,
+    Lists,
+    MeasuredExecutors,
+    Quiet,
+    ResultsFile,
+    check_output,
+    console,
+    print_json,
+    progress_bar,
+    warn_if_busy,
+    writer_to,
+)
+from gpgpu_legacy.errors import InputError
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.measure.plan_bench.model import Case
+
+ROUNDS, BUDGET_S = 5, 60.0  # as measure/plan_bench/model.py; a test compares them
+
+
+@plan_app.command("bench", cls=Lists)
+@grouped
+def bench_command(
+    recipe: RecipeOptions,
+    inputs: InputOptions,
+    over: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=VALUE,VALUE",
+            help="Measure the plan for several values of a parameter, as in n=256,512.",
+        ),
+    ] = None,
+    executor: MeasuredExecutors = None,
+    repeat: Annotated[int, typer.Option(metavar="ROUNDS", help="Rounds for each plan.")] = ROUNDS,
+    budget: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            help="Stop after this time, preparation included; the cheapest job runs in any case.",
+        ),
+    ] = BUDGET_S,
+    output: ResultsFile = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure executors on a plan in turn, beside the recipe's reference function.
+
+    A result is the median of the computing time alone, with the largest errors from the reference
+    function and from the reference machine.
+    """
+    from gpgpu_legacy.measure.budget import Budget
+    from gpgpu_legacy.measure.plan_bench.model import bench_plans, count_steps
+    from gpgpu_legacy.measure.plan_bench.table import plan_bench_grids
+    from gpgpu_legacy.present.grid import print_text
+
+    check_output(output, ".json")
+    cases, names = _cases(recipe, inputs, over), executor or ()
+    with progress_bar("measuring", count_steps(cases, names, repeat), quiet=quiet) as step:
+        result = bench_plans(
+            cases,
+            names,
+            repeat=repeat,
+            budget=Budget(budget),
+            progress=step or (lambda _: None),
+            save=writer_to(output),
+        )
+    warn_if_busy(result.busy_share)
+    if as_json:
+        print_json(result)
+    else:
+        print_text(plan_bench_grids(result), console())
+
+
+def _cases(recipe: RecipeOptions, inputs: InputOptions, over: str | None) -> list[Case]:
+    from gpgpu_legacy.measure.plan_bench.model import Case
+
+    family, settings = recipe.recipe(), recipe.given()
+    varied = pairs("--over", None if over is None else [over], "n=256,512")
+    if varied.keys() & settings.keys():
+        raise InputError(f"{', '.join(varied)} is given by --set and by --over; give it once")
+    cases = []
+    for name, texts in varied.items() or [("", "")]:
+        for text in texts.split(","):
+            built = family.build({**settings, name: text.strip()} if name else settings)
+            label = f"{name} = {text.strip()}" if name else built.plan.name
+            cases.append(Case(label, built.plan, inputs.arrays(built), built.reference))
+    return cases

@@ -1,0 +1,122 @@
+"""The group of commands `plan VERB`, and the options that the verbs share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from gpgpu_legacy.cli.shared import app
+from gpgpu_legacy.errors import InputError
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.api.recipes import Built, Recipe
+    from gpgpu_legacy.isa.arithmetic import F32
+
+VERBS = ("run", "count", "check", "predict", "cache", "bench", "trace", "figure", "dump")
+
+
+class Verbs(TyperGroup):
+    """The verbs in the order in which one asks for them, each with its first sentence."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names."""
+        return [name for name in VERBS if name in self.commands]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write their names and what they do."""
+        rows = [
+            (name, self.commands[name].get_short_help_str(limit=1000))
+            for name in self.list_commands(ctx)
+        ]
+        with formatter.section("Verbs"):
+            formatter.write_dl(rows)
+
+
+plan_app = typer.Typer(
+    cls=Verbs,
+    help="Run, count, check, predict, trace and draw any algorithm in passes. WHAT is the name of "
+    "an algorithm (see `gpgpu-legacy algorithms`), a recipe FILE.py[:function], which is your own "
+    "Python and is executed as such, or a plan.json, which holds no code of Python.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(plan_app, name="plan")
+
+# Options that the verbs share -------------------------------------------------------------------
+
+What = Annotated[
+    str,
+    typer.Argument(metavar="WHAT", help="An algorithm's name, FILE.py[:function], or a plan.json."),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeOptions:
+    """The plan: a recipe, and the parameters that it is built with."""
+
+    what: What
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE …", help="Parameters of the recipe, as in n=512."
+        ),
+    ] = None
+
+    def recipe(self) -> Recipe:
+        """The recipe."""
+        from gpgpu_legacy.api.recipes import find_recipe
+
+        return find_recipe(self.what)
+
+    def given(self) -> dict[str, str]:
+        """The parameters as text, by name."""
+        return pairs("--set", self.settings, "n=512")
+
+    def built(self) -> Built:
+        """The plan, and what it was built with."""
+        return self.recipe().build(self.given())
+
+
+@dataclass(frozen=True, slots=True)
+class InputOptions:
+    """The arrays that a plan runs on."""
+
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input",
+            metavar="NAME=FILE …",
+            help="Inputs: .npy, .csv, .mtx or pictures. Without any, they are random samples.",
+        ),
+    ] = None
+    seed: Annotated[int, typer.Option(metavar="SEED", help="Seed of the random samples.")] = 0
+
+    def arrays(self, built: Built) -> dict[str, F32]:
+        """The inputs by name, checked."""
+        from gpgpu_legacy.api.plan_files import read_inputs
+        from gpgpu_legacy.api.plan_run import as_operands, sample_inputs
+
+        files = pairs("--input", self.inputs, "b=b.npy")
+        if not files:
+            return sample_inputs(built.plan, built.samples, self.seed)
+        paths = {name: Path(file) for name, file in files.items()}
+        return as_operands(built.plan, read_inputs(built.plan, paths))
+
+
+def pairs(option: str, texts: list[str] | None, example: str) -> dict[str, str]:
+    """Values by name, from NAME=VALUE; each name may be given once."""
+    values: dict[str, str] = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value:
+            raise InputError(
+                f"{option} is {text!r}; give a name and a value, as in {option} {example}"
+            )
+        if name.strip() in values:
+            raise InputError(f"{option} gives {name.strip()} twice; give it once")
+        values[name.strip()] = value
+    return values

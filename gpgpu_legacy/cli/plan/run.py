@@ -1,0 +1,83 @@
+"""The commands `plan run` and `plan dump`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, pairs, plan_app
+from gpgpu_legacy.cli.shared import Json, Lists, MachineOptions, console, print_json
+
+
+@plan_app.command("run", cls=Lists)
+@grouped
+def run_command(
+    recipe: RecipeOptions,
+    inputs: InputOptions,
+    machine: MachineOptions,
+    repeat: Annotated[
+        int, typer.Option(metavar="N", help="Run it N times, and print the medians of the times.")
+    ] = 1,
+    output: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="NAME=FILE …",
+            help="Write outputs: .npy, .csv, .mtx or .png (row 0 at the bottom).",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a plan: its outputs, times and counts, and its error where the recipe has a reference.
+
+    Random samples stand in for inputs if none is given.
+    """
+    from dataclasses import replace
+
+    from gpgpu_legacy.api.plan_files import output_writers
+    from gpgpu_legacy.api.plan_run import run_plan
+    from gpgpu_legacy.api.plan_run_table import run_grids
+    from gpgpu_legacy.api.recipes import caption
+    from gpgpu_legacy.present.grid import print_text
+
+    built = recipe.built()
+    files = {n: Path(f) for n, f in pairs("--output", output, "x=x.npy").items()}
+    write = output_writers(built.plan, files)
+    arrays = inputs.arrays(built)
+    run = run_plan(
+        built.plan, arrays, executor=machine.executor, machine=machine.machine(), repeat=repeat
+    )
+    run = replace(run, reference=built.reference, parameters=built.parameters)
+    record = run.record()
+    written = write(run.outputs)
+    if as_json:
+        print_json(record)
+        return
+    print_text(run_grids(record, caption(built)), console())
+    for path in written:
+        print(f"wrote {path}")
+
+
+@plan_app.command("dump", cls=Lists)
+@grouped
+def dump_command(
+    recipe: RecipeOptions,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FOLDER", help="Write the files here.")
+    ],
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Generate GLSL that contracts no multiply-add.")
+    ] = False,
+) -> None:
+    """Write a plan as files: plan.json, its programs, and the code that is generated from them.
+
+    Every `plan` command reads the plan.json again.
+    """
+    from gpgpu_legacy.api.dump import dump
+
+    for path in dump(recipe.built().plan, output, exact=exact):
+        print(f"wrote {path}")

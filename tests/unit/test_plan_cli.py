@@ -1,0 +1,195 @@
+"""The commands `plan VERB`, as their users type them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from gpgpu_legacy.cli.plan.measure import BUDGET_S, ROUNDS
+from gpgpu_legacy.cli.plan.options import VERBS, plan_app
+from gpgpu_legacy.measure.plan_bench import model
+
+Run = Callable[..., tuple[int, str, str]]
+RunJson = Callable[..., dict[str, Any]]
+
+RECIPE = '''from gpgpu_legacy import Pipeline
+
+BLEND = """!!ARBfp1.0
+TEMP a;
+TEX a, fragment.position, texture[0], RECT;
+MAD result.color, a, program.local[0].x, program.local[0].y;
+END"""
+
+def steps(n: int = 4, passes: int = 3) -> Pipeline:
+    """x becomes x / 2 + 1, again and again."""
+    p = Pipeline("steps")
+    x = p.input("x", n, n)
+    y = p.texture("y", n, n)
+    with p.repeat(passes):
+        p.draw(BLEND, {0: x}, into=y, local={0: (0.5, 1)})
+        p.swap(x, y)
+    p.output("z", x)
+
+    def reference(x):
+        for _ in range(passes):
+            x = x / 2 + 1
+        return x
+
+    p.reference = reference
+    return p
+'''
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a recipe, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "steps.py").write_text(RECIPE, encoding="utf-8")
+    return tmp_path
+
+
+def test_every_verb_has_its_place_in_the_help(run: Run) -> None:
+    code, out, _ = run("plan", "--help")
+    assert code == 0
+    names = {command.name for command in plan_app.registered_commands}
+    assert names <= set(VERBS)
+    places = [out.index(f"\n  {name} ") for name in VERBS if name in names]
+    assert places == sorted(places)
+
+
+def test_a_recipe_runs_on_files_and_writes_files(run: Run) -> None:
+    x = np.arange(16, dtype=np.float32).reshape(4, 4)
+    np.save("x.npy", x)
+    np.savetxt("x.csv", x, delimiter=",")
+    for suffix in ("npy", "csv"):
+        code, _, err = run(
+            "plan", "run", "steps.py", "--input", f"x=x.{suffix}", "--output", "z=z.npy", "z2"
+        )
+        assert code == 2
+        assert "--output is 'z2'; give a name and a value, as in --output x=x.npy" in err
+        code, out, err = run("plan", "run", "steps.py", "--input", f"x=x.{suffix}", "-o", "z=z.npy")
+        assert code == 0, err
+        assert "wrote z.npy" in out
+        assert np.array_equal(np.load("z.npy"), ((x / 2 + 1) / 2 + 1) / 2 + 1)
+
+
+def test_pictures_go_in_upright_and_come_out_upright(run: Run) -> None:
+    grey = np.zeros((4, 4), np.uint8)
+    grey[0, 1] = 255  # in the top row
+    Image.fromarray(grey).save("x.png")
+    code, _, err = run(
+        "plan", "run", "steps.py", "--set", "passes=0", "--input", "x=x.png", "-o", "z=z.png"
+    )
+    assert code == 0, err
+    with Image.open("z.png") as image:
+        assert np.array_equal(np.asarray(image)[..., 0], grey)
+
+
+def test_the_json_of_a_run(run_json: RunJson) -> None:
+    data = run_json("plan", "run", "steps.py", "--set", "n=6", "passes=2", "--executor", "numpy")
+    assert data["plan"] == "steps"
+    assert data["parameters"] == {"n": 6, "passes": 2}
+    assert data["executor"] == "numpy"
+    assert data["seconds"].keys() == {"prepare", "upload", "compute", "readback"}
+    assert data["counts"]["passes"] == 2
+    assert data["counts"]["fragments"] == 72
+    assert data["outputs"]["z"]["shape"] == [6, 6]
+    assert 1.5 <= data["outputs"]["z"]["min"] < data["outputs"]["z"]["max"] <= 1.75
+    assert 0.0 < data["max_error"] < 2**-22  # two additions, each rounded once
+
+
+def test_a_dumped_plan_runs_as_its_recipe_does(run: Run, run_json: RunJson) -> None:
+    code, out, _ = run("plan", "dump", "steps.py", "-o", "parts", "--set", "n=5")
+    assert code == 0
+    assert "wrote parts/plan.json" in out
+    from_file = run_json("plan", "run", "parts/plan.json")
+    from_recipe = run_json("plan", "run", "steps.py", "--set", "n=5")
+    assert from_file["outputs"] == from_recipe["outputs"]
+    assert from_file["counts"] == from_recipe["counts"]
+    assert from_file["parameters"] == {}
+
+
+def test_a_texel_is_traced(run: Run, run_json: RunJson) -> None:
+    np.save("x.npy", np.full((4, 4), 8.0))
+    code, out, _ = run("plan", "trace", "steps.py", "--at", "1,2", "--input", "x=x.npy")
+    assert code == 0
+    assert "texel 1,2" in out
+    data = run_json("plan", "trace", "steps.py", "--at", "1,2", "--input", "x=x.npy")
+    after = [visit["written"][0]["after"] for visit in data["visits"]]
+    assert after == [[5.0], [3.5], [2.75]]
+
+
+def test_a_plan_goes_through_a_cache(run_json: RunJson) -> None:
+    data = run_json("plan", "cache", "steps.py", "--set", "passes=1", "--cache", "1K,4way,64B")
+    assert data["plan"] == "steps"
+    assert data["parameters"] == {"n": 4, "passes": 1}
+    assert "method" not in data
+    # 16 texels of 4 bytes are a line: one read misses, and 15 hit
+    assert data["by_texture"]["x"]["reads"] == 16
+    assert data["by_texture"]["x"]["read_hits"] == 15
+    several = run_json("plan", "cache", "steps.py", "--cache", "1K,4way,64B", "2K,4way,64B")
+    assert [one["cache"] for one in several["runs"]] == ["1K,4way,64B", "2K,4way,64B"]
+
+
+def test_executors_are_measured_on_a_plan(run: Run, run_json: RunJson) -> None:
+    words = ("plan", "bench", "steps.py", "--executor", "numpy", "--repeat", "2")
+    data = run_json(*words, "--over", "n=2,4", "-o", "bench.json")
+    assert {(one["case"], one["executor"]) for one in data["results"]} == {
+        ("n = 2", "numpy"), ("n = 4", "numpy"), ("n = 2", "reference"), ("n = 4", "reference")
+    }  # fmt: skip
+    assert json.loads(Path("bench.json").read_text(encoding="utf-8"))["results"] == data["results"]
+    code, _, err = run(*words, "--over", "n=2,4", "--set", "n=3")
+    assert code == 2
+    assert "n is given by --set and by --over; give it once" in err
+
+
+def test_the_defaults_of_measuring_are_those_of_the_engine() -> None:
+    assert (ROUNDS, BUDGET_S) == (model.DEFAULT_ROUNDS, model.DEFAULT_BUDGET_S)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("run",), "needs WHAT; see `gpgpu-legacy plan run --help`"),
+        (("run", "stps"), "there is no algorithm stps"),
+        (("runn", "steps.py"), "there is no command runn; did you mean run?"),
+        (("run", "steps.py", "--set", "n=big"), "n is 'big'; give a whole number"),
+        (("run", "steps.py", "--set", "n"), "--set is 'n'; give a name and a value"),
+        (("run", "steps.py", "--set", "n=1", "n=2"), "--set gives n twice; give it once"),
+        (("run", "steps.py", "--input", "y=x.npy"), "plan steps has no input y; its inputs are x"),
+        (("run", "steps.py", "--input", "x=x.npy"), "there is no file x.npy"),
+        (("run", "steps.py", "-o", "y=y.npy"), "plan steps has no output y; its outputs are z"),
+        (("run", "steps.py", "-o", "z=z.tiff"), "z.tiff does not name a format"),
+        (("run", "steps.py", "-o", "z=no/z.npy"), "there is no folder no"),
+        (("run", "steps.py", "--executor", "gl"), "there is no executor gl; choose from"),
+        (("run", "steps.py", "--repeat", "0"), "repeat is 0; it must be at least 1"),
+        (("run", "steps.py", "--seed", "-1"), "seed is -1; it must be at least 0"),
+        (("trace", "steps.py", "--at", "9,9"), "there is no texel 9,9"),
+        (("trace", "steps.py", "--at", "nine"), "--at is 'nine'; give a column and a row"),
+        (("trace", "steps.py"), "trace needs --at X,Y"),
+        (("cache", "steps.py", "--cache", "huge"), "huge"),
+        (("dump", "steps.py"), "dump needs --output FOLDER"),
+        (("bench", "steps.py", "--over", "n="), "--over is 'n='; give a name and a value"),
+    ],
+)
+def test_bad_input_is_one_line(run: Run, words: tuple[str, ...], message: str) -> None:
+    code, out, err = run("plan", *words)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("gpgpu-legacy: ")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+def test_an_input_of_another_shape(run: Run) -> None:
+    np.save("x.npy", np.zeros((3, 4)))
+    code, _, err = run("plan", "run", "steps.py", "--input", "x=x.npy", "-o", "z=z.npy")
+    assert code == 2
+    assert "input x is 3×4, but plan steps needs 4×4" in err
+    assert not Path("z.npy").exists()
