@@ -11,12 +11,13 @@ import pytest
 from fakes import FakeExecutor
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from plans import Made, plans
 from sorting import in_order, shuffled, sort_plan
 
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.plan_bench import model
+from gpgpu_legacy.measure.plan_bench import model, plot
 from gpgpu_legacy.measure.plan_bench.model import Case, bench_plan, bench_plans, count_steps
 from gpgpu_legacy.measure.plan_bench.record import PlanBench, PlanResult, read_plan_bench
 from gpgpu_legacy.measure.plan_bench.table import plan_bench_grids
@@ -454,3 +455,42 @@ def test_every_executor_that_is_there_takes_part_or_says_why() -> None:
     named = {r.executor for r in bench.results} | {entry.executor for entry in bench.not_run}
     assert named == {executor.name for executor in executors()}
     assert all(r.max_difference == 0.0 for r in bench.results)
+
+
+@pytest.mark.parametrize("parameters", [{"n": 4, "way": "short"}, {"way": "short"}])
+def test_a_figure_has_a_line_for_each_executor_over_the_cases(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, parameters: dict[str, object]
+) -> None:
+    only(monkeypatch, Known("one", [1.0, 4.0]), Known("two", [1.0, 4.0]))
+    cases = [
+        Case(f"{k} passes", clearing(k), {}, two_numbers, {**parameters, **_sized(parameters, k)})
+        for k in (2, 1, 8)
+    ]
+    drawn: list[Figure] = []
+    monkeypatch.setattr(plot, "save_figure", lambda figure, _: drawn.append(figure))
+    plot.draw_plan_bench(bench_plans(cases, repeat=1), tmp_path / "bench.png")
+    [axes] = drawn[0].axes
+    shown = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert shown == ["two_numbers()", "one", "two"]
+    ticks = [text.get_text() for text in axes.get_xticklabels()]
+    one = axes.containers[1].lines[0]
+    if "n" in parameters:
+        assert axes.get_xlabel() == "n"
+        assert ticks == ["4", "8", "32"]
+        assert one.get_xydata().tolist() == [[4.0, 1e3], [8.0, 2e3], [32.0, 8e3]]
+    else:
+        assert ticks == ["2 passes", "1 passes", "8 passes"]
+        assert one.get_xydata().tolist() == [[0.0, 2e3], [1.0, 1e3], [2.0, 8e3]]
+
+
+def _sized(parameters: dict[str, object], passes: int) -> dict[str, object]:
+    return {"n": 4 * passes} if "n" in parameters else {}
+
+
+def test_nothing_measured_is_nothing_to_draw(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    only(monkeypatch, Refusing("refusing", []))
+    with pytest.raises(InputError, match="nothing to plot"):
+        plot.draw_plan_bench(bench_plan(clearing(), {}), tmp_path / "bench.png")
+    assert not list(tmp_path.iterdir())

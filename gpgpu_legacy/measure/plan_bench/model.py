@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from math import isfinite
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -53,13 +54,14 @@ class Case:
     """A plan to measure, on inputs by name: float32, in the shapes of the plan's operands.
 
     label: what results call it, such as `n = 512`. reference: the same in another way; None if
-    there is nothing to compare with.
+    there is nothing to compare with. parameters: that the plan was built with.
     """
 
     label: str
     plan: Plan
     inputs: Mapping[str, F32] = field(repr=False)
     reference: Reference | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +313,12 @@ class _Bench:
             spent_s=measured.spent_s,
             busy_share=measured.busy_share,
             cases=tuple(
-                CaseRecord(case=label, plan=s.case.plan.name, passes=passes_of(s.case.plan))
+                CaseRecord(
+                    case=label,
+                    plan=s.case.plan.name,
+                    parameters=dict(s.case.parameters),
+                    passes=passes_of(s.case.plan),
+                )
                 for label, s in self.subjects.items()
             ),
             results=tuple(self._result(outcome, outcomes) for outcome in outcomes),

@@ -8,10 +8,11 @@ from gpgpu_legacy.serial import Positive, Record, Recorded, Whole, read_recorded
 
 
 class CaseRecord(Record, frozen=True, kw_only=True):
-    """A plan that was measured. passes: of all kinds, as many as run."""
+    """A plan that was measured. parameters: that it was built with. passes: of all kinds."""
 
     case: str
     plan: str
+    parameters: dict[str, int | float | str | bool | None]
     passes: Whole
 
 
