@@ -2,11 +2,13 @@
 
     python benchmarks/prepared.py [EXECUTOR …] > benchmarks/prepared-HERE.json
 
-Three things, on every executor that works here or on those named:
+Four things, on every executor that works here or on those named:
 
 - sorts: a bitonic sort of 65 536 numbers, 136 passes of one program that differ in program.local
   alone (tests/sorting.py). A whole run of the prepared plan is compared with its own passes, and
   with a run that prepares the plan anew.
+- warm: the same by `run_plan`, which keeps plans prepared, the second time and later: with the plan
+  of the first time, and with an equal one. Both are compared with the passes.
 - cold: the same from a process's start to its end, with the code that is cached on disk.
 - moves: the operands of an n×n product up, and the product back, compared with CuPy's copies of the
   same arrays, or with NumPy's in memory where there is no CuPy.
@@ -33,6 +35,7 @@ from sorting import in_order, shuffled, sort_plan  # from tests/
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.api.plan_run import run_plan
 from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
 from gpgpu_legacy.measure.platform import versions
 from gpgpu_legacy.measure.rounds import medians_in_turn, timed
@@ -65,6 +68,17 @@ class Sort(Record, frozen=True, kw_only=True):
     prepared_anew_s: float
 
 
+class Warm(Record, frozen=True, kw_only=True):
+    """`run_plan` on a plan that stayed prepared, in seconds. equal: on an equal plan."""
+
+    executor: str
+    run_s: float
+    equal_run_s: float
+    passes_s: float
+    run_over_passes: float
+    equal_run_over_passes: float
+
+
 class Cold(Record, frozen=True, kw_only=True):
     """A process that imports, prepares, sorts and ends."""
 
@@ -93,6 +107,7 @@ class PreparedBenchmark(Recorded, frozen=True, kw_only=True):
     sorts: tuple[Sort, ...]
     cold: tuple[Cold, ...]
     moves: tuple[Move, ...]
+    warm: tuple[Warm, ...] = ()
     busy_share: float | None = None
 
 
@@ -119,6 +134,32 @@ def sort(executor: Executor) -> Sort:
         passes_s=computed,
         run_over_passes=seconds["whole"] / computed,
         prepared_anew_s=seconds["anew"],
+    )
+
+
+def warm(executor: Executor) -> Warm:
+    """Sorts by `run_plan`, in turn on one plan and on an equal one."""
+    plan, equal = sort_plan(tables=True), sort_plan(tables=True)
+    given = {"values": shuffled()}
+    wanted = in_order(given["values"])
+    passes: list[float] = []
+
+    def run(on: Plan) -> None:
+        result = run_plan(on, given, executor=executor.name)
+        passes.append(result.seconds.compute_s)
+        assert np.array_equal(result.sorted, wanted)
+
+    # The plan that was first prepared is the one that is kept, so the other is always an equal one.
+    calls = {"same": timed(lambda: run(plan)), "equal": timed(lambda: run(equal))}
+    seconds = medians_in_turn(calls, RUNS)
+    computed = median(passes[len(calls) :])
+    return Warm(
+        executor=executor.name,
+        run_s=seconds["same"],
+        equal_run_s=seconds["equal"],
+        passes_s=computed,
+        run_over_passes=seconds["same"] / computed,
+        equal_run_over_passes=seconds["equal"] / computed,
     )
 
 
@@ -214,6 +255,7 @@ def main(names: list[str]) -> None:
         **provenance(PreparedBenchmark),
         versions=versions(),
         sorts=tuple(sort(executor) for executor in executors),
+        warm=tuple(warm(executor) for executor in executors),
         cold=tuple(cold(executor) for executor in executors),
         moves=tuple(
             move(executor, name, size)
