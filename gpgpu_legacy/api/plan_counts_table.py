@@ -20,8 +20,8 @@ class PassRecord(Record, frozen=True, kw_only=True):
     """Passes of a plan that do the same work, and what they cost together.
 
     numbers: of the passes, from 1, in words. kind: draw, copy, clear or dispatch. program: the file
-    name of the program or kernel. size: of the rectangle in texels, `8×varying` where it changes in a
-    Repeat; empty for a clear and a dispatch.
+    name of the program or kernel. size: of the rectangle in texels, `8×varying` where it changes in
+    a Repeat; empty for a clear and a dispatch.
     """
 
     numbers: str

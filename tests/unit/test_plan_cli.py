@@ -175,6 +175,7 @@ def test_the_defaults_of_measuring_are_those_of_the_engine() -> None:
         (("trace", "steps.py"), "trace needs --at X,Y"),
         (("cache", "steps.py", "--cache", "huge"), "huge"),
         (("dump", "steps.py"), "dump needs --output FOLDER"),
+        (("count", "steps.py", "--over", "m"), "steps.py:steps has no parameter m; its parameters"),
         (("bench", "steps.py", "--over", "n="), "--over is 'n='; give a name and a value"),
     ],
 )
@@ -193,3 +194,16 @@ def test_an_input_of_another_shape(run: Run) -> None:
     assert code == 2
     assert "input x is 3×4, but plan steps needs 4×4" in err
     assert not Path("z.npy").exists()
+
+
+def test_a_plan_is_counted_and_formulas_are_recovered(run: Run, run_json: RunJson) -> None:
+    data = run_json("plan", "count", "steps.py", "--over", "n", "passes")
+    assert data["parameters"] == {"n": 4, "passes": 3}
+    assert data["counts"]["arithmetic"] == 4 * 4 * 3
+    assert data["formulas"]["passes"]["formula"] == "passes"
+    assert data["formulas"]["arithmetic"]["formula"] == "n**2*passes"
+    assert data["formulas"]["bytes_requested"]["formula"] == "8*n**2*passes"
+    code, out, _ = run("plan", "count", "steps.py", "--over", "n", "passes")
+    assert code == 0
+    assert "n²·passes" in out
+    assert run_json("plan", "count", "steps.py")["formulas"] == {}

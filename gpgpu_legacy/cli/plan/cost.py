@@ -1,6 +1,10 @@
-"""The commands `plan cache` and others that say what a plan costs, without running it."""
+"""The commands `plan count` and `plan cache`: what a plan costs, without running it."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from gpgpu_legacy.cli.cache import (
     AccessOptions,
@@ -11,6 +15,58 @@ from gpgpu_legacy.cli.cache import (
 )
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.plan.options import RecipeOptions, plan_app
+from gpgpu_legacy.cli.shared import Json, Lists, console, print_json
+from gpgpu_legacy.errors import InputError
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.api.recipes import Built
+    from gpgpu_legacy.count.formulas import Formulas
+
+
+@plan_app.command("count", cls=Lists)
+@grouped
+def count_command(
+    recipe: RecipeOptions,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME …",
+            help="Recover formulas in these parameters, as in n; log2 of them included.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Count what a plan costs: passes, fragments, instructions and bytes.
+
+    With --over, the plan is built and counted at several sizes, and a formula is solved for exactly
+    and checked at sizes that took no part.
+    """
+    from gpgpu_legacy.api.plan_counts_table import plan_counts, plan_counts_grids
+    from gpgpu_legacy.present.grid import print_text
+
+    built = recipe.built()
+    found = _formulas(recipe, built, over) if over else None
+    counts = plan_counts(built.plan, built.parameters, found)
+    if as_json:
+        print_json(counts)
+    else:
+        print_text(plan_counts_grids(counts), console())
+
+
+def _formulas(recipe: RecipeOptions, built: Built, over: list[str]) -> Formulas:
+    from gpgpu_legacy.count.formulas import formulas
+
+    family, settings = recipe.recipe(), recipe.given()
+    unknown = [name for name in over if name not in built.parameters]
+    if unknown:
+        has = ", ".join(built.parameters) or "none"
+        raise InputError(f"{family.name} has no parameter {unknown[0]}; its parameters are {has}")
+    sizes = [built.parameters[name] for name in over]
+    return formulas(
+        lambda **values: family.build({**settings, **values}).plan,
+        over,
+        at=tuple(sizes) if all(type(size) is int and size > 0 for size in sizes) else None,
+    )
 
 
 @plan_app.command("cache", cls=CacheCommand)
