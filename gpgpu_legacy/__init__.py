@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from gpgpu_legacy.pipeline.values import Texels as Texels
     from gpgpu_legacy.plan.expand import expand as expand
     from gpgpu_legacy.plan.plan import Plan as Plan
+    from gpgpu_legacy.plan.serialise import plan_as_json as plan_as_json
+    from gpgpu_legacy.plan.serialise import plan_from_json as plan_from_json
+    from gpgpu_legacy.plan.serialise import read_plan as read_plan
     from gpgpu_legacy.plan.validate import validate as validate
     from gpgpu_legacy.runtime.executor import Executor as Executor
     from gpgpu_legacy.runtime.executor import Machine as Machine
@@ -98,6 +101,9 @@ _HOMES = {
     "find_profile": "chips.profile",
     "matmul": "api.products",
     "methods": "algorithms.registry",
+    "plan_as_json": "plan.serialise",
+    "plan_from_json": "plan.serialise",
+    "read_plan": "plan.serialise",
     "resources": "count.resources",
     "run": "api.products",
     "run_plan": "api.plan_run",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from inspect import cleandoc
@@ -329,17 +329,38 @@ def _places_of(value: Any, place: str) -> Iterator[tuple[str, _Twice]]:
             yield from _places_of(item, f"{place}[{number}]")
 
 
-def json_schema(kind: type[Record], url: str) -> dict[str, Any]:
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_DEFINITION = "#/$defs/{name}"
+
+
+def json_schema(kind: type[Record], url: str, named: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON Schema, of draft 2020-12, of a record's files; its classes' docstrings describe it.
 
-    url: the schema's own name.
+    url: the schema's own name. named: types that are no records and have definitions all the same.
     """
-    schema = plain(msgspec.json.schema(kind))
-    for definition in schema["$defs"].values():
-        if "description" in definition:
-            definition["description"] = cleandoc(definition["description"])
-    dialect = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": dialect, "$id": url, **schema}
+    kinds = (kind, *named.values())
+    schemas, records = plain(msgspec.json.schema_components(kinds, ref_template=_DEFINITION))
+    own = dict(zip(named, schemas[1:], strict=True))
+    for record in records.values():
+        if "description" in record:
+            record["description"] = cleandoc(record["description"])
+    definitions = {
+        name: {key: _with_references(value, own) for key, value in schema.items()}
+        for name, schema in {**records, **own}.items()
+    }
+    return {"$schema": _DIALECT, "$id": url, **schemas[0], "$defs": definitions}
+
+
+def _with_references(schema: Any, own: Mapping[str, Any]) -> Any:
+    """A schema in which what has a definition is a reference to it."""
+    for name, definition in own.items():
+        if schema == definition:
+            return {"$ref": _DEFINITION.format(name=name)}
+    if isinstance(schema, dict):
+        return {key: _with_references(value, own) for key, value in schema.items()}
+    if isinstance(schema, list):
+        return [_with_references(item, own) for item in schema]
+    return schema
 
 
 def _plain(value: Any) -> Any:
@@ -370,6 +391,8 @@ def _checked(decode: Callable[[], T], kind: type[T], name: str) -> T:
         raise InputError(f"{name}{f', {place}' if place else ''}: {problem}") from None
     except msgspec.DecodeError as error:
         raise InputError(f"{name} cannot be read: {_lower(str(error))}") from None
+    except RecursionError:
+        raise InputError(f"{name} cannot be read: it is nested too deeply") from None
 
 
 def _hint(problem: str, kind: type[Any], place: str) -> str:

@@ -9,7 +9,7 @@ explains the format.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.plan.plan import Blend
@@ -306,3 +306,17 @@ class Plan(Document, frozen=True, kw_only=True, omit_defaults=True):
     inputs: tuple[Transfer, ...] = ()
     steps: tuple[Pass | Repeat, ...] = ()
     outputs: tuple[Transfer, ...] = ()
+
+
+NAMED: Mapping[str, Any] = {
+    "Name": Name,
+    "Size": Size,
+    "Index": Index,
+    "Finite": Finite,
+    "Constant": Constant,
+    "Number": Number,
+    "Integer": Integer,
+    "Vector": Vector,
+    "Corners": Corners,
+}
+"""The types that have a definition of their own in plan.schema.json, besides the records."""

@@ -65,4 +65,4 @@ def plan_from_json(text: str, name: str = "plan.json") -> Plan:
 def plan_schema() -> dict[str, Any]:
     """The JSON Schema of plan.json, as SCHEMA_FILE holds it."""
     version = records.Plan.VERSION
-    return json_schema(records.Plan, f"urn:gpgpu_legacy:plan:{version}")
+    return json_schema(records.Plan, f"urn:gpgpu_legacy:plan:{version}", records.NAMED)
