@@ -19,7 +19,7 @@ from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.plan_bench import model, plot
 from gpgpu_legacy.measure.plan_bench.model import Case, bench_plan, bench_plans, count_steps
-from gpgpu_legacy.measure.plan_bench.record import PlanBench, PlanResult, read_plan_bench
+from gpgpu_legacy.measure.plan_bench.record import PlanBench, PlanResult
 from gpgpu_legacy.measure.plan_bench.table import plan_bench_grids
 from gpgpu_legacy.measure.plan_bench.work import beginning, least_size, passes_of, size_of
 from gpgpu_legacy.plan.expand import expand
@@ -50,7 +50,7 @@ from gpgpu_legacy.runtime.executor import (
     Timings,
 )
 from gpgpu_legacy.runtime.registry import executors
-from gpgpu_legacy.serial import write_json
+from gpgpu_legacy.serial import read_recorded, write_json
 
 
 @dataclass
@@ -421,7 +421,7 @@ def test_a_benchmark_is_written_and_read(monkeypatch: pytest.MonkeyPatch, tmp_pa
     path = tmp_path / "bench.json"
     bench = bench_plan(clearing(), {}, reference=two_numbers, repeat=1, budget=Budget(float("inf")))
     write_json(path, bench)
-    assert read_plan_bench(path) == bench
+    assert read_recorded(path, PlanBench) == bench
     assert bench.budget_s is None
 
 

@@ -139,7 +139,11 @@ def test_a_plan_goes_through_a_cache(run_json: RunJson) -> None:
 
 def test_executors_are_measured_on_a_plan(run: Run, run_json: RunJson) -> None:
     words = ("plan", "bench", "steps.py", "--executor", "numpy", "--repeat", "2")
-    data = run_json(*words, "--over", "n=2,4", "-o", "bench.json")
+    data = run_json(*words, "--over", "n=2,4", "-o", "bench.json", "--plot", "bench.svg")
+    assert [one["parameters"] for one in data["cases"]] == [
+        {"n": 2, "passes": 3}, {"n": 4, "passes": 3}
+    ]  # fmt: skip
+    assert Path("bench.svg").read_text(encoding="utf-8").startswith("<?xml")
     assert {(one["case"], one["executor"]) for one in data["results"]} == {
         ("n = 2", "numpy"), ("n = 4", "numpy"), ("n = 2", "reference"), ("n = 4", "reference")
     }  # fmt: skip
@@ -176,6 +180,7 @@ def test_the_defaults_of_measuring_are_those_of_the_engine() -> None:
         (("cache", "steps.py", "--cache", "huge"), "huge"),
         (("dump", "steps.py"), "dump needs --output FOLDER"),
         (("count", "steps.py", "--over", "m"), "steps.py:steps has no parameter m; its parameters"),
+        (("bench", "steps.py", "--plot", "bench.txt"), "bench.txt does not name a format"),
         (("bench", "steps.py", "--over", "n="), "--over is 'n='; give a name and a value"),
     ],
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +14,6 @@ from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, pairs, pl
 from gpgpu_legacy.cli.shared import (
     Json,
     Lists,
-    MeasuredExecutors,
     Quiet,
     ResultsFile,
     check_output,
@@ -29,28 +31,61 @@ if TYPE_CHECKING:
 ROUNDS, BUDGET_S = 5, 60.0  # as measure/plan_bench/model.py; a test compares them
 
 
-@plan_app.command("bench", cls=Lists)
-@grouped
-def bench_command(
-    recipe: RecipeOptions,
-    inputs: InputOptions,
+@dataclass(frozen=True, slots=True)
+class RoundOptions:
+    """What `plan bench` measures, how long and how often."""
+
     over: Annotated[
         str | None,
         typer.Option(
             metavar="NAME=VALUE,VALUE",
             help="Measure the plan for several values of a parameter, as in n=256,512.",
         ),
-    ] = None,
-    executor: MeasuredExecutors = None,
-    repeat: Annotated[int, typer.Option(metavar="ROUNDS", help="Rounds for each plan.")] = ROUNDS,
+    ] = None
+    executor: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME …", help="See `gpgpu-legacy doctor` (default: all that work here)."
+        ),
+    ] = None
+    repeat: Annotated[int, typer.Option(metavar="ROUNDS", help="Rounds for each plan.")] = ROUNDS
     budget: Annotated[
         float,
         typer.Option(
             metavar="SECONDS",
             help="Stop after this time, preparation included; the cheapest job runs in any case.",
         ),
-    ] = BUDGET_S,
-    output: ResultsFile = None,
+    ] = BUDGET_S
+
+
+@dataclass(frozen=True, slots=True)
+class BenchFiles:
+    """What `plan bench` writes."""
+
+    output: ResultsFile = None
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Draw the times over the values of --over: .png, .svg or .pdf."
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse what cannot be written, before anything is measured."""
+        from gpgpu_legacy.present.plot import check_figure
+
+        check_output(self.output, ".json")
+        if self.plot is not None:
+            check_figure(self.plot)
+
+
+@plan_app.command("bench", cls=Lists)
+@grouped
+def bench_command(
+    recipe: RecipeOptions,
+    inputs: InputOptions,
+    rounds: RoundOptions,
+    files: BenchFiles,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -64,22 +99,27 @@ def bench_command(
     from gpgpu_legacy.measure.plan_bench.table import plan_bench_grids
     from gpgpu_legacy.present.grid import print_text
 
-    check_output(output, ".json")
-    cases, names = _cases(recipe, inputs, over), executor or ()
-    with progress_bar("measuring", count_steps(cases, names, repeat), quiet=quiet) as step:
+    files.check()
+    cases, names = _cases(recipe, inputs, rounds.over), rounds.executor or ()
+    with progress_bar("measuring", count_steps(cases, names, rounds.repeat), quiet=quiet) as step:
         result = bench_plans(
             cases,
             names,
-            repeat=repeat,
-            budget=Budget(budget),
+            repeat=rounds.repeat,
+            budget=Budget(rounds.budget),
             progress=step or (lambda _: None),
-            save=writer_to(output),
+            save=writer_to(files.output),
         )
     warn_if_busy(result.busy_share)
     if as_json:
         print_json(result)
     else:
         print_text(plan_bench_grids(result), console())
+    if files.plot is not None:
+        from gpgpu_legacy.measure.plan_bench.plot import draw_plan_bench
+
+        draw_plan_bench(result, files.plot)
+        print(f"wrote {files.plot}", file=sys.stderr)
 
 
 def _cases(recipe: RecipeOptions, inputs: InputOptions, over: str | None) -> list[Case]:
@@ -94,5 +134,6 @@ def _cases(recipe: RecipeOptions, inputs: InputOptions, over: str | None) -> lis
         for text in texts.split(","):
             built = family.build({**settings, name: text.strip()} if name else settings)
             label = f"{name} = {text.strip()}" if name else built.plan.name
-            cases.append(Case(label, built.plan, inputs.arrays(built), built.reference))
+            arrays = inputs.arrays(built)
+            cases.append(Case(label, built.plan, arrays, built.reference, built.parameters))
     return cases

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from gpgpu_legacy.serial import Positive, Record, Recorded, Whole, read_recorded
+from gpgpu_legacy.serial import Positive, Record, Recorded, Whole
 
 
 class CaseRecord(Record, frozen=True, kw_only=True):
@@ -77,8 +75,3 @@ class PlanBench(Recorded, frozen=True, kw_only=True):
     cases: tuple[CaseRecord, ...]
     results: tuple[PlanResult, ...]
     not_run: tuple[PlanSkipped, ...] = ()
-
-
-def read_plan_bench(path: Path) -> PlanBench:
-    """A recorded benchmark of plans; InputError, in one line, for a file that holds none."""
-    return read_recorded(path, PlanBench)
