@@ -1,10 +1,11 @@
-"""The list of the methods, as it is written."""
+"""The list of the methods, as a record and as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from gpgpu_legacy.present.grid import Grid, Numeral
 from gpgpu_legacy.serial import Record
 
 if TYPE_CHECKING:
@@ -41,3 +42,19 @@ def method_list(methods: Iterable[Method]) -> MethodList:
             for method in methods
         )
     )
+
+
+def methods_grid(methods: Iterable[Method]) -> Grid:
+    """The methods as a table."""
+    rows = tuple(
+        (
+            method.name,
+            ", ".join(method.aliases),
+            Numeral(str(method.year)),
+            method.paper,
+            method.summary,
+        )
+        for method in methods
+    )
+    heads = ("method", "alias", "year", "paper", "what it does")
+    return Grid("methods", "The methods, in the order of history.", heads, rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.plan.plan import ComputePass
+from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.runtime.executor import Executor, names_of
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, survey
 from gpgpu_legacy.serial import Record
@@ -50,7 +51,21 @@ def executor_records() -> tuple[ExecutorRecord, ...]:
     return tuple(_record(*row) for row in survey())
 
 
-def abilities(executor: ExecutorRecord) -> str:
+def executors_grid(diagnosis: Diagnosis) -> Grid:
+    """The executors as a table, and which of them `auto` takes."""
+    rows = tuple(
+        (e.name, "yes" if e.works else "no", e.summary, _abilities(e), e.detail)
+        for e in diagnosis.executors
+    )
+    heads = ("executor", "works", "what it is", "what it can do", "device, or why not")
+    auto = (
+        f"--executor auto draws fragments on {diagnosis.auto} and runs kernels on "
+        f"{diagnosis.auto_compute}."
+    )
+    return Grid("executors", "The executors on this machine.", heads, rows, (auto,))
+
+
+def _abilities(executor: ExecutorRecord) -> str:
     """What an executor can do beyond drawing in float32, in words."""
     words = {
         "kernels": names_of(frozenset({ComputePass})) in executor.passes,

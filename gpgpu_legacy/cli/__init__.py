@@ -9,13 +9,14 @@ import functools
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from gpgpu_legacy.cli.commands import COMMANDS
 from gpgpu_legacy.cli.conversion import convert_plainly
 from gpgpu_legacy.cli.shared import app as _app
+from gpgpu_legacy.cli.streams import BROKEN_PIPE, drop_output, prepare_streams, why_output_is_lost
 from gpgpu_legacy.cli.usage import usage_message, without_negations
 from gpgpu_legacy.errors import GpgpuLegacyError
 
@@ -36,32 +37,44 @@ def __getattr__(name: str) -> Any:
 
 def main() -> None:
     """Run the command line; a user's error is one line and exit code 2."""
-    words = sys.argv[1:]
+    prepare_streams()
+    try:
+        status = _run(sys.argv[1:] or ["--help"])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_output()
+        status = BROKEN_PIPE
+    except OSError as error:
+        status = _failed(why_output_is_lost(error))
+    sys.exit(status)
+
+
+def _run(words: Sequence[str]) -> Any:
+    """Run a command; its exit code."""
     import_commands(words)
     command = _command_of(_app, len(_app.registered_commands) + len(_app.registered_groups))
-    if words and words[0] in COMMANDS:
-        convert_plainly(command)
-        chosen = _chosen(command, words)
-        convert_plainly(chosen)
-        words = without_negations(chosen, words)
     try:
-        status = command.main(words, standalone_mode=False)
+        if words[0] in COMMANDS:
+            convert_plainly(command)
+            chosen = _chosen(command, words)
+            convert_plainly(chosen)
+            words = without_negations(chosen, words)
+        return command.main(list(words), standalone_mode=False)
+    except SystemExit as stopped:
+        return stopped.code
     except GpgpuLegacyError as error:
-        _fail(str(error))
+        return _failed(str(error))
     except MemoryError as error:
-        _fail(f"this machine has too little memory for that ({error}); try a smaller --size")
+        return _failed(
+            f"this machine has too little memory for that ({error}); try a smaller --size"
+        )
     except (KeyboardInterrupt, typer.Abort):
-        status = INTERRUPTED
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
+        print("gpgpu-legacy: interrupted", file=sys.stderr)
+        return INTERRUPTED
     except Exception as error:
         if not hasattr(error, "format_message"):  # which what the option parser raises has
             raise
-        _fail(usage_message(error))
-    if status == INTERRUPTED:
-        print("gpgpu-legacy: interrupted", file=sys.stderr)
-    sys.exit(status)
+        return _failed(usage_message(error))
 
 
 def _chosen(command: Any, words: Sequence[str]) -> Any:
@@ -84,6 +97,6 @@ def _command_of(app: typer.Typer, _registered: int) -> Any:
     return typer.main.get_command(app)
 
 
-def _fail(message: str) -> NoReturn:
+def _failed(message: str) -> int:
     print(f"gpgpu-legacy: {message}", file=sys.stderr)
-    sys.exit(2)
+    return 2

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from typer.core import TyperGroup
 
+from gpgpu_legacy.present.plain import spelled_plainly
+
 SECTIONS: dict[str, dict[str, str]] = {
-    "Matrix products": {
+    "Run": {
         "methods": "products",
         "run": "products",
-        "lineage": "lineage",
-        "precision": "precision",
         "figure": "figures",
+        "doctor": "machines",
     },
-    "Fragment programs": {
+    "Programs": {
         "check": "programs",
         "exec": "programs",
         "count": "programs",
@@ -24,26 +26,25 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Plans": {
         "plan": "plan",
     },
-    "The papers": {
-        "tables": "tables",
-        "audit": "audit",
-        "report": "tables",
-    },
-    "Chips of the time": {
+    "Chips": {
         "chips": "chips",
         "fit": "chips",
         "predict": "predict",
         "roofline": "predict",
         "mispredictions": "predict",
-    },
-    "Caches": {
         "cache": "cache",
+    },
+    "Papers": {
+        "tables": "tables",
+        "audit": "audit",
+        "report": "tables",
         "cache-table": "cache_table",
         "anomaly": "anomaly",
     },
-    "This machine": {
-        "doctor": "machines",
+    "Measure": {
         "bench": "bench",
+        "lineage": "lineage",
+        "precision": "precision",
         "tune": "bench",
         "calibrate": "calibrate",
     },
@@ -52,6 +53,11 @@ SECTIONS: dict[str, dict[str, str]] = {
 
 COMMANDS = {name: file for section in SECTIONS.values() for name, file in section.items()}
 """The file of each command; a test compares them with the commands that are registered."""
+
+
+def printable(text: str) -> str:
+    """A text in characters that stdout has: the option parser would write UTF-8 to an ASCII one."""
+    return spelled_plainly(text, getattr(sys.stdout, "encoding", None) or "utf-8")
 
 
 class Commands(TyperGroup):
@@ -64,6 +70,10 @@ class Commands(TyperGroup):
             if parameter.param_type_name == "argument" and hasattr(parameter, "display_type_rich"):
                 parameter.display_type_rich = lambda **_: ""
         return command
+
+    def get_help(self, ctx: Any) -> str:
+        """The help, in characters that stdout has."""
+        return printable(super().get_help(ctx))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands under their headings."""

@@ -8,23 +8,11 @@ from gpgpu_legacy.cli.shared import Json, app, console, print_json
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Say which executors work here, and how to mend those that do not."""
-    from gpgpu_legacy.api.doctor import abilities, diagnose
+    from gpgpu_legacy.api.doctor import diagnose, executors_grid
+    from gpgpu_legacy.present.grid import print_text
 
     diagnosis = diagnose()
     if as_json:
         print_json(diagnosis)
-        return
-    from rich.table import Table
-
-    heads = ("executor", "works", "what it is", "what it can do", "device, or why not")
-    table = Table(*heads, box=None, pad_edge=False)
-    for executor in diagnosis.executors:
-        works = "yes" if executor.works else "no"
-        can = abilities(executor)
-        table.add_row(executor.name, works, executor.summary, can, executor.detail)
-    terminal = console()
-    terminal.print(table)
-    terminal.print(
-        f"\n--executor auto draws fragments on {diagnosis.auto} and runs kernels on "
-        f"{diagnosis.auto_compute}."
-    )
+    else:
+        print_text([executors_grid(diagnosis)], console())

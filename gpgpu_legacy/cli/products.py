@@ -207,18 +207,13 @@ class RunOutput:
 @app.command("methods")
 def methods_command(as_json: Json = False) -> None:
     """List the methods, in the order of history."""
+    from gpgpu_legacy.algorithms.listing import method_list, methods_grid
+    from gpgpu_legacy.present.grid import print_text
+
     if as_json:
-        from gpgpu_legacy.algorithms.listing import method_list
-
         print_json(method_list(methods()))
-        return
-    from rich.table import Table
-
-    table = Table("method", "year", "paper", "what it does", box=None, pad_edge=False)
-    for method in methods():
-        names = "\n".join((method.name, *(f"  alias {alias}" for alias in method.aliases)))
-        table.add_row(names, str(method.year), method.paper, method.summary)
-    console().print(table)
+    else:
+        print_text([methods_grid(methods())], console())
 
 
 @app.command()

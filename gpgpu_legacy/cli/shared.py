@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.cli.commands import Commands
+from gpgpu_legacy.cli.commands import Commands, printable
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE
 
@@ -30,15 +31,31 @@ app = typer.Typer(
     context_settings={"max_content_width": 100},
     help="A historical GPGPU shader emulator: fragment programs and matrix products, from 2001 on."
     " `gpgpu-legacy COMMAND --help` explains a command.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if not wanted:
+        return
+    from gpgpu_legacy.serial import package_version
+
+    print(f"gpgpu-legacy {package_version() or '(not installed)'}")
+    raise typer.Exit
+
+
 @app.callback()
-def _group() -> None:  # without it, a single command would be the whole application
+def _group(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", "-V", callback=_print_version, is_eager=True, help="Show the version."
+        ),
+    ] = False,
+) -> None:  # without it, a single command would be the whole application
     pass
 
 
@@ -50,6 +67,10 @@ class Lists(TyperCommand):
 
     renamed: ClassVar[Mapping[str, str]] = {}
     """The new spelling by the old one."""
+
+    def get_help(self, ctx: Any) -> str:
+        """The help, in characters that stdout has."""
+        return printable(super().get_help(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Repeat the option before each further value, as the parser expects it."""
@@ -86,11 +107,20 @@ def _current(args: list[str], renamed: Mapping[str, str]) -> Iterator[str]:
 
 
 def console() -> Console:
-    """A console for tables: as wide as the terminal, or 160 columns."""
+    """A console for tables, as wide as $COLUMNS, the terminal, or 160 columns.
+
+    Where NO_COLOR is set, it writes plain characters alone.
+    """
     from rich.console import Console
 
-    terminal = sys.stdout.isatty()
-    return Console(highlight=False, width=None if terminal else 160, soft_wrap=not terminal)
+    terminal, asked = sys.stdout.isatty(), os.environ.get("COLUMNS", "")
+    wide = int(asked) if asked.isdecimal() and int(asked) > 0 else 160
+    return Console(
+        highlight=False,
+        color_system=None if _is_plain() else "auto",
+        width=None if terminal else wide,
+        soft_wrap=not terminal,
+    )
 
 
 def print_json(record: object) -> None:
@@ -140,9 +170,16 @@ def warn_if_busy(share: float | None) -> None:
 
 @contextmanager
 def progress_bar(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[str], None] | None]:
-    """A progress bar on a terminal. Yields a function to call after each step; None elsewhere."""
-    if quiet or not sys.stderr.isatty():
+    """A progress bar on a terminal. Yields a function to call after each step; None elsewhere.
+
+    Without steps there is no bar. Where NO_COLOR is set, it is a line without escape codes.
+    """
+    if quiet or total == 0 or not sys.stderr.isatty():
         yield None
+        return
+    if _is_plain():
+        with _plain_bar(what, total) as plain_step:
+            yield plain_step
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -157,6 +194,34 @@ def progress_bar(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[st
             progress.update(task, advance=1, description=description or what)
 
         yield step
+
+
+def _is_plain() -> bool:
+    """Whether the user wants no escape codes."""
+    return bool(os.environ.get("NO_COLOR"))
+
+
+@contextmanager
+def _plain_bar(what: str, total: int) -> Iterator[Callable[[str], None]]:
+    """Progress in one line that carriage returns rewrite."""
+    done, wide = 0, 0
+
+    def show(text: str) -> None:
+        nonlocal wide
+        print(f"\r{text.ljust(wide)}", end="", file=sys.stderr, flush=True)
+        wide = len(text)
+
+    def step(description: str) -> None:
+        nonlocal done
+        done += 1
+        show(f"{description or what} {done}/{total}")
+
+    show(f"{what} 0/{total}")
+    try:
+        yield step
+    finally:
+        show("")
+        print("\r", end="", file=sys.stderr, flush=True)
 
 
 PAPER_SIZE, PAPER_BLOCK = 1024, 32  # the example of Hall, Carr & Hart's Section 5.3

@@ -17,8 +17,6 @@ def usage_message(error: Any) -> str:
     context = getattr(error, "ctx", None)
     command = _name(context)
     kind = type(error).__name__
-    if kind == "NoArgsIsHelpError":
-        return f"a command is missing; see `{command} --help`"
     wording = _WORDINGS.get(kind, _other)
     problem = wording(error, context) or " ".join(error.format_message().split()).rstrip(".")
     see = "" if context is None or problem.endswith("?") else f"; see `{command} --help`"
@@ -93,6 +91,8 @@ def _bad_option(error: Any, _context: Any) -> str:
 def _other(error: Any, context: Any) -> str:
     if match := re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", error.message):
         return f"{context.info_name} has too many arguments; leave out {match[1]}"
+    if error.message.startswith("Missing command"):
+        return "a command is missing"
     match = re.match(r"No such command '(.*?)'\.?(?: Did you mean (.*)\?)?$", error.message)
     if match:
         near = (match[2] or "").replace("'", "").replace(", ", " or ")

@@ -21,7 +21,6 @@ undefined is not checked: an index outside of its array is an error on the numpy
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -62,6 +61,7 @@ from gpgpu_legacy.kernel.ir import (
     Vector,
     has_barrier,
 )
+from gpgpu_legacy.lower.forks import held_across_forks
 
 _GROUP, _ROW, _INVOCATION = 0, 1, 2
 
@@ -830,11 +830,8 @@ def compile_addresses(kernel: Kernel) -> Addresses:
         return _addresses(kernel)
 
 
-# Held by who makes code, and across a fork, so that a child finds nothing half made.
-_LOCK = RLock()
-os.register_at_fork(
-    before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
-)
+# Held by who makes code.
+_LOCK = held_across_forks(RLock())
 
 
 @lru_cache(maxsize=64)

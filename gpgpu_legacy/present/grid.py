@@ -7,10 +7,14 @@ import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from gpgpu_legacy.present.layout import blocks, fill, parts, widths, wrap
+from gpgpu_legacy.present.plain import spelled_plainly
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table as RichTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,23 +123,19 @@ def _csv_value(entry: Entry) -> str:
     return "" if entry is None else str(entry)
 
 
-def print_text(grids: list[Grid], console: Console) -> None:
-    """Print tables to a rich console, wrapped to its width."""
-    from rich.table import Table as RichTable
+# Text ------------------------------------------------------------------------------------------
 
+
+def print_text(grids: list[Grid], console: Console) -> None:
+    """Print tables to a rich console, each in the first way that fits its width.
+
+    Columns stand side by side, with lines between them or without; columns that have the same entry
+    in every row are told in a line below; columns are shared out among several tables; or each row
+    is a block of lines. No number and no name is broken. What the console's encoding lacks is
+    spelled plainly.
+    """
     for grid in grids:
-        table = RichTable(title=grid.caption, title_justify="left", title_style="bold")
-        cells = zip(*grid.rows, strict=True) if grid.rows else ((),) * len(grid.heads)
-        columns = zip(grid.heads, cells, strict=True)
-        for head, column in columns:
-            numeric = is_numeric(column)
-            table.add_column(head, justify="right" if numeric else "left", overflow="fold")
-        for row in grid.rows:
-            table.add_row(*(plain(entry) for entry in row))
-        console.print(table)
-        for note in grid.notes:
-            console.print(note, style="dim", highlight=False)
-        console.print()
+        _print_grid(grid, console)
 
 
 def as_text(grids: list[Grid]) -> str:
@@ -145,3 +145,115 @@ def as_text(grids: list[Grid]) -> str:
     out = io.StringIO()
     print_text(grids, Console(file=out, width=160, highlight=False))
     return out.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column as text: its head, and the entries below."""
+
+    texts: tuple[str, ...]
+    is_numeric: bool
+
+    @property
+    def is_same(self) -> bool:
+        """Whether all rows, of several, have one entry."""
+        return len(self.texts) > 2 and len(set(self.texts[1:])) == 1
+
+
+def _print_grid(grid: Grid, console: Console) -> None:
+    def print_lines(lines: list[str], style: str) -> None:
+        for line in lines:
+            console.print(line, style=style, markup=False, soft_wrap=True)
+
+    def print_text(text: str, style: str) -> None:
+        print_lines(wrap(spelled_plainly(text, console.encoding), console.width), style)
+
+    columns = _columns(grid, console.encoding)
+    if grid.caption:
+        print_text(grid.caption, "bold")
+    print_lines(_print_columns(columns, console), "dim")
+    for note in grid.notes:
+        print_text(note, "dim")
+    console.print()
+
+
+def _columns(grid: Grid, encoding: str) -> list[_Column]:
+    columns = list(zip(*grid.rows, strict=True)) or [()] * len(grid.heads)
+    return [
+        _Column(
+            tuple(spelled_plainly(text, encoding) for text in (head, *map(plain, column))),
+            is_numeric(column),
+        )
+        for head, column in zip(grid.heads, columns, strict=True)
+    ]
+
+
+def _print_columns(columns: list[_Column], console: Console) -> list[str]:
+    """Print a table in one of its forms; gives the lines below it, on the columns left out."""
+    varying = [column for column in columns if not column.is_same] or columns
+    for chosen in (columns, varying):
+        for table in (_framed(chosen, console.width), _open(chosen, console.width)):
+            if table is not None:
+                console.print(table, soft_wrap=True)
+                return [] if chosen is columns else _same(columns, console.width)
+    tables = parts([column.texts for column in varying], console.width, _GAP)
+    if tables is None or _is_prose(varying, console.width):
+        heads, *rows = zip(*(column.texts for column in columns), strict=True)
+        for block in blocks(heads, rows, console.width):
+            console.print("\n".join(["", *block]), markup=False, soft_wrap=True)
+        return [""]
+    for number, numbers in enumerate(tables):
+        if number:
+            console.print()
+        console.print(_open([varying[i] for i in numbers], console.width), soft_wrap=True)
+    return _same(columns, console.width)
+
+
+def _same(columns: list[_Column], width: int) -> list[str]:
+    """The line that tells of the columns with one entry, in as many lines as it takes."""
+    told = [column.texts[:2] for column in columns if column.is_same and column.texts[1]]
+    if not told:
+        return []
+    pieces = [piece for head, text in told for piece in (head, f"{text},") if piece]
+    return fill(["In every row:", *pieces[:-1], f"{pieces[-1][:-1]}."], width)
+
+
+def _is_prose(columns: list[_Column], width: int) -> bool:
+    return any(len(text) > width for column in columns for text in column.texts)
+
+
+_GAP = 2  # spaces between the columns of an open table
+
+
+def _framed(columns: list[_Column], width: int) -> RichTable | None:
+    """A table with lines between its columns; None where it is wider than `width`."""
+    from rich.table import Table as RichTable
+
+    room = widths([column.texts for column in columns], width - 3 * len(columns) - 1)
+    return None if room is None else _filled(RichTable(), columns, room)
+
+
+def _open(columns: list[_Column], width: int) -> RichTable | None:
+    """A table with spaces between its columns; None where it is wider than `width`."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table as RichTable
+
+    room = widths([column.texts for column in columns], width - _GAP * (len(columns) - 1))
+    if room is None:
+        return None
+    table = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    return _filled(table, columns, room)
+
+
+def _filled(table: RichTable, columns: list[_Column], room: list[int]) -> RichTable:
+    """The table with columns of these widths."""
+    from rich.text import Text
+
+    for column, width in zip(columns, room, strict=True):
+        head = Text("\n".join(wrap(column.texts[0], width)))
+        justify: Literal["right", "left"] = "right" if column.is_numeric else "left"
+        table.add_column(head, justify=justify, width=width, no_wrap=True)
+    for row in zip(*(column.texts[1:] for column in columns), strict=True):
+        cells = zip(row, room, strict=True)
+        table.add_row(*(Text("\n".join(wrap(text, width))) for text, width in cells))
+    return table

@@ -7,7 +7,6 @@ plan has it; besides, what was used last is kept for the plan that comes next.
 from __future__ import annotations
 
 import ctypes
-import os
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from gpgpu_legacy.interp.numeric import Storage, Stored, stored_dtype
 from gpgpu_legacy.isa.ir import Attribute, Parameter
 from gpgpu_legacy.lower import kept
 from gpgpu_legacy.lower.content import ROOM, Arguments, Content, UnsupportedError
+from gpgpu_legacy.lower.forks import held_across_forks
 from gpgpu_legacy.lower.native import (
     COUNT,
     FIRST,
@@ -168,11 +168,8 @@ class _Host:
         return engine
 
 
-# Held by who makes code, and across a fork, so that a child finds nothing half made.
-_LOCK = RLock()
-os.register_at_fork(
-    before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
-)
+# Held by who makes code.
+_LOCK = held_across_forks(RLock())
 
 
 def native_code(

@@ -14,12 +14,10 @@ from functools import lru_cache
 from itertools import count
 from threading import Lock
 
+from gpgpu_legacy.lower.forks import held_across_forks
 from gpgpu_legacy.runtime.devices import thread_count
 
-_LOCK = Lock()
-os.register_at_fork(
-    before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
-)
+_LOCK = held_across_forks(Lock())
 
 
 def share_out(task: Callable[[int, int], object], pieces: int) -> None:

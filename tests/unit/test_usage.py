@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -24,7 +25,7 @@ def call(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "a command is missing; see `gpgpu-legacy --help`"),
+        (("--",), "a command is missing; see `gpgpu-legacy --help`"),
         (("run",), "run needs METHOD; see `gpgpu-legacy run --help`"),
         (("fit", "mali-sgemm"), "fit needs --chip NAME; see `gpgpu-legacy fit --help`"),
         (("runn",), "there is no command runn; did you mean run?"),
@@ -89,13 +90,24 @@ def test_the_old_negations_of_flags_go_on_working(
     assert out.startswith("{")
 
 
+@pytest.mark.parametrize("words", [(), ("--help",)])
 def test_the_help_lists_every_command_by_subject(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, out, _ = call(monkeypatch, capsys, "--help")
-    assert [line[:-1] for line in out.splitlines() if line[:-1] in SECTIONS] == list(SECTIONS)
+    code, out, errors = call(monkeypatch, capsys, *words)
+    assert (code, errors) == (0, "")
+    headings = [heading for heading, commands in SECTIONS.items() if commands]
+    assert set(headings) <= {"Run", "Programs", "Plans", "Chips", "Papers", "Measure"}
+    assert [line[:-1] for line in out.splitlines() if line[:-1] in SECTIONS] == headings
     assert [name for name in COMMANDS if f"\n  {name} " not in out] == []
     assert "..." not in out.split("Options:")[1], "no sentence is cut"
+
+
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_the_version_is_that_of_the_package(
+    option: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, capsys, option) == (0, f"gpgpu-legacy {version('gpgpu-legacy')}\n", "")
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

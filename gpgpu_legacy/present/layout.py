@@ -1,0 +1,149 @@
+"""How the text of a table is laid out in a given width: the widths of columns, and lines.
+
+Text is broken at spaces alone, never within a number (`268 / 435 / 456`, 1 024) and never within
+an entry of at most 16 characters. What is wider than its place stays whole, and stands out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from rich.cells import cell_len
+
+_LONG = 40  # so many characters with operators between are a formula, and no longer one number
+_SHORT = 16  # a text of so many characters is one line
+_MOST_LINES = 4  # about so many lines, at most, has an entry where columns stand side by side
+_OPERATORS = frozenset({"=", "/", "×", "x", "·", "*", "+", "-", "−", "<", ">", "≤", "≥", "≈", "~"})
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """The lines of a text in a column of that width."""
+    lines = []
+    for line in text.split("\n"):
+        lines += [line] if cell_len(line) <= width else fill(_parts(line), width)
+    return lines
+
+
+def fill(parts: Sequence[str], width: int) -> list[str]:
+    """Lines of at most that width with the parts in a row; only a long formula is broken."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and cell_len(f"{lines[-1]} {part}") <= width:
+            lines[-1] += f" {part}"
+        elif cell_len(part) > max(width, _LONG) and len(words := part.split(" ")) > 1:
+            lines += fill(words, width)
+        else:
+            lines.append(part)
+    return lines
+
+
+def _parts(line: str) -> list[str]:
+    """What a line may be broken into."""
+    if cell_len(line) <= _SHORT:
+        return [line]
+    words = line.split(" ")
+    parts = words[:1]
+    for before, word in pairwise(words):
+        if _belongs(before, word):
+            parts[-1] += f" {word}"
+        else:
+            parts.append(word)
+    return parts
+
+
+def _belongs(before: str, word: str) -> bool:
+    """Whether two words are of one number or formula."""
+    if before in _OPERATORS or word in _OPERATORS:
+        return True
+    return not any(map(str.isalpha, before + word))
+
+
+def widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
+    """The width of each column, side by side in `room` characters; None where they do not fit.
+
+    columns: the texts of each, its head among them. Short texts have one line, where that is
+    possible.
+    """
+    natural = [max(map(_natural, column), default=0) for column in columns]
+    if sum(natural) <= room:
+        return natural
+    given = [max(map(_least, column), default=0) for column in columns]
+    left = room - sum(given)
+    if left < 0:
+        return None
+    wanting = sorted(range(len(columns)), key=lambda i: natural[i] - given[i])
+    for position, i in enumerate(wanting):
+        share = min(natural[i] - given[i], left // (len(wanting) - position))
+        given[i] += share
+        left -= share
+    return given
+
+
+def _natural(text: str) -> int:
+    return max(map(cell_len, text.split("\n")))
+
+
+def _least(text: str) -> int:
+    """The least width in which a text can be read beside others."""
+    return max(_unbreakable(text), _natural(text) // _MOST_LINES)
+
+
+def _unbreakable(text: str) -> int:
+    return max(cell_len(part) for line in text.split("\n") for part in _parts(line))
+
+
+def parts(columns: Sequence[Sequence[str]], room: int, between: int) -> list[list[int]] | None:
+    """The columns of several tables, each at most `room` characters wide, one below the other.
+
+    Every table has the columns that tell the rows apart, the first of all columns that do. None
+    where no columns do, or where a table would have nothing else. columns: the texts of each, its
+    head first. between: characters between two columns.
+    """
+    keys = _key_columns(columns)
+    if keys is None:
+        return None
+    least = [max(map(_least, column)) + between for column in columns]
+    start = sum(least[:keys])
+    tables: list[list[int]] = []
+    wide = room + between
+    for i in range(keys, len(columns)):
+        if start + least[i] > room + between:
+            return None
+        if wide + least[i] > room + between:
+            tables.append(list(range(keys)))
+            wide = start
+        tables[-1].append(i)
+        wide += least[i]
+    return tables
+
+
+def _key_columns(columns: Sequence[Sequence[str]]) -> int | None:
+    """How many columns, of the first, tell the rows apart; None if all of them do not."""
+    rows = list(zip(*(column[1:] for column in columns), strict=True))
+    for keys in range(1, len(columns)):
+        if len({row[:keys] for row in rows}) == len(rows):
+            return keys
+    return None
+
+
+def blocks(heads: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> Iterator[list[str]]:
+    """The table turned: for each row the lines of a block, which has a line for each column.
+
+    Entries without text are left out. Where a head and its entry do not fit into a line, the entry
+    stands below its head.
+    """
+    indent = max(map(cell_len, heads), default=0) + 2
+    is_stacked = any(indent + _unbreakable(text) > room for row in rows for text in row)
+    for row in rows:
+        lines = []
+        for head, text in zip(heads, row, strict=True):
+            if not text:
+                continue
+            if is_stacked:
+                lines += [*wrap(head, room), *(f"  {line}" for line in wrap(text, room - 2))]
+            else:
+                first, *others = wrap(text, room - indent)
+                lines.append(f"{head}{' ' * (indent - cell_len(head))}{first}")
+                lines += [" " * indent + line for line in others]
+        yield lines
