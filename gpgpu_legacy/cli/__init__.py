@@ -58,7 +58,8 @@ def _run(words: Sequence[str]) -> Any:
             convert_plainly(command)
             chosen = _chosen(command, words)
             convert_plainly(chosen)
-            words = without_negations(chosen, words)
+            is_bare_group = hasattr(chosen, "commands") and len(words) == 1
+            words = [*without_negations(chosen, words), *["--help"] * is_bare_group]
         return command.main(list(words), standalone_mode=False)
     except SystemExit as stopped:
         return stopped.code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from typer.core import TyperGroup
@@ -60,8 +61,8 @@ def printable(text: str) -> str:
     return spelled_plainly(text, getattr(sys.stdout, "encoding", None) or "utf-8")
 
 
-class Commands(TyperGroup):
-    """The group of all commands, whose help lists them by subject, each with its first sentence."""
+class Group(TyperGroup):
+    """A group of commands, whose help lists each with its first sentence."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command; its help names arguments without their Python types."""
@@ -77,9 +78,10 @@ class Commands(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands under their headings."""
-        width = max(map(len, COMMANDS))
-        for heading, section in SECTIONS.items():
-            commands = ((name, self.get_command(ctx, name)) for name in section)
+        sections = self.sections(ctx)
+        width = max(len(name) for names in sections.values() for name in names)
+        for heading, names in sections.items():
+            commands = ((name, self.get_command(ctx, name)) for name in names)
             rows = [
                 (name.ljust(width), command.get_short_help_str(limit=1000))
                 for name, command in commands
@@ -88,3 +90,15 @@ class Commands(TyperGroup):
             if rows:
                 with formatter.section(heading):
                     formatter.write_dl(rows)
+
+    def sections(self, ctx: Any) -> Mapping[str, Iterable[str]]:
+        """The names of the commands by heading."""
+        return {"Commands": self.list_commands(ctx)}
+
+
+class Commands(Group):
+    """The group of all commands, whose help lists them by subject."""
+
+    def sections(self, ctx: Any) -> Mapping[str, Iterable[str]]:
+        """The names of all commands by subject."""
+        return SECTIONS

@@ -87,6 +87,11 @@ def test_each_command_is_found_in_its_file() -> None:
         for command in cli.app.registered_commands
         if command.callback is not None
     }
+    for group in cli.app.registered_groups:
+        assert group.name is not None and group.typer_instance is not None
+        verbs = group.typer_instance.registered_commands
+        modules = {verb.callback.__module__ for verb in verbs if verb.callback is not None}
+        [found[group.name]] = {module.rpartition(".")[0] for module in modules}
     assert found == {name: f"{cli.__name__}.{module}" for name, module in cli.COMMANDS.items()}
 
 

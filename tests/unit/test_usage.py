@@ -103,6 +103,14 @@ def test_the_help_lists_every_command_by_subject(
     assert "..." not in out.split("Options:")[1], "no sentence is cut"
 
 
+def test_a_group_of_commands_shows_its_help(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, errors = call(monkeypatch, capsys, "plan")
+    assert (code, errors) == (0, "")
+    assert "Verbs:\n  run " in out
+
+
 @pytest.mark.parametrize("option", ["--version", "-V"])
 def test_the_version_is_that_of_the_package(
     option: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

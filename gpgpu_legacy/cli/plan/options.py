@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
+from gpgpu_legacy.cli.commands import Group
 from gpgpu_legacy.cli.shared import app
 from gpgpu_legacy.errors import InputError
 
@@ -19,21 +19,12 @@ if TYPE_CHECKING:
 VERBS = ("run", "count", "check", "predict", "cache", "bench", "trace", "figure", "dump")
 
 
-class Verbs(TyperGroup):
-    """The verbs in the order in which one asks for them, each with its first sentence."""
+class Verbs(Group):
+    """The verbs in the order in which one asks for them."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Their names."""
-        return [name for name in VERBS if name in self.commands]
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write their names and what they do."""
-        rows = [
-            (name, self.commands[name].get_short_help_str(limit=1000))
-            for name in self.list_commands(ctx)
-        ]
-        with formatter.section("Verbs"):
-            formatter.write_dl(rows)
+    def sections(self, ctx: Any) -> dict[str, list[str]]:
+        """Their names, under one heading."""
+        return {"Verbs": [name for name in VERBS if name in self.commands]}
 
 
 plan_app = typer.Typer(
