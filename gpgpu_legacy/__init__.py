@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.pipeline import Pipeline as Pipeline
     from gpgpu_legacy.api.plan_run import PlanRun as PlanRun
     from gpgpu_legacy.api.plan_run import run_plan as run_plan
+    from gpgpu_legacy.api.plan_trace import trace_plan as trace_plan
     from gpgpu_legacy.api.products import Run as Run
     from gpgpu_legacy.api.products import matmul as matmul
     from gpgpu_legacy.api.products import run as run
     from gpgpu_legacy.api.programs import run_program as run_program
     from gpgpu_legacy.chips.check import check_program as check_program
+    from gpgpu_legacy.chips.check_plan import check_plan as check_plan
     from gpgpu_legacy.chips.profile import find_profile as find_profile
     from gpgpu_legacy.count.resources import resources as resources
     from gpgpu_legacy.count.traffic import Accounting as Accounting
@@ -89,6 +91,7 @@ _HOMES = {
     "Timings": "runtime.executor",
     "all_algorithms": "algorithms.registry",
     "assemble": "languages.arb.parser",
+    "check_plan": "chips.check_plan",
     "check_program": "chips.check",
     "count_plan": "count.traffic",
     "disassemble": "languages.arb.printer",
@@ -108,6 +111,7 @@ _HOMES = {
     "run": "api.products",
     "run_plan": "api.plan_run",
     "run_program": "api.programs",
+    "trace_plan": "api.plan_trace",
     "validate": "plan.validate",
 }
 

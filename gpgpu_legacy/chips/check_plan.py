@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.profile import Fact, Kind, Profile
 from gpgpu_legacy.chips.verdict import (
@@ -28,7 +29,12 @@ MIB = 2**20
 
 
 def check_plan(plan: Plan, chip: Profile) -> Verdict:
-    """Compare all that a plan uses with what a chip has: programs, textures, blending, memory."""
+    """Compare all that a plan uses with what a chip has: programs, textures, blending, memory.
+
+    Raises InputError for an argument of another type.
+    """
+    as_instance("plan", plan, Plan)
+    as_instance("chip", chip, Profile, "the Profile of a chip, as find_profile returns it")
     rows: list[Row] = []
     nodes: tuple[ChainNode, ...] = ()
     for program in plan.programs():

@@ -27,6 +27,7 @@ from gpgpu_legacy.errors import InputError
 PROGRAM = assemble("!!ARBfp1.0\nMOV result.color, 1;\nEND")
 PLAN = find_method("larson-mcallister").plan(Shape(2, 2, 2))
 A = np.ones((2, 2))
+OPERANDS = {"A": A, "B": A}
 
 # Every function that takes a single thing to look at, and what it must be.
 READERS = {
@@ -34,6 +35,7 @@ READERS = {
     "count_plan": "a Plan",
     "disassemble": "an assembled Program",
     "expand": "a Plan",
+    "find_algorithm": "an algorithm's name",
     "find_executor": "an executor's name",
     "find_method": "a method's name",
     "find_profile": "a chip's name",
@@ -71,6 +73,11 @@ def test_a_reader_says_what_it_reads(function: str, nonsense: Any) -> None:
         ("find_executor", (PLAN,), "name is a Plan; give an executor's name, such as 'auto'"),
         ("find_executor", ("auto", PROGRAM), "plan is a Program; give a Plan"),
         ("check_program", (PROGRAM, "nv30"), "chip is a str; give the Profile of a chip"),
+        ("check_plan", (PLAN, "nv30"), "chip is a str; give the Profile of a chip"),
+        ("check_plan", (PROGRAM, gpgpu_legacy.find_profile("nv30")), "plan is a Program"),
+        ("trace_plan", (PROGRAM, {}, 0, 0), "plan is a Program; give a Plan"),
+        ("trace_plan", (PLAN, OPERANDS, "0", 0), "x is '0'; it must be an integer"),
+        ("trace_plan", (PLAN, OPERANDS, 0, 5), "there is no texel 0,5 in C"),
         ("check_program", (PLAN, gpgpu_legacy.find_profile("nv30")), "program is a Plan"),
         ("count_plan", (PLAN, "bytes"), "accounting is a str; give an Accounting"),
         ("find_arithmetic", (16,), "arithmetic is 16; give one of fp32, fp24"),
@@ -149,7 +156,6 @@ def test_a_product_names_a_wrong_argument(
 
 
 NUMPY = gpgpu_legacy.find_executor("numpy")
-OPERANDS = {"A": A, "B": A}
 
 
 @pytest.mark.parametrize(
@@ -201,8 +207,11 @@ def test_every_function_is_tried() -> None:
     functions = {
         name for name in gpgpu_legacy.__all__ if inspect.isfunction(getattr(gpgpu_legacy, name))
     }
-    without_parameters = {"executors", "methods"}
-    tried = {"run", "matmul", "run_program", "check_program", "find_arithmetic", *READERS}
+    without_parameters = {"all_algorithms", "executors", "methods"}
+    tried = {
+        "run", "matmul", "run_program", "check_program", "check_plan", "trace_plan",
+        "find_arithmetic", *READERS,
+    }  # fmt: skip
     assert functions - without_parameters == tried
 
 
