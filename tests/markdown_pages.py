@@ -128,7 +128,8 @@ def _plain(text: str) -> str:
 
 
 def _without_numbers(text: str) -> str:
-    lines = (re.sub(r"\s+", " ", _NUMBER.sub("# ", line)).strip() for line in text.splitlines())
+    text = re.sub(r"([─━])+", r"\1", _NUMBER.sub("# ", text))
+    lines = (re.sub(r"\s+", " ", line).strip() for line in text.splitlines())
     return "".join(f"{line}\n" for line in lines)
 
 
