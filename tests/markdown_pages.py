@@ -20,9 +20,16 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
+
+_SPEC = spec_from_file_location("generated", ROOT / "docs" / "generated.py")
+assert _SPEC is not None and _SPEC.loader is not None
+generated: Any = module_from_spec(_SPEC)
+_SPEC.loader.exec_module(generated)
 
 _FENCE = re.compile(
     r"(?:^<!-- (?P<mark>parsed only|numbers vary|not run): (?P<reason>[^\n]+) -->\n)?"

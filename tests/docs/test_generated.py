@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 
 import pytest
-from markdown_pages import ROOT, pages
+from markdown_pages import generated, pages
 
 import gpgpu_legacy
 from gpgpu_legacy.chips.profile import profiles
 from gpgpu_legacy.cli.commands import COMMANDS
 
-sys.path.insert(0, str(ROOT / "docs"))
-
-from generated import GENERATED, MARK, with_generated
+GENERATED = generated.GENERATED
 
 # The instructions of the specification's table X.5, in its order.
 INSTRUCTIONS = (
@@ -69,11 +66,15 @@ def test_the_rows_of_a_table_have_one_length(name: str) -> None:
 
 
 def test_every_generated_part_is_asked_for_and_every_mark_is_known() -> None:
-    marks = {mark for page in pages() for mark in MARK.findall(page.read_text(encoding="utf-8"))}
+    marks = {
+        mark
+        for page in pages()
+        for mark in generated.MARK.findall(page.read_text(encoding="utf-8"))
+    }
     assert marks == set(GENERATED)
 
 
 def test_a_mark_is_replaced_by_what_it_asks_for() -> None:
-    text = with_generated("a\n<!-- generated: formats -->\nb")
+    text = generated.with_generated("a\n<!-- generated: formats -->\nb")
     assert text.startswith("a\n| format |")
     assert "| `rgba32f` | 4 | 16 |" in text

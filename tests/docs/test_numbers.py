@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from markdown_pages import ROOT, pages
+from markdown_pages import ROOT, generated, pages
 
 from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.papers.audit.verdict import Verdict
@@ -46,7 +46,8 @@ def test_the_verdicts_are_those_of_the_audit() -> None:
 
 def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub and Sphinx spell them."""
-    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    text = generated.with_generated(page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
     plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
     return {heading.strip().replace(" ", "-") for heading in plain}
 
