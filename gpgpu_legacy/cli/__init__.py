@@ -18,6 +18,7 @@ from gpgpu_legacy.cli.conversion import convert_plainly
 from gpgpu_legacy.cli.shared import app as _app
 from gpgpu_legacy.cli.streams import BROKEN_PIPE, drop_output, prepare_streams, why_output_is_lost
 from gpgpu_legacy.cli.usage import usage_message, without_negations
+from gpgpu_legacy.cli.warnings import plain_warnings
 from gpgpu_legacy.errors import GpgpuLegacyError
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def _run(words: Sequence[str]) -> Any:
             convert_plainly(chosen)
             is_bare_group = hasattr(chosen, "commands") and len(words) == 1
             words = [*without_negations(chosen, words), *["--help"] * is_bare_group]
-        return command.main(list(words), standalone_mode=False)
+        with plain_warnings():
+            return command.main(list(words), standalone_mode=False)
     except SystemExit as stopped:
         return stopped.code
     except GpgpuLegacyError as error:

@@ -212,3 +212,19 @@ def test_a_plan_is_counted_and_formulas_are_recovered(run: Run, run_json: RunJso
     assert code == 0
     assert "n²·passes" in out
     assert run_json("plan", "count", "steps.py")["formulas"] == {}
+
+
+def test_a_warning_is_a_line_that_names_the_place_in_the_recipe(run: Run) -> None:
+    text = RECIPE.replace("local={0: (0.5, 1)}", "local={1: (0.5, 1)}")
+    Path("steps.py").write_text(text, encoding="utf-8")
+    code, out, err = run("plan", "run", "steps.py")
+    assert code == 0
+    line = text[: text.index("p.draw")].count("\n") + 1
+    assert err.splitlines() == [
+        f"gpgpu-legacy: warning: steps.py:{line}: {problem}"
+        for problem in (
+            "program.local[0] is never set, and program 1 reads 0 there",
+            "program.local[1] is set, but program 1 never reads it",
+        )
+    ]
+    assert "warning" not in out
