@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from gpgpu_legacy.isa.ir import Program as Program
     from gpgpu_legacy.languages.arb.parser import assemble as assemble
     from gpgpu_legacy.languages.arb.printer import disassemble as disassemble
+    from gpgpu_legacy.measure.plan_bench.model import bench_plan as bench_plan
+    from gpgpu_legacy.measure.plan_bench.record import PlanBench as PlanBench
     from gpgpu_legacy.pipeline.builder import PlanBuilder as PlanBuilder
     from gpgpu_legacy.pipeline.values import Texels as Texels
     from gpgpu_legacy.plan.expand import expand as expand
@@ -80,6 +82,7 @@ _HOMES = {
     "Options": "algorithms.matmul.options",
     "Pipeline": "api.pipeline",
     "Plan": "plan.plan",
+    "PlanBench": "measure.plan_bench.record",
     "PlanBuilder": "pipeline.builder",
     "PlanRun": "api.plan_run",
     "Prepared": "runtime.executor",
@@ -91,6 +94,7 @@ _HOMES = {
     "Timings": "runtime.executor",
     "all_algorithms": "algorithms.registry",
     "assemble": "languages.arb.parser",
+    "bench_plan": "measure.plan_bench.model",
     "check_plan": "chips.check_plan",
     "check_program": "chips.check",
     "count_plan": "count.traffic",

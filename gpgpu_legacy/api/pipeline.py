@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -11,12 +11,20 @@ from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.dump import dump
 from gpgpu_legacy.api.keywords import MachineKeywords
-from gpgpu_legacy.api.plan_run import PlanRun, run_plan, sample_inputs
+from gpgpu_legacy.api.plan_run import PlanRun, as_operands, run_plan, sample_inputs
 from gpgpu_legacy.api.plan_trace import PlanTrace, trace_plan
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Verdict
 from gpgpu_legacy.count.traffic import Counts, count_plan
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.plan_bench.model import (
+    DEFAULT_BUDGET_S,
+    DEFAULT_ROUNDS,
+    Case,
+    bench_plans,
+)
+from gpgpu_legacy.measure.plan_bench.record import PlanBench
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Prediction
@@ -119,6 +127,24 @@ class Pipeline(PlanBuilder):
         plan = self.plan()
         given = inputs or sample_inputs(plan, self.samples, seed)
         return trace_plan(plan, given, x, y, texture, instructions=instructions)
+
+    def bench(
+        self,
+        inputs: Mapping[str, ArrayLike] | None = None,
+        *,
+        executors: Sequence[str] = (),
+        repeat: int = DEFAULT_ROUNDS,
+        budget_s: float = DEFAULT_BUDGET_S,
+        seed: int = 0,
+    ) -> PlanBench:
+        """Times of the executors, in turn with the reference function, and their errors.
+
+        executors: all that work here if empty. repeat: rounds. budget_s: seconds for all of it.
+        """
+        plan = self.plan()
+        given = as_operands(plan, inputs or sample_inputs(plan, self.samples, seed))
+        case = Case(self.name, plan, given, self.reference, dict(self.parameters))
+        return bench_plans([case], executors, repeat=repeat, budget=Budget(budget_s))
 
     def dump(self, folder: Path | str, *, exact: bool = False) -> list[Path]:
         """Write plan.json, the programs and generated GLSL to a folder; the paths written.

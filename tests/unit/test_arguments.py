@@ -32,6 +32,7 @@ OPERANDS = {"A": A, "B": A}
 # Every function that takes a single thing to look at, and what it must be.
 READERS = {
     "assemble": "the text of a program",
+    "bench_plan": "a Plan",
     "count_plan": "a Plan",
     "disassemble": "an assembled Program",
     "expand": "a Plan",
@@ -72,6 +73,8 @@ def test_a_reader_says_what_it_reads(function: str, nonsense: Any) -> None:
         ("assemble", ("END", 7), "name is 7; give a name for messages"),
         ("find_executor", (PLAN,), "name is a Plan; give an executor's name, such as 'auto'"),
         ("find_executor", ("auto", PROGRAM), "plan is a Program; give a Plan"),
+        ("bench_plan", (PLAN, {}, "numpy"), "executors is 'numpy'; give a sequence of names"),
+        ("bench_plan", (PLAN, {}, ["numpy"], 3), "reference is 3; give a function"),
         ("check_program", (PROGRAM, "nv30"), "chip is a str; give the Profile of a chip"),
         ("check_plan", (PLAN, "nv30"), "chip is a str; give the Profile of a chip"),
         ("check_plan", (PROGRAM, gpgpu_legacy.find_profile("nv30")), "plan is a Program"),

@@ -412,3 +412,17 @@ def test_what_is_right_is_not_warned_about() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         p.draw(ADD_LOCAL, {0: x}, into=y, local={0: 1})
+
+
+def test_a_pipeline_is_measured_beside_its_reference() -> None:
+    p, x, y = _two()
+    p.draw(COPY, {0: x}, into=y)
+    p.output("z", y)
+    p.reference = lambda x: x
+    bench = p.bench(executors=["numpy"], repeat=1)
+    assert [(r.executor, r.is_reference) for r in bench.results] == [
+        ("reference", True), ("numpy", False)
+    ]  # fmt: skip
+    assert bench.results[1].max_error == 0.0
+    with pytest.raises(InputError, match="input x is "):
+        p.bench({"x": [1, 2, 3]})

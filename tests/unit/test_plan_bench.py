@@ -17,7 +17,7 @@ from sorting import in_order, shuffled, sort_plan
 
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.plan_bench import model, plot
+from gpgpu_legacy.measure.plan_bench import plot
 from gpgpu_legacy.measure.plan_bench.model import Case, bench_plan, bench_plans, count_steps
 from gpgpu_legacy.measure.plan_bench.record import PlanBench, PlanResult
 from gpgpu_legacy.measure.plan_bench.table import plan_bench_grids
@@ -39,6 +39,7 @@ from gpgpu_legacy.plan.textures import (
 )
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.present.grid import as_text
+from gpgpu_legacy.runtime import registry
 from gpgpu_legacy.runtime.executor import (
     F32,
     FRAGMENT_PASSES,
@@ -49,7 +50,6 @@ from gpgpu_legacy.runtime.executor import (
     Result,
     Timings,
 )
-from gpgpu_legacy.runtime.registry import executors
 from gpgpu_legacy.serial import read_recorded, write_json
 
 
@@ -115,7 +115,7 @@ def clearing(count: int = 1, side: int = 2) -> Plan:
 
 
 def only(monkeypatch: pytest.MonkeyPatch, *fakes: Executor) -> None:
-    monkeypatch.setattr(model, "executors", lambda: fakes)
+    monkeypatch.setattr(registry, "executors", lambda: fakes)
 
 
 def by_name(bench: PlanBench) -> dict[str, PlanResult]:
@@ -194,7 +194,7 @@ def test_executors_run_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
 
     clock = Clock()
     only(monkeypatch, *(Noted(name, [1.0, 4.0], clock=clock) for name in "ab"))
-    bench_plan(clearing(), {}, repeat=3, budget=Budget(1e9, clock))
+    bench_plans([Case("n", clearing(), {})], repeat=3, budget=Budget(1e9, clock))
     assert order == ["a", "a", "b", "b", *"ab" * 3]
 
 
@@ -306,7 +306,7 @@ def test_what_cannot_be_measured_is_refused_before_anything_runs(
 def test_an_unknown_executor_and_no_round_are_refused() -> None:
     with pytest.raises(InputError, match="there is no executor gpu; choose from auto, "):
         bench_plan(clearing(), {}, ["gpu"])
-    with pytest.raises(InputError, match="--repeat is 0"):
+    with pytest.raises(InputError, match="repeat is 0; it must be at least 1"):
         bench_plan(clearing(), {}, repeat=0)
 
 
@@ -325,7 +325,8 @@ def test_a_plan_that_would_outlast_the_budget_is_probed_and_left_out(
         for name, pass_s in (("slow", 1e-2), ("quick", 1e-4))
     )
     only(monkeypatch, slow, quick)
-    bench = bench_plan(clearing(10_000, 64), {}, repeat=2, budget=Budget(20.0, clock))
+    cases = [Case("n", clearing(10_000, 64), {})]
+    bench = bench_plans(cases, repeat=2, budget=Budget(20.0, clock))
     assert list(by_name(bench)) == ["quick"]
     [entry] = bench.not_run
     assert entry.executor == "slow"
@@ -340,7 +341,7 @@ def test_a_plan_of_one_pass_has_no_probes(monkeypatch: pytest.MonkeyPatch) -> No
     clock = Clock()
     slow = Known("slow", [1.0, 4.0], 10.0, clock=clock)
     only(monkeypatch, slow)
-    bench = bench_plan(clearing(1, 512), {}, budget=Budget(15.0, clock))
+    bench = bench_plans([Case("n", clearing(1, 512), {})], budget=Budget(15.0, clock))
     assert slow.passes_run == [1]
     assert bench.results[0].first_run
 
@@ -419,7 +420,7 @@ def test_a_beginning_is_a_valid_plan_of_the_first_passes(made: Made, size: int) 
 def test_a_benchmark_is_written_and_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     only(monkeypatch, Known("one", [1.0, 4.0]), Absent("two", []))
     path = tmp_path / "bench.json"
-    bench = bench_plan(clearing(), {}, reference=two_numbers, repeat=1, budget=Budget(float("inf")))
+    bench = bench_plan(clearing(), {}, reference=two_numbers, repeat=1, budget_s=float("inf"))
     write_json(path, bench)
     assert read_recorded(path, PlanBench) == bench
     assert bench.budget_s is None
@@ -453,7 +454,7 @@ def test_without_a_function_the_table_has_no_columns_for_it(
 def test_every_executor_that_is_there_takes_part_or_says_why() -> None:
     bench = bench_plan(clearing(), {}, repeat=1)
     named = {r.executor for r in bench.results} | {entry.executor for entry in bench.not_run}
-    assert named == {executor.name for executor in executors()}
+    assert named == {executor.name for executor in registry.executors()}
     assert all(r.max_difference == 0.0 for r in bench.results)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gpgpu_legacy.arguments import as_callable, as_instance, as_positive, as_real
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure import engine
@@ -33,6 +34,7 @@ from gpgpu_legacy.pipeline.reference import (
     largest_error,
 )
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime import registry
 from gpgpu_legacy.runtime.devices import processor
 from gpgpu_legacy.runtime.executor import (
     Executor,
@@ -41,7 +43,6 @@ from gpgpu_legacy.runtime.executor import (
     check_operands,
     names_of,
 )
-from gpgpu_legacy.runtime.registry import executors, find_executor
 from gpgpu_legacy.serial import provenance
 
 DEFAULT_ROUNDS = 5
@@ -73,15 +74,15 @@ class Entrant:
     executor: Executor | None = None
 
 
-def count_steps(cases: Sequence[Case], executor_names: Sequence[str], repeat: int) -> int:
+def count_steps(cases: Sequence[Case], executors: Sequence[str], repeat: int) -> int:
     """How often `bench_plans` reports progress."""
-    jobs = sum(len(_suitable(case.plan, executor_names)[0]) for case in cases)
+    jobs = sum(len(_suitable(case.plan, executors)[0]) for case in cases)
     return (jobs + sum(case.reference is not None for case in cases)) * (repeat + 1)
 
 
 def bench_plans(
     cases: Sequence[Case],
-    executor_names: Sequence[str] = (),
+    executors: Sequence[str] = (),
     *,
     machine: Machine = DEFAULT_MACHINE,
     repeat: int = DEFAULT_ROUNDS,
@@ -91,7 +92,7 @@ def bench_plans(
 ) -> PlanBench:
     """Measure every executor on every plan, the plan with the least work first.
 
-    executor_names: all that can run a plan if empty; those that cannot are in `not_run`, with the
+    executors: all that can run a plan if empty; those that cannot are in `not_run`, with the
     reason. machine: how plans run. repeat: rounds for each plan; in a round everything that runs it
     takes its turn. budget: DEFAULT_BUDGET_S if None. progress: called with a description,
     `count_steps` times. save: called with the results so far whenever there are new ones, and with
@@ -101,6 +102,9 @@ def bench_plans(
     executor, and for less than one round; ExecutorUnavailableError for a named executor that cannot
     run here.
     """
+    as_instance("machine", machine, Machine)
+    if isinstance(executors, str):
+        raise InputError(f"executors is {executors!r}; give a sequence of names")
     if not cases:
         raise InputError("there is no plan to measure; give one case at least")
     labels = [case.label for case in cases]
@@ -108,32 +112,34 @@ def bench_plans(
     if twice is not None:
         raise InputError(f"two cases have the label {twice}; give each its own")
     within = Budget(DEFAULT_BUDGET_S) if budget is None else budget
-    bench = _Bench(cases, executor_names, machine, Rounds(repeat), within)
+    rounds = Rounds(as_positive("repeat", repeat))
+    bench = _Bench(cases, executors, machine, rounds, within)
     return bench.measure(progress, save)
 
 
 def bench_plan(
     plan: Plan,
-    inputs: Mapping[str, F32],
-    executor_names: Sequence[str] = (),
+    inputs: Mapping[str, F32] | None = None,
+    executors: Sequence[str] = (),
     reference: Reference | None = None,
     *,
     machine: Machine = DEFAULT_MACHINE,
     repeat: int = DEFAULT_ROUNDS,
-    budget: Budget | None = None,
+    budget_s: float = DEFAULT_BUDGET_S,
 ) -> PlanBench:
-    """Measure every executor on one plan; see bench_plans."""
-    case = Case(plan.name, plan, inputs, reference)
-    return bench_plans([case], executor_names, machine=machine, repeat=repeat, budget=budget)
+    """Measure every executor on one plan, for so many seconds at most; see bench_plans."""
+    name, budget = as_instance("plan", plan, Plan).name, Budget(as_real("budget_s", budget_s))
+    case = Case(name, plan, inputs or {}, as_callable("reference", reference))
+    return bench_plans([case], executors, machine=machine, repeat=repeat, budget=budget)
 
 
 def _suitable(plan: Plan, names: Sequence[str]) -> tuple[list[Executor], list[tuple[str, str]]]:
     """The executors to measure on a plan, and of the others the names and the reasons."""
     if names:
-        found = dict.fromkeys(find_executor(name, plan) for name in names)
+        found = dict.fromkeys(registry.find_executor(name, plan) for name in names)
         return list(found), []
     able, others = list[Executor](), list[tuple[str, str]]()
-    for executor in executors():
+    for executor in registry.executors():
         missing = plan.kinds - executor.capabilities.passes
         if missing:
             others.append((executor.name, f"it does not run {names_of(missing)}"))
@@ -252,7 +258,7 @@ class _Bench:
     def __init__(
         self,
         cases: Sequence[Case],
-        executor_names: Sequence[str],
+        executors: Sequence[str],
         machine: Machine,
         rounds: Rounds,
         budget: Budget,
@@ -265,7 +271,7 @@ class _Bench:
             if case.reference is not None:
                 name = _name_of(case.reference)
                 self.entered.append((case.label, Entrant(name, processor())))
-            suitable, others = _suitable(case.plan, executor_names)
+            suitable, others = _suitable(case.plan, executors)
             for executor in suitable:
                 entrant = Entrant(executor.name, executor.device(), executor)
                 self.entered.append((case.label, entrant))
