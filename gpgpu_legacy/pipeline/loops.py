@@ -9,7 +9,6 @@ written out, an iteration after the other.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -59,6 +58,7 @@ class Loop:
     count: int | tuple[int, ...]
     items: list[Item] = field(default_factory=list)
     _starts: tuple[int, ...] = ()
+    _values: dict[Expression, tuple[Scalar, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if isinstance(self.count, tuple):
@@ -85,22 +85,23 @@ class Loop:
         """How many iterations all entries before that one have."""
         return self._starts[entry] if isinstance(self.count, tuple) else self.count * entry
 
-    def entry(self, iteration: int) -> int:
-        """The entry that one of all iterations belongs to."""
-        if isinstance(self.count, tuple):
-            return bisect_right(self._starts, iteration) - 1
-        return iteration // self.count
-
     def iteration(self, indices: Indices) -> int:
-        """Which of all iterations it is: the inverse of `indices`."""
+        """Which of all iterations it is."""
         entry = 0 if self.parent is None else self.parent.iteration(indices)
         return self.start(entry) + indices[self.number]
 
-    def indices(self, iteration: int) -> Indices:
-        """The iterations of this loop and its parents, at one of all iterations of this one."""
-        entry = self.entry(iteration)
-        outer = {} if self.parent is None else self.parent.indices(entry)
-        return {**outer, self.number: iteration - self.start(entry)}
+    def each_indices(self) -> Iterator[Indices]:
+        """The iterations of this loop and its parents, at each of all iterations of this one."""
+        entries: Iterable[Indices] = ({},) if self.parent is None else self.parent.each_indices()
+        for entry, outer in enumerate(entries):
+            for index in range(self.start(entry + 1) - self.start(entry)):
+                yield {**outer, self.number: index}
+
+    def values(self, number: Expression) -> tuple[Scalar, ...]:
+        """The values of an expression in all iterations; computed once."""
+        if number not in self._values:
+            self._values[number] = tuple(number.at(indices) for indices in self.each_indices())
+        return self._values[number]
 
 
 Item = Pass | Swap | Loop
@@ -129,10 +130,10 @@ def number_over(number: Any, loop: Loop | None, iterations: range) -> Number:
     return _simplified(values_over(number, loop, iterations))
 
 
-def values_over(number: Expression, loop: Loop, iterations: Iterable[int]) -> tuple[Scalar, ...]:
+def values_over(number: Expression, loop: Loop, iterations: range) -> tuple[Scalar, ...]:
     """The values of an expression in those iterations."""
     try:
-        return tuple(number.at(loop.indices(iteration)) for iteration in iterations)
+        return loop.values(number)[iterations.start : iterations.stop : iterations.step]
     except KeyError:
         raise InputError("an iteration is used after its repeat; use it inside") from None
     except (ArithmeticError, TypeError, ValueError) as error:
