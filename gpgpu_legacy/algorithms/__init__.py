@@ -1,1 +1,1 @@
-"""The algorithms, a folder each: every method in them builds a Plan; registry.py finds them."""
+"""The algorithms, in folders by field; registry.py finds them, and those of other packages."""

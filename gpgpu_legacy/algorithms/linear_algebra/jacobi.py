@@ -1,0 +1,98 @@
+"""Jacobi's relaxation of Poisson's equation, a step in each pass.
+
+On a grid, the equation -∇²x = b becomes a linear system: four times each x, less its four
+neighbours, is b. Jacobi's step solves every equation for its own x, with the neighbours of the step
+before:
+
+    x' = (west + east + south + north + b) / 4
+
+All texels of x' depend on the last x alone, so a rectangle computes them all at once. That is what
+fragment programs do best. In 2003, Bolz et al. and Goodnight et al. had relaxations of this kind in
+their multigrid solvers, while Krüger and Westermann solved such systems by conjugate gradients.
+Harris's fluids of 2004 have the pressure from Jacobi's steps.
+
+A pass cannot read the texture that it draws to, so two textures take turns. A ring of texels around
+the grid is never drawn to. It is the boundary, on which x stays 0: the rectangle leaves it out, as
+Harris's does, and the program needs no test for it. The coordinates of the neighbours are not
+computed either: the rasteriser interpolates them.
+
+There are as many passes as steps. Each of the n² fragments of a pass looks five texels up.
+
+- J. Bolz, I. Farmer, E. Grinspun, P. Schröder: Sparse matrix solvers on the GPU: conjugate
+  gradients and multigrid. SIGGRAPH 2003.
+- N. Goodnight, C. Woolley, G. Lewin, D. Luebke, G. Humphreys: A multigrid solver for boundary value
+  problems using programmable graphics hardware. Graphics Hardware 2003.
+- J. Krüger, R. Westermann: Linear algebra operators for GPU implementation of numerical algorithms.
+  SIGGRAPH 2003.
+- M. J. Harris: Fast fluid dynamics simulation on the GPU. GPU Gems, Chapter 38, 2004.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.arguments import as_positive
+from gpgpu_legacy.languages.arb.shaders import load_program
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.values import Texels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SOURCES = 8
+"""Points at which a sample's b is not 0."""
+
+
+def jacobi(
+    n: Annotated[int, "rows and columns of the grid, without its boundary"] = 256,
+    passes: Annotated[int, "steps of the relaxation"] = 50,
+) -> PlanBuilder:
+    """Steps of x' = (west + east + south + north + b) / 4, from x = 0; 0 around the grid."""
+    p = PlanBuilder("jacobi")
+    n, ring = as_positive("n", n), as_positive("n", n) + 2
+    b = p.input("b", n, n, sample=_point_sources)
+    x, y = (p.texture(name, ring, ring, initial=0.0) for name in "xy")
+    around = {1: Texels(0, 1), 2: Texels(2, 1), 3: Texels(1, 0), 4: Texels(1, 2)}
+    with p.repeat(passes):
+        p.draw(
+            load_program("jacobi/jacobi.fp"),
+            {0: x, 1: b},
+            into=y,
+            rect=(1, 1, n, n),
+            texcoords={0: Texels(0, 0), **around},
+        )
+        p.swap(x, y)
+    p.output("x", x, rect=(1, 1, n, n))
+    p.reference = lambda b: _relaxed(b, passes)
+    return p
+
+
+def _relaxed(b: NDArray[Any], passes: int) -> NDArray[Any]:
+    """The same steps by NumPy."""
+    import numpy as np
+
+    x = np.pad(np.zeros_like(b), 1)
+    for _ in range(passes):
+        x[1:-1, 1:-1] = (x[1:-1, :-2] + x[1:-1, 2:] + x[:-2, 1:-1] + x[2:, 1:-1] + b) / 4
+    return x[1:-1, 1:-1]
+
+
+def _point_sources(rng: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """A b of 0 but for a few points, at which it is 1 or -1."""
+    import numpy as np
+
+    b = np.zeros(shape)
+    b.flat[rng.integers(0, b.size, SOURCES)] = rng.choice([-1.0, 1.0], SOURCES)
+    return b
+
+
+ALGORITHM = Algorithm(
+    name="jacobi",
+    year=2003,
+    field="linear algebra",
+    source="Bolz et al. 2003; Goodnight et al. 2003; Harris, GPU Gems 38, 2004",
+    summary="Jacobi's relaxation of Poisson's equation on a grid, a step in each pass",
+    build=jacobi,
+    lacked="a sum over all texels in a pass, to see when to stop: the steps are counted out",
+)

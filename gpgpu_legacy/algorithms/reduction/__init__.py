@@ -1,0 +1,1 @@
+"""Algorithms that make one value of many."""

@@ -1,0 +1,85 @@
+"""A reduction: the sum, the largest or the smallest element of a matrix, by halving the rectangle.
+
+A fragment program writes to its own texel alone, so there is no variable to which all fragments
+could add. Krüger and Westermann draw a rectangle of half the width and half the height instead.
+Each fragment combines four texels of the pass before, until one texel is left. Dot products, norms
+and the test whether a solver has converged all need it. Buck and Purcell have it among the
+primitives of their toolkit, beside map, sort and search.
+
+The rectangle and the coordinates depend on the iteration, so all passes are one loop, and two
+textures take turns in it. The interpolated coordinates step by two texels from fragment to
+fragment. If n is no power of two, the matrix lies in the corner of a texture whose size is one. The
+rest of that texture holds what changes nothing: 0 for a sum, the least number for the largest.
+
+There are log₂ n passes, which draw (n² - 1) / 3 fragments in all: each a fourth of the one before.
+
+- J. Krüger, R. Westermann: Linear algebra operators for GPU implementation of numerical algorithms.
+  SIGGRAPH 2003.
+- I. Buck, T. Purcell: A toolkit for computation on GPUs. GPU Gems, Chapter 37, 2004.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Any
+
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.arguments import as_member, as_positive
+from gpgpu_legacy.languages.arb.shaders import load_program
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.values import Texels
+
+GREATEST = float.fromhex("0x1.fffffep127")
+"""The greatest number of float32."""
+
+
+class Operation(Enum):
+    """What a reduction computes."""
+
+    MAX = "max"
+    MIN = "min"
+    SUM = "sum"
+
+
+_NEUTRAL = {Operation.MAX: -GREATEST, Operation.MIN: GREATEST, Operation.SUM: 0.0}
+
+_OPCODES = {Operation.MAX: "MAX", Operation.MIN: "MIN", Operation.SUM: "ADD"}
+
+
+def reduction(
+    n: Annotated[int, "rows and columns of the matrix"] = 1024,
+    operation: Annotated[Operation, "what is computed"] = Operation.MAX,
+) -> PlanBuilder:
+    """One value of an n×n matrix: its largest or smallest element, or its sum."""
+    p = PlanBuilder("reduction")
+    operation = as_member("operation", operation, Operation)
+    steps = (as_positive("n", n) - 1).bit_length()
+    size = 2**steps
+    x, y = (p.texture(name, size, size, initial=_NEUTRAL[operation]) for name in "xy")
+    p.upload(p.operand("values", n, n), x, rect=(0, 0, n, n))
+    program = load_program("reduction/reduce.fp.j2", opcode=_OPCODES[operation])
+    with p.repeat(steps) as i:
+        side = size // 2 >> i
+        # The centre of fragment j is at j + 0.5; those of texels 2j and 2j + 1 at 2j + 0.5 and 1.5.
+        four = [Texels(s, t, 2 * side, 2 * side) for t in (-0.5, 0.5) for s in (-0.5, 0.5)]
+        p.draw(program, {0: x}, into=y, rect=(0, 0, side, side), texcoords=dict(enumerate(four)))
+        p.swap(x, y)
+    p.output("value", x, rect=(0, 0, 1, 1), shape=())
+    p.reference = lambda values: getattr(values, operation.value)()
+    p.samples["values"] = _signed
+    return p
+
+
+def _signed(rng: Any, shape: tuple[int, ...]) -> Any:
+    return rng.uniform(-1.0, 1.0, shape)
+
+
+ALGORITHM = Algorithm(
+    name="reduction",
+    year=2003,
+    field="reduction",
+    source="Krüger & Westermann 2003; Buck & Purcell, GPU Gems 37, 2004",
+    summary="the sum, maximum or minimum of a matrix, by rectangles of half the size",
+    build=reduction,
+    lacked="writes to any other texel, atomic additions, memory that fragments share",
+)

@@ -1,0 +1,1 @@
+"""Simulations on a grid, a texel for each cell."""

@@ -1,0 +1,58 @@
+"""The shipped algorithms on every executor: the reference machine's bits, and the right results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from drawing import assert_same_bits
+
+from gpgpu_legacy.algorithms.registry import find_algorithm
+from gpgpu_legacy.api.pipeline import Pipeline
+from gpgpu_legacy.lower.workgroups import GroupShape
+from gpgpu_legacy.plan.plan import FragmentPass
+from gpgpu_legacy.runtime.executor import Executor, Machine, Tuning
+from gpgpu_legacy.runtime.registry import executors
+
+DRAWING = [
+    pytest.param(executor.name, marks=[pytest.mark.gl] if executor.name.startswith("gl-") else [])
+    for executor in executors()
+    if FragmentPass in executor.capabilities.passes
+]
+
+# A fragment to each invocation: a driver on the CPU takes long to compile more of them.
+EXACT = Machine(exact=True, tuning=Tuning(group=GroupShape(strips=1, rows=1)))
+
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("jacobi", {"n": 9, "passes": 5}),
+    ("reduction", {"n": 8, "operation": "max"}),
+    ("reduction", {"n": 11, "operation": "sum"}),
+    ("bitonic-sort", {"n": 128}),
+    ("life", {"width": 8, "height": 16, "generations": 4}),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters"), CASES)
+@pytest.mark.parametrize("executor", DRAWING)
+def test_every_executor_has_the_reference_machines_bits(
+    ready: Callable[[str], Executor], executor: str, name: str, parameters: dict[str, Any]
+) -> None:
+    ready(executor)
+    pipeline = Pipeline.of(find_algorithm(name).build(**parameters))
+    run = pipeline.run(executor=executor, machine=EXACT, seed=4)
+    wanted = pipeline.run(run.inputs, executor="numpy", machine=EXACT)
+    for output, values in run.outputs.items():
+        assert_same_bits(values, wanted.outputs[output])
+    assert run.max_error == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("executor", DRAWING)
+def test_a_sort_of_a_few_thousand_numbers(ready: Callable[[str], Executor], executor: str) -> None:
+    ready(executor)
+    values = np.random.default_rng(6).permutation(2048) - 1000
+    run = Pipeline.of(find_algorithm("bitonic-sort").build(n=2048)).run(
+        values=values, executor=executor, machine=EXACT
+    )
+    assert np.array_equal(run.sorted, np.arange(2048) - 1000)
