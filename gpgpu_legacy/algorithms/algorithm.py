@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -37,11 +38,15 @@ class Parameter:
         return " or ".join(_in_words(kind) for kind in kinds)
 
     @property
+    def plain_default(self) -> int | float | str | bool | None:
+        """The default, as a caller would write it."""
+        return self.default.value if isinstance(self.default, Enum) else self.default
+
+    @property
     def shown(self) -> str:
-        """The default, as a caller would write it; empty without one."""
-        if self.default is None:
-            return ""
-        return str(self.default.value if isinstance(self.default, Enum) else self.default)
+        """The default as text; empty where there is none."""
+        text = "" if self.default is None else str(self.plain_default)
+        return text.lower() if isinstance(self.default, bool) else text
 
 
 def _in_words(kind: Any) -> str:
@@ -84,6 +89,12 @@ class Algorithm:
             as_integer("year", self.year)
         if not self.name or as_callable("build", self.build) is None:
             raise InputError("an algorithm has a name and a function that builds it; give both")
+
+    @property
+    def explanation(self) -> str:
+        """How it works, in paragraphs: the docstring of the module that builds it."""
+        module = sys.modules.get(getattr(self.build, "__module__", ""))
+        return "" if module is None else inspect.getdoc(module) or ""
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -66,7 +66,7 @@ def installed(shipped: tuple[Algorithm, ...]) -> Installed:
         try:
             algorithm = _loaded(entry)
             if algorithm.name in taken:
-                raise InputError(f"{taken[algorithm.name]} has an algorithm of that name")
+                raise InputError(f"{taken[algorithm.name]} has an algorithm {algorithm.name}")
         except (Exception, SystemExit) as error:
             unavailable.append(Unavailable(entry.name, _package(entry), _reason(error)))
             continue

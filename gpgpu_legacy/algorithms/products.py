@@ -63,6 +63,7 @@ def _builder(method: Method) -> Callable[..., Any]:
         kind = kinds[option.name]
         parameters.append(_parameter(option.name, kind, default, _MEANINGS[option.name]))
     build.__signature__ = inspect.Signature(parameters)
+    build.__module__ = method.build.__module__
     build.__annotations__ = {one.name: one.annotation for one in parameters}
     return build  # type: ignore[no-any-return]
 

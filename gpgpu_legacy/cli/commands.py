@@ -25,6 +25,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "disassemble": "programs",
     },
     "Plans": {
+        "algorithms": "algorithms",
         "plan": "plan",
     },
     "Chips": {

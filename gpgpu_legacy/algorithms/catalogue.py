@@ -1,0 +1,156 @@
+"""The algorithms as they are listed: one after the other, or everything about one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from gpgpu_legacy.present.grid import Grid, Numeral
+from gpgpu_legacy.serial import Record
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.algorithms.algorithm import Algorithm, Parameter
+    from gpgpu_legacy.algorithms.installed import Unavailable
+
+
+class ParameterRecord(Record, frozen=True, kw_only=True):
+    """A parameter. values: what may be given, in words. default: null where none is fixed."""
+
+    name: str
+    values: str
+    default: int | float | str | bool | None
+    meaning: str
+
+
+class AlgorithmRecord(Record, frozen=True, kw_only=True):
+    """An algorithm as it is listed."""
+
+    name: str
+    aliases: tuple[str, ...]
+    year: int | None
+    field: str
+    source: str
+    summary: str
+    explanation: str
+    lacked: str
+    package: str
+    parameters: tuple[ParameterRecord, ...]
+
+
+class UnavailableRecord(Record, frozen=True, kw_only=True):
+    """What another package offers and cannot be used."""
+
+    name: str
+    package: str
+    reason: str
+
+
+class AlgorithmList(Record, frozen=True, kw_only=True):
+    """The algorithms, oldest first."""
+
+    algorithms: tuple[AlgorithmRecord, ...]
+    unavailable: tuple[UnavailableRecord, ...]
+
+
+def algorithm_record(algorithm: Algorithm) -> AlgorithmRecord:
+    """Everything about one."""
+    return AlgorithmRecord(
+        name=algorithm.name,
+        aliases=algorithm.aliases,
+        year=algorithm.year,
+        field=algorithm.field,
+        source=algorithm.source,
+        summary=algorithm.summary,
+        explanation=algorithm.explanation,
+        lacked=algorithm.lacked,
+        package=algorithm.package,
+        parameters=tuple(map(_parameter_record, algorithm.parameters)),
+    )
+
+
+def _parameter_record(parameter: Parameter) -> ParameterRecord:
+    return ParameterRecord(
+        name=parameter.name,
+        values=parameter.values,
+        default=parameter.plain_default,
+        meaning=parameter.meaning,
+    )
+
+
+def algorithm_list(
+    algorithms: Iterable[Algorithm], unavailable: Iterable[Unavailable]
+) -> AlgorithmList:
+    """All of them."""
+    return AlgorithmList(
+        algorithms=tuple(map(algorithm_record, algorithms)),
+        unavailable=tuple(
+            UnavailableRecord(name=one.name, package=one.package, reason=one.reason)
+            for one in unavailable
+        ),
+    )
+
+
+def algorithms_grid(algorithms: Iterable[Algorithm], unavailable: Iterable[Unavailable]) -> Grid:
+    """All of them, a row for each."""
+    rows = tuple((_year(one), one.field, one.name, one.summary, one.source) for one in algorithms)
+    notes = (
+        *(f"{one.text[:1].upper()}{one.text[1:]}." for one in unavailable),
+        "`gpgpu-legacy algorithms NAME` shows one, with its parameters; "
+        "`gpgpu-legacy plan run NAME` runs it.",
+    )
+    heads = ("year", "field", "name", "what it does", "source")
+    return Grid("algorithms", "Algorithms in passes, in the order of history.", heads, rows, notes)
+
+
+def algorithm_grids(algorithm: Algorithm) -> list[Grid]:
+    """Everything about one: what it is, and its parameters."""
+    facts = {
+        "what it does": algorithm.summary,
+        "field": algorithm.field,
+        "year": _year(algorithm),
+        "source": algorithm.source,
+        "what was lacking": algorithm.lacked or None,
+        "also called": ", ".join(algorithm.aliases) or None,
+        "from the package": algorithm.package,
+    }
+    rows = tuple((name, fact) for name, fact in facts.items() if fact is not None)
+    parameters = tuple(
+        (one.name, one.values, Numeral(one.shown) if one.shown else None, one.meaning)
+        for one in algorithm.parameters
+    )
+    heads = ("parameter", "values", "default", "meaning")
+    return [
+        Grid("algorithm", f"{algorithm.name}.", ("fact", "value"), rows, _paragraphs(algorithm)),
+        Grid("parameters", "Its parameters.", heads, parameters, (_how_to_run(algorithm),)),
+    ]
+
+
+def _paragraphs(algorithm: Algorithm) -> tuple[str, ...]:
+    """The explanation with an empty line between paragraphs, each of them one line.
+
+    What is indented, and the items of a list, keep their lines.
+    """
+    lines: list[str] = []
+    for paragraph in algorithm.explanation.split("\n\n"):
+        lines.append("")
+        begins = True
+        for line in paragraph.splitlines():
+            if begins or line.startswith(("    ", "- ")):
+                lines.append(line)
+            else:
+                lines[-1] += f" {line.strip()}"
+            begins = False
+    return (*lines, "") if algorithm.explanation else ()
+
+
+def _year(algorithm: Algorithm) -> Numeral | None:
+    return None if algorithm.year is None else Numeral(str(algorithm.year))
+
+
+def _how_to_run(algorithm: Algorithm) -> str:
+    first = next(iter(algorithm.parameters), None)
+    example = f" --set {first.name}={first.shown or '…'}" if first is not None else ""
+    return (
+        f"Run it with `gpgpu-legacy plan run {algorithm.name}{example}`; `gpgpu-legacy plan "
+        "--help` lists what else can be done with it."
+    )

@@ -1,0 +1,51 @@
+"""The command that lists the algorithms."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gpgpu_legacy.cli.shared import Json, app, console, print_json
+from gpgpu_legacy.errors import InputError
+
+
+@app.command("algorithms")
+def algorithms_command(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="An algorithm's name or alias.")
+    ] = None,
+    field: Annotated[
+        str | None,
+        typer.Option(metavar="FIELD", help="Only those of a field, such as sorting."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the algorithms by year and field, or show everything about one, with its parameters."""
+    from gpgpu_legacy.algorithms import catalogue
+    from gpgpu_legacy.algorithms.registry import (
+        all_algorithms,
+        find_algorithm,
+        unavailable_algorithms,
+    )
+    from gpgpu_legacy.present.grid import print_text
+
+    if name is not None:
+        if field is not None:
+            raise InputError("give the name of an algorithm or a --field, not both")
+        algorithm = find_algorithm(name)
+        if as_json:
+            print_json(catalogue.algorithm_record(algorithm))
+        else:
+            print_text(catalogue.algorithm_grids(algorithm), console())
+        return
+    chosen, unavailable = all_algorithms(), unavailable_algorithms()
+    if field is not None:
+        fields = sorted({algorithm.field for algorithm in chosen})
+        if field not in fields:
+            raise InputError(f"there is no field {field}; choose from {', '.join(fields)}")
+        chosen = tuple(algorithm for algorithm in chosen if algorithm.field == field)
+    if as_json:
+        print_json(catalogue.algorithm_list(chosen, unavailable))
+    else:
+        print_text([catalogue.algorithms_grid(chosen, unavailable)], console())

@@ -1,0 +1,417 @@
+"""The shipped algorithms against hand work and plain Python; their counts, chips and listing."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import cache
+from itertools import product
+from math import fsum
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.registry import (
+    all_algorithms,
+    find_algorithm,
+    methods,
+    shipped_algorithms,
+)
+from gpgpu_legacy.api.pipeline import Pipeline
+from gpgpu_legacy.chips.check_plan import check_plan
+from gpgpu_legacy.chips.profile import find_profile
+from gpgpu_legacy.chips.verdict import Answer
+from gpgpu_legacy.count.formulas import formulas
+from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.plan import Plan, Repeat
+from gpgpu_legacy.runtime.executor import Prepared
+from gpgpu_legacy.runtime.registry import find_executor
+
+F64 = NDArray[np.float64]
+
+PASSES = tuple(a for a in shipped_algorithms() if a.name not in {m.name for m in methods()})
+every_algorithm = pytest.mark.parametrize("algorithm", PASSES, ids=lambda a: a.name)
+
+
+def built(name: str, **parameters: Any) -> Pipeline:
+    return Pipeline.of(find_algorithm(name).build(**parameters))
+
+
+def ran(name: str, values: Any, **parameters: Any) -> Any:
+    """The only output of an algorithm for its only input, on the reference machine."""
+    pipeline = built(name, **parameters)
+    [operand] = pipeline.plan().operands
+    [output] = pipeline.run({operand.name: values}, executor="numpy").outputs.values()
+    return output
+
+
+# Jacobi's relaxation -----------------------------------------------------------------------------
+
+
+def test_three_steps_of_a_2_by_2_relaxation_by_hand() -> None:
+    b = [[4.0, 0.0], [0.0, 0.0]]
+    by_hand = [
+        [[0.0, 0.0], [0.0, 0.0]],
+        [[1.0, 0.0], [0.0, 0.0]],
+        [[1.0, 0.25], [0.25, 0.0]],
+        [[1.125, 0.25], [0.25, 0.125]],
+    ]
+    for passes, wanted in enumerate(by_hand):
+        assert np.array_equal(ran("jacobi", b, n=2, passes=passes), wanted)
+
+
+def test_a_long_relaxation_solves_the_linear_system() -> None:
+    """Of the matrix with 4 on the diagonal and -1 for each neighbour, by elimination."""
+    n = 5
+    matrix = np.zeros((n, n, n, n))
+    for i, j in product(range(n), repeat=2):
+        matrix[i, j, i, j] = 4
+        for row, column in ((i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)):
+            if 0 <= row < n and 0 <= column < n:
+                matrix[i, j, row, column] = -1
+    b = np.random.default_rng(1).uniform(-1, 1, (n, n))
+    solution = np.linalg.solve(matrix.reshape(n * n, n * n), b.reshape(-1)).reshape(n, n)
+    assert np.allclose(ran("jacobi", b, n=n, passes=200), solution, rtol=0, atol=1e-6)
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 9), st.integers(0, 6), st.integers(0, 2**16))
+def test_steps_of_a_relaxation_are_those_of_plain_python(n: int, passes: int, seed: int) -> None:
+    b = np.random.default_rng(seed).integers(-64, 64, (n, n)) / 4  # so that nothing rounds
+    x = dict.fromkeys(product(range(n), repeat=2), 0.0)
+    for _ in range(passes):
+        x = {
+            (i, j): (
+                fsum(x.get(at, 0.0) for at in ((i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)))
+                + b[i, j]
+            )
+            / 4
+            for i, j in x
+        }
+    found = ran("jacobi", b, n=n, passes=passes)
+    assert all(found[at] == value for at, value in x.items())
+
+
+# Reductions --------------------------------------------------------------------------------------
+
+FUNCTIONS: dict[str, Callable[..., float]] = {"max": max, "min": min, "sum": fsum}
+
+
+@settings(max_examples=40)
+@given(st.integers(1, 20), st.sampled_from(sorted(FUNCTIONS)), st.integers(0, 2**16))
+def test_a_reduction_is_that_of_plain_python(n: int, operation: str, seed: int) -> None:
+    """Of any size; below 0 alone and above 0 alone, too, where padding with 0 would show."""
+    rng = np.random.default_rng(seed)
+    values = rng.integers(-99, 99, (n, n)) / 4 + rng.choice([-100, 0, 100])
+    found = ran("reduction", values, n=n, operation=operation)
+    assert found.shape == ()
+    assert found == FUNCTIONS[operation](values.reshape(-1).tolist())
+
+
+# The bitonic sort --------------------------------------------------------------------------------
+
+
+@cache
+def sorter(n: int) -> Prepared:
+    return find_executor("numpy").prepare(built("bitonic-sort", n=n).plan())
+
+
+def in_order(values: F64) -> Any:
+    [found] = sorter(values.size).run({"values": values.astype(np.float32)}).outputs.values()
+    return found.reshape(-1)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 8])
+def test_the_network_sorts_all_zeros_and_ones_and_therefore_everything(n: int) -> None:
+    """Knuth's 0-1 principle: a network of comparisons that sorts these sorts any numbers."""
+    for bits in product((0.0, 1.0), repeat=n):
+        assert in_order(np.array(bits)).tolist() == sorted(bits)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10), st.integers(0, 2**16), st.sampled_from([3, 2**20]))
+def test_numbers_are_sorted_as_python_sorts_them(stages: int, seed: int, among: int) -> None:
+    values = np.random.default_rng(seed).integers(-among, among, 2**stages) / 4
+    assert in_order(values).tolist() == sorted(values.tolist())
+
+
+def test_a_sort_of_many_numbers_is_a_vector_in_and_a_vector_out() -> None:
+    values = np.random.default_rng(5).permutation(4096)
+    assert np.array_equal(ran("bitonic-sort", values, n=4096), np.arange(4096))
+
+
+def test_the_sort_is_one_repeat_with_tables() -> None:
+    """136 passes, of which two take turns."""
+    [repeat] = built("bitonic-sort", n=65536).plan().steps
+    assert isinstance(repeat, Repeat)
+    assert (repeat.count, len(repeat.body)) == (68, 2)
+
+
+@pytest.mark.parametrize("n", [3, 100, 4095])
+def test_a_sort_of_no_power_of_two_is_refused_with_one(n: int) -> None:
+    with pytest.raises(
+        InputError, match=f"n is {n}; .* power of two, such as {2 ** n.bit_length()}"
+    ):
+        find_algorithm("bitonic-sort").build(n=n)
+
+
+# The Game of Life --------------------------------------------------------------------------------
+
+Cells = set[tuple[int, int]]
+
+BLINKER = {(2, 1), (2, 2), (2, 3)}
+BLOCK = {(1, 1), (1, 2), (2, 1), (2, 2)}
+GLIDER = {(0, 1), (1, 2), (2, 0), (2, 1), (2, 2)}
+
+
+def grid(cells: Cells, height: int, width: int) -> F64:
+    array = np.zeros((height, width))
+    for row, column in cells:
+        array[row % height, column % width] = 1
+    return array
+
+
+def generations(cells: F64, count: int) -> Any:
+    height, width = cells.shape
+    return ran("life", cells, width=width, height=height, generations=count)
+
+
+@pytest.mark.parametrize(
+    ("before", "count", "after"),
+    [
+        (BLINKER, 1, {(1, 2), (2, 2), (3, 2)}),
+        (BLINKER, 2, BLINKER),
+        (BLOCK, 7, BLOCK),
+        (GLIDER, 4, {(row + 1, column + 1) for row, column in GLIDER}),
+        (GLIDER, 0, GLIDER),
+        ({(3, 3)}, 1, set()),
+    ],
+)
+def test_patterns_that_everybody_knows(before: Cells, count: int, after: Cells) -> None:
+    assert np.array_equal(generations(grid(before, 8, 9), count), grid(after, 8, 9))
+
+
+def test_a_glider_comes_home_on_a_torus() -> None:
+    """A texel down and to the right every four generations: on 8×8, home after 32."""
+    assert np.array_equal(generations(grid(GLIDER, 8, 8), 32), grid(GLIDER, 8, 8))
+
+
+@settings(max_examples=25)
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 4), st.integers(0, 2**16))
+def test_generations_are_those_of_plain_python(
+    height: int, width: int, count: int, seed: int
+) -> None:
+    given_cells = (np.random.default_rng(seed).random((height, width)) < 0.4).astype(float)
+    cells = given_cells.astype(int).tolist()
+    for _ in range(count):
+        around = [
+            [
+                sum(
+                    cells[(i + di) % height][(j + dj) % width]
+                    for di, dj in product((-1, 0, 1), repeat=2)
+                    if (di, dj) != (0, 0)
+                )
+                for j in range(width)
+            ]
+            for i in range(height)
+        ]
+        cells = [
+            [int(n == 3 or (n == 2 and cells[i][j] == 1)) for j, n in enumerate(row)]
+            for i, row in enumerate(around)
+        ]
+    assert np.array_equal(generations(given_cells, count), cells)
+
+
+# All of them -------------------------------------------------------------------------------------
+
+SMALL: dict[str, dict[str, Any]] = {
+    "jacobi": {"n": 12, "passes": 9},
+    "reduction": {"n": 11, "operation": "sum"},
+    "bitonic-sort": {"n": 128},
+    "life": {"width": 13, "height": 7, "generations": 5},
+}
+
+
+def test_there_are_four_to_begin_with() -> None:
+    assert {algorithm.name for algorithm in PASSES} == set(SMALL)
+
+
+@every_algorithm
+def test_the_reference_agrees_on_samples(algorithm: Algorithm) -> None:
+    pipeline = Pipeline.of(algorithm.build(**SMALL[algorithm.name]))
+    assert pipeline.run(executor="numpy", seed=2).max_error == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("jacobi", {"passes": 8}), ("reduction", {"operation": "max"}), ("life", {"generations": 4})],
+)
+def test_the_reference_depends_on_the_parameters(name: str, other: dict[str, Any]) -> None:
+    """That of a step less, or of another operation, does not agree."""
+    pipeline = built(name, **SMALL[name])
+    pipeline.reference = built(name, **{**SMALL[name], **other}).reference
+    error = pipeline.run(executor="numpy", seed=2).max_error
+    assert error is not None
+    assert error > 1e-3
+
+
+@every_algorithm
+def test_each_loads_on_a_radeon_9700_as_it_comes(algorithm: Algorithm) -> None:
+    verdict = check_plan(algorithm.build().plan(), find_profile("r300"))
+    assert verdict.answer is Answer.LOADS, verdict
+
+
+@every_algorithm
+def test_each_has_everything_that_a_reader_asks_for(algorithm: Algorithm) -> None:
+    assert algorithm.year is not None
+    assert str(algorithm.year) in algorithm.source
+    assert algorithm.package == "gpgpu_legacy"
+    assert algorithm.summary and algorithm.lacked and algorithm.field
+    assert len(algorithm.summary) < 80
+    assert len(algorithm.explanation.split("\n\n")) > 4
+    assert all(parameter.meaning for parameter in algorithm.parameters)
+    assert all(not parameter.required for parameter in algorithm.parameters)
+    plan = algorithm.build().plan()
+    assert plan.name == algorithm.name
+    assert count_plan(plan).passes > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake", "message"),
+    [
+        ("jacobi", {"n": 0}, "n is 0"),
+        ("jacobi", {"passes": -1}, "a repeat of -1 iterations"),
+        ("jacobi", {"n": 2.5}, "n is 2.5"),
+        ("reduction", {"n": 0}, "n is 0"),
+        ("reduction", {"operation": "mean"}, "operation is 'mean'; choose from max, min, sum"),
+        ("bitonic-sort", {"n": -4}, "n is -4"),
+        ("life", {"width": 0}, "width is 0"),
+        ("life", {"generations": "many"}, "give a number"),
+    ],
+)
+def test_a_parameter_that_does_not_fit_is_one_line(
+    name: str, mistake: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        find_algorithm(name).build(**mistake)
+
+
+# Closed forms ------------------------------------------------------------------------------------
+
+
+def plan_of(name: str, **fixed: Any) -> Callable[..., Plan]:
+    def build(n: int) -> Plan:
+        sizes = {"width": n, "height": n} if name == "life" else {"n": n}
+        return find_algorithm(name).build(**sizes, **fixed).plan()
+
+    return build
+
+
+@pytest.mark.parametrize(
+    ("name", "fixed", "wanted"),
+    [
+        ("bitonic-sort", {}, {
+            "passes": "log(n, 2)*(log(n, 2) + 1)/2",
+            "fragments": "n*log(n, 2)*(log(n, 2) + 1)/2",
+            "lookup": "n*log(n, 2)*(log(n, 2) + 1)",
+        }),
+        ("reduction", {}, {
+            "passes": "log(n, 2)",
+            "fragments": "(n**2 - 1)/3",
+            "lookup": "4*(n**2 - 1)/3",
+            "arithmetic": "n**2 - 1",
+        }),
+        ("jacobi", {"passes": 50}, {
+            "passes": "50", "fragments": "50*n**2", "lookup": "250*n**2", "arithmetic": "250*n**2",
+        }),
+        ("life", {"generations": 100}, {
+            "passes": "100", "fragments": "100*n**2", "lookup": "900*n**2",
+        }),
+    ],
+)  # fmt: skip
+def test_closed_forms_come_out_of_counts(
+    name: str, fixed: dict[str, Any], wanted: dict[str, str]
+) -> None:
+    import sympy
+
+    found = formulas(plan_of(name, **fixed)).formulas
+    for count, formula in wanted.items():
+        text = found[count].formula
+        assert text is not None, count
+        assert sympy.simplify(sympy.sympify(text) - sympy.sympify(formula)) == 0, count
+
+
+@pytest.mark.parametrize("stages", [1, 2, 5, 10])
+def test_passes_are_counted_as_they_are_added_up_by_hand(stages: int) -> None:
+    n = 2**stages
+    counted = {name: count_plan(plan_of(name)(n)) for name in ("bitonic-sort", "reduction")}
+    assert counted["bitonic-sort"].passes == sum(range(1, stages + 1))
+    assert counted["reduction"].passes == stages
+    assert counted["reduction"].fragments == sum(4**k for k in range(stages))
+
+
+# The registry and the command --------------------------------------------------------------------
+
+
+def test_the_algorithms_are_in_the_order_of_history() -> None:
+    years = [algorithm.year for algorithm in all_algorithms()]
+    assert years == sorted(years, key=lambda year: year or 9999)
+    assert len({algorithm.name for algorithm in all_algorithms()}) == len(years)
+
+
+@pytest.mark.parametrize("name", ["bitonic-sort", "bitonic_sort"])
+def test_underscores_stand_for_hyphens(name: str) -> None:
+    assert find_algorithm(name).name == "bitonic-sort"
+
+
+def test_an_unknown_algorithm_is_answered_with_the_nearest() -> None:
+    with pytest.raises(InputError, match=r"no algorithm jacobian; did you mean jacobi\?"):
+        find_algorithm("jacobian")
+    with pytest.raises(InputError, match=r"no algorithm fft; choose from .*bitonic-sort"):
+        find_algorithm("fft")
+
+
+def test_the_list_has_every_algorithm_with_year_field_and_source(run) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("algorithms")
+    assert code == 0
+    flat = " ".join(out.split())
+    for algorithm in shipped_algorithms():
+        assert algorithm.name in flat
+        assert str(algorithm.year) in flat
+    assert "Purcell et al. 2003" in flat
+
+
+def test_a_field_alone(run, run_json) -> None:  # type: ignore[no-untyped-def]
+    data = run_json("algorithms", "--field", "sorting")
+    assert [algorithm["name"] for algorithm in data["algorithms"]] == ["bitonic-sort"]
+    code, _, err = run("algorithms", "--field", "cooking")
+    assert code == 2
+    assert "choose from linear algebra, reduction, simulation, sorting" in err
+    code, _, err = run("algorithms", "life", "--field", "simulation")
+    assert (code, "not both" in err) == (2, True)
+
+
+def test_one_algorithm_is_shown_with_its_parameters(run, run_json) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = run("algorithms", "reduction")
+    assert code == 0
+    for part in ("Krüger", "max, min, sum", "1024", "what was lacking", "plan run reduction"):
+        assert part in out
+    data = run_json("algorithms", "reduction")
+    assert operator.itemgetter("name", "year", "field")(data) == ("reduction", 2003, "reduction")
+    assert [(p["name"], p["default"]) for p in data["parameters"]] == [
+        ("n", 1024), ("operation", "max"),
+    ]  # fmt: skip
+
+
+@every_algorithm
+def test_each_runs_by_its_name(algorithm: Algorithm, run_json) -> None:  # type: ignore[no-untyped-def]
+    settings_ = [f"{name}={value}" for name, value in SMALL[algorithm.name].items()]
+    data = run_json("plan", "run", algorithm.name, "--set", *settings_, "--executor", "numpy")
+    assert data["plan"] == algorithm.name
+    assert data["max_error"] < 1e-6
