@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from math import prod
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
@@ -37,6 +38,15 @@ from gpgpu_legacy.kernel.ir import (
     Variable,
     Vector,
 )
+from gpgpu_legacy.kernel.limits import (
+    DEEPEST,
+    MOST_DIGITS,
+    MOST_INVOCATIONS,
+    MOST_SHARED,
+    TOO_DEEP,
+    depth,
+    refuse_two_readings,
+)
 
 _Node = Tree[Token]
 _AXES = "xyz"
@@ -48,10 +58,16 @@ def parse_kernel(text: str, name: str = "kernel") -> Kernel:
     """Parse a compute shader that is in the subset (kernel/grammar.lark).
 
     text: the whole shader. name: what messages call it, usually a file's path. Raises
-    AssemblyError, with line and column, at the first construct outside of the subset.
+    AssemblyError, with line and column, at the first construct outside of the subset, and where a
+    driver could read other statements than these: at directives but #version, and at characters
+    that end or continue lines for some readers only.
     """
+    refuse_two_readings(text, name)
     try:
         tree = _parser().parse(text)
+        return _KernelParser(text, name).kernel(tree)
+    except RecursionError:
+        raise AssemblyError(TOO_DEEP, text, 1, 1, name) from None
     except UnexpectedInput as error:
         column = max(error.column, 1)
         unexpected = str(getattr(error, "token", "") or getattr(error, "char", ""))
@@ -60,7 +76,6 @@ def parse_kernel(text: str, name: str = "kernel") -> Kernel:
             "subset of GLSL in kernel/grammar.lark"
         )
         raise AssemblyError(problem, text, max(error.line, 1), column, name) from None
-    return _KernelParser(text, name).kernel(tree)
 
 
 @cache
@@ -109,6 +124,8 @@ class _KernelParser:
                     body = self.statement(_trees(node)[0])
         if body is None:
             raise self.error("the kernel has no function main; add `void main() { … }`", tree)
+        if depth(body) > DEEPEST:
+            raise self.error(TOO_DEEP, tree)
         return Kernel(
             self.local_size,
             tuple(self.uniforms),
@@ -123,7 +140,14 @@ class _KernelParser:
 
     def layout(self, node: _Node) -> dict[str, int]:
         ids = [child.children for child in _trees(node) if child.data == "layout_id"]
-        return {str(name): int(str(value)) for name, value in ids if value is not None}
+        return {str(name): self.integer(value) for name, value in ids if isinstance(value, Token)}
+
+    def integer(self, token: Token) -> int:
+        """The value of an integer in the text; GLSL's have 32 bits."""
+        digits = token.rstrip("uU")
+        if len(digits) > MOST_DIGITS or int(digits) >= 2**32:
+            raise self.error("an integer has at most 32 bits; give a smaller one", token)
+        return int(digits)
 
     def set_local_size(self, node: _Node) -> None:
         layout = self.layout(node)
@@ -132,6 +156,12 @@ class _KernelParser:
                 "work groups have two dimensions here; set local_size_z to 1, or leave it out", node
             )
         self.local_size = (layout.get("local_size_x", 1), layout.get("local_size_y", 1))
+        if not 1 <= self.local_size[0] * self.local_size[1] <= MOST_INVOCATIONS:
+            raise self.error(
+                f"a work group of {self.local_size[0]}×{self.local_size[1]} invocations; it has "
+                f"from 1 to {MOST_INVOCATIONS}",
+                node,
+            )
 
     def storage_buffer(self, node: _Node) -> None:
         layout, access = self.layout(node), {t for t in _tokens(node) if t.type == "ACCESS"}
@@ -151,6 +181,12 @@ class _KernelParser:
         kind, token = _tokens(node)
         extents = [self.folded(self.expression(child), child).value for child in _trees(node)]
         array = SharedArray(str(token), Type(str(kind)), tuple(int(e) for e in extents))
+        if min(array.extents) < 1 or prod(array.extents) > MOST_SHARED:
+            raise self.error(
+                f"shared array {token} has {prod(array.extents)} elements; each extent is at least "
+                f"1, and there are at most {MOST_SHARED}",
+                node,
+            )
         self.shared.append(array)
         self.declare(token, array)
 
@@ -161,12 +197,19 @@ class _KernelParser:
                 return expression
             case Convert(type=kind, operand=operand):
                 value = self.folded(operand, at).value
-                return Literal(kind, int(value) if kind.is_integer else float(value))
+                return self.literal(kind, value, at)
             case Binary(type=kind, operator=operator, left=left, right=right):
                 if operator in _FOLD:
                     operands = self.folded(left, at).value, self.folded(right, at).value
-                    return Literal(kind, _FOLD[operator](*operands))
+                    return self.literal(kind, _FOLD[operator](*operands), at)
         raise self.error("expected a constant: literals and constants joined by +, - and *", at)
+
+    def literal(self, kind: Type, value: float, at: _Node) -> Literal:
+        if not kind.is_integer:
+            return Literal(kind, float(value))
+        if not abs(value) < 2**32:
+            raise self.error("a constant has more than 32 bits; give a smaller one", at)
+        return Literal(kind, int(value))
 
     # Names ----------------------------------------------------------------------------------
 
@@ -277,7 +320,7 @@ class _KernelParser:
     def expression(self, node: _Node) -> Expression:
         readers: dict[str, Callable[[_Node], Expression]] = {
             "name": lambda n: self.name_expression(_tokens(n)[0]),
-            "integer": lambda n: _integer(str(_tokens(n)[0])),
+            "integer": lambda n: self.integer_literal(_tokens(n)[0]),
             "floating": lambda n: _floating(str(_tokens(n)[0])),
             "boolean": lambda n: Literal(Type.BOOL, _tokens(n)[0] == "true"),
             "construct": self.construct,
@@ -290,6 +333,9 @@ class _KernelParser:
             "all_of": lambda n: self.logical("&&", n),
         }
         return readers.get(node.data, self.chain)(node)
+
+    def integer_literal(self, token: Token) -> Literal:
+        return Literal(Type.UINT if token[-1] in "uU" else Type.INT, self.integer(token))
 
     def chain(self, node: _Node) -> Expression:
         """Operators of one precedence, associated from the left."""
@@ -450,11 +496,6 @@ def _trees(node: _Node) -> list[_Node]:
 
 def _tokens(node: _Node) -> list[Token]:
     return [child for child in node.children if isinstance(child, Token)]
-
-
-def _integer(text: str) -> Literal:
-    unsigned = text[-1] in "uU"
-    return Literal(Type.UINT if unsigned else Type.INT, int(text.rstrip("uU")))
 
 
 def _floating(text: str) -> Literal:

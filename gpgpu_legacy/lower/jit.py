@@ -814,14 +814,16 @@ Addresses = Callable[..., Iterator[int]]
 """A compiled generator; see address_text."""
 
 
-def compile_kernel(kernel: Kernel) -> WorkGroups:
+def compile_kernel(kernel: Kernel, *, checked: bool = False) -> WorkGroups:
     """The native code of a kernel, which holds no lock of Python's while it runs.
 
-    It is kept in the user's cache folder, for later processes, where there is one to write to.
-    Any number of threads may ask. Raises what python_text does.
+    checked: it raises IndexError where the kernel reaches outside of an array; otherwise it would
+    read or write whatever memory is there. The code is kept in the user's cache folder, for later
+    processes, where there is one to write to. Any number of threads may ask. Raises what
+    python_text does.
     """
     with _LOCK:
-        return _kernel(kernel)
+        return _kernel(kernel, checked)
 
 
 def compile_addresses(kernel: Kernel) -> Addresses:
@@ -835,13 +837,14 @@ _LOCK = held_across_forks(RLock())
 
 
 @lru_cache(maxsize=64)
-def _kernel(kernel: Kernel) -> WorkGroups:
+def _kernel(kernel: Kernel, checked: bool) -> WorkGroups:
     import numba
 
     text = python_text(kernel)
     buffers = [numba.float32[::1]] * len(kernel.buffers)
     uniforms = [getattr(numba, DTYPES[uniform.type]) for uniform in kernel.uniforms]
-    made: WorkGroups = _compiled(text, _ENTRY, numba.void(*buffers, *uniforms, *[numba.int64] * 4))
+    signature = numba.void(*buffers, *uniforms, *[numba.int64] * 4)
+    made: WorkGroups = _compiled(text, _ENTRY, signature, checked=checked)
     return made
 
 
@@ -851,7 +854,9 @@ def _addresses(kernel: Kernel) -> Addresses:
     return made
 
 
-def _compiled(text: str, entry: str, signature: Any = None) -> Callable[..., Any]:
+def _compiled(
+    text: str, entry: str, signature: Any = None, *, checked: bool = False
+) -> Callable[..., Any]:
     """The function of that name of a module's text, as native code."""
     from gpgpu_legacy.lower.numba_code import compile_text_function
 
@@ -859,7 +864,7 @@ def _compiled(text: str, entry: str, signature: Any = None) -> Callable[..., Any
     exec(compile(text, module.__name__, "exec"), module.__dict__)
     # Where numba looks for the module when it reads kept code: as long as there is code of it.
     sys.modules[module.__name__] = module
-    made = compile_text_function(getattr(module, entry), text, signature)
+    made = compile_text_function(getattr(module, entry), text, signature, checked=checked)
     finalize(made, _forget, module)
     return made
 

@@ -11,7 +11,7 @@ texture is the bottom row of GL's window. Rectangles are measured in texels.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -253,6 +253,9 @@ class Plan:
 
     inputs are transferred before the first step, outputs after the last one. Elements of a result
     that no output covers are 0.
+
+    from_file: whether the plan was read from a file, which anyone may have written: native code
+    then checks that kernels stay inside their arrays. It does not take part in equality.
     """
 
     name: str
@@ -262,6 +265,7 @@ class Plan:
     inputs: tuple[Input, ...]
     steps: tuple[Step, ...]
     outputs: tuple[Output, ...]
+    from_file: bool = field(default=False, compare=False, repr=False)
 
     def texture(self, name: str) -> Texture:
         """The texture of that name; KeyError if the plan has none."""

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.lower.chains import Loop, Turns, loops, loops_of
 from gpgpu_legacy.lower.content import UnsupportedError, native_content
 from gpgpu_legacy.plan.expand import at_iteration, number_at
@@ -121,7 +122,7 @@ class JitPrepared(HostPrepared):
     def _pass(self, pass_: Pass) -> Run:
         """A pass that draws nothing."""
         if isinstance(pass_, ComputePass):
-            return _Dispatch(pass_, self.textures).run
+            return _Dispatch(pass_, self.textures, checked=self.plan.from_file).run
         return partial(_run_on_reference, (pass_,), self.textures)
 
 
@@ -141,10 +142,12 @@ def _run_on_reference(passes: tuple[Pass, ...], textures: Textures, first: int, 
 class _Dispatch:
     """A kernel, compiled, with its buffers and uniforms."""
 
-    def __init__(self, pass_: ComputePass, textures: Textures) -> None:
+    def __init__(self, pass_: ComputePass, textures: Textures, *, checked: bool) -> None:
+        """checked: whether every index into an array is checked."""
         from gpgpu_legacy.lower.jit import DTYPES, compile_kernel
 
-        self._code = compile_kernel(pass_.kernel)
+        self._name = pass_.kernel.name
+        self._code = compile_kernel(pass_.kernel, checked=checked)
         names = {b.binding: b.texture for b in pass_.buffers}
         self._buffers = [
             textures[names[b.binding]].planes[0].reshape(-1) for b in pass_.kernel.buffers
@@ -165,6 +168,12 @@ class _Dispatch:
 
             def run_chunk(_: int, chunk: int, given: tuple[object, ...] = arguments) -> None:
                 start = chunk * self._chunk
-                self._code(*given, start, min(start + self._chunk, self._groups))
+                try:
+                    self._code(*given, start, min(start + self._chunk, self._groups))
+                except IndexError:
+                    raise PlanError(
+                        f"{self._name}: an invocation reaches outside of an array; check the "
+                        "uniforms, the work groups and the guards"
+                    ) from None
 
             share_out(run_chunk, -(-self._groups // self._chunk))

@@ -36,6 +36,7 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     UniformValue,
 )
+from gpgpu_legacy.plan.serialise import plan_as_json, plan_from_json
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
     Extent,
@@ -389,3 +390,24 @@ def test_without_a_folder_to_write_to_it_compiles_all_the_same(
     given, made = np.ones(32, np.float32), np.zeros(32, np.float32)
     compile_kernel(kernel)(given, made, 8, 1, 0, 1)
     np.testing.assert_array_equal(made, np.full(32, 2.0, np.float32))
+
+
+@pytest.mark.parametrize("place", ["O[at + 1]", "O[-1]", "O[far]", "S[tx + 1]"])
+def test_a_kernel_from_a_file_stays_inside_its_arrays(place: str) -> None:
+    """Whoever wrote it; without the check it would write to whatever memory is there."""
+    declarations = "uniform int far;\nshared float S[8];"
+    made = kernel_plan(
+        source(f"{place} = I[at];", declarations=declarations), 32, (1, 1), far=2**30
+    )
+    plan = plan_from_json(plan_as_json(made))
+    assert plan == made and plan.from_file and not made.from_file
+    for executor in (JIT, NUMPY):
+        with pytest.raises(PlanError, match=r"^small.comp: an invocation reaches outside"):
+            executor.run(plan, {"I": np.ones((1, 32))})
+
+
+def test_a_kernel_from_a_file_computes_the_same() -> None:
+    made = kernel_plan(source("O[at] = I[at] * 2.0;"), 32, (1, 1))
+    given = np.arange(32, dtype=np.float32)[None]
+    found = JIT.run(plan_from_json(plan_as_json(made)), {"I": given}).outputs["O"]
+    np.testing.assert_array_equal(found, given * 2)

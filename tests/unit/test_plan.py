@@ -761,6 +761,24 @@ def test_a_bool_uniform_is_true_or_false(value: Number, is_valid: bool) -> None:
     refused(raw(replace(pass_, uniforms=(UniformValue("b", True),) * 2)), "uniform of k: b twice")
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "is_valid"),
+    [("int", -(2**31), True), ("int", 2**31, False), ("int", Table((0, -(2**31) - 1)), False),
+     ("uint", 2**32 - 1, True), ("uint", -1, False), ("uint", Affine(2**32 - 2, 1), True),
+     ("uint", Affine(2**32 - 1, 1), False), ("int", float("nan"), False)],
+)  # fmt: skip
+def test_integer_uniforms_have_32_bits(kind: str, value: Number, is_valid: bool) -> None:
+    text = f"""#version 430 core
+        layout(local_size_x = 1) in;
+        uniform {kind} n;
+        void main() {{ {kind} m = n; }}"""
+    pass_ = ComputePass(parse_kernel(text, "k"), (), (UniformValue("n", value),), (1, 1))
+    if is_valid:
+        validate(raw(Repeat(2, (pass_,))))
+    else:
+        refused(raw(Repeat(2, (pass_,))), "uniform n of the dispatch of k is")
+
+
 def test_a_buffer_is_not_bound_to_a_program() -> None:
     one = with_texture(drawn(bindings=(Binding(0, "B"),)), buffer("B", 1, 1, zero=True))
     refused(one, "a pass binds B, which is a buffer")
