@@ -6,6 +6,7 @@ A call imports only the file of the command that it runs; `--help` imports them 
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from gpgpu_legacy.cli.commands import COMMANDS
+from gpgpu_legacy.cli.completion import PROGRAM, asked_words, with_shell_found
 from gpgpu_legacy.cli.conversion import convert_plainly
 from gpgpu_legacy.cli.shared import app as _app
 from gpgpu_legacy.cli.streams import BROKEN_PIPE, drop_output, prepare_streams, why_output_is_lost
@@ -52,17 +54,19 @@ def main() -> None:
 
 def _run(words: Sequence[str]) -> Any:
     """Run a command; its exit code."""
-    import_commands(words)
-    command = _command_of(_app, len(_app.registered_commands) + len(_app.registered_groups))
     try:
-        if words[0] in COMMANDS:
+        words = with_shell_found(words, os.environ)
+        asked = asked_words(os.environ)
+        import_commands(words if asked is None else asked)
+        command = _command_of(_app, len(_app.registered_commands) + len(_app.registered_groups))
+        if asked is None and words and words[0] in COMMANDS:
             convert_plainly(command)
             chosen = _chosen(command, words)
             convert_plainly(chosen)
             is_bare_group = hasattr(chosen, "commands") and len(words) == 1
             words = [*without_negations(chosen, words), *["--help"] * is_bare_group]
         with plain_warnings():
-            return command.main(list(words), standalone_mode=False)
+            return command.main(list(words), prog_name=PROGRAM, standalone_mode=False)
     except SystemExit as stopped:
         return stopped.code
     except GpgpuLegacyError as error:

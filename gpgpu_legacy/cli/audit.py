@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from gpgpu_legacy.cli.completion import paper_names
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import Lists, Quiet, app, progress_bar, warn_if_busy
 from gpgpu_legacy.cli.table_output import TableOutput
@@ -53,7 +54,12 @@ class RecordOptions:
 def audit_command(
     *,
     paper: Annotated[
-        str | None, typer.Argument(metavar="[PAPER]", help=f"One of {_PAPERS} (default: all).")
+        str | None,
+        typer.Argument(
+            metavar="[PAPER]",
+            help=f"One of {_PAPERS} (default: all).",
+            autocompletion=paper_names,
+        ),
     ] = None,
     verdict: Annotated[
         list[Verdict] | None,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpgpu_legacy.cli.completion import executor_names, method_names
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     BLOCK_HELP,
@@ -46,7 +47,11 @@ class EntrantOptions:
 
     method: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME …", help="See `gpgpu-legacy methods` (default: all)."),
+        typer.Option(
+            metavar="NAME …",
+            help="See `gpgpu-legacy methods` (default: all).",
+            autocompletion=method_names,
+        ),
     ] = None
     executor: MeasuredExecutors = None
     size: Annotated[
@@ -191,7 +196,10 @@ class SearchOptions:
     executor: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME …", help="Search these executors alone; `auto` then chooses them."
+            metavar="NAME …",
+            help="Search these executors alone; `auto` then chooses them (default: all that work "
+            "here).",
+            autocompletion=executor_names,
         ),
     ] = None
     seed: Seed = 0
@@ -206,6 +214,7 @@ def tune(
         typer.Argument(
             metavar="[METHOD]...",
             help="See `gpgpu-legacy methods` (default: hall-carr-hart-multi).",
+            autocompletion=method_names,
         ),
     ] = None,
     show: Annotated[

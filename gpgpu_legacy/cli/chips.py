@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cli.completion import chip_names
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
+    ChipName,
     Json,
     MethodName,
     ProductOptions,
@@ -21,7 +23,12 @@ from gpgpu_legacy.cli.shared import (
 @app.command("chips")
 def chips_command(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="The name or alias of a chip or an API.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="The name or alias of a chip or an API.",
+            autocompletion=chip_names,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -44,7 +51,7 @@ def chips_command(
 @grouped
 def fit_command(
     method: MethodName,
-    chip: Annotated[str, typer.Option("--chip", metavar="NAME", help="See `gpgpu-legacy chips`.")],
+    chip: ChipName,
     product: ProductOptions,
     as_json: Json = False,
 ) -> None:

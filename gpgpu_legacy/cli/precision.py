@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpgpu_legacy.cli.completion import arithmetic_names, method_names
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     ARITHMETICS,
@@ -40,11 +41,19 @@ class CaseOptions:
     sizes: Annotated[str | None, typer.Option(hidden=True)] = None
     method: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME …", help=f"{METHOD_HELP[:-1]} (default: all that draw)."),
+        typer.Option(
+            metavar="NAME …",
+            help=f"{METHOD_HELP[:-1]} (default: all that draw).",
+            autocompletion=method_names,
+        ),
     ] = None
     arithmetic: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME …", help=f"One or several of {ARITHMETICS} (default: all)."),
+        typer.Option(
+            metavar="NAME …",
+            help=f"One or several of {ARITHMETICS} (default: all).",
+            autocompletion=arithmetic_names,
+        ),
     ] = None
     texture_format: TextureFormat = None
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cli.completion import chip_names
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     CACHE_HELP,
@@ -18,6 +19,7 @@ from gpgpu_legacy.cli.shared import (
     RASTER_HELP,
     SIZE_HELP,
     Block,
+    ChipName,
     Json,
     MethodName,
     ProductOptions,
@@ -67,7 +69,10 @@ def predict_command(
     chip: Annotated[
         str,
         typer.Option(
-            "--chip", metavar="NAME", help="See `gpgpu-legacy chips`; `this` is this machine."
+            "--chip",
+            metavar="NAME",
+            help="See `gpgpu-legacy chips`; `this` is this machine.",
+            autocompletion=chip_names,
         ),
     ],
     product: ProductOptions,
@@ -96,9 +101,7 @@ def predict_command(
 
 @app.command("roofline")
 def roofline_command(
-    chip: Annotated[
-        str, typer.Option("--chip", metavar="NAME", help="See `gpgpu-legacy chips`.")
-    ] = "h100-sxm5",
+    chip: ChipName = "h100-sxm5",
     size: Annotated[
         int | None, typer.Option(metavar="N", help=f"{SIZE_HELP} (default: {PAPER_SIZE}).")
     ] = None,

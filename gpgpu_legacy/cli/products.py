@@ -12,6 +12,7 @@ import typer
 from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.arguments import as_positive
+from gpgpu_legacy.cli.completion import chip_names
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     SIZE_HELP,
@@ -148,7 +149,11 @@ class ChipOptions:
 
     chip: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Refuse what this chip of the time could not run."),
+        typer.Option(
+            metavar="NAME",
+            help="Refuse what this chip of the time could not run.",
+            autocompletion=chip_names,
+        ),
     ] = None
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Run it even if the --chip could not.")

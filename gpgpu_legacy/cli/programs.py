@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpgpu_legacy.cli.completion import chip_names
 from gpgpu_legacy.cli.draw_options import DrawOptions, SizeOptions, parse_size, parse_texel
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import Json, MachineOptions, app, console, print_json
@@ -101,7 +102,11 @@ def check(
     programs: ProgramFiles,
     chip: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A chip of the time; see `gpgpu-legacy chips`."),
+        typer.Option(
+            metavar="NAME",
+            help="A chip of the time; see `gpgpu-legacy chips`.",
+            autocompletion=chip_names,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -16,6 +16,13 @@ from typer.core import TyperCommand, TyperOption
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.cli.commands import Commands, printable
+from gpgpu_legacy.cli.completion import (
+    arithmetic_names,
+    chip_names,
+    executor_names,
+    format_names,
+    method_names,
+)
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE
 
@@ -31,7 +38,6 @@ app = typer.Typer(
     context_settings={"max_content_width": 100},
     help="A historical GPGPU shader emulator: fragment programs and matrix products, from 2001 on."
     " `gpgpu-legacy COMMAND --help` explains a command.",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -74,17 +80,36 @@ class Lists(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Repeat the option before each further value, as the parser expects it."""
-        several = {
-            name
+        if ctx.resilient_parsing:  # a shell asks
+            ctx.meta[_TYPED] = list(args)
+            return super().parse_args(ctx, list(_repeated(args, self._lists)))
+        words = list(_current(args, self.renamed))
+        return super().parse_args(ctx, list(_repeated(words, self._lists)))
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """What may stand next, for a shell: among others, a further value of an option."""
+        options = [word for word in ctx.meta.get(_TYPED, ()) if word.startswith("-")]
+        option = self._lists.get(options[-1]) if options else None
+        if option is None or incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return option.shell_complete(ctx, incomplete)
+
+    @property
+    def _lists(self) -> dict[str, TyperOption]:
+        """The options that take several values, by name."""
+        return {
+            name: parameter
             for parameter in self.params
             if isinstance(parameter, TyperOption) and parameter.multiple
             for name in parameter.opts
         }
-        words = list(_current(args, self.renamed))
-        return super().parse_args(ctx, list(_repeated(words, several)))
 
 
-def _repeated(args: list[str], several: set[str]) -> Iterator[str]:
+_TYPED = "gpgpu_legacy.typed"
+"""The key, in the parser's context, of the words that a shell asks about."""
+
+
+def _repeated(args: list[str], several: Container[str]) -> Iterator[str]:
     option, values = "", 0
     for word in args:
         if word.startswith("-") and not word[1:].isdecimal():
@@ -245,7 +270,9 @@ class TableFormat(Enum):
 
 METHOD_HELP = "See `gpgpu-legacy methods`."
 BLOCK_HELP = "The paper's b, the steps of the sum in one pass"
-MethodName = Annotated[str, typer.Argument(metavar="METHOD", help=METHOD_HELP)]
+MethodName = Annotated[
+    str, typer.Argument(metavar="METHOD", help=METHOD_HELP, autocompletion=method_names)
+]
 Block = Annotated[
     int | None, typer.Option(metavar="B", help=f"{BLOCK_HELP} (default: the method's own).")
 ]
@@ -259,6 +286,7 @@ TextureFormat = Annotated[
         metavar="FORMAT",
         help=f"Format of textures and framebuffer: {', '.join(FORMATS)} (default: the method's "
         "own).",
+        autocompletion=format_names,
     ),
 ]
 TransposeA = Annotated[
@@ -281,7 +309,17 @@ Largest = Annotated[
 ]
 ExecutorName = Annotated[
     str,
-    typer.Option("--executor", metavar="NAME", help="What runs it; see `gpgpu-legacy doctor`."),
+    typer.Option(
+        "--executor",
+        metavar="NAME",
+        help="What runs it; see `gpgpu-legacy doctor`.",
+        autocompletion=executor_names,
+    ),
+]
+CHIP_HELP = "See `gpgpu-legacy chips`."
+ChipName = Annotated[
+    str,
+    typer.Option("--chip", metavar="NAME", help=CHIP_HELP, autocompletion=chip_names),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 TablesAs = Annotated[TableFormat, typer.Option("--format", help="How to write the tables.")]
@@ -303,6 +341,7 @@ MeasuredExecutors = Annotated[
     typer.Option(
         metavar="NAME …",
         help="See `gpgpu-legacy doctor` (default: all that work here but the reference).",
+        autocompletion=executor_names,
     ),
 ]
 ResultsFile = Annotated[
@@ -322,7 +361,11 @@ class MachineOptions:
     exact: Annotated[bool, typer.Option("--exact", help="Contract no multiply-add.")] = False
     arithmetic: Annotated[
         str,
-        typer.Option(metavar="NAME", help=f"Round every operation to this format: {ARITHMETICS}."),
+        typer.Option(
+            metavar="NAME",
+            help=f"Round every operation to this format: {ARITHMETICS}.",
+            autocompletion=arithmetic_names,
+        ),
     ] = "fp32"
 
     def machine(self) -> Machine:

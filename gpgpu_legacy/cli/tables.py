@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpgpu_legacy.cli.completion import paper_names
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     BLOCK_HELP,
@@ -76,7 +77,12 @@ class MeasureOptions:
 def tables(
     *,
     paper: Annotated[
-        str | None, typer.Option(metavar="NAME", help=f"One of {_PAPERS} (default: {_PAPER}).")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"One of {_PAPERS} (default: {_PAPER}).",
+            autocompletion=paper_names,
+        ),
     ] = None,
     at: FormulaOptions,
     here: MeasureOptions,

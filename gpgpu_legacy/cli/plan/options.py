@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpgpu_legacy.cli.commands import Group
+from gpgpu_legacy.cli.completion import algorithm_names
 from gpgpu_legacy.cli.shared import app
 from gpgpu_legacy.errors import InputError
 
@@ -41,7 +42,11 @@ app.add_typer(plan_app, name="plan")
 
 What = Annotated[
     str,
-    typer.Argument(metavar="WHAT", help="An algorithm's name, FILE.py[:function], or a plan.json."),
+    typer.Argument(
+        metavar="WHAT",
+        help="An algorithm's name, FILE.py[:function], or a plan.json.",
+        autocompletion=algorithm_names,
+    ),
 ]
 
 
