@@ -27,6 +27,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
+from gpgpu_legacy.runtime.advice import Need, advice_here
 from gpgpu_legacy.runtime.devices import is_gpu
 from gpgpu_legacy.runtime.gl_sharing import PROBE, OnePerProcess, SharedContext
 
@@ -466,8 +467,8 @@ def _make() -> Context:
         return software
     found = "; ".join(dict.fromkeys(problems)) or "EGL has no display"
     raise ExecutorUnavailableError(
-        f"no OpenGL context with GL_ARB_fragment_program ({found}); install the GPU's driver or "
-        "Mesa's, as in: apt install libegl1 libgl1-mesa-dri"
+        f"no OpenGL context with GL_ARB_fragment_program ({found}); "
+        f"{advice_here(Need.FRAGMENT_PROGRAMS)}"
     )
 
 
@@ -488,7 +489,7 @@ def _load_egl() -> SimpleNamespace:
         library = ctypes.CDLL("libEGL.so.1")
     except OSError as error:
         raise ExecutorUnavailableError(
-            f"libEGL cannot be loaded ({error}); apt install libegl1 libgl1-mesa-dri"
+            f"libEGL cannot be loaded ({error}); {advice_here(Need.FRAGMENT_PROGRAMS)}"
         ) from None
     egl = SimpleNamespace()
     for name, (result, *arguments) in _EGL_FUNCTIONS.items():

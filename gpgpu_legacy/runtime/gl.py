@@ -10,6 +10,7 @@ from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
 from gpgpu_legacy.runtime import egl
+from gpgpu_legacy.runtime.advice import Need, advice_here
 from gpgpu_legacy.runtime.devices import is_gpu
 from gpgpu_legacy.runtime.gl_sharing import PROBE, OnePerProcess, SharedContext
 
@@ -143,8 +144,7 @@ def _make() -> GlContext:
                 return context
         problems.append(problem)
     raise ExecutorUnavailableError(
-        f"no OpenGL 4.0 context ({'; '.join(dict.fromkeys(problems))}); install a driver, "
-        "as in: apt install libegl1 libgl1-mesa-dri"
+        f"no OpenGL 4.0 context ({'; '.join(dict.fromkeys(problems))}); {advice_here(Need.OPENGL)}"
     )
 
 
@@ -169,7 +169,7 @@ def compute_context() -> GlContext:
     if made.version_code < _COMPUTE_VERSION:
         major, minor = divmod(made.version_code // 10, 10)
         raise ExecutorUnavailableError(
-            f"compute shaders need OpenGL 4.3 and this driver gives {major}.{minor}; install a "
-            "newer driver, or use the numpy executor"
+            f"compute shaders need OpenGL 4.3 and this driver gives {major}.{minor}; "
+            f"{advice_here(Need.COMPUTE_SHADERS)}"
         )
     return made
