@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from math import isfinite
 from numbers import Integral, Real
 
-from gpgpu_legacy.kernel.ir import Type
 from gpgpu_legacy.plan.expand import integers, numbers, rect_numbers
 from gpgpu_legacy.plan.numbers import Affine, Number, PerIteration, Table
 from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, FragmentPass, Pass
@@ -60,6 +59,8 @@ def _problems(pass_: Pass, count: int) -> Iterator[str]:
 
 
 def _uniforms(pass_: ComputePass, count: int) -> Iterator[str]:
+    from gpgpu_legacy.kernel.ir import Type
+
     types = {uniform.name: uniform.type for uniform in pass_.kernel.uniforms}
     for uniform in pass_.uniforms:
         kind, what = types.get(uniform.name), f"uniform {uniform.name} of {pass_in_words(pass_)}"
@@ -69,12 +70,13 @@ def _uniforms(pass_: ComputePass, count: int) -> Iterator[str]:
             yield from _length(uniform.value.values, count, what)
         if kind is not None and kind.is_integer:
             yield from _integral(uniform.value, what)
-            yield from _in_range(uniform.value, count, kind, what)
+            bounds = (0, 2**32 - 1) if kind is Type.UINT else (-(2**31), 2**31 - 1)
+            yield from _in_range(uniform.value, count, bounds, f"{what}, of type {kind.value},")
 
 
-def _in_range(number: Number, count: int, kind: Type, what: str) -> Iterator[str]:
+def _in_range(number: Number, count: int, bounds: tuple[int, int], what: str) -> Iterator[str]:
     """Affine numbers are extreme at the ends."""
-    low, high = (0, 2**32 - 1) if kind is Type.UINT else (-(2**31), 2**31 - 1)
+    low, high = bounds
     match number:
         case Table(values=values):
             seen: Iterable[float] = values
@@ -84,7 +86,7 @@ def _in_range(number: Number, count: int, kind: Type, what: str) -> Iterator[str
             seen = (number,)
     for value in seen:
         if not low <= value <= high:
-            yield f"{what} is {value:g}; {kind.value} goes from {low} to {high}"
+            yield f"{what} is {value:.10g}; it must be from {low} to {high}"
 
 
 def _number(number: Number, count: int, what: str) -> Iterator[str]:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.kernel.ir import Type
 from gpgpu_legacy.plan.numbers import Table
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass
 
@@ -53,6 +52,8 @@ def _unknown_state(bindings: list[str]) -> Iterator[str]:
 
 
 def _of_dispatch(pass_: ComputePass) -> Iterator[str]:
+    from gpgpu_legacy.kernel.ir import Type
+
     name = pass_.kernel.name
     yield from _once(f"binding of {name}: ", [buffer.binding for buffer in pass_.buffers])
     yield from _once(f"uniform of {name}: ", [uniform.name for uniform in pass_.uniforms])

@@ -776,7 +776,7 @@ def test_integer_uniforms_have_32_bits(kind: str, value: Number, is_valid: bool)
     if is_valid:
         validate(raw(Repeat(2, (pass_,))))
     else:
-        refused(raw(Repeat(2, (pass_,))), "uniform n of the dispatch of k is")
+        refused(raw(Repeat(2, (pass_,))), "uniform n of the dispatch of k")
 
 
 def test_a_buffer_is_not_bound_to_a_program() -> None:
