@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gpgpu_legacy.present.grid import as_markdown
+
 MARK = re.compile(r"^<!-- generated: ([\w-]+) -->$", flags=re.MULTILINE)
 
 
@@ -133,7 +135,6 @@ def chips() -> str:
     """All chips and APIs in one table, then each by itself with its sources."""
     from gpgpu_legacy.chips.profile import profiles
     from gpgpu_legacy.chips.table import chip_grids, chips_grid
-    from gpgpu_legacy.present.grid import as_markdown
 
     every = tuple(profiles())
     parts = [as_markdown([chips_grid(every)])]
@@ -150,6 +151,19 @@ def methods() -> str:
         names = ", ".join(f"`{name}`" for name in (method.name, *method.aliases))
         lines.append(f"| {names} | {method.year} | {method.paper} | {method.summary} |")
     return "\n".join(lines) + "\n"
+
+
+def algorithms() -> str:
+    """The algorithms that come with the package in one table, then each with its parameters."""
+    from gpgpu_legacy.algorithms.catalogue import algorithm_grids
+    from gpgpu_legacy.algorithms.registry import shipped_algorithms
+
+    lines = ["| algorithm | year | field | what it does |", "| --- | ---: | --- | --- |"]
+    sections = []
+    for one in shipped_algorithms():
+        lines.append(f"| [{one.name}](#{one.name}) | {one.year} | {one.field} | {one.summary} |")
+        sections.append(f"## {one.name}\n\n{as_markdown(algorithm_grids(one))}")
+    return "\n".join([*lines, "", *sections])
 
 
 def executors() -> str:
@@ -206,6 +220,6 @@ def _directive(name: str, thing: object) -> str:
 
 GENERATED: dict[str, Callable[[], str]] = {
     function.__name__: function
-    for function in (commands, opcodes, state, formats, chips, methods, executors, api)
+    for function in (commands, opcodes, state, formats, chips, methods, algorithms, executors, api)
 }
 """What a page can ask for."""

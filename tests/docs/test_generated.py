@@ -9,6 +9,7 @@ import pytest
 from markdown_pages import generated, pages
 
 import gpgpu_legacy
+from gpgpu_legacy.algorithms.registry import shipped_algorithms
 from gpgpu_legacy.chips.profile import profiles
 from gpgpu_legacy.cli.commands import COMMANDS
 
@@ -78,3 +79,9 @@ def test_a_mark_is_replaced_by_what_it_asks_for() -> None:
     text = generated.with_generated("a\n<!-- generated: formats -->\nb")
     assert text.startswith("a\n| format |")
     assert "| `rgba32f` | 4 | 16 |" in text
+
+
+def test_every_algorithm_of_the_package_has_a_section() -> None:
+    headings = re.findall(r"^## (.+)$", GENERATED["algorithms"](), flags=re.MULTILINE)
+    assert headings == [one.name for one in shipped_algorithms()]
+    assert {"bitonic-sort", "hall-carr-hart-multi"} < set(headings)
