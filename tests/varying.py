@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from buffers import buffer
 from hypothesis import strategies as st
 
-from gpgpu_legacy.algorithms.matmul.dispatch import buffer
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.plan.expand import number_at
 from gpgpu_legacy.plan.numbers import Affine, Integer, Number, NumberVec4, Table

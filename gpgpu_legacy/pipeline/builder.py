@@ -17,7 +17,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypedDict, Unpack, cast
+from dataclasses import replace
+from typing import Any, Self, TypedDict, Unpack, cast
 
 from gpgpu_legacy.arguments import (
     as_flag,
@@ -28,7 +29,7 @@ from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.pipeline.expressions import Expression
-from gpgpu_legacy.pipeline.loops import Item, Loop, Swap, resolved, steps_of, values_over
+from gpgpu_legacy.pipeline.loops import Item, Loop, Swap, resolved, steps_of, swaps_of, values_over
 from gpgpu_legacy.pipeline.samplers import as_sampler
 from gpgpu_legacy.pipeline.sources import as_kernel, as_program
 from gpgpu_legacy.pipeline.storage import Storage
@@ -43,6 +44,7 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     Pass,
     Plan,
+    Repeat,
     Texcoords,
     UniformValue,
 )
@@ -84,15 +86,31 @@ class PlanBuilder(Storage):
     name: of the plan. Matrices are given row first, textures width first, and row 0 of both is the
     bottom row of GL's window. A number of a pass may be an expression of the iteration that
     `repeat` gives, or a list with a value for each iteration.
+
+    warns: whether a pass that is probably a mistake is warned about.
     """
+
+    warns = True
 
     def __init__(self, name: str) -> None:
         """An empty plan of that name."""
         super().__init__(name)
-        self._items: list[Item] = []
+        self._items: list[Item | Repeat] = []
         self._texts: dict[str, int] = {}
         self._loops = 0
         self._loop: Loop | None = None
+        self._is_validated = True
+
+    @classmethod
+    def continuing(cls, plan: Plan) -> Self:
+        """A builder that begins with all that a plan has; PlanError for one that is not valid."""
+        builder = cls(plan.name)
+        builder._validator = validate(plan)
+        builder._operands = {matrix.name: matrix for matrix in plan.operands}
+        builder._results = {matrix.name: matrix for matrix in plan.results}
+        builder._inputs, builder._outputs = list(plan.inputs), list(plan.outputs)
+        builder._items = list(plan.steps)
+        return builder
 
     # Passes -------------------------------------------------------------------------------------
 
@@ -139,7 +157,8 @@ class PlanBuilder(Storage):
             state=values.state(given.get("state")),
         )
         self._add(pass_)
-        _warn(pass_, given.get("texcoords") or {})
+        if self.warns:
+            _warn(pass_, given.get("texcoords") or {})
 
     def copy(
         self, source: Texture, target: Texture, *, source_rect: Any = None, target_rect: Any = None
@@ -202,14 +221,13 @@ class PlanBuilder(Storage):
         """
         self._loops += 1
         loop = Loop(self._loops, self._loop, self._count(count))
-        before = set(self._validator.defined)
-        self._open_items().append(loop)
+        self._append(loop)
         self._loop = loop
         try:
             yield loop.index
         finally:
             self._loop = loop.parent
-        self._after_loop(loop, before)
+        self._after_loop(loop)
 
     def swap(self, first: Texture, second: Texture) -> None:
         """Let two textures change places: from here on, each name means the other's texels."""
@@ -219,16 +237,16 @@ class PlanBuilder(Storage):
                 f"{first.name} and {second.name} differ in kind, size or format, so they cannot be "
                 "swapped; make them alike, or copy"
             )
-        self._open_items().append(Swap(first.name, second.name))
+        self._append(Swap(first.name, second.name))
         defined = self._validator.defined
-        swapped = {first.name: second.name, second.name: first.name}
-        self._validator.defined = {swapped.get(name, name) for name in defined}
+        if (first.name in defined) != (second.name in defined):
+            defined ^= {first.name, second.name}
 
     # The plan -----------------------------------------------------------------------------------
 
     def plan(self) -> Plan:
         """The plan as it is now, validated."""
-        places = {name: name for name in self._validator.textures}
+        places: dict[str, str] = {}
         steps = tuple(steps_of(self._items, places))
         plan = Plan(
             self.name,
@@ -239,7 +257,11 @@ class PlanBuilder(Storage):
             steps,
             tuple(_placed(output, places) for output in self._outputs),
         )
-        validate(plan)
+        if not self._is_validated:
+            validate(plan)
+            return plan
+        for output in self._outputs:
+            self._validator.read(output.texture, "read back")
         return plan
 
     # What they share ----------------------------------------------------------------------------
@@ -250,27 +272,29 @@ class PlanBuilder(Storage):
             return what
         return f"{what} {self._texts.setdefault(given, len(self._texts) + 1)}"
 
-    def _open_items(self) -> list[Item]:
-        return self._items if self._loop is None else self._loop.items
-
     def _add(self, pass_: Pass) -> None:
         """Check a pass in all of its iterations, and record it."""
-        total = 1 if self._loop is None else self._loop.total
-        fixed = resolved(pass_, self._loop, range(total)) if total else None
-        if fixed is not None:
+        loop = self._loop
+        total = 1 if loop is None else loop.total
+        fixed = resolved(pass_, loop, range(total)) if total else pass_
+        if total:
             self._validator.one_pass(fixed, total)
-        plain = fixed if self._loop is None else pass_
-        assert plain is not None
-        self._open_items().append(plain)
+        self._append(fixed if loop is None or loop.parent is None else pass_)
 
-    def _after_loop(self, loop: Loop, before: set[str]) -> None:
+    def _append(self, item: Item) -> None:
+        if self._loop is None:
+            self._items.append(item)
+            return
+        self._loop.items.append(item)
+        if isinstance(item, Swap | Loop):  # what is defined when, only the whole plan tells
+            self._is_validated = False
+
+    def _after_loop(self, loop: Loop) -> None:
         """After some iterations, texels that were written may be in any swapped texture's place."""
-        swaps = [item for item in loop.items if isinstance(item, Swap)]
-        for _ in swaps:
-            for swap in swaps:
-                pair = {swap.first, swap.second}
-                if pair & (self._validator.defined - before):
-                    self._validator.defined |= pair
+        pairs = {frozenset((swap.first, swap.second)) for swap in swaps_of(loop)}
+        for pair in list(pairs) * len(pairs):
+            if pair & self._validator.defined:
+                self._validator.defined |= pair
 
     def _count(self, count: Any) -> int | tuple[int, ...]:
         if isinstance(count, Expression) and self._loop is not None:
@@ -339,4 +363,4 @@ def _warn(pass_: FragmentPass, texcoords: Mapping[int, Any]) -> None:
 
 def _placed(output: Output, places: Mapping[str, str]) -> Output:
     """The output, from the texture whose place its own has taken at the end."""
-    return Output(output.matrix, output.region, places[output.texture], output.rect, output.packing)
+    return replace(output, texture=places.get(output.texture, output.texture))

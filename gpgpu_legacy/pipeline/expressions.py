@@ -179,7 +179,7 @@ def _combined(
         return function(value_at(a, indices), value_at(b, indices))
 
     form = affine(a, b)
-    return Expression(at, form if form is not None and _is_exact(form) else None)
+    return Expression(at, form if form is not None and is_exact(*form[:2]) else None)
 
 
 def _form(value: Any) -> tuple[Scalar, Scalar, int | None] | None:
@@ -204,9 +204,9 @@ def _scaled(a: Any, b: Any) -> _Affine | None:
     return base * factor, step * factor, repeat
 
 
-def _is_exact(form: _Affine) -> bool:
+def is_exact(base: Scalar, step: Scalar) -> bool:
     """Whether base + step·i is computed without rounding, so that the order does not matter."""
-    return all(abs(x) < _EXACT and (x * _EXACT).is_integer() for x in map(float, form[:2]))
+    return all(abs(x) < _EXACT and float(x * _EXACT).is_integer() for x in (base, step))
 
 
 def _as_number(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], int]:

@@ -16,8 +16,8 @@ from math import copysign, isnan
 from typing import Any
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.pipeline.expressions import Expression, Indices, Scalar, iteration_of
-from gpgpu_legacy.plan.expand import with_numbers
+from gpgpu_legacy.pipeline.expressions import Expression, Indices, Scalar, is_exact, iteration_of
+from gpgpu_legacy.plan.expand import moves, number_at, numbers, with_numbers
 from gpgpu_legacy.plan.numbers import Affine, Number, Table
 from gpgpu_legacy.plan.plan import (
     BufferBinding,
@@ -50,7 +50,9 @@ class Loop:
     """A loop as it is recorded.
 
     number: of its own, for expressions. count: iterations of each entry, or one number for each
-    entry; the loop is entered once in every iteration of its parent. items: its body.
+    entry; the loop is entered once in every iteration of its parent. items: its body. Passes of a
+    loop without a parent have the numbers of a Repeat over all of its iterations; in loops of
+    loops, they have expressions.
     """
 
     number: int
@@ -113,21 +115,28 @@ Item = Pass | Swap | Loop
 def resolved(pass_: Pass, loop: Loop | None, iterations: range) -> Pass:
     """A pass of a Repeat over those iterations of a loop, with plain numbers, Affines and Tables.
 
-    iterations: of all iterations of the loop, which has None for passes outside of loops.
+    iterations: of all iterations of the loop, which is None for passes outside of loops.
     """
+    if loop is None and not moves(pass_) and set(map(type, numbers(pass_))) <= {int, float}:
+        return pass_
     return with_numbers(pass_, lambda number: number_over(number, loop, iterations))
 
 
 def number_over(number: Any, loop: Loop | None, iterations: range) -> Number:
     """A number of a Repeat over those iterations of a loop."""
-    if not isinstance(number, Expression):
-        return number  # type: ignore[no-any-return]
-    if loop is None:
-        raise InputError("an iteration is used after its repeat; use it inside")
-    if number.affine is not None and loop.parent is None and number.affine[2] == loop.number:
-        base, step, _ = number.affine
-        return Affine(base + step * iterations.start, step * iterations.step)
-    return _simplified(values_over(number, loop, iterations))
+    match number:
+        case Expression():
+            if loop is None:
+                raise InputError("an iteration is used after its repeat; use it inside")
+            if number.affine is None or loop.parent is not None or number.affine[2] != loop.number:
+                return _simplified(values_over(number, loop, iterations))
+            base, step, _ = number.affine
+            return Affine(base + step * iterations.start, step * iterations.step)
+        case Affine(base, step) if is_exact(base, step):
+            return Affine(base + step * iterations.start, step * iterations.step)
+        case Affine() | Table():
+            return _simplified(tuple(map(number.at, iterations)))
+    return number  # type: ignore[no-any-return]
 
 
 def values_over(number: Expression, loop: Loop, iterations: range) -> tuple[Scalar, ...]:
@@ -159,10 +168,11 @@ def _same(a: Scalar, b: Scalar) -> bool:
 # Steps ------------------------------------------------------------------------------------------
 
 
-def steps_of(items: Iterable[Item], places: dict[str, str]) -> list[Step]:
-    """The steps of a plan.
+def steps_of(items: Iterable[Item | Repeat], places: dict[str, str]) -> list[Step]:
+    """The steps of a plan. The items outside of loops have plain numbers.
 
-    places: the texture that each name stands for, at the start; afterwards, at the end.
+    places: the texture that a name stands for where that is not its own, at the start; afterwards,
+    at the end.
     """
     steps: list[Step] = []
     for item in items:
@@ -171,8 +181,11 @@ def steps_of(items: Iterable[Item], places: dict[str, str]) -> list[Step]:
                 _swap(places, item)
             case Loop():
                 steps += _loop_steps(item, 0, places)
+            case Repeat():
+                body = tuple(_renamed(pass_, places) for pass_ in item.body)
+                steps.append(Repeat(item.count, body))
             case _:
-                steps.append(_renamed(resolved(item, None, range(1)), places))
+                steps.append(_renamed(item, places))
     return steps
 
 
@@ -205,6 +218,12 @@ class _InBody:
     pass_: Pass
     loop: Loop
     iterations: range
+
+    def over(self, iterations: range) -> Pass:
+        """The pass of a Repeat over some of the iterations."""
+        if self.loop.parent is None and iterations == range(self.loop.total):
+            return self.pass_
+        return resolved(self.pass_, self.loop, iterations)
 
 
 def _unrolled(loop: Loop, iterations: range) -> list[_InBody | Swap] | None:
@@ -240,7 +259,7 @@ def _repeats(body: list[_InBody | Swap], count: int, places: dict[str, str]) -> 
         for first in range(period):
             for item in _after_swaps(body, places):
                 iterations = item.iterations[first : whole * period : period]
-                repeated.append(_renamed(resolved(item.pass_, item.loop, iterations), places))
+                repeated.append(_renamed(item.over(iterations), places))
         left.append(Repeat(whole, tuple(repeated)))
     for last in range(whole * period, whole * period + rest):
         for item in _after_swaps(body, places):
@@ -271,22 +290,35 @@ def _period(body: Iterable[_InBody | Swap]) -> int:
     return period
 
 
+def swaps_of(loop: Loop) -> Iterator[Swap]:
+    """The swaps in a loop and in the loops in it."""
+    for item in loop.items:
+        if isinstance(item, Swap):
+            yield item
+        elif isinstance(item, Loop):
+            yield from swaps_of(item)
+
+
 def _swap(places: dict[str, str], swap: Swap) -> None:
-    places[swap.first], places[swap.second] = places[swap.second], places[swap.first]
+    first, second = (places.get(name, name) for name in (swap.first, swap.second))
+    places[swap.first], places[swap.second] = second, first
 
 
 def _constant(item: _InBody, places: Mapping[str, str]) -> Pass:
     """The pass in its only iteration."""
 
     def constant(number: Any) -> Number:
-        if not isinstance(number, Expression):
-            return number  # type: ignore[no-any-return]
-        return values_over(number, item.loop, item.iterations)[0]
+        if isinstance(number, Expression):
+            return values_over(number, item.loop, item.iterations)[0]
+        return number_at(number, item.iterations.start)
 
     return _renamed(with_numbers(item.pass_, constant), places)
 
 
 def _renamed(pass_: Pass, places: Mapping[str, str]) -> Pass:
+    if not places:
+        return pass_
+
     def place(name: str) -> str:
         return places.get(name, name)
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 from gpgpu_legacy.arguments import kind_of
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import TextureTarget
-from gpgpu_legacy.plan.textures import Filter, Sampler, Wrap
+from gpgpu_legacy.plan.textures import DEFAULT_SAMPLER, Filter, Sampler, Wrap
 
 COORDINATES = {
     TextureTarget.T1D: 1,
@@ -49,6 +49,8 @@ def is_sampler_word(text: str) -> bool:
 
 def as_sampler(name: str, given: Sequence[Any], target: TextureTarget) -> Sampler:
     """A sampler from what follows the target and the array in a texture's tuple."""
+    if not given:
+        return DEFAULT_SAMPLER
     if len(given) == 1 and isinstance(given[0], Sampler):
         sampler = given[0]
     elif len(given) == 1 and isinstance(given[0], Mapping):

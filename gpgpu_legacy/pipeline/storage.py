@@ -11,6 +11,7 @@ from gpgpu_legacy.arguments import (
     as_member,
     as_positive,
     as_text,
+    as_whole,
     described,
     kind_of,
 )
@@ -211,8 +212,8 @@ class Storage:
     ) -> Matrix:
         matrix = Matrix(
             as_text("name", name, "a matrix's name"),
-            as_positive("rows", rows),
-            as_positive("columns", columns),
+            as_whole("rows", rows),
+            as_whole("columns", columns),
             shape,
         )
         if name in among:

@@ -54,6 +54,8 @@ class Values:
 
     def number(self, name: str, value: Any) -> Number:
         """A number of a pass."""
+        if type(value) is float or type(value) is int:
+            return value
         if isinstance(value, Expression):
             return cast("Number", value)
         if isinstance(value, Integral) and not isinstance(value, bool):
@@ -91,7 +93,7 @@ class Values:
 
     def vector(self, name: str, value: Any, missing: Vec4 = _MISSING) -> NumberVec4:
         """Four numbers. A single number stands for four; missing ones are those of `missing`."""
-        if isinstance(value, Expression | Real):
+        if not _is_sequence(value) and isinstance(value, Expression | Real):
             number = self.number(name, value)
             return (number, number, number, number)
         if not _is_sequence(value) or not 1 <= len(value) <= 4:
@@ -178,6 +180,8 @@ def indexed(name: str, given: Mapping[int, Any] | None, most: int) -> dict[int, 
 
 
 def _is_sequence(value: object) -> bool:
+    if type(value) is tuple or type(value) is list:
+        return True
     if isinstance(value, str | bytes):
         return False
     return isinstance(value, Sequence) or (hasattr(value, "tolist") and hasattr(value, "__len__"))

@@ -53,8 +53,10 @@ _GIVEN_BY_CORNERS = {
 }
 
 
-def validate(plan: Plan) -> None:
+def validate(plan: Plan) -> Validator:
     """Check a plan; PlanError, in one line, names the first thing that no executor could run.
+
+    Returns the checks that have seen the plan, for what is added to it.
 
     The time does not grow with a Repeat's count if its numbers are constant or Affine: such
     numbers are extreme in the first or the last iteration, so those two are checked. Tables are
@@ -75,6 +77,7 @@ def validate(plan: Plan) -> None:
     for output in checks.each("outputs", plan.outputs):
         checks.download(output)
         checks.read(output.texture, "read back")
+    return checks
 
 
 class Validator:

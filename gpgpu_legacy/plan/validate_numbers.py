@@ -43,7 +43,8 @@ def _problems(pass_: Pass, count: int) -> Iterator[str]:
         yield from _uniforms(pass_, count)
     elif not set(map(type, numbers(pass_))) <= _PLAIN:
         for number in numbers(pass_):
-            yield from _number(number, count, what)
+            if type(number) not in _PLAIN:
+                yield from _number(number, count, what)
     for rect in _rects(pass_):
         moving = any(isinstance(number, PerIteration) for number in rect_numbers(rect))
         if isinstance(rect, Rect) and moving:
@@ -138,7 +139,7 @@ def _integral(number: Number, what: str) -> Iterator[str]:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return type(value) in _PLAIN or (isinstance(value, Real) and not isinstance(value, bool))
 
 
 _LARGEST_INTEGER = 2**53

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from buffers import bindings, buffer, read_from, uniforms
 from drawing import EXACT, assert_same_bits
 from products import (
     F32,
@@ -25,7 +26,6 @@ from products import (
     random_operands,
 )
 
-from gpgpu_legacy.algorithms.matmul.dispatch import bindings, buffer, read_from, uniforms
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from buffers import bindings, buffer, uniforms
 
-from gpgpu_legacy.algorithms.matmul.dispatch import bindings, buffer, uniforms
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cache import kernels

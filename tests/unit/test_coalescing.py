@@ -7,10 +7,10 @@ from functools import cache
 from itertools import product
 
 import pytest
+from buffers import bindings, buffer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpgpu_legacy.algorithms.matmul.dispatch import bindings, buffer
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.count.coalescing import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,51 @@ def test_expressions_have_pythons_values(value: Callable[[Any], Any], values: li
         p.draw(ADD_LOCAL, {0: x}, into=y, local={0: (value(i), 0, 0, 1)})
     passes = expand(p.plan()).steps
     assert [s.locals[0].value[0] for s in passes if isinstance(s, FragmentPass)] == values
+
+
+def test_texels_that_an_inner_loop_moves_may_be_read_after_the_outer_one() -> None:
+    p = Pipeline("moved")
+    source = p.texture("source", 1, 1, initial=0.0)
+    a, b = p.texture("a", 1, 1), p.texture("b", 1, 1)
+    with p.repeat(2):
+        with p.repeat(1):
+            p.swap(a, b)
+        p.draw(COPY, {0: source}, into=a)
+    p.output("b", b)  # what the first iteration wrote, moved by the second
+    passes = expand(p.plan()).steps
+    assert [step.target for step in passes if isinstance(step, FragmentPass)] == ["b", "a"]
+    assert p.plan().outputs[0].texture == "b"
+
+
+def test_a_swap_before_anything_is_written_is_found_in_the_plan() -> None:
+    p = Pipeline("unwritten")
+    x, y, z = p.texture("x", 1, 1, initial=0.0), p.texture("y", 1, 1), p.texture("z", 1, 1)
+    with p.repeat(2):
+        p.draw(COPY, {0: x}, into=y)
+        p.swap(x, z)  # the second iteration reads z, which nothing was written to
+    with pytest.raises(PlanError, match="texture z is bound before anything was written"):
+        p.plan()
+
+
+def test_a_builder_goes_on_from_a_plan() -> None:
+    p, x, y = _two()
+    with p.repeat(3) as i:
+        p.draw(ADD_LOCAL, {0: x}, into=y, local={0: i})
+        p.swap(x, y)
+    p.output("x", x)
+    plan = p.plan()
+    more = Pipeline.continuing(plan)
+    assert more.plan() == plan
+    z = more.texture("z", 4, 4)
+    more.draw(ADD_LOCAL, {0: plan.texture("x")}, into=z, local={0: 0.5})
+    more.output("z", z)
+    zeros = np.zeros((4, 4))
+    run = more.run(x=zeros)
+    assert np.array_equal(run.x, zeros + 0 + 1 + 2)
+    # x itself holds what the second pass gave: the third drew to y
+    assert np.array_equal(run.z, zeros + 0 + 1 + 0.5)
+    with pytest.raises(PlanError, match="is read back before"):
+        Pipeline.continuing(replace(plan, inputs=(), steps=()))
 
 
 # Transfers --------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from time import perf_counter
 
 import numpy as np
 import pytest
+from buffers import bindings, buffer
 from drawing import (
     assert_same_bits,
     execute,
@@ -18,7 +19,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from products import METHODS_AND_WAYS, options_of, random_operands
 
-from gpgpu_legacy.algorithms.matmul.dispatch import bindings, buffer
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Shape
 from gpgpu_legacy.count.traffic import count_plan

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from buffers import bindings, buffer, uniforms
 from drawing import program, texture
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from plans import Made, plans
 from varying import KERNEL, dispatch_plans
 
-from gpgpu_legacy.algorithms.matmul.dispatch import bindings, buffer, uniforms
 from gpgpu_legacy.api.dump import dump
 from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.cache.caches import Memory, parse_cache

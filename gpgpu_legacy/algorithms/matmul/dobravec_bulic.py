@@ -6,12 +6,11 @@ matrices of any size are padded with zeros to such a multiple.
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.matmul.dispatch import Padding, one_dispatch, product_plan
+from gpgpu_legacy.algorithms.matmul.dispatch import DispatchedProduct, Padding
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.kernel.shaders import load_kernel
 from gpgpu_legacy.plan.formats import R32F
-from gpgpu_legacy.plan.plan import ComputePass, Plan
 
 BLOCKS = (1, 2, 4, 8, 16, 32)
 """The block sizes: 1 to 16 are those of Table 2; today's devices allow 32×32 threads as well."""
@@ -29,32 +28,31 @@ _REFUSES = frozenset(
 )
 
 
-def _build_host(shape: Shape, options: Options) -> Plan:
+def _build_host(shape: Shape, options: Options) -> DispatchedProduct:
+    p = DispatchedProduct("dobravec-bulic-host", shape, options, shape)
     kernel = load_kernel("dobravec_bulic_2017/host.comp")
-    step = one_dispatch(kernel, Shape(1, 1, 1), hA=shape.m, wA=shape.l, wB=shape.n)
-    return product_plan("dobravec-bulic-host", shape, options, shape, (step,))
+    p.multiply(kernel, Shape(1, 1, 1), hA=shape.m, wA=shape.l, wB=shape.n)
+    return p
 
 
-def _dispatch(
-    path: str, shape: Shape, options: Options, **parameters: bool
-) -> tuple[Shape, ComputePass]:
+def _build_device(
+    name: str, shape: Shape, options: Options, **parameters: bool
+) -> DispatchedProduct:
     assert options.block is not None
     block = options.block
     padded = Padding(block, block, block).padded(shape)
-    kernel = load_kernel(path, block=block, **parameters)
-    return padded, one_dispatch(kernel, padded, wA=padded.l, wB=padded.n)
+    p = DispatchedProduct(f"dobravec-bulic-{name}", shape, options, padded)
+    kernel = load_kernel(f"dobravec_bulic_2017/{name}.comp.j2", block=block, **parameters)
+    p.multiply(kernel, padded, wA=padded.l, wB=padded.n)
+    return p
 
 
-def _build_global(shape: Shape, options: Options) -> Plan:
-    padded, step = _dispatch("dobravec_bulic_2017/global.comp.j2", shape, options)
-    return product_plan("dobravec-bulic-global", shape, options, padded, (step,))
+def _build_global(shape: Shape, options: Options) -> DispatchedProduct:
+    return _build_device("global", shape, options)
 
 
-def _build_shared(shape: Shape, options: Options) -> Plan:
-    padded, step = _dispatch(
-        "dobravec_bulic_2017/shared.comp.j2", shape, options, dynamic=options.dynamic
-    )
-    return product_plan("dobravec-bulic-shared", shape, options, padded, (step,))
+def _build_shared(shape: Shape, options: Options) -> DispatchedProduct:
+    return _build_device("shared", shape, options, dynamic=options.dynamic)
 
 
 _DEFAULTS = Options(block=16, texture_format=R32F.name)

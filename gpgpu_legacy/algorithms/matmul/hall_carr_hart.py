@@ -7,37 +7,21 @@ and in the fragment program; the passes are the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
-from gpgpu_legacy.algorithms.matmul.matrices import product_operands, result_matrix
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.matmul.tiles import (
     Layout,
     Tile,
-    Tiling,
+    TiledProduct,
     coordinate_steps,
     coordinates_of_a,
     coordinates_of_b,
-    coordinates_of_c,
-    full_rect,
-    operands,
-    tile_product,
 )
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.shaders import load_program
-from gpgpu_legacy.plan.numbers import Affine, Number
-from gpgpu_legacy.plan.plan import (
-    Binding,
-    Blend,
-    ClearPass,
-    CopyPass,
-    FragmentPass,
-    ParameterValue,
-    Plan,
-    Repeat,
-    Step,
-)
+from gpgpu_legacy.pipeline.values import Texels
+from gpgpu_legacy.plan.plan import Blend
 from gpgpu_legacy.plan.textures import Texture
 
 DEFAULT_BLOCK = 32  # "For our tests we have chosen b = 32" (Section 3)
@@ -62,124 +46,73 @@ def load_listing(name: str, options: Options, **more: bool) -> Program:
     )
 
 
-def build(name: str, program: Program, layout: Layout, shape: Shape, options: Options) -> Plan:
+def build(
+    name: str, program: Program, layout: Layout, shape: Shape, options: Options
+) -> TiledProduct:
     """The plan of either method.
 
     name: of the method. program: from `load_listing`, for the same options. shape: not empty.
     """
     assert options.accumulate is not None
-    tiling = tile_product(shape, layout)
-    textures, inputs = operands(tiling, layout)
-    steps: list[Step] = []
-    outputs = []
-    for tile in tiling.tiles():
-        draw = _Draw(program, tiling, tile, layout)
-        targets, passes, result = _ACCUMULATE[options.accumulate](draw)
-        textures += targets
-        steps += passes
-        outputs.append(layout.output(result, tile.rows, tile.columns))
-    return Plan(
-        name,
-        product_operands(shape, options),
-        (result_matrix(shape),),
-        tuple(textures),
-        tuple(inputs),
-        tuple(steps),
-        tuple(outputs),
-    )
+    p = TiledProduct(name, shape, layout)
+    for tile in p.tiling.tiles():
+        p.finish(tile, _ACCUMULATE[options.accumulate](p, tile, program))
+    return p
 
 
-@dataclass(frozen=True, slots=True)
-class _Draw:
-    """Draws one tile of C."""
-
-    program: Program
-    tiling: Tiling
-    tile: Tile
-    layout: Layout
-
-    def texture(self, name: str, *, zero: bool = False) -> Texture:
-        rows, columns = self.tile.rows.texels, self.tile.columns.texels
-        return self.layout.texture(name + self.tile.suffix, rows, columns, zero=zero)
-
-    def passes_of_segment(self, k: int) -> int:
-        return self.tiling.inner[k].texels // self.layout.block
-
-    def one(
-        self, k: int, m: Number, target: Texture, partial: Texture | None, blend: Blend = Blend.NONE
-    ) -> FragmentPass:
-        """The pass that adds b iterations, from m on, in segment k of the inner dimension.
-
-        partial: the texture of the sum so far, the paper's F; None if the framebuffer adds up.
-        """
-        options, tile = self.layout.options, self.tile
-        texcoords = [
-            coordinates_of_a(0, float(tile.rows.texels), m, transposed=options.transpose_a),
-            coordinates_of_b(1, float(tile.columns.texels), m, transposed=options.transpose_b),
-        ]
-        bindings = [
-            Binding(0, self.tiling.name("A", tile.row, k)),
-            Binding(1, self.tiling.name("B", k, tile.column)),
-        ]
-        if partial is not None:
-            texcoords.append(coordinates_of_c(2, tile))
-            bindings.append(Binding(2, partial.name))
-        return FragmentPass(
-            self.program,
-            tuple(bindings),
-            (target.name,),
-            full_rect(target),
-            tuple(texcoords),
-            locals=(ParameterValue(0, coordinate_steps(options)),),
-            blend=blend,
-        )
-
-
-_Drawn = tuple[list[Texture], list[Step], Texture]
-"""The textures drawn to, the steps, and the texture that holds the result."""
-
-
-def _copy(draw: _Draw) -> _Drawn:
+def _copy(p: TiledProduct, tile: Tile, program: Program) -> Texture:
     """Listing (5): draw to the framebuffer, then copy the framebuffer to the texture F."""
-    framebuffer, f = draw.texture("C"), draw.texture("F", zero=True)
-    m = Affine(0.5, draw.layout.block)
-    copy = CopyPass(framebuffer.name, full_rect(framebuffer), f.name, full_rect(f))
-    steps: list[Step] = [
-        Repeat(draw.passes_of_segment(k), (draw.one(k, m, framebuffer, f), copy))
-        for k in range(len(draw.tiling.inner))
-    ]
-    return [framebuffer, f], steps, framebuffer
+    framebuffer, f = p.target("C", tile), p.target("F", tile, initial=0.0)
+    for _ in _passes(p, tile, program, framebuffer, f):
+        p.copy(framebuffer, f)
+    return framebuffer
 
 
-def _ping_pong(draw: _Draw) -> _Drawn:
+def _ping_pong(p: TiledProduct, tile: Tile, program: Program) -> Texture:
     """Two textures alternate as framebuffer and as F, so nothing is copied."""
-    source, target = draw.texture("F", zero=True), draw.texture("C")
-    textures, steps, block = [target, source], list[Step](), draw.layout.block
-    for k in range(len(draw.tiling.inner)):
-        pairs, rest = divmod(draw.passes_of_segment(k), 2)
-        if pairs:
-            even = draw.one(k, Affine(0.5, 2 * block), target, source)
-            odd = draw.one(k, Affine(0.5 + block, 2 * block), source, target)
-            steps.append(Repeat(pairs, (even, odd)))
-        if rest:
-            steps.append(draw.one(k, 0.5 + 2 * block * pairs, target, source))
-            source, target = target, source
-    return textures, steps, source
+    framebuffer, f = p.target("C", tile), p.target("F", tile, initial=0.0)
+    for _ in _passes(p, tile, program, framebuffer, f):
+        p.swap(framebuffer, f)
+    return f
 
 
-def _blend(draw: _Draw) -> _Drawn:
+def _blend(p: TiledProduct, tile: Tile, program: Program) -> Texture:
     """The framebuffer blends, "eliminating the need for the temporary texture F" (Section 3)."""
-    framebuffer = draw.texture("C")
-    m = Affine(0.5, draw.layout.block)
-    steps: list[Step] = [ClearPass(framebuffer.name)]
-    steps += [
-        Repeat(draw.passes_of_segment(k), (draw.one(k, m, framebuffer, None, Blend.ADD),))
-        for k in range(len(draw.tiling.inner))
-    ]
-    return [framebuffer], steps, framebuffer
+    framebuffer = p.target("C", tile)
+    p.clear(framebuffer)
+    for _ in _passes(p, tile, program, framebuffer, None):
+        pass
+    return framebuffer
 
 
-_ACCUMULATE: dict[Accumulate, Callable[[_Draw], _Drawn]] = {
+def _passes(
+    p: TiledProduct, tile: Tile, program: Program, target: Texture, partial: Texture | None
+) -> Iterator[None]:
+    """Repeat a pass that adds b iterations of the inner loop, for each segment of it.
+
+    The caller adds to the Repeat what follows the pass. partial: the texture of the sum so far, the
+    paper's F; None if the framebuffer adds up.
+    """
+    options, block = p.options, p.layout.block
+    for k, inner in enumerate(p.tiling.inner):
+        with p.repeat(inner.texels // block) as i:
+            m = 0.5 + block * i
+            p.draw(
+                program,
+                p.factors(tile, k) | ({2: partial} if partial else {}),
+                into=target,
+                texcoords={
+                    0: coordinates_of_a(tile.rows.texels, m, transposed=options.transpose_a),
+                    1: coordinates_of_b(tile.columns.texels, m, transposed=options.transpose_b),
+                    2: Texels(),
+                },
+                local={0: coordinate_steps(options)},
+                blend=Blend.NONE if partial else Blend.ADD,
+            )
+            yield
+
+
+_ACCUMULATE: dict[Accumulate, Callable[[TiledProduct, Tile, Program], Texture]] = {
     Accumulate.COPY: _copy,
     Accumulate.PING_PONG: _ping_pong,
     Accumulate.BLEND: _blend,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK, build, load_listing
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.matmul.tiles import Layout
+from gpgpu_legacy.algorithms.matmul.tiles import Layout, TiledProduct
 from gpgpu_legacy.plan.formats import RGBA32F
-from gpgpu_legacy.plan.plan import Plan
 
 
-def _build(shape: Shape, options: Options) -> Plan:
+def _build(shape: Shape, options: Options) -> TiledProduct:
     assert options.block is not None
     program = load_listing(
         "multi", options, transpose_a=options.transpose_a, transpose_b=options.transpose_b

@@ -7,42 +7,25 @@ work groups and the vec4 need.
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.matmul.dispatch import (
-    Padding,
-    buffer,
-    load_into,
-    one_dispatch,
-    read_from,
-)
-from gpgpu_legacy.algorithms.matmul.matrices import operand_matrices, result_matrix
+from gpgpu_legacy.algorithms.matmul.dispatch import DispatchedProduct, Padding
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.kernel.shaders import load_kernel
 from gpgpu_legacy.plan.formats import R32F
-from gpgpu_legacy.plan.plan import Plan
 
 VECTOR = 4
 
 
-def _build(shape: Shape, options: Options) -> Plan:
+def _build(shape: Shape, options: Options) -> DispatchedProduct:
     kernel = load_kernel("mali_sdk/sgemm.comp")
     local_x, local_y = kernel.local_size
     padded = Padding(local_y, VECTOR, local_x).padded(shape)
-    operands, result = operand_matrices(shape, options), result_matrix(shape)
-    a, b = buffer("A", padded.m, padded.l), buffer("B", padded.l, padded.n)
-    c = buffer("C", padded.m, padded.n, zero=len(operands) == 2)
-    step = one_dispatch(
-        kernel,
-        padded,
-        matrixOrder=padded.l,
-        columns=padded.n,
-        alpha=options.alpha,
-        beta=options.beta,
+    p = DispatchedProduct(METHOD.name, shape, options, padded, adds=True)
+    order, columns = padded.l, padded.n
+    p.multiply(
+        kernel, padded, matrixOrder=order, columns=columns, alpha=options.alpha, beta=options.beta
     )
-    textures = (a, b, c)
-    inputs = tuple(load_into(m, t) for m, t in zip(operands, textures, strict=False))
-    outputs = (read_from(result, c),)
-    return Plan(METHOD.name, operands, (result,), textures, inputs, (step,), outputs)
+    return p
 
 
 METHOD = Method(

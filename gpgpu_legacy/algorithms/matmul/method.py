@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
-from gpgpu_legacy.algorithms.matmul.matrices import operand_matrices, result_matrix
+from gpgpu_legacy.algorithms.matmul.matrices import add_operands, add_result
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.matmul.scale_add import with_scale_add
 from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.formats import FORMATS, R32F, Numeric
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.plan.validate import validate
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Method:
     summary: the method in one line.
     lacked: what the hardware or API of the day did not offer.
     defaults: the values of options that the caller leaves open.
-    build: plans a non-empty product; shape and options have been checked.
+    build: builds the plan of a non-empty product; shape and options have been checked.
     aliases: other names by which users find it.
     refuses: the names of options that the method does not have.
     formats: the names of the texture formats that it can use.
@@ -38,7 +38,7 @@ class Method:
     paper: str
     summary: str
     defaults: Options
-    build: Callable[[Shape, Options], Plan]
+    build: Callable[[Shape, Options], PlanBuilder]
     aliases: tuple[str, ...] = ()
     refuses: frozenset[str] = frozenset()
     formats: tuple[str, ...] = (R32F.name,)
@@ -101,32 +101,36 @@ class Method:
             )
 
     def plan(self, shape: Shape, options: Options | None = None) -> Plan:
-        """The plan of a product of that shape, validated.
+        """The plan of a product of that shape, validated; see `builder`."""
+        return self.builder(shape, options).plan()
+
+    def builder(self, shape: Shape, options: Options | None = None) -> PlanBuilder:
+        """What builds the plan of a product of that shape.
 
         If a size is 0, the result is empty or zero and the plan needs no pass, except to scale or
         add C. Raises InputError for a negative size and for options that `options` rejects.
         """
         chosen = self.options(Options() if options is None else options)
         shape = as_instance("shape", shape, Shape).checked()
-        plan = self._product(shape, chosen)
-        if chosen.scales and not self.scales:
-            addend = operand_matrices(shape, chosen)[2] if chosen.adds else None
-            plan = with_scale_add(plan, addend, chosen.alpha, chosen.beta)
-        validate(plan)
-        return plan
+        builder = self._product(shape, chosen)
+        if not chosen.scales or self.scales:
+            return builder
+        return with_scale_add(builder.plan(), chosen)
 
-    def _product(self, shape: Shape, options: Options) -> Plan:
-        """The plan of AB alone. If the inner size is 0, AB is zero.
+    def _product(self, shape: Shape, options: Options) -> PlanBuilder:
+        """The builder of AB alone. If the inner size is 0, AB is zero.
 
         A zero product that C will be added to needs a texture, so it is computed: as a product
         with inner size 1 whose operand textures are filled with zeros.
         """
         if min(shape.m, shape.l, shape.n) > 0:
             return self.build(shape, options)
-        operands = operand_matrices(shape, options if self.scales else replace(options, adds=False))
+        empty = PlanBuilder(self.name)
+        operands = add_operands(empty, shape, options, addend=self.scales)
+        add_result(empty, shape)
         if not options.scales or min(shape.m, shape.n) == 0:
-            return Plan(self.name, operands, (result_matrix(shape),), (), (), (), ())
-        plan = self.build(replace(shape, l=1), options)
+            return empty
+        plan = self.build(replace(shape, l=1), options).plan()
         factors = {"A", "B"}
         filled = {transfer.texture for transfer in plan.inputs if transfer.matrix in factors}
         textures = tuple(
@@ -134,4 +138,6 @@ class Method:
             for t in plan.textures
         )
         inputs = tuple(transfer for transfer in plan.inputs if transfer.matrix not in factors)
-        return replace(plan, operands=operands, textures=textures, inputs=inputs)
+        return PlanBuilder.continuing(
+            replace(plan, operands=operands, textures=textures, inputs=inputs)
+        )

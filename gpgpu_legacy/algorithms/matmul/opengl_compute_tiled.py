@@ -8,18 +8,17 @@ and a kernel whose guards could never fail has none.
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.matmul.dispatch import bindings, groups_for, product_plan, uniforms
+from gpgpu_legacy.algorithms.matmul.dispatch import DispatchedProduct, groups_for
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.kernel.shaders import load_kernel
 from gpgpu_legacy.plan.formats import R32F
-from gpgpu_legacy.plan.plan import ComputePass, Plan
 
 TILE = 32  # BLOCK_SIZE
 BATCH_GROUPS = 64  # Algorithm 1: gsize(64, 64, 1)
 
 
-def _build(shape: Shape, options: Options) -> Plan:
+def _build(shape: Shape, options: Options) -> DispatchedProduct:
     whole = shape.m % TILE == shape.l % TILE == shape.n % TILE == 0
     kernel = load_kernel(
         "opengl_compute/tiled.comp.j2",
@@ -28,20 +27,20 @@ def _build(shape: Shape, options: Options) -> Plan:
     )
     local_x, local_y = kernel.local_size
     groups_x, groups_y = groups_for(shape.n, local_x), groups_for(shape.m, local_y)
-    steps = tuple(
-        ComputePass(
-            kernel,
-            bindings("A", "B", "C"),
-            uniforms(m=shape.m, n=shape.l, l=shape.n, x0=x * local_x, y0=y * local_y),
-            (BATCH_GROUPS, BATCH_GROUPS)
-            if options.as_printed
-            else (min(BATCH_GROUPS, groups_x - x), min(BATCH_GROUPS, groups_y - y)),
-            independent=(x, y) != (0, 0),  # batches write different elements
-        )
-        for y in range(0, groups_y, BATCH_GROUPS)
-        for x in range(0, groups_x, BATCH_GROUPS)
-    )
-    return product_plan(METHOD.name, shape, options, shape, steps)
+    p = DispatchedProduct(METHOD.name, shape, options, shape)
+    for y in range(0, groups_y, BATCH_GROUPS):
+        for x in range(0, groups_x, BATCH_GROUPS):
+            whole_batch = BATCH_GROUPS, BATCH_GROUPS
+            needed = min(BATCH_GROUPS, groups_x - x), min(BATCH_GROUPS, groups_y - y)
+            p.dispatch(
+                kernel,
+                p.buffers,
+                whole_batch if options.as_printed else needed,
+                uniforms={"m": shape.m, "n": shape.l, "l": shape.n}
+                | {"x0": x * local_x, "y0": y * local_y},
+                independent=(x, y) != (0, 0),  # batches write different elements
+            )
+    return p
 
 
 METHOD = Method(

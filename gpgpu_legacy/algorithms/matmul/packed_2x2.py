@@ -13,54 +13,35 @@ from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.matmul.tiles import (
     Layout,
-    OperandTextures,
-    Tile,
+    TiledProduct,
     coordinate_steps,
     coordinates_of_a,
     coordinates_of_b,
-    full_rect,
-    one_pass_plan,
-    operands,
-    tile_product,
 )
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.plan.formats import RGBA32F
-from gpgpu_legacy.plan.plan import Binding, FragmentPass, ParameterValue, Plan
-from gpgpu_legacy.plan.textures import Packing, Texture
+from gpgpu_legacy.plan.textures import Packing
 
 NEIGHBOURS = Packing(((0, 0), (0, 1), (1, 0), (1, 1)), row_step=2, column_step=2)
 
 
-def _build(shape: Shape, options: Options) -> Plan:
-    layout = Layout(2, 1, RGBA32F, options, NEIGHBOURS)
-    tiling = tile_product(shape, layout)
-
-    def draw(tile: Tile, k: int, target: Texture) -> FragmentPass:
-        rows, columns = float(tile.rows.texels), float(tile.columns.texels)
-        program = load_program(
-            "descendants/packed_2x2.fp.j2",
-            block=tiling.inner[k].texels,
-            transpose_a=options.transpose_a,
-            transpose_b=options.transpose_b,
+def _build(shape: Shape, options: Options) -> TiledProduct:
+    p = TiledProduct(METHOD.name, shape, Layout(2, 1, RGBA32F, options, NEIGHBOURS))
+    a, b = options.transpose_a, options.transpose_b
+    for tile, k, target, blend in p.segments():
+        block = p.tiling.inner[k].texels
+        p.draw(
+            load_program("descendants/packed_2x2.fp.j2", block=block, transpose_a=a, transpose_b=b),
+            p.factors(tile, k),
+            into=target,
+            texcoords={
+                0: coordinates_of_a(tile.rows.texels, 0.5, transposed=a),
+                1: coordinates_of_b(tile.columns.texels, 0.5, transposed=b),
+            },
+            local={0: coordinate_steps(options)},
+            blend=blend,
         )
-        return FragmentPass(
-            program,
-            (
-                Binding(0, tiling.name("A", tile.row, k)),
-                Binding(1, tiling.name("B", k, tile.column)),
-            ),
-            (target.name,),
-            full_rect(target),
-            (
-                coordinates_of_a(0, rows, 0.5, transposed=options.transpose_a),
-                coordinates_of_b(1, columns, 0.5, transposed=options.transpose_b),
-            ),
-            locals=(ParameterValue(0, coordinate_steps(options)),),
-        )
-
-    return one_pass_plan(
-        METHOD.name, shape, OperandTextures(layout, tiling, *operands(tiling, layout)), draw
-    )
+    return p
 
 
 METHOD = Method(

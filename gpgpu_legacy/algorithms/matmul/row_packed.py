@@ -14,96 +14,78 @@ from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.matmul.tiles import (
     Layout,
-    OperandTextures,
     Segment,
-    Tile,
+    TiledProduct,
     Tiling,
     coordinates_of_a,
-    full_rect,
-    one_pass_plan,
+    region,
     segments,
 )
+from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.languages.arb.shaders import load_program
+from gpgpu_legacy.pipeline.packings import CHANNELS, ROW_OF_FOUR
 from gpgpu_legacy.plan.formats import RGBA32F
-from gpgpu_legacy.plan.numbers import NumberVec4
-from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
-from gpgpu_legacy.plan.textures import Input, Packing, Region, Texture
-
-PER_TEXEL = 4  # elements of a row per texel
-ROW = Packing(tuple((0, column) for column in range(PER_TEXEL)), column_step=PER_TEXEL)
+from gpgpu_legacy.plan.textures import Matrix, Texture
 
 
-def _build(shape: Shape, options: Options) -> Plan:
-    layout = Layout(1, 1, RGBA32F, options, ROW)
-    tiling = _cut(shape, options.largest_texture)
-
-    def draw(tile: Tile, k: int, target: Texture) -> FragmentPass:
-        return FragmentPass(
-            load_program("descendants/row_packed.fp.j2", block=tiling.inner[k].texels),
-            (
-                Binding(0, tiling.name("A", tile.row, k)),
-                Binding(1, tiling.name("B", k, tile.column)),
-            ),
-            (target.name,),
-            full_rect(target),
-            (
-                coordinates_of_a(0, float(tile.rows.texels), 0.5, transposed=False),
-                _rows_of_transposed_b(1, tile.columns.texels),
-            ),
-        )
-
-    return one_pass_plan(
-        METHOD.name, shape, OperandTextures(layout, tiling, *_operands(tiling, layout)), draw
+def _build(shape: Shape, options: Options) -> TiledProduct:
+    p = _RowPacked(
+        METHOD.name,
+        shape,
+        Layout(1, 1, RGBA32F, options, ROW_OF_FOUR),
+        _cut(shape, options.largest_texture),
     )
+    for tile, k, target, blend in p.segments():
+        p.draw(
+            load_program("descendants/row_packed.fp.j2", block=p.tiling.inner[k].texels),
+            p.factors(tile, k),
+            into=target,
+            texcoords={
+                0: coordinates_of_a(tile.rows.texels, 0.5, transposed=False),
+                1: _rows_of_transposed_b(tile.columns.texels),
+            },
+            blend=blend,
+        )
+    return p
 
 
 def _cut(shape: Shape, largest: int) -> Tiling:
     """B has one column per row of texels; A and C have four columns per texel."""
-    columns = largest // PER_TEXEL * PER_TEXEL or largest
+    columns = largest // CHANNELS * CHANNELS or largest
     return Tiling(
         segments(shape.m, largest),
-        segments(shape.l, largest * PER_TEXEL, PER_TEXEL),
-        segments(shape.n, columns, PER_TEXEL),
+        segments(shape.l, largest * CHANNELS, CHANNELS),
+        segments(shape.n, columns, CHANNELS),
     )
 
 
-def _operands(tiling: Tiling, layout: Layout) -> tuple[list[Texture], list[Input]]:
-    tiles = [
-        layout.operand("A", tiling.name("A", i, k), rows, inner, transposed=False)
-        for i, rows in enumerate(tiling.rows)
-        for k, inner in enumerate(tiling.inner)
-    ] + [
-        _transposed_b(layout, tiling.name("B", k, j), inner, columns)
-        for k, inner in enumerate(tiling.inner)
-        for j, columns in enumerate(tiling.columns)
-    ]
-    return [texture for texture, _ in tiles], [transfer for _, transfer in tiles]
+class _RowPacked(TiledProduct):
+    """B is stored transposed."""
+
+    def fill_b(self, b: Matrix, name: str, inner: Segment, columns: Segment) -> Texture:
+        """The texture of a tile of B, with one column per row of texels, filled.
+
+        Its columns are not padded to a multiple of four. Where a fragment has fewer than four
+        columns, its other lookups clamp to the last column, and C has no elements for their
+        results.
+        """
+        texture = self.texels(name, columns.length, inner.texels)
+        packing = replace(ROW_OF_FOUR, transposed=True)
+        self.upload(b, texture, region=region(inner, columns), packing=packing)
+        return texture
 
 
-def _transposed_b(
-    layout: Layout, name: str, inner: Segment, columns: Segment
-) -> tuple[Texture, Input]:
-    """The texture of a tile of B, with one column per row of texels, and its transfer.
-
-    Its columns are not padded to a multiple of four. Where a fragment has fewer than four columns,
-    its other lookups clamp to the last column, and C has no elements for their results.
-    """
-    texture = layout.texture(name, columns.length, inner.texels)
-    region = Region(inner.start, columns.start, inner.length, columns.length)
-    return texture, Input("B", region, name, full_rect(texture), replace(ROW, transposed=True))
-
-
-def _rows_of_transposed_b(set_index: int, texels: int) -> Texcoords:
+def _rows_of_transposed_b(texels: int) -> tuple[Vec4, Vec4, Vec4, Vec4]:
     """The four rows of B's texture that a fragment reads, as s, t, r and q: 4j + 0.5 to 4j + 3.5.
 
     texels: the width of C's texture. The fragment's centre is at x = j + 0.5.
     """
 
-    def at(j: int) -> NumberVec4:
-        first = PER_TEXEL * (j - 0.5) + 0.5
+    def at(j: int) -> Vec4:
+        first = CHANNELS * (j - 0.5) + 0.5
         return (first, first + 1, first + 2, first + 3)
 
-    return Texcoords(set_index, (at(0), at(texels), at(texels), at(0)))
+    return (at(0), at(texels), at(texels), at(0))
 
 
 METHOD = Method(

@@ -4,69 +4,53 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpgpu_legacy.algorithms.matmul.dispatch import bindings, groups_for, uniforms
-from gpgpu_legacy.algorithms.matmul.tiles import corners
+from gpgpu_legacy.algorithms.matmul.dispatch import groups_for
+from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.kernel.shaders import load_kernel
 from gpgpu_legacy.languages.arb.shaders import load_program
-from gpgpu_legacy.plan.plan import Binding, ComputePass, FragmentPass, ParameterValue, Pass, Plan
-from gpgpu_legacy.plan.textures import Input, Matrix, Rect, Texture, TextureKind
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.textures import Rect, Texture, TextureKind
 
 
-def with_scale_add(plan: Plan, addend: Matrix | None, alpha: float, beta: float) -> Plan:
-    """The plan of alpha·P + beta·addend, where P is the result of `plan`.
+def with_scale_add(plan: Plan, options: Options) -> PlanBuilder:
+    """The builder of alpha·P + beta·C0, where P is the result of `plan`; without `adds`, alpha·P.
 
-    addend: None for alpha·P alone. It is packed into textures exactly as P is, so this works for
-    every method.
+    C0 is packed into textures exactly as P is, so this works for every method.
     """
-    textures, inputs, passes, outputs = [], [], [], []
+    p, [result] = PlanBuilder.continuing(replace(plan, outputs=())), plan.results
+    addend = p.operand("C0", result.rows, result.columns) if options.adds else None
     for output in plan.outputs:
-        product = plan.texture(output.texture)
-        scaled = replace(product, name=f"scaled {product.name}", initial=None)
-        textures.append(scaled)
-        added = None
+        textures = [product := plan.texture(output.texture)]
+        scaled = _like(p, product, "scaled")
         if addend is not None:
-            added = replace(product, name=f"added {product.name}", initial=None)
-            textures.append(added)
-            rect = Rect(0, 0, product.extent.width, product.extent.height)
-            inputs.append(Input(addend.name, output.region, added.name, rect, output.packing))
-        passes.append(_pass(output.rect, (product, added, scaled), alpha, beta))
-        outputs.append(replace(output, texture=scaled.name))
-    return replace(
-        plan,
-        operands=plan.operands if addend is None else (*plan.operands, addend),
-        textures=(*plan.textures, *textures),
-        inputs=(*plan.inputs, *inputs),
-        steps=(*plan.steps, *passes),
-        outputs=tuple(outputs),
-    )
+            textures.append(_like(p, product, "added"))
+            p.upload(addend, textures[1], region=output.region, packing=output.packing)
+        _scale(p, textures, scaled, output.rect, (options.alpha, options.beta))
+        p.read_back(scaled, result, region=output.region, rect=output.rect, packing=output.packing)
+    return p
 
 
-_Textures = tuple[Texture, Texture | None, Texture]
-"""The product, the addend or None, and the result."""
+def _like(p: PlanBuilder, texture: Texture, name: str) -> Texture:
+    extent, form = texture.extent, texture.format.name
+    name = f"{name} {texture.name}"
+    return p.texture(name, extent.width, extent.height, format=form, kind=texture.kind.value)
 
 
-def _pass(rect: Rect, textures: _Textures, alpha: float, beta: float) -> Pass:
-    product, added, scaled = textures
-    if product.kind is TextureKind.BUFFER:
-        return _dispatch(textures, alpha, beta)
-    height, width = float(rect.height), float(rect.width)
-    texels = corners(0, (0.0, 0.0), (0.0, width), (height, width), (height, 0.0))
-    bound = [Binding(0, product.name)] + ([Binding(1, added.name)] if added else [])
-    local = [ParameterValue(0, (alpha,) * 4)]
-    if added is not None:
-        local.append(ParameterValue(1, (beta,) * 4))
-    program = load_program("gemm/scale_add.fp" if added else "gemm/scale.fp")
-    return FragmentPass(program, tuple(bound), (scaled.name,), rect, (texels,), locals=tuple(local))
-
-
-def _dispatch(textures: _Textures, alpha: float, beta: float) -> ComputePass:
-    product, added, scaled = textures
-    width, height = product.extent.width, product.extent.height
-    if added is None:
-        kernel = load_kernel("gemm/scale.comp")
-        bound, given = bindings(product.name, scaled.name), uniforms(width=width, alpha=alpha)
-    else:
-        kernel = load_kernel("gemm/scale_add.comp")
-        bound = bindings(product.name, added.name, scaled.name)
-        given = uniforms(width=width, alpha=alpha, beta=beta)
-    return ComputePass(kernel, bound, given, (groups_for(width, kernel.local_size[0]), height))
+def _scale(
+    p: PlanBuilder,
+    textures: list[Texture],
+    scaled: Texture,
+    rect: Rect,
+    factors: tuple[float, float],
+) -> None:
+    """The pass over the product and, if it is among the textures, the addend."""
+    name = "gemm/scale_add" if len(textures) == 2 else "gemm/scale"
+    if scaled.kind is not TextureKind.BUFFER:
+        units, local = dict(enumerate(textures)), dict(enumerate(factors[: len(textures)]))
+        p.draw(load_program(f"{name}.fp"), units, into=scaled, rect=rect, local=local)
+        return
+    kernel, extent = load_kernel(f"{name}.comp"), scaled.extent
+    uniforms = dict(zip(("alpha", "beta"), factors[: len(textures)], strict=False))
+    groups = groups_for(extent.width, kernel.local_size[0]), extent.height
+    p.dispatch(kernel, [*textures, scaled], groups, uniforms={"width": extent.width} | uniforms)

@@ -8,53 +8,41 @@ transposed operands, which the methods have in common, are here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from gpgpu_legacy.algorithms.matmul.matrices import product_operands, result_matrix
+from gpgpu_legacy.algorithms.matmul.matrices import add_operands, add_result
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.isa.ir import Vec4
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.expressions import Expression
 from gpgpu_legacy.plan.formats import Format
-from gpgpu_legacy.plan.numbers import Number, NumberVec4
-from gpgpu_legacy.plan.plan import Blend, ClearPass, FragmentPass, Plan, Step, Texcoords
+from gpgpu_legacy.plan.plan import Blend
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
-    Extent,
-    Input,
-    Output,
+    Matrix,
     Packing,
-    Rect,
     Region,
     Texture,
-    TextureKind,
     quadrants,
 )
 
-RowColumn = tuple[Number, Number]
+RowColumn = tuple[float | Expression, float | Expression]
+
+Corners = tuple[RowColumn, RowColumn, RowColumn, RowColumn]
 
 
 def corners(
-    set_index: int,
-    upper_left: RowColumn,
-    upper_right: RowColumn,
-    lower_right: RowColumn,
-    lower_left: RowColumn,
-) -> Texcoords:
-    """A texture coordinate set from corners as the papers list them.
+    upper_left: RowColumn, upper_right: RowColumn, lower_right: RowColumn, lower_left: RowColumn
+) -> Corners:
+    """Texture coordinates from corners as the papers list them.
 
     The papers go clockwise from the upper left and put the row first. Row 0 is the bottom row of
     GL's window, so the papers' upper left is the corner (0, 0) of a plan, their upper right is
     (W, 0), and so on. The order is that of plans; only row and column are exchanged.
     """
-
-    def vector(corner: RowColumn) -> NumberVec4:
-        row, column = corner
-        return (column, row, 0.0, 1.0)
-
-    return Texcoords(
-        set_index,
-        (vector(upper_left), vector(upper_right), vector(lower_right), vector(lower_left)),
-    )
+    a, b, c, d = upper_left, upper_right, lower_right, lower_left
+    return (a[::-1], b[::-1], c[::-1], d[::-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +69,11 @@ def segments(length: int, largest: int, split: int = 1, multiple: int = 1) -> li
         texels = -(-elements // (split * multiple)) * multiple
         result.append(Segment(start, elements, texels))
     return result
+
+
+def region(rows: Segment, columns: Segment) -> Region:
+    """The elements of a matrix in those rows and columns."""
+    return Region(rows.start, columns.start, rows.length, columns.length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,32 +106,6 @@ class Layout:
             return self.packed
         return ONE_PER_TEXEL if self.split == 1 else quadrants(rows, columns)
 
-    def texture(self, name: str, rows: int, columns: int, *, zero: bool = False) -> Texture:
-        """A RECT texture of that many texels. zero: it is filled with 0 before a run."""
-        initial = (0.0, 0.0, 0.0, 0.0) if zero else None
-        return Texture(name, TextureKind.RECT, Extent(columns, rows), self.format, initial)
-
-    def operand(
-        self, matrix: str, name: str, rows: Segment, columns: Segment, *, transposed: bool
-    ) -> tuple[Texture, Input]:
-        """The texture of a tile of an operand, and the transfer that fills it.
-
-        rows, columns: of the operand as the product uses it. A transposed operand is stored as the
-        caller gives it.
-        """
-        if transposed:
-            rows, columns = columns, rows
-        texture = self.texture(name, rows.texels, columns.texels)
-        region = Region(rows.start, columns.start, rows.length, columns.length)
-        packing = self.packing(rows.texels, columns.texels)
-        return texture, Input(matrix, region, name, full_rect(texture), packing)
-
-    def output(self, texture: Texture, rows: Segment, columns: Segment) -> Output:
-        """The transfer that reads a tile of C back from its texture."""
-        region = Region(rows.start, columns.start, rows.length, columns.length)
-        packing = self.packing(rows.texels, columns.texels)
-        return Output("C", region, texture.name, full_rect(texture), packing)
-
 
 @dataclass(frozen=True, slots=True)
 class Tile:
@@ -166,13 +133,10 @@ class Tiling:
         """The tiles of C, row by row."""
         for i, rows in enumerate(self.rows):
             for j, columns in enumerate(self.columns):
-                yield Tile(i, j, rows, columns, self._suffix(i, j))
+                yield Tile(i, j, rows, columns, self.suffix(i, j))
 
-    def name(self, matrix: str, row: int, column: int) -> str:
-        """The name of the texture of a tile of A or B; the matrix's own name if it is not split."""
-        return matrix + self._suffix(row, column)
-
-    def _suffix(self, row: int, column: int) -> str:
+    def suffix(self, row: int, column: int) -> str:
+        """What the name of a tile's texture ends with; nothing if no matrix is split."""
         whole_product = len(self.rows) == len(self.inner) == len(self.columns) == 1
         return "" if whole_product else f"[{row},{column}]"
 
@@ -184,44 +148,109 @@ def tile_product(shape: Shape, layout: Layout) -> Tiling:
     )
 
 
-def operands(tiling: Tiling, layout: Layout) -> tuple[list[Texture], list[Input]]:
-    """The textures of all tiles of A and B, and the transfers that fill them."""
-    tiles = [
-        layout.operand(
-            "A", tiling.name("A", i, k), rows, inner, transposed=layout.options.transpose_a
-        )
-        for i, rows in enumerate(tiling.rows)
-        for k, inner in enumerate(tiling.inner)
-    ] + [
-        layout.operand(
-            "B", tiling.name("B", k, j), inner, columns, transposed=layout.options.transpose_b
-        )
-        for k, inner in enumerate(tiling.inner)
-        for j, columns in enumerate(tiling.columns)
-    ]
-    return [texture for texture, _ in tiles], [transfer for _, transfer in tiles]
+class TiledProduct(PlanBuilder):
+    """The builder of a product in textures: all tiles of A and B are uploaded.
+
+    a, b: the textures of the tiles, by row and column. c: the product.
+    """
+
+    warns = False  # a block of one iteration has no use for the steps between iterations
+
+    def __init__(
+        self, name: str, shape: Shape, layout: Layout, tiling: Tiling | None = None
+    ) -> None:
+        """The operands and their textures; what is drawn is the method's."""
+        super().__init__(name)
+        self.layout, self.options = layout, layout.options
+        self.tiling = tiling or tile_product(shape, layout)
+        a, b = add_operands(self, shape, self.options)
+        self.c = add_result(self, shape)
+        suffix = self.tiling.suffix
+        self.a = [
+            [
+                self._fill(a, f"A{suffix(i, k)}", rows, inner, transposed=self.options.transpose_a)
+                for k, inner in enumerate(self.tiling.inner)
+            ]
+            for i, rows in enumerate(self.tiling.rows)
+        ]
+        self.b = [
+            [
+                self.fill_b(b, f"B{suffix(k, j)}", inner, columns)
+                for j, columns in enumerate(self.tiling.columns)
+            ]
+            for k, inner in enumerate(self.tiling.inner)
+        ]
+
+    def fill_b(self, b: Matrix, name: str, inner: Segment, columns: Segment) -> Texture:
+        """The texture of a tile of B, filled."""
+        return self._fill(b, name, inner, columns, transposed=self.options.transpose_b)
+
+    def _fill(
+        self, matrix: Matrix, name: str, rows: Segment, columns: Segment, *, transposed: bool
+    ) -> Texture:
+        """The texture of a tile of an operand, filled.
+
+        rows, columns: of the operand as the product uses it. A transposed operand is stored as the
+        caller gives it.
+        """
+        if transposed:
+            rows, columns = columns, rows
+        texture = self.texels(name, rows.texels, columns.texels)
+        packing = self.layout.packing(rows.texels, columns.texels)
+        self.upload(matrix, texture, region=region(rows, columns), packing=packing)
+        return texture
+
+    def texels(self, name: str, rows: int, columns: int, initial: float | None = None) -> Texture:
+        """A texture of that many texels in the layout's format."""
+        return self.texture(name, columns, rows, format=self.layout.format.name, initial=initial)
+
+    def target(self, name: str, tile: Tile, initial: float | None = None) -> Texture:
+        """A texture of the tile's size to draw to."""
+        return self.texels(name + tile.suffix, tile.rows.texels, tile.columns.texels, initial)
+
+    def factors(self, tile: Tile, k: int) -> dict[int, Texture]:
+        """The textures of A and B, by unit, that segment k of the inner dimension multiplies."""
+        return {0: self.a[tile.row][k], 1: self.b[k][tile.column]}
+
+    def finish(self, tile: Tile, texture: Texture) -> None:
+        """Read a tile of C back from its texture."""
+        packing = self.layout.packing(tile.rows.texels, tile.columns.texels)
+        self.read_back(texture, self.c, region=region(tile.rows, tile.columns), packing=packing)
+
+    def segments(self) -> Iterator[tuple[Tile, int, Texture, Blend]]:
+        """What is drawn, where a pass sums over a segment: tile, segment k, target and blending.
+
+        If the inner dimension is too long for one texture, there are several segments, and the
+        framebuffer adds them up by blending.
+        """
+        several = len(self.tiling.inner) > 1
+        for tile in self.tiling.tiles():
+            target = self.target("C", tile)
+            if several:
+                self.clear(target)
+            for k in range(len(self.tiling.inner)):
+                yield tile, k, target, Blend.ADD if several else Blend.NONE
+            self.finish(tile, target)
 
 
-def coordinates_of_a(set_index: int, rows: float, step: Number, *, transposed: bool) -> Texcoords:
+def coordinates_of_a(rows: float, step: float | Expression, *, transposed: bool) -> Corners:
     """Figure 1's "texA coords": they replicate column `step` of A over the rectangle.
 
     rows: of the rectangle, in texels.
     """
     upper: RowColumn = (step, 0.0) if transposed else (0.0, step)
     lower: RowColumn = (step, rows) if transposed else (rows, step)
-    return corners(set_index, upper, upper, lower, lower)
+    return corners(upper, upper, lower, lower)
 
 
-def coordinates_of_b(
-    set_index: int, columns: float, step: Number, *, transposed: bool
-) -> Texcoords:
+def coordinates_of_b(columns: float, step: float | Expression, *, transposed: bool) -> Corners:
     """Figure 1's "texB coords": they replicate row `step` of B over the rectangle.
 
     columns: of the rectangle, in texels.
     """
     left: RowColumn = (0.0, step) if transposed else (step, 0.0)
     right: RowColumn = (columns, step) if transposed else (step, columns)
-    return corners(set_index, left, right, right, left)
+    return corners(left, right, right, left)
 
 
 def coordinate_steps(options: Options) -> Vec4:
@@ -232,60 +261,3 @@ def coordinate_steps(options: Options) -> Vec4:
     a = (0.0, 1.0) if options.transpose_a else (1.0, 0.0)
     b = (1.0, 0.0) if options.transpose_b else (0.0, 1.0)
     return (*a, *b)
-
-
-def coordinates_of_c(set_index: int, tile: Tile) -> Texcoords:
-    """The coordinates of each fragment's own texel in a texture of the tile's size."""
-    rows, columns = float(tile.rows.texels), float(tile.columns.texels)
-    return corners(set_index, (0.0, 0.0), (0.0, columns), (rows, columns), (rows, 0.0))
-
-
-def full_rect(texture: Texture) -> Rect:
-    """The rectangle that covers a texture."""
-    return Rect(0, 0, texture.extent.width, texture.extent.height)
-
-
-@dataclass(frozen=True, slots=True)
-class OperandTextures:
-    """The textures of A and B, and the transfers that fill them."""
-
-    layout: Layout
-    tiling: Tiling
-    textures: list[Texture]
-    inputs: list[Input]
-
-
-def one_pass_plan(
-    name: str,
-    shape: Shape,
-    given: OperandTextures,
-    draw: Callable[[Tile, int, Texture], FragmentPass],
-) -> Plan:
-    """The plan of a method that computes a tile of C in one pass, without partial sums.
-
-    draw: returns the pass that sums over segment k of the inner dimension and draws a tile to a
-    texture. If the inner dimension is too long for one texture, there are several segments, and the
-    framebuffer adds them up by blending.
-    """
-    layout, tiling = given.layout, given.tiling
-    textures = list(given.textures)
-    steps: list[Step] = []
-    outputs = []
-    for tile in tiling.tiles():
-        target = layout.texture("C" + tile.suffix, tile.rows.texels, tile.columns.texels)
-        passes = [draw(tile, k, target) for k in range(len(tiling.inner))]
-        if len(passes) > 1:
-            steps.append(ClearPass(target.name))
-            passes = [replace(pass_, blend=Blend.ADD) for pass_ in passes]
-        textures.append(target)
-        steps += passes
-        outputs.append(layout.output(target, tile.rows, tile.columns))
-    return Plan(
-        name,
-        product_operands(shape, layout.options),
-        (result_matrix(shape),),
-        tuple(textures),
-        tuple(given.inputs),
-        tuple(steps),
-        tuple(outputs),
-    )

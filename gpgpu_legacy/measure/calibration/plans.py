@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from gpgpu_legacy.algorithms.matmul.tiles import corners
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.lower.workgroups import GroupShape
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.values import Texels
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, Format
-from gpgpu_legacy.plan.numbers import Affine
-from gpgpu_legacy.plan.plan import (
-    Binding,
-    Blend,
-    FragmentPass,
-    ParameterValue,
-    Plan,
-    Repeat,
-    Step,
-    Texcoords,
-)
-from gpgpu_legacy.plan.textures import (
-    ONE_PER_TEXEL,
-    Extent,
-    Input,
-    Matrix,
-    Output,
-    Rect,
-    Region,
-    Texture,
-    TextureKind,
-)
+from gpgpu_legacy.plan.plan import Blend, Plan
+from gpgpu_legacy.plan.textures import Texture
 from gpgpu_legacy.runtime.executor import Timings
 
 ARITHMETIC, TILES = "fragment_peak_gflops", "tiles_at_once"
@@ -130,47 +111,35 @@ def _write_tasks() -> Iterator[Task]:
             )
 
 
-def _texture(name: str, texels: Format, width: int, height: int, *, filled: bool = True) -> Texture:
-    value = (0.25, 0.25, 0.25, 0.25) if filled else None
-    return Texture(name, TextureKind.RECT, Extent(width, height), texels, value)
+def _builder(name: str) -> PlanBuilder:
+    return PlanBuilder(f"calibrate-{name}")
 
 
-def _plan(name: str, textures: Sequence[Texture], steps: Sequence[Step]) -> Plan:
-    """A plan that draws into C and has no results."""
-    return Plan(f"calibrate-{name}", (), (), tuple(textures), (), tuple(steps), ())
-
-
-def _local(index: int, value: float) -> ParameterValue:
-    return ParameterValue(index, (value, value, value, value))
+def _texture(p: PlanBuilder, name: str, texels: Format, width: int, height: int) -> Texture:
+    return p.texture(name, width, height, format=texels.name, initial=0.25)
 
 
 def _multiply_adds(iterations: int) -> Plan:
     """Passes of arithmetic. They are not in a Repeat, so that each is executed by itself."""
-    side = SIDE[RGBA32F]
-    screen = _texture("C", RGBA32F, side, side)
-    pass_ = FragmentPass(
-        load_program("calibration/multiply_adds.fp.j2", steps=STEPS),
-        (),
-        (screen.name,),
-        Rect(0, 0, side, side),
-        (corners(0, (0.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 0.0)),),
-        locals=(_local(0, 0.5), _local(1, 0.25)),
-    )
-    return _plan("multiply-adds", (screen,), (pass_,) * iterations)
+    p, side = _builder("multiply-adds"), SIDE[RGBA32F]
+    screen = _texture(p, "C", RGBA32F, side, side)
+    program = load_program("calibration/multiply_adds.fp.j2", steps=STEPS)
+    for _ in range(iterations):
+        p.draw(
+            program, into=screen, texcoords={0: Texels(width=1, height=1)}, local={0: 0.5, 1: 0.25}
+        )
+    return p.plan()
 
 
 def _dot_products(iterations: int, side: int) -> Plan:
     """Passes that multiply a vector by a matrix, each executed by itself."""
-    screen = _texture("C", RGBA32F, side, side)
-    pass_ = FragmentPass(
-        load_program("calibration/transform.fp.j2", steps=STEPS),
-        (),
-        (screen.name,),
-        Rect(0, 0, side, side),
-        (corners(0, (0.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 0.0)),),
-        locals=tuple(_local(row, 0.25) for row in range(4)),
-    )
-    return _plan("dot-products", (screen,), (pass_,) * iterations)
+    p = _builder("dot-products")
+    screen = _texture(p, "C", RGBA32F, side, side)
+    program = load_program("calibration/transform.fp.j2", steps=STEPS)
+    local = dict.fromkeys(range(4), 0.25)
+    for _ in range(iterations):
+        p.draw(program, into=screen, texcoords={0: Texels(width=1, height=1)}, local=local)
+    return p.plan()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,101 +159,72 @@ class _Walk:
 def _lookups(iterations: int, texels: Format, side: int, walk: _Walk) -> Plan:
     """A walk along A's rows and B's columns, one stretch in each pass; the framebuffer sums."""
     along = STEPS * (MOST_ITERATIONS if walk.advances else 1) + (0 if walk.shared else side)
-    textures = (
-        _texture("A", texels, along, side),
-        _texture("B", texels, side, along),
-        _texture("C", texels, side, side),
+    p = _builder("lookups")
+    a, b = _texture(p, "A", texels, along, side), _texture(p, "B", texels, side, along)
+    screen = _texture(p, "C", texels, side, side)
+    program = load_program(
+        "calibration/lookups.fp.j2",
+        steps=STEPS,
+        mask=".r" if texels.channels == 1 else "",
+        multiply_adds=walk.multiply_adds,
     )
-    pass_ = FragmentPass(
-        load_program(
-            "calibration/lookups.fp.j2",
-            steps=STEPS,
-            mask=".r" if texels.channels == 1 else "",
-            multiply_adds=walk.multiply_adds,
-        ),
-        (Binding(0, "A"), Binding(1, "B")),
-        ("C",),
-        Rect(0, 0, side, side),
-        _walked(walk, float(side)),
-        locals=(ParameterValue(0, (1.0, 0.0, 0.0, 1.0)),),
-        blend=Blend.ADD,
-    )
-    return _plan("lookups", textures, (Repeat(iterations, (pass_,)),))
-
-
-def _walked(walk: _Walk, end: float) -> tuple[Texcoords, Texcoords]:
-    """(k, i) and (j, k) at the corners; (k + j, i) and (j, k + i) where nothing is shared."""
-    step = STEPS if walk.advances else 0
-    near, far = Affine(0.5, step), Affine(0.5, step)
-    if not walk.shared:
-        near, far = Affine(0.0, step), Affine(end, step)
-    along_rows = corners(0, (0.0, near), (0.0, far), (end, far), (end, near))
-    along_columns = corners(1, (near, 0.0), (near, end), (far, end), (far, 0.0))
-    return along_rows, along_columns
+    with p.repeat(iterations) as i:
+        # (k, i) and (j, k) at the fragment's centre; (k + j, i) and (j, k + i) if nothing is shared
+        k = (STEPS if walk.advances else 0) * i + (0.5 if walk.shared else 0.0)
+        length = 0 if walk.shared else side
+        texcoords = {0: Texels(k, width=length), 1: Texels(y=k, height=length)}
+        local = {0: (1, 0, 0, 1)}
+        p.draw(program, {0: a, 1: b}, into=screen, texcoords=texcoords, local=local, blend="add")
+    return p.plan()
 
 
 def _columns(iterations: int, side: int) -> Plan:
     """Sums of texels that columns of fragments share; every iteration reads the same ones."""
-    textures = (_texture("A", RGBA32F, side, STEPS), _texture("C", RGBA32F, side, side))
-    end = float(side)
-    pass_ = FragmentPass(
-        load_program("calibration/columns.fp.j2", steps=STEPS),
-        (Binding(0, "A"),),
-        ("C",),
-        Rect(0, 0, side, side),
-        (corners(0, (0.5, 0.0), (0.5, end), (0.5, end), (0.5, 0.0)),),
-        locals=(ParameterValue(0, (0.0, 1.0, 0.0, 0.0)),),
-        blend=Blend.ADD,
-    )
-    return _plan("columns", textures, (Repeat(iterations, (pass_,)),))
+    p = _builder("columns")
+    a, screen = _texture(p, "A", RGBA32F, side, STEPS), _texture(p, "C", RGBA32F, side, side)
+    program = load_program("calibration/columns.fp.j2", steps=STEPS)
+    texcoords, local = {0: Texels(y=0.5, height=0)}, {0: (0, 1, 0, 0)}
+    with p.repeat(iterations):
+        p.draw(program, {0: a}, into=screen, texcoords=texcoords, local=local, blend="add")
+    return p.plan()
 
 
 def _fills(iterations: int, texels: Format, blend: Blend) -> Plan:
-    side = SIDE[texels]
-    return _plan(
-        "fill", (_texture("C", texels, side, side),), (_fill("C", side, blend),) * iterations
-    )
+    p, side = _builder("fill"), SIDE[texels]
+    _fill(p, _texture(p, "C", texels, side, side), iterations, blend)
+    return p.plan()
 
 
-def _fill(target: str, side: int, blend: Blend = Blend.NONE) -> FragmentPass:
+def _fill(p: PlanBuilder, target: Texture, passes: int = 1, blend: Blend = Blend.NONE) -> None:
     program = load_program("calibration/fill.fp")
-    rect = Rect(0, 0, side, side)
-    return FragmentPass(program, (), (target,), rect, locals=(_local(0, 0.25),), blend=blend)
+    for _ in range(passes):
+        p.draw(program, into=target, local={0: 0.25}, blend=blend)
 
 
 def _copies(iterations: int) -> Plan:
     """Copies that are drawn, of textures larger than a cache; each is executed by itself."""
-    end = float(COPY_SIDE)
-    textures = [_texture(name, RGBA32F, COPY_SIDE, COPY_SIDE) for name in ("A", "C")]
-    pass_ = FragmentPass(
-        load_program("calibration/copy.fp"),
-        (Binding(0, "A"),),
-        ("C",),
-        Rect(0, 0, COPY_SIDE, COPY_SIDE),
-        (corners(0, (0.0, 0.0), (0.0, end), (end, end), (end, 0.0)),),
-    )
-    return _plan("copies", textures, (pass_,) * iterations)
+    p = _builder("copies")
+    a, screen = (_texture(p, name, RGBA32F, COPY_SIDE, COPY_SIDE) for name in ("A", "C"))
+    program = load_program("calibration/copy.fp")
+    for _ in range(iterations):
+        p.draw(program, {0: a}, into=screen)
+    return p.plan()
 
 
 def _short_passes(iterations: int) -> Plan:
     """Passes of one fragment; 0 iterations are one pass."""
-    steps = (_fill("C", 1),) * max(1, _SHORT_PASSES * iterations)
-    return _plan("passes", (_texture("C", RGBA32F, 1, 1),), steps)
+    p = _builder("passes")
+    _fill(p, _texture(p, "C", RGBA32F, 1, 1), max(1, _SHORT_PASSES * iterations))
+    return p.plan()
 
 
 def _transfers(iterations: int) -> Plan:
     """Two matrices up and one back, as for a product; the number of iterations changes nothing."""
     del iterations
-    side = TRANSFER_SIDE
-    rect, region = Rect(0, 0, side, side), Region(0, 0, side, side)
-    textures = [_texture(name, R32F, side, side, filled=False) for name in "ABC"]
-    inputs = tuple(Input(name, region, name, rect, ONE_PER_TEXEL) for name in "AB")
-    return Plan(
-        "calibrate-transfers",
-        (Matrix("A", side, side), Matrix("B", side, side)),
-        (Matrix("C", side, side),),
-        tuple(textures),
-        inputs,
-        (_fill("C", side),),
-        (Output("C", region, "C", rect, ONE_PER_TEXEL),),
-    )
+    p, side = _builder("transfers"), TRANSFER_SIDE
+    for name in "AB":
+        p.input(name, side, side)
+    c = p.texture("C", side, side)
+    _fill(p, c)
+    p.output("C", c)
+    return p.plan()
