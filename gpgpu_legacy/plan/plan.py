@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
@@ -247,7 +248,7 @@ Step = Pass | Repeat
 """An item of a plan."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """An algorithm at one size: operands, textures, steps in the order in which they run, results.
 
@@ -269,10 +270,12 @@ class Plan:
 
     def texture(self, name: str) -> Texture:
         """The texture of that name; KeyError if the plan has none."""
-        for texture in self.textures:
-            if texture.name == name:
-                return texture
-        raise KeyError(name)
+        return self._textures[name]
+
+    @cached_property
+    def _textures(self) -> dict[str, Texture]:
+        """The textures by name; the first of a name, if it is not the only one."""
+        return {texture.name: texture for texture in reversed(self.textures)}
 
     def weighted_passes(self) -> Iterator[tuple[int, Pass]]:
         """Each pass as the plan writes it, with how many times it runs: at least once."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 
 from gpgpu_legacy.count.traffic import count_repeated
@@ -33,10 +33,10 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     Pass,
     Plan,
-    read_by,
     written_by,
 )
 from gpgpu_legacy.plan.textures import Rect, constant_rect
+from gpgpu_legacy.predict.parts import parts_of
 from gpgpu_legacy.predict.rates import Rates
 from gpgpu_legacy.predict.repeats import expand_opaque_repeats
 
@@ -70,21 +70,33 @@ class Work:
         """The part of the chip that is busy, from 0 to 1; 1 if it does not compute tiles."""
         return self.fragments / self.capacity if self.capacity else 1.0
 
+    def add(self, other: Work, times: int) -> None:
+        """Add the same work, done so many times."""
+        for item in fields(Work):
+            mine, theirs = getattr(self, item.name), getattr(other, item.name)
+            if isinstance(mine, Counter):
+                mine.update({bits: times * count for bits, count in theirs.items()})
+            else:
+                setattr(self, item.name, mine + times * theirs)
+
 
 def count_work(plan: Plan, rates: Rates) -> Work:
     """Count what a chip does to draw a plan, with its passes fused if the chip fuses them."""
-    counter = _Counter(plan, rates)
-    for times, step in _members(_steps(plan, apart=not rates.fuses_passes)):
-        if isinstance(step, Loop):
-            counter.add_loop(step)
-        else:
-            counter.add_pass(step, times)
-    return counter.work
+    apart, work = not rates.fuses_passes, Work()
+    for part in parts_of(plan, apart=apart):
+        counter = _Counter(part.plan, rates)
+        for times, step in _members(_steps(part.plan, apart=apart)):
+            if isinstance(step, Loop):
+                counter.add_loop(step)
+            else:
+                counter.add_pass(step, times)
+        work.add(counter.work, part.times)
+    return work
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=1024)
 def _steps(plan: Plan, *, apart: bool) -> tuple[Loop | Turns | Pass, ...]:
-    """The plan's Loops and passes, kept because long programs take a while to analyse.
+    """The Loops and passes of a part, kept because long programs take a while to analyse.
 
     For passes that may be fused, Repeats with Tables are expanded, as for an executor that fuses.
     Otherwise (apart), a Repeat is expanded if only single iterations of it can be analysed.
@@ -122,8 +134,7 @@ class _Counter:
             self._add_arithmetic(draw, times)
             self._add_lookups(draw, times)
             self._add_writes(pass_, times)
-            textures = dict.fromkeys(read_by(pass_))
-            self.work.memory_bytes += times * sum(texture_bytes(self.plan, t) for t in textures)
+            self.work.memory_bytes += times * self._read_bytes(draw)
         self.work.passes += times
 
     def add_loop(self, loop: Loop) -> None:
@@ -182,10 +193,10 @@ class _Counter:
         fragments = times * constant_rect(pass_.rect).area
         placed = [None if isinstance(look, Computed) else look for look in draw.lookups]
         live = live_components(pass_.program, placed)
-        channels = self.plan.texture(pass_.target).format.channels
         for instruction, components in zip(pass_.program.instructions, live, strict=True):
             row = OPCODES[instruction.mnemonic]
             if instruction.dst is not None and isinstance(instruction.dst.register, ResultRegister):
+                channels = self._channels(pass_, instruction.dst.register)
                 components = tuple(c for c in components if c < channels)  # noqa: PLW2901
             if row.cost is Cost.ARITHMETIC:
                 self.work.instructions += fragments
@@ -193,6 +204,12 @@ class _Counter:
                     self.work.dots += fragments * bool(components)
                 else:
                     self.work.components += fragments * len(components)
+
+    def _channels(self, pass_: FragmentPass, result: ResultRegister) -> int:
+        """How many components of a result its target keeps, or the widest of its targets."""
+        separate = pass_.program.has_separate_colors
+        targets = (pass_.targets[result.index],) if separate else pass_.targets
+        return max(self.plan.texture(target).format.channels for target in targets)
 
     def _add_lookups(self, draw: Draw, times: int, registers: Counter[str] | None = None) -> None:
         """Lookups of a pass. registers: how many of them, by texture, read registers instead."""
