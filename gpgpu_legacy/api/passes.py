@@ -9,6 +9,7 @@ import numpy as np
 
 from gpgpu_legacy.interp.numeric import Storage, encode
 from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass
 from gpgpu_legacy.plan.plan import (
     CopyPass,
     FragmentPass,
@@ -26,12 +27,13 @@ class PassPlace:
     """Where a pass stands among those that run.
 
     number: from 1. iteration: of its Repeat in the plan, from 0, of `iterations`; None for a pass
-    outside of Repeats.
+    outside of Repeats. is_mixed: whether its Repeat has passes of several programs or kinds.
     """
 
     number: int
     iteration: int | None = None
     iterations: int | None = None
+    is_mixed: bool = False
 
 
 def places(plan: Plan) -> Iterator[tuple[PassPlace, Pass]]:
@@ -42,10 +44,11 @@ def places(plan: Plan) -> Iterator[tuple[PassPlace, Pass]]:
             number += 1
             yield PassPlace(number), step
             continue
+        is_mixed = len({(kind_of_pass(pass_), name_of_pass(pass_)) for pass_ in step.body}) > 1
         for iteration in range(step.count):
             for pass_ in step.body:
                 number += 1
-                yield PassPlace(number, iteration, step.count), pass_
+                yield PassPlace(number, iteration, step.count, is_mixed), pass_
 
 
 def rect_of(pass_: Pass) -> Rect | None:

@@ -93,7 +93,13 @@ def texel_animation_writer(
     `animation_writer`.
     """
     write, side = animation_writer(path, timing), as_positive("scale", scale)
-    return lambda frames: write(enlarged(texel_picture(texels), side) for texels in frames)
+
+    def picture(texels: F32) -> RGB:
+        height, width = texels.shape[:2]
+        check_size(side * width, side * height)
+        return enlarged(texel_picture(texels), side)
+
+    return lambda frames: write(map(picture, frames))
 
 
 def texel_picture(texels: F32) -> RGB:
@@ -106,6 +112,16 @@ def texel_picture(texels: F32) -> RGB:
     shown = np.clip(np.nan_to_num(planes[::-1, :, :3], nan=0.0), 0.0, 1.0) * 255.0
     pixels = np.round(shown).astype(np.uint8)
     return pixels if pixels.shape[2] == 3 else np.repeat(pixels[..., :1], 3, axis=2)
+
+
+def check_size(width: int, height: int, count: int = 1) -> None:
+    """InputError for so many pictures of that size, in pixels, that no animation can hold them."""
+    most = LARGEST_ANIMATION // (width * height)
+    if count > most:
+        raise InputError(
+            f"an animation of {width}×{height} pixels has at most {most} pictures; enlarge it "
+            "less, or show fewer passes"
+        )
 
 
 def enlarged(picture: RGB, scale: int) -> RGB:
@@ -134,23 +150,16 @@ def _write(path: Path, timing: Timing, pictures: Iterable[RGB]) -> None:
 def _kept(pictures: Iterable[RGB]) -> list[RGB]:
     """All pictures, counted while they come."""
     kept: list[RGB] = []
-    pixels = 0
     for picture in pictures:
         kept.append(picture)
         height, width, _ = picture.shape
-        pixels += height * width
         if picture.shape != kept[0].shape:
             first_height, first_width, _ = kept[0].shape
             raise InputError(
                 f"picture {len(kept)} of an animation is {width}×{height} pixels, but the first is "
                 f"{first_width}×{first_height}; give pictures of one size"
             )
-        if pixels > LARGEST_ANIMATION:
-            raise InputError(
-                f"an animation of {width}×{height} pixels has more than "
-                f"{LARGEST_ANIMATION // (width * height)} pictures; enlarge it less, or show fewer "
-                "passes"
-            )
+        check_size(width, height, len(kept))
     if not kept:
         raise InputError("there is no picture to animate; show at least one pass")
     return kept

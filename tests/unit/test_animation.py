@@ -179,7 +179,9 @@ def test_pictures_that_make_no_animation(tmp_path: Path, monkeypatch: pytest.Mon
         write([np.zeros((2, 2), np.float32), np.zeros((2, 3), np.float32)])
     with pytest.raises(InputError, match="scale is 0"):
         texel_animation_writer(path, 0)
+    with pytest.raises(InputError, match="of 200000×200000 pixels has at most 0 pictures"):
+        texel_animation_writer(path, 100_000)([np.zeros((2, 2), np.float32)])
     monkeypatch.setattr(animation, "LARGEST_ANIMATION", 100)
-    with pytest.raises(InputError, match="of 5×4 pixels has more than 5 pictures"):
+    with pytest.raises(InputError, match="of 5×4 pixels has at most 5 pictures"):
         write(np.zeros((4, 5), np.float32) for _ in range(6))
     assert not list(tmp_path.iterdir())

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from gpgpu_legacy.cache.heat_map import HeatMap
+from gpgpu_legacy.present.colours import mixed
 from gpgpu_legacy.present.pictures import save_png
 from gpgpu_legacy.present.pixel_text import Font, draw_line, wrap
 
@@ -72,9 +73,7 @@ def _sums(values: NDArray[np.int64], side: int) -> NDArray[np.int64]:
 
 def coloured(ratio: NDArray[np.float64], low: float, high: float) -> RGB:
     """Ratios as colours of the scale from low to high, uint8 [rows, columns, 3]."""
-    places = np.linspace(0.0, 1.0, len(ANCHORS))
     part = (np.nan_to_num(ratio) - low) / (high - low) if high > low else np.ones(ratio.shape)
-    channels = [np.interp(part, places, [colour[c] for colour in ANCHORS]) for c in range(3)]
-    colours = np.round(np.stack(channels, axis=-1)).astype(np.uint8)
+    colours = mixed(part, ANCHORS)
     colours[np.isnan(ratio)] = NO_READS
     return colours

@@ -1,0 +1,98 @@
+"""A plan's passes as an animation: a picture for each, texel by texel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from gpgpu_legacy.api.plan_figure import AnimationOptions, Panel, PlanFigure
+from gpgpu_legacy.plan.textures import Rect, Texture
+from gpgpu_legacy.present.animation import animation_writer, check_size, enlarged, texel_picture
+from gpgpu_legacy.present.colours import RGB, Colour, ColourScale
+
+_LEAST_SIDE = 256  # pixels along the longer side of a picture whose scale is not given
+_GROUND: Colour = (252, 252, 249)  # around what is smaller than the largest texture
+_MARK: Colour = (179, 38, 30)
+_GAP = 4  # pixels between channels
+_LEAST_MARKED = 4  # pixels along a texel, so that a mark hides no texel
+
+
+def draw_animation(figure: PlanFigure, path: Path, options: AnimationOptions) -> None:
+    """Write the passes of a figure as an animation; see AnimationOptions."""
+    write = animation_writer(path, options.timing)
+    write(_pictures(figure, options))
+
+
+def _pictures(figure: PlanFigure, options: AnimationOptions) -> Iterator[RGB]:
+    from gpgpu_legacy.present.captions import captioned
+
+    panels = figure.film
+    scales = [scale for _, scale in figure.scales(panels)]
+    largest = max(max(_sides(panel.texture)) for panel in panels)
+    side = options.scale or -(-_LEAST_SIDE // largest)
+    layouts = [max(len(figure.channels(panel.texture)), 1) for panel in panels]
+    columns, rows = min(max(layouts), 2), -(-max(layouts) // 2)
+    width, height = (
+        side * max(_sides(panel.texture)[axis] for panel in panels) * count + (count - 1) * _GAP
+        for axis, count in enumerate((columns, rows))
+    )
+    check_size(width, height, len(panels))
+    for panel, scale in zip(panels, scales, strict=True):
+        picture = _picture(figure, panel, scale, (height, width), marked=options.captions)
+        if options.captions:
+            shown = scale if figure.channels(panel.texture) else None
+            picture = captioned(picture, _lines(figure, panel), shown)
+        yield picture
+
+
+def _picture(
+    figure: PlanFigure, panel: Panel, scale: ColourScale, size: tuple[int, int], *, marked: bool
+) -> RGB:
+    """A texture in the middle of a picture of that height and width, as large as fits.
+
+    Several channels are beside and below one another: r and g above b and a.
+    """
+    channels = figure.channels(panel.texture)
+    pictures = [scale.colours(panel.texels[::-1, :, c]) for c in channels]
+    pictures = pictures or [texel_picture(panel.texels)]
+    columns, rows = min(len(pictures), 2), -(-len(pictures) // 2)
+    (height, width), (across, up) = size, _sides(panel.texture)
+    side = min(
+        (width - (columns - 1) * _GAP) // (columns * across),
+        (height - (rows - 1) * _GAP) // (rows * up),
+    )
+    picture = np.full((height, width, 3), _GROUND, np.uint8)
+    left = (width - columns * across * side - (columns - 1) * _GAP) // 2
+    top = (height - rows * up * side - (rows - 1) * _GAP) // 2
+    for number, texels in enumerate(pictures):
+        row, column = divmod(number, columns)
+        x, y = left + column * (across * side + _GAP), top + row * (up * side + _GAP)
+        part = enlarged(texels, side)
+        if marked and panel.rect is not None and side >= _LEAST_MARKED:
+            _mark(part, panel.rect, side)
+        picture[y : y + up * side, x : x + across * side] = part
+    return picture
+
+
+def _mark(picture: RGB, rect: Rect, side: int) -> None:
+    """A line along the inner edge of a rectangle of texels; row 0 is at the bottom."""
+    height = picture.shape[0]
+    left, right = rect.x * side, (rect.x + rect.width) * side
+    top, bottom = height - (rect.y + rect.height) * side, height - rect.y * side
+    picture[top : top + 1, left:right] = picture[bottom - 1 : bottom, left:right] = _MARK
+    picture[top:bottom, left : left + 1] = picture[top:bottom, right - 1 : right] = _MARK
+
+
+def _sides(texture: Texture) -> tuple[int, int]:
+    return texture.extent.width, texture.extent.rows
+
+
+def _lines(figure: PlanFigure, panel: Panel) -> tuple[str, str]:
+    place = panel.place
+    if place is None:
+        return f"input {panel.what}", figure.plan
+    iteration = f", iteration {place.iteration} of {place.iterations}" if place.is_mixed else ""
+    what = f"{panel.what} → {panel.texture.name}{iteration}"
+    return f"pass {place.number} of {figure.passes}", what

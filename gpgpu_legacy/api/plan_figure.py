@@ -1,0 +1,387 @@
+"""A plan's passes as pictures: the textures that they write, kept from an observed run.
+
+The sheet (plan_figure_plot.py) shows some passes side by side, the animation
+(plan_animation.py) one after another. Both show the same numbers in the same colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+from math import isfinite
+from pathlib import Path
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gpgpu_legacy.api.keywords import MachineKeywords, as_machine
+from gpgpu_legacy.api.passes import (
+    PassPlace,
+    drawn_textures,
+    initial_storage,
+    places,
+    rect_of,
+    texels_of,
+)
+from gpgpu_legacy.api.plan_run import as_operands, run_plan
+from gpgpu_legacy.arguments import as_flag, as_instance, as_member, as_positive, as_real
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.plan.formats import Numeric
+from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass
+from gpgpu_legacy.plan.plan import Pass, Plan, read_by, written_by
+from gpgpu_legacy.plan.textures import Rect, Texture
+from gpgpu_legacy.present.animation import Timing
+from gpgpu_legacy.present.colours import ColourScale, scale_for
+from gpgpu_legacy.runtime.executor import Machine
+from gpgpu_legacy.runtime.registry import AUTO
+
+MOST_BYTES = 256 << 20
+"""The most bytes of texels that a figure keeps; of more, it shows fewer passes."""
+
+LEAST_PASSES = 2
+"""The first and the last."""
+
+
+class Sharing(Enum):
+    """Which pictures have one value scale: all, those of a texture, or none."""
+
+    SHEET = "sheet"
+    TEXTURE = "texture"
+    PANEL = "panel"
+
+
+class Shown(Enum):
+    """How a texture of four channels is shown: each by itself, or r, g and b as a picture.
+
+    AUTO: as a picture where the format is fixed-point; otherwise the channels in which any two
+    texels of the figure differ.
+    """
+
+    AUTO = "auto"
+    CHANNELS = "channels"
+    PICTURE = "picture"
+
+
+class Spacing(Enum):
+    """How far apart the passes are that are shown: evenly, or ever farther."""
+
+    EVEN = "even"
+    LOG = "log"
+
+
+@dataclass(frozen=True, slots=True)
+class FigureOptions:
+    """What a figure shows.
+
+    panels: of a sheet, inputs among them. frames: the most passes in an animation. Of more passes,
+    the first, the last and some between are shown, as `spacing` says. textures: the names of those
+    whose passes are shown; all by default. limits: the lowest and the highest value of the scales,
+    by default those that occur.
+    """
+
+    panels: int = 12
+    frames: int = 240
+    spacing: Spacing = Spacing.EVEN
+    textures: tuple[str, ...] = ()
+    sharing: Sharing = Sharing.SHEET
+    shown: Shown = Shown.AUTO
+    limits: tuple[float, float] | None = None
+
+    def checked(self) -> FigureOptions:
+        """The options, with members for words; InputError names a field that no figure can have."""
+        for name, count in (("panels", self.panels), ("frames", self.frames)):
+            if as_positive(name, count) < LEAST_PASSES:
+                raise InputError(f"{name} is {count}; it must be at least {LEAST_PASSES}")
+        if self.limits is not None:
+            low, high = (as_real("limits", value) for value in self.limits)
+            if not (isfinite(low) and isfinite(high) and low < high):
+                raise InputError(
+                    f"limits are {low:g} and {high:g}; give a lower and a higher number"
+                )
+        return replace(
+            self,
+            spacing=as_member("spacing", self.spacing, Spacing),
+            sharing=as_member("sharing", self.sharing, Sharing),
+            shown=as_member("shown", self.shown, Shown),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AnimationOptions:
+    """How an animation looks.
+
+    scale: pixels along each side of a texel; by default, so many that the longer side of the
+    largest texture has 256 or more. captions: whether the pass and the value scale are below the
+    texture. timing: how long each pass is shown.
+    """
+
+    scale: int | None = None
+    captions: bool = True
+    timing: Timing = Timing(last_ms=1000)  # noqa: RUF009 - frozen
+
+    def checked(self) -> AnimationOptions:
+        """The options; InputError, naming the field, for one that no animation has."""
+        if self.scale is not None:
+            as_positive("scale", self.scale)
+        as_flag("captions", self.captions)
+        as_instance("timing", self.timing, Timing).checked()
+        return self
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """A texture after a pass, or with an input before the first one.
+
+    place: of the pass; None for an input. what: the file name of the program or kernel, or `copy`
+    or `clear`; for an input, its name. rect: what was drawn or copied, where that is a part of the
+    texture. texels: (rows, W, channels) float32, row 0 first.
+    """
+
+    place: PassPlace | None
+    what: str
+    texture: Texture
+    rect: Rect | None
+    texels: F32
+
+
+@dataclass(frozen=True, eq=False)
+class PlanFigure:
+    """The passes of a plan, to be drawn.
+
+    passes: how many the plan has. inputs: the textures with inputs that these passes read. panels:
+    what the passes wrote, in order. on_sheet: the numbers of the passes that a sheet shows.
+    """
+
+    plan: str
+    executor: str
+    passes: int
+    options: FigureOptions
+    inputs: tuple[Panel, ...]
+    panels: tuple[Panel, ...]
+    on_sheet: frozenset[int]
+
+    def write(self, path: Path | str) -> None:
+        """Write the sheet as a .png, .svg or .pdf; InputError where that cannot be done."""
+        from gpgpu_legacy.api.plan_figure_plot import draw_sheet
+
+        draw_sheet(self, Path(path))
+
+    def write_animation(self, path: Path | str, options: AnimationOptions | None = None) -> None:
+        """Write the passes one after another, as a .gif, or as an APNG in .png or .apng.
+
+        Raises InputError where that cannot be done.
+        """
+        from gpgpu_legacy.api.plan_animation import draw_animation
+
+        draw_animation(self, Path(path), (options or AnimationOptions()).checked())
+
+    @property
+    def sheet(self) -> tuple[Panel, ...]:
+        """The panels of a sheet: inputs, and all that the chosen passes wrote."""
+        return (*self.inputs, *(p for p in self.panels if _number(p) in self.on_sheet))
+
+    @property
+    def film(self) -> tuple[Panel, ...]:
+        """The panels of an animation: of each pass, the first texture that it wrote.
+
+        It begins with inputs in textures that passes write. Where several passes write textures of
+        the size and format that the last one has, and none is asked for by name, it shows those.
+        """
+        written = {panel.texture.name for panel in self.panels}
+        before = [panel for panel in self.inputs if panel.texture.name in written]
+        after = list({_number(panel): panel for panel in reversed(self.panels)}.values())[::-1]
+        last = after[-1].texture
+        alike = [p for p in (*before, *after) if _kind(p.texture) == _kind(last)]
+        return tuple(alike if len(alike) > 1 and not self.options.textures else (*before, *after))
+
+    def channels(self, texture: Texture) -> tuple[int, ...]:
+        """The channels of a texture that are shown; none where it is shown as a picture."""
+        count = texture.format.channels
+        if count == 1:
+            return (0,)
+        shown = self.options.shown
+        is_fixed = texture.format.numeric is Numeric.UNORM
+        if shown is Shown.PICTURE or (shown is Shown.AUTO and is_fixed):
+            return ()
+        return tuple(range(count)) if shown is Shown.CHANNELS else self._varying
+
+    @cached_property
+    def _varying(self) -> tuple[int, ...]:
+        """The channels in which texels of four channels differ; r where none does."""
+        arrays = [p.texels for p in (*self.inputs, *self.panels) if p.texture.format.channels > 1]
+        first = arrays[0][0, 0]
+        varies = [
+            any(not _all_equal(texels[..., c], first[c]) for texels in arrays)
+            for c in range(first.size)
+        ]
+        return tuple(c for c, does in enumerate(varies) if does) or (0,)
+
+    def scales(self, panels: Sequence[Panel]) -> list[tuple[str, ColourScale]]:
+        """The value scale of each of some panels that are shown together, and a name for it.
+
+        Textures that passes write may share a scale; those of inputs alone have their own.
+        """
+        written = {panel.texture.name for panel in self.panels}
+        keys = [self._scale_name(p, n, written) for n, p in enumerate(panels)]
+        values: dict[str, list[F32]] = {key: [] for key in keys}
+        for key, panel in zip(keys, panels, strict=True):
+            values[key] += [panel.texels[..., c] for c in self.channels(panel.texture)]
+        scales = {key: scale_for(arrays, self.options.limits) for key, arrays in values.items()}
+        return [(key, scales[key]) for key in keys]
+
+    def _scale_name(self, panel: Panel, number: int, written: Container[str]) -> str:
+        if self.options.sharing is Sharing.PANEL:
+            return f"panel {number + 1}"
+        if panel.texture.name not in written:
+            return f"input {panel.what}"
+        return panel.texture.name if self.options.sharing is Sharing.TEXTURE else "value of a texel"
+
+
+def _number(panel: Panel) -> int:
+    return panel.place.number if panel.place else 0
+
+
+def _kind(texture: Texture) -> tuple[object, ...]:
+    return texture.extent, texture.format
+
+
+def _all_equal(values: F32, value: float) -> bool:
+    return np.array_equal(values, np.broadcast_to(value, values.shape), equal_nan=True)
+
+
+def plan_figure(
+    plan: Plan,
+    inputs: Mapping[str, ArrayLike] | None = None,
+    options: FigureOptions | None = None,
+    *,
+    executor: str = AUTO,
+    machine: Machine | None = None,
+    **keywords: Unpack[MachineKeywords],
+) -> PlanFigure:
+    """Run a plan, and keep what its passes write, for pictures.
+
+    inputs, executor, machine, keywords: as for `run_plan`. A figure keeps MOST_BYTES of texels, and
+    therefore fewer passes of large textures.
+
+    Raises InputError for a texture that no pass writes, and where no pass writes any.
+    """
+    as_instance("plan", plan, Plan)
+    how = as_instance("options", options or FigureOptions(), FigureOptions).checked()
+    given = as_operands(plan, inputs or {})
+    watcher = _Watcher(plan, how)
+    run = run_plan(
+        plan, given, executor=executor, machine=as_machine(machine, keywords), observer=watcher
+    )
+    return PlanFigure(
+        plan=plan.name,
+        executor=run.executor,
+        passes=sum(count for count, _ in plan.weighted_passes()),
+        options=how,
+        inputs=tuple(_input_panel(plan, given, texture) for texture in watcher.inputs),
+        panels=tuple(watcher.panels),
+        on_sheet=frozenset(watcher.on_sheet),
+    )
+
+
+class _Watcher:
+    """An observer that keeps what the chosen passes write.
+
+    inputs: the textures with inputs that passes read. panels, on_sheet: see PlanFigure.
+    """
+
+    def __init__(self, plan: Plan, options: FigureOptions) -> None:
+        names = _textures(plan, options.textures)
+        self._plan, self._names, self._places = plan, names, places(plan)
+        writing, largest, targets = 0, 0, 0
+        read: set[str] = set()
+        for count, pass_ in plan.weighted_passes():
+            written = [plan.texture(name) for name in written_by(pass_) if name in names]
+            writing += count * bool(written)
+            largest = max(largest, sum(_size_bytes(texture) for texture in written))
+            targets = max(targets, len(written))
+            read |= set(read_by(pass_)) if written else set()
+        if largest * LEAST_PASSES > MOST_BYTES:
+            raise InputError(
+                f"a pass of plan {plan.name} writes {largest >> 20} MiB, and a figure keeps "
+                f"{MOST_BYTES >> 20} MiB of several passes; show a smaller size"
+            )
+        self.inputs = tuple(t for t in plan.textures if t.name in read and _has_input(plan, t))
+        on_sheet = max((options.panels - len(self.inputs)) // targets, LEAST_PASSES)
+        most = MOST_BYTES // largest
+        self._sheet, self._film = (
+            frozenset(chosen(writing, min(count, most), options.spacing))
+            for count in (on_sheet, options.frames)
+        )
+        self._seen = 0
+        self.on_sheet: set[int] = set()
+        self.panels: list[Panel] = []
+
+    def __call__(self, number: int, pass_: Pass, read: Callable[[str], F32]) -> None:
+        """Keep what a pass wrote; see Observer."""
+        place, _ = next(self._places)
+        names = [name for name in written_by(pass_) if name in self._names]
+        if not names:
+            return
+        ordinal, self._seen = self._seen, self._seen + 1
+        if ordinal not in self._sheet | self._film:
+            return
+        if ordinal in self._sheet:
+            self.on_sheet.add(place.number)
+        for name in names:
+            texture = self._plan.texture(name)
+            what = name_of_pass(pass_) or kind_of_pass(pass_)
+            rect = _part(rect_of(pass_), texture)
+            self.panels.append(Panel(place, what, texture, rect, read(name)))
+
+
+def _textures(plan: Plan, asked: Sequence[str]) -> frozenset[str]:
+    drawn = drawn_textures(plan)
+    written = ", ".join(texture.name for texture in plan.textures if texture.name in drawn)
+    if not drawn:
+        raise InputError(f"plan {plan.name} has no pass that writes a texture; nothing to draw")
+    for name in asked:
+        if name not in drawn:
+            raise InputError(f"no pass of plan {plan.name} writes {name!r}; choose from {written}")
+    return frozenset(asked) or drawn
+
+
+def _size_bytes(texture: Texture) -> int:
+    """Of its texels in float32."""
+    return texture.extent.width * texture.extent.rows * texture.format.channels * 4
+
+
+def _part(rect: Rect | None, texture: Texture) -> Rect | None:
+    """The rectangle, where it is not all of the texture."""
+    whole = Rect(0, 0, texture.extent.width, texture.extent.rows)
+    return None if rect == whole else rect
+
+
+def _has_input(plan: Plan, texture: Texture) -> bool:
+    return any(input_.texture == texture.name for input_ in plan.inputs)
+
+
+def _input_panel(plan: Plan, operands: Mapping[str, F32], texture: Texture) -> Panel:
+    """A texture with its inputs, before the first pass."""
+    names = dict.fromkeys(i.matrix for i in plan.inputs if i.texture == texture.name)
+    texels = texels_of(initial_storage(plan, operands, texture.name))
+    return Panel(None, ", ".join(names), texture, None, texels)
+
+
+def chosen(count: int, most: int, spacing: Spacing = Spacing.EVEN) -> list[int]:
+    """At most so many of the numbers from 0 to count - 1: the first, the last, and some between.
+
+    EVEN: at equal distances, as nearly as whole numbers allow. LOG: at distances that grow by one
+    factor, as nearly.
+    """
+    if count <= most:
+        return list(range(count))
+    if spacing is Spacing.EVEN:
+        return [round(i * (count - 1) / (most - 1)) for i in range(most)]
+    found = [1]
+    for left in range(most - 1, 0, -1):
+        found.append(max(found[-1] + 1, round(found[-1] * (count / found[-1]) ** (1 / left))))
+    return [number - 1 for number in found]

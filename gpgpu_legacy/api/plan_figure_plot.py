@@ -1,0 +1,339 @@
+"""A plan's passes as a sheet of panels, each with the texture that its pass wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil, floor, log10
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpgpu_legacy.api.plan_figure import Panel, PlanFigure, Sharing
+from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.plan.textures import Rect, Texture
+from gpgpu_legacy.present.animation import texel_picture
+from gpgpu_legacy.present.colours import (
+    NOT_FINITE,
+    RGB,
+    ColourScale,
+    ScaleKind,
+    is_dark,
+    short_number,
+)
+from gpgpu_legacy.present.plot import COLOURS, GREY, check_figure, new_figure, save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Lengths are in inches, of text in points.
+_BOX = 2.05  # the width of a panel's picture
+_MARGIN, _GAP = 0.35, 0.28
+_HEAD = 0.72  # title and subtitle
+_LABEL = 0.40  # two lines above a picture
+_FOOT = 0.30  # the scale below a picture
+_BAR_WIDTH, _BAR_HEIGHT, _BAR_ROW = 2.6, 0.13, 0.62
+_CHANNEL_GAP = 0.06
+_LETTER = 0.14  # above a channel
+_POINTS = 72  # in an inch
+_LARGEST_NUMBER, _SMALLEST_NUMBER = 7.5, 5.0
+
+_WIDEST, _TALLEST = 8.0, 1.5  # of pictures: width over height, height over width
+_SHEET_ASPECT = 1.5  # width over height of the whole, about that of a screen
+_MOST_COLUMNS = 8
+_MOST_NUMBERED = 8  # rows or columns of texels whose values are printed
+_MOST_CELLS = 1024  # texels that are drawn as squares, sharp in every format; more are an image
+_LETTERS = "rgba"
+
+_INK, _MARK = COLOURS[0], COLOURS[2]
+_EDGE = "#9a9a94"
+
+
+def draw_sheet(figure: PlanFigure, path: Path) -> None:
+    """Write the sheet of a figure; InputError for a format or a path that cannot be written."""
+    check_figure(path)
+    save_figure(_Sheet(figure).drawn(), path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """A rectangle on the sheet: left and top edges from the sheet's own, width and height."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A texture in a panel, or a channel of one.
+
+    values: of a channel, None in a picture. letter: of the channel, where there are others.
+    """
+
+    colours: RGB
+    values: F32 | None = None
+    letter: str = ""
+
+
+class _Sheet:
+    """The panels in rows, a head above them, and value scales below."""
+
+    def __init__(self, source: PlanFigure) -> None:
+        self._source, self._panels = source, source.sheet
+        scales = source.scales(self._panels)
+        self._scales = [scale for _, scale in scales]
+        self._has_bars = source.options.sharing is not Sharing.PANEL
+        self._bars: dict[str, ColourScale | None] = {
+            name: scale
+            for panel, (name, scale) in zip(self._panels, scales, strict=True)
+            if self._has_bars and source.channels(panel.texture)
+        }
+        if not all(np.isfinite(panel.texels).all() for panel in self._panels):
+            self._bars["NaN or infinite"] = None
+        self._sizes = {_size(panel.texture) for panel in self._panels}
+        self._box_height = max(map(self._height, self._panels))
+        foot = 0.0 if self._has_bars else _FOOT
+        self._pitch = _BOX + _GAP, _LABEL + self._box_height + foot + _GAP
+        self._columns = _columns(len(self._panels), *self._pitch)
+        rows = ceil(len(self._panels) / self._columns)
+        width = 2 * _MARGIN + max(self._columns * self._pitch[0] - _GAP, 2 * _BOX + _GAP)
+        self._bar_columns = max(1, int((width - 2 * _MARGIN + _GAP) / (_BAR_WIDTH + _GAP)))
+        self._foot = _MARGIN + _HEAD + rows * self._pitch[1]
+        bar_rows = ceil(len(self._bars) / self._bar_columns)
+        self._size = width, self._foot + bar_rows * _BAR_ROW + _MARGIN / 2
+        self._figure = new_figure(*self._size)
+        self._figure.set_layout_engine("none")
+
+    def drawn(self) -> Figure:
+        """The figure with everything on it."""
+        self._draw_head()
+        for number, (panel, scale) in enumerate(zip(self._panels, self._scales, strict=True)):
+            row, column = divmod(number, self._columns)
+            left = _MARGIN + column * self._pitch[0]
+            self._draw_panel(panel, scale, left, _MARGIN + _HEAD + row * self._pitch[1])
+        for number, (name, bar) in enumerate(self._bars.items()):
+            row, column = divmod(number, self._bar_columns)
+            left = _MARGIN + column * (_BAR_WIDTH + _GAP)
+            top = self._foot + row * _BAR_ROW
+            self._text(left, top + 0.09, name, 7.5, color=GREY)
+            box = _Box(left, top + 0.18, _BAR_WIDTH, _BAR_HEIGHT)
+            if bar is None:
+                red, green, blue = (channel / 255 for channel in NOT_FINITE)
+                self._axes(box).set_facecolor((red, green, blue))
+            else:
+                self._draw_bar(box, bar)
+        return self._figure
+
+    def _draw_head(self) -> None:
+        source = self._source
+        passes = "1 pass" if source.passes == 1 else f"{source.passes} passes"
+        shown = len(source.on_sheet)
+        words = [passes + (f", {shown} of them shown" if shown < source.passes else "")]
+        words += self._sizes if len(self._sizes) == 1 else ()
+        words += ["row 0 at the bottom", f"run by {source.executor}"]
+        self._text(_MARGIN, _MARGIN + 0.12, source.plan, 13, weight="bold")
+        self._text(_MARGIN, _MARGIN + 0.40, "  ·  ".join(words), 8.5, color=GREY)
+
+    def _draw_panel(self, panel: Panel, scale: ColourScale, left: float, top: float) -> None:
+        first, second = _labels(panel)
+        words = [second] if len(self._sizes) == 1 else [second, _size(panel.texture)]
+        self._text(left, top + 0.08, first, 9, weight="bold")
+        self._text(left, top + 0.26, " · ".join(filter(None, words)), 7.5, color=GREY)
+        parts = list(self._parts(panel, scale))
+        columns = min(len(parts), 2)
+        rows = ceil(len(parts) / columns)
+        whole = _Box(left, top + _LABEL, _BOX * _shape(panel.texture)[0], self._height(panel))
+        for number, part in enumerate(parts):
+            box = _cell(whole, number, columns, rows, _LETTER if part.letter else 0.0)
+            if part.letter:
+                self._text(box.left, box.top - _LETTER / 2, part.letter, 7, color=GREY)
+            self._draw_texels(self._axes(box), box, part, scale, panel.rect)
+        if not self._has_bars and parts[0].values is not None:
+            below = top + _LABEL + self._box_height + 0.05
+            self._draw_bar(_Box(left, below, _BOX, 0.08), scale)
+
+    def _height(self, panel: Panel) -> float:
+        """Of a panel's picture, with the letters of its channels."""
+        shown = len(self._source.channels(panel.texture))
+        letters = _LETTER * ceil(shown / 2) if panel.texture.format.channels > 1 else 0.0
+        aspect = ceil(shown / 2) / min(shown, 2) if shown else 1.0
+        return _BOX * _shape(panel.texture)[1] * aspect + letters
+
+    def _parts(self, panel: Panel, scale: ColourScale) -> Iterator[_Part]:
+        channels = self._source.channels(panel.texture)
+        if not channels:
+            yield _Part(texel_picture(panel.texels)[::-1])
+        for channel in channels:
+            values = panel.texels[..., channel]
+            letter = _LETTERS[channel] if panel.texture.format.channels > 1 else ""
+            yield _Part(scale.colours(values), values, letter)
+
+    def _draw_texels(
+        self, axes: Axes, box: _Box, part: _Part, scale: ColourScale, rect: Rect | None
+    ) -> None:
+        rows, columns, _ = part.colours.shape
+        if rows * columns <= _MOST_CELLS:
+            cells = axes.pcolormesh(np.arange(columns + 1), np.arange(rows + 1), part.colours)
+            if max(rows, columns) <= _MOST_NUMBERED:
+                cells.set_edgecolor("white")
+                cells.set_linewidth(0.4)
+        else:
+            extent = (0, columns, 0, rows)
+            axes.imshow(
+                part.colours, origin="lower", interpolation="nearest", extent=extent, aspect="auto"
+            )
+        axes.set_xlim(0, columns)
+        axes.set_ylim(0, rows)
+        if part.values is not None and max(rows, columns) <= _MOST_NUMBERED:
+            cell = _POINTS * box.width / columns, _POINTS * box.height / rows
+            _draw_numbers(axes, part.values, part.colours, scale, cell)
+        if rect is not None:
+            _draw_mark(axes, rect, rows, columns)
+
+    def _draw_bar(self, box: _Box, scale: ColourScale) -> None:
+        """A value scale: its ends and 0 or the middle labelled, or the only two values."""
+        axes = self._axes(box)
+        if scale.kind is ScaleKind.TWO:
+            ticks, extent = [0.0, 1.0], (-0.5, 1.5, 0, 1)
+            colours = scale.colours(np.array([ticks]))
+        else:
+            low, high = scale.low, max(scale.high, np.nextafter(scale.low, np.inf))
+            middle = 0.0 if low < 0 < high else (low + high) / 2
+            ticks, extent = [low, middle, high], (low, high, 0, 1)
+            colours = scale.colours(np.linspace(low, high, 256)[None, :])
+        axes.imshow(colours, aspect="auto", extent=extent, origin="lower")
+        axes.set_xticks(ticks, [short_number(value) for value in ticks])
+        axes.tick_params(axis="x", length=2, pad=1.5, labelsize=7, labelcolor=_INK, color=_EDGE)
+        if len(ticks) > 2:
+            first, _, last = axes.get_xticklabels()
+            first.set_horizontalalignment("left")
+            last.set_horizontalalignment("right")
+
+    def _axes(self, box: _Box) -> Axes:
+        """Axes without ticks, in a thin frame."""
+        width, height = self._size
+        bottom = height - box.top - box.height
+        place = box.left / width, bottom / height, box.width / width, box.height / height
+        axes = self._figure.add_axes(place)
+        axes.set_xticks([])
+        axes.set_yticks([])
+        for spine in axes.spines.values():
+            spine.set_color(_EDGE)
+            spine.set_linewidth(0.6)
+        return axes
+
+    def _text(
+        self,
+        left: float,
+        middle: float,
+        text: str,
+        size: float,
+        *,
+        weight: str = "normal",
+        color: str = _INK,
+    ) -> None:
+        width, height = self._size
+        self._figure.text(
+            left / width,
+            1 - middle / height,
+            text,
+            fontsize=size,
+            weight=weight,
+            color=color,
+            va="center",
+            parse_math=False,
+        )
+
+
+# Sizes and words -----------------------------------------------------------------------------
+
+
+def _columns(count: int, width: float, height: float) -> int:
+    """So many columns that the sheet is about as wide as a screen, and few places stay empty."""
+
+    def badness(columns: int) -> float:
+        rows = ceil(count / columns)
+        aspect = columns * width / (rows * height + _HEAD + _BAR_ROW)
+        return abs(float(np.log(aspect / _SHEET_ASPECT))) + (columns * rows - count) / count
+
+    return min(range(1, min(count, _MOST_COLUMNS) + 1), key=badness)
+
+
+def _shape(texture: Texture) -> tuple[float, float]:
+    """Width and height of a texture's picture, in boxes. A very long one is stretched."""
+    aspect = texture.extent.width / texture.extent.rows
+    if aspect * _TALLEST < 1:
+        return max(aspect * _TALLEST, 1 / _WIDEST), _TALLEST
+    return 1.0, 1 / min(aspect, _WIDEST)
+
+
+def _cell(box: _Box, number: int, columns: int, rows: int, letter: float) -> _Box:
+    """Where a channel is in a panel: r and g above b and a, each below its letter."""
+    row, column = divmod(number, columns)
+    width = (box.width - (columns - 1) * _CHANNEL_GAP) / columns
+    height = box.height / rows
+    left, top = column * (width + _CHANNEL_GAP), row * height + letter
+    return _Box(box.left + left, box.top + top, width, height - letter)
+
+
+def _labels(panel: Panel) -> tuple[str, str]:
+    """Two lines above a panel."""
+    place = panel.place
+    if place is None:
+        return f"input {panel.what}", "" if panel.what == panel.texture.name else panel.texture.name
+    iteration = f" · iteration {place.iteration} of {place.iterations}" if place.is_mixed else ""
+    return f"pass {place.number} → {panel.texture.name}", f"{panel.what}{iteration}"
+
+
+def _size(texture: Texture) -> str:
+    return f"{texture.extent.width}×{texture.extent.rows} {texture.format.name}"
+
+
+# In a picture --------------------------------------------------------------------------------
+
+
+def _draw_numbers(
+    axes: Axes, values: F32, colours: RGB, scale: ColourScale, cell: tuple[float, float]
+) -> None:
+    """Each value in its cell, with as many digits as fit the scale and the cell.
+
+    cell: its width and height, in points.
+    """
+    for digits in (4, 3, 2, 1):
+        texts = [short_number(float(value)) for value in _rounded(values, scale, digits).flat]
+        size = min(_LARGEST_NUMBER, 0.5 * cell[1], 1.4 * cell[0] / max(map(len, texts)))
+        if size >= _SMALLEST_NUMBER:
+            break
+    for (row, column), text in zip(np.ndindex(values.shape), texts, strict=True):
+        colour = "white" if is_dark(colours[row, column]) else _INK
+        at = column + 0.5, row + 0.5
+        axes.text(*at, text, fontsize=size, color=colour, ha="center", va="center")
+
+
+def _rounded(values: F32, scale: ColourScale, digits: int) -> F32:
+    """Values rounded to that many digits of the largest one of the scale."""
+    largest = max(abs(scale.low), abs(scale.high)) or 1.0
+    decimals = digits - 1 - floor(log10(largest))
+    found: F32 = np.round(values.astype(np.float64), decimals) + 0.0  # no -0
+    return found
+
+
+def _draw_mark(axes: Axes, rect: Rect, rows: int, columns: int) -> None:
+    """A frame around what was drawn; the rest of the texture is pale."""
+    from matplotlib.patches import Rectangle
+
+    right, top = rect.x + rect.width, rect.y + rect.height
+    around = (
+        (0, 0, columns, rect.y),
+        (0, top, columns, rows - top),
+        (0, rect.y, rect.x, rect.height),
+        (right, rect.y, columns - right, rect.height),
+    )
+    for x, y, width, height in around:
+        axes.add_patch(Rectangle((x, y), width, height, facecolor="white", alpha=0.55, linewidth=0))
+    corner, size = (rect.x, rect.y), (rect.width, rect.height)
+    axes.add_patch(Rectangle(corner, *size, fill=False, edgecolor=_MARK, linewidth=1.3))

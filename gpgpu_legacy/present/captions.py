@@ -1,0 +1,88 @@
+"""Pictures with a value scale and lines of text below them, pixel by pixel.
+
+The colours around a picture are few and the same for every picture, so that an animation has room
+in its palette for the colours of what it shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from gpgpu_legacy.present.colours import (
+    RGB,
+    Colour,
+    ColourScale,
+    ScaleKind,
+    mixed,
+    short_number,
+)
+from gpgpu_legacy.present.pixel_text import BEYOND_LATIN_1, Align, Font, draw_line
+
+MARGIN = 16
+"""Pixels around a picture."""
+
+LEAST_WIDTH = 320
+
+_PAPER: Colour = (252, 252, 249)
+_INK: Colour = (32, 33, 36)
+_FRAME: Colour = (154, 154, 148)
+_BAR_HEIGHT, _SPACE = 12, 8
+_GREYS = 8  # of the edges of letters
+
+
+def captioned(picture: RGB, lines: Sequence[str], scale: ColourScale | None) -> RGB:
+    """A picture in a thin frame, with its value scale and lines of text below, the first in bold.
+
+    A line that is too long is cut. scale: None for a picture whose colours speak for themselves;
+    a scale of two numbers is left out too. The size depends on that of the picture, the number of
+    lines and whether there is a scale.
+    """
+    rows, columns, _ = picture.shape
+    width = max(columns + 2 * MARGIN, LEAST_WIDTH)
+    shown = None if scale is None or scale.kind is ScaleKind.TWO else scale
+    below = MARGIN + rows + _SPACE
+    bar = _BAR_HEIGHT + Font.BODY.line_height + _SPACE if shown else 0
+    height = below + bar + len(lines) * Font.BODY.line_height + MARGIN // 2
+    text = Image.new("RGB", (width, height), (255, 255, 255))
+    draw = ImageDraw.Draw(text)
+    for number, line in enumerate(lines):
+        font = Font.BODY if number else Font.BODY_BOLD
+        y = below + bar + number * Font.BODY.line_height
+        draw_line(draw, MARGIN, y, _cut(line, font, width - 2 * MARGIN), font)
+    if shown:
+        _draw_ends(draw, below + _BAR_HEIGHT, width, shown)
+    canvas = _inked(np.asarray(text)[..., 0])
+    left = (width - columns) // 2
+    canvas[MARGIN - 1 : MARGIN + rows + 1, left - 1 : left + columns + 1] = _FRAME
+    canvas[MARGIN : MARGIN + rows, left : left + columns] = picture
+    if shown:
+        steps = np.linspace(shown.low, shown.high, width - 2 * MARGIN)
+        canvas[below : below + _BAR_HEIGHT, MARGIN:-MARGIN] = shown.colours(steps)
+    return canvas
+
+
+def _draw_ends(draw: ImageDraw.ImageDraw, y: int, width: int, scale: ColourScale) -> None:
+    draw_line(draw, MARGIN, y, short_number(scale.low))
+    draw_line(draw, width - MARGIN, y, short_number(scale.high), align=Align.RIGHT)
+    if scale.low < 0 < scale.high:
+        zero = MARGIN + round((width - 2 * MARGIN) * -scale.low / (scale.high - scale.low))
+        draw_line(draw, zero, y, "0", align=Align.CENTRE)
+
+
+def _cut(line: str, font: Font, width: int) -> str:
+    """As much of a line as fits, with a ? for what the font does not have."""
+    known = "".join(c if ord(c) < 256 or c in BEYOND_LATIN_1 else "?" for c in line)
+    if font.width(known) <= width:
+        return known
+    fits = next(n for n in range(len(known), -1, -1) if font.width(f"{known[:n]}…") <= width)
+    return f"{known[:fits]}…"
+
+
+def _inked(white: NDArray[np.uint8]) -> RGB:
+    """Text in ink on paper, from how white it is, in a few greys."""
+    steps = np.round(white / 255 * (_GREYS - 1)) / (_GREYS - 1)
+    return mixed(steps, (_INK, _PAPER))

@@ -1,0 +1,408 @@
+"""A plan's passes as pictures: which ones, which numbers, and the pixels that show them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from PIL import Image
+from sorting import shuffled, sort_plan
+
+from gpgpu_legacy.api import plan_figure as module
+from gpgpu_legacy.api.pipeline import Pipeline
+from gpgpu_legacy.api.plan_figure import (
+    AnimationOptions,
+    FigureOptions,
+    PlanFigure,
+    Sharing,
+    Shown,
+    Spacing,
+    chosen,
+    plan_figure,
+)
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.present.animation import Timing
+from gpgpu_legacy.present.captions import MARGIN
+from gpgpu_legacy.present.colours import NOT_FINITE, ScaleKind
+from gpgpu_legacy.present.plot import FORMATS
+
+F32 = NDArray[np.float32]
+
+SHIFT = assemble(
+    """!!ARBfp1.0
+TEMP r;
+ADD r, fragment.position, {-1, 0, 0, 0};
+TEX result.color, r, texture[0], RECT;
+END
+""",
+    "shaders/shift.fp",
+)
+"""Every texel moves to the right; the first column keeps its own."""
+
+
+def shifts(count: int, **texture: Any) -> Plan:
+    p = Pipeline("shift")
+    a = p.input("a", 3, 4, **texture)
+    b = p.texture("b", 4, 3, format=texture.get("format", "r32f"))
+    with p.repeat(count):
+        p.draw(SHIFT, {0: a}, into=b)
+        p.swap(a, b)
+    p.output("moved", a, **({"packing": texture["packing"]} if "packing" in texture else {}))
+    return p.plan()
+
+
+CELLS = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0]], np.float32)
+
+
+def moved(cells: F32, passes: int) -> F32:
+    """By NumPy: the edge is repeated."""
+    return np.concatenate([cells[:, :1]] * passes + [cells], axis=1)[:, : cells.shape[1]]
+
+
+def pixels(path: Path) -> NDArray[np.uint8]:
+    """Pictures of a file, (pictures, H, W, 3)."""
+    with Image.open(path) as image:
+        frames = []
+        for number in range(getattr(image, "n_frames", 1)):
+            image.seek(number)
+            frames.append(np.asarray(image.convert("RGB")))
+    return np.stack(frames)
+
+
+# What is kept -----------------------------------------------------------------------------------
+
+
+def test_each_pass_with_what_it_wrote() -> None:
+    figure = plan_figure(shifts(3), {"a": CELLS})
+    assert (figure.plan, figure.passes) == ("shift", 3)
+    [start] = figure.inputs
+    assert (start.place, start.what, start.texture.name) == (None, "a", "a")
+    np.testing.assert_array_equal(start.texels[..., 0], CELLS)
+    for number, panel in enumerate(figure.panels, start=1):
+        assert panel.place is not None
+        assert (panel.place.number, panel.what) == (number, "shift.fp")
+        assert panel.texture.name == "ba"[(number - 1) % 2]
+        assert panel.rect is None
+        np.testing.assert_array_equal(panel.texels[..., 0], moved(CELLS, number))
+    assert figure.sheet == (start, *figure.panels)
+    assert figure.film == (start, *figure.panels)
+
+
+@given(st.integers(0, 500), st.integers(2, 40), st.sampled_from(Spacing))
+def test_the_passes_that_are_chosen(count: int, most: int, spacing: Spacing) -> None:
+    found = chosen(count, most, spacing)
+    assert len(found) == min(count, most)
+    assert found == sorted(set(found))
+    if count:
+        assert (found[0], found[-1]) == (0, count - 1)
+    steps = np.diff(found)
+    if spacing is Spacing.EVEN:
+        assert steps.size == 0 or steps.max() - steps.min() <= 1
+    else:
+        assert (np.diff(steps) >= -1).all()
+
+
+def test_passes_chosen_by_hand() -> None:
+    assert chosen(101, 5) == [0, 25, 50, 75, 100]
+    assert chosen(64, 7, Spacing.LOG) == [0, 1, 3, 7, 15, 31, 63]
+
+
+def test_of_many_passes_some_are_on_the_sheet_and_more_in_the_animation() -> None:
+    options = FigureOptions(panels=5, frames=11)
+    figure = plan_figure(sort_plan(16, 16), {"values": shuffled(16, 16)}, options)
+    assert figure.passes == 36  # 1 + 2 + … + log₂ 256
+    shown = [panel.place.number for panel in figure.sheet if panel.place]
+    film = [panel.place.number for panel in figure.film if panel.place]
+    assert len(shown) == 4  # and the input
+    assert (shown[0], shown[-1], film[0], film[-1]) == (1, 36, 1, 36)
+    assert 11 <= len(film) <= 11 + 4
+    last = figure.panels[-1].texels[..., 0]
+    np.testing.assert_array_equal(last.ravel(), np.sort(shuffled(16, 16).ravel()))
+
+
+def test_no_more_is_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, inputs = sort_plan(8, 8), {"values": shuffled(8, 8)}
+    monkeypatch.setattr(module, "MOST_BYTES", 5 * 8 * 8 * 4)
+    assert len(plan_figure(plan, inputs).panels) == 5
+    monkeypatch.setattr(module, "MOST_BYTES", 8 * 8 * 4)
+    with pytest.raises(InputError, match=r"a figure keeps .* of several passes; show a smaller"):
+        plan_figure(plan, inputs)
+
+
+def levels() -> Plan:
+    """Sums of 4×4, 2×2 and 1×1 texels into smaller textures, and a copy into a corner of one."""
+    p = Pipeline("levels")
+    at = "fragment.position"
+    text = f"""!!ARBfp1.0
+TEMP a, s, r;
+MAD a, {at}, 2, {{-0.5, -0.5, 0, 0}};
+TEX s, a, texture[0], RECT;
+ADD a.x, a, 1;
+TEX r, a, texture[0], RECT;
+ADD s, s, r;
+ADD a.y, a, 1;
+TEX r, a, texture[0], RECT;
+ADD s, s, r;
+ADD a.x, a, -1;
+TEX r, a, texture[0], RECT;
+ADD result.color, s, r;
+END"""
+    program = assemble(text, "sum.fp")
+    now = p.input("x", 4, 4)
+    for size in (2, 1):
+        then = p.texture(f"level{size}", size, size)
+        p.draw(program, {0: now}, into=then)
+        now = then
+    whole = p.texture("whole", 4, 4, initial=0.0)
+    p.copy(now, whole, source_rect=(0, 0, 1, 1), target_rect=(3, 2, 1, 1))
+    p.output("sum", now)
+    return p.plan()
+
+
+X = np.arange(16, dtype=np.float32).reshape(4, 4)
+
+
+def test_textures_of_several_sizes_and_a_part_of_one() -> None:
+    figure = plan_figure(levels(), {"x": X})
+    shapes = [panel.texels.shape for panel in figure.sheet]
+    assert shapes == [(4, 4, 1), (2, 2, 1), (1, 1, 1), (4, 4, 1)]
+    np.testing.assert_array_equal(figure.panels[0].texels[..., 0], [[10, 18], [42, 50]])
+    assert figure.panels[1].texels.item() == 120
+    assert [panel.rect for panel in figure.panels] == [None, None, Rect(3, 2, 1, 1)]
+    assert [panel.what for panel in figure.panels] == ["sum.fp", "sum.fp", "copy"]
+    assert figure.film == figure.panels  # x is never written
+
+
+def test_passes_of_the_textures_that_are_asked_for() -> None:
+    figure = plan_figure(levels(), {"x": X}, FigureOptions(textures=("level1", "whole")))
+    assert [panel.texture.name for panel in figure.sheet] == ["level2", "level1", "whole"][1:]
+    with pytest.raises(InputError, match="no pass of plan levels writes 'x'; choose from level2"):
+        plan_figure(levels(), {"x": X}, FigureOptions(textures=("x",)))
+
+
+# Scales and channels ------------------------------------------------------------------------------
+
+
+def ends(figure: PlanFigure) -> list[tuple[str, float, float]]:
+    return [(name, scale.low, scale.high) for name, scale in figure.scales(figure.sheet)]
+
+
+@pytest.mark.parametrize(
+    ("sharing", "expected"),
+    [
+        (Sharing.SHEET, [("input x", 0, 15)] + [("value of a texel", 0, 120)] * 3),
+        (
+            Sharing.TEXTURE,
+            [("input x", 0, 15), ("level2", 0, 50), ("level1", 0, 120), ("whole", 0, 120)],
+        ),
+        (
+            Sharing.PANEL,
+            [("panel 1", 0, 15), ("panel 2", 0, 50), ("panel 3", 0, 120), ("panel 4", 0, 120)],
+        ),
+    ],
+)
+def test_value_scales(sharing: Sharing, expected: list[tuple[str, float, float]]) -> None:
+    """10 is near 0 on a scale to 50, or it would be where the second begins."""
+    figure = plan_figure(levels(), {"x": X}, FigureOptions(sharing=sharing))
+    assert ends(figure) == expected
+
+
+def test_cells_have_two_colours_and_given_limits_are_kept() -> None:
+    cells = plan_figure(shifts(2), {"a": CELLS})
+    assert {scale.kind for _, scale in cells.scales(cells.sheet)} == {ScaleKind.TWO}
+    limited = plan_figure(shifts(2), {"a": CELLS}, FigureOptions(limits=(-1, 3)))
+    assert ends(limited) == [("value of a texel", -1, 3)] * 3
+
+
+def coloured(**channels: float) -> F32:
+    """An image 3×4 of one colour, with x in r."""
+    image = np.zeros((3, 4, 4), np.float32)
+    image[..., 0] = np.arange(4)
+    for name, value in channels.items():
+        image[..., "rgba".index(name)] = value
+    return image
+
+
+@pytest.mark.parametrize(
+    ("texel_format", "shown", "image", "expected"),
+    [
+        ("rgba32f", Shown.AUTO, coloured(a=1), (0,)),
+        ("rgba32f", Shown.AUTO, coloured(b=CELLS.max()) + CELLS[..., None] * [0, 0, 1, 0], (0, 2)),
+        ("rgba32f", Shown.AUTO, np.zeros((3, 4, 4)), (0,)),
+        ("rgba32f", Shown.CHANNELS, coloured(), (0, 1, 2, 3)),
+        ("rgba32f", Shown.PICTURE, coloured(), ()),
+        ("rgba8", Shown.AUTO, coloured(), ()),
+        ("rgba8", Shown.CHANNELS, coloured(), (0, 1, 2, 3)),
+    ],
+)
+def test_which_channels_are_shown(
+    texel_format: str, shown: Shown, image: F32, expected: tuple[int, ...], tmp_path: Path
+) -> None:
+    plan = shifts(2, packing="image", format=texel_format)
+    figure = plan_figure(plan, {"a": image}, FigureOptions(shown=shown))
+    assert figure.channels(figure.panels[0].texture) == expected
+    figure.write(tmp_path / "sheet.png")
+    figure.write_animation(tmp_path / "film.gif")
+
+
+# What is drawn ------------------------------------------------------------------------------------
+
+
+def test_an_animation_without_captions_is_the_texels(tmp_path: Path) -> None:
+    """0 is white and 1 nearly black; row 0 is at the bottom."""
+    figure = plan_figure(shifts(3), {"a": CELLS})
+    options = AnimationOptions(scale=3, captions=False, timing=Timing(50, 500))
+    figure.write_animation(tmp_path / "cells.gif", options)
+    found = pixels(tmp_path / "cells.gif")
+    assert found.shape == (4, 9, 12, 3)
+    for passes, picture in enumerate(found):
+        is_white = (picture == 255).all(axis=-1)
+        cells = np.kron(moved(CELLS, passes)[::-1], np.ones((3, 3)))
+        np.testing.assert_array_equal(is_white, cells == 0)
+        assert picture[~is_white].max() < 50
+
+
+def test_equal_pictures_are_shown_for_longer(tmp_path: Path) -> None:
+    figure = plan_figure(shifts(6), {"a": CELLS})  # after the third, nothing changes
+    options = AnimationOptions(scale=1, captions=False, timing=Timing(100, 300))
+    figure.write_animation(tmp_path / "cells.gif", options)
+    with Image.open(tmp_path / "cells.gif") as image:
+        assert image.n_frames == 4
+        image.seek(3)
+        assert image.info["duration"] == 100 * 3 + 300
+
+
+def test_a_caption_and_a_scale_are_below_the_texels(tmp_path: Path) -> None:
+    """The scale runs from the lowest to the highest; the colours of the texels are on it."""
+    inputs = {"a": X[:3]}
+    figure = plan_figure(shifts(2), inputs)
+    figure.write_animation(tmp_path / "film.png", AnimationOptions(scale=80))
+    found = pixels(tmp_path / "film.png")
+    assert found.shape[0] == 3
+    [(_, scale)] = set(figure.scales(figure.film))
+    assert (scale.low, scale.high) == (0, 11)
+    for passes, picture in enumerate(found):
+        part = picture[MARGIN : MARGIN + 240, MARGIN : MARGIN + 320]
+        expected = scale.colours(moved(X[:3], passes)[::-1])
+        np.testing.assert_array_equal(part[40::80, 40::80], expected)
+        below = picture[MARGIN + 240 :]
+        bar = below[(below == scale.colours(np.array(11.0))).all(axis=-1).any(axis=1)][0]
+        np.testing.assert_array_equal(bar[MARGIN], scale.colours(np.array(0.0)))
+        np.testing.assert_array_equal(bar[-MARGIN - 1], scale.colours(np.array(11.0)))
+    captions = found[:, MARGIN + 240 + 40 :]
+    assert not np.array_equal(captions[0], captions[1])
+
+
+def test_textures_of_several_sizes_fill_the_picture(tmp_path: Path) -> None:
+    figure = plan_figure(levels(), {"x": X})
+    figure.write_animation(tmp_path / "film.png", AnimationOptions(scale=2, captions=False))
+    found = pixels(tmp_path / "film.png")
+    assert found.shape == (3, 8, 8, 3)
+    assert [len(np.unique(picture.reshape(-1, 3), axis=0)) for picture in found] == [4, 1, 2]
+
+
+def test_what_is_drawn_of_a_texture_is_marked(tmp_path: Path) -> None:
+    figure = plan_figure(levels(), {"x": X}, FigureOptions(textures=("whole",)))
+    figure.write_animation(tmp_path / "film.png", AnimationOptions(scale=100))
+    [picture] = pixels(tmp_path / "film.png")
+    is_mark = (picture == (179, 38, 30)).all(axis=-1)
+    rows, columns = np.nonzero(is_mark)
+    assert (rows.min() - MARGIN, rows.max() - MARGIN) == (100, 199)  # row 2 of 4 from the bottom
+    assert (columns.min() - MARGIN, columns.max() - MARGIN) == (300, 399)
+    assert is_mark.sum() == 4 * 100 - 4
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_sheet_in_every_format_and_the_same_each_time(tmp_path: Path, suffix: str) -> None:
+    figure = plan_figure(levels(), {"x": X})
+    one, other = tmp_path / f"one{suffix}", tmp_path / f"other{suffix}"
+    figure.write(one)
+    figure.write(other)
+    assert one.read_bytes() == other.read_bytes()
+
+
+def words(figure: PlanFigure, path: Path) -> str:
+    """The text of a sheet: matplotlib leaves it as comments in an SVG."""
+    figure.write(path)
+    return path.read_text(encoding="utf-8")
+
+
+def test_the_words_and_numbers_on_a_sheet(tmp_path: Path) -> None:
+    text = words(plan_figure(levels(), {"x": X}), tmp_path / "sheet.svg")
+    for word in ("levels", "input x", "pass 1 → level2", "pass 3 → whole", "copy · 4×4 r32f"):
+        assert f"<!-- {word} -->" in text
+    assert "<!-- 3 passes  ·  row 0 at the bottom  ·  run by numpy -->" in text
+    for number in (10, 18, 42, 50, 120):
+        assert f"<!-- {number} -->" in text
+
+
+def test_the_iteration_is_on_the_sheet_where_the_number_does_not_tell_it(tmp_path: Path) -> None:
+    p = Pipeline("there and back")
+    a, b = p.input("a", 3, 4), p.texture("b", 4, 3)
+    with p.repeat(3):
+        p.draw(SHIFT, {0: a}, into=b)
+        p.copy(b, a)
+    p.output("moved", a)
+    text = words(plan_figure(p.plan(), {"a": CELLS}), tmp_path / "sheet.svg")
+    assert "<!-- shift.fp · iteration 2 of 3 -->" in text
+    assert "iteration" not in words(plan_figure(shifts(3), {"a": CELLS}), tmp_path / "other.svg")
+
+
+def test_numbers_that_are_none_have_a_colour_of_their_own(tmp_path: Path) -> None:
+    cells = CELLS.copy()
+    cells[0, 0] = np.nan
+    figure = plan_figure(shifts(1), {"a": cells})
+    assert "<!-- NaN or infinite -->" in words(figure, tmp_path / "sheet.svg")
+    figure.write(tmp_path / "sheet.png")
+    assert (pixels(tmp_path / "sheet.png") == NOT_FINITE).all(axis=-1).sum() > 100
+
+
+# What cannot be drawn -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (FigureOptions(panels=1), "panels is 1; it must be at least 2"),
+        (FigureOptions(frames=0), "frames is 0"),
+        (FigureOptions(limits=(2, 1)), "limits are 2 and 1; give a lower and a higher"),
+        (FigureOptions(spacing="far"), "spacing is 'far'; choose from even, log"),  # type: ignore[arg-type]
+    ],
+)
+def test_options_that_no_figure_has(options: FigureOptions, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        plan_figure(shifts(2), {"a": CELLS}, options)
+
+
+def test_options_may_be_words() -> None:
+    options = FigureOptions(sharing="panel", shown="picture", spacing="log")  # type: ignore[arg-type]
+    figure = plan_figure(shifts(2), {"a": CELLS}, options)
+    assert figure.options == FigureOptions(
+        sharing=Sharing.PANEL, shown=Shown.PICTURE, spacing=Spacing.LOG
+    )
+
+
+def test_files_that_cannot_be_written(tmp_path: Path) -> None:
+    figure = plan_figure(shifts(2), {"a": CELLS})
+    with pytest.raises(InputError, match=r"let it end in one of \.png, \.svg, \.pdf"):
+        figure.write(tmp_path / "sheet.gif")
+    with pytest.raises(InputError, match=r"let it end in one of \.gif, \.png, \.apng"):
+        figure.write_animation(tmp_path / "film.pdf")
+    with pytest.raises(InputError, match="scale is 0"):
+        figure.write_animation(tmp_path / "film.gif", AnimationOptions(scale=0))
+    with pytest.raises(InputError, match="enlarge it less, or show fewer"):
+        figure.write_animation(tmp_path / "film.gif", AnimationOptions(scale=4000))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_plan_of_no_passes() -> None:
+    with pytest.raises(InputError, match="has no pass that writes a texture; nothing to draw"):
+        plan_figure(shifts(0), {"a": CELLS})
