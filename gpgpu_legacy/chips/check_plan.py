@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
-from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.profile import Fact, Kind, Profile
 from gpgpu_legacy.chips.verdict import (
     ChainNode,
     Outcome,
     Row,
+    Side,
     Verdict,
     both_sides,
     make_row,
@@ -19,151 +19,215 @@ from gpgpu_legacy.chips.verdict import (
     make_verdict,
     number_side,
     unknown_side,
+    with_passes,
     yes_or_no_sides,
 )
+from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.plan.formats import Numeric
-from gpgpu_legacy.plan.plan import Blend, CopyPass, FragmentPass, Plan, written_by
+from gpgpu_legacy.plan.pass_names import PassNumbers, numbered_passes, numbers_text
+from gpgpu_legacy.plan.plan import Blend, ComputePass, CopyPass, FragmentPass, Plan
 from gpgpu_legacy.plan.textures import Filter, Texture
 
 MIB = 2**20
+
+TEXTURE_SIZE, TARGET_SIZE = "texture size", "framebuffer size"
+"""The limits of a texture's width and height: of those that are read, and of those drawn to."""
 
 
 def check_plan(plan: Plan, chip: Profile) -> Verdict:
     """Compare all that a plan uses with what a chip has: programs, textures, blending, memory.
 
-    Raises InputError for an argument of another type.
+    A row names the passes that use its program, or the textures that exceed its limit.
     """
-    as_instance("plan", plan, Plan)
-    as_instance("chip", chip, Profile, "the Profile of a chip, as find_profile returns it")
+    uses = _uses(plan)
     rows: list[Row] = []
     nodes: tuple[ChainNode, ...] = ()
-    for program in plan.programs():
+    for program, passes in uses.programs.items():
         of_program = check_program(program, chip)
-        rows += of_program.limits
+        rows += (with_passes(row, *_in_words(passes)) for row in of_program.limits)
         nodes = max(nodes, of_program.nodes, key=len)
-    rows += _kernels(plan, chip)
-    rows += _textures(plan, chip)
+    rows += _kernels(uses.dispatches, chip)
+    rows += _textures(plan, uses, chip)
     rows += _memory(plan, chip)
-    return make_verdict(plan.name, chip, rows, nodes)
+    run = sum(numbers.count for numbers, _ in numbered_passes(plan))
+    return make_verdict(plan.name, chip, rows, nodes, run)
 
 
-def _kernels(plan: Plan, chip: Profile) -> Iterator[Row]:
-    if plan.dispatches:
-        yield make_row("compute kernels", "used", yes_or_no_sides(chip.programs.kernels, chip))
-        yield make_row("work groups", "used", (None, unknown_side()))
+def _kernels(dispatches: list[PassNumbers], chip: Profile) -> Iterator[Row]:
+    if dispatches:
+        sides, passes = yes_or_no_sides(chip.programs.kernels, chip), _in_words(dispatches)
+        yield make_row("compute kernels", "used", sides, passes=passes)
+        yield make_row("work groups", "used", (None, unknown_side()), passes=passes)
+
+
+def _in_words(passes: Sequence[PassNumbers]) -> tuple[str, int]:
+    """The numbers of passes in words, and how many passes they are."""
+    return numbers_text(passes), sum(numbers.count for numbers in passes)
+
+
+_ByTexture = dict[str, list[PassNumbers]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Roles:
-    """The textures of a plan by what is done with them. read: looked up, or copied to."""
+class _Uses:
+    """The passes of a plan by what they use: programs, kernels, and textures by their names.
 
-    read: tuple[Texture, ...]
-    drawn: tuple[Texture, ...]
-    blended: tuple[Texture, ...]
-    filtered: tuple[tuple[Texture, Filter], ...]
+    read: textures that passes look up, or copy to.
+    """
+
+    programs: dict[Program, list[PassNumbers]] = field(default_factory=dict)
+    dispatches: list[PassNumbers] = field(default_factory=list)
+    read: _ByTexture = field(default_factory=dict)
+    drawn: _ByTexture = field(default_factory=dict)
+    blended: _ByTexture = field(default_factory=dict)
+    filtered: dict[Filter, _ByTexture] = field(default_factory=dict)
 
 
-def _roles(plan: Plan) -> _Roles:
-    read, drawn, blended = list[str](), list[str](), list[str]()
-    filtered: list[tuple[str, Filter]] = []
-    for _, pass_ in plan.weighted_passes():
+def _uses(plan: Plan) -> _Uses:
+    uses = _Uses()
+
+    def note(by_texture: _ByTexture, names: Iterable[str], numbers: PassNumbers) -> None:
+        for name in dict.fromkeys(names):
+            by_texture.setdefault(name, []).append(numbers)
+
+    for numbers, pass_ in numbered_passes(plan):
         match pass_:
             case FragmentPass():
-                read += [b.texture for b in pass_.bindings]
-                filtered += [(b.texture, b.sampler.filter) for b in pass_.bindings]
-                drawn += pass_.targets
-                blended += pass_.targets if pass_.blend is not Blend.NONE else ()
+                uses.programs.setdefault(pass_.program, []).append(numbers)
+                note(uses.read, (b.texture for b in pass_.bindings), numbers)
+                for kind in dict.fromkeys(b.sampler.filter for b in pass_.bindings):
+                    names = [b.texture for b in pass_.bindings if b.sampler.filter is kind]
+                    note(uses.filtered.setdefault(kind, {}), names, numbers)
+                note(uses.drawn, pass_.targets, numbers)
+                note(uses.blended, pass_.targets if pass_.blend is not Blend.NONE else (), numbers)
             case CopyPass():
-                read += written_by(pass_)
-    return _Roles(
-        tuple(map(plan.texture, dict.fromkeys(read))),
-        tuple(map(plan.texture, dict.fromkeys(drawn))),
-        tuple(map(plan.texture, dict.fromkeys(blended))),
-        tuple((plan.texture(name), kind) for name, kind in dict.fromkeys(filtered)),
-    )
+                note(uses.read, (pass_.target,), numbers)
+            case ComputePass():
+                uses.dispatches.append(numbers)
+    return uses
 
 
-def _textures(plan: Plan, chip: Profile) -> Iterator[Row]:
-    roles, formats = _roles(plan), chip.formats
-    yield from _float_textures([t for t in roles.read if _is_float(t)], chip)
-    yield from _float_filters([(t, f) for t, f in roles.filtered if _is_float(t)], chip)
-    targets = [t for t in roles.drawn if _is_float(t)]
+@dataclass(frozen=True, slots=True)
+class _Textures:
+    """Textures that passes use in one way, with the passes."""
+
+    textures: tuple[Texture, ...]
+    passes: _ByTexture
+
+    @classmethod
+    def of(cls, plan: Plan, used: _ByTexture, *, floats: bool = False) -> _Textures:
+        """Those of a plan that are used so. floats: only those that hold floats."""
+        textures = tuple(map(plan.texture, used))
+        return cls(tuple(t for t in textures if _is_float(t) or not floats), used)
+
+    def __bool__(self) -> bool:
+        return bool(self.textures)
+
+    def only(self, exceeds: Callable[[Texture], bool]) -> _Textures:
+        """Those among them that exceed a limit."""
+        return _Textures(tuple(filter(exceeds, self.textures)), self.passes)
+
+    @property
+    def names(self) -> str:
+        """Their names in words: four at most, and how many more there are."""
+        names = list(dict.fromkeys(t.name for t in self.textures))
+        return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+    @property
+    def outcome(self) -> Outcome:
+        """What it means that these exceed a limit."""
+        return Outcome.EXCEEDED if self.textures else Outcome.WITHIN
+
+    @property
+    def numbers(self) -> list[PassNumbers]:
+        """The passes that use them, in order."""
+        used = {n for t in self.textures for n in self.passes[t.name]}
+        return sorted(used, key=lambda numbers: numbers.first)
+
+
+def _textures(plan: Plan, uses: _Uses, chip: Profile) -> Iterator[Row]:
+    formats = chip.formats
+    read, drawn = (_Textures.of(plan, used) for used in (uses.read, uses.drawn))
+    floats = {kind: _Textures.of(plan, used, floats=True) for kind, used in uses.filtered.items()}
+    yield from _float_textures(_Textures.of(plan, uses.read, floats=True), chip)
+    yield from _float_filters({k: t for k, t in floats.items() if t}, chip)
+    targets = _Textures.of(plan, uses.drawn, floats=True)
     yield from _bits("float framebuffer", targets, formats.float_target_bits, chip)
-    blended = [t for t in roles.blended if _is_float(t)]
+    blended = _Textures.of(plan, uses.blended, floats=True)
     yield from _bits("float blending", blended, formats.float_blending_bits, chip)
-    yield from _size("texture size", roles.read, formats.largest_texture_texels, chip)
+    yield from _size(TEXTURE_SIZE, read, formats.largest_texture_texels, chip)
     largest = formats.largest_target_texels or formats.largest_texture_texels
-    yield from _size("framebuffer size", roles.drawn, largest, chip)
+    yield from _size(TARGET_SIZE, drawn, largest, chip)
 
 
 def _is_float(texture: Texture) -> bool:
     return texture.format.numeric is Numeric.FLOAT
 
 
-def _names(textures: Iterable[Texture]) -> str:
-    names = list(dict.fromkeys(t.name for t in textures))
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-
-
-def _float_textures(textures: list[Texture], chip: Profile) -> Iterator[Row]:
-    if not textures:
+def _float_textures(read: _Textures, chip: Profile) -> Iterator[Row]:
+    if not read:
         return
     fact = chip.formats.float_texture_kinds
-    used = sorted({t.kind.value for t in textures})
-    kinds = f"{', '.join(used)} of {', '.join(sorted({t.format.name for t in textures}))}"
+    used = sorted({t.kind.value for t in read.textures})
+    kinds = f"{', '.join(used)} of {', '.join(sorted({t.format.name for t in read.textures}))}"
     if fact is None:
         yield make_row("float textures", kinds, both_sides(unknown_side(), chip))
         return
-    others = [t for t in textures if t.kind.value not in fact.value]
-    allowed = make_side(_outcome(others), ", ".join(fact.value) or "none", fact)
-    yield make_row("float textures", kinds, both_sides(allowed, chip), where=_names(others))
+    over = read.only(lambda t: t.kind.value not in fact.value)
+    side = make_side(over.outcome, ", ".join(fact.value) or "none", fact)
+    yield _row("float textures", kinds, side, over, chip)
 
 
-def _float_filters(textures: list[tuple[Texture, Filter]], chip: Profile) -> Iterator[Row]:
-    if not textures:
+def _float_filters(by_filter: dict[Filter, _Textures], chip: Profile) -> Iterator[Row]:
+    if not by_filter:
         return
     fact = chip.formats.float_filters
-    filters = ", ".join(sorted({kind.value for _, kind in textures}))
-    others: list[Texture] = []
-    if filters == Filter.NEAREST.value:
-        allowed = make_side(Outcome.WITHIN, ", ".join(fact.value) if fact else filters, fact)
+    filters = ", ".join(sorted(kind.value for kind in by_filter))
+    over = _Textures((), {})
+    if list(by_filter) == [Filter.NEAREST]:
+        side = make_side(Outcome.WITHIN, ", ".join(fact.value) if fact else filters, fact)
     elif fact is None:
-        allowed = unknown_side()
+        side = unknown_side()
     else:
-        others = [t for t, kind in textures if kind.value not in fact.value]
-        allowed = make_side(_outcome(others), ", ".join(fact.value), fact)
-    yield make_row("float filters", filters, both_sides(allowed, chip), where=_names(others))
+        # The filters that a chip lacks are of one kind: there are two, and all chips have nearest.
+        others = (textures for kind, textures in by_filter.items() if kind.value not in fact.value)
+        over = next(others, over)
+        side = make_side(over.outcome, ", ".join(fact.value), fact)
+    yield _row("float filters", filters, side, over, chip)
 
 
-def _bits(
-    limit: str, textures: list[Texture], fact: Fact[int] | None, chip: Profile
-) -> Iterator[Row]:
+def _bits(limit: str, used: _Textures, fact: Fact[int] | None, chip: Profile) -> Iterator[Row]:
     """The widest channel of the textures, in bits, against the widest that the chip takes."""
-    if not textures:
+    if not used:
         return
-    bits = f"{max(t.format.bits_per_channel for t in textures)} bits"
+    bits = f"{max(t.format.bits_per_channel for t in used.textures)} bits"
     if fact is None:
         yield make_row(limit, bits, both_sides(unknown_side(), chip))
         return
-    over = [t for t in textures if t.format.bits_per_channel > fact.value]
-    allowed = make_side(_outcome(over), f"{fact.value} bits" if fact.value else "none", fact)
-    yield make_row(limit, bits, both_sides(allowed, chip), where=_names(over))
+    over = used.only(lambda t: t.format.bits_per_channel > fact.value)
+    side = make_side(over.outcome, f"{fact.value} bits" if fact.value else "none", fact)
+    yield _row(limit, bits, side, over, chip)
 
 
-def _size(
-    limit: str, textures: tuple[Texture, ...], fact: Fact[int] | None, chip: Profile
-) -> Iterator[Row]:
-    if not textures:
+def _size(limit: str, used: _Textures, fact: Fact[int] | None, chip: Profile) -> Iterator[Row]:
+    if not used:
         return
-    largest = max(max(t.extent.width, t.extent.height) for t in textures)
-    over = [t for t in textures if fact and max(t.extent.width, t.extent.height) > fact.value]
-    advice = f"cut the matrices with --largest-texture {fact.value}" if over and fact else ""
-    sides = both_sides(number_side(largest, fact), chip)
-    yield make_row(limit, largest, sides, where=_names(over), advice=advice)
+    largest = max(map(_side_of, used.textures))
+    over = used.only(lambda t: fact is not None and _side_of(t) > fact.value)
+    advice = f"use textures of at most {fact.value}×{fact.value} texels" if over and fact else ""
+    yield _row(limit, largest, number_side(largest, fact), over, chip, advice=advice)
 
 
-def _outcome(offenders: list[Texture]) -> Outcome:
-    return Outcome.EXCEEDED if offenders else Outcome.WITHIN
+def _side_of(texture: Texture) -> int:
+    return max(texture.extent.width, texture.extent.height)
+
+
+def _row(
+    limit: str, found: int | str, side: Side, over: _Textures, chip: Profile, *, advice: str = ""
+) -> Row:
+    """A row on textures. over: those that exceed the limit."""
+    sides, passes = both_sides(side, chip), _in_words(over.numbers)
+    return make_row(limit, found, sides, where=over.names, advice=advice, passes=passes)
 
 
 def plan_bytes(plan: Plan) -> int:

@@ -6,7 +6,7 @@ from math import isinf
 from typing import Any
 
 from gpgpu_legacy.chips.profile import UNLIMITED, Fact, Kind, Number, Profile, all_sources, sources
-from gpgpu_legacy.chips.verdict import ChainNode, Outcome, Row, Side, Verdict
+from gpgpu_legacy.chips.verdict import ChainNode, Outcome, Row, Side, Verdict, excess
 from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, plain
 from gpgpu_legacy.serial import Record
@@ -54,6 +54,30 @@ def verdict_grids(verdict: Verdict, chip: Profile) -> list[Grid]:
     if any(row.limit == Resource.INDIRECTIONS.value for row in verdict.exceeded):
         grids.append(_nodes_grid(verdict.nodes))
     return grids
+
+
+def plan_verdict_grids(verdict: Verdict, chip: Profile) -> list[Grid]:
+    """The same for a plan and, if it does not load, the passes that exceed a limit."""
+    grids = verdict_grids(verdict, chip)
+    if any(row.pass_count for row in verdict.exceeded):
+        grids.insert(1, _passes_grid(verdict))
+    return grids
+
+
+def _passes_grid(verdict: Verdict) -> Grid:
+    """The passes that would not have loaded: one row per limit that they exceed."""
+    heads = ("passes", "number", "program or textures", "why")
+    rows = tuple(
+        (row.passes, row.pass_count, row.program or row.where, excess(row, *_sides_of(row)))
+        for row in verdict.exceeded
+        if row.pass_count
+    )
+    caption = f"The passes that exceed a limit, of {verdict.pass_count} passes."
+    return Grid("passes", caption, heads, rows)
+
+
+def _sides_of(row: Row) -> tuple[Side | None, Side | None]:
+    return row.advertised, row.native
 
 
 def _verdict_caption(verdict: Verdict, chip: Profile) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpgpu_legacy.chips.profile import Confidence, Fact, Kind, Number, Profile
 from gpgpu_legacy.count.resources import Node
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, fields_of
 
 
 class Outcome(Enum):
@@ -54,7 +54,9 @@ class Row(Record, frozen=True, kw_only=True):
     """One limit: the number found, and what is allowed.
 
     outcome: the worse of both sides. where: what exceeds the limit first. advice: how to keep
-    within it. program: the program that it is about, if it is about one.
+    within it. program: the program that it is about, if it is about one. passes: the numbers of the
+    passes of a plan that use the program or what exceeds the limit, in words; pass_count: how many
+    they are.
     """
 
     limit: str
@@ -65,6 +67,8 @@ class Row(Record, frozen=True, kw_only=True):
     native: Side | None
     where: str = ""
     advice: str = ""
+    passes: str = ""
+    pass_count: int = 0
 
 
 class ChainNode(Record, frozen=True, kw_only=True):
@@ -87,6 +91,7 @@ class Verdict(Record, frozen=True, kw_only=True):
     subject: the name of the program or plan. chip: of the profile. answer: by both sides, for what
     exceeds a native limit cannot run on the chip; advertised: by what the driver says; native: by
     the chip's own limits. nodes: the texture dependency chain of the program with most nodes.
+    pass_count: of a plan, how many passes run; 0 for a program.
     """
 
     subject: str
@@ -96,6 +101,7 @@ class Verdict(Record, frozen=True, kw_only=True):
     native: Answer
     limits: tuple[Row, ...]
     nodes: tuple[ChainNode, ...] = ()
+    pass_count: int = 0
 
     @property
     def exceeded(self) -> tuple[Row, ...]:
@@ -186,9 +192,11 @@ def make_row(
     where: str = "",
     advice: str = "",
     program: str = "",
+    passes: tuple[str, int] = ("", 0),
 ) -> Row:
-    """A row, whose outcome is the worse one of its sides."""
+    """A row, whose outcome is the worse one of its sides. passes: their numbers, and how many."""
     advertised, native = sides
+    numbers, pass_count = passes
     return Row(
         limit=limit,
         program=program,
@@ -198,11 +206,22 @@ def make_row(
         native=native,
         where=where,
         advice=advice,
+        passes=numbers,
+        pass_count=pass_count,
     )
 
 
+def with_passes(row: Row, numbers: str, pass_count: int) -> Row:
+    """The same row, with the passes that use its program."""
+    return Row(**{**fields_of(row), "passes": numbers, "pass_count": pass_count})
+
+
 def make_verdict(
-    subject: str, chip: Profile, rows: Iterable[Row], nodes: tuple[ChainNode, ...]
+    subject: str,
+    chip: Profile,
+    rows: Iterable[Row],
+    nodes: tuple[ChainNode, ...],
+    pass_count: int = 0,
 ) -> Verdict:
     """The rows, and what they say together."""
     limits = tuple(rows)
@@ -214,6 +233,7 @@ def make_verdict(
         native=_answer(row.native.outcome for row in limits if row.native),
         limits=limits,
         nodes=nodes,
+        pass_count=pass_count,
     )
 
 

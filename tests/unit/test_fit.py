@@ -144,7 +144,7 @@ def test_textures_larger_than_the_chip_s_are_named() -> None:
     verdict = verdict_of(SINGLE, "radeon-9700", size=2049, block=3)
     found = row(verdict, "texture size")
     assert (found.outcome, found.where) == (Outcome.EXCEEDED, "A, B, F")
-    assert found.advice == "cut the matrices with --largest-texture 2048"
+    assert found.advice == "use textures of at most 2048×2048 texels"
     cut = verdict_of(SINGLE, "radeon-9700", size=2049, block=3, largest_texture=2046)
     assert row(cut, "texture size").outcome is Outcome.WITHIN
 

@@ -15,7 +15,7 @@ from functools import cache
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.chips.check_plan import check_plan
+from gpgpu_legacy.chips.check_plan import TARGET_SIZE, TEXTURE_SIZE, check_plan
 from gpgpu_legacy.chips.profile import Limits, Profile, find_profile
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Side, Verdict, excess
 from gpgpu_legacy.count.resources import Resource
@@ -292,14 +292,20 @@ def refuse_unless_it_runs(
     verdict = check_plan(plan, chip)
     if not verdict.exceeded:
         return
-    sizes = [row for row in verdict.exceeded if not row.program and row.advice]
-    cut = "".join(f"; {advice}" for advice in dict.fromkeys(row.advice for row in sizes))
+    sizes = [_most(row) for row in verdict.exceeded if row.limit in (TEXTURE_SIZE, TARGET_SIZE)]
+    cut = f"; cut the matrices with --largest-texture {min(sizes)}" if sizes else ""
     block = f" with a block of {options.block}" if options.block is not None else ""
     raise InputError(
         f"{method.name}{block} does not load on {chip.called}: {', '.join(verdict.excesses)}; "
         f"{_what_fits(fit(method, chip, shape, options))}"
         f"{_other_formats(method, chip, shape, options)}{cut}; --anyway runs it here nevertheless"
     )
+
+
+def _most(row: Row) -> int:
+    """The largest size that a chip has, where textures exceed it."""
+    sides = (row.advertised, row.native)
+    return min(side.allowed for side in sides if side and isinstance(side.allowed, int))
 
 
 def _what_fits(fit: Fit) -> str:
