@@ -6,9 +6,12 @@ read the same text as the build.
 
 from __future__ import annotations
 
+import ast
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 from gpgpu_legacy.present.grid import as_markdown
@@ -128,6 +131,82 @@ def formats() -> str:
     return "\n".join(lines) + "\n"
 
 
+# plan.json ------------------------------------------------------------------------------------
+
+
+def plan_objects() -> str:
+    """Every object of plan.json under a heading of its own: what it is, and its fields."""
+    from gpgpu_legacy.plan.serialise import plan_schema
+
+    parts: list[str] = []
+    for name, schema in plan_schema()["$defs"].items():
+        if schema.get("type") == "object":
+            parts.append(f"### {name}\n\n{_as_markdown(schema['description'])}\n")
+            parts += ["| field | value | if it is left out |", "| --- | --- | --- |"]
+            for field, value in schema["properties"].items():
+                is_needed = field in schema.get("required", ())
+                missing = "" if is_needed else f"`{json.dumps(value.get('default'))}`"
+                parts.append(f"| `{field}` | {_in_words(value)} | {missing} |")
+            parts.append("")
+    return "\n".join(parts)
+
+
+_VALUES = {
+    "string": "text",
+    "boolean": "`true` or `false`",
+    "number": "a number with a point or an exponent",
+    "integer": "a whole number from {minimum} to {maximum}",
+}
+
+
+def _in_words(schema: dict[str, Any]) -> str:
+    """What a value may be, by its JSON Schema."""
+    match schema:
+        case {"$ref": reference}:
+            name = reference.rpartition("/")[2]
+            words = f"[{name}](#{name.lower()})"
+        case {"enum": choices}:
+            words = ", ".join(f"`{json.dumps(choice)}`" for choice in choices)
+        case {"anyOf": choices}:
+            words = " or ".join(_in_words(each) for each in choices if each != {"type": "null"})
+        case {"type": "array", "prefixItems": items}:
+            words = f"a list of {len(items)}: {_in_words(items[0])}"
+        case {"type": "array", "items": items}:
+            words = f"a list of {_in_words(items)}"
+        case {"additionalProperties": dict(values)}:
+            words = f"an object of {_in_words(values)} by name"
+        case _:
+            words = _VALUES[schema["type"]].format(**schema)
+    return words
+
+
+def plan_values() -> str:
+    """The values of plan.json that have a name and are no objects, each under a heading."""
+    from gpgpu_legacy.plan.serialise import plan_schema
+
+    parts: list[str] = []
+    for name, schema in plan_schema()["$defs"].items():
+        if schema.get("type") != "object":
+            words = "text of one line" if name == "Name" else _in_words(schema)
+            parts.append(f"### {name}\n\n{words[0].upper()}{words[1:]}.\n")
+    return "\n".join(parts)
+
+
+def plan_limits() -> str:
+    """The limits of plans from files, as plan/limits.py has and explains them."""
+    from gpgpu_legacy.plan import limits
+
+    lines = ["| limit | value | of what |", "| --- | ---: | --- |"]
+    tree = ast.parse(inspect.getsource(limits))
+    for one, following in pairwise(tree.body):
+        match one, following:
+            case ast.Assign(targets=[ast.Name(id=name)]), ast.Expr(ast.Constant(str(words))):
+                if not name.startswith("_"):
+                    meaning = " ".join(words.split())
+                    lines.append(f"| `{name}` | {getattr(limits, name)} | {meaning} |")
+    return "\n".join(lines) + "\n"
+
+
 # Chips, methods, executors --------------------------------------------------------------------
 
 
@@ -220,6 +299,19 @@ def _directive(name: str, thing: object) -> str:
 
 GENERATED: dict[str, Callable[[], str]] = {
     function.__name__: function
-    for function in (commands, opcodes, state, formats, chips, methods, algorithms, executors, api)
+    for function in (
+        commands,
+        opcodes,
+        state,
+        formats,
+        plan_objects,
+        plan_values,
+        plan_limits,
+        chips,
+        methods,
+        algorithms,
+        executors,
+        api,
+    )
 }
 """What a page can ask for."""

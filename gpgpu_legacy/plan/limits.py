@@ -14,28 +14,30 @@ from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan, Repeat, Step
 from gpgpu_legacy.plan.textures import Matrix, TextureKind
 
 MOST_FILE_BYTES = 2**25
-"""Of plan.json. A plan of 8192² matrices has some kilobytes, since loops are Repeats."""
+"""Bytes of the file. Most plans have some kilobytes, since loops are Repeats."""
 
-MOST_PROGRAM_TEXT = 2**20
-"""Characters of all programs together; the longest program of the papers has some 100 000."""
+MOST_PROGRAM_TEXT = 2**21
+"""Characters of all programs together. The longest here, an unrolled product of 8192² matrices, has
+700 000."""
 
 MOST_KERNEL_TEXT = 2**18
 """Characters of all kernels together."""
 
 LARGEST_SIDE = 32768
-"""Of a texture, in texels: twice what most drivers of today allow, GL_MAX_TEXTURE_SIZE."""
+"""Of a texture's side, in texels: GL_MAX_TEXTURE_SIZE of an H100."""
 
 MOST_BYTES = 2**38
-"""Of all textures together, and of all matrices: more than the memory of any GPU."""
+"""Of all textures together, of all operands, and of all results: more than a GPU has."""
 
 MOST_PASSES = 10**9
-"""That run, in all Repeats together: days on any machine."""
+"""Passes that run, in all Repeats together: days on any machine."""
 
 MOST_WRITTEN_OUT = 2**18
-"""Passes that run and of which each is kept by itself, because rectangles or Tables differ."""
+"""Passes that are kept one by one: those outside of Repeats, and all iterations of a Repeat that
+has lists of numbers, moving rectangles or changing work groups."""
 
 MOST_INVOCATIONS = 2**40
-"""Of one dispatch."""
+"""Invocations of one dispatch."""
 
 _ELEMENT_BYTES = 4
 """Of a matrix: float32."""
