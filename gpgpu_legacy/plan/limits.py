@@ -26,7 +26,7 @@ MOST_KERNEL_TEXT = 2**18
 LARGEST_SIDE = 32768
 """Of a texture's side, in texels: GL_MAX_TEXTURE_SIZE of an H100."""
 
-MOST_BYTES = 2**38
+MOST_BYTES = 2**39
 """Of all textures together, of all operands, and of all results: more than a GPU has."""
 
 MOST_PASSES = 10**9
