@@ -377,5 +377,5 @@ def _finite(error: float | None) -> float | None:
 
 def _name_of(function: Reference) -> str:
     """What results call a reference function: its name, if it has one."""
-    name = str(getattr(function, "__name__", ""))
+    name = str(getattr(function, "__name__", "")).strip("_")
     return name if name.isidentifier() else "reference"

@@ -20,11 +20,9 @@ def _times_grid(bench: PlanBench) -> Grid:
     several = len(bench.cases) > 1
     has_function = any(result.is_reference for result in bench.results)
     heads = ["case"] if several else []
-    heads += ["executor", "ms", "fastest", "slowest", "runs", "over fastest"]
-    heads += ["over function"] if has_function else []
-    heads += ["prepare, ms", "transfers, ms"]
-    heads += ["error"] if has_function else []
-    heads += ["difference"]
+    heads += ["executor", "ms", "over fastest"]
+    heads += ["over function", "error"] if has_function else []
+    heads += ["difference", "runs", "fastest", "slowest", "prepare, ms", "transfers, ms"]
     rows = tuple(_row(result, several, has_function) for result in bench.results)
     return Grid("plan-bench", _caption(bench), tuple(heads), rows, tuple(_notes(bench)))
 
@@ -45,18 +43,18 @@ def _row(result: PlanResult, several: bool, has_function: bool) -> tuple[Entry, 
         else result.upload_s + result.readback_s
     )
     row: list[Entry] = [result.case] if several else []
+    row += [f"{result.executor}()" if result.is_reference else result.executor]
+    row += [_milliseconds(result.seconds), _short(result.over_fastest, 3)]
+    if has_function:
+        row += [_short(result.over_reference, 3), _short(result.max_error, 2)]
     row += [
-        f"{result.executor}()" if result.is_reference else result.executor,
-        _milliseconds(result.seconds),
+        _short(result.max_difference, 2),
+        Numeral("first") if result.first_run else len(result.samples),
         _milliseconds(fastest),
         _milliseconds(slowest),
-        Numeral("first") if result.first_run else len(result.samples),
-        _short(result.over_fastest, 3),
+        _milliseconds(result.prepare_s),
+        _milliseconds(transfers_s),
     ]
-    row += [_short(result.over_reference, 3)] if has_function else []
-    row += [_milliseconds(result.prepare_s), _milliseconds(transfers_s)]
-    row += [_short(result.max_error, 2)] if has_function else []
-    row += [_short(result.max_difference, 2)]
     return tuple(row)
 
 
