@@ -73,7 +73,7 @@ def _run(words: Sequence[str]) -> Any:
         return _failed(str(error))
     except MemoryError as error:
         return _failed(
-            f"this machine has too little memory for that ({error}); try a smaller --size"
+            f"this machine has too little memory for that ({error}); try smaller sizes"
         )
     except (KeyboardInterrupt, typer.Abort):
         print("gpgpu-legacy: interrupted", file=sys.stderr)
