@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.dump import dump
 from gpgpu_legacy.api.keywords import MachineKeywords
+from gpgpu_legacy.api.plan_figure import FigureOptions, PlanFigure, plan_figure
 from gpgpu_legacy.api.plan_run import PlanRun, as_operands, run_plan, sample_inputs
 from gpgpu_legacy.api.plan_trace import PlanTrace, trace_plan
 from gpgpu_legacy.chips.check_plan import check_plan
@@ -127,6 +128,22 @@ class Pipeline(PlanBuilder):
         plan = self.plan()
         given = inputs or sample_inputs(plan, self.samples, seed)
         return trace_plan(plan, given, x, y, texture, instructions=instructions)
+
+    def figure(
+        self,
+        inputs: Mapping[str, ArrayLike] | None = None,
+        options: FigureOptions | None = None,
+        *,
+        executor: str = AUTO,
+        seed: int = 0,
+    ) -> PlanFigure:
+        """What each pass wrote, as pictures: `p.figure().write("sheet.png")`.
+
+        `write_animation("film.gif")` shows the passes one after another.
+        """
+        plan = self.plan()
+        given = inputs or sample_inputs(plan, self.samples, seed)
+        return plan_figure(plan, given, options, executor=executor)
 
     def bench(
         self,

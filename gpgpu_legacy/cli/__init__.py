@@ -72,9 +72,7 @@ def _run(words: Sequence[str]) -> Any:
     except GpgpuLegacyError as error:
         return _failed(str(error))
     except MemoryError as error:
-        return _failed(
-            f"this machine has too little memory for that ({error}); try smaller sizes"
-        )
+        return _failed(f"this machine has too little memory for that ({error}); try smaller sizes")
     except (KeyboardInterrupt, typer.Abort):
         print("gpgpu-legacy: interrupted", file=sys.stderr)
         return INTERRUPTED

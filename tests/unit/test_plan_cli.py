@@ -228,3 +228,39 @@ def test_a_warning_is_a_line_that_names_the_place_in_the_recipe(run: Run) -> Non
         )
     ]
     assert "warning" not in out
+
+
+def test_passes_are_drawn_side_by_side_and_one_after_another(run: Run) -> None:
+    words = ("plan", "figure", "steps.py", "--set", "passes=3")
+    code, out, err = run(*words, "--plot", "sheet.svg", "--animate", "film.gif", "--scale", "8")
+    assert code == 0, err
+    assert out.splitlines() == ["wrote sheet.svg", "wrote film.gif"]
+    assert "steps" in Path("sheet.svg").read_text(encoding="utf-8")
+    with Image.open("film.gif") as film:
+        assert film.n_frames == 4  # type: ignore[attr-defined] # the input and three passes
+        assert film.width >= 32
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "give --plot FILE.png or --animate FILE.gif"),
+        (("--plot", "sheet.gif"), "sheet.gif"),
+        (("--animate", "film.svg"), "film.svg does not name a format for animations"),
+        (("--plot", "sheet.png", "--animate", "film.svg"), "film.svg does not name a format"),
+        (("--plot", "no/sheet.png"), "there is no folder no"),
+        (("--plot", "sheet.png", "--texture", "w"), "w"),
+        (("--plot", "sheet.png", "--panels", "1"), "panels is 1; it must be at least 2"),
+        (("--plot", "sheet.png", "--spacing", "odd"), "--spacing is 'odd'; choose from even, log"),
+        (("--plot", "sheet.png", "--limits", "2", "1"), "give a lower and a higher number"),
+        (("--animate", "film.gif", "--frame-ms", "1"), "frame_ms is 1; give 20 to 60000"),
+    ],
+)
+def test_figures_that_cannot_be_drawn(run: Run, words: tuple[str, ...], message: str) -> None:
+    code, out, err = run("plan", "figure", "steps.py", *words)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("gpgpu-legacy: ")
+    assert err.count("\n") == 1
+    assert message in err
+    assert sorted(path.name for path in Path().iterdir()) == ["steps.py"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +12,10 @@ from gpgpu_legacy.cli.draw_options import parse_texel
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, plan_app
 from gpgpu_legacy.cli.shared import Json, Lists, MachineOptions, print_json
+from gpgpu_legacy.errors import InputError
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.api.plan_figure import AnimationOptions, FigureOptions
 
 
 @plan_app.command("trace", cls=Lists)
@@ -57,3 +63,131 @@ def trace_command(
         print_json(plan_trace_record(trace))
     else:
         print(plan_trace_text(trace), end="")
+
+
+@dataclass(frozen=True, slots=True)
+class SheetOptions:
+    """Which passes are shown, and how their values become colours."""
+
+    panels: Annotated[
+        int, typer.Option(metavar="N", help="The most pictures on the sheet, inputs among them.")
+    ] = 12
+    frames: Annotated[int, typer.Option(metavar="N", help="The most passes in the animation.")] = (
+        240
+    )
+    spacing: Annotated[
+        str,
+        typer.Option(metavar="even|log", help="Of more passes, show even or ever farther ones."),
+    ] = "even"
+    texture: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME …", help="Show the passes to these textures (default: to all)."),
+    ] = None
+    sharing: Annotated[
+        str,
+        typer.Option(metavar="sheet|texture|panel", help="What shares one scale of values."),
+    ] = "sheet"
+    shown: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|channels|picture",
+            help="Show texels of four channels by channel, or as a picture of r, g and b.",
+        ),
+    ] = "auto"
+    limits: Annotated[
+        tuple[float, float] | None,
+        typer.Option(
+            metavar="LOW HIGH", help="The ends of the scale of values (default: what occurs)."
+        ),
+    ] = None
+
+    def options(self) -> FigureOptions:
+        """The options of the figure."""
+        from gpgpu_legacy.api.plan_figure import FigureOptions, Sharing, Shown, Spacing
+        from gpgpu_legacy.arguments import as_member
+
+        return FigureOptions(
+            panels=self.panels,
+            frames=self.frames,
+            spacing=as_member("--spacing", self.spacing, Spacing),
+            textures=tuple(self.texture or ()),
+            sharing=as_member("--sharing", self.sharing, Sharing),
+            shown=as_member("--shown", self.shown, Shown),
+            limits=self.limits,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FilmOptions:
+    """How an animation looks."""
+
+    animate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.gif|apng", help="Write the passes one after another, as an animation."
+        ),
+    ] = None
+    scale: Annotated[
+        int | None,
+        typer.Option(metavar="PIXELS", help="Pixels along a side of a texel (default: to fit)."),
+    ] = None
+    frame_ms: Annotated[int, typer.Option(metavar="MS", help="Milliseconds for each pass.")] = 100
+    no_captions: Annotated[
+        bool, typer.Option("--no-captions", help="Leave out the line below the texture.")
+    ] = False
+
+    def options(self) -> AnimationOptions:
+        """The options of the animation."""
+        from gpgpu_legacy.api.plan_figure import AnimationOptions
+        from gpgpu_legacy.present.animation import Timing
+
+        timing = Timing(self.frame_ms, last_ms=max(1000, self.frame_ms))
+        return AnimationOptions(self.scale, not self.no_captions, timing)
+
+
+@plan_app.command("figure", cls=Lists)
+@grouped
+def figure_command(
+    recipe: RecipeOptions,
+    inputs: InputOptions,
+    machine: MachineOptions,
+    sheet: SheetOptions,
+    film: FilmOptions,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--plot",
+            metavar="FILE.png|svg|pdf",
+            help="Draw the passes side by side, with their scales of values.",
+        ),
+    ] = None,
+) -> None:
+    """Draw what each pass wrote: as a sheet of pictures, or as an animation."""
+    from gpgpu_legacy.api.plan_figure import plan_figure
+    from gpgpu_legacy.present.animation import animation_writer
+    from gpgpu_legacy.present.plot import check_figure
+
+    files = [path for path in (plot, film.animate) if path is not None]
+    if not files:
+        raise InputError(
+            "a figure needs a file to be written to; give --plot FILE.png or --animate FILE.gif"
+        )
+    if plot is not None:
+        check_figure(plot)
+    if film.animate is not None:
+        animation_writer(film.animate)  # which refuses a name that it cannot write
+    built = recipe.built()
+    figure = plan_figure(
+        built.plan,
+        inputs.arrays(built),
+        sheet.options(),
+        executor=machine.executor,
+        machine=machine.machine(),
+    )
+    if plot is not None:
+        figure.write(plot)
+    if film.animate is not None:
+        figure.write_animation(film.animate, film.options())
+    for path in files:
+        print(f"wrote {path}")
