@@ -40,8 +40,8 @@ from gpgpu_legacy.pipeline.values import Texels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SOURCES = 8
-"""Points at which a sample's b is not 0."""
+PATCHES = 8
+"""How many squares of a sample's b are not 0."""
 
 
 def jacobi(
@@ -51,7 +51,7 @@ def jacobi(
     """Steps of x' = (west + east + south + north + b) / 4, from x = 0; 0 around the grid."""
     p = PlanBuilder("jacobi")
     n, ring = as_positive("n", n), as_positive("n", n) + 2
-    b = p.input("b", n, n, sample=_point_sources)
+    b = p.input("b", n, n, sample=_patches)
     x, y = (p.texture(name, ring, ring, initial=0.0) for name in "xy")
     around = {1: Texels(0, 1), 2: Texels(2, 1), 3: Texels(1, 0), 4: Texels(1, 2)}
     with p.repeat(passes):
@@ -78,12 +78,15 @@ def _relaxed(b: NDArray[Any], passes: int) -> NDArray[Any]:
     return x[1:-1, 1:-1]
 
 
-def _point_sources(rng: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    """A b of 0 but for a few points, at which it is 1 or -1."""
+def _patches(rng: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """A b of 0 but for a few squares, in which it is 1 or -1."""
     import numpy as np
 
     b = np.zeros(shape)
-    b.flat[rng.integers(0, b.size, SOURCES)] = rng.choice([-1.0, 1.0], SOURCES)
+    side = max(1, shape[0] // 16)
+    for sign in (1.0, -1.0) * (PATCHES // 2):
+        row, column = rng.integers(0, shape[0] - side + 1, 2)
+        b[row : row + side, column : column + side] = sign
     return b
 
 
