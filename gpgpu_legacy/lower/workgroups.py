@@ -186,14 +186,32 @@ def uniform_blocks(code: GroupCode, arguments: Arguments) -> NDArray[np.uint8]:
 
 
 def group_shape(content: Content) -> GroupShape:
-    """The usual shape: as many fragments an invocation as 64 numbers of a partial sum make."""
+    """The usual shape: as many fragments an invocation as 64 numbers of a partial sum make.
+
+    Where each fragment looks up texels that are its own or no whole row's or column's, as in a
+    stencil, a large tile saves no lookup, and drivers take long to compile it: 2×2 fragments.
+    """
     channels = max(content.surfaces[number].format.channels for number in content.owned)
     shape = GroupShape()
-    if channels == 1:
+    if _is_stencil(content):
+        shape = GroupShape(strips=2, rows=2)
+    elif channels == 1:
         shape = GroupShape(strips=8, rows=8, together=2, adjacent=4)
     turn = max(1, shape.strips * shape.rows * _longest_turn(content))
     together = max(1, min(shape.together, LONGEST_BODY // turn))
     return replace(shape, together=1 << (together.bit_length() - 1))
+
+
+def _is_stencil(content: Content) -> bool:
+    """Whether there are lookups of other fragments' texels, and all vary along both axes."""
+    axes = [
+        _lookup_axes(step)
+        for draw in content.draws
+        for segment in live_segments(draw)
+        for step in segment.steps
+        if step.lookup is not None and not isinstance(step.lookup, Own)
+    ]
+    return bool(axes) and all(each == EVERYWHERE for each in axes)
 
 
 LONGEST_BODY = 1024

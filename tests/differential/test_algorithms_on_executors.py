@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawing import assert_same_bits
+from drawing import EXACT, assert_same_bits
 
 from gpgpu_legacy.algorithms.registry import find_algorithm
 from gpgpu_legacy.api.pipeline import Pipeline
-from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.plan.plan import FragmentPass
-from gpgpu_legacy.runtime.executor import Executor, Machine, Tuning
+from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import executors
 
 DRAWING = [
@@ -21,9 +20,6 @@ DRAWING = [
     for executor in executors()
     if FragmentPass in executor.capabilities.passes
 ]
-
-# A fragment to each invocation: a driver on the CPU takes long to compile more of them.
-EXACT = Machine(exact=True, tuning=Tuning(group=GroupShape(strips=1, rows=1)))
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("jacobi", {"n": 9, "passes": 5}),

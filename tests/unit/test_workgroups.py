@@ -10,6 +10,7 @@ from drawing import corners, fragment_texcoords, program, texture
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.lower.chains import Loop, loops
 from gpgpu_legacy.lower.content import Arguments, Content, group_content
 from gpgpu_legacy.lower.workgroups import (
@@ -46,8 +47,11 @@ def shared_bytes(text: str) -> int:
     return sum(sizes[kind] * int(a) * int(b) for kind, a, b in found)
 
 
-def drawn(*lines: str) -> tuple[Content, Arguments]:
-    place = Texcoords(1, corners((0.25, 0, 0, 1), (1.5, 0, 0, 0), (0, 1.5, 0, 0), 6, 4))
+LOOKUP = "TEX R0, fragment.texcoord[1], texture[0], RECT;"
+OFF_CENTRES = Texcoords(1, corners((0.25, 0, 0, 1), (1.5, 0, 0, 0), (0, 1.5, 0, 0), 6, 4))
+
+
+def drawn(*lines: str, place: Texcoords = OFF_CENTRES) -> tuple[Content, Arguments]:
     each = FragmentPass(program(*lines), (Binding(0, "A"),), ("P",), Rect(0, 0, 6, 4),
                         (fragment_texcoords(0, 6, 4), place))  # fmt: skip
     textures = (texture("P", 6, 4, R32F), texture("A", 6, 4, RGBA32F))
@@ -123,6 +127,23 @@ def test_textures_of_one_channel_give_an_invocation_more_fragments() -> None:
     one, four = group_shape(content_of(single)[0]), group_shape(multi())
     assert one.strips * one.rows > four.strips * four.rows
     assert one.strips % one.adjacent == one.rows % one.adjacent == 0
+
+
+@pytest.mark.parametrize(
+    ("base", "dx", "dy", "tile"),
+    [
+        ((0, 0, 0, 1), (1, 0, 0, 0), (0, 1, 0, 0), (2, 2)),  # the texel at the same place
+        ((1, 0, 0, 1), (1, 0, 0, 0), (0, 1, 0, 0), (2, 2)),  # its right neighbour
+        ((0, 2.5, 0, 1), (1, 0, 0, 0), (0, 0, 0, 0), (8, 8)),  # one for each column
+        ((2.5, 0, 0, 1), (0, 0, 0, 0), (0, 1, 0, 0), (8, 8)),  # one for each row
+    ],
+)
+def test_where_fragments_share_no_lookup_they_are_few(
+    base: Vec4, dx: Vec4, dy: Vec4, tile: tuple[int, int]
+) -> None:
+    place = Texcoords(1, corners(base, dx, dy, 6, 4))
+    shape = group_shape(drawn(LOOKUP, "MOV result.color, R0;", place=place)[0])
+    assert (shape.strips, shape.rows) == tile
 
 
 @pytest.mark.parametrize(
