@@ -55,7 +55,8 @@ def reduction(
     operation = as_member("operation", operation, Operation)
     steps = (as_positive("n", n) - 1).bit_length()
     size = 2**steps
-    x, y = (p.texture(name, size, size, initial=_NEUTRAL[operation]) for name in "xy")
+    x = p.texture("x", size, size, initial=None if size == n else _NEUTRAL[operation])
+    y = p.texture("y", size, size)
     p.upload(p.operand("values", n, n), x, rect=(0, 0, n, n))
     program = load_program("reduction/reduce.fp.j2", opcode=_OPCODES[operation])
     with p.repeat(steps) as i:
