@@ -264,3 +264,15 @@ def test_figures_that_cannot_be_drawn(run: Run, words: tuple[str, ...], message:
     assert err.count("\n") == 1
     assert message in err
     assert sorted(path.name for path in Path().iterdir()) == ["steps.py"]
+
+
+def test_a_plan_is_checked_against_a_chip(run: Run, run_json: RunJson) -> None:
+    data = run_json("plan", "check", "steps.py", "--chip", "radeon-9700-pro")
+    assert data["subject"] == "steps"
+    assert data["answer"] == "loads"
+    code, out, _ = run("plan", "check", "steps.py", "--chip", "geforce3")
+    assert code == 1
+    assert "does not load" in out
+    code, out, err = run("plan", "check", "steps.py", "--chip", "voodoo9")
+    assert (code, out) == (2, "")
+    assert "voodoo9" in err

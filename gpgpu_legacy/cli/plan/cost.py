@@ -1,4 +1,4 @@
-"""The commands `plan count` and `plan cache`: what a plan costs, without running it."""
+"""The commands `plan count`, `check` and `cache`: what a plan costs, without running it."""
 
 from __future__ import annotations
 
@@ -67,6 +67,32 @@ def _formulas(recipe: RecipeOptions, built: Built, over: list[str]) -> Formulas:
         over,
         at=tuple(sizes) if all(type(size) is int and size > 0 for size in sizes) else None,
     )
+
+
+@plan_app.command("check", cls=Lists)
+@grouped
+def check_command(
+    recipe: RecipeOptions,
+    chip: Annotated[str, typer.Option("--chip", metavar="NAME", help="See `gpgpu-legacy chips`.")],
+    as_json: Json = False,
+) -> None:
+    """Say whether a plan would have loaded on a chip of the time, and which passes would not.
+
+    The exit code is 1 if it would not have.
+    """
+    from gpgpu_legacy.chips.check_plan import check_plan
+    from gpgpu_legacy.chips.profile import find_profile
+    from gpgpu_legacy.chips.table import plan_verdict_grids
+    from gpgpu_legacy.present.grid import print_text
+
+    profile = find_profile(chip)
+    verdict = check_plan(recipe.built().plan, profile)
+    if as_json:
+        print_json(verdict)
+    else:
+        print_text(plan_verdict_grids(verdict, profile), console())
+    if verdict.exceeded:
+        raise typer.Exit(1)
 
 
 @plan_app.command("cache", cls=CacheCommand)
