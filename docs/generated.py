@@ -24,6 +24,11 @@ def with_generated(text: str) -> str:
     return MARK.sub(lambda mark: GENERATED[mark[1]](), text)
 
 
+def anchor(heading: str) -> str:
+    """Where a link finds a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+
+
 # Commands -------------------------------------------------------------------------------------
 
 
@@ -216,7 +221,11 @@ def chips() -> str:
     from gpgpu_legacy.chips.table import chip_grids, chips_grid
 
     every = tuple(profiles())
-    parts = [as_markdown([chips_grid(every)])]
+    table = as_markdown([chips_grid(every)]).partition("\n\n")[2]
+    table = re.sub(r"\b\d{4}-\d\d(-\d\d)?\b", r"[\g<0>]{.unbroken}", table)
+    names = r"^\| ([\w.-]+) \|"
+    table = re.sub(names, lambda m: f"| [{m[1]}](#{anchor(m[1])}) |", table, flags=re.MULTILINE)
+    parts = [table.replace("[name](#name)", "name").replace("[---](#---)", "---")]
     parts += [f"## {chip.name}\n\n{as_markdown(chip_grids(chip))}" for chip in every]
     return "\n".join(parts)
 
@@ -240,7 +249,8 @@ def algorithms() -> str:
     lines = ["| algorithm | year | field | what it does |", "| --- | ---: | --- | --- |"]
     sections = []
     for one in shipped_algorithms():
-        lines.append(f"| [{one.name}](#{one.name}) | {one.year} | {one.field} | {one.summary} |")
+        cells = (f"[{one.name}](#{anchor(one.name)})", str(one.year), one.field, one.summary)
+        lines.append(f"| {' | '.join(cells)} |")
         sections.append(f"## {one.name}\n\n{as_markdown(algorithm_grids(one))}")
     return "\n".join([*lines, "", *sections])
 
@@ -277,7 +287,8 @@ def api() -> str:
     import gpgpu_legacy
 
     by_heading: dict[str, list[str]] = {heading: [] for heading in _ROOMS.values()}
-    for name in gpgpu_legacy.__all__:
+    functions_first = sorted(gpgpu_legacy.__all__, key=lambda name: (name[0].isupper(), name))
+    for name in functions_first:
         room = getattr(gpgpu_legacy, name).__module__.split(".")[1]
         by_heading[_ROOMS[room]].append(name)
     parts: list[str] = []

@@ -48,8 +48,7 @@ def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub and Sphinx spell them."""
     text = generated.with_generated(page.read_text(encoding="utf-8"))
     headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
-    plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
-    return {heading.strip().replace(" ", "-") for heading in plain}
+    return set(map(generated.anchor, headings))
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
