@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.profile import Fact, Kind, Profile
 from gpgpu_legacy.chips.verdict import (
@@ -38,7 +39,10 @@ def check_plan(plan: Plan, chip: Profile) -> Verdict:
     """Compare all that a plan uses with what a chip has: programs, textures, blending, memory.
 
     A row names the passes that use its program, or the textures that exceed its limit.
+    Raises InputError for an argument of another type.
     """
+    as_instance("plan", plan, Plan)
+    as_instance("chip", chip, Profile, "the Profile of a chip, as find_profile returns it")
     uses = _uses(plan)
     rows: list[Row] = []
     nodes: tuple[ChainNode, ...] = ()
