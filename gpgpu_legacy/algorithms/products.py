@@ -13,6 +13,8 @@ from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.matmul.method import Method
+    from gpgpu_legacy.pipeline.builder import PlanBuilder
+    from gpgpu_legacy.pipeline.reference import F64
 
 DEFAULT_SIZE = 256
 
@@ -46,7 +48,7 @@ def as_algorithm(method: Method) -> Algorithm:
     )
 
 
-def _builder(method: Method) -> Callable[..., Any]:
+def _builder(method: Method) -> Callable[..., PlanBuilder]:
     """A function of the sizes and of the options that the method has."""
     build: Any = partial(_build, method)
     parameters = [
@@ -77,8 +79,18 @@ def _parameter(name: str, kind: Any, default: Any, meaning: str) -> inspect.Para
     )
 
 
-def _build(method: Method, **given: Any) -> Any:
+def _build(method: Method, **given: Any) -> PlanBuilder:
     n = given.pop("n", DEFAULT_SIZE)
     m, inner = given.pop("m", None), given.pop("l", None)
     shape = Shape(n if m is None else m, n if inner is None else inner, n)
-    return method.plan(shape, Options(**given))
+    options = Options(**given)
+    p = method.builder(shape, options)
+    p.reference = partial(_product, options)
+    return p
+
+
+def _product(options: Options, A: F64, B: F64, C0: F64 | None = None) -> F64:  # noqa: N803
+    """The product in float64, by the names that plans give the matrices."""
+    a, b = A.T if options.transpose_a else A, B.T if options.transpose_b else B
+    product: F64 = options.alpha * (a @ b)
+    return product if C0 is None else product + options.beta * C0

@@ -25,6 +25,7 @@ from products import (
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_algorithm, find_method, methods
+from gpgpu_legacy.api.pipeline import Pipeline
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.formats import FORMATS, UNORM8
@@ -535,8 +536,26 @@ def test_every_method_is_an_algorithm_with_its_sizes_and_options(method: Method)
     assert all(parameter.meaning for parameter in algorithm.parameters)
     assert find_algorithm((method.aliases or (method.name,))[0]) is algorithm
     built = algorithm.build(n=3, m=2, l=4)
-    plan = built if isinstance(built, Plan) else built.plan()
-    assert plan == method.plan(Shape(2, 4, 3), Options())
+    assert built.plan() == method.plan(Shape(2, 4, 3), Options())
+    # by hand: 4 times 1.75 is 7, and the second row has one more
+    a, b = np.full((2, 4), 1.75), np.ones((4, 3))
+    a[1, 2] += 1
+    assert built.reference is not None
+    assert built.reference(A=a, B=b).tolist() == [[7, 7, 7], [8, 8, 8]]
+
+
+def test_the_reference_of_a_product_has_all_of_its_options() -> None:
+    build = find_algorithm("hall-carr-hart-single").build
+    built = build(
+        n=2, m=1, l=3, transpose_a=True, transpose_b=True, alpha=2.0, beta=-1.0, adds=True
+    )
+    a, b, c = [[1], [2], [3]], [[1, 0, 0], [0, 1, 1]], [[10, 100]]  # AB is 1 and 5, of columns of B
+    given_ = {"A": np.array(a), "B": np.array(b), "C0": np.array(c)}
+    assert built.reference is not None
+    assert built.reference(**given_).tolist() == [[2 * 1 - 10, 2 * 5 - 100]]
+    run = Pipeline.of(built).run(given_, executor="numpy")
+    assert run.C.tolist() == [[-8, -90]]
+    assert run.max_error == 0
 
 
 def test_the_methods_in_the_order_of_history() -> None:
