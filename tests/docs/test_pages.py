@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import runpy
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import typer
 from markdown_pages import (
@@ -24,11 +26,13 @@ from markdown_pages import (
     shell_lines,
     steps,
 )
+from PIL import Image
 
 from gpgpu_legacy import cli
 from gpgpu_legacy.cli import app
 
 NAMES = [str(page.relative_to(ROOT)) for page in pages()]
+PICTURE = re.compile(r"!\[[^\]]*\]\(([^):]+)\)")
 IN_CHECKOUT = ("shaders", "figures", "benchmarks")
 """The folders that a reader's commands find in a checkout."""
 
@@ -66,15 +70,33 @@ def test_every_snippet_of_a_page_runs(
         out, err = capsys.readouterr()
         if step.output is not None and step.output.mark != "not run":
             printed.append((step, err + out))
+    pictures = [(ROOT / name).parent / place for place in PICTURE.findall(text)]
+    drawn = [picture.resolve() for picture in pictures if Path(picture.name).is_file()]
     if update_golden:
         _write_outputs(name, text, printed)
+        for picture in drawn:
+            shutil.copy(picture.name, picture)
         return
+    for picture in drawn:
+        check_picture(Path(picture.name), picture)
     for step, output in printed:
         assert step.output is not None
         vary = step.output.mark == "numbers vary"
         assert matches(step.output.text, output, numbers_vary=vary), (
             f"{name}:{step.output.line} expects\n{step.output.text}\nand this is printed:\n{output}"
         )
+
+
+def check_picture(drawn: Path, shown: Path) -> None:
+    """The picture that a page's commands draw is the one that it shows, but for rounding."""
+    with Image.open(drawn) as ours, Image.open(shown) as theirs:
+        frames = getattr(ours, "n_frames", 1)
+        assert (ours.size, frames) == (theirs.size, getattr(theirs, "n_frames", 1))
+        for frame in {0, frames // 2, frames - 1}:
+            ours.seek(frame)
+            theirs.seek(frame)
+            pair = [np.asarray(one.convert("RGB"), np.int16) for one in (ours, theirs)]
+            assert np.abs(pair[0] - pair[1]).mean() < 2, f"{shown}, frame {frame}"
 
 
 def _write_outputs(name: str, text: str, printed: list[tuple[Step, str]]) -> None:
