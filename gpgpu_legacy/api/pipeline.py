@@ -28,8 +28,8 @@ from gpgpu_legacy.measure.plan_bench.model import (
 from gpgpu_legacy.measure.plan_bench.record import PlanBench
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.predict.plans import find_chip
 from gpgpu_legacy.predict.prediction import Prediction
-from gpgpu_legacy.predict.products import find_chip
 from gpgpu_legacy.runtime.executor import Machine, Observer
 from gpgpu_legacy.runtime.registry import AUTO
 

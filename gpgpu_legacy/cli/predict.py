@@ -31,7 +31,7 @@ from gpgpu_legacy.cli.shared import (
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.predict.products import CacheModel
+    from gpgpu_legacy.predict.plans import CacheModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class CacheOptions:
             raise InputError("--raster and --layout describe a simulated cache; give --cache, too")
         from gpgpu_legacy.cache.access import parse_access
         from gpgpu_legacy.cache.caches import Memory, parse_cache
-        from gpgpu_legacy.predict.products import CacheModel
+        from gpgpu_legacy.predict.plans import CacheModel
 
         memory = Memory((parse_cache(self.cache),))
         return CacheModel(memory, parse_access(self.layout, self.raster))

@@ -39,7 +39,7 @@ def count_by_pass(plan: Plan, accounting: Accounting = POSITIONS_ALONE) -> tuple
     """
     groups: dict[Hashable, list[tuple[PassNumbers, Pass]]] = {}
     for numbers, pass_ in numbered_passes(plan):
-        groups.setdefault(_work(pass_), []).append((numbers, pass_))
+        groups.setdefault(work_of_pass(pass_), []).append((numbers, pass_))
     return tuple(
         PassCounts(
             group[0][1],
@@ -53,8 +53,11 @@ def count_by_pass(plan: Plan, accounting: Accounting = POSITIONS_ALONE) -> tuple
     )
 
 
-def _work(pass_: Pass) -> Hashable:
-    """What decides the cost of a pass, with the textures that it reads and writes."""
+def work_of_pass(pass_: Pass) -> Hashable:
+    """What decides the cost of a pass, with the textures that it reads and writes.
+
+    Passes do the same work if it is equal.
+    """
     match pass_:
         case FragmentPass():
             textures = (pass_.bindings, pass_.targets, pass_.blend)

@@ -55,6 +55,11 @@ class PassNumbers:
         """The largest of the numbers."""
         return self.first + self.step * (self.count - 1)
 
+    @property
+    def numbers(self) -> range:
+        """All of them."""
+        return range(self.first, self.last + 1, self.step)
+
 
 def numbered_passes(plan: Plan) -> Iterator[tuple[PassNumbers, Pass]]:
     """Each pass that runs, as the plan writes it, with its numbers."""
@@ -70,12 +75,13 @@ def numbered_passes(plan: Plan) -> Iterator[tuple[PassNumbers, Pass]]:
 
 
 _MOST_SHOWN = 4
+_MOST_IN_ORDER = 10_000
 
 
 def numbers_text(numbers: Iterable[PassNumbers]) -> str:
     """Numbers of passes in words: `1`, `2–9`, `1, 3, 5, … 99`."""
     parts: list[PassNumbers] = []
-    for one in numbers:
+    for one in _one_by_one(tuple(numbers)):
         merged = _merged(parts[-1], one) if parts else None
         if merged is not None:
             parts.pop()
@@ -84,6 +90,13 @@ def numbers_text(numbers: Iterable[PassNumbers]) -> str:
     if len(parts) > _MOST_SHOWN:
         shown.append(f"… {parts[-1].last}")
     return ", ".join(shown)
+
+
+def _one_by_one(numbers: tuple[PassNumbers, ...]) -> Iterable[PassNumbers]:
+    """The numbers in order, each by itself, so that those of several passes can run together."""
+    if sum(one.count for one in numbers) > _MOST_IN_ORDER:
+        return numbers
+    return map(PassNumbers, sorted({n for one in numbers for n in one.numbers}))
 
 
 def _merged(a: PassNumbers, b: PassNumbers) -> PassNumbers | None:

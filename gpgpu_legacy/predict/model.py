@@ -20,7 +20,7 @@ from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.count.coalescing import RULES, transactions
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.plan.plan import Plan, read_by, written_by
+from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, Step, read_by, written_by
 from gpgpu_legacy.predict.prediction import Prediction, Rate, Stage, Term
 from gpgpu_legacy.predict.rates import Rates
 from gpgpu_legacy.predict.work import Work, count_work, texture_bytes
@@ -43,7 +43,9 @@ def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Pr
             "plan's own accesses does not apply to it; choose a chip that runs pass by pass"
         )
     work = count_work(plan, rates)
-    terms = [*(_dispatched(plan, rates) if plan.dispatches else _drawn(work, rates))]
+    terms = [*_drawn(work, rates)]
+    if plan.dispatches:
+        terms += _dispatched(_dispatches_alone(plan), rates)
     memory = rates.memory()
     if memory_bytes is not None:
         work.copy_bytes = 0
@@ -120,6 +122,18 @@ def _by_bits(name: str, counts: Counter[int], unit: str, rate_of: Callable[[int]
 
 
 # Dispatches -------------------------------------------------------------------------------------
+
+
+def _dispatches_alone(plan: Plan) -> Plan:
+    """The plan without what it draws, copies and clears."""
+    steps: list[Step] = []
+    for step in plan.steps:
+        if isinstance(step, Repeat):
+            body = tuple(pass_ for pass_ in step.body if isinstance(pass_, ComputePass))
+            steps.append(replace(step, body=body))
+        elif isinstance(step, ComputePass):
+            steps.append(step)
+    return replace(plan, steps=tuple(steps))
 
 
 def _dispatched(plan: Plan, rates: Rates) -> Iterator[Term]:

@@ -57,7 +57,7 @@ def prediction_record(product: ProductPrediction) -> PredictionRecord:
         chip=prediction.chip.name,
         method=prediction.plan,
         shape=(shape.m, shape.l, shape.n),
-        terms=tuple(_term_record(prediction, term) for term in prediction.terms),
+        terms=term_records(prediction),
         binds=None if bottleneck is None else bottleneck.name,
         unknown=tuple(term.name for term in prediction.unknown),
         compute_seconds=prediction.compute_s,
@@ -66,6 +66,11 @@ def prediction_record(product: ProductPrediction) -> PredictionRecord:
         gflops=shape.gflops(prediction.compute_s),
         exceeds=product.exceeds,
     )
+
+
+def term_records(prediction: Prediction) -> tuple[TermRecord, ...]:
+    """The terms of a prediction for other programs."""
+    return tuple(_term_record(prediction, term) for term in prediction.terms)
 
 
 def _term_record(prediction: Prediction, term: Term) -> TermRecord:
@@ -87,19 +92,23 @@ def _term_record(prediction: Prediction, term: Term) -> TermRecord:
 
 def prediction_grids(product: ProductPrediction) -> list[Grid]:
     """The terms, and their total."""
-    prediction, shape, exceeds = product.prediction, product.shape, product.exceeds
+    shape = product.shape
+    what = f"{product.prediction.plan}, {shape.m}×{shape.l} by {shape.l}×{shape.n}"
+    terms = terms_grid(product.prediction, what, product.exceeds)
+    return [terms, _total_grid(product.prediction, shape)]
+
+
+def terms_grid(prediction: Prediction, what: str, exceeds: tuple[str, ...]) -> Grid:
+    """The terms. what: is predicted. exceeds: the limits of the chip that it exceeds, in words."""
     chip = prediction.chip
-    heads = ("term", "stage", "count", "unit", "per second", "ms", "", "from")
-    size = f"{shape.m}×{shape.l} by {shape.l}×{shape.n}"
     loads = [f"It does not load on {chip.called}: {', '.join(exceeds)}."] if exceeds else []
-    terms = Grid(
+    return Grid(
         "terms",
-        f"{prediction.plan}, {size}, on {chip.called}: a lower bound on the time.",
-        heads,
+        f"{what}, on {chip.called}: a lower bound on the time.",
+        ("term", "stage", "count", "unit", "per second", "ms", "", "from"),
         tuple(_term_row(prediction, term) for term in prediction.terms),
         (*_remarks(prediction), *_source_notes(prediction), *loads),
     )
-    return [terms, _total_grid(prediction, shape)]
 
 
 def _term_row(prediction: Prediction, term: Term) -> tuple[Entry, ...]:
@@ -110,13 +119,14 @@ def _term_row(prediction: Prediction, term: Term) -> tuple[Entry, ...]:
         int(term.count),
         term.unit,
         term.rate.per_s,
-        _milliseconds(term.seconds),
+        milliseconds(term.seconds),
         "unknown" if term.seconds is None else mark,
         _origin(term.rate),
     )
 
 
-def _milliseconds(seconds: float | None) -> float | None:
+def milliseconds(seconds: float | None) -> float | None:
+    """Seconds in milliseconds."""
     return None if seconds is None else 1e3 * seconds
 
 
@@ -157,17 +167,18 @@ def _source_notes(prediction: Prediction) -> list[str]:
 def _total_grid(prediction: Prediction, shape: Shape) -> Grid:
     uploads, readbacks = (prediction.stage_s(stage) for stage in (Stage.UPLOAD, Stage.READBACK))
     row = (
-        _milliseconds(prediction.compute_s),
+        milliseconds(prediction.compute_s),
         shape.gflops(prediction.compute_s),
-        _milliseconds(uploads),
-        _milliseconds(readbacks),
-        _milliseconds(prediction.total_s),
-        _transfer_share(prediction),
+        milliseconds(uploads),
+        milliseconds(readbacks),
+        milliseconds(prediction.total_s),
+        transfer_share(prediction),
     )
     heads = ("compute, ms", "GFLOPS", "upload, ms", "read-back, ms", "total, ms", "transfers, %")
     return Grid("sum", "The total, a lower bound.", heads, (row,))
 
 
-def _transfer_share(prediction: Prediction) -> float | None:
+def transfer_share(prediction: Prediction) -> float | None:
+    """The part of the total that transfers take, in per cent; None if it is not known."""
     total, compute = prediction.total_s, prediction.compute_s
     return 100.0 * (total - compute) / total if total and compute is not None else None

@@ -103,6 +103,8 @@ def test_a_rectangle_that_changes_is_one_row() -> None:
         ([PassNumbers(2, 2, 50)], "2, 4, 6, … 100"),
         ([PassNumbers(2, 2, 3)], "2, 4, 6"),
         ([PassNumbers(1), PassNumbers(57)], "1, 57"),
+        ([PassNumbers(1, 2, 9), PassNumbers(2, 2, 9)], "1–18"),
+        ([PassNumbers(1, 1, 10**12)], "1–1000000000000"),
         ([PassNumbers(1, 2, 3), PassNumbers(7), PassNumbers(9, 2, 2)], "1, 3, 5, … 11"),
         ([PassNumbers(1), PassNumbers(4, 3, 2), PassNumbers(8, 1, 3)], "1, 4, 7, 8–10"),
         ([PassNumbers(n * n, 1, 2) for n in range(1, 9)], "1–2, 4–5, 9–10, 16–17, … 65"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
 from drawing import program, show, texture
 from hypothesis import given, settings
 from plans import Made, plans
@@ -11,14 +13,25 @@ from sorting import sort_plan
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cache.access import DEFAULT_ACCESS
+from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
-from gpgpu_legacy.plan.plan import Binding, FragmentPass, Repeat
-from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.plan.numbers import Affine, Table
+from gpgpu_legacy.plan.pass_names import numbers_text
+from gpgpu_legacy.plan.plan import Binding, CopyPass, FragmentPass, Repeat
+from gpgpu_legacy.plan.textures import MovingRect, Rect
+from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.parts import parts_of
+from gpgpu_legacy.predict.plan_table import plan_prediction_grids, plan_prediction_record
+from gpgpu_legacy.predict.plans import CacheModel, predict_passes, predict_plan
+from gpgpu_legacy.predict.prediction import Stage
+from gpgpu_legacy.predict.products import predict_product
 from gpgpu_legacy.predict.rates import Rates
+from gpgpu_legacy.predict.table import prediction_record
 from gpgpu_legacy.predict.work import Work, count_work
 
 RADEON = find_profile("radeon-9700-pro")
@@ -97,3 +110,129 @@ def test_a_lookup_at_unknown_places_reads_no_more_than_it_can() -> None:
     drawn = FragmentPass(look, (Binding(0, "P"),), ("Q",), Rect(0, 0, 2, 2))
     work = count_work(show([drawn], q, others=[p]), Rates(RADEON.hardware))
     assert work.memory_bytes == 4 * (4 + 4 + 4)
+
+
+# By pass ----------------------------------------------------------------------------------------
+
+XT = find_profile("radeon-9800-xt")  # 26.4 GFLOPS in vectors, 8 pipelines of 412 MHz, 23.36 GB/s
+FILL = program("MOV R0, 1;", "ADD R0, R0, 1;", "ADD R0, R0, 2;", "MOV result.color, R0;")
+
+
+def filled(target: str, rect: Rect) -> FragmentPass:
+    return FragmentPass(FILL, (), (target,), rect)
+
+
+def test_each_pass_is_bound_by_its_own_unit() -> None:
+    """4 instructions on 4096 fragments, five times; 2 · 4 bytes copied a texel, four times."""
+    p, q = texture("P", 64, 64, R32F, None), texture("Q", 64, 64, R32F)
+    whole = Rect(0, 0, 64, 64)
+    steps = [Repeat(4, (filled("P", whole), CopyPass("P", whole, "Q", whole))), filled("P", whole)]
+    plan = show(steps, q, others=[p])
+    fill, copy = predict_passes(plan, XT)
+    assert fill.seconds == pytest.approx(5 * 4096 * 4 / (26.4e9 / 8))
+    assert (fill.binds, fill.runs, numbers_text(fill.numbers)) == ("arithmetic", 5, "1, 3, 5, … 9")
+    assert copy.seconds == pytest.approx(4 * 2 * 4 * 4096 / 23.36e9)
+    assert (copy.binds, copy.runs, numbers_text(copy.numbers)) == ("copies", 4, "2, 4, 6, … 8")
+    whole_plan = predict(plan, XT).compute_s
+    assert whole_plan == pytest.approx(fill.seconds + copy.seconds)
+
+
+def test_rectangles_that_move_are_timed_as_they_are() -> None:
+    """Rows of 64, 32, 16, … 1 fragments: 127 in all."""
+    widths = Table(tuple(64.0 / 2**n for n in range(7)))
+    moving = FragmentPass(FILL, (), ("P",), MovingRect(Affine(0, 1), 3, widths, 1))
+    plan = show([Repeat(7, (moving,))], texture("P", 80, 64, R32F))
+    assert sum(t.seconds or 0.0 for t in predict_passes(plan, XT)) == pytest.approx(
+        127 * 4 / (26.4e9 / 8)
+    )
+    assert sum(t.runs for t in predict_passes(plan, XT)) == 7
+
+
+def test_fused_passes_are_one_row() -> None:
+    whole = Rect(0, 0, 8, 8)
+    look = program("TEX R0, fragment.position, texture[0], RECT;", "ADD result.color, R0, 1;")
+    p, q = texture("P", 8, 8, R32F), texture("Q", 8, 8, R32F)
+    there = FragmentPass(look, (Binding(0, "P"),), ("Q",), whole)
+    back = FragmentPass(look, (Binding(0, "Q"),), ("P",), whole)
+    plan = show([Repeat(50, (there, back))], p, others=[q])
+    [fused] = predict_passes(plan, find_profile("xeon-jit"))
+    assert (len(fused.passes), fused.runs) == (2, 100)
+    [apart] = predict_passes(plan, find_profile("xeon-gl-raster"))  # there and back are one work
+    assert (len(apart.passes), apart.runs, numbers_text(apart.numbers)) == (1, 100, "1–100")
+    assert fused.seconds is not None and apart.seconds is not None
+    assert fused.seconds < apart.seconds
+
+
+def test_what_is_drawn_and_what_is_dispatched_are_added() -> None:
+    """The terms of the kernel are as they are alone; 16 fragments more are written.
+
+    The chip computes component by component, of which the target keeps one.
+    """
+    kernels = find_method("dobravec-bulic-global").plan(Shape(64, 64, 64), Options())
+    target = texture("P", 4, 4, R32F)
+    both = replace(
+        kernels,
+        textures=(*kernels.textures, target),
+        steps=(*kernels.steps, filled("P", Rect(0, 0, 4, 4))),
+    )
+    chip = find_profile("quadro-4000")
+    alone, mixed = predict(kernels, chip), predict(both, chip)
+    dispatched = [t for t in mixed.terms if t.stage is Stage.DISPATCH]
+    assert dispatched == [t for t in alone.terms if t.stage is Stage.DISPATCH] != []
+    assert not [t for t in alone.terms if t.stage is Stage.DRAW]
+    assert {t.name: t.count for t in mixed.terms if t.stage is Stage.DRAW} == {
+        "arithmetic": 16 * (4 + 4 + 4 + 1), "memory": 64, "fill": 16,
+    }  # fmt: skip
+
+
+# Predictions of plans ---------------------------------------------------------------------------
+
+
+def test_a_plan_is_predicted_as_a_product_is() -> None:
+    method, shape = find_method("hall-carr-hart-multi"), Shape(64, 64, 64)
+    options = Options(block=4)
+    product = predict_product(method, shape, options, "radeon-9800-xt")
+    predicted = predict_plan(method.plan(shape, options), "radeon-9800-xt")
+    assert predicted.prediction == product.prediction
+    record, of_product = plan_prediction_record(predicted), prediction_record(product)
+    assert record.terms == of_product.terms and record.seconds == of_product.seconds
+    copies = [one for one in record.passes if one.what == ("copy",)]
+    assert sum(one.runs for one in copies) == 64 // 2 // 4
+
+
+def test_the_tables_of_a_plan() -> None:
+    predicted = predict_plan(sort_plan(16, 16), "radeon-9800-xt")
+    terms, by_pass, total = plan_prediction_grids(predicted)
+    assert terms.caption == (
+        "bitonic-sort, on the ATI Radeon 9800 XT (R360): a lower bound on the time."
+    )
+    assert [row[:3] for row in by_pass.rows] == [("1–36", 36, "draw bitonic.fp")]
+    compute = predicted.prediction.compute_s
+    assert compute is not None and total.rows[0][0] == pytest.approx(1e3 * compute)
+    assert sum(row[3] for row in by_pass.rows) == pytest.approx(1e3 * compute)  # type: ignore[misc]
+
+
+def test_a_simulated_cache_replaces_what_memory_serves() -> None:
+    cache = CacheModel(Memory((parse_cache("1K,direct,64B"),)), DEFAULT_ACCESS)
+    plan = find_method("hall-carr-hart-multi").plan(Shape(32, 32, 32), Options(block=4))
+    predicted = predict_plan(plan, "radeon-9800-xt", cache)
+    assert predicted.memory_bytes == cache.memory_bytes(plan) > 0
+    counts = {term.name: term.count for term in predicted.prediction.terms}
+    assert counts["memory behind the cache"] == predicted.memory_bytes
+    assert plan_prediction_record(predicted).memory_bytes == predicted.memory_bytes
+
+
+def test_this_machine_asks_to_be_calibrated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GPGPU_LEGACY_PROFILES", str(tmp_path))
+    with pytest.raises(InputError, match="gpgpu-legacy calibrate --executor"):
+        predict_plan(sort_plan(4, 4), "this")
+
+
+def test_a_plan_of_a_thousand_tiles_is_predicted_quickly() -> None:
+    """Each kind of tile is analysed once: 1000 tiles are few kinds."""
+    plan = find_method("hall-carr-hart-multi").plan(
+        Shape(320, 320, 320), Options(block=8, largest_texture=16)
+    )
+    assert len(plan.steps) >= 1000 > 50 * len(parts_of(plan, apart=True))

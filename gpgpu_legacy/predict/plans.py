@@ -1,0 +1,144 @@
+"""Predict any plan on a chip, which may be this machine, and behind a simulated cache."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpgpu_legacy.chips.check_plan import check_plan
+from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name, find_profile
+from gpgpu_legacy.count.by_pass import work_of_pass
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.pass_names import PassNumbers
+from gpgpu_legacy.plan.plan import Pass, Plan
+from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.predict.parts import Part, parts_of
+from gpgpu_legacy.predict.prediction import TRANSFERS, Prediction, Stage
+from gpgpu_legacy.predict.rates import Rates
+from gpgpu_legacy.runtime.registry import AUTO, find_executor
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.cache.access import Access
+    from gpgpu_legacy.cache.caches import Memory
+
+THIS = "this"
+"""The name of the chip that is this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheModel:
+    """Caches to be simulated, and how fragments touch textures through them."""
+
+    memory: Memory
+    access: Access
+
+    def memory_bytes(self, plan: Plan) -> int:
+        """Bytes that memory serves behind the caches; raises as `cache_run` does."""
+        from gpgpu_legacy.cache.run import cache_run, memory_bytes  # imports numba
+
+        return memory_bytes(cache_run(plan, self.memory, self.access))
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPrediction:
+    """A prediction for a plan.
+
+    exceeds: the limits of the chip that it exceeds, in words. memory_bytes: what memory serves
+    behind the simulated cache; None without one.
+    """
+
+    plan: Plan
+    prediction: Prediction
+    exceeds: tuple[str, ...]
+    memory_bytes: int | None = None
+
+
+def predict_plan(plan: Plan, chip: str, cache: CacheModel | None = None) -> PlanPrediction:
+    """Predict a plan on the chip of that name, or on `this` machine.
+
+    Raises InputError for an unknown chip and for this machine if it is not calibrated, and what
+    `predict` and, with a cache, `cache_run` raise.
+    """
+    profile = find_chip(chip, plan)
+    served = None if cache is None else cache.memory_bytes(plan)
+    prediction = predict(plan, profile, memory_bytes=served)
+    return PlanPrediction(plan, prediction, check_plan(plan, profile).excesses, served)
+
+
+def find_chip(name: str, plan: Plan) -> Profile:
+    """The profile of that name; for `this`, of the executor that `auto` chooses for the plan."""
+    if name.strip().lower() != THIS:
+        return find_profile(name)
+    executor = find_executor(AUTO, plan).name
+    for profile in calibrated():
+        if profile.name == calibrated_name(executor):
+            return profile
+    raise InputError(
+        f"{executor} is not calibrated on this machine; run "
+        f"`gpgpu-legacy calibrate --executor {executor}` first"
+    )
+
+
+# By pass ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PassTime:
+    """The least time of the passes of a plan that do the same work, all together.
+
+    passes: the first of them; several, if the chip fuses the passes of a Repeat. numbers: of all.
+    seconds: None if no rate of their drawing or dispatches is known. binds: the name of the term
+    that takes most of it, in most of the passes; None if no rate is known.
+    """
+
+    passes: tuple[Pass, ...]
+    numbers: tuple[PassNumbers, ...]
+    seconds: float | None
+    binds: str | None
+
+    @property
+    def runs(self) -> int:
+        """How many passes they are, fused or not."""
+        return sum(numbers.count for numbers in self.numbers)
+
+
+def predict_passes(plan: Plan, chip: Profile) -> tuple[PassTime, ...]:
+    """The least time of each pass of a plan on a chip, in the order in which they first run.
+
+    Passes that do the same work, in whatever textures, are predicted together. Each pass is bound
+    by its own slowest unit, so the passes can take longer than `predict` says of the plan, where
+    all work may overlap. They are timed without a simulated cache, without transfers and without
+    the overhead of a run.
+    """
+    groups: dict[Hashable, list[tuple[Part, Prediction]]] = {}
+    for part in parts_of(plan, apart=not Rates(chip.hardware).fuses_passes):
+        work = tuple(work_of_pass(pass_) for _, pass_ in part.plan.weighted_passes())
+        group = groups.setdefault((work, part.plan.textures), [])
+        group.append((part, predict(part.plan, chip)))
+    return tuple(map(_pass_time, groups.values()))
+
+
+def _pass_time(group: list[tuple[Part, Prediction]]) -> PassTime:
+    times = [(part.times, _seconds(prediction)) for part, prediction in group]
+    seconds = [times_ * one for times_, one in times if one is not None]
+    bottlenecks: dict[str, float] = {}
+    for part, prediction in group:
+        if (term := prediction.bottleneck) is not None and term.seconds is not None:
+            before = bottlenecks.get(term.name, 0.0)
+            bottlenecks[term.name] = before + part.times * term.seconds
+    return PassTime(
+        group[0][0].passes,
+        tuple(sorted((n for part, _ in group for n in part.numbers), key=lambda n: n.first)),
+        sum(seconds) if len(seconds) == len(times) else None,
+        max(bottlenecks, key=bottlenecks.__getitem__, default=None),
+    )
+
+
+def _seconds(prediction: Prediction) -> float | None:
+    """Seconds of a part: without transfers, and without the overhead of a run."""
+    stages = {term.stage for term in prediction.terms} - TRANSFERS - {Stage.RUN}
+    times = {stage: prediction.stage_s(stage) for stage in stages}
+    if any(seconds is None for stage, seconds in times.items() if stage is not Stage.PASS):
+        return None
+    return sum(seconds for seconds in times.values() if seconds is not None)
