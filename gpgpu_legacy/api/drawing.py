@@ -1,8 +1,11 @@
-"""A program on a rectangle of pixels with all that it reads, checked: a plan of one pass."""
+"""A program on a rectangle of pixels with all that it reads, checked: a plan.
+
+The plan has one pass, or as many as `passes` says, in which the output replaces a texture.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsIndex, Unpack, cast
 
@@ -11,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.draw_values import as_index, as_numbers, as_vec4, optional_mapping
 from gpgpu_legacy.api.keywords import DrawKeywords
-from gpgpu_legacy.api.textures import Textures, bound_textures
+from gpgpu_legacy.api.textures import BoundTexture, Textures, bound_textures
 from gpgpu_legacy.arguments import as_integer, as_member, as_positive, kind_of, merged
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
@@ -19,38 +22,17 @@ from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.isa.state import canonical_state
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.languages.registry import language_of
+from gpgpu_legacy.pipeline.builder import DrawKeywords as BuilderKeywords
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, RGBA32F
-from gpgpu_legacy.plan.plan import (
-    ATTRIBUTE_DEFAULTS,
-    AttributeCorners,
-    Blend,
-    Corners,
-    FragmentPass,
-    ParameterValue,
-    Plan,
-    StateValue,
-    Texcoords,
-)
-from gpgpu_legacy.plan.textures import (
-    Extent,
-    Input,
-    Matrix,
-    Output,
-    Packing,
-    Rect,
-    Region,
-    Texture,
-    TextureKind,
-    constant_rect,
-)
-from gpgpu_legacy.plan.validate import validate
+from gpgpu_legacy.plan.numbers import Number
+from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Blend, Corners, FragmentPass, Plan
+from gpgpu_legacy.plan.textures import Rect, Texture, TextureKind, constant_rect
 
 MOST_DRAW_BUFFERS = DEFAULT_LIMITS.draw_buffers
 
 MOST_FRAGMENTS = LARGEST_TEXTURE**2
-
-_TEXELS = Packing(((0, 0), (0, 1), (0, 2), (0, 3)), column_step=4)
-"""A matrix of H × 4W numbers, four a texel."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,30 +40,43 @@ class Drawing:
     """A program on a rectangle with everything that it reads: a plan and the plan's operands.
 
     operands: float32, one for each texture that the program looks up, by the texture's name.
-    keeps_buffers: whether `draw_buffers` was given, so that the result has an axis of buffers.
+    arguments: what it was made with.
     """
 
     program: Program
     plan: Plan
     operands: Mapping[str, F32]
-    keeps_buffers: bool = False
+    arguments: DrawArguments
+
+    @property
+    def keeps_buffers(self) -> bool:
+        """Whether `draw_buffers` was given, so that the result has an axis of buffers."""
+        return self.arguments.draw_buffers is not None
+
+    @property
+    def passes(self) -> int:
+        """How often the program draws the rectangle."""
+        return self.arguments.passes or 1
 
     @property
     def work(self) -> int:
         """Fragments times instructions."""
-        return constant_rect(self.draw.rect).area * len(self.program.instructions)
+        return self.passes * self.rect.area * len(self.program.instructions)
+
+    @property
+    def rect(self) -> Rect:
+        """The rectangle."""
+        return constant_rect(self.draw.rect)
 
     @property
     def targets(self) -> tuple[Texture, ...]:
-        """The textures that the program draws into, in the order of the results."""
+        """The textures that have the results at the end, in the order of the results."""
         return tuple(self.plan.texture(output.texture) for output in self.plan.outputs)
 
     @property
     def draw(self) -> FragmentPass:
-        """The pass that draws the rectangle."""
-        [step] = self.plan.steps
-        assert isinstance(step, FragmentPass)
-        return step
+        """The pass that draws the rectangle, the first one if there are several."""
+        return next(p for _, p in self.plan.weighted_passes() if isinstance(p, FragmentPass))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -115,6 +110,9 @@ class DrawArguments:
     clear: the colour that the rectangle holds before, and keeps where KIL discards a fragment.
     blend: `add` adds the program's colour to it; `none` replaces it.
     draw_buffers: n keeps result.color[0] to result.color[n - 1]; None keeps result.color alone.
+
+    passes, feedback: draw the rectangle so many times. After each pass, result.color replaces the
+    texture of unit `feedback`, a RECT or 2D one of the rectangle's size, which keeps its sampler.
     """
 
     textures: Textures | None = None
@@ -128,6 +126,8 @@ class DrawArguments:
     clear: ArrayLike = (0.0, 0.0, 0.0, 0.0)
     blend: Blend | str = Blend.NONE
     draw_buffers: int | None = None
+    passes: int | None = None
+    feedback: int | None = None
 
 
 def make_drawing(
@@ -145,39 +145,124 @@ def make_drawing(
     rect = _rectangle(width, height)
     buffers = _draw_buffers(arguments.draw_buffers, program)
     textures_read = bound_textures(program, optional_mapping("textures", arguments.textures))
-    targets = _targets(max(buffers, program.color_outputs), rect, arguments)
-    draw = FragmentPass(
-        program=program,
-        bindings=tuple(texture.binding for texture in textures_read),
-        targets=tuple(target.name for target in targets),
-        rect=rect,
-        texcoords=_texcoords(program, optional_mapping("texcoords", arguments.texcoords), rect),
-        locals=_parameters("local", arguments.local),
-        env=_parameters("env", arguments.env),
-        blend=as_member("blend", arguments.blend, Blend),
-        attributes=_attributes(arguments),
-        state=_state(arguments.state),
-    )
-    kept = targets[:buffers]
-    plan = Plan(
-        name=program.name,
-        operands=tuple(Matrix(t.binding.texture, *t.texels.shape) for t in textures_read),
-        results=tuple(Matrix(t.name, rect.height, 4 * rect.width) for t in kept),
-        textures=(*(t.texture for t in textures_read), *targets),
-        inputs=tuple(Input(*whole_texture(t.texture)) for t in textures_read),
-        steps=(draw,),
-        outputs=tuple(Output(*whole_texture(t)) for t in kept),
-    )
-    validate(plan)
+    fed_back = _fed_back(arguments, textures_read, rect)
+    p = PlanBuilder(program.name)
+    p.warns = False  # it does not know of the textures that are left out
+    bound = {t.binding.unit: (_upload(p, t), t.binding.sampler) for t in textures_read}
+    targets = _targets(p, max(buffers, program.color_outputs), rect, fed_back, arguments)
+    values = _values(program, arguments)
+    if fed_back is None:
+        p.draw(program, bound, into=targets, **values)
+    else:
+        fed, _ = bound[fed_back.binding.unit]
+        keeps_clear = program.kills or values["blend"] is not Blend.NONE
+        with p.repeat(arguments.passes):
+            for target in targets if keeps_clear else ():
+                p.clear(target, arguments.clear)
+            p.draw(program, bound, into=targets, **values)
+            p.swap(fed, targets[0])
+        targets = [fed, *targets[1:]]
+    for n, target in enumerate(targets[:buffers]):
+        result = p.result(f"color[{n}]", rect.height, 4 * rect.width)
+        p.read_back(target, result, packing=ROW_OF_FOUR)
     operands = {t.binding.texture: t.texels for t in textures_read}
-    return Drawing(program, plan, operands, arguments.draw_buffers is not None)
+    return Drawing(program, p.plan(), operands, arguments)
 
 
-def _targets(count: int, rect: Rect, arguments: DrawArguments) -> tuple[Texture, ...]:
-    extent, cleared = Extent(rect.width, rect.height), as_vec4("clear", arguments.clear)
-    return tuple(
-        Texture(f"color[{n}]", TextureKind.RECT, extent, RGBA32F, cleared) for n in range(count)
-    )
+def fed_back_size(arguments: DrawArguments) -> tuple[int, int] | None:
+    """The width and height of the texture that is fed back; None if there is none."""
+    texture = optional_mapping("textures", arguments.textures).get(arguments.feedback)
+    if texture is None or np.ndim(texture[1]) < 2:
+        return None
+    height, width, *_ = np.shape(texture[1])
+    return width, height
+
+
+def _upload(p: PlanBuilder, bound: BoundTexture) -> Texture:
+    extent, kind = bound.texture.extent, bound.texture.kind.value
+    texture = p.texture(
+        bound.texture.name, extent.width, extent.height,
+        depth=extent.depth, kind=kind, format=RGBA32F.name,
+    )  # fmt: skip
+    matrix = p.operand(texture.name, *bound.texels.shape)
+    p.upload(matrix, texture, packing=ROW_OF_FOUR)
+    return texture
+
+
+def _targets(
+    p: PlanBuilder,
+    count: int,
+    rect: Rect,
+    fed_back: BoundTexture | None,
+    arguments: DrawArguments,
+) -> list[Texture]:
+    kind = TextureKind.RECT if fed_back is None else fed_back.texture.kind
+    clear = as_vec4("clear", arguments.clear)
+    return [
+        p.texture(
+            f"color[{n}]", rect.width, rect.height,
+            kind=kind.value, format=RGBA32F.name, initial=clear,
+        )
+        for n in range(count)
+    ]  # fmt: skip
+
+
+def _values(program: Program, arguments: DrawArguments) -> BuilderKeywords:
+    """What the program reads besides textures, and how it is blended."""
+    values: BuilderKeywords = {
+        "local": _parameters("local", arguments.local),
+        "env": _parameters("env", arguments.env),
+        "texcoords": _texcoords(program, optional_mapping("texcoords", arguments.texcoords)),
+        "state": _state(arguments.state),
+        "blend": as_member("blend", arguments.blend, Blend),
+    }
+    if arguments.color is not None:
+        values["color"] = _color(AttributeKind.COLOR, "color", arguments.color)
+    if arguments.secondary_color is not None:
+        values["secondary_color"] = _color(
+            AttributeKind.SECONDARY_COLOR, "secondary_color", arguments.secondary_color
+        )
+    if arguments.fogcoord is not None:
+        values["fogcoord"] = _fogcoord(arguments.fogcoord)
+    return values
+
+
+def _fed_back(
+    arguments: DrawArguments, textures: Sequence[BoundTexture], rect: Rect
+) -> BoundTexture | None:
+    """The texture that the output replaces after each pass; None if there is but one pass."""
+    passes = None if arguments.passes is None else as_positive("passes", arguments.passes)
+    if arguments.feedback is None:
+        if passes not in (None, 1):
+            raise InputError(
+                f"passes is {passes}, but no texture is fed back; give feedback, the unit that "
+                "looks up what the pass before drew"
+            )
+        return None
+    unit = as_integer("feedback", arguments.feedback)
+    if passes is None:
+        raise InputError(
+            f"feedback is {unit}, but passes is not given; give passes, the number of passes"
+        )
+    named = {texture.binding.unit: texture for texture in textures}
+    if unit not in named:
+        units = ", ".join(map(str, named)) or "none"
+        raise InputError(
+            f"feedback is {unit}, but the program looks up the units {units}; give one of them"
+        )
+    texture = named[unit].texture
+    if texture.kind not in (TextureKind.RECT, TextureKind.T2D):
+        raise InputError(
+            f"feedback is {unit}, a {texture.kind.value} texture; only RECT and 2D textures are "
+            "drawn to"
+        )
+    width, height = texture.extent.width, texture.extent.height
+    if (width, height) != (rect.width, rect.height):
+        raise InputError(
+            f"the texture of unit {unit} is {width}×{height} texels, and the rectangle "
+            f"{rect.width}×{rect.height} pixels; feedback needs the same size"
+        )
+    return named[unit]
 
 
 def _program(given: Program | str) -> Program:
@@ -211,20 +296,19 @@ def _draw_buffers(count: int | None, program: Program) -> int:
     return number
 
 
-def _parameters(name: str, given: Mapping[int, ArrayLike] | None) -> tuple[ParameterValue, ...]:
-    return tuple(
-        ParameterValue(as_index(name, key), as_vec4(f"{name}[{key}]", values))
+def _parameters(name: str, given: Mapping[int, ArrayLike] | None) -> dict[int, Vec4]:
+    return {
+        as_index(name, key): as_vec4(f"{name}[{key}]", values)
         for key, values in optional_mapping(name, given).items()
-    )
+    }
 
 
-def _state(given: Mapping[str, Any] | None) -> tuple[StateValue, ...]:
+def _state(given: Mapping[str, Any] | None) -> Mapping[str, Vec4]:
     names = optional_mapping("state", given)
     for name in names:
         if not isinstance(name, str):
             raise InputError(f"state has the key {name!r}; give names, as in fog.color")
-    values = canonical_state(names)
-    return tuple(StateValue(binding, value) for binding, value in values.items())
+    return canonical_state(names)
 
 
 def _corners(name: str, values: ArrayLike, default: Vec4, *, fewer: bool) -> Corners:
@@ -247,51 +331,25 @@ def _corners(name: str, values: ArrayLike, default: Vec4, *, fewer: bool) -> Cor
     return cast("Corners", tuple(corners))
 
 
-def _texcoords(
-    program: Program, given: Mapping[int, ArrayLike], rect: Rect
-) -> tuple[Texcoords, ...]:
-    """The sets that the program reads; those that it does not are checked and left out."""
+def _texcoords(program: Program, given: Mapping[int, ArrayLike]) -> dict[int, Corners]:
+    """The sets that are given, checked, and the defaults of others; the builder's, for set 0."""
     default = ATTRIBUTE_DEFAULTS[AttributeKind.TEXCOORD]
-    w, h = float(rect.width), float(rect.height)
-    pixels = ((0.0, 0.0, 0.0, 1.0), (w, 0.0, 0.0, 1.0), (w, h, 0.0, 1.0), (0.0, h, 0.0, 1.0))
-    corners: dict[int, Corners] = {0: pixels}
+    corners: dict[int, Corners] = {n: (default,) * 4 for n in program.texcoord_sets if n}
     for key, values in given.items():
         number = as_index("texcoords", key)
         corners[number] = _corners(f"texcoords[{number}]", values, default, fewer=True)
-    return tuple(Texcoords(n, corners[n]) for n in program.texcoord_sets if n in corners)
+    return corners
 
 
-def _attributes(arguments: DrawArguments) -> tuple[AttributeCorners, ...]:
-    attributes = (
-        _attribute(AttributeKind.COLOR, "color", arguments.color),
-        _attribute(AttributeKind.SECONDARY_COLOR, "secondary_color", arguments.secondary_color),
-        _fogcoord(arguments.fogcoord),
-    )
-    return tuple(attribute for attribute in attributes if attribute is not None)
+def _color(kind: AttributeKind, name: str, given: ArrayLike) -> Corners:
+    return _corners(name, given, ATTRIBUTE_DEFAULTS[kind], fewer=False)
 
 
-def _attribute(kind: AttributeKind, name: str, given: ArrayLike | None) -> AttributeCorners | None:
-    if given is None:
-        return None
-    return AttributeCorners(kind, _corners(name, given, ATTRIBUTE_DEFAULTS[kind], fewer=False))
-
-
-def _fogcoord(given: ArrayLike | None) -> AttributeCorners | None:
-    if given is None:
-        return None
+def _fogcoord(given: ArrayLike) -> list[Number]:
     wanted = "a number, or one at each of the four corners"
     array = as_numbers("fogcoord", given, wanted)
     if array.shape not in ((), (4,)):
         raise InputError(f"fogcoord has the shape {array.shape}; give {wanted}")
     column = np.broadcast_to(array, (4,))[:, None]
     default = ATTRIBUTE_DEFAULTS[AttributeKind.FOGCOORD]
-    return AttributeCorners(
-        AttributeKind.FOGCOORD, _corners("fogcoord", column, default, fewer=True)
-    )
-
-
-def whole_texture(texture: Texture) -> tuple[str, Region, str, Rect, Packing]:
-    """The fields of a transfer of a whole texture, to or from the matrix of its name."""
-    rows, width = texture.extent.rows, texture.extent.width
-    region = Region(0, 0, rows, 4 * width)
-    return texture.name, region, texture.name, Rect(0, 0, width, rows), _TEXELS
+    return [corner[0] for corner in _corners("fogcoord", column, default, fewer=True)]

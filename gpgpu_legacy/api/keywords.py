@@ -58,6 +58,8 @@ class DrawKeywords(TypedDict, total=False):
     clear: ArrayLike
     blend: Blend | str
     draw_buffers: int | None
+    passes: int | None
+    feedback: int | None
 
 
 class ProgramKeywords(DrawKeywords, MachineKeywords, total=False):

@@ -1,27 +1,33 @@
 """Any fragment program on any textures: one rectangle drawn, and what came of it.
 
-The program, its textures and its parameters become a plan of one pass, and an executor runs that
-plan as it would any other.
+The program, its textures and its parameters become a plan, of one pass or of many that feed one
+texture back, and an executor runs that plan as it would any other.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Unpack, cast
 
 import numpy as np
 
-from gpgpu_legacy.api.drawing import DrawArguments, Drawing, make_drawing, whole_texture
+from gpgpu_legacy.api.drawing import DrawArguments, Drawing, make_drawing
 from gpgpu_legacy.api.keywords import DrawKeywords, ProgramKeywords, as_machine, without_machine
 from gpgpu_legacy.api.textures import Textures
 from gpgpu_legacy.arguments import as_text
-from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.plan.plan import Blend
-from gpgpu_legacy.plan.textures import Input, Matrix
-from gpgpu_legacy.runtime.executor import Executor, Machine, Result
+from gpgpu_legacy.lower.program_warnings import program_warnings
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR
+from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass
+from gpgpu_legacy.present.animation import LARGEST_ANIMATION, texel_animation_writer
+from gpgpu_legacy.runtime.executor import Executor, Machine, Observer, Result
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, in_auto_order, reference
 
 DEFAULT_MACHINE = Machine()
@@ -55,8 +61,9 @@ def run_program(
     textures: {unit: (target, array)} or {unit: (target, array, sampler)}, as in
     {0: ("RECT", array)} or {0: ("2D", array, "GL_LINEAR GL_REPEAT")}.
     arguments: everything that the program reads; see DrawArguments. Its fields may be given as
-    keywords too: local, env, texcoords, color, secondary_color, fogcoord, state, clear, blend and
-    draw_buffers.
+    keywords too: local, env, texcoords, color, secondary_color, fogcoord, state, clear, blend,
+    draw_buffers, passes and feedback. With passes=n and feedback=u, the program is run n times, and
+    what it drew replaces the texture of unit u before it is run again.
     executor: its name. `auto` chooses the reference machine for small work, else the fastest
     executor that can run the program.
     machine: how the run computes. Its fields may be given as keywords: `exact=True` contracts no
@@ -71,15 +78,39 @@ def run_program(
     """
     read = cast("DrawKeywords", without_machine(keywords))
     drawing = make_drawing(program, width, height, textures, arguments, **read)
+    warn_about(drawing, stacklevel=3)
     _, result = run_drawing(drawing, executor, as_machine(machine, keywords))
     images = pictures(drawing, result)
     return images if drawing.keeps_buffers else images[0]
 
 
+def warn_about(drawing: Drawing, stacklevel: int = 2) -> None:
+    """Issue a GpgpuLegacyWarning for what is probably a mistake in what a program is given.
+
+    stacklevel: as for warnings.warn.
+    """
+    given = drawing.arguments
+    texts = program_warnings(
+        drawing.program,
+        local_set=given.local or {},
+        env_set=given.env or {},
+        units_bound=given.textures or {},
+        pixel_sets=() if 0 in (given.texcoords or {}) else (0,),
+    )
+    for text in texts:
+        warnings.warn(text, GpgpuLegacyWarning, stacklevel=stacklevel)
+
+
 def run_drawing(
-    drawing: Drawing, executor: str = AUTO, machine: Machine = DEFAULT_MACHINE
+    drawing: Drawing,
+    executor: str = AUTO,
+    machine: Machine = DEFAULT_MACHINE,
+    observer: Observer | None = None,
 ) -> tuple[Executor, Result]:
-    """Run a drawing; which executor ran it, and the result. executor: as for run_program."""
+    """Run a drawing; which executor ran it, and the result. executor: as for run_program.
+
+    observer: called after each pass.
+    """
     as_text("executor", executor, "an executor's name, such as 'auto'")
     if executor != AUTO:
         candidates = [find_executor(executor, drawing.plan)]
@@ -89,35 +120,72 @@ def run_drawing(
         candidates = list(in_auto_order(drawing.plan))
     for candidate in candidates[:-1]:
         with suppress(PlanError):  # what one has no room for, the next may have
-            return candidate, candidate.run(drawing.plan, drawing.operands, machine)
+            return candidate, candidate.run(drawing.plan, drawing.operands, machine, observer)
     last = candidates[-1]
-    return last, last.run(drawing.plan, drawing.operands, machine)
+    return last, last.run(drawing.plan, drawing.operands, machine, observer)
 
 
 def pictures(drawing: Drawing, result: Result) -> F32:
     """The colours of a run of a drawing: (buffers, height, width, 4) float32."""
-    images = [
-        result.outputs[target.name].reshape(target.extent.height, target.extent.width, 4)
-        for target in drawing.targets
-    ]
-    return np.stack(images)
+    size = (drawing.rect.height, drawing.rect.width, 4)
+    matrices = (output.matrix for output in drawing.plan.outputs)
+    return np.stack([result.outputs[name].reshape(size) for name in matrices])
+
+
+def frames_of(drawing: Drawing, path: Path, scale: int = 1) -> tuple[Observer, Callable[[], None]]:
+    """An observer that keeps what each pass draws, and a function that writes it as an animation.
+
+    path: a .gif, .png or .apng; scale: pixels along each side of a texel. Raises InputError, before
+    anything is run, for a path that cannot be written and for more than LARGEST_ANIMATION pixels.
+    """
+    write = texel_animation_writer(path, scale)
+    width, height = drawing.rect.width * scale, drawing.rect.height * scale
+    most = LARGEST_ANIMATION // (width * height)
+    if drawing.passes > most:
+        raise InputError(
+            f"an animation has room for {most} frames of {width}×{height} pixels, and there are "
+            f"{drawing.passes} passes; enlarge it less, or run fewer"
+        )
+    frames: list[F32] = []
+
+    def keep(_number: int, pass_: Pass, read: Callable[[str], F32]) -> None:
+        if isinstance(pass_, FragmentPass):
+            frames.append(read(pass_.target))
+
+    return keep, lambda: write(frames)
+
+
+def last_pass(
+    drawing: Drawing, executor: str = AUTO, machine: Machine = DEFAULT_MACHINE
+) -> Drawing:
+    """The last pass by itself, with what the passes before it fed back."""
+    arguments = drawing.arguments
+    if arguments.feedback is None or arguments.textures is None:
+        return drawing
+    textures, rect = dict(arguments.textures), drawing.rect
+    alone = replace(arguments, textures=textures, passes=None, feedback=None)
+    if drawing.passes > 1:
+        before = replace(arguments, passes=drawing.passes - 1)
+        earlier = make_drawing(drawing.program, rect.width, rect.height, arguments=before)
+        result = run_drawing(earlier, executor, machine)[1]
+        target, _, *sampler = textures[arguments.feedback]
+        textures[arguments.feedback] = (target, pictures(earlier, result)[0], *sampler)
+    return make_drawing(drawing.program, rect.width, rect.height, arguments=alone)
 
 
 def discarded(drawing: Drawing, executor: Executor, machine: Machine = DEFAULT_MACHINE) -> int:
-    """How many fragments KIL discards: those that keep two different clear colours."""
+    """How many fragments KIL discards in the last pass: those that keep two clear colours."""
     if not drawing.program.kills:
         return 0
-    plan, (_, region, target, rect, packing) = drawing.plan, whole_texture(drawing.targets[0])
-    over = replace(
-        plan,
-        operands=(*plan.operands, Matrix(_BEFORE, region.rows, region.columns)),
-        inputs=(*plan.inputs, Input(_BEFORE, region, target, rect, packing)),
-        steps=(replace(drawing.draw, blend=Blend.NONE),),
-    )
+    drawing = last_pass(drawing, executor.name, machine)
+    plan, target = drawing.plan, drawing.targets[0]
+    over = PlanBuilder.continuing(replace(plan, steps=(replace(drawing.draw, blend=Blend.NONE),)))
+    shape = (target.extent.height, 4 * target.extent.width)
+    over.upload(over.operand(_BEFORE, *shape), target, packing=ROW_OF_FOUR)
     kept: list[F32] = []
-    with executor.prepare(over, machine) as prepared:
+    with executor.prepare(over.plan(), machine) as prepared:
         for value in (0.0, 1.0):
-            before = np.full((region.rows, region.columns), value, np.float32)
+            before = np.full(shape, value, np.float32)
             result = prepared.run({**drawing.operands, _BEFORE: before})
             kept.append(pictures(drawing, result)[0, ..., 0])
     return int(((kept[0] == 0.0) & (kept[1] == 1.0)).sum())

@@ -31,7 +31,10 @@ class BufferRecord(Record, frozen=True, kw_only=True):
 
 
 class ProgramRun(Record, frozen=True, kw_only=True):
-    """A run of a program. size: width and height in pixels. discarded: by KIL, fragments."""
+    """A run of a program.
+
+    size: width and height in pixels. discarded: by KIL, fragments of the last pass.
+    """
 
     executor: str
     device: str

@@ -30,8 +30,10 @@ class SizeOptions:
         None
     )
 
-    def parsed(self) -> tuple[int, int]:
-        """Width and height in pixels."""
+    def parsed(self, default: tuple[int, int] | None = None) -> tuple[int, int]:
+        """Width and height in pixels. default: if there is one, the options may be left out."""
+        if default is not None and self == SizeOptions():
+            return default
         if self.size is not None:
             if self.width is not None or self.height is not None:
                 raise InputError("give --size, or --width and --height, not both")
@@ -95,6 +97,17 @@ class DrawOptions:
     draw_buffers: Annotated[
         int | None, typer.Option(metavar="N", help="Keep result.color[0] to result.color[N-1].")
     ] = None
+    passes: Annotated[
+        int | None, typer.Option(metavar="N", help="Run the program N times, with --feedback.")
+    ] = None
+    feedback: Annotated[
+        int | None,
+        typer.Option(
+            metavar="UNIT",
+            help="The unit whose texture each pass replaces by what it draws. The rectangle then "
+            "has the texture's size, unless --size says otherwise.",
+        ),
+    ] = None
 
     def arguments(self, program: Program) -> DrawArguments:
         """The options as values. program: it names the target of textures given without one."""
@@ -119,6 +132,8 @@ class DrawOptions:
             clear=_numbers("--clear", self.clear),
             blend=self.blend,
             draw_buffers=self.draw_buffers,
+            passes=self.passes,
+            feedback=self.feedback,
         )
 
 

@@ -14,7 +14,7 @@ from gpgpu_legacy.cli.completion import chip_names
 from gpgpu_legacy.cli.draw_options import DrawOptions, SizeOptions, parse_size, parse_texel
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import Json, MachineOptions, app, console, print_json
-from gpgpu_legacy.errors import AssemblyError
+from gpgpu_legacy.errors import AssemblyError, InputError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.check import ProgramReport
@@ -63,13 +63,29 @@ def exec_command(
     ] = None,
     trace: Annotated[
         str | None,
-        typer.Option(metavar="X,Y", help="Print one fragment's way through every instruction."),
+        typer.Option(
+            metavar="X,Y", help="Print one fragment's way through every instruction (last pass)."
+        ),
+    ] = None,
+    animate: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a frame for each pass, as .gif, .png or .apng."),
+    ] = None,
+    scale: Annotated[
+        int | None, typer.Option(metavar="K", help="Pixels along each side of an animated texel.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a fragment program on a rectangle of pixels."""
-    from gpgpu_legacy.api.drawing import make_drawing
-    from gpgpu_legacy.api.programs import discarded, pictures, run_drawing
+    """Run a fragment program on a rectangle of pixels, once or with --passes many times."""
+    from gpgpu_legacy.api.drawing import fed_back_size, make_drawing
+    from gpgpu_legacy.api.programs import (
+        discarded,
+        frames_of,
+        last_pass,
+        pictures,
+        run_drawing,
+        warn_about,
+    )
     from gpgpu_legacy.api.programs_table import program_run, run_grids
     from gpgpu_legacy.api.texels import texel_writer
     from gpgpu_legacy.api.trace_table import trace_as_text
@@ -78,23 +94,35 @@ def exec_command(
     write = texel_writer(output, reads.draw_buffers or 1) if output else None
     assembled, how = _assemble(program), machine.machine()
     arguments = reads.arguments(assembled)
-    drawing = make_drawing(assembled, *rectangle.parsed(), arguments=arguments)
-    traced = None if trace is None else _trace(drawing, trace, how.arithmetic)
-    executor, result = run_drawing(drawing, machine.executor, how)
+    size = rectangle.parsed(fed_back_size(arguments))
+    drawing = make_drawing(assembled, *size, arguments=arguments)
+    if scale is not None and animate is None:
+        raise InputError("--scale enlarges an animation; give --animate FILE, too")
+    observer, write_frames = None, None
+    if animate is not None:
+        observer, write_frames = frames_of(drawing, animate, 1 if scale is None else scale)
+    warn_about(drawing)
+    traced = None
+    if trace is not None:
+        traced = _trace(last_pass(drawing, machine.executor, how), trace, how.arithmetic)
+    executor, result = run_drawing(drawing, machine.executor, how, observer)
     images = pictures(drawing, result)
     if write is not None:
         write(images if drawing.keeps_buffers else images[0])
+    if write_frames is not None:
+        write_frames()
     if traced is not None and not as_json:
         print(trace_as_text(traced), end="")
-    elif as_json or write is None:
+    elif as_json or (write is None and write_frames is None):
         lost = discarded(drawing, executor, how)
         run = program_run(images, lost, executor, result.timings, traced)
         if as_json:
             print_json(run)
         else:
             print_text(run_grids(run, assembled.name), console())
-    if write is not None and not as_json:
-        print(f"wrote {output}")
+    for path in (output, animate):
+        if path is not None and not as_json:
+            print(f"wrote {path}")
 
 
 @app.command()

@@ -116,6 +116,7 @@ def test_operands_and_results_are_in_the_arithmetic_asked_for() -> None:
     assert step.result[0] == np.float16(np.float64(a) * np.float64(b))
 
 
+@pytest.mark.filterwarnings("ignore::gpgpu_legacy.GpgpuLegacyWarning")
 @settings(max_examples=25)
 @given(scenes(), st.data())
 def test_the_trace_ends_where_the_run_does(scene: Scene, data: Any) -> None:

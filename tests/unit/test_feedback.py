@@ -1,0 +1,217 @@
+"""One program, many passes: what a pass draws replaces a texture before the next."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageSequence
+
+from gpgpu_legacy import GpgpuLegacyWarning, run_program
+from gpgpu_legacy.api.drawing import make_drawing
+from gpgpu_legacy.api.programs import discarded, last_pass
+from gpgpu_legacy.api.trace import trace
+from gpgpu_legacy.cli import main
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.plan.plan import Repeat
+from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.sources import shader_folder
+
+LIFE = shader_folder() / "examples" / "life.fp"
+
+SHEAR = """!!ARBfp1.0
+OPTION ARB_draw_buffers;
+TEMP a, b;
+MOV a, fragment.position;
+ADD a.x, a.x, program.local[0].x;
+TEX a, a, texture[3], RECT;
+TEX b, fragment.texcoord[1], texture[1], RECT;
+MAD result.color[0], a, 0.5, b;
+MOV result.color[1], a;
+END"""
+
+FADE = """!!ARBfp1.0
+TEMP a;
+TEX a, fragment.position, texture[0], RECT;
+SUB a, a, 1;
+KIL a;
+MOV result.color, a;
+END"""
+
+
+def generation(cells: Any) -> Any:
+    """The rules of life, on a torus."""
+    neighbours = sum(
+        np.roll(cells, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)
+    )
+    return (neighbours == 3) | (cells & (neighbours == 2))
+
+
+@pytest.mark.parametrize("executor", ["numpy", "jit"])
+@pytest.mark.parametrize("passes", [1, 2, 7])
+def test_generations_of_life(executor: str, passes: int) -> None:
+    cells = np.random.default_rng(4).random((16, 32)) < 0.4
+    found = run_program(
+        LIFE.read_text(encoding="utf-8"), 32, 16, {0: ("2D", cells, "GL_REPEAT")},
+        local={0: (1 / 32, 1 / 16, 0, 0)}, passes=passes, feedback=0, executor=executor,
+    )  # fmt: skip
+    for _ in range(passes):
+        cells = generation(cells)
+    assert np.array_equal(found[..., 0], cells)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 6), st.sampled_from(["none", "add"]), st.integers(0, 2**16))
+def test_passes_are_calls_one_after_the_other(passes: int, blend: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    state, other = rng.random((2, 3, 5, 4)).astype(np.float32)
+    how: dict[str, Any] = {
+        "local": {0: (1, 0, 0, 0)}, "draw_buffers": 2, "blend": blend, "clear": (0.25, 0, 0, 1),
+        "texcoords": {1: ((0, 0), (5, 0), (5, 3), (0, 3))},
+    }  # fmt: skip
+    textures = {1: ("RECT", other), 3: ("RECT", state)}
+    found = run_program(SHEAR, 5, 3, textures, passes=passes, feedback=3, **how)
+    one: F32 = np.stack([state, state])
+    for _ in range(passes):
+        one = run_program(SHEAR, 5, 3, {1: ("RECT", other), 3: ("RECT", one[0])}, **how)
+    assert np.array_equal(found, one)
+
+
+def test_discarded_fragments_keep_clear_in_every_pass() -> None:
+    levels = np.array([3, 1.5, 0.5], np.float32)[None, :, None].repeat(4, axis=2)
+    given = {0: ("RECT", levels)}
+    found = run_program(FADE, 3, 1, given, passes=2, feedback=0, clear=(9,) * 4)
+    # 3 - 1 - 1; 1.5 - 1 stays and is discarded then; 0.5 is discarded, and 9 - 1 stays
+    assert np.array_equal(found[0, :, 0], [1, 9, 8])
+    drawing = make_drawing(FADE, 3, 1, given, passes=2, feedback=0, clear=(9,) * 4)
+    assert discarded(drawing, find_executor("numpy")) == 1
+
+
+def test_many_passes_are_one_repeat() -> None:
+    texture = {0: ("RECT", np.zeros((2, 2)))}
+    [repeat] = make_drawing(
+        FADE.replace("KIL a;", ""), 2, 2, texture, passes=1000, feedback=0
+    ).plan.steps
+    assert isinstance(repeat, Repeat)
+    assert (repeat.count, len(repeat.body)) == (500, 2)
+
+
+def test_the_last_pass_is_traced() -> None:
+    texture = {0: ("RECT", np.full((1, 1), 5.0))}
+    program = FADE.replace("KIL a;", "")
+    found = trace(last_pass(make_drawing(program, 1, 1, texture, passes=3, feedback=0)), 0, 0)
+    assert found.steps[0].result is not None
+    assert found.steps[0].result[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("message", "keywords"),
+    [
+        ("passes is 2, but no texture is fed back", {"passes": 2}),
+        ("feedback is 0, but passes is not given", {"feedback": 0}),
+        ("passes is 0; it must be at least 1", {"passes": 0, "feedback": 0}),
+        ("looks up the units 0; give one of them", {"passes": 2, "feedback": 1}),
+        ("texture of unit 0 is 2×2 texels, and the rectangle 3×2",
+         {"passes": 2, "feedback": 0, "width": 3}),
+        ("must be an integer", {"passes": 1.5, "feedback": 0}),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_line(message: str, keywords: dict[str, Any]) -> None:
+    width = keywords.pop("width", 2)
+    with pytest.raises(InputError, match=message) as caught:
+        run_program(FADE, width, 2, {0: ("RECT", np.zeros((2, 2)))}, **keywords)
+    assert "\n" not in str(caught.value)
+
+
+def test_only_what_is_drawn_to_is_fed_back() -> None:
+    program = FADE.replace("RECT", "CUBE")
+    with pytest.raises(InputError, match="only RECT and 2D textures"):
+        run_program(program, 2, 2, {0: ("CUBE", np.zeros((6, 2, 2)))}, passes=2, feedback=0)
+
+
+def test_what_is_probably_a_mistake_is_warned_about() -> None:
+    texture = {0: ("RECT", np.zeros((1, 1))), 2: ("RECT", np.zeros((1, 1)))}
+    with pytest.warns(GpgpuLegacyWarning) as caught:
+        run_program(FADE, 1, 1, texture, local={4: (1, 1, 1, 1)})
+    texts = [str(warning.message) for warning in caught]
+    assert [text.split(", ")[0] for text in texts] == [
+        "program.local[4] is set",
+        "texture[2] is bound",
+    ]
+    assert {warning.filename for warning in caught} == {__file__}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run_program(FADE, 1, 1, {0: texture[0]}, passes=3, feedback=0)
+
+
+# The command line --------------------------------------------------------------------------------
+
+
+def exec_life(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", "exec", str(LIFE), *map(str, words)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0)
+
+
+def test_a_frame_a_pass_of_the_textures_size(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cells = np.random.default_rng(2).random((8, 16)) < 0.4  # its first row is the top
+    Image.fromarray((cells * 255).astype(np.uint8)).save("cells.png")
+    words = ("--texture", "0=cells.png,2D,GL_REPEAT", "--local", "0=0.0625,0.125,0,0")
+    many = ("--passes", 6, "--feedback", 0)
+    assert exec_life(monkeypatch, *words, *many, "--animate", "life.gif", "--scale", 3) == 0
+    assert capsys.readouterr() == ("wrote life.gif\n", "")
+    with Image.open("life.gif") as animation:
+        frames = [np.asarray(f.convert("L")) for f in ImageSequence.Iterator(animation)]
+    assert len(frames) == 6
+    for frame in frames:
+        cells = generation(cells)
+        assert np.array_equal(frame, np.kron(cells, np.ones((3, 3))) * 255)
+
+
+def test_a_parameter_that_nobody_sets_is_warned_about_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("cells.npy", np.zeros((4, 4)))
+    assert exec_life(monkeypatch, "--texture", "0=cells.npy", "--passes", 2, "--feedback", 0) == 0
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert error.startswith("gpgpu-legacy: warning: program.local[0] is never set")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--scale", 2), "--scale enlarges an animation"),
+        (("--animate", "life.mp4"), "does not name a format for animations"),
+        (("--animate", "life.gif", "--scale", 0), "scale is 0"),
+        (("--animate", "life.gif", "--scale", 3000), "has room for 0 frames of 12000×12000"),
+        (("--size", "8x4"), "is 4×4 texels, and the rectangle 8×4"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[object, ...],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("cells.npy", np.zeros((4, 4)))
+    given = ("--texture", "0=cells.npy", "--passes", 2, "--feedback", 0, *words)
+    assert exec_life(monkeypatch, *given) == 2
+    out, error = capsys.readouterr()
+    assert (out, error.count("\n")) == ("", 1)
+    assert message in error
+    assert [path.name for path in tmp_path.iterdir()] == ["cells.npy"]
