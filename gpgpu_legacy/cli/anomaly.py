@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
 
+from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.cli.shared import (
     SIZE_HELP,
     Json,
-    Lists,
     Quiet,
     app,
-    check_output,
+    check_plot,
     console,
+    plot_option,
     print_json,
     progress_bar,
 )
@@ -27,7 +29,13 @@ PAGINGS = "coloured miscoloured:0.01 random"
 ROWS = 2
 
 
-@app.command(cls=Lists)
+class AnomalyCommand(Lists):
+    """The command with the spellings that an option had before."""
+
+    renamed = MappingProxyType({"-o": "--plot", "--output": "--plot"})
+
+
+@app.command(cls=AnomalyCommand)
 def anomaly(
     size: Annotated[
         list[int] | None,
@@ -58,10 +66,7 @@ def anomaly(
         ),
     ] = ROWS,
     seed: Annotated[int, typer.Option(metavar="SEED", help="Seed of the random frames.")] = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="PNG", help="Plot times and misses by size."),
-    ] = None,
+    plot: Annotated[Path | None, plot_option("Plot times and misses by size.")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -80,7 +85,7 @@ def anomaly(
     from gpgpu_legacy.studies.host_anomaly.record import anomaly_record
     from gpgpu_legacy.studies.host_anomaly.table import anomaly_grids
 
-    check_output(output, ".png")
+    check_plot(plot)
     chosen = [find_host(name) for name in machine] if machine else list(hosts())
     pagings = [parse_paging(_current(text), seed) for text in paging or model.PAGINGS]
     cases = [(host, mapping) for host in chosen for mapping in pagings]
@@ -93,9 +98,9 @@ def anomaly(
         print_json(anomaly_record(anomalies))
     else:
         print_text(anomaly_grids(anomalies), console())
-    if output is not None:
-        draw_anomaly(anomalies, output)
-        print(f"wrote {output}", file=sys.stderr)
+    if plot is not None:
+        draw_anomaly(anomalies, plot)
+        print(f"wrote {plot}", file=sys.stderr)
 
 
 def _current(paging: str) -> str:

@@ -11,7 +11,7 @@ import typer
 
 from gpgpu_legacy.cli.completion import paper_names
 from gpgpu_legacy.cli.groups import grouped
-from gpgpu_legacy.cli.shared import Lists, Quiet, app, progress_bar, warn_if_busy
+from gpgpu_legacy.cli.shared import Quiet, app, progress_bar, warn_if_busy
 from gpgpu_legacy.cli.table_output import TableOutput
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import Verdict
@@ -49,7 +49,7 @@ class RecordOptions:
             raise InputError("--record makes what --strict compares with; give one of them")
 
 
-@app.command("audit", cls=Lists)
+@app.command("audit")
 @grouped
 def audit_command(
     *,
@@ -63,7 +63,10 @@ def audit_command(
     ] = None,
     verdict: Annotated[
         list[Verdict] | None,
-        typer.Option(metavar="VERDICT …", help=f"List only claims with this verdict: {_VERDICTS}."),
+        typer.Option(
+            metavar="VERDICT …",
+            help=f"List only claims with this verdict: {_VERDICTS} (default: all).",
+        ),
     ] = None,
     recording: RecordOptions,
     measure: Annotated[

@@ -16,17 +16,21 @@ from gpgpu_legacy.cli.completion import executor_names, method_names
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     BLOCK_HELP,
+    BUDGET_S,
+    PAPER_SIZE,
+    ROUNDS,
     SIZE_HELP,
     AccumulateBy,
     Json,
-    Lists,
     MeasuredExecutors,
     Quiet,
     ResultsFile,
     Seed,
     app,
     check_output,
+    check_plot,
     console,
+    plot_option,
     print_json,
     progress_bar,
     warn_if_busy,
@@ -37,8 +41,7 @@ from gpgpu_legacy.errors import InputError
 if TYPE_CHECKING:
     from gpgpu_legacy.measure.bench.record import Bench
 
-BENCH_SIZES, BENCH_REPEATS, BENCH_BUDGET_S = (256, 512, 1024), 5, 60.0
-TUNE_SIZE, TUNE_BUDGET_S = 1024, 60.0
+BENCH_SIZES = (256, 512, 1024)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +75,14 @@ class EntrantOptions:
 class RoundOptions:
     """How long and how often `bench` measures."""
 
-    repeat: Annotated[int, typer.Option(metavar="ROUNDS", help="Rounds at each size.")] = (
-        BENCH_REPEATS
-    )
+    repeat: Annotated[int, typer.Option(metavar="ROUNDS", help="Rounds at each size.")] = ROUNDS
     budget: Annotated[
         float,
         typer.Option(
             metavar="SECONDS",
             help="Stop after this time, preparation included; the cheapest job runs in any case.",
         ),
-    ] = BENCH_BUDGET_S
+    ] = BUDGET_S
     seed: Seed = 0
 
 
@@ -90,7 +91,7 @@ class BenchFiles:
     """What `bench` writes and reads."""
 
     output: ResultsFile = None
-    plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw GFLOPS against n.")] = None
+    plot: Annotated[Path | None, plot_option("Draw GFLOPS against n.")] = None
     recorded: Annotated[
         Path | None,
         typer.Option("--from", metavar="JSON", help="Show recorded results; run nothing."),
@@ -101,7 +102,7 @@ class BenchFiles:
     ] = None
 
 
-@app.command(cls=Lists)
+@app.command()
 @grouped
 def bench(
     entrant: EntrantOptions,
@@ -127,7 +128,7 @@ def bench(
     from gpgpu_legacy.present.grid import print_text
 
     check_output(files.output, ".json")
-    check_output(files.plot, ".png")
+    check_plot(files.plot)
     if files.recorded is not None:
         result = read_bench(files.recorded)
         writer_to(files.output)(result)
@@ -185,14 +186,14 @@ def _compare(old: Path, new: Path, *, as_json: bool) -> None:
 class SearchOptions:
     """What `tune` searches, and how long."""
 
-    size: Annotated[int, typer.Option(metavar="N", help="Tune with N×N matrices.")] = TUNE_SIZE
+    size: Annotated[int, typer.Option(metavar="N", help="Tune with N×N matrices.")] = PAPER_SIZE
     budget: Annotated[
         float,
         typer.Option(
             metavar="SECONDS",
             help="Stop after this time, all methods together, preparation included.",
         ),
-    ] = TUNE_BUDGET_S
+    ] = BUDGET_S
     executor: Annotated[
         list[str] | None,
         typer.Option(
@@ -205,7 +206,7 @@ class SearchOptions:
     seed: Seed = 0
 
 
-@app.command(cls=Lists)
+@app.command()
 @grouped
 def tune(
     options: SearchOptions,

@@ -17,23 +17,26 @@ import typer
 from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.cli.shared import (
     BLOCK_HELP,
     CACHE_HELP,
     LAYOUT_HELP,
+    QUICK_SIZE,
+    QUICK_SIZE_HELP,
     RASTER_HELP,
-    SIZE_HELP,
     AccumulateBy,
     Json,
     Largest,
-    Lists,
     MethodName,
     Quiet,
     ShapeOption,
     TextureFormat,
     app,
     check_output,
+    check_plot,
     console,
+    plot_option,
     print_json,
     progress_bar,
     shape_of,
@@ -46,7 +49,6 @@ if TYPE_CHECKING:
     from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.studies.cache_sweep.model import Case, Orders
 
-DEFAULT_SIZE = 256  # answers within seconds
 DEFAULT_CACHE = "8K,4way,64B"
 
 
@@ -63,7 +65,7 @@ class CaseOptions:
 
     size: Annotated[
         list[int] | None,
-        typer.Option(metavar="N …", help=f"{SIZE_HELP} (default: {DEFAULT_SIZE})."),
+        typer.Option(metavar="N …", help=QUICK_SIZE_HELP),
     ] = None
     shape: ShapeOption = None
     block: Annotated[
@@ -151,7 +153,10 @@ class CacheOutput:
     ] = False
     budget: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Stop after this time (default: no limit)."),
+        typer.Option(
+            metavar="SECONDS",
+            help="Stop after this time (default: no limit, since a simulation measures nothing).",
+        ),
     ] = None
     curve: Annotated[
         bool,
@@ -159,22 +164,20 @@ class CacheOutput:
     ] = False
     heat_map: Annotated[
         Path | None,
-        typer.Option(metavar="PNG", help="Draw a heat map: where the reads hit, by fragment."),
+        typer.Option(metavar="FILE.png", help="Draw a heat map: where the reads hit, by fragment."),
     ] = None
     heat_map_of: Annotated[
         str | None,
         typer.Option(metavar="TEXTURE", help="Draw it by the texels of this texture instead."),
     ] = None
-    plot: Annotated[
-        Path | None, typer.Option(metavar="PNG", help="Plot the sweep, or with --curve the curves.")
-    ] = None
+    plot: Annotated[Path | None, plot_option("Plot the sweep, or with --curve the curves.")] = None
     as_json: Json = False
     quiet: Quiet = False
 
     def check(self, memories: MemoryOptions) -> None:
         """InputError for options that exclude one another."""
         check_output(self.heat_map, ".png")
-        check_output(self.plot, ".png")
+        check_plot(self.plot)
         if self.heat_map_of is not None and self.heat_map is None:
             raise InputError("--heat-map-of names a texture; name the picture with --heat-map")
         if not self.curve:
@@ -223,7 +226,7 @@ def cache_command(
     report.check(memories)
     wanted = product_cases(
         find_method(method),
-        [shape_of(n, products.shape, DEFAULT_SIZE) for n in products.size or (None,)],
+        [shape_of(n, products.shape, QUICK_SIZE) for n in products.size or (None,)],
         [
             Options(
                 block=b,

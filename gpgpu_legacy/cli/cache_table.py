@@ -17,14 +17,15 @@ from gpgpu_legacy.cli.shared import (
     BLOCK_HELP,
     CACHE_HELP,
     LAYOUT_HELP,
+    PAPER_SIZE_HELP,
     RASTER_HELP,
-    SIZE_HELP,
     Json,
-    Lists,
     Quiet,
     app,
     check_output,
+    check_plot,
     console,
+    plot_option,
     print_json,
     progress_bar,
 )
@@ -33,7 +34,7 @@ from gpgpu_legacy.errors import InputError
 if TYPE_CHECKING:
     from gpgpu_legacy.studies.cache_table.model import CacheTable
 
-BUDGET_S = 600.0
+TABLE_BUDGET_S = 600.0
 
 # Those of studies/cache_table/, which imports NumPy; a test compares them.
 CACHES = "2K,4way,64B 8K,4way,64B 8K,fully,64B 16K,4way,64B 32K,2way,128B"
@@ -47,7 +48,7 @@ class CaseOptions:
 
     size: Annotated[
         int | None,
-        typer.Option(metavar="N", help=f"{SIZE_HELP} (default: 1024, as in the paper)."),
+        typer.Option(metavar="N", help=PAPER_SIZE_HELP),
     ] = None
     block: Annotated[
         list[int] | None, typer.Option(metavar="B …", help=f"{BLOCK_HELP} (default: 1 to 128).")
@@ -77,9 +78,9 @@ class CaseOptions:
 class RunOptions:
     """How long to simulate, and what is known already."""
 
-    budget: Annotated[float, typer.Option(metavar="SECONDS", help="Stop after this time.")] = (
-        BUDGET_S
-    )
+    budget: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Stop after this time; it may take hours.")
+    ] = TABLE_BUDGET_S
     workers: Annotated[
         int | None,
         typer.Option(metavar="N", help="Simulations at a time (default: one per core)."),
@@ -104,14 +105,12 @@ class TableFiles:
             "-o", "--output", metavar="JSON", help="Write the rows to this file as they come in."
         ),
     ] = None
-    plot: Annotated[
-        Path | None, typer.Option(metavar="PNG", help="Plot the bytes from memory over b.")
-    ] = None
+    plot: Annotated[Path | None, plot_option("Plot the bytes from memory over b.")] = None
     as_json: Json = False
     quiet: Quiet = False
 
 
-@app.command("cache-table", cls=Lists)
+@app.command("cache-table")
 @grouped
 def cache_table_command(cases: CaseOptions, running: RunOptions, report: TableFiles) -> None:
     """Make the table that Hall, Carr & Hart 2003 does not have: its methods through caches.
@@ -124,7 +123,7 @@ def cache_table_command(cases: CaseOptions, running: RunOptions, report: TableFi
     from gpgpu_legacy.studies.cache_table.table import cache_table_grids
     from gpgpu_legacy.studies.cache_table.verdict import verdict
 
-    check_output(report.plot, ".png")
+    check_plot(report.plot)
     check_output(report.output, ".json")
     save = None if report.output is None else partial(write_cache_table, report.output)
     table = _table(cases, running, save, quiet=report.quiet)

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from gpgpu_legacy.cli.shared import (
+    ROUNDS,
     Json,
-    Lists,
     MeasuredExecutors,
     Quiet,
     app,
@@ -22,21 +22,17 @@ from gpgpu_legacy.cli.shared import (
 )
 from gpgpu_legacy.errors import InputError
 
-CALIBRATION_RUNS = 7
 
-
-@app.command("calibrate", cls=Lists)
+@app.command("calibrate")
 def calibrate_command(
     executor: MeasuredExecutors = None,
-    repeat: Annotated[
-        int, typer.Option(metavar="ROUNDS", help="Rounds of all ceilings.")
-    ] = CALIBRATION_RUNS,
+    repeat: Annotated[int, typer.Option(metavar="ROUNDS", help="Rounds of all ceilings.")] = ROUNDS,
     budget: Annotated[
         float | None,
         typer.Option(
             metavar="SECONDS",
-            help="Stop after this time, all executors together (default: no limit); each ceiling "
-            "is run once in any case.",
+            help="Stop after this time, all executors together (default: no limit, for a profile "
+            "that is kept); each ceiling is run once in any case.",
         ),
     ] = None,
     output: Annotated[

@@ -50,42 +50,53 @@ class DrawOptions:
     texture: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="UNIT=FILE[,TARGET][,FILTER][,WRAP]",
+            metavar="UNIT=FILE[,TARGET][,FILTER][,WRAP] …",
             help="A .npy array, its row 0 at the bottom, or a picture, which is flipped to match. "
             "Target, filter and wrap have their GL names (default: the program's target, nearest, "
             "clamp-to-edge).",
         ),
     ] = None
     local: Annotated[
-        list[str] | None, typer.Option(metavar="I=X,Y,Z,W", help="program.local[I].")
+        list[str] | None,
+        typer.Option(metavar="I=X,Y,Z,W …", help="program.local[I] (default: 0,0,0,0)."),
     ] = None
-    env: Annotated[list[str] | None, typer.Option(metavar="I=X,Y,Z,W", help="program.env[I].")] = (
-        None
-    )
+    env: Annotated[
+        list[str] | None,
+        typer.Option(metavar="I=X,Y,Z,W …", help="program.env[I] (default: 0,0,0,0)."),
+    ] = None
     texcoord: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="SET=NUMBERS",
+            metavar="SET=NUMBERS …",
             help="16 numbers, 4 at each of the corners (0,0), (W,0), (W,H), (0,H), or 4 for all, "
             "or a .npy. By default set 0 holds the pixel's coordinates.",
         ),
     ] = None
     color: Annotated[
         str | None,
-        typer.Option(metavar="R,G,B,A", help="fragment.color: 4 numbers, or 16 as for --texcoord."),
+        typer.Option(
+            metavar="R,G,B,A",
+            help="fragment.color: 4 numbers, or 16 as for --texcoord (default: 1,1,1,1).",
+        ),
     ] = None
     secondary_color: Annotated[
-        str | None, typer.Option(metavar="R,G,B,A", help="fragment.color.secondary, likewise.")
+        str | None,
+        typer.Option(
+            metavar="R,G,B,A", help="fragment.color.secondary, likewise (default: 0,0,0,1)."
+        ),
     ] = None
     fogcoord: Annotated[
         str | None,
-        typer.Option(metavar="F", help="fragment.fogcoord: one number, or 4, one at each corner."),
+        typer.Option(
+            metavar="F",
+            help="fragment.fogcoord: one number, or 4, one at each corner (default: 0).",
+        ),
     ] = None
     state: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=NUMBERS",
-            help="GL state, as in fog.color=1,0,0,1; a matrix has 16 numbers.",
+            metavar="NAME=NUMBERS …",
+            help="GL state, as in fog.color=1,0,0,1; a matrix has 16 numbers (default: GL's own).",
         ),
     ] = None
     clear: Annotated[
@@ -95,7 +106,10 @@ class DrawOptions:
         str, typer.Option(metavar="none|add", help="add adds to the colour of --clear.")
     ] = "none"
     draw_buffers: Annotated[
-        int | None, typer.Option(metavar="N", help="Keep result.color[0] to result.color[N-1].")
+        int | None,
+        typer.Option(
+            metavar="N", help="Keep result.color[0] to result.color[N-1] (default: result.color)."
+        ),
     ] = None
     passes: Annotated[
         int | None, typer.Option(metavar="N", help="Run the program N times, with --feedback.")

@@ -14,11 +14,11 @@ from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
+    SIZE_HELP,
     AsPrinted,
     ExecutorName,
     Seed,
     ShapeOption,
-    Size,
     TextureFormat,
     TransposeA,
     TransposeB,
@@ -61,7 +61,10 @@ class FigureMatrices:
             metavar="[B]", help="B, likewise. Without A and B, the figure has its own matrices."
         ),
     ] = None
-    size: Size = None
+    size: Annotated[
+        int | None,
+        typer.Option(metavar="N", help=f"{SIZE_HELP} at random (default: the figure's own)."),
+    ] = None
     shape: ShapeOption = None
     seed: Seed = 0
 
@@ -113,7 +116,11 @@ def figure(
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="Write to this .png or .gif (default: NAME.png)."
+            "--plot",
+            "-o",
+            "--output",
+            metavar="FILE.png|gif",
+            help="The picture, or with --animate the animation (default: NAME.png or NAME.gif).",
         ),
     ] = None,
     executor: ExecutorName = "auto",

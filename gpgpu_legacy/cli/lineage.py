@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.cli.shared import (
     PAPER_SIZE,
     SIZE_HELP,
     ExecutorName,
     Json,
-    Lists,
     Quiet,
     ResultsFile,
     Seed,
     app,
     check_output,
+    check_plot,
     console,
+    plot_option,
     print_json,
     progress_bar,
     warn_if_busy,
@@ -42,7 +44,10 @@ class LineageOptions:
     executor: ExecutorName = "auto"
     budget: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Stop after this time (default: no limit)."),
+        typer.Option(
+            metavar="SECONDS",
+            help="Stop after this time (default: no limit, for a table of every method).",
+        ),
     ] = None
 
 
@@ -51,7 +56,7 @@ class LineageFiles:
     """What `lineage` writes and reads."""
 
     output: ResultsFile = None
-    plot: Annotated[Path | None, typer.Option(metavar="PNG", help="Draw GFLOPS by method.")] = None
+    plot: Annotated[Path | None, plot_option("Draw GFLOPS by method.")] = None
     recorded: Annotated[
         Path | None,
         typer.Option(
@@ -81,7 +86,7 @@ def lineage_command(
     from gpgpu_legacy.studies.lineage.table import lineage_grid
 
     check_output(files.output, ".json")
-    check_output(files.plot, ".png")
+    check_plot(files.plot)
     if files.recorded is not None:
         if files.plot is None:
             raise InputError("--from draws recorded results; name the picture with --plot")

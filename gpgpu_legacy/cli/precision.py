@@ -15,12 +15,12 @@ from gpgpu_legacy.cli.shared import (
     ARITHMETICS,
     METHOD_HELP,
     SIZE_HELP,
-    Lists,
     Quiet,
     Seed,
     TextureFormat,
     app,
-    check_output,
+    check_plot,
+    plot_option,
     progress_bar,
 )
 from gpgpu_legacy.cli.table_output import TableOutput
@@ -62,21 +62,19 @@ class CaseOptions:
 
         return cases(
             self.method or (),
-            [name for text in self.arithmetic or () for name in _names(text)],
+            _arithmetics(self.arithmetic),
             self.texture_format,
             sorted({*(self.size or ()), *_sizes(self.sizes)}) or SIZES,
         )
 
 
-@app.command(cls=Lists)
+@app.command()
 @grouped
 def precision(
     chosen: CaseOptions,
     tables: TableOutput,
     seed: Seed = 0,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="PNG", help="Draw error and bound against n.")
-    ] = None,
+    plot: Annotated[Path | None, plot_option("Draw error and bound against n.")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Measure the error of each fragment method by arithmetic and size, and give its bound.
@@ -90,7 +88,7 @@ def precision(
     from gpgpu_legacy.studies.precision.table import precision_grids, precision_record
 
     tables.check()
-    check_output(plot, ".png")
+    check_plot(plot)
     cases = chosen.cases()
     with progress_bar("measuring", len(cases), quiet=quiet) as step:
         measured = list(measure(cases, seed, step))
@@ -98,6 +96,19 @@ def precision(
         draw_precision(measured, plot)
         print(f"wrote {plot}", file=sys.stderr)
     tables.write(precision_grids(measured), lambda: precision_record(measured, seed))
+
+
+def _arithmetics(texts: list[str] | None) -> list[str]:
+    """The names of --arithmetic; with commas between, as they go on working for one version."""
+    names = [_names(text) for text in texts or ()]
+    for several in names:
+        if len(several) > 1:
+            print(
+                "gpgpu-legacy: commas in --arithmetic are deprecated; write --arithmetic "
+                f"{' '.join(several)}",
+                file=sys.stderr,
+            )
+    return [name for several in names for name in several]
 
 
 def _names(text: str) -> list[str]:

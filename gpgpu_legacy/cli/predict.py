@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,20 +13,22 @@ import typer
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.completion import chip_names
 from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.cli.shared import (
     CACHE_HELP,
     LAYOUT_HELP,
     PAPER_SIZE,
+    PAPER_SIZE_HELP,
     RASTER_HELP,
-    SIZE_HELP,
     Block,
     ChipName,
     Json,
     MethodName,
     ProductOptions,
     app,
-    check_output,
+    check_plot,
     console,
+    plot_option,
     print_json,
 )
 from gpgpu_legacy.errors import InputError
@@ -99,19 +102,21 @@ def predict_command(
         print_text(prediction_grids(prediction), console())
 
 
-@app.command("roofline")
+class RooflineCommand(Lists):
+    """The command with the spellings that an option had before."""
+
+    renamed = MappingProxyType({"-o": "--plot", "--output": "--plot"})
+
+
+@app.command("roofline", cls=RooflineCommand)
 def roofline_command(
     chip: ChipName = "h100-sxm5",
-    size: Annotated[
-        int | None, typer.Option(metavar="N", help=f"{SIZE_HELP} (default: {PAPER_SIZE}).")
-    ] = None,
+    size: Annotated[int | None, typer.Option(metavar="N", help=PAPER_SIZE_HELP)] = None,
     recorded: Annotated[
         Path | None,
         typer.Option("--from", metavar="JSON", help="Add the measurements of a recorded lineage."),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="PNG", help="Draw the roofline, too.")
-    ] = None,
+    plot: Annotated[Path | None, plot_option("Draw the roofline, too.")] = None,
     as_json: Json = False,
 ) -> None:
     """Show every method under a chip's roofline, with what was published and measured there.
@@ -124,16 +129,16 @@ def roofline_command(
     from gpgpu_legacy.studies.roofline.plot import draw_roofline
     from gpgpu_legacy.studies.roofline.table import above_text, roofline_grid
 
-    check_output(output, ".png")
+    check_plot(plot)
     profile = find_profile(chip)
     result = roofline(profile, PAPER_SIZE if size is None else size, recorded)
     if as_json:
         print_json(result)
     else:
         print_text([roofline_grid(result, profile)], console())
-    if output is not None:
-        draw_roofline(result, profile, output)
-        print(f"wrote {output}", file=sys.stderr)
+    if plot is not None:
+        draw_roofline(result, profile, plot)
+        print(f"wrote {plot}", file=sys.stderr)
     for point in result.above:
         print(f"gpgpu-legacy: {above_text(point, profile)}", file=sys.stderr)
     if result.above:

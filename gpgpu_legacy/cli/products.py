@@ -15,7 +15,8 @@ from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.cli.completion import chip_names
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
-    SIZE_HELP,
+    QUICK_SIZE,
+    QUICK_SIZE_HELP,
     AccumulateBy,
     AsPrinted,
     Block,
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.products import Product, Run
     from gpgpu_legacy.plan.plan import Plan
 
-DEFAULT_SIZE = 256
-
 # Groups of options ----------------------------------------------------------------------------
 
 
@@ -70,9 +69,7 @@ class MatrixOptions:
             "--c", metavar="FILE", help="C, which is added beta times. Random with --beta alone."
         ),
     ] = None
-    size: Annotated[
-        int | None, typer.Option(metavar="N", help=f"{SIZE_HELP} (default: {DEFAULT_SIZE}).")
-    ] = None
+    size: Annotated[int | None, typer.Option(metavar="N", help=QUICK_SIZE_HELP)] = None
     shape: ShapeOption = None
     seed: Seed = 0
 
@@ -88,7 +85,7 @@ class MatrixOptions:
         files = self._files()
         if files:
             return tuple(read_matrix(file) for file in files)
-        return random_operands(shape_of(self.size, self.shape, DEFAULT_SIZE), options, self.seed)
+        return random_operands(shape_of(self.size, self.shape, QUICK_SIZE), options, self.seed)
 
     def _files(self) -> tuple[Path, ...]:
         files = operand_files(self.a, self.b, self.size, self.shape)

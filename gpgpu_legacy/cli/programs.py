@@ -184,7 +184,7 @@ def count(
         list[str] | None,
         typer.Option(
             "--format",
-            metavar="[UNIT|target=]FORMAT",
+            metavar="[UNIT|target=]FORMAT …",
             help="Format of a unit's or the target's texels, to count bytes (default: rgba32f).",
         ),
     ] = None,

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperOption
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.cli.commands import Commands, printable
+from gpgpu_legacy.cli.commands import Commands
 from gpgpu_legacy.cli.completion import (
     arithmetic_names,
     chip_names,
@@ -23,6 +22,7 @@ from gpgpu_legacy.cli.completion import (
     format_names,
     method_names,
 )
+from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE
 
@@ -32,7 +32,15 @@ if TYPE_CHECKING:
     from gpgpu_legacy.runtime.executor import Machine
 
 
-app = typer.Typer(
+class _Application(typer.Typer):
+    """The application: in all its commands, an option may have several values."""
+
+    def command(self, name: str | None = None, **given: Any) -> Callable[..., Any]:
+        """See typer.Typer."""
+        return super().command(name, **{"cls": Lists, **given})
+
+
+app = _Application(
     name="gpgpu-legacy",
     cls=Commands,
     context_settings={"max_content_width": 100},
@@ -63,72 +71,6 @@ def _group(
     ] = False,
 ) -> None:  # without it, a single command would be the whole application
     pass
-
-
-class Lists(TyperCommand):
-    """A command in which an option may be followed by several values: `--size 256 512`.
-
-    A subclass names options that were renamed; their old spellings work for one version.
-    """
-
-    renamed: ClassVar[Mapping[str, str]] = {}
-    """The new spelling by the old one."""
-
-    def get_help(self, ctx: Any) -> str:
-        """The help, in characters that stdout has."""
-        return printable(super().get_help(ctx))
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Repeat the option before each further value, as the parser expects it."""
-        if ctx.resilient_parsing:  # a shell asks
-            ctx.meta[_TYPED] = list(args)
-            return super().parse_args(ctx, list(_repeated(args, self._lists)))
-        words = list(_current(args, self.renamed))
-        return super().parse_args(ctx, list(_repeated(words, self._lists)))
-
-    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """What may stand next, for a shell: among others, a further value of an option."""
-        options = [word for word in ctx.meta.get(_TYPED, ()) if word.startswith("-")]
-        option = self._lists.get(options[-1]) if options else None
-        if option is None or incomplete.startswith("-"):
-            return super().shell_complete(ctx, incomplete)
-        return option.shell_complete(ctx, incomplete)
-
-    @property
-    def _lists(self) -> dict[str, TyperOption]:
-        """The options that take several values, by name."""
-        return {
-            name: parameter
-            for parameter in self.params
-            if isinstance(parameter, TyperOption) and parameter.multiple
-            for name in parameter.opts
-        }
-
-
-_TYPED = "gpgpu_legacy.typed"
-"""The key, in the parser's context, of the words that a shell asks about."""
-
-
-def _repeated(args: list[str], several: Container[str]) -> Iterator[str]:
-    option, values = "", 0
-    for word in args:
-        if word.startswith("-") and not word[1:].isdecimal():
-            option, values = word, 0
-        else:
-            if option in several and values:
-                yield option
-            values += 1
-        yield word
-
-
-def _current(args: list[str], renamed: Mapping[str, str]) -> Iterator[str]:
-    """The words with old spellings of options replaced, each with a line on stderr."""
-    for word in args:
-        option, equals, value = word.partition("=")
-        new = renamed.get(option, option)
-        if new != option:
-            print(f"gpgpu-legacy: {option} is deprecated; write {new}", file=sys.stderr)
-        yield f"{new}{equals}{value}"
 
 
 def console() -> Console:
@@ -164,6 +106,19 @@ def check_output(path: Path | None, suffix: str) -> None:
     check_folder(path)
     if path.suffix.lower() != suffix:
         raise InputError(f"{path} should end in {suffix}")
+
+
+def plot_option(shows: str) -> Any:
+    """The option `--plot`, the same for every picture that has lines. shows: what it shows."""
+    return typer.Option("--plot", metavar="FILE.png|svg|pdf", help=shows)
+
+
+def check_plot(path: Path | None) -> None:
+    """InputError for a picture in no format for pictures, or in no folder; None is no picture."""
+    if path is not None:
+        from gpgpu_legacy.present.plot import check_figure
+
+        check_figure(path)
 
 
 def writer_to(path: Path | None) -> Callable[[object], None]:
@@ -250,6 +205,8 @@ def _plain_bar(what: str, total: int) -> Iterator[Callable[[str], None]]:
 
 
 PAPER_SIZE, PAPER_BLOCK = 1024, 32  # the example of Hall, Carr & Hart's Section 5.3
+QUICK_SIZE = 256  # for what computes or simulates a product: any executor answers within seconds
+ROUNDS, BUDGET_S = 5, 60.0  # of measurements; a test compares them with those of measure/
 MOST_ROWS = 2**24  # float32 numbers texels no further; memory ends long before
 
 # The names of isa/arithmetic.py, which imports NumPy; a test holds them to it.
@@ -331,7 +288,8 @@ CACHE_HELP = "Size, ways, line and policy, such as 8K,4way,64B or 32K,fully,128B
 RASTER_HELP = "Raster order: scan, tiled:WxH (or WxH), morton, hilbert."
 LAYOUT_HELP = "Layout of textures: linear, WxH blocks, morton, 6d, 6d:WxH,WxH."
 SIZE_HELP = "Multiply N×N matrices"
-Size = Annotated[int | None, typer.Option(metavar="N", help=f"{SIZE_HELP}.")]
+PAPER_SIZE_HELP = f"{SIZE_HELP} (default: {PAPER_SIZE}, as in the paper)."
+QUICK_SIZE_HELP = f"{SIZE_HELP} (default: {QUICK_SIZE}, which takes seconds)."
 ShapeOption = Annotated[
     tuple[int, int, int] | None,
     typer.Option("--shape", metavar="M L N", help="Multiply M×L by L×N."),
@@ -408,9 +366,7 @@ def operand_files(
 class ProductOptions:
     """A product that is planned, but not run."""
 
-    size: Annotated[
-        int | None, typer.Option(metavar="N", help=f"{SIZE_HELP} (default: {PAPER_SIZE}).")
-    ] = None
+    size: Annotated[int | None, typer.Option(metavar="N", help=PAPER_SIZE_HELP)] = None
     shape: ShapeOption = None
     accumulate: AccumulateBy = None
     texture_format: TextureFormat = None

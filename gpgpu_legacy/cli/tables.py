@@ -13,8 +13,10 @@ from gpgpu_legacy.cli.completion import paper_names
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     BLOCK_HELP,
+    BUDGET_S,
     PAPER_BLOCK,
     PAPER_SIZE,
+    PAPER_SIZE_HELP,
     SIZE_HELP,
     Quiet,
     app,
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
     from gpgpu_legacy.present.grid import Grid
     from gpgpu_legacy.published.papers import Paper
 
-BUDGET_S = 60.0
-
 _PAPER = "hall-carr-hart-2003"
 _PAPERS = ", ".join(paper_ids())
 
@@ -41,9 +41,7 @@ _PAPERS = ", ".join(paper_ids())
 class FormulaOptions:
     """Where tables of formulas are evaluated, and what else they count."""
 
-    size: Annotated[
-        int | None, typer.Option(metavar="N", help=f"{SIZE_HELP} (default: {PAPER_SIZE}).")
-    ] = None
+    size: Annotated[int | None, typer.Option(metavar="N", help=PAPER_SIZE_HELP)] = None
     block: Annotated[
         int | None, typer.Option(metavar="B", help=f"{BLOCK_HELP} (default: {PAPER_BLOCK}).")
     ] = None

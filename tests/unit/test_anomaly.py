@@ -490,7 +490,7 @@ def test_the_help_says_what_there_is() -> None:
         (("--paging", "red"), "write coloured, random, or miscoloured"),
         (("--size", "0"), "n is 0; it must be at least 3"),
         (("--rows", "0"), "at least 1"),
-        (("-o", "picture.gif"), "should end in .png"),
+        (("--plot", "picture.gif"), "let it end in one of .png, .svg, .pdf"),
     ],
 )
 def test_errors_are_one_line(run, words: tuple[str, ...], complaint: str) -> None:  # type: ignore[no-untyped-def]

@@ -462,7 +462,7 @@ def test_a_progress_bar_is_for_terminals(run: Command, monkeypatch: pytest.Monke
         (["--block", "0"], "block is 0"),
         (["--repeat", "0"], "--repeat is 0"),
         (["--budget", "-1"], "the budget is -1"),
-        (["--plot", "bench.gif"], "bench.gif should end in .png"),
+        (["--plot", "bench.gif"], "let it end in one of .png, .svg, .pdf"),
         (["-o", "bench.txt"], "bench.txt should end in .json"),
         (["-o", "nowhere/bench.json"], "there is no folder nowhere"),
         (["--compare", "old.json", "new.json"], "there is no file old.json"),

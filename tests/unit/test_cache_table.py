@@ -283,7 +283,7 @@ def test_a_table_is_resumed_and_judged_where_it_is_whole(
         (("--budget", "nan"), "give a number of seconds"),
         (("-o", "{tmp}/x.txt"), "should end in .json"),
         (("-o", "{tmp}/none/x.json"), "there is no folder"),
-        (("--plot", "{tmp}/x.gif"), "should end in .png"),
+        (("--plot", "{tmp}/x.gif"), "let it end in one of .png, .svg, .pdf"),
         (("--from", "{tmp}/x.json"), "there is no file"),
         (("--from", "{tmp}/x.json", "--size", "4"), "leave the simulation's options out"),
         (("--cache", "64,direct,8B"), "does not hold whole texels"),

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gpgpu_legacy.cli.plan.measure import BUDGET_S, ROUNDS
 from gpgpu_legacy.cli.plan.options import VERBS, plan_app
+from gpgpu_legacy.cli.shared import BUDGET_S, ROUNDS
 from gpgpu_legacy.measure.plan_bench import model
 
 Run = Callable[..., tuple[int, str, str]]
@@ -69,7 +69,15 @@ def test_a_recipe_runs_on_files_and_writes_files(run: Run) -> None:
     np.savetxt("x.csv", x, delimiter=",")
     for suffix in ("npy", "csv"):
         code, _, err = run(
-            "plan", "run", "steps.py", "--input", f"x=x.{suffix}", "--output", "z=z.npy", "z2"
+            "plan",
+            "run",
+            "steps.py",
+            "--input",
+            f"x=x.{suffix}",
+            "--output",
+            "z=z.npy",
+            "--output",
+            "z2",
         )
         assert code == 2
         assert "--output is 'z2'; give a name and a value, as in --output x=x.npy" in err

@@ -375,7 +375,7 @@ def test_the_command_writes_json_csv_and_a_plot(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("--sizes", "4,x"), "give whole numbers"),
-        (("--plot", "p.jpg"), "should end in .png"),
+        (("--plot", "p.jpg"), "let it end in one of .png, .svg, .pdf"),
         (("--plot", "missing/p.png"), "there is no folder missing"),
         (("--arithmetic", "fp8"), "arithmetic is 'fp8'"),
     ],

@@ -14,8 +14,9 @@ from gpgpu_legacy.cli.cache import (
     simulate_cases,
 )
 from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.cli.plan.options import RecipeOptions, plan_app
-from gpgpu_legacy.cli.shared import Json, Lists, console, print_json
+from gpgpu_legacy.cli.shared import Json, console, print_json
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ import typer
 
 from gpgpu_legacy.cli.draw_options import parse_texel
 from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, plan_app
-from gpgpu_legacy.cli.shared import Json, Lists, MachineOptions, print_json
+from gpgpu_legacy.cli.shared import Json, MachineOptions, print_json
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, pairs, plan_app
 from gpgpu_legacy.cli.shared import (
+    BUDGET_S,
+    ROUNDS,
     Json,
-    Lists,
     Quiet,
     ResultsFile,
     check_output,
+    check_plot,
     console,
+    plot_option,
     print_json,
     progress_bar,
     warn_if_busy,
@@ -27,8 +31,6 @@ from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.measure.plan_bench.model import Case
-
-ROUNDS, BUDGET_S = 5, 60.0  # as measure/plan_bench/model.py; a test compares them
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +65,12 @@ class BenchFiles:
     """What `plan bench` writes."""
 
     output: ResultsFile = None
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Draw the times over the values of --over: .png, .svg or .pdf."
-        ),
-    ] = None
+    plot: Annotated[Path | None, plot_option("Draw the times over the values of --over.")] = None
 
     def check(self) -> None:
         """Refuse what cannot be written, before anything is measured."""
-        from gpgpu_legacy.present.plot import check_figure
-
         check_output(self.output, ".json")
-        if self.plot is not None:
-            check_figure(self.plot)
+        check_plot(self.plot)
 
 
 @plan_app.command("bench", cls=Lists)

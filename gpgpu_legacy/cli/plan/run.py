@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, pairs, plan_app
-from gpgpu_legacy.cli.shared import Json, Lists, MachineOptions, console, print_json
+from gpgpu_legacy.cli.shared import Json, MachineOptions, console, print_json
 
 
 @plan_app.command("run", cls=Lists)
