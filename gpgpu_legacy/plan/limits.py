@@ -13,14 +13,14 @@ from gpgpu_legacy.plan.numbers import Table
 from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan, Repeat, Step
 from gpgpu_legacy.plan.textures import Matrix, TextureKind
 
-MOST_FILE_BYTES = 2**25
+MOST_FILE_BYTES = 2**24
 """Bytes of the file. Most plans have some kilobytes, since loops are Repeats."""
 
-MOST_PROGRAM_TEXT = 2**21
+MOST_PROGRAM_TEXT = 2**20
 """Characters of all programs together. The longest here, an unrolled product of 8192² matrices, has
 700 000."""
 
-MOST_KERNEL_TEXT = 2**18
+MOST_KERNEL_TEXT = 2**16
 """Characters of all kernels together."""
 
 LARGEST_SIDE = 32768

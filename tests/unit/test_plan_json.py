@@ -19,7 +19,8 @@ from varying import dispatch_plans
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.algorithms.registry import methods
+from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.api.dump import dump
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.languages.arb.parser import assemble
@@ -116,6 +117,20 @@ def test_a_file_and_its_text(tmp_path: Path) -> None:
     path = tmp_path / "any name.json"
     path.write_text(plan_as_json(everything()), encoding="utf-8")
     assert plan_as_json(read_plan(path)) == plan_as_json(read_plan(str(path)))
+
+
+@pytest.mark.parametrize("name", ["hall-carr-hart-multi", "opengl-compute-tiled"])
+def test_what_is_dumped_reads_back(name: str, tmp_path: Path) -> None:
+    """The texts beside the plan are those in it, for people to read."""
+    method = find_method(name)
+    plan = method.plan(Shape(5, 6, 7), options_of(method))
+    files = dump(plan, tmp_path / "parts", exact=True)
+    assert read_plan(files[0]) == plan
+    data = json.loads(files[0].read_text(encoding="utf-8"))
+    texts = {**data.get("programs", {}), **data.get("kernels", {})}
+    assert texts
+    for file, text in texts.items():
+        assert (tmp_path / "parts" / file).read_text(encoding="utf-8") == text
 
 
 def test_a_file_names_no_folders() -> None:
