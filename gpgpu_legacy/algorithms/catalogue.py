@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.present.grid import Grid, Numeral
@@ -90,16 +91,28 @@ def algorithm_list(
     )
 
 
-def algorithms_grid(algorithms: Iterable[Algorithm], unavailable: Iterable[Unavailable]) -> Grid:
-    """All of them, a row for each."""
-    rows = tuple((_year(one), one.field, one.name, one.summary, one.source) for one in algorithms)
+def algorithms_grids(
+    algorithms: Iterable[Algorithm], unavailable: Iterable[Unavailable]
+) -> list[Grid]:
+    """All of them: a table for each field, the oldest first, in each of them the oldest first."""
+    fields: dict[str, list[Algorithm]] = {}
+    for one in algorithms:
+        fields.setdefault(one.field, []).append(one)
+    grids = [
+        Grid(
+            field.replace(" ", "-"),
+            f"{field[:1].upper()}{field[1:]}.",
+            ("year", "name", "what it does", "source"),
+            tuple((_year(one), one.name, one.summary, one.source) for one in members),
+        )
+        for field, members in fields.items()
+    ]
     notes = (
         *(f"{one.text[:1].upper()}{one.text[1:]}." for one in unavailable),
         "`gpgpu-legacy algorithms NAME` shows one, with its parameters; "
         "`gpgpu-legacy plan run NAME` runs it.",
     )
-    heads = ("year", "field", "name", "what it does", "source")
-    return Grid("algorithms", "Algorithms in passes, in the order of history.", heads, rows, notes)
+    return [*grids[:-1], replace(grids[-1], notes=notes)]
 
 
 def algorithm_grids(algorithm: Algorithm) -> list[Grid]:

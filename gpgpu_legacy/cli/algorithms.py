@@ -48,4 +48,4 @@ def algorithms_command(
     if as_json:
         print_json(catalogue.algorithm_list(chosen, unavailable))
     else:
-        print_text([catalogue.algorithms_grid(chosen, unavailable)], console())
+        print_text(catalogue.algorithms_grids(chosen, unavailable), console())
