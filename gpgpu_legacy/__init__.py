@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.registry import methods as methods
     from gpgpu_legacy.api.drawing import DrawArguments as DrawArguments
     from gpgpu_legacy.api.pipeline import Pipeline as Pipeline
+    from gpgpu_legacy.api.plan_figure import AnimationOptions as AnimationOptions
+    from gpgpu_legacy.api.plan_figure import FigureOptions as FigureOptions
+    from gpgpu_legacy.api.plan_figure import plan_figure as plan_figure
     from gpgpu_legacy.api.plan_run import PlanRun as PlanRun
     from gpgpu_legacy.api.plan_run import run_plan as run_plan
     from gpgpu_legacy.api.plan_trace import trace_plan as trace_plan
@@ -70,11 +73,13 @@ _HOMES = {
     "Accounting": "count.traffic",
     "Accumulate": "algorithms.matmul.options",
     "Algorithm": "algorithms.algorithm",
+    "AnimationOptions": "api.plan_figure",
     "Arithmetic": "isa.arithmetic",
     "AssemblyError": "errors",
     "Counts": "count.traffic",
     "DrawArguments": "api.drawing",
     "Executor": "runtime.executor",
+    "FigureOptions": "api.plan_figure",
     "GpgpuLegacyError": "errors",
     "GpgpuLegacyWarning": "errors",
     "Machine": "runtime.executor",
@@ -109,6 +114,7 @@ _HOMES = {
     "matmul": "api.products",
     "methods": "algorithms.registry",
     "plan_as_json": "plan.serialise",
+    "plan_figure": "api.plan_figure",
     "plan_from_json": "plan.serialise",
     "read_plan": "plan.serialise",
     "resources": "count.resources",

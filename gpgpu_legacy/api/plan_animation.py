@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from gpgpu_legacy.api.plan_figure import AnimationOptions, Panel, PlanFigure
-from gpgpu_legacy.plan.textures import Rect, Texture
+from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.present.animation import animation_writer, check_size, enlarged, texel_picture
 from gpgpu_legacy.present.colours import RGB, Colour, ColourScale
 
@@ -30,12 +30,12 @@ def _pictures(figure: PlanFigure, options: AnimationOptions) -> Iterator[RGB]:
 
     panels = figure.film
     scales = [scale for _, scale in figure.scales(panels)]
-    largest = max(max(_sides(panel.texture)) for panel in panels)
+    largest = max(max(panel.size) for panel in panels)
     side = options.scale or -(-_LEAST_SIDE // largest)
     layouts = [max(len(figure.channels(panel.texture)), 1) for panel in panels]
     columns, rows = min(max(layouts), 2), -(-max(layouts) // 2)
     width, height = (
-        side * max(_sides(panel.texture)[axis] for panel in panels) * count + (count - 1) * _GAP
+        side * max(panel.size[axis] for panel in panels) * count + (count - 1) * _GAP
         for axis, count in enumerate((columns, rows))
     )
     check_size(width, height, len(panels))
@@ -58,7 +58,7 @@ def _picture(
     pictures = [scale.colours(panel.texels[::-1, :, c]) for c in channels]
     pictures = pictures or [texel_picture(panel.texels)]
     columns, rows = min(len(pictures), 2), -(-len(pictures) // 2)
-    (height, width), (across, up) = size, _sides(panel.texture)
+    (height, width), (across, up) = size, panel.size
     side = min(
         (width - (columns - 1) * _GAP) // (columns * across),
         (height - (rows - 1) * _GAP) // (rows * up),
@@ -83,10 +83,6 @@ def _mark(picture: RGB, rect: Rect, side: int) -> None:
     top, bottom = height - (rect.y + rect.height) * side, height - rect.y * side
     picture[top : top + 1, left:right] = picture[bottom - 1 : bottom, left:right] = _MARK
     picture[top:bottom, left : left + 1] = picture[top:bottom, right - 1 : right] = _MARK
-
-
-def _sides(texture: Texture) -> tuple[int, int]:
-    return texture.extent.width, texture.extent.rows
 
 
 def _lines(figure: PlanFigure, panel: Panel) -> tuple[str, str]:

@@ -6,7 +6,7 @@ The sheet (plan_figure_plot.py) shows some passes side by side, the animation
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -29,6 +29,7 @@ from gpgpu_legacy.api.passes import (
 from gpgpu_legacy.api.plan_run import as_operands, run_plan
 from gpgpu_legacy.arguments import as_flag, as_instance, as_member, as_positive, as_real
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.interp.numeric import slices
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.formats import Numeric
 from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass
@@ -66,6 +67,17 @@ class Shown(Enum):
     PICTURE = "picture"
 
 
+class Crop(Enum):
+    """Whether a pass that draws a part of a texture is shown by that part alone, or marked in it.
+
+    AUTO: by the part, where parts of textures of one size and format differ in size.
+    """
+
+    AUTO = "auto"
+    YES = "yes"
+    NO = "no"
+
+
 class Spacing(Enum):
     """How far apart the passes are that are shown: evenly, or ever farther."""
 
@@ -80,7 +92,7 @@ class FigureOptions:
     panels: of a sheet, inputs among them. frames: the most passes in an animation. Of more passes,
     the first, the last and some between are shown, as `spacing` says. textures: the names of those
     whose passes are shown; all by default. limits: the lowest and the highest value of the scales,
-    by default those that occur.
+    by default those that occur. The others are said where they are defined.
     """
 
     panels: int = 12
@@ -89,6 +101,7 @@ class FigureOptions:
     textures: tuple[str, ...] = ()
     sharing: Sharing = Sharing.SHEET
     shown: Shown = Shown.AUTO
+    crop: Crop = Crop.AUTO
     limits: tuple[float, float] | None = None
 
     def checked(self) -> FigureOptions:
@@ -107,6 +120,7 @@ class FigureOptions:
             spacing=as_member("spacing", self.spacing, Spacing),
             sharing=as_member("sharing", self.sharing, Sharing),
             shown=as_member("shown", self.shown, Shown),
+            crop=as_member("crop", self.crop, Crop),
         )
 
 
@@ -138,7 +152,7 @@ class Panel:
 
     place: of the pass; None for an input. what: the file name of the program or kernel, or `copy`
     or `clear`; for an input, its name. rect: what was drawn or copied, where that is a part of the
-    texture. texels: (rows, W, channels) float32, row 0 first.
+    texels. texels: (rows, W, channels) float32, row 0 first, of the texture or of a part of it.
     """
 
     place: PassPlace | None
@@ -146,6 +160,12 @@ class Panel:
     texture: Texture
     rect: Rect | None
     texels: F32
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and rows of the texels."""
+        rows, columns, _ = self.texels.shape
+        return columns, rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,7 +302,7 @@ def plan_figure(
         passes=sum(count for count, _ in plan.weighted_passes()),
         options=how,
         inputs=tuple(_input_panel(plan, given, texture) for texture in watcher.inputs),
-        panels=tuple(watcher.panels),
+        panels=tuple(_cropped(watcher.panels, how.crop)),
         on_sheet=frozenset(watcher.on_sheet),
     )
 
@@ -358,6 +378,23 @@ def _part(rect: Rect | None, texture: Texture) -> Rect | None:
     """The rectangle, where it is not all of the texture."""
     whole = Rect(0, 0, texture.extent.width, texture.extent.rows)
     return None if rect == whole else rect
+
+
+def _cropped(panels: Sequence[Panel], crop: Crop) -> Iterator[Panel]:
+    """The panels, those that are to be shown by what was drawn cut to that."""
+    sizes: dict[tuple[object, ...], set[tuple[int, int]]] = {}
+    for panel in panels:
+        rect = panel.rect
+        size = (rect.width, rect.height) if rect else panel.size
+        sizes.setdefault(_kind(panel.texture), set()).add(size)
+    for panel in panels:
+        differ = len(sizes[_kind(panel.texture)]) > 1
+        rect = panel.rect
+        if rect is None or crop is Crop.NO or (crop is Crop.AUTO and not differ):
+            yield panel
+            continue
+        rows, columns = slices(rect)
+        yield replace(panel, rect=None, texels=panel.texels[rows, columns])
 
 
 def _has_input(plan: Plan, texture: Texture) -> bool:

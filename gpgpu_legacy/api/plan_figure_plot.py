@@ -12,7 +12,7 @@ import numpy as np
 
 from gpgpu_legacy.api.plan_figure import Panel, PlanFigure, Sharing
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.plan.textures import Rect, Texture
+from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.present.animation import texel_picture
 from gpgpu_legacy.present.colours import (
     NOT_FINITE,
@@ -94,7 +94,7 @@ class _Sheet:
         }
         if not all(np.isfinite(panel.texels).all() for panel in self._panels):
             self._bars["NaN or infinite"] = None
-        self._sizes = {_size(panel.texture) for panel in self._panels}
+        self._sizes = {_size(panel) for panel in self._panels}
         self._box_height = max(map(self._height, self._panels))
         foot = 0.0 if self._has_bars else _FOOT
         self._pitch = _BOX + _GAP, _LABEL + self._box_height + foot + _GAP
@@ -140,13 +140,13 @@ class _Sheet:
 
     def _draw_panel(self, panel: Panel, scale: ColourScale, left: float, top: float) -> None:
         first, second = _labels(panel)
-        words = [second] if len(self._sizes) == 1 else [second, _size(panel.texture)]
+        words = [second] if len(self._sizes) == 1 else [second, _size(panel)]
         self._text(left, top + 0.08, first, 9, weight="bold")
         self._text(left, top + 0.26, " · ".join(filter(None, words)), 7.5, color=GREY)
         parts = list(self._parts(panel, scale))
         columns = min(len(parts), 2)
         rows = ceil(len(parts) / columns)
-        whole = _Box(left, top + _LABEL, _BOX * _shape(panel.texture)[0], self._height(panel))
+        whole = _Box(left, top + _LABEL, _BOX * _shape(panel.size)[0], self._height(panel))
         for number, part in enumerate(parts):
             box = _cell(whole, number, columns, rows, _LETTER if part.letter else 0.0)
             if part.letter:
@@ -161,7 +161,7 @@ class _Sheet:
         shown = len(self._source.channels(panel.texture))
         letters = _LETTER * ceil(shown / 2) if panel.texture.format.channels > 1 else 0.0
         aspect = ceil(shown / 2) / min(shown, 2) if shown else 1.0
-        return _BOX * _shape(panel.texture)[1] * aspect + letters
+        return _BOX * _shape(panel.size)[1] * aspect + letters
 
     def _parts(self, panel: Panel, scale: ColourScale) -> Iterator[_Part]:
         channels = self._source.channels(panel.texture)
@@ -263,9 +263,9 @@ def _columns(count: int, width: float, height: float) -> int:
     return min(range(1, min(count, _MOST_COLUMNS) + 1), key=badness)
 
 
-def _shape(texture: Texture) -> tuple[float, float]:
-    """Width and height of a texture's picture, in boxes. A very long one is stretched."""
-    aspect = texture.extent.width / texture.extent.rows
+def _shape(size: tuple[int, int]) -> tuple[float, float]:
+    """Width and height, in boxes, of a picture of that size. A very long one is stretched."""
+    aspect = size[0] / size[1]
     if aspect * _TALLEST < 1:
         return max(aspect * _TALLEST, 1 / _WIDEST), _TALLEST
     return 1.0, 1 / min(aspect, _WIDEST)
@@ -289,8 +289,9 @@ def _labels(panel: Panel) -> tuple[str, str]:
     return f"pass {place.number} → {panel.texture.name}", f"{panel.what}{iteration}"
 
 
-def _size(texture: Texture) -> str:
-    return f"{texture.extent.width}×{texture.extent.rows} {texture.format.name}"
+def _size(panel: Panel) -> str:
+    columns, rows = panel.size
+    return f"{columns}×{rows} {panel.texture.format.name}"
 
 
 # In a picture --------------------------------------------------------------------------------
@@ -336,4 +337,4 @@ def _draw_mark(axes: Axes, rect: Rect, rows: int, columns: int) -> None:
     for x, y, width, height in around:
         axes.add_patch(Rectangle((x, y), width, height, facecolor="white", alpha=0.55, linewidth=0))
     corner, size = (rect.x, rect.y), (rect.width, rect.height)
-    axes.add_patch(Rectangle(corner, *size, fill=False, edgecolor=_MARK, linewidth=1.3))
+    axes.add_patch(Rectangle(corner, *size, fill=False, edgecolor=_MARK, linewidth=0.9))

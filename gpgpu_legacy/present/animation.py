@@ -68,6 +68,16 @@ class Timing:
         return [self.frame_ms] * (count - 1) + [last_ms]
 
 
+def check_animation(path: Path) -> None:
+    """InputError where no animation can be written to that path, as far as that is known before."""
+    if path.suffix.lower() not in _SUFFIXES:
+        raise InputError(
+            f"{path} does not name a format for animations; let it end in one of "
+            f"{', '.join(_SUFFIXES)}"
+        )
+    check_folder(path)
+
+
 def animation_writer(path: Path, timing: Timing | None = None) -> Callable[[Iterable[RGB]], None]:
     """A function that writes pictures of one size to that path, which is checked at once.
 
@@ -75,12 +85,7 @@ def animation_writer(path: Path, timing: Timing | None = None) -> Callable[[Iter
     a missing folder; the function does for no picture at all, for pictures of different sizes, and
     for more than LARGEST_ANIMATION pixels.
     """
-    if path.suffix.lower() not in _SUFFIXES:
-        raise InputError(
-            f"{path} does not name a format for animations; let it end in one of "
-            f"{', '.join(_SUFFIXES)}"
-        )
-    check_folder(path)
+    check_animation(path)
     return partial(_write, path, (timing or Timing()).checked())
 
 

@@ -81,6 +81,8 @@ def test_a_reader_says_what_it_reads(function: str, nonsense: Any) -> None:
         ("trace_plan", (PROGRAM, {}, 0, 0), "plan is a Program; give a Plan"),
         ("trace_plan", (PLAN, OPERANDS, "0", 0), "x is '0'; it must be an integer"),
         ("trace_plan", (PLAN, OPERANDS, 0, 5), "there is no texel 0,5 in C"),
+        ("plan_figure", (PROGRAM, {}), "plan is a Program; give a Plan"),
+        ("plan_figure", (PLAN, OPERANDS, "log"), "options is a str; give a FigureOptions"),
         ("check_program", (PLAN, gpgpu_legacy.find_profile("nv30")), "program is a Plan"),
         ("count_plan", (PLAN, "bytes"), "accounting is a str; give an Accounting"),
         ("find_arithmetic", (16,), "arithmetic is 16; give one of fp32, fp24"),
@@ -213,7 +215,7 @@ def test_every_function_is_tried() -> None:
     without_parameters = {"all_algorithms", "executors", "methods"}
     tried = {
         "run", "matmul", "run_program", "check_program", "check_plan", "trace_plan",
-        "find_arithmetic", *READERS,
+        "plan_figure", "find_arithmetic", *READERS,
     }  # fmt: skip
     assert functions - without_parameters == tried
 

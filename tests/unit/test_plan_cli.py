@@ -261,6 +261,7 @@ def test_passes_are_drawn_side_by_side_and_one_after_another(run: Run) -> None:
         (("--plot", "sheet.png", "--panels", "1"), "panels is 1; it must be at least 2"),
         (("--plot", "sheet.png", "--spacing", "odd"), "--spacing is 'odd'; choose from even, log"),
         (("--plot", "sheet.png", "--limits", "2", "1"), "give a lower and a higher number"),
+        (("--plot", "sheet.png", "--crop", "half"), "--crop is 'half'; choose from auto, yes, no"),
         (("--animate", "film.gif", "--frame-ms", "1"), "frame_ms is 1; give 20 to 60000"),
     ],
 )

@@ -188,6 +188,37 @@ def test_passes_of_the_textures_that_are_asked_for() -> None:
         plan_figure(levels(), {"x": X}, FigureOptions(textures=("x",)))
 
 
+@pytest.mark.parametrize(
+    ("crop", "sizes"),
+    [("auto", [(4, 1), (2, 1), (1, 1)]), ("yes", [(4, 1), (2, 1), (1, 1)]), ("no", [(8, 1)] * 3)],
+)
+def test_parts_of_different_sizes_are_shown_by_themselves(
+    crop: str, sizes: list[tuple[int, int]]
+) -> None:
+    """A sum of eight in two textures that take turns: what is beyond the rectangle is left over."""
+    add = """!!ARBfp1.0
+TEMP a, s, r;
+MAD a, fragment.position, {2, 1, 0, 0}, {-0.5, 0, 0, 0};
+TEX s, a, texture[0], RECT;
+ADD a.x, a, 1;
+TEX r, a, texture[0], RECT;
+ADD result.color, s, r;
+END"""
+    p = Pipeline("sum")
+    x, y = p.input("x", 1, 8), p.texture("y", 8, 1, initial=-1e30)
+    for width in (4, 2, 1):
+        p.draw(add, {0: x}, into=y, rect=(0, 0, width, 1))
+        p.swap(x, y)
+    p.output("sum", x)
+    inputs = {"x": np.arange(8, dtype=np.float32)[None]}
+    options = FigureOptions(crop=crop)  # type: ignore[arg-type]
+    figure = plan_figure(p.plan(), inputs, options)
+    assert [panel.size for panel in figure.panels] == sizes
+    assert all((panel.rect is None) == (crop != "no") for panel in figure.panels)
+    first = [panel.texels[0, : 4 >> n, 0].tolist() for n, panel in enumerate(figure.panels)]
+    assert first == [[1, 5, 9, 13], [6, 22], [28]]
+
+
 # Scales and channels ------------------------------------------------------------------------------
 
 

@@ -95,6 +95,14 @@ class SheetOptions:
             help="Show texels of four channels by channel, or as a picture of r, g and b.",
         ),
     ] = "auto"
+    crop: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|yes|no",
+            help="Show what was drawn of a texture by itself, or marked in the whole (auto: by "
+            "itself where parts differ in size).",
+        ),
+    ] = "auto"
     limits: Annotated[
         tuple[float, float] | None,
         typer.Option(
@@ -104,7 +112,7 @@ class SheetOptions:
 
     def options(self) -> FigureOptions:
         """The options of the figure."""
-        from gpgpu_legacy.api.plan_figure import FigureOptions, Sharing, Shown, Spacing
+        from gpgpu_legacy.api.plan_figure import Crop, FigureOptions, Sharing, Shown, Spacing
         from gpgpu_legacy.arguments import as_member
 
         return FigureOptions(
@@ -114,8 +122,9 @@ class SheetOptions:
             textures=tuple(self.texture or ()),
             sharing=as_member("--sharing", self.sharing, Sharing),
             shown=as_member("--shown", self.shown, Shown),
+            crop=as_member("--crop", self.crop, Crop),
             limits=self.limits,
-        )
+        ).checked()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +152,7 @@ class FilmOptions:
         from gpgpu_legacy.present.animation import Timing
 
         timing = Timing(self.frame_ms, last_ms=max(1000, self.frame_ms))
-        return AnimationOptions(self.scale, not self.no_captions, timing)
+        return AnimationOptions(self.scale, not self.no_captions, timing).checked()
 
 
 @plan_app.command("figure", cls=Lists)
@@ -166,7 +175,7 @@ def figure_command(
 ) -> None:
     """Draw what each pass wrote: as a sheet of pictures, or as an animation."""
     from gpgpu_legacy.api.plan_figure import plan_figure
-    from gpgpu_legacy.present.animation import animation_writer
+    from gpgpu_legacy.present.animation import check_animation
     from gpgpu_legacy.present.plot import check_figure
 
     files = [path for path in (plot, film.animate) if path is not None]
@@ -177,18 +186,19 @@ def figure_command(
     if plot is not None:
         check_figure(plot)
     if film.animate is not None:
-        animation_writer(film.animate)  # which refuses a name that it cannot write
+        check_animation(film.animate)
+    options, film_options = sheet.options(), film.options()
     built = recipe.built()
     figure = plan_figure(
         built.plan,
         inputs.arrays(built),
-        sheet.options(),
+        options,
         executor=machine.executor,
         machine=machine.machine(),
     )
     if plot is not None:
         figure.write(plot)
     if film.animate is not None:
-        figure.write_animation(film.animate, film.options())
+        figure.write_animation(film.animate, film_options)
     for path in files:
         print(f"wrote {path}")
