@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost
@@ -26,7 +27,15 @@ class InstructionCounts:
         return self.arithmetic + self.lookup + self.kill
 
 
+@lru_cache(maxsize=1024)
 def count_instructions(program: Program) -> InstructionCounts:
     """Count a program's instructions by the cost classes of the opcode table."""
     counts = Counter(OPCODES[i.mnemonic].cost for i in program.instructions)
     return InstructionCounts(counts[Cost.ARITHMETIC], counts[Cost.LOOKUP], counts[Cost.KILL])
+
+
+@lru_cache(maxsize=1024)
+def lookups_by_unit(program: Program) -> tuple[tuple[int, int], ...]:
+    """How often a program looks up each texture image unit that it uses: (unit, lookups)."""
+    units = Counter(i.texture.unit for i in program.instructions if i.texture is not None)
+    return tuple(sorted(units.items()))

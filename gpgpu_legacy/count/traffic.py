@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 
 from gpgpu_legacy.arguments import as_instance, as_positive
-from gpgpu_legacy.count.instructions import count_instructions
+from gpgpu_legacy.count.instructions import count_instructions, lookups_by_unit
 from gpgpu_legacy.count.kernels import count_compute_pass, distinct_dispatches
 from gpgpu_legacy.kernel.dependence import control_uniforms
 from gpgpu_legacy.plan.expand import areas_of, total_area
@@ -171,9 +171,7 @@ def _fragment_counts(plan: Plan, pass_: FragmentPass, none: Counts) -> Counts:
     instructions = count_instructions(pass_.program)
     bound = {binding.unit: plan.texture(binding.texture) for binding in pass_.bindings}
     looked_up = sum(
-        bound[i.texture.unit].format.texel_bytes
-        for i in pass_.program.instructions
-        if i.texture is not None
+        lookups * bound[unit].format.texel_bytes for unit, lookups in lookups_by_unit(pass_.program)
     )
     blends = 0 if pass_.blend is Blend.NONE else len(pass_.targets)
     texels = sum(plan.texture(target).format.texel_bytes for target in pass_.targets)

@@ -36,7 +36,7 @@ def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Pr
     Raises PlanError for a kernel whose data decides what it does (see count_compute_pass), and for
     memory_bytes on a chip that fuses passes, since fused passes make other accesses than the plan.
     """
-    counts, rates = count_plan(plan), Rates(chip.hardware)
+    transfers, rates = count_plan(replace(plan, steps=())), Rates(chip.hardware)
     if memory_bytes is not None and rates.fuses_passes:
         raise PlanError(
             f"{chip.name} fuses passes and keeps partial sums in registers, so a cache of the "
@@ -59,8 +59,8 @@ def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Pr
         Term("copies", Stage.COPY, work.copy_bytes, "bytes", memory),
         Term("clears", Stage.CLEAR, work.clear_bytes, "bytes", memory),
         Term("passes", Stage.PASS, work.passes, "passes", rates.passes()),
-        Term("upload", Stage.UPLOAD, counts.upload_bytes, "bytes", rates.upload()),
-        Term("read-back", Stage.READBACK, counts.readback_bytes, "bytes", rates.readback()),
+        Term("upload", Stage.UPLOAD, transfers.upload_bytes, "bytes", rates.upload()),
+        Term("read-back", Stage.READBACK, transfers.readback_bytes, "bytes", rates.readback()),
     ]
     return Prediction(chip, plan.name, tuple(term for term in terms if term.count))
 

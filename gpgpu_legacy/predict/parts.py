@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from gpgpu_legacy.plan.pass_names import PassNumbers
 from gpgpu_legacy.plan.plan import (
@@ -45,15 +46,12 @@ def parts_of(plan: Plan, *, apart: bool) -> tuple[Part, ...]:
 
     apart: every pass is a part; if not, a Repeat is one, so that its passes may be fused.
     """
-    found: dict[Plan, list[tuple[PassNumbers, ...]]] = {}
-    passes: dict[Plan, tuple[Pass, ...]] = {}
+    found: dict[Plan, list[tuple[tuple[PassNumbers, ...], Step]]] = {}
     for numbers, step in _steps(plan, apart=apart):
-        part = _by_itself(plan, step)
-        found.setdefault(part, []).append(numbers)
-        passes.setdefault(part, _passes(step))
+        found.setdefault(_by_itself(plan, step), []).append((numbers, step))
     return tuple(
-        Part(part, passes[part], tuple(n for of_step in numbers for n in of_step), len(numbers))
-        for part, numbers in found.items()
+        Part(part, _passes(same[0][1]), tuple(chain(*(n for n, _ in same))), len(same))
+        for part, same in found.items()
     )
 
 
