@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.cli.completion import chip_names
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.cli.shared import (
@@ -24,6 +23,7 @@ from gpgpu_legacy.cli.shared import (
     ChipName,
     Json,
     MethodName,
+    PredictedChip,
     ProductOptions,
     app,
     check_plot,
@@ -69,15 +69,7 @@ class CacheOptions:
 def predict_command(
     *,
     method: MethodName,
-    chip: Annotated[
-        str,
-        typer.Option(
-            "--chip",
-            metavar="NAME",
-            help="See `gpgpu-legacy chips`; `this` is this machine.",
-            autocompletion=chip_names,
-        ),
-    ],
+    chip: PredictedChip,
     product: ProductOptions,
     block: Block = None,
     through: CacheOptions,

@@ -278,6 +278,15 @@ ChipName = Annotated[
     str,
     typer.Option("--chip", metavar="NAME", help=CHIP_HELP, autocompletion=chip_names),
 ]
+PredictedChip = Annotated[
+    str,
+    typer.Option(
+        "--chip",
+        metavar="NAME",
+        help="See `gpgpu-legacy chips`; `this` is this machine.",
+        autocompletion=chip_names,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 TablesAs = Annotated[TableFormat, typer.Option("--format", help="How to write the tables.")]
 OutputFile = Annotated[

@@ -285,3 +285,19 @@ def test_a_plan_is_checked_against_a_chip(run: Run, run_json: RunJson) -> None:
     code, out, err = run("plan", "check", "steps.py", "--chip", "voodoo9")
     assert (code, out) == (2, "")
     assert "voodoo9" in err
+
+
+def test_a_plan_is_predicted_on_a_chip(run: Run, run_json: RunJson) -> None:
+    words = ("plan", "predict", "steps.py", "--chip", "radeon-9700-pro", "--set", "n=256")
+    data = run_json(*words)
+    assert data["plan"] == "steps"
+    # 3 passes of 256² fragments: one MAD each, at 8 pixels a clock of 325 MHz, is the bound
+    assert data["compute_seconds"] == pytest.approx(3 * 256**2 / (8 * 325e6), rel=0.2)
+    code, out, _ = run(*words)
+    assert code == 0
+    assert "steps" in out
+    served = run_json(*words, "--cache", "4K,4way,64B")
+    assert served["memory_bytes"] > 0
+    code, _, err = run(*words, "--raster", "scan")
+    assert code == 2
+    assert "give --cache, too" in err

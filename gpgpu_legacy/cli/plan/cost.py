@@ -1,4 +1,4 @@
-"""The commands `plan count`, `check` and `cache`: what a plan costs, without running it."""
+"""The commands `plan count`, `check`, `predict` and `cache`: what a plan costs, not run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from gpgpu_legacy.cli.cache import (
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.cli.plan.options import RecipeOptions, plan_app
-from gpgpu_legacy.cli.shared import Json, console, print_json
+from gpgpu_legacy.cli.predict import CacheOptions
+from gpgpu_legacy.cli.shared import ChipName, Json, PredictedChip, console, print_json
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _formulas(recipe: RecipeOptions, built: Built, over: list[str]) -> Formulas:
 @grouped
 def check_command(
     recipe: RecipeOptions,
-    chip: Annotated[str, typer.Option("--chip", metavar="NAME", help="See `gpgpu-legacy chips`.")],
+    chip: ChipName,
     as_json: Json = False,
 ) -> None:
     """Say whether a plan would have loaded on a chip of the time, and which passes would not.
@@ -94,6 +95,30 @@ def check_command(
         print_text(plan_verdict_grids(verdict, profile), console())
     if verdict.exceeded:
         raise typer.Exit(1)
+
+
+@plan_app.command("predict", cls=Lists)
+@grouped
+def predict_command(
+    recipe: RecipeOptions,
+    through: CacheOptions,
+    chip: PredictedChip,
+    as_json: Json = False,
+) -> None:
+    """Predict the least time that a plan can take on a chip, pass by pass, and what limits it.
+
+    With --cache, memory serves the misses of that simulated cache; without it, memory serves each
+    texel that a pass touches once per pass.
+    """
+    from gpgpu_legacy.predict.plan_table import plan_prediction_grids, plan_prediction_record
+    from gpgpu_legacy.predict.plans import predict_plan
+    from gpgpu_legacy.present.grid import print_text
+
+    predicted = predict_plan(recipe.built().plan, chip, through.model())
+    if as_json:
+        print_json(plan_prediction_record(predicted))
+    else:
+        print_text(plan_prediction_grids(predicted), console())
 
 
 @plan_app.command("cache", cls=CacheCommand)

@@ -12,7 +12,7 @@ from gpgpu_legacy.cli.draw_options import parse_texel
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, plan_app
-from gpgpu_legacy.cli.shared import Json, MachineOptions, print_json
+from gpgpu_legacy.cli.shared import Json, MachineOptions, plot_option, print_json
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
@@ -164,13 +164,7 @@ def figure_command(
     sheet: SheetOptions,
     film: FilmOptions,
     plot: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--plot",
-            metavar="FILE.png|svg|pdf",
-            help="Draw the passes side by side, with their scales of values.",
-        ),
+        Path | None, plot_option("Draw the passes side by side, with their scales of values.")
     ] = None,
 ) -> None:
     """Draw what each pass wrote: as a sheet of pictures, or as an animation."""
