@@ -170,9 +170,20 @@ def make_drawing(
 
 
 def fed_back_size(arguments: DrawArguments) -> tuple[int, int] | None:
-    """The width and height of the texture that is fed back; None if there is none."""
-    texture = optional_mapping("textures", arguments.textures).get(arguments.feedback)
-    if texture is None or np.ndim(texture[1]) < 2:
+    """The width and height of the texture that is fed back; None if there is no feedback.
+
+    Raises InputError where no texture is given for its unit.
+    """
+    if arguments.feedback is None:
+        return None
+    textures = optional_mapping("textures", arguments.textures)
+    if arguments.feedback not in textures:
+        raise InputError(
+            f"feedback is {arguments.feedback}, a unit without a texture; give it a texture, or "
+            f"feed back to one of the units {', '.join(map(str, textures)) or 'that have one'}"
+        )
+    texture = textures[arguments.feedback]
+    if np.ndim(texture[1]) < 2:
         return None
     height, width, *_ = np.shape(texture[1])
     return width, height
