@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from gpgpu_legacy.arguments import as_callable, as_integer, as_text
+from gpgpu_legacy.arguments import as_callable, as_instance, as_integer, as_text
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 
@@ -40,7 +40,8 @@ class Parameter:
     @property
     def plain_default(self) -> int | float | str | bool | None:
         """The default, as a caller would write it."""
-        return self.default.value if isinstance(self.default, Enum) else self.default
+        default = self.default.value if isinstance(self.default, Enum) else self.default
+        return default if isinstance(default, int | float | str | None) else str(default)
 
     @property
     def shown(self) -> str:
@@ -87,6 +88,8 @@ class Algorithm:
             as_text(field, getattr(self, field), "text")
         if self.year is not None:
             as_integer("year", self.year)
+        for alias in as_instance("aliases", self.aliases, tuple):
+            as_text("an alias", alias, "text")
         if not self.name or as_callable("build", self.build) is None:
             raise InputError("an algorithm has a name and a function that builds it; give both")
 

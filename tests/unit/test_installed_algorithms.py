@@ -38,6 +38,9 @@ clashing = Algorithm(
     name="life", year=2009, field="simulation", source="Third 2009", summary="", build=heat,
 )
 wrong = 42
+
+def strange(*sizes, how=(1, 2), **others):
+    return heat()
 '''
 
 ENTRY_POINTS = {
@@ -47,6 +50,8 @@ ENTRY_POINTS = {
         "ours": "tiny_heat:clashing",
         "number": "tiny_heat:wrong",
         "missing": "tiny_heat:nothing",
+        "strange": "tiny_heat:strange",
+        "opaque": "builtins:iter",
     },
     "tiny_broken": {"broken": "tiny_broken:heat", "leaves": "tiny_exit:heat"},
     "tiny_second": {"waves": "tiny_heat:heat"},
@@ -127,6 +132,12 @@ def test_an_installed_package_is_found(listed: dict[str, Any]) -> None:
     )  # fmt: skip
 
 
+def test_strange_parameters_break_no_list(site: Path, listed: dict[str, Any]) -> None:
+    [strange] = [one for one in listed["algorithms"] if one["name"] == "strange"]
+    assert [(p["name"], p["default"]) for p in strange["parameters"]][1] == ("how", "(1, 2)")
+    assert run(site, "algorithms", "strange").returncode == 0
+
+
 def test_they_stand_among_ours_by_their_year(listed: dict[str, Any]) -> None:
     names = [algorithm["name"] for algorithm in listed["algorithms"]]
     assert names.index("larson-mcallister") < names.index("waves") < names.index("jacobi")
@@ -139,6 +150,7 @@ def test_they_stand_among_ours_by_their_year(listed: dict[str, Any]) -> None:
         ("leaves", "tiny_broken", "SystemExit: 3"),
         ("number", "tiny_heat", "tiny_heat:wrong is an int; give an Algorithm, or a function"),
         ("missing", "tiny_heat", "AttributeError"),
+        ("opaque", "tiny_heat", "ValueError: no signature found"),
         ("ours", "tiny_heat", "gpgpu_legacy has an algorithm life"),
         ("waves", "tiny_second", "tiny_heat has an algorithm waves"),
     ],

@@ -30,6 +30,7 @@ from gpgpu_legacy.count.formulas import formulas
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan, Repeat
+from gpgpu_legacy.plan.serialise import plan_as_json, plan_from_json
 from gpgpu_legacy.runtime.executor import Prepared
 from gpgpu_legacy.runtime.registry import find_executor
 
@@ -259,6 +260,12 @@ def test_the_reference_depends_on_the_parameters(name: str, other: dict[str, Any
     error = pipeline.run(executor="numpy", seed=2).max_error
     assert error is not None
     assert error > 1e-3
+
+
+@every_algorithm
+def test_each_reads_back_from_a_plan_json(algorithm: Algorithm) -> None:
+    plan = algorithm.build(**SMALL[algorithm.name]).plan()
+    assert plan_from_json(plan_as_json(plan)) == plan
 
 
 @every_algorithm
