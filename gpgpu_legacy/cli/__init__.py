@@ -49,6 +49,8 @@ def main() -> None:
         status = BROKEN_PIPE
     except OSError as error:
         status = _failed(why_output_is_lost(error))
+    if status == INTERRUPTED:
+        print("gpgpu-legacy: interrupted", file=sys.stderr)
     sys.exit(status)
 
 
@@ -74,7 +76,6 @@ def _run(words: Sequence[str]) -> Any:
     except MemoryError as error:
         return _failed(f"this machine has too little memory for that ({error}); try smaller sizes")
     except (KeyboardInterrupt, typer.Abort):
-        print("gpgpu-legacy: interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
         if not hasattr(error, "format_message"):  # which what the option parser raises has
