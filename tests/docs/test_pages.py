@@ -165,7 +165,11 @@ def parse(words: list[str]) -> None:
         name, *words = words
         assert name in command.commands, name
         command = command.commands[name]
-    if words and words != ["--help"]:
+    if not words or words == ["--help"]:
+        return
+    if hasattr(command, "commands"):
+        assert words[0] in {option for one in command.params for option in one.opts}, words[0]
+    else:
         command.make_context(command.name, words)
 
 
