@@ -26,6 +26,8 @@ COMMANDS = (
     "fit hall-carr-hart-multi --chip radeon-9700-pro",
     "plan run reduction --set n=4 --executor numpy",
     "plan count reduction --set n=4",
+    "plan check reduction --set n=4 --chip radeon-9700-pro",
+    "plan predict reduction --set n=4 --chip radeon-9700-pro",
     "plan cache reduction --set n=4",
     "plan trace reduction --set n=4 --at 0,0",
     "plan bench reduction --set n=4 --executor jit --repeat 1 --quiet",
@@ -41,7 +43,7 @@ BY_NAME = {
     "versions",
 }
 """Objects whose keys are names of the user's, or of a list elsewhere."""
-LIKE = {"plan run": "run", "plan count": "run", "plan cache": "cache"}
+LIKE = {"plan run": "run", "plan count": "run", "plan cache": "cache", "plan predict": "predict"}
 """Sections that refer to another."""
 
 
