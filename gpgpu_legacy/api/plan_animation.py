@@ -26,10 +26,12 @@ def draw_animation(figure: PlanFigure, path: Path, options: AnimationOptions) ->
 
 
 def _pictures(figure: PlanFigure, options: AnimationOptions) -> Iterator[RGB]:
-    from gpgpu_legacy.present.captions import captioned
+    from gpgpu_legacy.present.captions import captioned, needs_bar
 
     panels = figure.film
     scales = [scale for _, scale in figure.scales(panels)]
+    bars = [s if figure.channels(p.texture) else None for p, s in zip(panels, scales, strict=True)]
+    has_bar = any(map(needs_bar, bars))
     largest = max(max(panel.size) for panel in panels)
     side = options.scale or -(-_LEAST_SIDE // largest)
     layouts = [max(len(figure.channels(panel.texture)), 1) for panel in panels]
@@ -39,11 +41,10 @@ def _pictures(figure: PlanFigure, options: AnimationOptions) -> Iterator[RGB]:
         for axis, count in enumerate((columns, rows))
     )
     check_size(width, height, len(panels))
-    for panel, scale in zip(panels, scales, strict=True):
+    for panel, scale, bar in zip(panels, scales, bars, strict=True):
         picture = _picture(figure, panel, scale, (height, width), marked=options.captions)
         if options.captions:
-            shown = scale if figure.channels(panel.texture) else None
-            picture = captioned(picture, _lines(figure, panel), shown)
+            picture = captioned(picture, _lines(figure, panel), bar, has_bar=has_bar)
         yield picture
 
 

@@ -38,6 +38,7 @@ _BAR_WIDTH, _BAR_HEIGHT, _BAR_ROW = 2.6, 0.13, 0.62
 _CHANNEL_GAP = 0.06
 _LETTER = 0.14  # above a channel
 _POINTS = 72  # in an inch
+_LETTER_WIDTH = 0.55  # of its size, on average
 _LARGEST_NUMBER, _SMALLEST_NUMBER = 7.5, 5.0
 
 _WIDEST, _TALLEST = 8.0, 1.5  # of pictures: width over height, height over width
@@ -141,8 +142,8 @@ class _Sheet:
     def _draw_panel(self, panel: Panel, scale: ColourScale, left: float, top: float) -> None:
         first, second = _labels(panel)
         words = [second] if len(self._sizes) == 1 else [second, _size(panel)]
-        self._text(left, top + 0.08, first, 9, weight="bold")
-        self._text(left, top + 0.26, " · ".join(filter(None, words)), 7.5, color=GREY)
+        self._text(left, top + 0.08, _cut(first, 9.5), 9, weight="bold")
+        self._text(left, top + 0.26, _cut(" · ".join(filter(None, words)), 7.5), 7.5, color=GREY)
         parts = list(self._parts(panel, scale))
         columns = min(len(parts), 2)
         rows = ceil(len(parts) / columns)
@@ -287,6 +288,12 @@ def _labels(panel: Panel) -> tuple[str, str]:
         return f"input {panel.what}", "" if panel.what == panel.texture.name else panel.texture.name
     iteration = f" · iteration {place.iteration} of {place.iterations}" if place.is_mixed else ""
     return f"pass {place.number} → {panel.texture.name}", f"{panel.what}{iteration}"
+
+
+def _cut(text: str, size: float) -> str:
+    """As much of a line of text as is about as wide as a panel."""
+    most = int(_BOX * _POINTS / (_LETTER_WIDTH * size))
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _size(panel: Panel) -> str:

@@ -34,18 +34,24 @@ _BAR_HEIGHT, _SPACE = 12, 8
 _GREYS = 8  # of the edges of letters
 
 
-def captioned(picture: RGB, lines: Sequence[str], scale: ColourScale | None) -> RGB:
+def needs_bar(scale: ColourScale | None) -> bool:
+    """Whether a scale is to be drawn: one of two numbers speaks for itself."""
+    return scale is not None and scale.kind is not ScaleKind.TWO
+
+
+def captioned(
+    picture: RGB, lines: Sequence[str], scale: ColourScale | None, *, has_bar: bool
+) -> RGB:
     """A picture in a thin frame, with its value scale and lines of text below, the first in bold.
 
-    A line that is too long is cut. scale: None for a picture whose colours speak for themselves;
-    a scale of two numbers is left out too. The size depends on that of the picture, the number of
-    lines and whether there is a scale.
+    A line that is too long is cut. scale: None for a picture without one. has_bar: whether there is
+    room for a scale, which other pictures of the same animation may need.
     """
     rows, columns, _ = picture.shape
     width = max(columns + 2 * MARGIN, LEAST_WIDTH)
-    shown = None if scale is None or scale.kind is ScaleKind.TWO else scale
+    shown = scale if needs_bar(scale) else None
     below = MARGIN + rows + _SPACE
-    bar = _BAR_HEIGHT + Font.BODY.line_height + _SPACE if shown else 0
+    bar = _BAR_HEIGHT + Font.BODY.line_height + _SPACE if has_bar else 0
     height = below + bar + len(lines) * Font.BODY.line_height + MARGIN // 2
     text = Image.new("RGB", (width, height), (255, 255, 255))
     draw = ImageDraw.Draw(text)

@@ -340,6 +340,20 @@ def test_textures_of_several_sizes_fill_the_picture(tmp_path: Path) -> None:
     assert [len(np.unique(picture.reshape(-1, 3), axis=0)) for picture in found] == [4, 1, 2]
 
 
+def test_pictures_with_and_without_a_scale_have_one_size(tmp_path: Path) -> None:
+    """The input and what is drawn of it are 0 or 1, but the last pass writes 2."""
+    p = Pipeline("ones and a two")
+    a, b = p.input("a", 3, 4), p.texture("b", 4, 3)
+    p.draw(SHIFT, {0: a}, into=b)
+    p.clear(a, 2.0)
+    p.output("moved", a)
+    figure = plan_figure(p.plan(), {"a": CELLS}, FigureOptions(sharing=Sharing.PANEL))
+    kinds = [scale.kind for _, scale in figure.scales(figure.film)]
+    assert kinds == [ScaleKind.TWO, ScaleKind.TWO, ScaleKind.ONE_SIGN]
+    figure.write_animation(tmp_path / "film.png")
+    assert len(pixels(tmp_path / "film.png")) == 3
+
+
 def test_what_is_drawn_of_a_texture_is_marked(tmp_path: Path) -> None:
     figure = plan_figure(levels(), {"x": X}, FigureOptions(textures=("whole",)))
     figure.write_animation(tmp_path / "film.png", AnimationOptions(scale=100))
