@@ -14,6 +14,7 @@ from gpgpu_legacy.api.keywords import MachineKeywords
 from gpgpu_legacy.api.plan_figure import FigureOptions, PlanFigure, plan_figure
 from gpgpu_legacy.api.plan_run import PlanRun, as_operands, run_plan, sample_inputs
 from gpgpu_legacy.api.plan_trace import PlanTrace, trace_plan
+from gpgpu_legacy.api.recipes import find_recipe
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Verdict
@@ -61,6 +62,20 @@ class Pipeline(PlanBuilder):
         """The same plan, with the verbs."""
         pipeline = cls(builder.name)
         pipeline.__dict__.update(builder.__dict__)
+        return pipeline
+
+    @classmethod
+    def find(cls, what: str, /, **parameters: Any) -> Self:
+        """A shipped or installed algorithm, built: `Pipeline.find("jacobi", n=64).run()`.
+
+        what: its name, or FILE.py[:function] or a plan.json, as for `gpgpu-legacy plan`. The
+        parameters that are left out have their defaults. Raises InputError for an unknown one, and
+        for a value that does not fit.
+        """
+        built = find_recipe(what).build(parameters)
+        pipeline = cls.continuing(built.plan)
+        pipeline.reference, pipeline.samples = built.reference, dict(built.samples)
+        pipeline.parameters = built.parameters
         return pipeline
 
     def run(

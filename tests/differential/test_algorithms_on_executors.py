@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from drawing import EXACT, assert_same_bits
 
-from gpgpu_legacy.algorithms.registry import find_algorithm
 from gpgpu_legacy.api.pipeline import Pipeline
 from gpgpu_legacy.plan.plan import FragmentPass
 from gpgpu_legacy.runtime.executor import Executor
@@ -36,7 +35,7 @@ def test_every_executor_has_the_reference_machines_bits(
     ready: Callable[[str], Executor], executor: str, name: str, parameters: dict[str, Any]
 ) -> None:
     ready(executor)
-    pipeline = Pipeline.of(find_algorithm(name).build(**parameters))
+    pipeline = Pipeline.find(name, **parameters)
     run = pipeline.run(executor=executor, machine=EXACT, seed=4)
     wanted = pipeline.run(run.inputs, executor="numpy", machine=EXACT)
     for output, values in run.outputs.items():
@@ -48,7 +47,5 @@ def test_every_executor_has_the_reference_machines_bits(
 def test_a_sort_of_a_few_thousand_numbers(ready: Callable[[str], Executor], executor: str) -> None:
     ready(executor)
     values = np.random.default_rng(6).permutation(2048) - 1000
-    run = Pipeline.of(find_algorithm("bitonic-sort").build(n=2048)).run(
-        values=values, executor=executor, machine=EXACT
-    )
+    run = Pipeline.find("bitonic-sort", n=2048).run(values=values, executor=executor, machine=EXACT)
     assert np.array_equal(run.sorted, np.arange(2048) - 1000)

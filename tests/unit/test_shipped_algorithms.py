@@ -40,13 +40,9 @@ PASSES = tuple(a for a in shipped_algorithms() if a.name not in {m.name for m in
 every_algorithm = pytest.mark.parametrize("algorithm", PASSES, ids=lambda a: a.name)
 
 
-def built(name: str, **parameters: Any) -> Pipeline:
-    return Pipeline.of(find_algorithm(name).build(**parameters))
-
-
 def ran(name: str, values: Any, **parameters: Any) -> Any:
     """The only output of an algorithm for its only input, on the reference machine."""
-    pipeline = built(name, **parameters)
+    pipeline = Pipeline.find(name, **parameters)
     [operand] = pipeline.plan().operands
     [output] = pipeline.run({operand.name: values}, executor="numpy").outputs.values()
     return output
@@ -120,7 +116,7 @@ def test_a_reduction_is_that_of_plain_python(n: int, operation: str, seed: int) 
 
 @cache
 def sorter(n: int) -> Prepared:
-    return find_executor("numpy").prepare(built("bitonic-sort", n=n).plan())
+    return find_executor("numpy").prepare(Pipeline.find("bitonic-sort", n=n).plan())
 
 
 def in_order(values: F64) -> Any:
@@ -149,7 +145,7 @@ def test_a_sort_of_many_numbers_is_a_vector_in_and_a_vector_out() -> None:
 
 def test_the_sort_is_one_repeat_with_tables() -> None:
     """136 passes, of which two take turns."""
-    [repeat] = built("bitonic-sort", n=65536).plan().steps
+    [repeat] = Pipeline.find("bitonic-sort", n=65536).plan().steps
     assert isinstance(repeat, Repeat)
     assert (repeat.count, len(repeat.body)) == (68, 2)
 
@@ -255,8 +251,8 @@ def test_the_reference_agrees_on_samples(algorithm: Algorithm) -> None:
 )
 def test_the_reference_depends_on_the_parameters(name: str, other: dict[str, Any]) -> None:
     """That of a step less, or of another operation, does not agree."""
-    pipeline = built(name, **SMALL[name])
-    pipeline.reference = built(name, **{**SMALL[name], **other}).reference
+    pipeline = Pipeline.find(name, **SMALL[name])
+    pipeline.reference = Pipeline.find(name, **{**SMALL[name], **other}).reference
     error = pipeline.run(executor="numpy", seed=2).max_error
     assert error is not None
     assert error > 1e-3
@@ -414,6 +410,15 @@ def test_one_algorithm_is_shown_with_its_parameters(run, run_json) -> None:  # t
     assert [(p["name"], p["default"]) for p in data["parameters"]] == [
         ("n", 1024), ("operation", "max"),
     ]  # fmt: skip
+
+
+def test_a_pipeline_is_found_with_its_parameters_reference_and_samples() -> None:
+    run = Pipeline.find("jacobi", n=5).run(seed=1)
+    assert run.record().parameters == {"n": 5, "passes": 50}
+    assert run.max_error == pytest.approx(0, abs=1e-6)
+    assert set(np.unique(run.inputs["b"])) == {-1, 0, 1}
+    with pytest.raises(InputError, match=r"no parameter nn; did you mean n\?"):
+        Pipeline.find("jacobi", nn=5)
 
 
 @every_algorithm
