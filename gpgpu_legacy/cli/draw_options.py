@@ -112,7 +112,8 @@ class DrawOptions:
         ),
     ] = None
     passes: Annotated[
-        int | None, typer.Option(metavar="N", help="Run the program N times, with --feedback.")
+        int | None,
+        typer.Option(metavar="N", help="Run the program N times, with --feedback (default: 1)."),
     ] = None
     feedback: Annotated[
         int | None,

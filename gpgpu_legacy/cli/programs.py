@@ -72,7 +72,8 @@ def exec_command(
         typer.Option(metavar="FILE", help="Write a frame for each pass, as .gif, .png or .apng."),
     ] = None,
     scale: Annotated[
-        int | None, typer.Option(metavar="K", help="Pixels along each side of an animated texel.")
+        int | None,
+        typer.Option(metavar="K", help="Pixels along each side of an animated texel (default: 1)."),
     ] = None,
     as_json: Json = False,
 ) -> None:
