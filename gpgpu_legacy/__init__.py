@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.registry import methods as methods
     from gpgpu_legacy.api.drawing import DrawArguments as DrawArguments
     from gpgpu_legacy.api.pipeline import Pipeline as Pipeline
-    from gpgpu_legacy.api.plan_figure import AnimationOptions as AnimationOptions
-    from gpgpu_legacy.api.plan_figure import FigureOptions as FigureOptions
     from gpgpu_legacy.api.plan_figure import plan_figure as plan_figure
+    from gpgpu_legacy.api.plan_panels import AnimationOptions as AnimationOptions
+    from gpgpu_legacy.api.plan_panels import FigureOptions as FigureOptions
     from gpgpu_legacy.api.plan_run import PlanRun as PlanRun
     from gpgpu_legacy.api.plan_run import run_plan as run_plan
     from gpgpu_legacy.api.plan_trace import trace_plan as trace_plan
@@ -73,13 +73,13 @@ _HOMES = {
     "Accounting": "count.traffic",
     "Accumulate": "algorithms.matmul.options",
     "Algorithm": "algorithms.algorithm",
-    "AnimationOptions": "api.plan_figure",
+    "AnimationOptions": "api.plan_panels",
     "Arithmetic": "isa.arithmetic",
     "AssemblyError": "errors",
     "Counts": "count.traffic",
     "DrawArguments": "api.drawing",
     "Executor": "runtime.executor",
-    "FigureOptions": "api.plan_figure",
+    "FigureOptions": "api.plan_panels",
     "GpgpuLegacyError": "errors",
     "GpgpuLegacyWarning": "errors",
     "Machine": "runtime.executor",

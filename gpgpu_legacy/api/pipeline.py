@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.dump import dump
 from gpgpu_legacy.api.keywords import MachineKeywords
-from gpgpu_legacy.api.plan_figure import FigureOptions, PlanFigure, plan_figure
+from gpgpu_legacy.api.plan_figure import PlanFigure, plan_figure
+from gpgpu_legacy.api.plan_panels import FigureOptions
 from gpgpu_legacy.api.plan_run import PlanRun, as_operands, run_plan, sample_inputs
 from gpgpu_legacy.api.plan_trace import PlanTrace, trace_plan
 from gpgpu_legacy.api.recipes import find_recipe

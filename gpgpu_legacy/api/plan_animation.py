@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpgpu_legacy.api.plan_figure import AnimationOptions, Panel, PlanFigure
+from gpgpu_legacy.api.plan_panels import AnimationOptions, Panel, PlanPanels
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.present.animation import animation_writer, check_size, enlarged, texel_picture
 from gpgpu_legacy.present.colours import RGB, Colour, ColourScale
@@ -19,13 +19,13 @@ _GAP = 4  # pixels between channels
 _LEAST_MARKED = 4  # pixels along a texel, so that a mark hides no texel
 
 
-def draw_animation(figure: PlanFigure, path: Path, options: AnimationOptions) -> None:
+def draw_animation(figure: PlanPanels, path: Path, options: AnimationOptions) -> None:
     """Write the passes of a figure as an animation; see AnimationOptions."""
     write = animation_writer(path, options.timing)
     write(_pictures(figure, options))
 
 
-def _pictures(figure: PlanFigure, options: AnimationOptions) -> Iterator[RGB]:
+def _pictures(figure: PlanPanels, options: AnimationOptions) -> Iterator[RGB]:
     from gpgpu_legacy.present.captions import captioned, needs_bar
 
     panels = figure.film
@@ -49,7 +49,7 @@ def _pictures(figure: PlanFigure, options: AnimationOptions) -> Iterator[RGB]:
 
 
 def _picture(
-    figure: PlanFigure, panel: Panel, scale: ColourScale, size: tuple[int, int], *, marked: bool
+    figure: PlanPanels, panel: Panel, scale: ColourScale, size: tuple[int, int], *, marked: bool
 ) -> RGB:
     """A texture in the middle of a picture of that height and width, as large as fits.
 
@@ -86,7 +86,7 @@ def _mark(picture: RGB, rect: Rect, side: int) -> None:
     picture[top:bottom, left : left + 1] = picture[top:bottom, right - 1 : right] = _MARK
 
 
-def _lines(figure: PlanFigure, panel: Panel) -> tuple[str, str]:
+def _lines(figure: PlanPanels, panel: Panel) -> tuple[str, str]:
     place = panel.place
     if place is None:
         return f"input {panel.what}", figure.plan

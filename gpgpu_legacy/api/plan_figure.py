@@ -1,193 +1,53 @@
-"""A plan's passes as pictures: the textures that they write, kept from an observed run.
-
-The sheet (plan_figure_plot.py) shows some passes side by side, the animation
-(plan_animation.py) one after another. Both show the same numbers in the same colours.
-"""
+"""A plan's passes as pictures: the textures that they write, kept from an observed run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
-from functools import cached_property
-from math import isfinite
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.keywords import MachineKeywords, as_machine
 from gpgpu_legacy.api.passes import (
-    PassPlace,
     drawn_textures,
     initial_storage,
     places,
     rect_of,
     texels_of,
 )
+from gpgpu_legacy.api.plan_animation import draw_animation
+from gpgpu_legacy.api.plan_figure_plot import draw_sheet
+from gpgpu_legacy.api.plan_panels import (
+    LEAST_PASSES,
+    AnimationOptions,
+    Crop,
+    FigureOptions,
+    Panel,
+    PlanPanels,
+    Spacing,
+)
 from gpgpu_legacy.api.plan_run import as_operands, run_plan
-from gpgpu_legacy.arguments import as_flag, as_instance, as_member, as_positive, as_real
+from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import slices
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.plan.formats import Numeric
 from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass
 from gpgpu_legacy.plan.plan import Pass, Plan, read_by, written_by
 from gpgpu_legacy.plan.textures import Rect, Texture
-from gpgpu_legacy.present.animation import Timing
-from gpgpu_legacy.present.colours import ColourScale, scale_for
 from gpgpu_legacy.runtime.executor import Machine
 from gpgpu_legacy.runtime.registry import AUTO
 
 MOST_BYTES = 256 << 20
 """The most bytes of texels that a figure keeps; of more, it shows fewer passes."""
 
-LEAST_PASSES = 2
-"""The first and the last."""
 
-
-class Sharing(Enum):
-    """Which pictures have one value scale: all, those of a texture, or none."""
-
-    SHEET = "sheet"
-    TEXTURE = "texture"
-    PANEL = "panel"
-
-
-class Shown(Enum):
-    """How a texture of four channels is shown: each by itself, or r, g and b as a picture.
-
-    AUTO: as a picture where the format is fixed-point; otherwise the channels in which any two
-    texels of the figure differ.
-    """
-
-    AUTO = "auto"
-    CHANNELS = "channels"
-    PICTURE = "picture"
-
-
-class Crop(Enum):
-    """Whether a pass that draws a part of a texture is shown by that part alone, or marked in it.
-
-    AUTO: by the part, where parts of textures of one size and format differ in size.
-    """
-
-    AUTO = "auto"
-    YES = "yes"
-    NO = "no"
-
-
-class Spacing(Enum):
-    """How far apart the passes are that are shown: evenly, or ever farther."""
-
-    EVEN = "even"
-    LOG = "log"
-
-
-@dataclass(frozen=True, slots=True)
-class FigureOptions:
-    """What a figure shows.
-
-    panels: of a sheet, inputs among them. frames: the most passes in an animation. Of more passes,
-    the first, the last and some between are shown, as `spacing` says. textures: the names of those
-    whose passes are shown; all by default. limits: the lowest and the highest value of the scales,
-    by default those that occur. The others are said where they are defined.
-    """
-
-    panels: int = 12
-    frames: int = 240
-    spacing: Spacing = Spacing.EVEN
-    textures: tuple[str, ...] = ()
-    sharing: Sharing = Sharing.SHEET
-    shown: Shown = Shown.AUTO
-    crop: Crop = Crop.AUTO
-    limits: tuple[float, float] | None = None
-
-    def checked(self) -> FigureOptions:
-        """The options, with members for words; InputError names a field that no figure can have."""
-        for name, count in (("panels", self.panels), ("frames", self.frames)):
-            if as_positive(name, count) < LEAST_PASSES:
-                raise InputError(f"{name} is {count}; it must be at least {LEAST_PASSES}")
-        if self.limits is not None:
-            low, high = (as_real("limits", value) for value in self.limits)
-            if not (isfinite(low) and isfinite(high) and low < high):
-                raise InputError(
-                    f"limits are {low:g} and {high:g}; give a lower and a higher number"
-                )
-        return replace(
-            self,
-            spacing=as_member("spacing", self.spacing, Spacing),
-            sharing=as_member("sharing", self.sharing, Sharing),
-            shown=as_member("shown", self.shown, Shown),
-            crop=as_member("crop", self.crop, Crop),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class AnimationOptions:
-    """How an animation looks.
-
-    scale: pixels along each side of a texel; by default, so many that the longer side of the
-    largest texture has 256 or more. captions: whether the pass and the value scale are below the
-    texture. timing: how long each pass is shown.
-    """
-
-    scale: int | None = None
-    captions: bool = True
-    timing: Timing = Timing(last_ms=1000)  # noqa: RUF009 - frozen
-
-    def checked(self) -> AnimationOptions:
-        """The options; InputError, naming the field, for one that no animation has."""
-        if self.scale is not None:
-            as_positive("scale", self.scale)
-        as_flag("captions", self.captions)
-        as_instance("timing", self.timing, Timing).checked()
-        return self
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Panel:
-    """A texture after a pass, or with an input before the first one.
-
-    place: of the pass; None for an input. what: the file name of the program or kernel, or `copy`
-    or `clear`; for an input, its name. rect: what was drawn or copied, where that is a part of the
-    texels. texels: (rows, W, channels) float32, row 0 first, of the texture or of a part of it.
-    """
-
-    place: PassPlace | None
-    what: str
-    texture: Texture
-    rect: Rect | None
-    texels: F32
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Columns and rows of the texels."""
-        rows, columns, _ = self.texels.shape
-        return columns, rows
-
-
-@dataclass(frozen=True, eq=False)
-class PlanFigure:
-    """The passes of a plan, to be drawn.
-
-    passes: how many the plan has. inputs: the textures with inputs that these passes read. panels:
-    what the passes wrote, in order. on_sheet: the numbers of the passes that a sheet shows.
-    """
-
-    plan: str
-    executor: str
-    passes: int
-    options: FigureOptions
-    inputs: tuple[Panel, ...]
-    panels: tuple[Panel, ...]
-    on_sheet: frozenset[int]
+class PlanFigure(PlanPanels):
+    """The passes of a plan, to be drawn: as a sheet, or as an animation."""
 
     def write(self, path: Path | str) -> None:
         """Write the sheet as a .png, .svg or .pdf; InputError where that cannot be done."""
-        from gpgpu_legacy.api.plan_figure_plot import draw_sheet
-
         draw_sheet(self, Path(path))
 
     def write_animation(self, path: Path | str, options: AnimationOptions | None = None) -> None:
@@ -195,82 +55,7 @@ class PlanFigure:
 
         Raises InputError where that cannot be done.
         """
-        from gpgpu_legacy.api.plan_animation import draw_animation
-
         draw_animation(self, Path(path), (options or AnimationOptions()).checked())
-
-    @property
-    def sheet(self) -> tuple[Panel, ...]:
-        """The panels of a sheet: inputs, and all that the chosen passes wrote."""
-        return (*self.inputs, *(p for p in self.panels if _number(p) in self.on_sheet))
-
-    @property
-    def film(self) -> tuple[Panel, ...]:
-        """The panels of an animation: of each pass, the first texture that it wrote.
-
-        It begins with inputs in textures that passes write. Where several passes write textures of
-        the size and format that the last one has, and none is asked for by name, it shows those.
-        """
-        written = {panel.texture.name for panel in self.panels}
-        before = [panel for panel in self.inputs if panel.texture.name in written]
-        after = list({_number(panel): panel for panel in reversed(self.panels)}.values())[::-1]
-        last = after[-1].texture
-        alike = [p for p in (*before, *after) if _kind(p.texture) == _kind(last)]
-        return tuple(alike if len(alike) > 1 and not self.options.textures else (*before, *after))
-
-    def channels(self, texture: Texture) -> tuple[int, ...]:
-        """The channels of a texture that are shown; none where it is shown as a picture."""
-        count = texture.format.channels
-        if count == 1:
-            return (0,)
-        shown = self.options.shown
-        is_fixed = texture.format.numeric is Numeric.UNORM
-        if shown is Shown.PICTURE or (shown is Shown.AUTO and is_fixed):
-            return ()
-        return tuple(range(count)) if shown is Shown.CHANNELS else self._varying
-
-    @cached_property
-    def _varying(self) -> tuple[int, ...]:
-        """The channels in which texels of four channels differ; r where none does."""
-        arrays = [p.texels for p in (*self.inputs, *self.panels) if p.texture.format.channels > 1]
-        first = arrays[0][0, 0]
-        varies = [
-            any(not _all_equal(texels[..., c], first[c]) for texels in arrays)
-            for c in range(first.size)
-        ]
-        return tuple(c for c, does in enumerate(varies) if does) or (0,)
-
-    def scales(self, panels: Sequence[Panel]) -> list[tuple[str, ColourScale]]:
-        """The value scale of each of some panels that are shown together, and a name for it.
-
-        Textures that passes write may share a scale; those of inputs alone have their own.
-        """
-        written = {panel.texture.name for panel in self.panels}
-        keys = [self._scale_name(p, n, written) for n, p in enumerate(panels)]
-        values: dict[str, list[F32]] = {key: [] for key in keys}
-        for key, panel in zip(keys, panels, strict=True):
-            values[key] += [panel.texels[..., c] for c in self.channels(panel.texture)]
-        scales = {key: scale_for(arrays, self.options.limits) for key, arrays in values.items()}
-        return [(key, scales[key]) for key in keys]
-
-    def _scale_name(self, panel: Panel, number: int, written: Container[str]) -> str:
-        if self.options.sharing is Sharing.PANEL:
-            return f"panel {number + 1}"
-        if panel.texture.name not in written:
-            return f"input {panel.what}"
-        return panel.texture.name if self.options.sharing is Sharing.TEXTURE else "value of a texel"
-
-
-def _number(panel: Panel) -> int:
-    return panel.place.number if panel.place else 0
-
-
-def _kind(texture: Texture) -> tuple[object, ...]:
-    return texture.extent, texture.format
-
-
-def _all_equal(values: F32, value: float) -> bool:
-    return np.array_equal(values, np.broadcast_to(value, values.shape), equal_nan=True)
 
 
 def plan_figure(
@@ -386,9 +171,9 @@ def _cropped(panels: Sequence[Panel], crop: Crop) -> Iterator[Panel]:
     for panel in panels:
         rect = panel.rect
         size = (rect.width, rect.height) if rect else panel.size
-        sizes.setdefault(_kind(panel.texture), set()).add(size)
+        sizes.setdefault(panel.kind, set()).add(size)
     for panel in panels:
-        differ = len(sizes[_kind(panel.texture)]) > 1
+        differ = len(sizes[panel.kind]) > 1
         rect = panel.rect
         if rect is None or crop is Crop.NO or (crop is Crop.AUTO and not differ):
             yield panel

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpgpu_legacy.api.plan_figure import Panel, PlanFigure, Sharing
+from gpgpu_legacy.api.plan_panels import Panel, PlanPanels, Sharing
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.present.animation import texel_picture
@@ -52,7 +52,7 @@ _INK, _MARK = COLOURS[0], COLOURS[2]
 _EDGE = "#9a9a94"
 
 
-def draw_sheet(figure: PlanFigure, path: Path) -> None:
+def draw_sheet(figure: PlanPanels, path: Path) -> None:
     """Write the sheet of a figure; InputError for a format or a path that cannot be written."""
     check_figure(path)
     save_figure(_Sheet(figure).drawn(), path)
@@ -83,7 +83,7 @@ class _Part:
 class _Sheet:
     """The panels in rows, a head above them, and value scales below."""
 
-    def __init__(self, source: PlanFigure) -> None:
+    def __init__(self, source: PlanPanels) -> None:
         self._source, self._panels = source, source.sheet
         scales = source.scales(self._panels)
         self._scales = [scale for _, scale in scales]

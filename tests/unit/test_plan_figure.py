@@ -15,15 +15,13 @@ from sorting import shuffled, sort_plan
 
 from gpgpu_legacy.api import plan_figure as module
 from gpgpu_legacy.api.pipeline import Pipeline
-from gpgpu_legacy.api.plan_figure import (
+from gpgpu_legacy.api.plan_figure import PlanFigure, chosen, plan_figure
+from gpgpu_legacy.api.plan_panels import (
     AnimationOptions,
     FigureOptions,
-    PlanFigure,
     Sharing,
     Shown,
     Spacing,
-    chosen,
-    plan_figure,
 )
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.parser import assemble

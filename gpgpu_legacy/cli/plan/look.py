@@ -16,7 +16,7 @@ from gpgpu_legacy.cli.shared import Json, MachineOptions, plot_option, print_jso
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.api.plan_figure import AnimationOptions, FigureOptions
+    from gpgpu_legacy.api.plan_panels import AnimationOptions, FigureOptions
 
 
 @plan_app.command("trace", cls=Lists)
@@ -112,7 +112,7 @@ class SheetOptions:
 
     def options(self) -> FigureOptions:
         """The options of the figure."""
-        from gpgpu_legacy.api.plan_figure import Crop, FigureOptions, Sharing, Shown, Spacing
+        from gpgpu_legacy.api.plan_panels import Crop, FigureOptions, Sharing, Shown, Spacing
         from gpgpu_legacy.arguments import as_member
 
         return FigureOptions(
@@ -148,7 +148,7 @@ class FilmOptions:
 
     def options(self) -> AnimationOptions:
         """The options of the animation."""
-        from gpgpu_legacy.api.plan_figure import AnimationOptions
+        from gpgpu_legacy.api.plan_panels import AnimationOptions
         from gpgpu_legacy.present.animation import Timing
 
         timing = Timing(self.frame_ms, last_ms=max(1000, self.frame_ms))
