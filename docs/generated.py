@@ -54,21 +54,23 @@ def _command(group: Any, name: str, parent: Any, depth: int) -> Iterator[str]:
     context = command.make_context(name, [], parent=parent, resilient_parsing=True)
     yield f"{'#' * depth} {context.command_path}\n"
     yield f"```text\n{command.get_usage(context).removeprefix('Usage: ')}\n```\n"
-    yield f"{_as_markdown(inspect.cleandoc(command.help or ''))}\n"
+    yield f"{as_markdown_text(inspect.cleandoc(command.help or ''))}\n"
     records = (parameter.get_help_record(context) for parameter in command.get_params(context))
     rows = [(words, text) for words, text in filter(None, records) if words != "--help"]
     if rows:
         yield "| argument or option | |\n| --- | --- |"
         for words, text in rows:
-            yield f"| {_code(words)} | {_as_markdown(text)} |"
+            yield f"| {_code(words)} | {as_markdown_text(text)} |"
         yield ""
     for nested in getattr(command, "commands", ()):
         yield from _command(command, nested, context, depth + 1)
 
 
-def _as_markdown(text: str) -> str:
-    """The text of a help: only what is between backticks is marked up."""
-    pieces = text.split("`")
+def as_markdown_text(text: str) -> str:
+    """The text of a help: options, and what is between backticks, are code, and nothing else is."""
+    plain = text.split("`")
+    plain[::2] = [re.sub(r"(?<![\w-])--[a-z][\w-]*", r"`\g<0>`", piece) for piece in plain[::2]]
+    pieces = "`".join(plain).split("`")
     pieces[::2] = [re.sub(r"([\\*_<>|\[\]])", r"\\\1", piece) for piece in pieces[::2]]
     pieces[1::2] = [piece.replace("|", r"\|") for piece in pieces[1::2]]
     return "`".join(pieces)
@@ -146,7 +148,7 @@ def plan_objects() -> str:
     parts: list[str] = []
     for name, schema in plan_schema()["$defs"].items():
         if schema.get("type") == "object":
-            parts.append(f"### {name}\n\n{_as_markdown(schema['description'])}\n")
+            parts.append(f"### {name}\n\n{as_markdown_text(schema['description'])}\n")
             parts += ["| field | value | if it is left out |", "| --- | --- | --- |"]
             for field, value in schema["properties"].items():
                 is_needed = field in schema.get("required", ())

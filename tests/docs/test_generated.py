@@ -34,6 +34,11 @@ def test_an_option_stands_with_its_help() -> None:
     assert row == "| `--shape M L N` | Multiply M×L by L×N. |"
 
 
+def test_options_in_a_help_are_code() -> None:
+    text = generated.as_markdown_text("A width, with --height; see `a --b` (default: x*y, no -c).")
+    assert text == "A width, with `--height`; see `a --b` (default: x\\*y, no -c)."
+
+
 def test_every_instruction_of_the_specification_has_a_row() -> None:
     found = re.findall(r"^\| `([A-Z0-9]{3})`", GENERATED["opcodes"](), flags=re.MULTILINE)
     assert " ".join(found) == INSTRUCTIONS
