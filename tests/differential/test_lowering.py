@@ -36,6 +36,7 @@ from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
+from gpgpu_legacy.isa.ir import ParameterSpace
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.chains import Loop, loops
 from gpgpu_legacy.plan.expand import expand, without_tables
@@ -268,7 +269,7 @@ def test_the_examples(name: str) -> None:
     }
     given = {
         "textures": pictures,
-        "local": {i: rng.random(4) for i in range(4)},
+        "local": {i: rng.random(4) for i in text.parameter_indices(ParameterSpace.LOCAL)},
         "texcoords": {1: np.array([[-2, -1, 0, 1], [1, -1, 0, 1], [1, 1, 0, 1], [-2, 1, 0, 1]])},
     }
     found = run_program(text, 37, 23, executor="jit", exact=True, **given)  # type: ignore[arg-type]

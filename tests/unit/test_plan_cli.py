@@ -110,6 +110,7 @@ def test_the_json_of_a_run(run_json: RunJson) -> None:
     assert data["outputs"]["z"]["shape"] == [6, 6]
     assert 1.5 <= data["outputs"]["z"]["min"] < data["outputs"]["z"]["max"] <= 1.75
     assert 0.0 < data["max_error"] < 2**-22  # two additions, each rounded once
+    assert run_json("plan", "run", "steps.py", "--no-check")["max_error"] is None
 
 
 def test_a_dumped_plan_runs_as_its_recipe_does(run: Run, run_json: RunJson) -> None:

@@ -31,6 +31,9 @@ def run_command(
             help="Write outputs: .npy, .csv, .mtx or .png (row 0 at the bottom).",
         ),
     ] = None,
+    check: Annotated[
+        bool, typer.Option(help="Compare the outputs with the recipe's reference function.")
+    ] = True,
     as_json: Json = False,
 ) -> None:
     """Run a plan: its outputs, times and counts, and its error where the recipe has a reference.
@@ -53,7 +56,7 @@ def run_command(
         built.plan, arrays, executor=machine.executor, machine=machine.machine(), repeat=repeat
     )
     run = replace(run, reference=built.reference, parameters=built.parameters)
-    record = run.record()
+    record = run.record(check=check)
     written = write(run.outputs)
     if as_json:
         print_json(record)
