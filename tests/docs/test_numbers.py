@@ -82,5 +82,13 @@ def test_every_page_is_in_the_table_of_contents() -> None:
     assert named == there - {"index"}
 
 
+def test_the_citation_and_the_changelog_know_the_version() -> None:
+    [version] = re.findall(
+        r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE
+    )
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_bytes()) <= 8 * 1024
