@@ -51,6 +51,35 @@ def places(plan: Plan) -> Iterator[tuple[PassPlace, Pass]]:
                 yield PassPlace(number, iteration, step.count, is_mixed), pass_
 
 
+def exchanged(plan: Plan) -> Mapping[str, tuple[str, ...]]:
+    """The drawn textures that hold one quantity, for each of them: those that take turns.
+
+    They do where one program writes them as the same one of its results, or one is copied to the
+    other. Each texture of a plan stands in one such group, in the plan's order.
+    """
+    drawn = drawn_textures(plan)
+    group = {name: name for name in drawn}
+
+    def root(name: str) -> str:
+        while group[name] != name:
+            name = group[name]
+        return name
+
+    first: dict[tuple[object, ...], str] = {}
+    for _, pass_ in plan.weighted_passes():
+        match pass_:
+            case FragmentPass():
+                for number, name in enumerate(pass_.targets):
+                    group[root(name)] = root(first.setdefault((pass_.program, number), name))
+            case CopyPass() if pass_.source in drawn:
+                group[root(pass_.target)] = root(pass_.source)
+    members = {name: root(name) for name in drawn}
+    names = [texture.name for texture in plan.textures if texture.name in drawn]
+    return {
+        name: tuple(other for other in names if members[other] == members[name]) for name in names
+    }
+
+
 def rect_of(pass_: Pass) -> Rect | None:
     """The texels of its targets that a pass of an expanded plan draws or copies to; None for all.
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.api.keywords import MachineKeywords, as_machine
 from gpgpu_legacy.api.passes import (
     drawn_textures,
+    exchanged,
     initial_storage,
     places,
     rect_of,
@@ -89,6 +90,7 @@ def plan_figure(
         inputs=tuple(_input_panel(plan, given, texture) for texture in watcher.inputs),
         panels=tuple(_cropped(watcher.panels, how.crop)),
         on_sheet=frozenset(watcher.on_sheet),
+        turns=exchanged(plan),
     )
 
 

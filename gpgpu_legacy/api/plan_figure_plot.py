@@ -15,8 +15,10 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.present.animation import texel_picture
 from gpgpu_legacy.present.colours import (
+    FAR,
     NOT_FINITE,
     RGB,
+    Colour,
     ColourScale,
     ScaleKind,
     is_dark,
@@ -88,13 +90,16 @@ class _Sheet:
         scales = source.scales(self._panels)
         self._scales = [scale for _, scale in scales]
         self._has_bars = source.options.sharing is not Sharing.PANEL
-        self._bars: dict[str, ColourScale | None] = {
+        self._bars: dict[str, ColourScale | Colour] = {
             name: scale
             for panel, (name, scale) in zip(self._panels, scales, strict=True)
             if self._has_bars and source.channels(panel.texture)
         }
         if not all(np.isfinite(panel.texels).all() for panel in self._panels):
-            self._bars["NaN or infinite"] = None
+            self._bars["NaN or infinite"] = NOT_FINITE
+        for scale in self._scales:
+            for number in scale.far:
+                self._bars[f"{short_number(number)}, far from the rest"] = FAR
         self._sizes = {_size(panel) for panel in self._panels}
         self._box_height = max(map(self._height, self._panels))
         foot = 0.0 if self._has_bars else _FOOT
@@ -122,11 +127,11 @@ class _Sheet:
             top = self._foot + row * _BAR_ROW
             self._text(left, top + 0.09, name, 7.5, color=GREY)
             box = _Box(left, top + 0.18, _BAR_WIDTH, _BAR_HEIGHT)
-            if bar is None:
-                red, green, blue = (channel / 255 for channel in NOT_FINITE)
-                self._axes(box).set_facecolor((red, green, blue))
-            else:
+            if isinstance(bar, ColourScale):
                 self._draw_bar(box, bar)
+            else:
+                red, green, blue = (channel / 255 for channel in bar)
+                self._axes(box).set_facecolor((red, green, blue))
         return self._figure
 
     def _draw_head(self) -> None:

@@ -6,7 +6,7 @@ The sheet (plan_figure_plot.py) shows some passes side by side, the animation
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -28,8 +28,12 @@ LEAST_PASSES = 2
 
 
 class Sharing(Enum):
-    """Which pictures have one value scale: all, those of a texture, or none."""
+    """Which pictures have one value scale: all, those of a texture, or none.
 
+    AUTO: those of textures that take turns, as x and y do where each is drawn from the other.
+    """
+
+    AUTO = "auto"
     SHEET = "sheet"
     TEXTURE = "texture"
     PANEL = "panel"
@@ -39,7 +43,7 @@ class Shown(Enum):
     """How a texture of four channels is shown: each by itself, or r, g and b as a picture.
 
     AUTO: as a picture where the format is fixed-point; otherwise the channels in which any two
-    texels of the figure differ.
+    texels differ, of all textures with which it takes turns.
     """
 
     AUTO = "auto"
@@ -79,7 +83,7 @@ class FigureOptions:
     frames: int = 240
     spacing: Spacing = Spacing.EVEN
     textures: tuple[str, ...] = ()
-    sharing: Sharing = Sharing.SHEET
+    sharing: Sharing = Sharing.AUTO
     shown: Shown = Shown.AUTO
     crop: Crop = Crop.AUTO
     limits: tuple[float, float] | None = None
@@ -163,7 +167,8 @@ class PlanPanels:
     """What the passes of a plan wrote, and how it is shown.
 
     passes: how many the plan has. inputs: the textures with inputs that these passes read. panels:
-    what the passes wrote, in order. on_sheet: the numbers of the passes that a sheet shows.
+    what the passes wrote, in order. on_sheet: the numbers of the passes that a sheet shows. turns:
+    for each texture that passes write, those with which it takes turns, itself among them.
     """
 
     plan: str
@@ -173,6 +178,7 @@ class PlanPanels:
     inputs: tuple[Panel, ...]
     panels: tuple[Panel, ...]
     on_sheet: frozenset[int]
+    turns: Mapping[str, tuple[str, ...]]
 
     @property
     def sheet(self) -> tuple[Panel, ...]:
@@ -183,12 +189,13 @@ class PlanPanels:
     def film(self) -> tuple[Panel, ...]:
         """The panels of an animation: of each pass, the first texture that it wrote.
 
-        It begins with inputs in textures that passes write. Where several passes write textures of
-        the size and format that the last one has, and none is asked for by name, it shows those.
+        It begins with inputs in textures that take turns with those. Where several passes write
+        textures of the size and format that the last one has, and none is asked for by name, it
+        shows those.
         """
-        written = {panel.texture.name for panel in self.panels}
-        before = [panel for panel in self.inputs if panel.texture.name in written]
         after = list({panel.number: panel for panel in reversed(self.panels)}.values())[::-1]
+        firsts = {name for panel in after for name in self.turns[panel.texture.name]}
+        before = [panel for panel in self.inputs if panel.texture.name in firsts]
         alike = [p for p in (*before, *after) if p.kind == after[-1].kind]
         return tuple(alike if len(alike) > 1 and not self.options.textures else (*before, *after))
 
@@ -201,18 +208,19 @@ class PlanPanels:
         is_fixed = texture.format.numeric is Numeric.UNORM
         if shown is Shown.PICTURE or (shown is Shown.AUTO and is_fixed):
             return ()
-        return tuple(range(count)) if shown is Shown.CHANNELS else self._varying
+        if shown is Shown.CHANNELS:
+            return tuple(range(count))
+        return self._varying[self.turns.get(texture.name, (texture.name,))]
 
     @cached_property
-    def _varying(self) -> tuple[int, ...]:
-        """The channels in which texels of four channels differ; r where none does."""
-        arrays = [p.texels for p in (*self.inputs, *self.panels) if p.texture.format.channels > 1]
-        first = arrays[0][0, 0]
-        varies = [
-            any(not _all_equal(texels[..., c], first[c]) for texels in arrays)
-            for c in range(first.size)
-        ]
-        return tuple(c for c, does in enumerate(varies) if does) or (0,)
+    def _varying(self) -> Mapping[tuple[str, ...], tuple[int, ...]]:
+        """Of textures of several channels that take turns, the channels in which texels differ."""
+        found: dict[tuple[str, ...], list[F32]] = {}
+        for panel in (*self.inputs, *self.panels):
+            if panel.texture.format.channels > 1:
+                name = panel.texture.name
+                found.setdefault(self.turns.get(name, (name,)), []).append(panel.texels)
+        return {names: _varying_channels(arrays) for names, arrays in found.items()}
 
     def scales(self, panels: Sequence[Panel]) -> list[tuple[str, ColourScale]]:
         """The value scale of each of some panels that are shown together, and a name for it.
@@ -227,12 +235,27 @@ class PlanPanels:
         scales = {key: scale_for(arrays, self.options.limits) for key, arrays in values.items()}
         return [(key, scales[key]) for key in keys]
 
-    def _scale_name(self, panel: Panel, number: int, written: Container[str]) -> str:
+    def _scale_name(self, panel: Panel, number: int, written: Collection[str]) -> str:
         if self.options.sharing is Sharing.PANEL:
             return f"panel {number + 1}"
         if panel.texture.name not in written:
             return f"input {panel.what}"
-        return panel.texture.name if self.options.sharing is Sharing.TEXTURE else "value of a texel"
+        if self.options.sharing is Sharing.TEXTURE:
+            return panel.texture.name
+        group = [name for name in self.turns[panel.texture.name] if name in written]
+        if self.options.sharing is Sharing.SHEET or len(group) == len(written):
+            return "value of a texel"
+        return ", ".join(group)
+
+
+def _varying_channels(arrays: Sequence[F32]) -> tuple[int, ...]:
+    """The channels in which any two texels differ; r where none do."""
+    first = arrays[0][0, 0]
+    varies = [
+        any(not _all_equal(texels[..., c], first[c]) for texels in arrays)
+        for c in range(first.size)
+    ]
+    return tuple(c for c, does in enumerate(varies) if does) or (0,)
 
 
 def _all_equal(values: F32, value: float) -> bool:

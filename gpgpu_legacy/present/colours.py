@@ -7,7 +7,7 @@ from the end that is next to 0, on both sides of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -24,6 +24,11 @@ _NEAR = 0.2  # of the largest magnitude
 
 NOT_FINITE: Colour = (214, 40, 160)
 """The colour of NaN and the infinities."""
+
+FAR: Colour = (158, 160, 164)
+"""The colour of a number that stands for none, far from all others."""
+
+_FAR = 100  # times as far from 0 as all others
 
 
 class ScaleKind(Enum):
@@ -58,11 +63,15 @@ _ANCHORS: dict[ScaleKind, tuple[Colour, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class ColourScale:
-    """Colours for the numbers from `low` to `high`; those beyond have the colours of the ends."""
+    """Colours for the numbers from `low` to `high`; those beyond have the colours of the ends.
+
+    far: numbers outside of the scale that have a colour of their own, FAR.
+    """
 
     kind: ScaleKind
     low: float
     high: float
+    far: tuple[float, ...] = ()
 
     def colours(self, values: NDArray[Any]) -> RGB:
         """The colours of numbers: their shape and a last axis of r, g and b."""
@@ -75,6 +84,8 @@ class ColourScale:
         steps = np.round(np.clip(part, 0, 1) * (LEVELS - 1)) / (LEVELS - 1)
         found = mixed(steps, _ANCHORS[self.kind])
         found[~finite] = NOT_FINITE
+        if self.far:
+            found[np.isin(values, np.array(self.far, np.float32))] = FAR
         return found
 
 
@@ -91,19 +102,45 @@ def scale_for(
     """The scale for all finite numbers of some arrays.
 
     It runs from the lowest to the highest number; from or to 0 where that is near, or where all are
-    equal; and where both signs occur, as far on both sides of 0.
+    equal; and where both signs occur, as far on both sides of 0. A number that programs use for
+    none, as −10000 or 1e30, is not on the scale.
     limits: the ends, in place of those.
     """
-    lowest, highest, is_two = np.inf, -np.inf, True
-    for array in arrays:
-        finite = array[np.isfinite(array)]
-        if finite.size:
-            lowest, highest = min(lowest, finite.min()), max(highest, finite.max())
-            is_two = is_two and bool(((finite == 0) | (finite == 1)).all())
     if limits is not None:
         low, high = limits
         is_diverging = low < 0 < high
         return ColourScale(ScaleKind.DIVERGING if is_diverging else ScaleKind.ONE_SIGN, low, high)
+    numbers = [array[np.isfinite(array)] for array in arrays]
+    far = _far(numbers)
+    if far:
+        numbers = [finite[~np.isin(finite, np.array(far, np.float32))] for finite in numbers]
+    return replace(_scale([finite for finite in numbers if finite.size]), far=far)
+
+
+def _far(numbers: Sequence[NDArray[np.float32]]) -> tuple[float, ...]:
+    """The one magnitude that several of some finite numbers have, far greater than all others.
+
+    It stands beside other numbers in one array, of which there are at least two.
+    """
+    largest = max((np.abs(array).max() for array in numbers if array.size), default=0.0)
+    others = [array[np.abs(array) < largest] for array in numbers]
+    rest = [other for other in others if other.size]
+    if not rest or max(np.abs(other).max() for other in rest) * _FAR > largest:
+        return ()
+    is_beside = any(
+        0 < other.size < array.size - 1 for other, array in zip(others, numbers, strict=True)
+    )
+    if not is_beside or min(o.min() for o in rest) == max(o.max() for o in rest):
+        return ()
+    marks = (-float(largest), float(largest))
+    return tuple(mark for mark in marks if any((array == mark).any() for array in numbers))
+
+
+def _scale(numbers: Sequence[NDArray[np.float32]]) -> ColourScale:
+    """The scale for finite numbers."""
+    lowest = min((array.min() for array in numbers), default=np.inf)
+    highest = max((array.max() for array in numbers), default=-np.inf)
+    is_two = all(bool(((array == 0) | (array == 1)).all()) for array in numbers)
     if lowest > highest:  # there is no finite number
         return ColourScale(ScaleKind.ONE_SIGN, 0.0, 1.0)
     if is_two:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpgpu_legacy.present.colours import (
+    FAR,
     LEVELS,
     NOT_FINITE,
     ColourScale,
@@ -43,6 +44,27 @@ def test_where_a_scale_begins_and_ends(
 ) -> None:
     array = np.array(numbers, np.float32)
     assert scale_for([array[:1], array[1:]]) == ColourScale(*scale)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "scale"),
+    [
+        ([[-10000, -10000, 3], [1, 64, 3]], ColourScale(ONE, 0, 64, far=(-10000,))),
+        ([[1e30, -1e30, -1, 2, 1e30]], ColourScale(DIVERGING, -2, 2, far=(-1e30, 1e30))),
+        ([[1e30, 1, 2]], ColourScale(ONE, 0, 1e30)),  # one texel: a peak
+        ([[255, 255, 0, 0]], ColourScale(ONE, 0, 255)),  # two numbers
+        ([[99, 99, 0.5, 1]], ColourScale(ONE, 0, 99)),  # not far
+        ([[1, 2], [1e6, 1e6]], ColourScale(ONE, 0, 1e6)),  # all has grown
+    ],
+)
+def test_a_number_that_stands_for_none_is_not_on_the_scale(
+    arrays: list[list[float]], scale: ColourScale
+) -> None:
+    found = scale_for([np.array(array, np.float32) for array in arrays])
+    ends = (scale.low, scale.high, *scale.far)
+    assert found.kind is scale.kind
+    assert (found.low, found.high, *found.far) == pytest.approx(ends)
+    assert (found.colours(np.float32(found.far)) == FAR).all()
 
 
 def test_limits_that_are_given() -> None:

@@ -244,6 +244,53 @@ def test_value_scales(sharing: Sharing, expected: list[tuple[str, float, float]]
     assert ends(figure) == expected
 
 
+def test_textures_that_take_turns_share_a_scale() -> None:
+    """x and y end with 2⁷; the reciprocals of what they end with have a scale of their own."""
+    twice = """!!ARBfp1.0
+TEMP t;
+TEX t, fragment.texcoord[0], texture[0], RECT;
+ADD result.color, t, t;
+END"""
+    p = Pipeline("doubled")
+    a, x, y, small = p.input("a", 1, 2), *(p.texture(name, 2, 1) for name in ("x", "y", "small"))
+    p.copy(a, x)
+    with p.repeat(6):
+        p.draw(twice, {0: x}, into=y)
+        p.swap(x, y)
+    p.draw(twice.replace("ADD result.color, t, t", "RCP result.color, t.x"), {0: x}, into=small)
+    p.output("small", small)
+    figure = plan_figure(p.plan(), {"a": np.array([[1, 2]], np.float32)})
+    assert ends(figure) == [("input a", 1, 2)] + [("x, y", 0, 128)] * 7 + [
+        ("small", 1 / 128, 1 / 64)
+    ]
+    only = plan_figure(p.plan(), {"a": [[1, 2]]}, FigureOptions(textures=("x",)))
+    assert {name for name, _, _ in ends(only)[1:]} == {"value of a texel"}
+
+
+def test_results_of_one_program_have_their_own_scales() -> None:
+    """a is drawn from c and b from d, by one program, and the other way round."""
+    step = """!!ARBfp1.0
+OPTION ARB_draw_buffers;
+TEMP t;
+TEX t, fragment.texcoord[0], texture[0], RECT;
+ADD result.color[0], t, t;
+TEX t, fragment.texcoord[0], texture[1], RECT;
+MUL result.color[1], t, 0.5;
+END"""
+    p = Pipeline("two")
+    a, b = p.input("a", 1, 2), p.input("b", 1, 2)
+    c, d = p.texture("c", 2, 1), p.texture("d", 2, 1)
+    with p.repeat(2):
+        p.draw(step, {0: a, 1: b}, into=[c, d])
+        p.swap(a, c)
+        p.swap(b, d)
+    p.output("a", a)
+    p.output("b", b)
+    figure = plan_figure(p.plan(), {"a": [[1, 2]], "b": [[8, 6]]})  # to 4, 8 and to 2, 1.5
+    assert set(ends(figure)) == {("a, c", 0, 8), ("b, d", 0, 8)}
+    assert [panel.texture.name for panel in figure.film] == ["a", "c", "a"]
+
+
 def test_cells_have_two_colours_and_given_limits_are_kept() -> None:
     cells = plan_figure(shifts(2), {"a": CELLS})
     assert {scale.kind for _, scale in cells.scales(cells.sheet)} == {ScaleKind.TWO}

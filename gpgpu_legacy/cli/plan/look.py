@@ -86,8 +86,11 @@ class SheetOptions:
     ] = None
     sharing: Annotated[
         str,
-        typer.Option(metavar="sheet|texture|panel", help="What shares one scale of values."),
-    ] = "sheet"
+        typer.Option(
+            metavar="auto|sheet|texture|panel",
+            help="What shares one scale of values (auto: textures that take turns).",
+        ),
+    ] = "auto"
     shown: Annotated[
         str,
         typer.Option(
