@@ -14,6 +14,18 @@ def read_text(path: Path, most: int | None = None) -> str:
     """The text of a file, with its line ends as they are.
 
     Text that is not UTF-8 is read as Latin-1, which shaders of the time have in their comments.
+    Otherwise as `read_text_bytes`.
+    """
+    data = read_text_bytes(path, most)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def read_text_bytes(path: Path, most: int | None = None) -> bytes:
+    """The bytes of a text file, for a reader that knows its encoding.
+
     most: the bytes that it may have. Raises InputError, in one line, where the file is missing,
     unreadable, longer or not text.
     """
@@ -28,10 +40,7 @@ def read_text(path: Path, most: int | None = None) -> str:
         raise InputError(f"{path} has more than {most} bytes, the most that such a file may have")
     if b"\0" in data:
         raise InputError(f"{path} is not a text file; it contains zero bytes")
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
+    return data
 
 
 def _reason(error: OSError) -> str:

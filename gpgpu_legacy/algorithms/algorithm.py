@@ -106,11 +106,15 @@ class Algorithm:
 
 
 def parameters_of(build: Callable[..., object]) -> tuple[Parameter, ...]:
-    """The parameters of a function that builds plans, in its order."""
+    """The parameters of a function that builds plans, in its order: those that have a name.
+
+    So neither `*args` nor `**options` is one, nor what can only be given by its position.
+    """
     hints = _hints(build)
     return tuple(
         _parameter(parameter, hints.get(parameter.name))
         for parameter in inspect.signature(build).parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
     )
 
 
@@ -129,5 +133,5 @@ def _parameter(parameter: inspect.Parameter, hint: Any) -> Parameter:
         kind, *said = get_args(hint)
         meaning = next((text for text in said if isinstance(text, str)), "")
     if kind is None:
-        kind = str if default is None else type(default)
+        kind = int | float | str if default is None else type(default)
     return Parameter(parameter.name, kind, default, meaning, required)

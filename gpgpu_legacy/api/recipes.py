@@ -6,28 +6,33 @@ A recipe's parameters are the function's. A `plan.json` is a recipe without any.
 from __future__ import annotations
 
 import inspect
-import sys
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
-from importlib.util import module_from_spec, spec_from_file_location
+from numbers import Integral, Real
 from pathlib import Path
-from types import ModuleType, NoneType, UnionType
+from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from gpgpu_legacy.algorithms.algorithm import Parameter, parameters_of
+import numpy as np
+
+from gpgpu_legacy.algorithms.algorithm import SHIPPED_IN, Algorithm, Parameter, parameters_of
 from gpgpu_legacy.algorithms.registry import find_algorithm
+from gpgpu_legacy.api.user_code import guarded, module_of, running
 from gpgpu_legacy.arguments import as_text, described, kind_of
-from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError
-from gpgpu_legacy.files import read_text
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.reference import Reference
 from gpgpu_legacy.pipeline.storage import Sample
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.serialise import read_plan
 from gpgpu_legacy.plan.validate import validate
+
+PYTHON = ".py"
+
+Plain = int | float | str | bool | None
+"""A parameter's value, as it is shown and recorded."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class Built:
     """
 
     plan: Plan
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, Plain]
     settings: frozenset[str] = frozenset()
     reference: Reference | None = None
     samples: Mapping[str, Sample] = field(default_factory=dict)
@@ -48,7 +53,7 @@ class Built:
 class Recipe:
     """A family of plans. name: for messages. function: builds one from its parameters.
 
-    file: of the user's code; None for an algorithm of a package and for a plan.json.
+    file: of somebody else's code; None for an algorithm of ours and for a plan.json.
     """
 
     name: str
@@ -58,7 +63,8 @@ class Recipe:
     @property
     def parameters(self) -> dict[str, Parameter]:
         """The function's parameters, by name."""
-        return {parameter.name: parameter for parameter in parameters_of(self.function)}
+        with running(self.file):
+            return {parameter.name: parameter for parameter in parameters_of(self.function)}
 
     def build(self, settings: Mapping[str, object] | None = None) -> Built:
         """The plan for those settings; the others have their defaults.
@@ -69,19 +75,23 @@ class Recipe:
         """
         parameters = self.parameters
         given = self._settings(settings or {}, parameters)
-        built = self._guarded(lambda: self.function(**given))
+        with running(self.file):
+            built = self.function(**given)
+            plan = built.plan() if isinstance(built, PlanBuilder) else built
+        if inspect.iscoroutine(built):
+            built.close()  # or Python warns that nobody awaited it
+        if not isinstance(plan, Plan):
+            raise InputError(f"{self.name} returns {kind_of(built)}; return a Pipeline")
         shown = {
-            name: value.value if isinstance(value, Enum) else value
+            name: _plainly(given.get(name, parameter.default))
             for name, parameter in parameters.items()
-            for value in [given.get(name, parameter.default)]
         }
-        if isinstance(built, Plan):
-            validate(built)
-            return Built(built, shown, frozenset(given))
-        if isinstance(built, PlanBuilder):
-            plan = self._guarded(built.plan)
-            return Built(plan, shown, frozenset(given), built.reference, built.samples)
-        raise InputError(f"{self.name} returns {kind_of(built)}; return a Pipeline")
+        if not isinstance(built, PlanBuilder):
+            validate(plan)
+            return Built(plan, shown, frozenset(given))
+        reference = built.reference and guarded(built.reference, self.file)
+        samples = {name: guarded(make, self.file) for name, make in built.samples.items()}
+        return Built(plan, shown, frozenset(given), reference, samples)
 
     def _settings(
         self, given: Mapping[str, object], parameters: Mapping[str, Parameter]
@@ -101,15 +111,6 @@ class Recipe:
             name: _converted(self.name, name, value, parameters[name].kind)
             for name, value in given.items()
         }
-
-    def _guarded(self, call: Callable[[], Any]) -> Any:
-        """The call's value; what it raises becomes an InputError with the place in the file."""
-        if self.file is None:
-            return call()
-        try:
-            return call()
-        except Exception as error:
-            raise InputError(_in_file(error, self.file)) from None
 
 
 def caption(built: Built) -> str:
@@ -131,121 +132,106 @@ def find_recipe(what: str) -> Recipe:
     Raises InputError where there is none.
     """
     as_text("what", what, "an algorithm's name, FILE.py[:function] or a plan.json")
-    name, colon, function = what.rpartition(":")
-    file = Path(name if colon and name.endswith(".py") else what)
-    if file.suffix == ".py":
-        return _from_file(file, function if colon and name.endswith(".py") else "")
+    name, colon, function = what.partition(f"{PYTHON}:")
+    file = Path(name + PYTHON if colon else what)
+    if file.suffix == PYTHON:
+        return _from_file(file, function)
     if file.suffix == ".json":
         plan = read_plan(file)
         return Recipe(str(file), lambda: plan)
     if "/" in what or "\\" in what:
         raise InputError(f"{what} is neither a .py nor a .json; give a recipe or a plan.json")
     algorithm = find_algorithm(what)
-    return Recipe(algorithm.name, algorithm.build)
+    return Recipe(algorithm.name, algorithm.build, _file_of(algorithm))
 
 
 # Python files -----------------------------------------------------------------------------------
 
 
 def _from_file(file: Path, function: str) -> Recipe:
-    module = _module(file)
+    """The recipe of that name in a file: any callable; without a name, a function of the file."""
+    module = module_of(file)
     own = {
         name: value
         for name, value in vars(module).items()
-        if inspect.isfunction(value) and value.__module__ == module.__name__ and name[0] != "_"
+        if name[0] != "_"
+        and callable(value)
+        and not isinstance(value, type)
+        and getattr(value, "__module__", None) == module.__name__
     }
     if not function:
         function = next(iter(own)) if len(own) == 1 else file.stem.replace("-", "_")
-    if function not in own:
-        known = ", ".join(own) or "none"
-        if not own:
-            raise InputError(f"{file} has no function; write one that returns a Pipeline")
-        raise InputError(
-            f"{file} has the functions {known}; name the one that returns a Pipeline, as in "
-            f"{file}:{next(iter(own))}"
-        )
-    return Recipe(f"{file}:{function}", own[function], file)
+    chosen = own.get(function) or vars(module).get(function)
+    if callable(chosen):
+        return Recipe(f"{file}:{function}", chosen, file)
+    if not own:
+        raise InputError(f"{file} has no function; write one that returns a Pipeline")
+    raise InputError(
+        f"{file} has the functions {', '.join(own)}; name the one that returns a Pipeline, as in "
+        f"{file}:{next(iter(own))}"
+    )
 
 
-def _module(file: Path) -> ModuleType:
-    text = read_text(file)
+def _file_of(algorithm: Algorithm) -> Path | None:
+    """The file of an algorithm that another package offers; None for one of ours."""
+    if algorithm.package == SHIPPED_IN:
+        return None
     try:
-        compile(text, str(file), "exec", dont_inherit=True)
-    except (SyntaxError, ValueError) as error:
-        raise InputError(_in_file(error, file)) from None
-    spec = spec_from_file_location(f"recipe_{file.stem}", file.resolve())
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
-    folder = str(file.resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)  # as Python does for a script
-    sys.modules[module.__name__] = module
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise InputError(_in_file(error, file)) from None
-    return module
-
-
-def _in_file(error: BaseException, file: Path) -> str:
-    """An error of a recipe in one line, after the place in the file that it comes from."""
-    if isinstance(error, AssemblyError):
-        return str(error)
-    if isinstance(error, SyntaxError):
-        where = f"{file}:{error.lineno}" if error.lineno else str(file)
-        return f"{where}: {error.msg}; mend the recipe's Python"
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if Path(frame.filename) == file.resolve()]
-    where = f"{file}:{lines[-1]}" if lines else str(file)
-    if isinstance(error, GpgpuLegacyError):
-        return f"{where}: {error}"
-    text = " ".join(str(error).split())
-    return f"{where}: {type(error).__name__}{': ' * bool(text)}{text}"
+        return Path(inspect.getsourcefile(algorithm.build) or algorithm.package)
+    except TypeError:  # a class without a file, or an instance
+        return Path(algorithm.package)
 
 
 # Values of parameters ---------------------------------------------------------------------------
+
+
+def _plainly(value: object) -> Plain:
+    """A parameter as it is shown and recorded: a number, a flag or text."""
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if isinstance(value, Plain) else str(value)
 
 
 def _converted(recipe: str, name: str, value: object, kind: Any) -> Any:
     """A setting in the type of its parameter."""
     if not isinstance(value, str):
         return value
-    what = f"{recipe}: {name} is {described(value)}"
     options = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     if NoneType in options and len(options) > 1 and value.lower() == "none":
         return None
     wanted = []
     for option in options:
-        if get_origin(option) is Literal:
-            choices = {str(choice): choice for choice in get_args(option)}
-        elif isinstance(option, type) and issubclass(option, Enum):
-            choices = {str(member.value): member for member in option}
-        elif option is bool:
-            choices = _YES_OR_NO
-        else:
-            number = _plain(value, option)
-            if number is not None:
-                return number
-            wanted += [_WORDS.get(option, "")]
-            continue
-        if value.lower() in choices:
-            return choices[value.lower()]
-        wanted.append(f"one of {', '.join(choices)}")
-    raise InputError(f"{what}; give {' or '.join(filter(None, wanted)) or 'another value'}")
+        choices = _choices(option)
+        spelled = {text.lower(): choice for text, choice in choices.items()} | choices
+        for text in (value, value.lower()):
+            if text in spelled:
+                return spelled[text]
+        if choices:
+            wanted.append(f"one of {', '.join(choices)}")
+        elif isinstance(option, type) and issubclass(option, (Real, str)):
+            try:
+                return option(value)  # type: ignore[call-arg]
+            except ValueError:
+                wanted.append("a whole number" if issubclass(option, Integral) else "a number")
+    if not wanted:
+        raise InputError(
+            f"{recipe}: {name} cannot be given as text; annotate it with int, float, str, bool, an "
+            "Enum or a Literal"
+        )
+    raise InputError(f"{recipe}: {name} is {described(value)}; give {' or '.join(wanted)}")
 
 
-def _plain(value: str, kind: Any) -> int | float | str | None:
-    """Text as a number or as itself; None where it does not fit."""
-    if kind not in (int, float, str):
-        return None
-    try:
-        return kind(value)  # type: ignore[no-any-return]
-    except ValueError:
-        return None
+def _choices(kind: Any) -> dict[str, Any]:
+    """The values of a type that has few, by how they are given; none for other types."""
+    if get_origin(kind) is Literal:
+        return {str(choice): choice for choice in get_args(kind)}
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return {str(member.value): member for member in kind}
+    return _YES_OR_NO if kind is bool else {}
 
 
 _YES_OR_NO: dict[str, Any] = {
     "true": True, "yes": True, "1": True, "false": False, "no": False, "0": False
 }  # fmt: skip
-
-_WORDS = {int: "a whole number", float: "a number"}

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from gpgpu_legacy.api.plan_run import sample_inputs
 from gpgpu_legacy.api.recipes import find_recipe
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.serial import json_text
 
 HEAD = """from __future__ import annotations
 from enum import Enum
@@ -150,3 +152,217 @@ def test_a_recipe_imports_what_stands_beside_it(write: Write) -> None:
 def test_what_is_no_recipe(what: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         find_recipe(what)
+
+
+# What a recipe's code does ------------------------------------------------------------------------
+
+RAISED = {
+    "SystemExit()": "SystemExit",
+    "SystemExit(0)": "SystemExit: 0",
+    'SystemExit("bye")': "SystemExit: bye",
+    "GeneratorExit()": "GeneratorExit",
+    "StopIteration(4)": "StopIteration: 4",
+    "MemoryError()": "MemoryError",
+    "type('Mine', (BaseException,), {})('mine')": "Mine: mine",
+    "type('Mute', (Exception,), {'__str__': lambda self: 1 / 0})()": "Mute",
+    "BaseExceptionGroup('both', [SystemExit(1)])": "BaseExceptionGroup: both (1 sub-exception)",
+}
+
+
+@pytest.mark.parametrize("error", RAISED)
+@pytest.mark.parametrize("indented", ["", "def fill():\n    "], ids=["module", "function"])
+def test_whatever_a_recipe_raises_is_a_line_with_its_place(
+    write: Write, indented: str, error: str
+) -> None:
+    path = write(f"{indented}raise {error}\n")
+    with pytest.raises(InputError) as caught:
+        find_recipe(str(path)).build()
+    assert str(caught.value) == f"recipe.py:{indented.count(chr(10)) + 1}: {RAISED[error]}"
+
+
+def test_an_interrupt_of_a_recipe_stays_one(write: Write) -> None:
+    recipe = find_recipe(str(write("def fill():\n    raise KeyboardInterrupt\n")))
+    with pytest.raises(KeyboardInterrupt):
+        recipe.build()
+
+
+PRINTS = """
+print("module")
+def told(**inputs):
+    print("reference")
+    return inputs["a"]
+
+def sampled(generator, shape):
+    print("sample")
+    return generator.random(shape)
+
+def chatty():
+    print("function")
+    p = Pipeline("chatty")
+    p.reference = told
+    p.output("a", p.input("a", 2, 2, sample=sampled))
+    return p
+"""
+
+
+def test_what_a_recipe_prints_goes_to_stderr(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    built = find_recipe(f"{write(HEAD + PRINTS)}:chatty").build()
+    inputs = sample_inputs(built.plan, built.samples)
+    assert built.reference is not None
+    assert built.reference(**inputs) is inputs["a"]
+    out, err = capsys.readouterr()
+    assert (out, err.split()) == ("", ["module", "function", "sample", "reference"])
+
+
+FAILS = """
+def fails(*arguments, **inputs):
+    raise OSError("gone")
+
+def broken():
+    p = Pipeline("broken")
+    p.reference = fails
+    p.output("a", p.input("a", 2, 2, sample=fails))
+    return p
+"""
+
+
+def test_reference_and_samples_fail_in_a_line(write: Write) -> None:
+    built = find_recipe(f"{write(HEAD + FAILS)}:broken").build()
+    place = rf"^recipe.py:{HEAD.count(chr(10)) + 3}: OSError: gone$"
+    with pytest.raises(InputError, match=place):
+        sample_inputs(built.plan, built.samples)
+    assert built.reference is not None
+    with pytest.raises(InputError, match=place):
+        built.reference()
+
+
+@pytest.mark.parametrize(
+    "text", ["x = " + "-" * 200_000 + "1", "x = " + "+".join("1" * 100_000)], ids=["signs", "sum"]
+)
+def test_an_expression_too_deep_for_python(write: Write, text: str) -> None:
+    with pytest.raises(InputError, match=r"^recipe.py: (MemoryError|RecursionError)"):
+        find_recipe(str(write(text)))
+
+
+def test_a_file_without_end_is_not_read_on(write: Write) -> None:
+    Path("endless.py").symlink_to("/dev/zero")
+    with pytest.raises(InputError, match=r"endless.py has more than \d+ bytes"):
+        find_recipe("endless.py")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xef\xbb\xbf# a byte order mark\n",
+        b"# -*- coding: latin-1 -*-\nNAME = '\xe9'\nassert NAME == chr(233)\n",
+    ],
+)
+def test_a_recipe_is_read_as_python_reads_it(write: Write, data: bytes) -> None:
+    write("").write_bytes(data + GOOD.replace("from __future__ import annotations", "").encode())
+    assert find_recipe("recipe.py").build({"n": 2}).plan.name == "UP-False-x-None-a-3"
+    assert not Path("__pycache__").exists()
+
+
+def test_a_link_to_a_recipe_is_one(write: Write) -> None:
+    write(GOOD).rename("kept")
+    Path("linked.py").symlink_to("kept")
+    assert find_recipe("linked.py").build({"n": 2}).plan.name == "UP-False-x-None-a-3"
+
+
+# What may be a recipe, and its parameters ---------------------------------------------------------
+
+OTHERS = """
+import functools
+
+def wrapped(function):
+    return lambda *args, **options: function(*args, **options)
+
+kept = functools.cache(fill)
+small = functools.partial(fill, n=2)
+by_hand = lambda n=2: fill(n)
+options = wrapped(functools.partial(fill, 2))
+
+class Callable:
+    def __call__(self, n=2):
+        return fill(n)
+
+instance = Callable()
+
+def _hidden(n=2):
+    return fill(n)
+
+async def later():
+    return fill(2)
+"""
+
+
+@pytest.mark.parametrize("name", ["small", "by_hand", "options", "instance", "_hidden"])
+def test_any_callable_may_be_named(write: Write, name: str) -> None:
+    built = find_recipe(f"{write(GOOD + OTHERS)}:{name}").build()
+    assert built.plan.texture("y").extent.width == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("kept", "needs the parameter n"),
+        ("Callable", "recipe.py:Callable returns a Callable; return a Pipeline"),
+        ("later", "recipe.py:later returns a coroutine; return a Pipeline"),
+        ("FILL", "has the functions fill, wrapped"),
+        ("a:b", "has the functions fill, wrapped"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_a_name_in_a_file_that_is_no_recipe(write: Write, name: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        find_recipe(f"{write(GOOD + OTHERS)}:{name}").build()
+
+
+@pytest.mark.parametrize(
+    ("parameter", "text", "value"),
+    [
+        ("q", "8", 8),
+        ("q", "1.5", 1.5),
+        ("q=None", "x", "x"),
+        ("q=np.int64(3)", "8", 8),
+        ("q=np.float32(3)", "0.5", 0.5),
+        ("q: Literal['A b', 'C'] = 'C'", "A b", "A b"),
+        ("q: Literal['A b', 'C'] = 'C'", "a B", "A b"),
+        ("q: Literal[True, 3] = 3", "true", True),
+        ("*args, q=1, **options", "2", 2),
+    ],
+)
+def test_a_setting_becomes_what_the_parameter_is(
+    write: Write, parameter: str, text: str, value: object
+) -> None:
+    head = HEAD.replace("from __future__ import annotations", "import numpy as np")
+    body = f"def f({parameter}):\n    return fill(2)\n"
+    path = write(head + GOOD.removeprefix(HEAD) + body)
+    built = find_recipe(f"{path}:f").build({"q": text})
+    assert built.parameters == {"q": value}
+    assert type(built.parameters["q"]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        ("q=(1, 2)", "q cannot be given as text; annotate it with int, float"),
+        ("q: list[int] = None", "q cannot be given as text; annotate it with int, float"),
+        ("q=1, /", "has no parameter q; it has none"),
+        ("*q", "has no parameter q; it has none"),
+        ("**q", "has no parameter q; it has none"),
+    ],
+)
+def test_a_parameter_that_cannot_be_set(write: Write, parameter: str, message: str) -> None:
+    path = write(GOOD + f"def f({parameter}):\n    return fill(2)\n")
+    with pytest.raises(InputError, match=message):
+        find_recipe(f"{path}:f").build({"q": "8"})
+
+
+@pytest.mark.parametrize("default", ["(1, 2)", "object", "1j", "...", "Way.UP", "b''", "None"])
+def test_parameters_of_any_type_can_be_recorded(write: Write, default: str) -> None:
+    path = write(GOOD + f"def f(q={default}):\n    return fill(2)\n")
+    built = find_recipe(f"{path}:f").build()
+    assert json_text(built.parameters)

@@ -63,11 +63,12 @@ def _formulas(recipe: RecipeOptions, built: Built, over: list[str]) -> Formulas:
     if unknown:
         has = ", ".join(built.parameters) or "none"
         raise InputError(f"{family.name} has no parameter {unknown[0]}; its parameters are {has}")
-    sizes = [built.parameters[name] for name in over]
+    values = [built.parameters[name] for name in over]
+    sizes = [value for value in values if type(value) is int and value > 0]
     return formulas(
         lambda **values: family.build({**settings, **values}).plan,
         over,
-        at=tuple(sizes) if all(type(size) is int and size > 0 for size in sizes) else None,
+        at=tuple(sizes) if len(sizes) == len(over) else None,
     )
 
 
