@@ -60,7 +60,7 @@ def executors_grid(diagnosis: Diagnosis) -> Grid:
     heads = ("executor", "works", "what it is", "what it can do", "device, or why not")
     auto = (
         f"--executor auto draws fragments on {diagnosis.auto} and runs kernels on "
-        f"{diagnosis.auto_compute}."
+        f"{diagnosis.auto_compute}. What is too small to be worth compiling runs on the reference."
     )
     return Grid("executors", "The executors on this machine.", heads, rows, (auto,))
 

@@ -58,6 +58,10 @@ class Pipeline(PlanBuilder):
     parameters: Mapping[str, Any] = {}
     """The values of the parameters that a recipe built it with."""
 
+    def __repr__(self) -> str:
+        values = "".join(f", {name}={value!r}" for name, value in self.parameters.items())
+        return f"<Pipeline {self.name}{values}>"
+
     @classmethod
     def of(cls, builder: PlanBuilder) -> Self:
         """The same plan, with the verbs."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from gpgpu_legacy.api.plan_trace import MOST_VISITS, Fate, PlanTrace, Read, Visit
 from gpgpu_legacy.api.trace_table import (
+    Columns,
     Number,
     StepRecord,
     head_line,
+    number_text,
     numbers,
     step_lines,
     step_record,
@@ -15,39 +19,71 @@ from gpgpu_legacy.api.trace_table import (
 )
 from gpgpu_legacy.serial import Record
 
-_ROOM = 44  # columns for names beside values
+_WIDTH = 80  # of the columns, where no instructions are shown
+_INDENT = 8
 
 
 def plan_trace_text(trace: PlanTrace) -> str:
     """Each pass with the texels that it read, and the texel before and after it."""
     width, height = trace.size
-    names = " and ".join(trace.textures)
-    channels = max((len(w.after) for visit in trace.visits for w in visit.written), default=0)
-    head = f"texel {trace.x},{trace.y} of {names}, {width}×{height}"
-    lines = [head_line(head, "rgba"[:channels], _ROOM)]
+    columns = _columns(trace)
+    letters = "rgba"[: max((len(values) for _, values in _rows(trace)), default=0)]
+    head = f"texel {trace.x},{trace.y} of {_listed(trace.textures)}, {width}×{height}"
+    lines = [head_line(head, letters, columns)]
     for place, visit in enumerate(trace.visits):
         if trace.left_out and place == MOST_VISITS // 2:
             lines.append(f"… {_passes(trace.left_out)} left out …")
-        lines += _visit_lines(trace, visit)
+        lines += _visit_lines(trace, visit, columns)
     return "\n".join([*lines, *_summary(trace), ""])
 
 
-def _visit_lines(trace: PlanTrace, visit: Visit) -> list[str]:
+def _columns(trace: PlanTrace) -> Columns:
+    """As wide as its names and numbers are; with instructions, as wide as theirs."""
+    if any(visit.steps for visit in trace.visits):
+        return Columns()
+    rows = list(_rows(trace))
+    number = 1 + max((len(number_text(v)) for _, values in rows for v in values), default=0)
+    most = max((len(values) for _, values in rows), default=0)
+    names = _INDENT + 1 + max((len(name) for name, _ in rows), default=0)
+    return Columns(names=min(names, max(_WIDTH - most * number, _INDENT)), number=number)
+
+
+def _rows(trace: PlanTrace) -> Iterator[tuple[str, tuple[float, ...]]]:
+    """What a trace prints in columns: names and values."""
+    for visit in trace.visits:
+        for read in visit.reads:
+            yield _read_text(read), read.value
+        for written in visit.written:
+            yield f"{written.texture} before", written.before
+            yield f"{written.texture} after{_by(visit)}", written.after
+
+
+def _listed(names: Sequence[str], word: str = "and") -> str:
+    *most, last = names
+    return f"{', '.join(most)} {word} {last}" if most else last
+
+
+def _by(visit: Visit) -> str:
+    return f", by line {visit.line}" if visit.line and visit.fate is Fate.WRITTEN else ""
+
+
+def _visit_lines(trace: PlanTrace, visit: Visit, columns: Columns) -> list[str]:
     lines = [_title(trace, visit)]
     if visit.fate is Fate.OUTSIDE:
         return [*lines, " " * 8 + "its rectangle does not cover the texel"]
     for step in visit.steps:
         lines += step_lines(step)
     for read in visit.reads if not visit.steps else ():
-        lines += value_lines(_read_text(read), read.value, room=_ROOM)
+        lines += value_lines(_read_text(read), read.value, columns=columns)
     if visit.sources:
         lines.append(" " * 8 + f"may read {', '.join(visit.sources)}")
     if visit.fate is Fate.DISCARDED and not visit.steps:
         lines.append(" " * 8 + "a KIL discards the fragment")
-    by = f", by line {visit.line}" if visit.line and visit.fate is Fate.WRITTEN else ""
     for written in visit.written:
-        lines += value_lines(f"{written.texture} before", written.before, room=_ROOM)
-        lines += value_lines(f"{written.texture} after{by}", written.after, "→", _ROOM)
+        lines += value_lines(f"{written.texture} before", written.before, columns=columns)
+        lines += value_lines(
+            f"{written.texture} after{_by(visit)}", written.after, "→", columns=columns
+        )
     return lines
 
 
@@ -56,7 +92,7 @@ def _title(trace: PlanTrace, visit: Visit) -> str:
     iteration = f", iteration {place.iteration} of {place.iterations}" if place.iterations else ""
     what = f"{visit.kind} {visit.program}".rstrip()
     to = "added to" if visit.blends else "to"
-    targets = " and ".join(written.texture for written in visit.written)
+    targets = _listed([written.texture for written in visit.written])
     return f"pass {place.number} of {trace.passes}{iteration}: {what}, {to} {targets}"
 
 
@@ -73,7 +109,7 @@ def _summary(trace: PlanTrace) -> list[str]:
         (trace.discarded, "discard its fragment", "discards its fragment"),
         (trace.unchanged, "leave the value and are not shown", "leaves the value and is not shown"),
     )
-    written = f"{trace.writing} of {_passes(trace.passes)} write {' or '.join(trace.textures)}"
+    written = f"{trace.writing} of {_passes(trace.passes)} write {_listed(trace.textures, 'or')}"
     parts = [f"{count} {one if count == 1 else many}" for count, many, one in rest if count]
     return ["; ".join([written, *parts]) + "."]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,7 +18,17 @@ WIDTH = 120
 
 _COLUMN = 16  # the longest float32, -1.23456789e-38, and a space
 _INDENT = 6
-_ROOM = WIDTH - len(COMPONENTS) * _COLUMN  # for names
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How wide the columns of a trace are: that of names, and each of numbers."""
+
+    names: int = WIDTH - len(COMPONENTS) * _COLUMN
+    number: int = _COLUMN
+
+
+_WIDE = Columns()
 
 
 def trace_as_text(trace: Trace) -> str:
@@ -37,9 +48,11 @@ def trace_as_text(trace: Trace) -> str:
     return "\n".join([*lines, ""])
 
 
-def head_line(text: str, letters: str = COMPONENTS, room: int = _ROOM) -> str:
-    """A text, and the heads of columns. room: columns of text to the left of them."""
-    return text.ljust(room) + "".join(letter.rjust(_COLUMN) for letter in letters)
+def head_line(text: str, letters: str = COMPONENTS, columns: Columns = _WIDE) -> str:
+    """A text, and the heads of columns; on two lines where the text is long."""
+    heads = "".join(letter.rjust(columns.number) for letter in letters)
+    between = "" if len(text) <= columns.names else "\n" + " " * columns.names
+    return text.ljust(columns.names) + between + heads
 
 
 def step_lines(step: Step) -> list[str]:
@@ -60,18 +73,21 @@ def step_lines(step: Step) -> list[str]:
 
 
 def value_lines(
-    name: str, values: tuple[float | None, ...], mark: str = " ", room: int = _ROOM
+    name: str,
+    values: tuple[float | None, ...],
+    mark: str = " ",
+    columns: Columns = _WIDE,
 ) -> list[str]:
     """A name and its components in columns; on two lines where the name is long."""
-    columns = "".join(number_text(value).rjust(_COLUMN) for value in values)
+    cells = "".join(number_text(value).rjust(columns.number) for value in values)
     left = f"{' ' * _INDENT}{mark} {name}"
-    if len(left) < room:
-        return [left.ljust(room) + columns]
+    if len(left) <= columns.names:
+        return [left.ljust(columns.names) + cells]
     return [
         *textwrap.wrap(
             left.strip(), WIDTH, initial_indent=" " * _INDENT, subsequent_indent=" " * (_INDENT + 2)
         ),
-        " " * room + columns,
+        " " * columns.names + cells,
     ]
 
 

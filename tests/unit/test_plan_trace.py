@@ -229,6 +229,21 @@ def test_several_targets_are_traced_together() -> None:
     assert values(trace_plan(p.plan(), {}, 1, 0, "y")) == [(1, "y", 4.0)]
 
 
+@given(st.lists(st.floats(width=32, allow_nan=False), min_size=4, max_size=4))
+def test_a_trace_fits_into_80_columns_with_whole_numbers(pixel: list[float]) -> None:
+    """Four numbers stand beside the name where there is room, else below it."""
+    p = Pipeline("copied")
+    a, b = p.input("a", 1, 1, packing="image"), p.texture("b", 1, 1, format="rgba32f")
+    add = "!!ARBfp1.0 TEMP r; TEX r, fragment.position, texture[0], RECT; MOV result.color, r; END"
+    p.draw(add, {0: a}, into=b)
+    p.output("b", b)
+    text = plan_trace_text(trace_plan(p.plan(), {"a": [[pixel]]}, 0, 0))
+    given_words = [str(np.float32(value)).removesuffix(".0") for value in pixel]
+    columns = [line.split()[-4:] for line in text.splitlines()]
+    assert columns.count(given_words) >= 2
+    assert max(map(len, text.splitlines())) <= 80
+
+
 def test_a_filtered_lookup() -> None:
     """Half-way between texels 0 and 1 of 1, 3: the filter gives 2, from around texel 1."""
     p = Pipeline("mix")

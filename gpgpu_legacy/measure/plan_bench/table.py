@@ -71,7 +71,10 @@ def _notes(bench: PlanBench) -> list[str]:
             "The reference function has a name with (). It computes on float64 arrays in memory. "
             "Errors are the largest difference from its results, over their largest magnitude."
         )
-    notes.append("Differences are the same from the reference machine; 0 is bit for bit.")
+    notes.append(
+        "Differences are taken in the same way from the results of the reference machine; 0 is bit "
+        "for bit."
+    )
     if any(result.first_run for result in bench.results):
         notes.append(
             "“First” is a first run: the budget ended before a measured one. Loading and clocks "

@@ -100,7 +100,7 @@ def _notes(run: Run) -> Iterable[str]:
     yield from _iterations(result)
     yield (
         f"The simulation took {run.seconds:.2f} s, "
-        f"{result.accesses / run.seconds / 1e6:,.0f} M accesses/s."
+        f"{result.accesses / run.seconds / 1e6:,.3g} million accesses a second."
     )
 
 
