@@ -59,11 +59,6 @@ class Drawing:
         return self.arguments.passes or 1
 
     @property
-    def work(self) -> int:
-        """Fragments times instructions."""
-        return self.passes * self.rect.area * len(self.program.instructions)
-
-    @property
     def rect(self) -> Rect:
         """The rectangle."""
         return constant_rect(self.draw.rect)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack, cast
@@ -17,9 +16,9 @@ import numpy as np
 
 from gpgpu_legacy.api.drawing import DrawArguments, Drawing, make_drawing
 from gpgpu_legacy.api.keywords import DrawKeywords, ProgramKeywords, as_machine, without_machine
+from gpgpu_legacy.api.plan_run import DEFAULT_MACHINE, prepared_for
 from gpgpu_legacy.api.textures import Textures
-from gpgpu_legacy.arguments import as_text
-from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError, PlanError
+from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.lower.program_warnings import program_warnings
@@ -28,13 +27,7 @@ from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass
 from gpgpu_legacy.present.animation import LARGEST_ANIMATION, texel_animation_writer
 from gpgpu_legacy.runtime.executor import Executor, Machine, Observer, Result
-from gpgpu_legacy.runtime.registry import AUTO, find_executor, in_auto_order, reference
-
-DEFAULT_MACHINE = Machine()
-
-SMALL_WORK = 1 << 24
-"""Fragments times instructions up to which the reference machine is done before a driver has
-compiled the shader."""
+from gpgpu_legacy.runtime.registry import AUTO
 
 _BEFORE = "before"
 """What the rectangle holds before, where that is an operand."""
@@ -111,18 +104,8 @@ def run_drawing(
 
     observer: called after each pass.
     """
-    as_text("executor", executor, "an executor's name, such as 'auto'")
-    if executor != AUTO:
-        candidates = [find_executor(executor, drawing.plan)]
-    elif drawing.work <= SMALL_WORK:
-        candidates = [reference()]
-    else:
-        candidates = list(in_auto_order(drawing.plan))
-    for candidate in candidates[:-1]:
-        with suppress(PlanError):  # what one has no room for, the next may have
-            return candidate, candidate.run(drawing.plan, drawing.operands, machine, observer)
-    last = candidates[-1]
-    return last, last.run(drawing.plan, drawing.operands, machine, observer)
+    with prepared_for(drawing.plan, executor, machine) as (chosen, ready):
+        return chosen, ready.run(drawing.operands, observer)
 
 
 def pictures(drawing: Drawing, result: Result) -> F32:

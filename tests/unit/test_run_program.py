@@ -11,10 +11,10 @@ import pytest
 
 import gpgpu_legacy
 from gpgpu_legacy import DrawArguments, Machine, assemble, run_program
-from gpgpu_legacy.api import programs
+from gpgpu_legacy.api import plan_run
 from gpgpu_legacy.api.drawing import make_drawing
 from gpgpu_legacy.api.keywords import DrawKeywords
-from gpgpu_legacy.api.programs import SMALL_WORK, discarded, run_drawing
+from gpgpu_legacy.api.programs import discarded, run_drawing
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import FP16
 from gpgpu_legacy.isa.ir import TextureTarget
@@ -379,9 +379,7 @@ def test_a_program_may_be_assembled_before() -> None:
 
 
 def test_auto_is_the_reference_machine_for_small_work() -> None:
-    drawing = make_drawing(show("fragment.color"), 4, 4)
-    assert drawing.work == 16 <= SMALL_WORK
-    executor, _ = run_drawing(drawing)
+    executor, _ = run_drawing(make_drawing(show("fragment.color"), 4, 4))
     assert executor.name == "numpy"
 
 
@@ -391,12 +389,12 @@ def test_auto_turns_to_the_next_where_one_cannot(
     class Unable:
         name = "unable"
 
-        def run(self, *_: Any) -> None:
+        def prepare(self, *_: Any) -> None:
             raise PlanError("too wide for this driver")
 
     order = [Unable(), find_executor("jit"), find_executor("numpy")]
-    monkeypatch.setattr(programs, "in_auto_order", lambda _: order)
-    monkeypatch.setattr(programs, "SMALL_WORK", 0)
+    monkeypatch.setattr(plan_run, "in_auto_order", lambda _: order)
+    monkeypatch.setattr(plan_run, "SMALL_WORK", 0)
     executor, result = run_drawing(make_drawing(show("fragment.color"), 2, 1))
     assert executor.name == "jit"
     assert (result.outputs["color[0]"] == 1).all()
