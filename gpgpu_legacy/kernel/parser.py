@@ -47,8 +47,8 @@ from gpgpu_legacy.kernel.limits import (
     depth,
     refuse_two_readings,
 )
+from gpgpu_legacy.kernel.scopes import Node, Scopes
 
-_Node = Tree[Token]
 _AXES = "xyz"
 _VECTOR_COMPONENTS = "xyzw"
 _WIDENING = (Type.INT, Type.UINT, Type.FLOAT, Type.DOUBLE)  # GLSL 4.3, section 4.1.10
@@ -83,25 +83,15 @@ def _parser() -> Lark:
     return open_grammar("gpgpu_legacy.kernel", start="kernel", propagate_positions=True)
 
 
-_Symbol = Variable | Uniform | Literal | StorageBuffer | SharedArray
-
-
-class _KernelParser:
+class _KernelParser(Scopes):
     def __init__(self, text: str, name: str) -> None:
-        self.text, self.name = text, name
+        super().__init__(text, name)
         self.local_size = (1, 1)
         self.uniforms: list[Uniform] = []
         self.buffers: list[StorageBuffer] = []
         self.shared: list[SharedArray] = []
-        self.scopes: list[dict[str, _Symbol]] = [{}]
-        self.names: set[str] = set()
 
-    def error(self, problem: str, at: Token | _Node) -> AssemblyError:
-        position = at if isinstance(at, Token) else at.meta
-        line, column = getattr(position, "line", 1), getattr(position, "column", 1)
-        return AssemblyError(problem, self.text, line or 1, column or 1, self.name)
-
-    def kernel(self, tree: _Node) -> Kernel:
+    def kernel(self, tree: Node) -> Kernel:
         body: tuple[Statement, ...] | None = None
         for node in _trees(tree):
             match node.data:
@@ -138,7 +128,7 @@ class _KernelParser:
 
     # Global declarations --------------------------------------------------------------------
 
-    def layout(self, node: _Node) -> dict[str, int]:
+    def layout(self, node: Node) -> dict[str, int]:
         ids = [child.children for child in _trees(node) if child.data == "layout_id"]
         return {str(name): self.integer(value) for name, value in ids if isinstance(value, Token)}
 
@@ -149,7 +139,7 @@ class _KernelParser:
             raise self.error("an integer has at most 32 bits; give a smaller one", token)
         return int(digits)
 
-    def set_local_size(self, node: _Node) -> None:
+    def set_local_size(self, node: Node) -> None:
         layout = self.layout(node)
         if layout.get("local_size_z", 1) != 1:
             raise self.error(
@@ -163,7 +153,7 @@ class _KernelParser:
                 node,
             )
 
-    def storage_buffer(self, node: _Node) -> None:
+    def storage_buffer(self, node: Node) -> None:
         layout, access = self.layout(node), {t for t in _tokens(node) if t.type == "ACCESS"}
         _, kind, token = (t for t in _tokens(node) if t.type != "ACCESS")
         if kind != Type.FLOAT.value or "binding" not in layout:
@@ -177,7 +167,7 @@ class _KernelParser:
         self.buffers.append(buffer)
         self.declare(token, buffer)
 
-    def shared_array(self, node: _Node) -> None:
+    def shared_array(self, node: Node) -> None:
         kind, token = _tokens(node)
         extents = [self.folded(self.expression(child), child).value for child in _trees(node)]
         array = SharedArray(str(token), Type(str(kind)), tuple(int(e) for e in extents))
@@ -190,7 +180,7 @@ class _KernelParser:
         self.shared.append(array)
         self.declare(token, array)
 
-    def folded(self, expression: Expression, at: _Node) -> Literal:
+    def folded(self, expression: Expression, at: Node) -> Literal:
         """The value of a constant expression."""
         match expression:
             case Literal():
@@ -204,41 +194,17 @@ class _KernelParser:
                     return self.literal(kind, _FOLD[operator](*operands), at)
         raise self.error("expected a constant: literals and constants joined by +, - and *", at)
 
-    def literal(self, kind: Type, value: float, at: _Node) -> Literal:
+    def literal(self, kind: Type, value: float, at: Node) -> Literal:
         if not kind.is_integer:
             return Literal(kind, float(value))
         if not abs(value) < 2**32:
             raise self.error("a constant has more than 32 bits; give a smaller one", at)
         return Literal(kind, int(value))
 
-    # Names ----------------------------------------------------------------------------------
-
-    def declare(self, token: Token, symbol: _Symbol) -> None:
-        if str(token) in self.scopes[-1]:
-            raise self.error(f"{token} is declared twice in one scope; give it another name", token)
-        self.scopes[-1][str(token)] = symbol
-
-    def variable(self, token: Token, kind: Type) -> Variable:
-        """A new private variable, renamed if another scope has a variable of that name."""
-        name, number = str(token), 1
-        while name in self.names:
-            number += 1
-            name = f"{token}_{number}"
-        self.names.add(name)
-        variable = Variable(kind, name)
-        self.declare(token, variable)
-        return variable
-
-    def lookup(self, token: Token) -> _Symbol:
-        for scope in reversed(self.scopes):
-            if str(token) in scope:
-                return scope[str(token)]
-        raise self.error(f"{token} is not declared; declare it before it is used", token)
-
     # Statements -----------------------------------------------------------------------------
 
-    def statement(self, node: _Node) -> tuple[Statement, ...]:
-        readers: dict[str, Callable[[_Node], tuple[Statement, ...]]] = {
+    def statement(self, node: Node) -> tuple[Statement, ...]:
+        readers: dict[str, Callable[[Node], tuple[Statement, ...]]] = {
             "block": self.block,
             "declaration": self.declaration,
             "assignments": lambda n: tuple(self.assignment(child) for child in _trees(n)),
@@ -250,13 +216,11 @@ class _KernelParser:
         reader = readers.get(node.data)
         return (self.assignment(node),) if reader is None else reader(node)
 
-    def block(self, node: _Node) -> tuple[Statement, ...]:
-        self.scopes.append({})
-        inner = tuple(s for child in _trees(node) for s in self.statement(child))
-        self.scopes.pop()
-        return inner
+    def block(self, node: Node) -> tuple[Statement, ...]:
+        with self.scope():
+            return tuple(s for child in _trees(node) for s in self.statement(child))
 
-    def declaration(self, node: _Node) -> tuple[Statement, ...]:
+    def declaration(self, node: Node) -> tuple[Statement, ...]:
         kind = Type(str(_tokens(node)[0]))
         declared: list[Statement] = []
         for declarator in _trees(node):
@@ -268,7 +232,7 @@ class _KernelParser:
             declared.append(Declare(self.variable(token, kind), initial))
         return tuple(declared)
 
-    def assignment(self, node: _Node) -> Assign:
+    def assignment(self, node: Node) -> Assign:
         if node.data == "assign":
             left, operator, right = node.children
             assert isinstance(left, Tree) and isinstance(right, Tree)
@@ -280,7 +244,7 @@ class _KernelParser:
             value = self.binary(sign, target, Literal(Type.INT, 1), node)
         return Assign(target, self.convert(value, target.type, node))
 
-    def lvalue(self, node: _Node) -> LValue:
+    def lvalue(self, node: Node) -> LValue:
         target = self.expression(node)
         if isinstance(target, Component) and not isinstance(target.vector, Variable):
             raise self.error(
@@ -290,24 +254,22 @@ class _KernelParser:
             raise self.error("expected a variable, an element or a component to assign to", node)
         return target
 
-    def if_statement(self, node: _Node) -> If:
+    def if_statement(self, node: Node) -> If:
         condition, then, *rest = _trees(node)
         otherwise = self.statement(rest[0]) if rest else ()
         return If(self.condition(condition), self.statement(then), otherwise)
 
-    def for_statement(self, node: _Node) -> For:
-        self.scopes.append({})
+    def for_statement(self, node: Node) -> For:
         start, condition, step, body = _trees(node)
-        loop = For(
-            self.statement(start),
-            self.condition(condition),
-            self.statement(step),
-            self.statement(body),
-        )
-        self.scopes.pop()
-        return loop
+        with self.scope():
+            return For(
+                self.statement(start),
+                self.condition(condition),
+                self.statement(step),
+                self.statement(body),
+            )
 
-    def condition(self, node: _Node) -> Expression:
+    def condition(self, node: Node) -> Expression:
         condition = self.expression(node)
         if condition.type is not Type.BOOL:
             raise self.error(
@@ -317,8 +279,8 @@ class _KernelParser:
 
     # Expressions ----------------------------------------------------------------------------
 
-    def expression(self, node: _Node) -> Expression:
-        readers: dict[str, Callable[[_Node], Expression]] = {
+    def expression(self, node: Node) -> Expression:
+        readers: dict[str, Callable[[Node], Expression]] = {
             "name": lambda n: self.name_expression(_tokens(n)[0]),
             "integer": lambda n: self.integer_literal(_tokens(n)[0]),
             "floating": lambda n: _floating(str(_tokens(n)[0])),
@@ -337,7 +299,7 @@ class _KernelParser:
     def integer_literal(self, token: Token) -> Literal:
         return Literal(Type.UINT if token[-1] in "uU" else Type.INT, self.integer(token))
 
-    def chain(self, node: _Node) -> Expression:
+    def chain(self, node: Node) -> Expression:
         """Operators of one precedence, associated from the left."""
         first, *rest = node.children
         assert isinstance(first, Tree)
@@ -347,7 +309,7 @@ class _KernelParser:
             value = self.binary(str(operator), value, self.expression(operand), node)
         return value
 
-    def logical(self, operator: str, node: _Node) -> Expression:
+    def logical(self, operator: str, node: Node) -> Expression:
         first, *rest = (self.condition(child) for child in _trees(node))
         value: Expression = first
         for operand in rest:
@@ -360,7 +322,7 @@ class _KernelParser:
             raise self.error(f"{token} is an array; name an element, as in {token}[0]", token)
         return symbol
 
-    def construct(self, node: _Node) -> Expression:
+    def construct(self, node: Node) -> Expression:
         kind, parts = Type(str(_tokens(node)[0])), [self.expression(c) for c in _trees(node)]
         if kind is not Type.VEC4:
             if len(parts) != 1:
@@ -372,7 +334,7 @@ class _KernelParser:
         x, y, z, w = (self.convert(part, Type.FLOAT, node) for part in parts)
         return Vector((x, y, z, w))
 
-    def indexed(self, node: _Node) -> Expression:
+    def indexed(self, node: Node) -> Expression:
         indices: list[Expression] = []
         base = node
         while base.data == "indexed":
@@ -399,7 +361,7 @@ class _KernelParser:
         expected = f"{dimensions} {'index' if dimensions == 1 else 'indices'}"
         raise self.error(f"{name} takes {expected}, found {len(indices)}", node)
 
-    def member(self, node: _Node) -> Expression:
+    def member(self, node: Node) -> Expression:
         owner, field = _trees(node)[0], str(_tokens(node)[-1])
         if owner.data == "name" and str(_tokens(owner)[0]).startswith("gl_"):
             return self.built_in(str(_tokens(owner)[0]), field, node)
@@ -410,7 +372,7 @@ class _KernelParser:
             )
         return Component(vector, _VECTOR_COMPONENTS.index(field))
 
-    def built_in(self, name: str, field: str, node: _Node) -> Expression:
+    def built_in(self, name: str, field: str, node: Node) -> Expression:
         names = {built_in.value: built_in for built_in in BuiltIn}
         if field not in _AXES or not field:
             raise self.error(f"{name} has no component .{field}; it has .x, .y and .z", node)
@@ -422,16 +384,16 @@ class _KernelParser:
             )
         return BuiltInComponent(names[name], _AXES.index(field))
 
-    def signed(self, node: _Node) -> Expression:
+    def signed(self, node: Node) -> Expression:
         operand = self.expression(_trees(node)[0])
         return Unary(operand.type, "-", operand) if _tokens(node)[0] == "-" else operand
 
-    def select(self, node: _Node) -> Expression:
+    def select(self, node: Node) -> Expression:
         condition, chosen, other = _trees(node)
         left, right = self.balance(self.expression(chosen), self.expression(other), node)
         return Select(left.type, self.condition(condition), left, right)
 
-    def binary(self, operator: str, left: Expression, right: Expression, node: _Node) -> Expression:
+    def binary(self, operator: str, left: Expression, right: Expression, node: Node) -> Expression:
         left, right = self.balance(left, right, node)
         if operator == "%" and not left.type.is_integer:
             raise self.error("% needs integers, as in int(a) % 2", node)
@@ -443,7 +405,7 @@ class _KernelParser:
         return Binary(Type.BOOL if compares else left.type, operator, left, right)
 
     def balance(
-        self, left: Expression, right: Expression, node: _Node
+        self, left: Expression, right: Expression, node: Node
     ) -> tuple[Expression, Expression]:
         """Both operands converted to their common type."""
         if left.type is right.type:
@@ -457,13 +419,13 @@ class _KernelParser:
         wider = max(left.type, right.type, key=_WIDENING.index)
         return self.convert(left, wider, node), self.convert(right, wider, node)
 
-    def spread(self, value: Expression, node: _Node) -> Expression:
+    def spread(self, value: Expression, node: Node) -> Expression:
         if value.type is Type.VEC4:
             return value
         scalar = self.convert(value, Type.FLOAT, node)
         return Vector((scalar, scalar, scalar, scalar))
 
-    def convert(self, value: Expression, kind: Type, node: _Node) -> Expression:
+    def convert(self, value: Expression, kind: Type, node: Node) -> Expression:
         """GLSL's implicit conversion. A conversion that can lose information must be explicit."""
         if value.type is kind:
             return value
@@ -490,11 +452,11 @@ _FOLD: dict[str, Callable[[float, float], float]] = {
 }
 
 
-def _trees(node: _Node) -> list[_Node]:
+def _trees(node: Node) -> list[Node]:
     return [child for child in node.children if isinstance(child, Tree)]
 
 
-def _tokens(node: _Node) -> list[Token]:
+def _tokens(node: Node) -> list[Token]:
     return [child for child in node.children if isinstance(child, Token)]
 
 
