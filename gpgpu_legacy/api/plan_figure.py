@@ -85,7 +85,7 @@ def plan_figure(
     return PlanFigure(
         plan=plan.name,
         executor=run.executor,
-        passes=sum(count for count, _ in plan.weighted_passes()),
+        passes=plan.pass_count,
         options=how,
         inputs=tuple(_input_panel(plan, given, texture) for texture in watcher.inputs),
         panels=tuple(_cropped(watcher.panels, how.crop)),

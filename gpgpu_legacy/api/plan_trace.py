@@ -184,7 +184,7 @@ def trace_plan(
         y=y,
         textures=tuple(t.name for t in textures),
         size=size,
-        passes=sum(count for count, _ in plan.weighted_passes()),
+        passes=plan.pass_count,
         writing=watcher.seen,
         outside=watcher.fates[Fate.OUTSIDE],
         discarded=watcher.fates[Fate.DISCARDED],

@@ -54,14 +54,6 @@ class _Idle:
     def _traits(self) -> tuple[_Trait, ...]:
         return tuple(_beyond_equality(self.plan))
 
-    @cached_property
-    def size_bytes(self) -> int:
-        """Bytes of its textures."""
-        return sum(
-            texture.extent.width * texture.extent.rows * texture.format.texel_bytes
-            for texture in self.plan.textures
-        )
-
 
 class PreparedPlans:
     """Prepared plans that wait for their next run. Any thread may ask; two never get the same."""
@@ -129,7 +121,10 @@ class PreparedPlans:
 
     def _put(self, idle: _Idle) -> None:
         """Let a plan wait, and close what was used longest ago until the bounds hold."""
-        if idle.size_bytes > self._most_bytes or len(idle.prepared.plan.steps) > self._most_steps:
+        if (
+            idle.plan.texture_bytes > self._most_bytes
+            or len(idle.prepared.plan.steps) > self._most_steps
+        ):
             idle.prepared.close()
             return
         closing = []
@@ -141,8 +136,8 @@ class PreparedPlans:
             old.prepared.close()
 
     def _fits(self) -> bool:
-        size_bytes = sum(idle.size_bytes for idle in self._idle)
-        return len(self._idle) <= self._most_plans and size_bytes <= self._most_bytes
+        texture_bytes = sum(idle.plan.texture_bytes for idle in self._idle)
+        return len(self._idle) <= self._most_plans and texture_bytes <= self._most_bytes
 
 
 def _beyond_equality(plan: Plan) -> Iterator[_Trait]:

@@ -234,15 +234,10 @@ def _row(
     return make_row(limit, found, sides, where=over.names, advice=advice, passes=passes)
 
 
-def plan_bytes(plan: Plan) -> int:
-    """Bytes of all textures, including framebuffers."""
-    return sum(t.extent.width * t.extent.rows * t.format.texel_bytes for t in plan.textures)
-
-
 def _memory(plan: Plan, chip: Profile) -> Iterator[Row]:
     """The memory of the board or, where a chip uses the host's, the share reserved for it."""
     if not plan.textures or chip.kind is Kind.API:
         return
-    mib = -(-plan_bytes(plan) // MIB)
+    mib = -(-plan.texture_bytes // MIB)
     allowed = number_side(mib, chip.hardware.memory_mib)
     yield make_row("memory, MiB", mib, (allowed, allowed))

@@ -22,7 +22,7 @@ from gpgpu_legacy.count.kernels import count_compute_pass, distinct_dispatches
 from gpgpu_legacy.kernel.dependence import control_uniforms
 from gpgpu_legacy.plan.expand import areas_of, total_area
 from gpgpu_legacy.plan.plan import Blend, ClearPass, ComputePass, CopyPass, FragmentPass, Pass, Plan
-from gpgpu_legacy.plan.textures import Input, Output, Rect, Texture
+from gpgpu_legacy.plan.textures import Input, Output, Rect
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def count_plan(plan: Plan, accounting: Accounting = POSITIONS_ALONE) -> Counts:
     as_instance("plan", plan, Plan)
     as_instance("accounting", accounting, Accounting)
     totals = Counts(
-        clear_bytes=sum(_bytes(t) for t in plan.textures if t.initial is not None),
+        clear_bytes=sum(t.size_bytes for t in plan.textures if t.initial is not None),
         upload_bytes=_transfer_bytes(plan, plan.inputs),
         readback_bytes=_transfer_bytes(plan, plan.outputs),
         vertex_bytes=accounting.vertex_bytes,
@@ -146,7 +146,7 @@ def count_repeated(
             texel = plan.texture(pass_.source).format.texel_bytes
             return replace(none, copy_bytes=2 * texel * total_area(pass_.source_rect, times))
         case ClearPass():
-            return replace(none, clear_bytes=times * _bytes(plan.texture(pass_.target)))
+            return replace(none, clear_bytes=times * plan.texture(pass_.target).size_bytes)
         case ComputePass():
             controlling = control_uniforms(pass_.kernel, indices=False)
             dispatches = distinct_dispatches(pass_, times, controlling)
@@ -184,11 +184,6 @@ def _fragment_counts(plan: Plan, pass_: FragmentPass, none: Counts) -> Counts:
         kill=instructions.kill,
         bytes_requested=looked_up + texels * (2 if blends else 1),
     )
-
-
-def _bytes(texture: Texture) -> int:
-    """The size of a texture, all layers together."""
-    return texture.extent.width * texture.extent.rows * texture.format.texel_bytes
 
 
 def _transfer_bytes(plan: Plan, transfers: Iterable[Input | Output]) -> int:

@@ -1,7 +1,7 @@
 """Recorded loops, and the Repeats that they become.
 
-A builder records passes, swaps of two textures, and loops of them, once. `steps_of` iterations the
-record into the steps of a Plan. A loop becomes one Repeat where it can: swaps unroll its body until
+A builder records passes, swaps of two textures, and loops of them, once. `steps_of` makes the
+steps of a Plan of the record. A loop becomes one Repeat where it can: swaps unroll its body until
 the textures are back in their places, a loop whose body is a single inner loop becomes one Repeat
 over all of the inner iterations, and an inner loop of few iterations is unrolled. What is left is
 written out, an iteration after the other.
@@ -20,14 +20,10 @@ from gpgpu_legacy.pipeline.expressions import Expression, Indices, Scalar, is_ex
 from gpgpu_legacy.plan.expand import moves, number_at, numbers, with_numbers
 from gpgpu_legacy.plan.numbers import Affine, Number, Table
 from gpgpu_legacy.plan.plan import (
-    BufferBinding,
-    ClearPass,
-    ComputePass,
-    CopyPass,
-    FragmentPass,
     Pass,
     Repeat,
     Step,
+    with_textures,
 )
 
 LONGEST_BODY = 64
@@ -182,10 +178,10 @@ def steps_of(items: Iterable[Item | Repeat], places: dict[str, str]) -> list[Ste
             case Loop():
                 steps += _loop_steps(item, 0, places)
             case Repeat():
-                body = tuple(_renamed(pass_, places) for pass_ in item.body)
+                body = tuple(with_textures(pass_, places) for pass_ in item.body)
                 steps.append(Repeat(item.count, body))
             case _:
-                steps.append(_renamed(item, places))
+                steps.append(with_textures(item, places))
     return steps
 
 
@@ -259,7 +255,7 @@ def _repeats(body: list[_InBody | Swap], count: int, places: dict[str, str]) -> 
         for first in range(period):
             for item in _after_swaps(body, places):
                 iterations = item.iterations[first : whole * period : period]
-                repeated.append(_renamed(item.over(iterations), places))
+                repeated.append(with_textures(item.over(iterations), places))
         left.append(Repeat(whole, tuple(repeated)))
     for last in range(whole * period, whole * period + rest):
         for item in _after_swaps(body, places):
@@ -312,27 +308,4 @@ def _constant(item: _InBody, places: Mapping[str, str]) -> Pass:
             return values_over(number, item.loop, item.iterations)[0]
         return number_at(number, item.iterations.start)
 
-    return _renamed(with_numbers(item.pass_, constant), places)
-
-
-def _renamed(pass_: Pass, places: Mapping[str, str]) -> Pass:
-    if not places:
-        return pass_
-
-    def place(name: str) -> str:
-        return places.get(name, name)
-
-    match pass_:
-        case FragmentPass():
-            return replace(
-                pass_,
-                bindings=tuple(replace(b, texture=place(b.texture)) for b in pass_.bindings),
-                targets=tuple(map(place, pass_.targets)),
-            )
-        case CopyPass():
-            return replace(pass_, source=place(pass_.source), target=place(pass_.target))
-        case ClearPass():
-            return replace(pass_, target=place(pass_.target))
-        case ComputePass():
-            buffers = tuple(BufferBinding(b.binding, place(b.texture)) for b in pass_.buffers)
-            return replace(pass_, buffers=buffers)
+    return with_textures(with_numbers(item.pass_, constant), places)

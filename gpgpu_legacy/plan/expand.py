@@ -52,21 +52,20 @@ def without_tables(plan: Plan) -> Plan:
 
     In the Repeats that are left, only Affine numbers change, and no rectangle moves.
     """
-    if not any(isinstance(step, Repeat) and _has_tables(step) for step in plan.steps):
+    if not any(isinstance(s, Repeat) and any(map(is_written_out, s.body)) for s in plan.steps):
         return plan
     steps: list[Step] = []
     for step in plan.steps:
-        if isinstance(step, Repeat) and _has_tables(step):
+        if isinstance(step, Repeat) and any(map(is_written_out, step.body)):
             steps += [at_iteration(pass_, i) for i in range(step.count) for pass_ in step.body]
         else:
             steps.append(step)
     return replace(plan, steps=tuple(steps))
 
 
-def _has_tables(step: Repeat) -> bool:
-    return any(
-        moves(pass_) or any(isinstance(n, Table) for n in numbers(pass_)) for pass_ in step.body
-    )
+def is_written_out(pass_: Pass) -> bool:
+    """Whether executors get a Repeat with this pass as its single passes; see without_tables."""
+    return moves(pass_) or any(isinstance(number, Table) for number in numbers(pass_))
 
 
 def moves(pass_: Pass) -> bool:

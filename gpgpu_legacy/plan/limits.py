@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from gpgpu_legacy.arguments import shape_in_words
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.plan.expand import moves, per_iteration_numbers, values_of
-from gpgpu_legacy.plan.numbers import Table
-from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan, Repeat, Step
+from gpgpu_legacy.plan.expand import is_written_out, moves, values_of
+from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, Step
 from gpgpu_legacy.plan.textures import Matrix, TextureKind
 
 MOST_FILE_BYTES = 2**24
@@ -74,7 +73,7 @@ class _Limits:
                     f"{LARGEST_SIDE}",
                     place,
                 )
-            total += extent.width * extent.rows * texture.format.texel_bytes
+            total += texture.size_bytes
             self.memory(f"the textures up to {texture.name}", total, place)
 
     def matrices(self, where: str, matrices: tuple[Matrix, ...]) -> None:
@@ -93,7 +92,7 @@ class _Limits:
         self.run += count * len(body)
         if self.run > MOST_PASSES:
             raise self.fail(f"{self.run} passes run up to here; {MOST_PASSES} may run", place)
-        if not repeats or any(map(_differs, body)):
+        if not repeats or any(map(is_written_out, body)):
             self.written_out += count * len(body)
         if self.written_out > MOST_WRITTEN_OUT:
             raise self.fail(
@@ -116,8 +115,3 @@ class _Limits:
                 f"{MOST_INVOCATIONS} are the most allowed",
                 f"{place}.groups",
             )
-
-
-def _differs(pass_: Pass) -> bool:
-    """Whether a Repeat with this pass is written out pass by pass (expand.py: without_tables)."""
-    return moves(pass_) or any(isinstance(n, Table) for n in per_iteration_numbers(pass_))

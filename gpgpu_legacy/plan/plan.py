@@ -11,7 +11,7 @@ texture is the bottom row of GL's window. Rectangles are measured in texels.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -218,6 +218,29 @@ def read_by(pass_: Pass) -> tuple[str, ...]:
     return ()
 
 
+def with_textures(pass_: Pass, names: Mapping[str, str]) -> Pass:
+    """The pass on other textures: `names` has the new name by the old one where they differ."""
+    if not names:
+        return pass_
+
+    def renamed(name: str) -> str:
+        return names.get(name, name)
+
+    match pass_:
+        case FragmentPass():
+            return replace(
+                pass_,
+                bindings=tuple(replace(b, texture=renamed(b.texture)) for b in pass_.bindings),
+                targets=tuple(map(renamed, pass_.targets)),
+            )
+        case CopyPass():
+            return replace(pass_, source=renamed(pass_.source), target=renamed(pass_.target))
+        case ClearPass():
+            return replace(pass_, target=renamed(pass_.target))
+    buffers = tuple(BufferBinding(b.binding, renamed(b.texture)) for b in pass_.buffers)
+    return replace(pass_, buffers=buffers)
+
+
 def state_values(pass_: FragmentPass) -> dict[str, Vec4]:
     """The GL state that a pass sets, by canonical name; only for passes of expanded plans."""
     return {state.binding: constant_vector(state.value) for state in pass_.state}
@@ -285,6 +308,16 @@ class Plan:
                     yield step.count, pass_
             else:
                 yield 1, step
+
+    @property
+    def pass_count(self) -> int:
+        """How many passes run, of all kinds."""
+        return sum(count for count, _ in self.weighted_passes())
+
+    @property
+    def texture_bytes(self) -> int:
+        """Bytes of all textures, framebuffers among them."""
+        return sum(texture.size_bytes for texture in self.textures)
 
     @property
     def kinds(self) -> frozenset[type[Pass]]:

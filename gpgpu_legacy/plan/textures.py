@@ -57,6 +57,11 @@ class Texture:
     format: Format
     initial: Vec4 | None = None
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all its texels, in all layers."""
+        return self.extent.width * self.extent.rows * self.format.texel_bytes
+
 
 @dataclass(frozen=True, slots=True)
 class Rect:

@@ -23,7 +23,7 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, Step, read_by, written_by
 from gpgpu_legacy.predict.prediction import Prediction, Rate, Stage, Term
 from gpgpu_legacy.predict.rates import Rates
-from gpgpu_legacy.predict.work import Work, count_work, texture_bytes
+from gpgpu_legacy.predict.work import Work, count_work
 
 CHANNELS = 4
 
@@ -152,7 +152,7 @@ def _dispatched(plan: Plan, rates: Rates) -> Iterator[Term]:
         moved = None
     if moved is None:
         buffers = sum(
-            times * texture_bytes(plan, name)
+            times * plan.texture(name).size_bytes
             for times, pass_ in plan.weighted_passes()
             for name in {*read_by(pass_), *written_by(pass_)}
         )

@@ -13,16 +13,13 @@ from itertools import chain
 
 from gpgpu_legacy.plan.pass_names import PassNumbers
 from gpgpu_legacy.plan.plan import (
-    BufferBinding,
-    ClearPass,
     ComputePass,
-    CopyPass,
-    FragmentPass,
     Pass,
     Plan,
     Repeat,
     Step,
     read_by,
+    with_textures,
     written_by,
 )
 
@@ -81,25 +78,14 @@ def _by_itself(plan: Plan, step: Step) -> Plan:
     textures = tuple(
         replace(plan.texture(name), name=new, initial=None) for name, new in names.items()
     )
-    renamed: Step
-    if isinstance(step, Repeat):
-        renamed = Repeat(step.count, tuple(_renamed(p, names) for p in step.body))
-    else:
-        renamed = _renamed(step, names)
+    body = tuple(with_textures(_without_unused(p), names) for p in _passes(step))
+    renamed: Step = Repeat(step.count, body) if isinstance(step, Repeat) else body[0]
     return Plan(plan.name, (), (), textures, (), (renamed,), ())
 
 
-def _renamed(pass_: Pass, names: dict[str, str]) -> Pass:
-    match pass_:
-        case FragmentPass():
-            bindings = tuple(replace(b, texture=names[b.texture]) for b in pass_.bindings)
-            targets = tuple(names[target] for target in pass_.targets)
-            return replace(pass_, bindings=bindings, targets=targets)
-        case CopyPass():
-            return replace(pass_, source=names[pass_.source], target=names[pass_.target])
-        case ClearPass():
-            return replace(pass_, target=names[pass_.target])
-        case ComputePass():
-            buffers = (b for b in pass_.buffers if b.texture in names)
-            bound = tuple(BufferBinding(b.binding, names[b.texture]) for b in buffers)
-            return replace(pass_, buffers=bound)
+def _without_unused(pass_: Pass) -> Pass:
+    """The pass without the buffers that its kernel neither loads from nor stores to."""
+    if not isinstance(pass_, ComputePass):
+        return pass_
+    used = {*read_by(pass_), *written_by(pass_)}
+    return replace(pass_, buffers=tuple(b for b in pass_.buffers if b.texture in used))

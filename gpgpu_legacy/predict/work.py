@@ -262,7 +262,7 @@ class _Counter:
             elif not isinstance(lookup, Own):
                 touched[lookup.binding.texture] += rect.area
         return sum(
-            min(texels * self._texel_bits(name) // 8, texture_bytes(self.plan, name))
+            min(texels * self._texel_bits(name) // 8, self.plan.texture(name).size_bytes)
             for name, texels in touched.items()
         )
 
@@ -302,9 +302,3 @@ def _texels(lookup: Placed, rect: Rect) -> int:
     across = rect.width if lookup.s.x or lookup.t.x else 1
     up = rect.height if lookup.s.y or lookup.t.y else 1
     return across * up
-
-
-def texture_bytes(plan: Plan, name: str) -> int:
-    """Bytes of a texture of a plan."""
-    texture = plan.texture(name)
-    return texture.extent.width * texture.extent.rows * texture.format.texel_bytes

@@ -100,8 +100,7 @@ def _check_memory(plan: Plan) -> None:
 
     Systems promise more than they have, and end the process when it is used.
     """
-    bytes_of = (t.extent.width * t.extent.rows * t.format.texel_bytes for t in plan.textures)
-    needed = sum(bytes_of)
+    needed = plan.texture_bytes
     if needed <= _SURELY_THERE:
         return
     import psutil

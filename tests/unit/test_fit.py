@@ -14,7 +14,7 @@ from products import random_operands
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.chips.check import check_program
-from gpgpu_legacy.chips.check_plan import check_plan, plan_bytes
+from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile, profiles
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict
 from gpgpu_legacy.count.resources import Resource, resources
@@ -152,7 +152,7 @@ def test_textures_larger_than_the_chip_s_are_named() -> None:
 def test_the_memory_of_the_whole_plan() -> None:
     """Section 4: four textures of 4096x4096 floats are 256 MB, twice what a GeForce4 has."""
     plan = plan_of(SINGLE, size=4096, block=32)
-    assert plan_bytes(plan) == 4 * 64 * 2**20
+    assert plan.texture_bytes == 4 * 64 * 2**20
     found = row(check_plan(plan, find_profile("geforce4-ti-4600")), "memory, MiB")
     assert (found.found, found.outcome) == (256, Outcome.EXCEEDED)
     found = row(check_plan(plan, find_profile("radeon-9800-xt")), "memory, MiB")

@@ -21,7 +21,7 @@ from gpgpu_legacy.measure.plan_bench import plot
 from gpgpu_legacy.measure.plan_bench.model import Case, bench_plan, bench_plans, count_steps
 from gpgpu_legacy.measure.plan_bench.record import PlanBench, PlanResult
 from gpgpu_legacy.measure.plan_bench.table import plan_bench_grids
-from gpgpu_legacy.measure.plan_bench.work import beginning, least_size, passes_of, size_of
+from gpgpu_legacy.measure.plan_bench.work import beginning, least_size, size_of
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.numbers import Affine, Table
@@ -84,8 +84,8 @@ class Known(FakeExecutor):
         self.passes_run: list[int] = []
 
     def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
-        self.passes_run.append(passes_of(plan))
-        compute_s = self.pass_s * passes_of(plan)
+        self.passes_run.append(plan.pass_count)
+        compute_s = self.pass_s * plan.pass_count
         self.clock.now += compute_s
         y = np.array([self.values], np.float32)
         return Result({"y": y}, Timings(0.5, compute_s, 0.25, 2.0))
@@ -367,8 +367,8 @@ def test_the_size_is_the_cube_root_of_the_work() -> None:
     """A clear of 64 × 64 texels of four bytes is 4096 words: 64 of them make 64³."""
     assert size_of(clearing(64, 64)) == 64
     assert least_size(clearing(64, 64)) == 16
-    assert passes_of(beginning(clearing(64, 64), 32)) == 8
-    assert passes_of(beginning(clearing(64, 64), 1)) == 1
+    assert beginning(clearing(64, 64), 32).pass_count == 8
+    assert beginning(clearing(64, 64), 1).pass_count == 1
 
 
 def test_a_reduction_is_probed_with_as_many_iterations_as_fit() -> None:

@@ -21,7 +21,7 @@ from gpgpu_legacy.measure import engine
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.jobs import Job, Listener, Measured, NotRun, Outcome, Ready
 from gpgpu_legacy.measure.plan_bench.record import CaseRecord, PlanBench, PlanResult, PlanSkipped
-from gpgpu_legacy.measure.plan_bench.work import beginning, least_size, passes_of, size_of
+from gpgpu_legacy.measure.plan_bench.work import beginning, least_size, size_of
 from gpgpu_legacy.measure.platform import this_platform, versions
 from gpgpu_legacy.measure.pool import HELD_BYTES
 from gpgpu_legacy.measure.rounds import Rounds, median_timings
@@ -171,12 +171,6 @@ class _Subject:
         self._wanted: dict[str, F64] | None = None
         self._of_machine: dict[str, F64] | None = None
 
-    @property
-    def texture_bytes(self) -> int:
-        """Bytes of the plan's textures, which every prepared plan has."""
-        textures = self.case.plan.textures
-        return sum(t.extent.width * t.extent.rows * t.format.texel_bytes for t in textures)
-
     def job(self, entrant: Entrant) -> Job[Entrant, None]:
         """What the engine measures."""
         executor = entrant.executor
@@ -296,7 +290,7 @@ class _Bench:
 
     def _room(self, size: int) -> int:
         """How many prepared plans of a size fit in memory at once; at least 1."""
-        of_size = (s.texture_bytes for s in self.subjects.values() if s.size == size)
+        of_size = (s.case.plan.texture_bytes for s in self.subjects.values() if s.size == size)
         return max(1, HELD_BYTES // max(1, *of_size))
 
     def _record(self, measured: Measured[Entrant, None]) -> PlanBench:
@@ -323,7 +317,7 @@ class _Bench:
                     case=label,
                     plan=s.case.plan.name,
                     parameters=dict(s.case.parameters),
-                    passes=passes_of(s.case.plan),
+                    passes=s.case.plan.pass_count,
                 )
                 for label, s in self.subjects.items()
             ),

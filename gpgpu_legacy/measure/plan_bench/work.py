@@ -48,11 +48,6 @@ def beginning(plan: Plan, size: int) -> Plan:
     return replace(plan, steps=tuple(steps), textures=textures)
 
 
-def passes_of(plan: Plan) -> int:
-    """How many passes run, of all kinds."""
-    return sum(count for count, _ in plan.weighted_passes())
-
-
 def _portions(plan: Plan) -> Iterator[tuple[float, int, Step]]:
     """Steps in order: the work of one, how often it is repeated, and the step itself.
 
