@@ -79,11 +79,6 @@ def _expected(
 
 @settings(max_examples=200, deadline=None)
 @given(_trees(2))
-def test_a_pipeline_prints_its_name_and_parameters() -> None:
-    assert repr(Pipeline("mine")) == "<Pipeline mine>"
-    assert repr(Pipeline.find("bitonic-sort", n=64)).startswith("<Pipeline bitonic-sort, n=64")
-
-
 def test_loops_mean_what_python_loops_mean(tree: Tree) -> None:
     p = Pipeline("loops")
     textures = {name: p.texture(name, 2, 2, initial=0.0) for name in NAMES}
@@ -477,3 +472,8 @@ def test_a_pipeline_is_measured_beside_its_reference() -> None:
     assert bench.results[1].max_error == 0.0
     with pytest.raises(InputError, match="input x is "):
         p.bench({"x": [1, 2, 3]})
+
+
+def test_a_pipeline_prints_its_name_and_parameters() -> None:
+    assert repr(Pipeline("mine")) == "<Pipeline mine>"
+    assert repr(Pipeline.find("bitonic-sort", n=64)).startswith("<Pipeline bitonic-sort, n=64")
