@@ -46,7 +46,7 @@ class ChipsRecord(Record, frozen=True, kw_only=True):
 def verdict_grids(verdict: Verdict, chip: Profile) -> list[Grid]:
     """One row per limit and, if there are too many texture indirections, one per node."""
     several = len({row.program for row in verdict.limits if row.program}) > 1
-    heads = ("limit", "found", "advertised", "native", "result", "first exceeded by", "sources")
+    heads = ("limit", "found", "native", "result", "first exceeded by", "advertised", "sources")
     rows = tuple(_verdict_row(row, several=several) for row in verdict.limits)
     advice = (f"{row.limit}: {row.advice}." for row in verdict.limits if row.advice)
     notes = (*advice, *chip.notes, *_source_notes(_tags(verdict)))
@@ -94,10 +94,10 @@ def _verdict_row(row: Row, *, several: bool) -> tuple[Entry, ...]:
     return (
         limit,
         _number(row.found),
-        allowed(row.advertised),
         allowed(row.native),
         _RESULTS[row.outcome],
         row.where,
+        allowed(row.advertised),
         ", ".join(dict.fromkeys(_row_tags(row))),
     )
 
