@@ -6,9 +6,11 @@ A call imports only the file of the command that it runs; `--help` imports them 
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
 from collections.abc import Sequence
+from copy import copy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +62,9 @@ def _run(words: Sequence[str]) -> Any:
         words = with_shell_found(words, os.environ)
         asked = asked_words(os.environ)
         import_commands(words if asked is None else asked)
-        command = _command_of(_app, len(_app.registered_commands) + len(_app.registered_groups))
+        registered = len(_app.registered_commands) + len(_app.registered_groups)
+        lists_commands = asked is None and words[:1] == ["--help"]
+        command = _command_of(_app, registered, lists_commands)
         if asked is None and words and words[0] in COMMANDS:
             convert_plainly(command)
             chosen = _chosen(command, words)
@@ -98,9 +102,35 @@ def import_commands(words: Sequence[str]) -> None:
 
 
 @functools.cache
-def _command_of(app: typer.Typer, _registered: int) -> Any:
-    """The parser of the commands; it is built anew when more of them are registered."""
-    return typer.main.get_command(app)
+def _command_of(app: typer.Typer, _registered: int, lists_commands: bool) -> Any:
+    """The parser of the commands; it is built anew when more of them are registered.
+
+    lists_commands: it only lists them, so that it does without their options, which take long.
+    """
+    return typer.main.get_command(_without_options(app) if lists_commands else app)
+
+
+def _without_options(app: typer.Typer) -> typer.Typer:
+    """The application with the names and the help of its commands, which have no options."""
+    listed = copy(app)
+    listed.registered_commands = []
+    for info in app.registered_commands:
+        assert info.callback is not None
+        bare = copy(info)
+        bare.name = info.name or info.callback.__name__.replace("_", "-")
+        bare.help = info.help or inspect.getdoc(info.callback)
+        bare.callback = _do_nothing
+        listed.registered_commands.append(bare)
+    listed.registered_groups = [copy(group) for group in app.registered_groups]
+    for group in listed.registered_groups:
+        assert group.typer_instance is not None
+        group.typer_instance = copy(group.typer_instance)
+        group.typer_instance.registered_commands = []
+    return listed
+
+
+def _do_nothing() -> None:
+    pass
 
 
 def _failed(message: str) -> int:

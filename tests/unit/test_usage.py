@@ -6,6 +6,7 @@ import sys
 from importlib.metadata import version
 
 import pytest
+import typer
 
 from gpgpu_legacy import cli
 from gpgpu_legacy.cli.commands import COMMANDS, SECTIONS
@@ -101,6 +102,19 @@ def test_the_help_lists_every_command_by_subject(
     assert [line[:-1] for line in out.splitlines() if line[:-1] in SECTIONS] == headings
     assert [name for name in COMMANDS if f"\n  {name} " not in out] == []
     assert "..." not in out.split("Options:")[1], "no sentence is cut"
+
+
+def test_the_help_is_that_of_the_commands_with_their_options(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    command = typer.main.get_command(cli.app)
+    with pytest.raises(SystemExit):
+        command.main(["--help"], prog_name="gpgpu-legacy")
+    whole = capsys.readouterr().out
+    assert "Measure:" in whole
+    assert call(monkeypatch, capsys, "--help") == (0, whole, "")
+    assert call(monkeypatch, capsys, "--help", "run") == (0, whole, "")
 
 
 def test_a_group_of_commands_shows_its_help(
