@@ -65,7 +65,7 @@ def installed(shipped: tuple[Algorithm, ...]) -> Installed:
     for entry in _in_order(entry_points(group=GROUP)):
         try:
             algorithm = _loaded(entry)
-            _ = algorithm.parameters  # that of something strange cannot be read
+            _ = algorithm.parameters  # what is callable need not have a signature that can be read
             if algorithm.name in taken:
                 raise InputError(f"{taken[algorithm.name]} has an algorithm {algorithm.name}")
         except (Exception, SystemExit) as error:

@@ -123,16 +123,14 @@ def _modules(folder: str) -> Iterator[ModuleType]:
 
 def _by_year(algorithms: list[Algorithm]) -> tuple[Algorithm, ...]:
     """Those without a year last."""
-    return tuple(sorted(algorithms, key=lambda each: (each.year or 9999, each.source, each.name)))
+    return tuple(sorted(algorithms, key=lambda a: (a.year is None, a.year or 0, a.source, a.name)))
 
 
 def _names(algorithms: tuple[Algorithm, ...]) -> dict[str, Algorithm]:
     """The algorithms by name and by alias; an alias never hides a name."""
-    aliases = {alias: each for each in reversed(algorithms) for alias in each.aliases}
-    return {
-        name.replace("_", "-"): each
-        for name, each in {**aliases, **{each.name: each for each in algorithms}}.items()
-    }
+    names = {alias: one for one in reversed(algorithms) for alias in one.aliases}
+    names.update((one.name, one) for one in algorithms)
+    return {name.replace("_", "-"): algorithm for name, algorithm in names.items()}
 
 
 def _hint(name: str, names: dict[str, Method] | dict[str, Algorithm]) -> str:

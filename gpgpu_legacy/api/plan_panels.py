@@ -27,6 +27,10 @@ LEAST_PASSES = 2
 """The first and the last."""
 
 
+LAST_MS = 1000
+"""How long an animation shows its last pass, in milliseconds, where nobody says."""
+
+
 class Sharing(Enum):
     """Which pictures have one value scale: all, those of a texture, or none.
 
@@ -119,7 +123,7 @@ class AnimationOptions:
 
     scale: int | None = None
     captions: bool = True
-    timing: Timing = Timing(last_ms=1000)  # noqa: RUF009 - frozen
+    timing: Timing = Timing(last_ms=LAST_MS)  # noqa: RUF009 - frozen
 
     def checked(self) -> AnimationOptions:
         """The options; InputError, naming the field, for one that no animation has."""

@@ -152,7 +152,7 @@ def trace_plan(
     executor: str = AUTO,
     machine: Machine | None = None,
     instructions: bool = False,
-    every: bool = False,
+    every_pass: bool = False,
     **keywords: Unpack[MachineKeywords],
 ) -> PlanTrace:
     """Trace the texel of column x and row y through the passes that write it. Row 0 is the bottom.
@@ -160,19 +160,19 @@ def trace_plan(
     inputs: arrays by name, as `run_plan` takes them. texture: the name of the texture; by default,
     all textures of the first output's size that its values pass through, so that textures which
     take turns are one trace. executor, machine, keywords: as for `run_plan`. instructions: whether
-    to keep what the fragment executes in each pass. every: whether to describe every pass, and not
-    only the first, the last, and those after which the value is another than before them.
+    to keep what the fragment executes in each pass. every_pass: whether to describe every pass, and
+    not only the first, the last, and those after which the value is another than before them.
 
     Raises InputError where there is no such texel or texture, and where no pass writes it.
     """
     as_instance("plan", plan, Plan)
     as_flag("instructions", instructions)
-    as_flag("every", every)
+    as_flag("every_pass", every_pass)
     given = as_operands(plan, inputs or {})
     textures = _textures(plan, texture)
     size = _size_with(textures[0], as_integer("x", x), as_integer("y", y))
     how = as_machine(machine, keywords)
-    chosen = _Chosen(x, y, how.arithmetic, instructions, every)
+    chosen = _Chosen(x, y, how.arithmetic, instructions, every_pass)
     watcher = _Watcher(plan, given, textures, chosen)
     run = run_plan(plan, given, executor=executor, machine=how, observer=watcher)
     visits = (*watcher.first, *watcher.last)
@@ -246,7 +246,7 @@ class _Chosen:
     y: int
     arithmetic: Arithmetic
     instructions: bool
-    every: bool
+    every_pass: bool
 
     def value(self, texels: F32) -> Value:
         return tuple(float(channel) for channel in texels[self.y, self.x])
@@ -297,7 +297,7 @@ class _Watcher:
         self.fates[fate] += 1
         is_new = self._value is None or not _same(written[0].after, self._value)
         self._value = written[0].after
-        if not (self._chosen.every or is_new or self.seen == self._writing):
+        if not (self._chosen.every_pass or is_new or self.seen == self._writing):
             return
         if steps is None and isinstance(pass_, FragmentPass) and fate is Fate.WRITTEN:
             steps = self._steps(pass_, read)
@@ -366,7 +366,7 @@ class _Watcher:
 
     def _keep(self, visit: Visit) -> None:
         """Keep the first and the last visits, half of them each, or all."""
-        if self._chosen.every or len(self.first) < MOST_VISITS // 2:
+        if self._chosen.every_pass or len(self.first) < MOST_VISITS // 2:
             self.first.append(visit)
             return
         self.last.append(visit)

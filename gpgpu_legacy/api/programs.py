@@ -18,14 +18,14 @@ from gpgpu_legacy.api.drawing import DrawArguments, Drawing, make_drawing
 from gpgpu_legacy.api.keywords import DrawKeywords, ProgramKeywords, as_machine, without_machine
 from gpgpu_legacy.api.plan_run import DEFAULT_MACHINE, prepared_for
 from gpgpu_legacy.api.textures import Textures
-from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
+from gpgpu_legacy.errors import GpgpuLegacyWarning
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.lower.program_warnings import program_warnings
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass
-from gpgpu_legacy.present.animation import LARGEST_ANIMATION, texel_animation_writer
+from gpgpu_legacy.present.animation import check_size, texel_animation_writer
 from gpgpu_legacy.runtime.executor import Executor, Machine, Observer, Result
 from gpgpu_legacy.runtime.registry import AUTO
 
@@ -123,12 +123,7 @@ def frames_of(drawing: Drawing, path: Path, scale: int = 1) -> tuple[Observer, C
     """
     write = texel_animation_writer(path, scale)
     width, height = drawing.rect.width * scale, drawing.rect.height * scale
-    most = LARGEST_ANIMATION // (width * height)
-    if drawing.passes > most:
-        raise InputError(
-            f"an animation has room for {most} frames of {width}×{height} pixels, and there are "
-            f"{drawing.passes} passes; enlarge it less, or run fewer"
-        )
+    check_size(width, height, drawing.passes)
     frames: list[F32] = []
 
     def keep(_number: int, pass_: Pass, read: Callable[[str], F32]) -> None:

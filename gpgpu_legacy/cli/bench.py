@@ -21,6 +21,7 @@ from gpgpu_legacy.cli.shared import (
     ROUNDS,
     SIZE_HELP,
     AccumulateBy,
+    BenchBudget,
     Json,
     MeasuredExecutors,
     Quiet,
@@ -76,13 +77,7 @@ class RoundOptions:
     """How long and how often `bench` measures."""
 
     repeat: Annotated[int, typer.Option(metavar="ROUNDS", help="Rounds at each size.")] = ROUNDS
-    budget: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            help="Stop after this time, preparation included; the cheapest job runs in any case.",
-        ),
-    ] = BUDGET_S
+    budget: BenchBudget = BUDGET_S
     seed: Seed = 0
 
 

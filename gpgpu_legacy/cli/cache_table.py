@@ -21,6 +21,7 @@ from gpgpu_legacy.cli.shared import (
     RASTER_HELP,
     Json,
     Quiet,
+    ResultsFile,
     app,
     check_output,
     check_plot,
@@ -99,12 +100,7 @@ class RunOptions:
 class TableFiles:
     """How to show the table."""
 
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", metavar="JSON", help="Write the rows to this file as they come in."
-        ),
-    ] = None
+    output: ResultsFile = None
     plot: Annotated[Path | None, plot_option("Plot the bytes from memory over b.")] = None
     as_json: Json = False
     quiet: Quiet = False

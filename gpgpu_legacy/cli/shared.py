@@ -317,6 +317,13 @@ ResultsFile = Annotated[
         "-o", "--output", metavar="JSON", help="Write the results to this file as they come in."
     ),
 ]
+BenchBudget = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS",
+        help="Stop after this time, preparation included; the cheapest job runs in any case.",
+    ),
+]
 Seed = Annotated[int, typer.Option(metavar="SEED", help="Seed of the random matrices.")]
 
 

@@ -20,10 +20,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self, TypedDict, Unpack, cast
 
-from gpgpu_legacy.arguments import (
-    as_flag,
-    as_member,
-)
+from gpgpu_legacy.arguments import as_flag, as_member
 from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError, PlanError
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.kernel.ir import Kernel
@@ -48,13 +45,7 @@ from gpgpu_legacy.plan.plan import (
     Texcoords,
     UniformValue,
 )
-from gpgpu_legacy.plan.textures import (
-    MovingRect,
-    Output,
-    Rect,
-    Texture,
-    full_rect,
-)
+from gpgpu_legacy.plan.textures import MovingRect, Output, Rect, Texture, full_rect
 from gpgpu_legacy.plan.validate import validate
 
 

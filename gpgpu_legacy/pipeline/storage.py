@@ -134,7 +134,7 @@ class Storage:
     ) -> None:
         """Transfer a rectangle of a texture to a region of a result, after the last pass."""
         output = Output(*self._transfer(matrix, texture, region, rect, packing))
-        self._validator.download(output)
+        self._validator.read_back(output)
         self._outputs.append(output)
 
     def input(

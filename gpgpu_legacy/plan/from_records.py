@@ -155,12 +155,12 @@ def _fragment_pass(pass_: records.FragmentPass, program: Program) -> FragmentPas
         tuple(map(_binding, pass_.bindings)),
         pass_.targets,
         _rect(pass_.rect),
-        tuple(Texcoords(each.set, _corners(each.corners)) for each in pass_.texcoords),
-        tuple(ParameterValue(each.index, _vector(each.value)) for each in pass_.locals),
-        tuple(ParameterValue(each.index, _vector(each.value)) for each in pass_.env),
+        tuple(Texcoords(t.set, _corners(t.corners)) for t in pass_.texcoords),
+        tuple(ParameterValue(p.index, _vector(p.value)) for p in pass_.locals),
+        tuple(ParameterValue(p.index, _vector(p.value)) for p in pass_.env),
         pass_.blend,
-        tuple(AttributeCorners(each.kind, _corners(each.corners)) for each in pass_.attributes),
-        tuple(StateValue(each.binding, _vector(each.value)) for each in pass_.state),
+        tuple(AttributeCorners(a.kind, _corners(a.corners)) for a in pass_.attributes),
+        tuple(StateValue(s.binding, _vector(s.value)) for s in pass_.state),
     )
 
 
@@ -168,8 +168,8 @@ def _compute_pass(pass_: records.ComputePass, kernel: Kernel) -> ComputePass:
     groups_x, groups_y = map(_integer, pass_.groups)
     return ComputePass(
         kernel,
-        tuple(BufferBinding(each.binding, each.texture) for each in pass_.buffers),
-        tuple(UniformValue(each.name, _number(each.value)) for each in pass_.uniforms),
+        tuple(BufferBinding(b.binding, b.texture) for b in pass_.buffers),
+        tuple(UniformValue(u.name, _number(u.value)) for u in pass_.uniforms),
         (groups_x, groups_y),
         pass_.independent,
     )

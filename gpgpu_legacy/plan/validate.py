@@ -75,7 +75,7 @@ def validate(plan: Plan) -> Validator:
     for step in checks.each("steps", plan.steps):
         checks.step(step)
     for output in checks.each("outputs", plan.outputs):
-        checks.download(output)
+        checks.read_back(output)
         checks.read(output.texture, "read back")
     return checks
 
@@ -137,7 +137,7 @@ class Validator:
         self.transfer(transfer, self.operands, "operand")
         self.defined.add(transfer.texture)
 
-    def download(self, transfer: Output) -> None:
+    def read_back(self, transfer: Output) -> None:
         """Check a transfer from a texture, but not whether anything is in it by then."""
         self.transfer(transfer, self.results, "result")
 

@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 from gpgpu_legacy.arguments import as_flag, as_integer, as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import check_folder
+from gpgpu_legacy.present.colours import RGB
 
 if TYPE_CHECKING:
     from PIL import Image
 
 F32 = NDArray[np.float32]
-RGB = NDArray[np.uint8]
-"""A picture: (H, W, 3), its first row at the top."""
 
 LARGEST_ANIMATION = 1 << 26
 """The most pixels of all pictures of an animation together: they are in memory until it is written.

@@ -196,7 +196,7 @@ def test_a_parameter_that_nobody_sets_is_warned_about_once(
         (("--scale", 2), "--scale enlarges an animation"),
         (("--animate", "life.mp4"), "does not name a format for animations"),
         (("--animate", "life.gif", "--scale", 0), "scale is 0"),
-        (("--animate", "life.gif", "--scale", 3000), "has room for 0 frames of 12000×12000"),
+        (("--animate", "life.gif", "--scale", 3000), "12000×12000 pixels has at most 0 pictures"),
         (("--feedback", 3), "feedback is 3, a unit without a texture"),
         (("--size", "8x4"), "is 4×4 texels, and the rectangle 8×4"),
     ],

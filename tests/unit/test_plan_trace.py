@@ -97,7 +97,7 @@ def test_instructions_of_every_pass() -> None:
 def test_a_sort_by_numpy(x: int, y: int) -> None:
     """The values of one place, and its partners, as the network of compare-exchanges has them."""
     numbers = shuffled(16, 4)
-    found = trace_plan(sort_plan(16, 4), {"values": numbers}, x, y, every=True)
+    found = trace_plan(sort_plan(16, 4), {"values": numbers}, x, y, every_pass=True)
     at, now = 16 * y + x, numbers.ravel().copy()
     places = np.arange(now.size)
     for visit, (run, distance) in zip(found.visits, distances(now.size), strict=True):
@@ -116,7 +116,7 @@ def test_a_sort_by_numpy(x: int, y: int) -> None:
 
 def test_without_every_pass_those_that_change_the_value() -> None:
     plan, inputs = sort_plan(16, 4), {"values": shuffled(16, 4)}
-    every = trace_plan(plan, inputs, 5, 2, every=True)
+    every = trace_plan(plan, inputs, 5, 2, every_pass=True)
     some = trace_plan(plan, inputs, 5, 2)
     after = [visit.written[0].after for visit in every.visits]
     changed = [
@@ -146,7 +146,7 @@ def test_of_many_passes_the_first_and_the_last_are_described() -> None:
     assert [visit.written[0].after for visit in found.visits] == [(n,) for n in numbers]
     assert (found.left_out, found.unchanged) == (250 - MOST_VISITS, 0)
     assert f"… {250 - MOST_VISITS} passes left out …" in plan_trace_text(found)
-    assert len(trace_plan(p.plan(), {}, 0, 0, every=True).visits) == 250
+    assert len(trace_plan(p.plan(), {}, 0, 0, every_pass=True).visits) == 250
 
 
 KIL = """!!ARBfp1.0
@@ -185,7 +185,7 @@ def picture() -> Pipeline:
 def test_what_becomes_of_a_texel(
     at: tuple[int, int], fates: str, after: list[tuple[float, ...]]
 ) -> None:
-    found = trace_plan(picture().plan(), {}, *at, every=True)
+    found = trace_plan(picture().plan(), {}, *at, every_pass=True)
     assert [visit.fate.name for visit in found.visits] == fates.split()
     assert [visit.written[0].after for visit in found.visits] == after
     assert [visit.kind for visit in found.visits] == ["clear", "draw", "draw", "copy"]
@@ -197,7 +197,7 @@ def test_what_becomes_of_a_texel(
 
 
 def test_the_text_says_what_became_of_it() -> None:
-    text = plan_trace_text(trace_plan(picture().plan(), {}, 0, 0, every=True))
+    text = plan_trace_text(trace_plan(picture().plan(), {}, 0, 0, every_pass=True))
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert lines[0] == "texel 0,0 of t, 4×2 r g b a"
     assert "pass 1 of 4: clear, to t" in lines
@@ -276,7 +276,7 @@ def test_the_last_value_is_the_result(made: Made, data: Any) -> None:
 
     inputs = {name: stacked(image.texels) for name, image in made.given.items()}
     find_executor("numpy").run(made.plan, inputs, observer=observe)
-    found = trace_plan(made.plan, inputs, x, y, name, executor="numpy", every=True)
+    found = trace_plan(made.plan, inputs, x, y, name, executor="numpy", every_pass=True)
     assert [visit.place.number for visit in found.visits] == list(seen)
     for visit, value in zip(found.visits, seen.values(), strict=True):
         np.testing.assert_array_equal(visit.written[0].after, value)

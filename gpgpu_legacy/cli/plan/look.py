@@ -58,7 +58,7 @@ def trace_command(
         executor=machine.executor,
         machine=machine.machine(),
         instructions=instructions,
-        every=every_pass,
+        every_pass=every_pass,
     )
     if as_json:
         print_json(plan_trace_record(trace))
@@ -151,10 +151,10 @@ class FilmOptions:
 
     def options(self) -> AnimationOptions:
         """The options of the animation."""
-        from gpgpu_legacy.api.plan_panels import AnimationOptions
+        from gpgpu_legacy.api.plan_panels import LAST_MS, AnimationOptions
         from gpgpu_legacy.present.animation import Timing
 
-        timing = Timing(self.frame_ms, last_ms=max(1000, self.frame_ms))
+        timing = Timing(self.frame_ms, last_ms=max(LAST_MS, self.frame_ms))
         return AnimationOptions(self.scale, not self.no_captions, timing).checked()
 
 

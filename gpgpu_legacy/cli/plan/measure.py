@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpgpu_legacy.cli.completion import executor_names
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, pairs, plan_app
 from gpgpu_legacy.cli.shared import (
     BUDGET_S,
     ROUNDS,
+    BenchBudget,
     Json,
     Quiet,
     ResultsFile,
@@ -47,17 +49,13 @@ class RoundOptions:
     executor: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME …", help="See `gpgpu-legacy doctor` (default: all that work here)."
+            metavar="NAME …",
+            help="See `gpgpu-legacy doctor` (default: all that work here).",
+            autocompletion=executor_names,
         ),
     ] = None
     repeat: Annotated[int, typer.Option(metavar="ROUNDS", help="Rounds for each plan.")] = ROUNDS
-    budget: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            help="Stop after this time, preparation included; the cheapest job runs in any case.",
-        ),
-    ] = BUDGET_S
+    budget: BenchBudget = BUDGET_S
 
 
 @dataclass(frozen=True, slots=True)
