@@ -72,8 +72,8 @@ def _notes(bench: PlanBench) -> list[str]:
             "Errors are the largest difference from its results, over their largest magnitude."
         )
     notes.append(
-        "Differences are taken in the same way from the results of the reference machine; 0 is bit "
-        "for bit."
+        "Differences are the largest from the results of the reference machine, over their largest "
+        "magnitude; 0 is bit for bit."
     )
     if any(result.first_run for result in bench.results):
         notes.append(
