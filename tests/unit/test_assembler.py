@@ -287,6 +287,8 @@ SHADERS = sorted(p.relative_to(shader_folder()).as_posix() for p in shader_folde
 def choices(path: str) -> list[dict[str, int | str | bool]]:
     if not path.endswith(".j2"):
         return [{}]
+    if path.startswith("reduction/"):
+        return [{"opcode": opcode} for opcode in ("ADD", "MAX", "MIN")]
     if path.startswith("calibration/"):
         return [{"steps": s, "multiply_adds": m, "mask": ".x"} for s in (1, 16) for m in (1, 8)]
     return [
@@ -308,8 +310,8 @@ def test_there_are_shaders() -> None:
     assert len(SHADERS) >= 3
 
 
-# Examples and rearranged variants are ours; no paper has printed their lines.
-_OURS = r"^(examples|calibration)/|_coordinates_first"
+# Examples, rearranged variants and these algorithms' programs are ours; no paper has printed them.
+_OURS = r"^(examples|calibration|bitonic_sort|jacobi|reduction)/|_coordinates_first"
 OF_PAPERS = [path for path in SHADERS if not re.search(_OURS, path)]
 
 

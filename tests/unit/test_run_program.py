@@ -23,6 +23,9 @@ from gpgpu_legacy.plan.textures import Filter, Sampler, Wrap
 from gpgpu_legacy.runtime.registry import executors, find_executor
 from gpgpu_legacy.sources import shader_text
 
+# Programs of these tests are given less, or more, than they read.
+pytestmark = pytest.mark.filterwarnings("ignore::gpgpu_legacy.errors.GpgpuLegacyWarning")
+
 F32 = np.float32
 SQUARE = [(-1, -1, 0, 1), (1, -1, 0, 1), (1, 1, 0, 1), (-1, 1, 0, 1)]
 

@@ -18,6 +18,9 @@ from gpgpu_legacy.isa.opcodes import OPCODES, Operand
 from gpgpu_legacy.lower.numpy_source import numpy_source
 from gpgpu_legacy.sources import shader_folder, shader_text
 
+# Programs of these tests are given less, or more, than they read.
+pytestmark = pytest.mark.filterwarnings("ignore::gpgpu_legacy.errors.GpgpuLegacyWarning")
+
 CLEAR = np.float32(7)
 F32 = np.float32
 
