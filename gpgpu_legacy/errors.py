@@ -7,10 +7,34 @@ with several faults has a message for each. The command line prints them and exi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from unicodedata import category
+
+LONGEST_LINE = 1000
+"""Characters of a message; of a longer one, which quotes what was given, the middle is left out."""
+
+
+def printable(text: str) -> str:
+    """The text as one line for a terminal, which obeys control characters: they are escaped."""
+    if len(text) > LONGEST_LINE:
+        half = LONGEST_LINE // 2
+        text = f"{text[:half]} … {text[-half:]}"
+    if text.isprintable():
+        return text
+    return "".join(
+        c.encode("unicode_escape").decode() if category(c) in _CONTROLS else c for c in text
+    )
+
+
+_CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Control and format characters, lone surrogates, and separators of lines."""
 
 
 class GpgpuLegacyError(Exception):
     """The base class of the errors that a user can cause and mend."""
+
+    def __str__(self) -> str:
+        """The message in one line, whatever the names and values in it."""
+        return printable(super().__str__())
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +92,10 @@ class AssemblyError(GpgpuLegacyError):
         self.position, self.expected, self.section = first.position, first.expected, first.section
         super().__init__("\n".join(_shown(diagnostic, lines, name) for diagnostic in diagnostics))
 
+    def __str__(self) -> str:
+        """A line for each fault, over the line of the text and a caret."""
+        return str(self.args[0])
+
 
 def utf8(text: str) -> bytes:
     """The text in UTF-8. A lone surrogate, which UTF-8 lacks, takes three bytes, as in WTF-8."""
@@ -82,12 +110,12 @@ def _shown(diagnostic: Diagnostic, lines: list[str], name: str) -> str:
     source = lines[min(diagnostic.line, len(lines)) - 1]
     start = 0 if len(source) <= _WIDEST else max(0, diagnostic.column - 1 - _WIDEST // 2)
     source = source[start : start + _WIDEST].ljust(diagnostic.column - 1 - start)
-    printable = "".join(c if c.isprintable() or c == "\t" else " " for c in source)
-    before = printable[: diagnostic.column - 1 - start]
+    shown = "".join(c if c.isprintable() or c == "\t" else " " for c in source)
+    before = shown[: diagnostic.column - 1 - start]
     # Tabs before the caret put it below the fault, whatever their width.
     caret = "".join("\t" if c == "\t" else " " for c in before) + "^"
     position = f"{name}:{diagnostic.line}:{diagnostic.column}"
-    return f"{position}: {diagnostic}\n  {printable.rstrip()}\n  {caret}"
+    return f"{printable(f'{position}: {diagnostic}')}\n  {shown.rstrip()}\n  {caret}"
 
 
 class PlanError(GpgpuLegacyError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from gpgpu_legacy.errors import InputError
@@ -43,9 +43,9 @@ def read_text_bytes(path: Path, most: int | None = None) -> bytes:
     return data
 
 
-def _reason(error: OSError) -> str:
+def _reason(error: OSError | RuntimeError) -> str:
     """What the system says, in the middle of a sentence."""
-    text = error.strerror or str(error)
+    text = getattr(error, "strerror", None) or str(error)
     return text[:1].lower() + text[1:]
 
 
@@ -54,6 +54,13 @@ def check_folder(path: Path) -> None:
 
     Its folder is missing or read-only, or the file is itself a folder.
     """
+    try:
+        _check_place(path)
+    except (OSError, RuntimeError) as error:  # a name that is too long, links in a circle
+        raise InputError(f"{path} cannot be written: {_reason(error)}") from None
+
+
+def _check_place(path: Path) -> None:
     folder = path.parent
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; {path.name} needs a folder to be written to")
@@ -65,6 +72,18 @@ def check_folder(path: Path) -> None:
     is_device = target.exists() and not target.is_file()
     if not is_device:
         _check_writable(target.parent)
+
+
+def check_distinct(files: Mapping[str, Path | None]) -> None:
+    """InputError where two of these, by what they are for, are one file; `check_folder` first."""
+    known: dict[Path, str] = {}
+    for name, path in files.items():
+        if path is None:
+            continue
+        place = path.resolve()
+        if place in known:
+            raise InputError(f"{known[place]} and {name} are both {path}; give two files")
+        known[place] = name
 
 
 def _check_writable(folder: Path) -> None:

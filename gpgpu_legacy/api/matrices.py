@@ -76,7 +76,7 @@ def read_npy(path: Path) -> Array:
 def _read_csv(path: Path) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about an empty file
-        matrix = np.loadtxt(path, delimiter=",", ndmin=2)
+        matrix = np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8-sig")
     if not matrix.size:
         raise InputError(f"{path} is empty; give a row of numbers in each line")
     return matrix

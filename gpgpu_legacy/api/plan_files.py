@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.api.matrices import matrix_writer, read_matrix, read_npy, read_with, write_npy
 from gpgpu_legacy.api.texels import PICTURES, read_texels, texel_writer
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import check_folder, write_whole
+from gpgpu_legacy.files import check_distinct, check_folder, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Matrix
@@ -56,6 +56,7 @@ def output_writers(
     for name in files:
         _known(plan, "output", name, matrices)
     writers = {name: _writer(path, matrices[name]) for name, path in files.items()}
+    check_distinct(files)
 
     def write(outputs: Mapping[str, F32]) -> list[Path]:
         for name, writer in writers.items():

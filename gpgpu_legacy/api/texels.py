@@ -74,4 +74,4 @@ def _write_picture(path: Path, texels: F32) -> None:
     from PIL import Image
 
     shown = np.clip(np.nan_to_num(texels[::-1, :, :3], nan=0.0), 0.0, 1.0) * 255.0
-    Image.fromarray(np.round(shown).astype(np.uint8)).save(path)
+    Image.fromarray(np.round(shown).astype(np.uint8)).save(path, "PNG")

@@ -15,6 +15,7 @@ from gpgpu_legacy.cli.draw_options import DrawOptions, SizeOptions, parse_size, 
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import Json, MachineOptions, app, console, print_json
 from gpgpu_legacy.errors import AssemblyError, InputError
+from gpgpu_legacy.files import check_distinct
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.check import ProgramReport
@@ -102,6 +103,7 @@ def exec_command(
     observer, write_frames = None, None
     if animate is not None:
         observer, write_frames = frames_of(drawing, animate, 1 if scale is None else scale)
+    check_distinct({"--output": output, "--animate": animate})
     warn_about(drawing)
     traced = None
     if trace is not None:

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from gpgpu_legacy.errors import printable
+
 
 def usage_message(error: Any) -> str:
     """An error of the option parser in one line: what is wrong, and how to mend it.
@@ -20,7 +22,7 @@ def usage_message(error: Any) -> str:
     wording = _WORDINGS.get(kind, _other)
     problem = wording(error, context) or " ".join(error.format_message().split()).rstrip(".")
     see = "" if context is None or problem.endswith("?") else f"; see `{command} --help`"
-    return f"{problem}{see}"
+    return printable(f"{problem}{see}")
 
 
 def without_negations(command: Any, words: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from gpgpu_legacy.errors import GpgpuLegacyWarning
+from gpgpu_legacy.errors import GpgpuLegacyWarning, printable
 
 PACKAGE = str(Path(__file__).resolve().parent.parent)
 
@@ -37,7 +37,7 @@ def plain_warnings() -> Iterator[None]:
                 others(message, category, filename, lineno, file, line)
                 return
             where = "" if filename.startswith(PACKAGE) else f"{_short(filename)}:{lineno}: "
-            text = f"gpgpu-legacy: warning: {where}{message}"
+            text = f"gpgpu-legacy: warning: {printable(where + str(message))}"
             if text not in seen:
                 seen.add(text)
                 print(text, file=sys.stderr)

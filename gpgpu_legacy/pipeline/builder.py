@@ -26,7 +26,16 @@ from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.pipeline.expressions import Expression
-from gpgpu_legacy.pipeline.loops import Item, Loop, Swap, resolved, steps_of, swaps_of, values_over
+from gpgpu_legacy.pipeline.loops import (
+    LARGEST_COUNT,
+    Item,
+    Loop,
+    Swap,
+    resolved,
+    steps_of,
+    swaps_of,
+    values_over,
+)
 from gpgpu_legacy.pipeline.samplers import as_sampler
 from gpgpu_legacy.pipeline.sources import as_kernel, as_program
 from gpgpu_legacy.pipeline.storage import Storage
@@ -295,9 +304,11 @@ class PlanBuilder(Storage):
         else:
             counts = (count,)
         whole = [Values(None).integer("count", number) for number in counts]
-        if any(cast("int", number) < 0 for number in whole):
-            raise InputError(f"a repeat of {min(counts)} iterations; give at least 0")
         numbers = cast("tuple[int, ...]", tuple(whole))
+        if min(numbers, default=0) < 0:
+            raise InputError(f"a repeat of {min(numbers)} iterations; give at least 0")
+        if max(numbers, default=0) > LARGEST_COUNT:
+            raise InputError(f"a repeat of {max(numbers)} iterations; give at most {LARGEST_COUNT}")
         return numbers if isinstance(count, Expression) else numbers[0]
 
     def _bindings(self, textures: Mapping[int, Any] | None, program: Program) -> Iterator[Binding]:

@@ -32,6 +32,9 @@ LONGEST_BODY = 64
 MOST_ITERATIONS = 250_000
 """The most iterations of a loop in a loop, all together, since each is computed by itself."""
 
+LARGEST_COUNT = 2**31 - 1
+"""The most iterations of a repeat: more than any machine runs, and what a counter in C holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Swap:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.arguments import shape_in_words
+from gpgpu_legacy.arguments import kind_of, shape_in_words
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.plan import Plan
@@ -48,7 +48,7 @@ def as_outputs(plan: Plan, given: Any) -> dict[str, F64]:
             f"the reference of {plan.name} gives {', '.join(map(str, given)) or 'no mapping'}; the "
             f"outputs are {', '.join(shapes)}"
         )
-    arrays = {name: np.asarray(values, np.float64) for name, values in given.items()}
+    arrays = {name: _in_numbers(plan, name, values) for name, values in given.items()}
     for name, array in arrays.items():
         if array.shape != shapes[name]:
             raise InputError(
@@ -56,6 +56,19 @@ def as_outputs(plan: Plan, given: Any) -> dict[str, F64]:
                 f"output is {shape_in_words(shapes[name])}"
             )
     return arrays
+
+
+def _in_numbers(plan: Plan, name: str, values: Any) -> F64:
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise TypeError
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"the reference of {plan.name} gives {name} as {kind_of(values)}; give an array of "
+            "real numbers"
+        ) from None
 
 
 def largest_error(outputs: Mapping[str, F32], wanted: Mapping[str, F64]) -> float:

@@ -135,7 +135,7 @@ def _integral(number: Number, what: str) -> Iterator[str]:
             odd = (number,)
     for value in odd:
         if not _is_integral(value):
-            yield f"{what} is {value!r}; give integers"
+            yield f"{what} is {value!r}; give integers of at most {_LARGEST_INTEGER}"
 
 
 def _is_number(value: object) -> bool:

@@ -10,8 +10,15 @@ import pytest
 from PIL import Image
 
 from gpgpu_legacy.api.matrices import matrix_writer, read_matrix
+from gpgpu_legacy.api.texels import texel_writer
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import check_folder, check_output_folder, write_text, write_whole
+from gpgpu_legacy.files import (
+    check_distinct,
+    check_folder,
+    check_output_folder,
+    write_text,
+    write_whole,
+)
 
 MATRIX = np.array([[1.5, -2.0, 0.1], [3.0e-20, 4.0e20, 0.0]], np.float32)
 EXACT = [".npy", ".csv", ".mtx"]
@@ -388,3 +395,36 @@ def test_a_link_stays_a_link_and_a_device_a_device(tmp_path: Path) -> None:
     assert os.read(reader, 99) == b"two"
     os.close(reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+# What no file system has --------------------------------------------------------------------------
+
+
+def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    refused(lambda: check_folder(tmp_path / ("x" * 300)), "cannot be written", "name too long")
+
+
+def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
+    link = tmp_path / "circle.npy"
+    link.symlink_to(link)
+    refused(lambda: check_folder(link), "circle.npy cannot be written")
+
+
+def test_a_picture_goes_to_a_device_through_a_link(tmp_path: Path) -> None:
+    link = tmp_path / "full.png"
+    link.symlink_to("/dev/full")
+    texels = np.zeros((2, 2, 4), np.float32)
+    refused(lambda: texel_writer(link)(texels), "cannot be written: no space left")
+
+
+def test_two_outputs_are_two_files() -> None:
+    check_distinct({"x": Path("x.npy"), "y": Path("y.npy"), "z": None, "w": None})
+    refused(
+        lambda: check_distinct({"x": Path("a.npy"), "y": Path("folder/../a.npy")}),
+        "x and y are both folder/../a.npy; give two files",
+    )
+
+
+def test_a_spreadsheet_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "excel.csv").write_text("1,2\n3,4\n", encoding="utf-8-sig")
+    assert read_matrix(tmp_path / "excel.csv").tolist() == [[1, 2], [3, 4]]

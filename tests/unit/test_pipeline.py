@@ -477,3 +477,20 @@ def test_a_pipeline_is_measured_beside_its_reference() -> None:
 def test_a_pipeline_prints_its_name_and_parameters() -> None:
     assert repr(Pipeline("mine")) == "<Pipeline mine>"
     assert repr(Pipeline.find("bitonic-sort", n=64)).startswith("<Pipeline bitonic-sort, n=64")
+
+
+@pytest.mark.parametrize("count", [-1, 2**31, 10**30])
+def test_a_count_that_no_loop_has(count: int) -> None:
+    p = Pipeline("endless")
+    with (
+        pytest.raises(InputError, match=rf"a repeat of {count} iterations; give at (least|most)"),
+        p.repeat(count),
+    ):
+        pass
+
+
+def test_a_texture_that_no_machine_has_is_said_to_be_too_large() -> None:
+    p = Pipeline("vast")
+    y = p.texture("y", 10**20, 1)
+    with pytest.raises(GpgpuLegacyError, match="give integers of at most 9007199254740992"):
+        p.draw("!!ARBfp1.0\nMOV result.color, 1;\nEND", into=y)

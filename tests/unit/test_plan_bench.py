@@ -261,6 +261,9 @@ def test_executors_that_cannot_run_are_listed_with_the_reason(
     ]
 
 
+GIVEN = "the reference of clearing gives"
+
+
 def raising() -> list[float]:
     raise ValueError("no such axis")
 
@@ -269,8 +272,11 @@ def raising() -> list[float]:
     ("function", "reason"),
     [
         (raising, "no such axis"),
-        (lambda: [1.0], "the reference of clearing gives y as a vector of 1; the output is 1×2"),
-        (lambda: {"z": 1.0}, "the reference of clearing gives z; the outputs are y"),
+        (lambda: [1.0], f"{GIVEN} y as a vector of 1; the output is 1×2"),
+        (lambda: "text", f"{GIVEN} y as a str; give an array of real numbers"),
+        (lambda: [[1], [2, 3]], f"{GIVEN} y as a list; give an array of real numbers"),
+        (lambda: [[1j, 0]], f"{GIVEN} y as a list; give an array of real numbers"),
+        (lambda: {"z": 1.0}, f"{GIVEN} z; the outputs are y"),
     ],
 )
 def test_a_function_that_fails_leaves_the_executors_alone(

@@ -302,3 +302,29 @@ def test_a_plan_is_predicted_on_a_chip(run: Run, run_json: RunJson) -> None:
     code, _, err = run(*words, "--raster", "scan")
     assert code == 2
     assert "give --cache, too" in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "twice.py", "--output", "z=z.npy", "w=./z.npy"),
+        ("figure", "steps.py", "--plot", "f.png", "--animate", "f.png"),
+    ],
+)
+def test_two_outputs_cannot_be_one_file(run: Run, folder: Path, words: tuple[str, ...]) -> None:
+    twice = RECIPE.replace('p.output("z", x)', 'p.output("z", x)\n    p.output("w", x)')
+    (folder / "twice.py").write_text(twice, encoding="utf-8")
+    code, out, err = run("plan", *words)
+    assert (code, out) == (2, "")
+    assert "give two files" in err
+    assert not [*folder.glob("*.png"), *folder.glob("*.npy")]
+
+
+def test_what_a_recipe_prints_is_no_part_of_the_json(run: Run, folder: Path) -> None:
+    chatty = RECIPE.replace("    p =", "    print('built')\n    p =")
+    chatty = chatty.replace("        for _", "        print('compared')\n        for _")
+    (folder / "steps.py").write_text(chatty, encoding="utf-8")
+    code, out, err = run("plan", "run", "steps.py", "--json")
+    assert code == 0
+    assert json.loads(out)["plan"] == "steps"
+    assert err.split() == ["built", "compared"]
