@@ -10,8 +10,9 @@ from gpgpu_legacy.present.grid import Grid, Numeral
 from gpgpu_legacy.serial import Record
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.algorithms.algorithm import Algorithm, Parameter
+    from gpgpu_legacy.algorithms.algorithm import Algorithm
     from gpgpu_legacy.algorithms.installed import Unavailable
+    from gpgpu_legacy.algorithms.parameters import Parameter
 
 
 class ParameterRecord(Record, frozen=True, kw_only=True):

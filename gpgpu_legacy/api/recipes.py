@@ -9,18 +9,14 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from enum import Enum
-from numbers import Integral, Real
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any
 
-import numpy as np
-
-from gpgpu_legacy.algorithms.algorithm import SHIPPED_IN, Algorithm, Parameter, parameters_of
+from gpgpu_legacy.algorithms.algorithm import SHIPPED_IN, Algorithm
+from gpgpu_legacy.algorithms.parameters import Parameter, Plain, parameters_of, plainly
 from gpgpu_legacy.algorithms.registry import find_algorithm
 from gpgpu_legacy.api.user_code import guarded, module_of, running
-from gpgpu_legacy.arguments import as_text, described, kind_of
+from gpgpu_legacy.arguments import as_text, kind_of
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.reference import Reference
@@ -30,9 +26,6 @@ from gpgpu_legacy.plan.serialise import read_plan
 from gpgpu_legacy.plan.validate import validate
 
 PYTHON = ".py"
-
-Plain = int | float | str | bool | None
-"""A parameter's value, as it is shown and recorded."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +76,7 @@ class Recipe:
         if not isinstance(plan, Plan):
             raise InputError(f"{self.name} returns {kind_of(built)}; return a Pipeline")
         shown = {
-            name: _plainly(given.get(name, parameter.default))
+            name: plainly(given.get(name, parameter.default))
             for name, parameter in parameters.items()
         }
         if not isinstance(built, PlanBuilder):
@@ -108,7 +101,7 @@ class Recipe:
                     f"{self.name} needs the parameter {name}; give it, as in --set {name}=…"
                 )
         return {
-            name: _converted(self.name, name, value, parameters[name].kind)
+            name: parameters[name].parsed(value, self.name) if isinstance(value, str) else value
             for name, value in given.items()
         }
 
@@ -180,58 +173,3 @@ def _file_of(algorithm: Algorithm) -> Path | None:
         return Path(inspect.getsourcefile(algorithm.build) or algorithm.package)
     except TypeError:  # a class without a file, or an instance
         return Path(algorithm.package)
-
-
-# Values of parameters ---------------------------------------------------------------------------
-
-
-def _plainly(value: object) -> Plain:
-    """A parameter as it is shown and recorded: a number, a flag or text."""
-    if isinstance(value, Enum):
-        value = value.value
-    if isinstance(value, np.generic):
-        value = value.item()
-    return value if isinstance(value, Plain) else str(value)
-
-
-def _converted(recipe: str, name: str, value: object, kind: Any) -> Any:
-    """A setting in the type of its parameter."""
-    if not isinstance(value, str):
-        return value
-    options = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    if NoneType in options and len(options) > 1 and value.lower() == "none":
-        return None
-    wanted = []
-    for option in options:
-        choices = _choices(option)
-        spelled = {text.lower(): choice for text, choice in choices.items()} | choices
-        for text in (value, value.lower()):
-            if text in spelled:
-                return spelled[text]
-        if choices:
-            wanted.append(f"one of {', '.join(choices)}")
-        elif isinstance(option, type) and issubclass(option, (Real, str)):
-            try:
-                return option(value)  # type: ignore[call-arg]
-            except ValueError:
-                wanted.append("a whole number" if issubclass(option, Integral) else "a number")
-    if not wanted:
-        raise InputError(
-            f"{recipe}: {name} cannot be given as text; annotate it with int, float, str, bool, an "
-            "Enum or a Literal"
-        )
-    raise InputError(f"{recipe}: {name} is {described(value)}; give {' or '.join(wanted)}")
-
-
-def _choices(kind: Any) -> dict[str, Any]:
-    """The values of a type that has few, by how they are given; none for other types."""
-    if get_origin(kind) is Literal:
-        return {str(choice): choice for choice in get_args(kind)}
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return {str(member.value): member for member in kind}
-    return _YES_OR_NO if kind is bool else {}
-
-
-_YES_OR_NO: dict[str, Any] = {
-    "true": True, "yes": True, "1": True, "false": False, "no": False, "0": False
-}  # fmt: skip
