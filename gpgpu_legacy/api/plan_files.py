@@ -14,10 +14,9 @@ from gpgpu_legacy.api.texels import PICTURES, read_texels, texel_writer
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import check_distinct, check_folder, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.pipeline.packings import CHANNELS
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Matrix
-
-CHANNELS = 4
 
 
 def read_inputs(plan: Plan, files: Mapping[str, Path]) -> dict[str, NDArray[Any]]:
