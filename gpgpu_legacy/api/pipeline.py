@@ -16,6 +16,7 @@ from gpgpu_legacy.api.plan_panels import FigureOptions
 from gpgpu_legacy.api.plan_run import PlanRun, as_operands, run_plan, sample_inputs
 from gpgpu_legacy.api.plan_trace import PlanTrace, trace_plan
 from gpgpu_legacy.api.recipes import find_recipe
+from gpgpu_legacy.arguments import as_mapping
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Verdict
@@ -104,6 +105,8 @@ class Pipeline(PlanBuilder):
         for key in MachineKeywords.__annotations__:
             if key in named and key not in {matrix.name for matrix in plan.operands}:
                 how[key] = named.pop(key)  # type: ignore[literal-required]
+        if inputs is not None:
+            as_mapping("inputs", inputs, "a mapping of arrays by name")
         given = {**(inputs or {}), **named} or sample_inputs(plan, self.samples, seed)
         result = run_plan(
             plan, given, executor=executor, machine=machine, repeat=repeat, observer=observer, **how

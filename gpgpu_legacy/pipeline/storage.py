@@ -182,7 +182,8 @@ class Storage:
         """
         texture = self._known(texture)
         area = full_rect(texture) if rect is None else _fixed(Values(None).rect("rect", rect))
-        packing = packing or ("one" if texture.format.channels == 1 else "image")
+        if packing is None:
+            packing = "one" if texture.format.channels == 1 else "image"
         way, rows, columns, shape = _layout(
             packing, area.height if rows is None else rows,
             area.width if columns is None else columns, shape,
@@ -214,7 +215,7 @@ class Storage:
             as_text("name", name, "a matrix's name"),
             as_whole("rows", rows),
             as_whole("columns", columns),
-            shape,
+            None if shape is None else _shape(shape),
         )
         if name in among:
             raise InputError(f"{self.name} has two matrices {name}; give each its own name")
@@ -238,15 +239,26 @@ class Storage:
         return matrix.name, region, texture.name, area, packing
 
 
+def _shape(shape: object) -> tuple[int, ...]:
+    if not isinstance(shape, tuple | list):
+        raise InputError(f"shape is {described(shape)}; give a tuple of sizes, as in (8, 8, 4)")
+    return tuple(as_whole("a size of the shape", size) for size in shape)
+
+
 def _layout(
     packing: str, rows: int, columns: int, shape: tuple[int, ...] | None
 ) -> tuple[Packed, int, int, tuple[int, ...] | None]:
     """How a matrix lies in a texture, its rows and columns, and the shape of the caller's array."""
     as_positive("rows", rows)
     as_positive("columns", columns)
-    if packing != "image":
+    if not isinstance(packing, str) or packing != "image":
         return packed(packing, rows, columns), rows, columns, shape
-    return packed("rows", rows, 4 * columns), rows, 4 * columns, shape or (rows, columns, 4)
+    return (
+        packed("rows", rows, 4 * columns),
+        rows,
+        4 * columns,
+        (rows, columns, 4) if shape is None else shape,
+    )
 
 
 def _format(name: object) -> Format:

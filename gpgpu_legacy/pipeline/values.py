@@ -184,4 +184,6 @@ def _is_sequence(value: object) -> bool:
         return True
     if isinstance(value, str | bytes):
         return False
-    return isinstance(value, Sequence) or (hasattr(value, "tolist") and hasattr(value, "__len__"))
+    if isinstance(value, Sequence):
+        return True
+    return hasattr(value, "tolist") and hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0

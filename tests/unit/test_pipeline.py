@@ -494,3 +494,24 @@ def test_a_texture_that_no_machine_has_is_said_to_be_too_large() -> None:
     y = p.texture("y", 10**20, 1)
     with pytest.raises(GpgpuLegacyError, match="give integers of at most 9007199254740992"):
         p.draw("!!ARBfp1.0\nMOV result.color, 1;\nEND", into=y)
+
+
+@pytest.mark.parametrize("nonsense", [3, 1.5, True, "x", object(), [None], np.ones(3), {1: 2}])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda p, x, value: p.output("o", x, packing=value),
+        lambda p, x, value: p.output("o", x, shape=value),
+        lambda p, x, value: p.output("o", x, rect=np.array("x")),
+        lambda p, x, value: p.predict(value),
+        lambda p, x, value: p.run(value),
+    ],
+    ids=["packing", "shape", "rect", "predict", "run"],
+)
+def test_nonsense_is_refused_where_it_is_given(call: Callable[..., Any], nonsense: Any) -> None:
+    p = Pipeline("p")
+    x = p.input("x", 4, 4)
+    p.output("z", x)
+    with pytest.raises(InputError) as caught:
+        call(p, x, nonsense)
+    assert "\n" not in str(caught.value)
