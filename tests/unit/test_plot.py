@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.present.plot import FORMATS, new_figure, save_figure
@@ -30,3 +32,20 @@ def test_another_format(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"let it end in one of \.png, \.svg, \.pdf"):
         save(tmp_path / "one.jpg")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_sweep_has_a_line_for_each_combination_of_what_is_not_its_axis(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(
+        "gpgpu_legacy.studies.cache_sweep.plot.save_figure", lambda figure, _: drawn.append(figure)
+    )
+    words = ("--size", "8", "--block", "2", "4", "8", "--layout", "linear", "4x4")
+    code, _, errors = run(
+        "cache", "hall-carr-hart-single", *words, "--plot", str(tmp_path / "s.png")
+    )
+    assert code == 0, errors
+    left, _ = drawn[0].axes
+    lines = {line.get_label(): list(line.get_xdata()) for line in left.lines}
+    assert lines == {"linear": [2, 4, 8], "4x4": [2, 4, 8]}

@@ -95,7 +95,7 @@ def _across(wanted: Sequence[Case]) -> tuple[_Dimension, list[_Dimension]]:
         )
     cache = _KIND if across is _CAPACITY else _CACHE
     others = (*_sizes(wanted[0])[::-1], cache, _RASTER, _LAYOUT)
-    return across, [other for other in others if other is not across and varies(other)]
+    return across, [other for other in others if other != across and varies(other)]
 
 
 def draw_sweep(sweep: Sweep, path: Path) -> None:
