@@ -16,7 +16,7 @@ from gpgpu_legacy.api.plan_panels import FigureOptions
 from gpgpu_legacy.api.plan_run import PlanRun, as_operands, run_plan, sample_inputs
 from gpgpu_legacy.api.plan_trace import PlanTrace, trace_plan
 from gpgpu_legacy.api.recipes import find_recipe
-from gpgpu_legacy.arguments import as_mapping
+from gpgpu_legacy.arguments import as_instance, as_mapping, as_text
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Verdict
@@ -30,6 +30,7 @@ from gpgpu_legacy.measure.plan_bench.model import (
 )
 from gpgpu_legacy.measure.plan_bench.record import PlanBench
 from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.plans import find_chip
 from gpgpu_legacy.predict.prediction import Prediction
@@ -105,9 +106,7 @@ class Pipeline(PlanBuilder):
         for key in MachineKeywords.__annotations__:
             if key in named and key not in {matrix.name for matrix in plan.operands}:
                 how[key] = named.pop(key)  # type: ignore[literal-required]
-        if inputs is not None:
-            as_mapping("inputs", inputs, "a mapping of arrays by name")
-        given = {**(inputs or {}), **named} or sample_inputs(plan, self.samples, seed)
+        given = {**_by_name(inputs), **named} or sample_inputs(plan, self.samples, seed)
         result = run_plan(
             plan, given, executor=executor, machine=machine, repeat=repeat, observer=observer, **how
         )
@@ -131,11 +130,13 @@ class Pipeline(PlanBuilder):
 
         access: the texture layout and the raster order; linear textures and scan order if None.
         """
-        from gpgpu_legacy.cache.access import DEFAULT_ACCESS
+        from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access
         from gpgpu_legacy.cache.caches import Memory, parse_cache
         from gpgpu_legacy.cache.run import cache_run  # imports numba
 
-        return cache_run(self.plan(), Memory((parse_cache(cache),)), access or DEFAULT_ACCESS)
+        caches = (parse_cache(as_text("cache", cache, "its spelling, such as '8K,4way,64B'")),)
+        chosen = DEFAULT_ACCESS if access is None else as_instance("access", access, Access)
+        return cache_run(self.plan(), Memory(caches), chosen)
 
     def trace(
         self,
@@ -149,7 +150,7 @@ class Pipeline(PlanBuilder):
     ) -> PlanTrace:
         """The texel of column x and row y through the passes that write it; see trace_plan."""
         plan = self.plan()
-        given = inputs or sample_inputs(plan, self.samples, seed)
+        given = self._given(plan, inputs, seed)
         return trace_plan(plan, given, x, y, texture, instructions=instructions)
 
     def figure(
@@ -165,7 +166,7 @@ class Pipeline(PlanBuilder):
         `write_animation("film.gif")` shows the passes one after another.
         """
         plan = self.plan()
-        given = inputs or sample_inputs(plan, self.samples, seed)
+        given = self._given(plan, inputs, seed)
         return plan_figure(plan, given, options, executor=executor)
 
     def bench(
@@ -182,7 +183,7 @@ class Pipeline(PlanBuilder):
         executors: all that work here if empty. repeat: rounds. budget_s: seconds for all of it.
         """
         plan = self.plan()
-        given = as_operands(plan, inputs or sample_inputs(plan, self.samples, seed))
+        given = as_operands(plan, self._given(plan, inputs, seed))
         case = Case(self.name, plan, given, self.reference, dict(self.parameters))
         return bench_plans([case], executors, repeat=repeat, budget=Budget(budget_s))
 
@@ -192,3 +193,14 @@ class Pipeline(PlanBuilder):
         exact: whether the GLSL contracts no multiply-add.
         """
         return dump(self.plan(), Path(folder), exact=exact)
+
+    def _given(
+        self, plan: Plan, inputs: Mapping[str, ArrayLike] | None, seed: int
+    ) -> Mapping[str, ArrayLike]:
+        """The inputs or, without any, samples."""
+        return _by_name(inputs) or sample_inputs(plan, self.samples, seed)
+
+
+def _by_name(inputs: Mapping[str, ArrayLike] | None) -> Mapping[str, ArrayLike]:
+    given = {} if inputs is None else inputs
+    return as_mapping("inputs", given, "a mapping of arrays by name")

@@ -132,7 +132,7 @@ class PlanBuilder(Storage):
         DrawKeywords.
         """
         code = as_program(program, self._name("program", program))
-        targets = [self._known(t) for t in ([into] if isinstance(into, Texture) else into)]
+        targets = [self._known(t) for t in (into if isinstance(into, tuple | list) else [into])]
         if not targets:
             raise InputError("into is empty; give the texture to draw to")
         values = Values(self._loop)

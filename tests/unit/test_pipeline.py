@@ -515,3 +515,24 @@ def test_nonsense_is_refused_where_it_is_given(call: Callable[..., Any], nonsens
     with pytest.raises(InputError) as caught:
         call(p, x, nonsense)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda p: p.cache(8), "cache is 8; give its spelling, such as '8K,4way,64B'"),
+        (lambda p: p.cache(access="scan"), "access is a str; give an Access"),
+        (lambda p: p.figure([1]), "inputs is a list; give a mapping of arrays by name"),
+        (lambda p: p.trace(0, 0, np.ones(2)), "inputs is an ndarray; give a mapping of arrays"),
+        (lambda p: p.bench(3), "inputs is an int; give a mapping of arrays by name"),
+        (lambda p: p.draw(COPY, into=3), "a texture is wanted, but an int is given"),
+        (lambda p: p.draw(COPY, into="y"), "a texture is wanted, but a str is given"),
+    ],
+)
+def test_a_verb_names_a_wrong_argument(call: Callable[[Pipeline], object], message: str) -> None:
+    p, x, y = _two()
+    p.draw(COPY, {0: x}, into=y)
+    p.output("y", y)
+    with pytest.raises(InputError) as caught:
+        call(p)
+    assert message in str(caught.value)
