@@ -328,3 +328,10 @@ def test_what_a_recipe_prints_is_no_part_of_the_json(run: Run, folder: Path) -> 
     assert code == 0
     assert json.loads(out)["plan"] == "steps"
     assert err.split() == ["built", "compared"]
+
+
+def test_a_recipes_file_is_executed_once(run: Run) -> None:
+    Path("steps.py").write_text(f"print('executed')\n{RECIPE}", encoding="utf-8")
+    code, _, err = run("plan", "count", "steps.py", "--over", "n")
+    assert code == 0
+    assert err.count("executed") == 1

@@ -21,7 +21,9 @@ from gpgpu_legacy.cli.shared import ChipName, Json, PredictedChip, console, prin
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.api.recipes import Built
+    from collections.abc import Mapping
+
+    from gpgpu_legacy.api.recipes import Built, Recipe
     from gpgpu_legacy.count.formulas import Formulas
 
 
@@ -46,8 +48,9 @@ def count_command(
     from gpgpu_legacy.api.plan_counts_table import plan_counts, plan_counts_grids
     from gpgpu_legacy.present.grid import print_text
 
-    built = recipe.built()
-    found = _formulas(recipe, built, over) if over else None
+    family, settings = recipe.recipe(), recipe.given()
+    built = family.build(settings)
+    found = _formulas(family, settings, built, over) if over else None
     counts = plan_counts(built.plan, built.parameters, found)
     if as_json:
         print_json(counts)
@@ -55,10 +58,11 @@ def count_command(
         print_text(plan_counts_grids(counts), console())
 
 
-def _formulas(recipe: RecipeOptions, built: Built, over: list[str]) -> Formulas:
+def _formulas(
+    family: Recipe, settings: Mapping[str, str], built: Built, over: list[str]
+) -> Formulas:
     from gpgpu_legacy.count.formulas import formulas
 
-    family, settings = recipe.recipe(), recipe.given()
     unknown = [name for name in over if name not in built.parameters]
     if unknown:
         has = ", ".join(built.parameters) or "none"
