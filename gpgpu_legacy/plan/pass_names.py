@@ -14,6 +14,7 @@ from gpgpu_legacy.plan.plan import (
     Pass,
     Plan,
     Repeat,
+    Step,
 )
 
 _KINDS = {
@@ -61,17 +62,25 @@ class PassNumbers:
         return range(self.first, self.last + 1, self.step)
 
 
-def numbered_passes(plan: Plan) -> Iterator[tuple[PassNumbers, Pass]]:
-    """Each pass that runs, as the plan writes it, with its numbers."""
+def numbered_steps(plan: Plan) -> Iterator[tuple[tuple[PassNumbers, ...], Step]]:
+    """Each step that runs a pass, with the numbers of its passes, in their order."""
     number = 1
     for step in plan.steps:
-        if not isinstance(step, Repeat):
-            yield PassNumbers(number), step
-            number += 1
-        elif step.count:
-            for place, pass_ in enumerate(step.body):
-                yield PassNumbers(number + place, len(step.body), step.count), pass_
-            number += step.count * len(step.body)
+        body, count = (step.body, step.count) if isinstance(step, Repeat) else ((step,), 1)
+        if body and count:
+            yield tuple(PassNumbers(number + n, len(body), count) for n in range(len(body))), step
+            number += count * len(body)
+
+
+def numbered_passes(plan: Plan) -> Iterator[tuple[PassNumbers, Pass]]:
+    """Each pass that runs, as the plan writes it, with its numbers."""
+    for numbers, step in numbered_steps(plan):
+        yield from zip(numbers, passes_of(step), strict=True)
+
+
+def passes_of(step: Step) -> tuple[Pass, ...]:
+    """The passes of a step, as the plan writes them."""
+    return step.body if isinstance(step, Repeat) else (step,)
 
 
 _MOST_SHOWN = 4

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from gpgpu_legacy.plan.pass_names import PassNumbers
+from gpgpu_legacy.plan.pass_names import PassNumbers, numbered_steps, passes_of
 from gpgpu_legacy.plan.plan import (
     ComputePass,
     Pass,
@@ -47,38 +47,29 @@ def parts_of(plan: Plan, *, apart: bool) -> tuple[Part, ...]:
     for numbers, step in _steps(plan, apart=apart):
         found.setdefault(_by_itself(plan, step), []).append((numbers, step))
     return tuple(
-        Part(part, _passes(same[0][1]), tuple(chain(*(n for n, _ in same))), len(same))
+        Part(part, passes_of(same[0][1]), tuple(chain(*(n for n, _ in same))), len(same))
         for part, same in found.items()
     )
 
 
 def _steps(plan: Plan, *, apart: bool) -> Iterator[tuple[tuple[PassNumbers, ...], Step]]:
     """The steps of a plan that run, with their passes' numbers; passes of a Repeat one by one."""
-    number = 1
-    for step in plan.steps:
-        body, count = (step.body, step.count) if isinstance(step, Repeat) else ((step,), 1)
-        numbers = tuple(PassNumbers(number + n, len(body), count) for n in range(len(body)))
-        number += count * len(body)
-        if not count or not body:
-            continue
+    for numbers, step in numbered_steps(plan):
         if apart and isinstance(step, Repeat):
-            yield from (((n,), Repeat(count, (p,))) for n, p in zip(numbers, body, strict=True))
+            for one, pass_ in zip(numbers, step.body, strict=True):
+                yield (one,), Repeat(step.count, (pass_,))
         else:
             yield numbers, step
 
 
-def _passes(step: Step) -> tuple[Pass, ...]:
-    return step.body if isinstance(step, Repeat) else (step,)
-
-
 def _by_itself(plan: Plan, step: Step) -> Plan:
     """A plan of one step, without transfers, its textures called by their order in the step."""
-    used = (name for p in _passes(step) for name in (*read_by(p), *written_by(p)))
+    used = (name for p in passes_of(step) for name in (*read_by(p), *written_by(p)))
     names = {name: str(n) for n, name in enumerate(dict.fromkeys(used))}
     textures = tuple(
         replace(plan.texture(name), name=new, initial=None) for name, new in names.items()
     )
-    body = tuple(with_textures(_without_unused(p), names) for p in _passes(step))
+    body = tuple(with_textures(_without_unused(p), names) for p in passes_of(step))
     renamed: Step = Repeat(step.count, body) if isinstance(step, Repeat) else body[0]
     return Plan(plan.name, (), (), textures, (), (renamed,), ())
 
