@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.chips.verdict import Verdict
     from gpgpu_legacy.isa.arithmetic import Arithmetic
     from gpgpu_legacy.isa.ir import Program
+    from gpgpu_legacy.runtime.executor import Observer
 
 ProgramFile = Annotated[
     Path, typer.Argument(metavar="PROG.fp", help="A file with a program; - is standard input.")
@@ -43,6 +45,30 @@ class Language(Enum):
     NUMPY = "numpy"
 
 
+@dataclass(frozen=True, slots=True)
+class FilmOptions:
+    """The passes as an animation."""
+
+    animate: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a frame for each pass, as .gif, .png or .apng."),
+    ] = None
+    scale: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="Pixels along each side of an animated texel (default: 1)."),
+    ] = None
+
+    def frames_of(self, drawing: Drawing) -> tuple[Observer | None, Callable[[], None] | None]:
+        """What keeps the frames of a run, and what writes them; Nones without --animate."""
+        from gpgpu_legacy.api.programs import frames_of
+
+        if self.animate is None:
+            if self.scale is not None:
+                raise InputError("--scale enlarges an animation; give --animate FILE, too")
+            return None, None
+        return frames_of(drawing, self.animate, 1 if self.scale is None else self.scale)
+
+
 # Commands -------------------------------------------------------------------------------------
 
 
@@ -53,6 +79,7 @@ def exec_command(
     rectangle: SizeOptions,
     reads: DrawOptions,
     machine: MachineOptions,
+    film: FilmOptions,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -68,21 +95,12 @@ def exec_command(
             metavar="X,Y", help="Print one fragment's way through every instruction (last pass)."
         ),
     ] = None,
-    animate: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write a frame for each pass, as .gif, .png or .apng."),
-    ] = None,
-    scale: Annotated[
-        int | None,
-        typer.Option(metavar="K", help="Pixels along each side of an animated texel (default: 1)."),
-    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run a fragment program on a rectangle of pixels, once or with --passes many times."""
     from gpgpu_legacy.api.drawing import fed_back_size, make_drawing
     from gpgpu_legacy.api.programs import (
         discarded,
-        frames_of,
         last_pass,
         pictures,
         run_drawing,
@@ -98,12 +116,8 @@ def exec_command(
     arguments = reads.arguments(assembled)
     size = rectangle.parsed(fed_back_size(arguments))
     drawing = make_drawing(assembled, *size, arguments=arguments)
-    if scale is not None and animate is None:
-        raise InputError("--scale enlarges an animation; give --animate FILE, too")
-    observer, write_frames = None, None
-    if animate is not None:
-        observer, write_frames = frames_of(drawing, animate, 1 if scale is None else scale)
-    check_distinct({"--output": output, "--animate": animate})
+    observer, write_frames = film.frames_of(drawing)
+    check_distinct({"--output": output, "--animate": film.animate})
     warn_about(drawing)
     traced = None
     if trace is not None:
@@ -123,7 +137,7 @@ def exec_command(
             print_json(run)
         else:
             print_text(run_grids(run, assembled.name), console())
-    for path in (output, animate):
+    for path in (output, film.animate):
         if path is not None and not as_json:
             print(f"wrote {path}")
 
