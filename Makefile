@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 
-.PHONY: report test docs figures clean
+.PHONY: report test hostile docs figures clean
 
 report: $(READY)
 	$(BIN)/gpgpu-legacy report --output report
@@ -15,6 +15,10 @@ test: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
+
+# All hostile input that the tests know, with HOSTILE_SEED=n other input of its kind; `make test` tries a share.
+hostile: $(READY)
+	HOSTILE=full $(BIN)/python -m pytest tests/hostile
 
 docs: $(DOCS_READY)
 	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
