@@ -33,8 +33,8 @@ ATTACK = Attack(os.environ.get("HOSTILE") == "full", int(os.environ.get("HOSTILE
 
 
 _WORDS = r"""
-² １ é 😀 [red] [/] { } [ ] ( ) ; , . .. - -- + # /* */ // " ' \ %s $HOME ../../x /dev/full null true
-0 -1 -0.0 1e999 1e-320 nan inf NaN 65536 2147483648 4294967296 99999999999999999999
+² １ é 😀 [red] [/] { } [ ] ( ) ; , . .. - -- + # /* */ // " ' \ %s $HOME ../../x /dev/full
+null true 0 -1 -0.0 1e999 1e-320 nan inf NaN 65536 2147483648 4294967296 99999999999999999999
 """
 
 _PIECES = ("", " ", "\t", "\n", "\r\n", "\0", "\x1b[31m", "\u2028", "\ud800", *_WORDS.split())
