@@ -21,7 +21,7 @@ import llvmlite
 import numba
 from numba.core import compiler, serialize
 
-from gpgpu_legacy.lower import kept
+from gpgpu_legacy import kept
 
 _read_code: Callable[..., Any] = compiler.CompileResult._rebuild
 _dump: Callable[[Any], bytes] = serialize.dumps

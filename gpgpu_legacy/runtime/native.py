@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.interp.numeric import Storage, Stored, stored_dtype
 from gpgpu_legacy.isa.ir import Attribute, Parameter
-from gpgpu_legacy.lower import kept
+from gpgpu_legacy import kept
 from gpgpu_legacy.lower.content import ROOM, Arguments, Content, UnsupportedError
 from gpgpu_legacy.lower.forks import held_across_forks
 from gpgpu_legacy.lower.native import (

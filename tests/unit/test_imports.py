@@ -37,6 +37,7 @@ ORDER = (
     ("published",),
     ("present",),
     ("serial", "grammars"),
+    ("kept",),
     ("files", "userdirs", "sources", "arguments"),
     ("errors",),
 )

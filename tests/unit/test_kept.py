@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpgpu_legacy.lower import kept
+from gpgpu_legacy import kept
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from drawing import (
 )
 
 from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.lower import kept
+from gpgpu_legacy import kept
 from gpgpu_legacy.lower.chains import Loop, loops
 from gpgpu_legacy.lower.content import ROOM, native_content
 from gpgpu_legacy.lower.grid import APPROXIMATE, UFUNCS, UnsupportedError
@@ -313,7 +313,7 @@ SCRIPT = """
 import sys
 import numpy as np
 from gpgpu_legacy import run_program
-from gpgpu_legacy.lower import kept
+from gpgpu_legacy import kept
 compiled = []
 keep = kept.keep
 kept.keep = lambda *given: (compiled.append(1), keep(*given))

@@ -16,7 +16,7 @@ SCRIPT = """
 import os.path, sys
 if sys.argv[1:] == ["homeless"]:
     os.path.expanduser = lambda path: path
-from gpgpu_legacy.lower import kept
+from gpgpu_legacy import kept
 written = []
 keep = kept.keep
 kept.keep = lambda name, content: (written.append(name.partition("-")[0]), keep(name, content))
