@@ -1,35 +1,41 @@
-"""Grammars, with their parsing tables kept in the user's cache folder.
+"""Grammars, with their parsing tables kept for later processes.
 
-Building the tables takes several times as long as reading them back. Lark keeps with them a digest
-of the grammar, the options, and the versions of Lark and Python, and builds them anew if it
-differs.
+Building the tables takes several times as long as reading them back.
 """
 
 from __future__ import annotations
 
+import pickle
+import sys
+from collections.abc import Callable
+from pkgutil import get_data
 from typing import Any
 
+import lark
 from lark import Lark
+from lark.grammar import Rule
+from lark.lexer import TerminalDef
 
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.userdirs import cache_folder
+from gpgpu_legacy import kept
+
+_from_tables: Callable[..., Lark] = Lark._load_from_dict
+"""What the parsers call that Lark writes as modules."""
 
 
-def open_grammar(package: str, **options: Any) -> Lark:
+def open_grammar(package: str, *, transformer: Any = None, **options: Any) -> Lark:
     """The LALR parser of the file grammar.lark of a package. options: Lark's.
 
-    Lark opens the file itself, because importing importlib.resources would take longer.
+    The grammar imports no other. transformer: what makes something else of the trees.
     """
-    return Lark.open_from_package(
-        package, "grammar.lark", parser="lalr", cache=_tables(package), **options
-    )
-
-
-def _tables(package: str) -> str | bool:
-    """The file of a grammar's tables; False where there is no folder to keep it in."""
-    try:
-        folder = cache_folder() / "grammars"
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, InputError):
-        return False
-    return str(folder / f"{package}.tables")
+    # Importing importlib.resources would take longer than reading the file.
+    grammar = (get_data(package, "grammar.lark") or b"").decode("utf-8")
+    key = f"lark {lark.__version__} {sys.version} {sorted(options.items())}\n{grammar}"
+    tables = kept.read(key)
+    if tables is not None:
+        data, memo = pickle.loads(tables)  # nobody but this user has written it: see kept.py
+        return _from_tables(data, memo, transformer=transformer)
+    parser = Lark(grammar, parser="lalr", transformer=transformer, **options)
+    data, memo = parser.memo_serialize([TerminalDef, Rule])
+    data["options"]["transformer"] = None
+    kept.keep(key, pickle.dumps((data, memo), pickle.HIGHEST_PROTOCOL))
+    return parser

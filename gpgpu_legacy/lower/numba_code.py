@@ -1,8 +1,8 @@
 """Functions compiled by numba, and their machine code on disk for later processes.
 
 numba's own cache lies beside the sources, and only an edit of the file of the called function makes
-it compile anew. Here code is kept with all other generated code (lower/kept.py), under a name that
-is a digest of everything it depends on: all sources of the function's folder, or the generated
+it compile anew. Here code is kept with all other generated code (kept.py), under a key that lists
+everything it depends on: all sources of the function's folder, or the generated
 text; the options and the types of the arguments; the versions of numba, llvmlite and Python; and
 the processor. So code is never stale, and nothing is written beside the sources.
 """
@@ -108,14 +108,13 @@ class _KeptCode:
     def load_overload(self, signature: Any, target: Any) -> Any:
         """The compiled function for these argument types; None where it is not on disk."""
         target.refresh()
-        content = kept.read(self._file(signature, target.codegen()))
+        content = kept.read(self._key(signature, target.codegen()))
         return content and _read_code(target, *pickle.loads(content))
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep a compiled function, unless it holds addresses of this process."""
         if not result.library.has_dynamic_globals:
-            kept.keep(self._file(signature, result.codegen), _dump(result._reduce()))
+            kept.keep(self._key(signature, result.codegen), _dump(result._reduce()))
 
-    def _file(self, signature: Any, codegen: Any) -> str:
-        key = (self._identity, str(signature), codegen.magic_tuple())
-        return f"{self._name}-{sha256(repr(key).encode()).hexdigest()[:32]}.nbc"
+    def _key(self, signature: Any, codegen: Any) -> str:
+        return f"numba {self._name} {(self._identity, str(signature), codegen.magic_tuple())!r}"

@@ -11,7 +11,6 @@ from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
 from threading import RLock
 from typing import Any
 
@@ -20,9 +19,9 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy import kept
 from gpgpu_legacy.interp.numeric import Storage, Stored, stored_dtype
 from gpgpu_legacy.isa.ir import Attribute, Parameter
-from gpgpu_legacy import kept
 from gpgpu_legacy.lower.content import ROOM, Arguments, Content, UnsupportedError
 from gpgpu_legacy.lower.forks import held_across_forks
 from gpgpu_legacy.lower.native import (
@@ -151,17 +150,17 @@ class _Host:
 
     def _load(self, text: str) -> Any:
         """An engine with a module's code, which is read from disk or compiled and put there."""
-        version = f"{llvmlite.__version__} {self.cpu} {self.features}"
-        name = sha256(f"{version}\n{text}".encode()).hexdigest()[:32] + ".o"
-        target = llvm.Target.from_default_triple().create_target_machine(
-            cpu=self.cpu, features=self.features, opt=3
+        triple, opt = llvm.get_default_triple(), 3
+        key = f"llvm {llvmlite.__version__} {triple} {self.cpu} {self.features} {opt}\n{text}"
+        target = llvm.Target.from_triple(triple).create_target_machine(
+            cpu=self.cpu, features=self.features, opt=opt
         )
-        machine_code = kept.read(name)
+        machine_code = kept.read(key)
         if machine_code is None:
             # A context of its own, for constants and types stay in theirs for ever.
             module = llvm.parse_assembly(text, context=llvm.create_context())
             machine_code = target.emit_object(module)
-            kept.keep(name, machine_code)
+            kept.keep(key, machine_code)
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
         engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
         engine.finalize_object()

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from gpgpu_legacy import grammars
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.grammars import open_grammar
 
 PACKAGE = "gpgpu_legacy.kernel"
@@ -16,8 +14,8 @@ TEXT = "#version 430\nlayout(local_size_x = 1) in;\nvoid main() { }\n"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(grammars, "cache_folder", lambda: tmp_path / "cache")
-    return tmp_path / "cache" / "grammars"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "gpgpu-legacy" / "generated"
 
 
 def tree() -> object:
@@ -32,23 +30,39 @@ def test_tables_are_kept_and_read_back(folder: Path) -> None:
     assert kept.stat().st_mtime_ns == before
 
 
+def test_tables_are_kept_without_what_makes_something_else_of_trees(folder: Path) -> None:
+    class Words:
+        def kernel(self, *_: object) -> str:
+            return "a kernel"
+
+    def made(transformer: object) -> object:
+        return open_grammar(PACKAGE, start="kernel", transformer=transformer).parse(TEXT)
+
+    for transformer in (Words(), None, Words()):
+        assert (made(transformer) == "a kernel") is (transformer is not None)
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_other_options_have_other_tables(folder: Path) -> None:
+    tree()
+    open_grammar(PACKAGE, start="expression")
+    assert len(list(folder.iterdir())) == 2
+
+
 def test_damaged_tables_are_built_anew(folder: Path) -> None:
     built = tree()
     [kept] = folder.iterdir()
-    kept.write_bytes(kept.read_bytes()[:100])
-    assert tree() == built
-
-
-def test_without_a_home_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def homeless() -> Path:
-        raise InputError("you have no home folder; set HOME to one")
-
-    monkeypatch.setattr(grammars, "cache_folder", homeless)
-    assert tree() is not None
-    assert not list(tmp_path.iterdir())
+    whole = kept.read_bytes()
+    for damaged in (b"", whole[:100], whole[:-1], whole[:90] + b"?" + whole[91:]):
+        kept.write_bytes(damaged)
+        assert tree() == built
+        written = kept.read_bytes()
+        assert tree() == built
+        assert kept.read_bytes() == written
 
 
 def test_without_room_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(grammars, "cache_folder", lambda: tmp_path / "file")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert tree() is not None
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -19,7 +19,7 @@ if sys.argv[1:] == ["homeless"]:
 from gpgpu_legacy import kept
 written = []
 keep = kept.keep
-kept.keep = lambda name, content: (written.append(name.partition("-")[0]), keep(name, content))
+kept.keep = lambda key, content: (written.append(key.split()[1]), keep(key, content))
 from gpgpu_legacy.cache.raster import parse_raster
 [(x, y)] = parse_raster("tiled:2x2").positions(4, 2)
 assert x.tolist() == [0, 1, 0, 1, 2, 3, 2, 3] and y.tolist() == [0, 0, 1, 1, 0, 0, 1, 1]

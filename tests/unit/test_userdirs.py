@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from gpgpu_legacy import kept
 from gpgpu_legacy.chips.profile import calibrated
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy import kept
 from gpgpu_legacy.userdirs import cache_folder, data_folder
 
 VARIABLES = ("XDG_CACHE_HOME", "XDG_DATA_HOME", "GPGPU_LEGACY_TUNING", "GPGPU_LEGACY_PROFILES")
