@@ -12,7 +12,7 @@ from numbers import Real
 from operator import index
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, UnknownKeywordError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -108,11 +108,11 @@ def merged(
     """The value object that was given as argument `name`, with the keywords filled in.
 
     kind: its class; without an object, a default one takes the keywords. Raises InputError for
-    an object of another class, and where it and a keyword say different things; TypeError, as
-    Python does, for a keyword that `function` does not have.
+    an object of another class, where it and a keyword say different things, and for a keyword that
+    `function` does not have, which is a TypeError, too.
     """
     for keyword in keywords.keys() - {field.name for field in fields(kind)}:
-        raise TypeError(f"{function}() got an unexpected keyword argument {keyword!r}")
+        raise UnknownKeywordError(f"{function}() got an unexpected keyword argument {keyword!r}")
     if given is None:
         return kind(**keywords)
     as_instance(name, given, kind)

@@ -1,7 +1,8 @@
-"""The errors that a user of the package can cause.
+"""The errors of the package: nearly all are a user's to cause and to mend.
 
 Every message is one line that says what was wrong, what was expected and how to mend it. A program
-with several faults has a message for each. The command line prints them and exits with code 2.
+with several faults has a message for each. The command line prints them and exits with code 2. Only
+an InternalError is a fault of our own, and has an exit code of its own.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 class GpgpuLegacyError(Exception):
-    """The base class of the errors that a user can cause and mend."""
+    """The base class of all errors of the package."""
 
     def __str__(self) -> str:
         """The message in one line, whatever the names and values in it."""
@@ -135,8 +136,45 @@ class InputError(GpgpuLegacyError):
     """Matrices, files, options or arguments that do not fit the request."""
 
 
+class UnknownKeywordError(InputError, TypeError):
+    """A keyword that a function does not have; Python's own class for that, too."""
+
+
 class ExecutorUnavailableError(GpgpuLegacyError):
     """An executor that cannot run on this machine; the message says why."""
+
+
+class OutOfMemoryError(GpgpuLegacyError, MemoryError):
+    """What was asked takes more memory than this machine has."""
+
+
+class NestedTooDeeplyError(GpgpuLegacyError, RecursionError):
+    """What was given is nested deeper than Python can follow, or the caller's stack is full."""
+
+
+class FileFailedError(GpgpuLegacyError, OSError):
+    """The system refuses a file or a stream; `errno` and `filename` are the system's."""
+
+    @classmethod
+    def of(cls, error: OSError) -> FileFailedError:
+        """The system's error, in one line."""
+        why = error.strerror or str(error) or type(error).__name__
+        where = "" if error.filename is None else f"{error.filename}: "
+        failed = cls(f"{where}{why[:1].lower()}{why[1:]}")
+        failed.errno, failed.filename, failed.strerror = error.errno, error.filename, why
+        return failed
+
+    def __str__(self) -> str:
+        """The message; OSError would say the number, too."""
+        return printable(str(self.args[0]))
+
+
+class DeviceError(GpgpuLegacyError):
+    """A graphics driver that fails at what it was asked to do, for want of memory for instance."""
+
+
+class InternalError(GpgpuLegacyError):
+    """A fault of gpgpu_legacy itself; its cause has the traceback. Please report it."""
 
 
 class GpgpuLegacyWarning(UserWarning):

@@ -31,6 +31,7 @@ from gpgpu_legacy.api.plan_panels import (
 )
 from gpgpu_legacy.api.plan_run import as_operands, run_plan
 from gpgpu_legacy.arguments import as_instance
+from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import slices
 from gpgpu_legacy.isa.arithmetic import F32
@@ -59,6 +60,7 @@ class PlanFigure(PlanPanels):
         draw_animation(self, Path(path), (options or AnimationOptions()).checked())
 
 
+@public
 def plan_figure(
     plan: Plan,
     inputs: Mapping[str, ArrayLike] | None = None,

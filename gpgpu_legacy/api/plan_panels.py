@@ -16,6 +16,7 @@ import numpy as np
 
 from gpgpu_legacy.api.passes import PassPlace
 from gpgpu_legacy.arguments import as_flag, as_instance, as_member, as_positive, as_real
+from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.formats import Format, Numeric
@@ -73,6 +74,7 @@ class Spacing(Enum):
     LOG = "log"
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class FigureOptions:
     """What a figure shows.
@@ -112,6 +114,7 @@ class FigureOptions:
         )
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class AnimationOptions:
     """How an animation looks.

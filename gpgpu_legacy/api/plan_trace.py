@@ -31,6 +31,7 @@ from gpgpu_legacy.api.passes import (
 from gpgpu_legacy.api.plan_run import as_operands, run_plan
 from gpgpu_legacy.api.trace import Step, Texel, trace_fragment
 from gpgpu_legacy.arguments import as_flag, as_instance, as_integer, as_text
+from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
@@ -142,6 +143,7 @@ class PlanTrace:
     visits: tuple[Visit, ...]
 
 
+@public
 def trace_plan(
     plan: Plan,
     inputs: Mapping[str, ArrayLike] | None,

@@ -18,6 +18,7 @@ from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
 from gpgpu_legacy.api.keywords import ProductKeywords, as_machine, without_machine
 from gpgpu_legacy.api.seconds import Seconds, seconds_of
 from gpgpu_legacy.arguments import as_callable, as_positive, as_text, merged
+from gpgpu_legacy.boundary import public
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32, FP32
@@ -48,6 +49,7 @@ class RunRecord(Record, frozen=True, kw_only=True):
     counts: Counts
 
 
+@public
 @dataclass(frozen=True)
 class Run:
     """A product, with everything that is known about how it was computed.
@@ -124,6 +126,7 @@ class Run:
 DEFAULT_MACHINE = Machine()
 
 
+@public
 def matmul(
     a: ArrayLike,
     b: ArrayLike,
@@ -146,6 +149,7 @@ def matmul(
     return run(a, b, method, options, machine, c=c, executor=executor, **keywords).product
 
 
+@public
 def run(
     a: ArrayLike,
     b: ArrayLike,

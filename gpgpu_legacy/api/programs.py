@@ -6,7 +6,6 @@ texture back, and an executor runs that plan as it would any other.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from gpgpu_legacy.api.drawing import DrawArguments, Drawing, make_drawing
 from gpgpu_legacy.api.keywords import DrawKeywords, ProgramKeywords, as_machine, without_machine
 from gpgpu_legacy.api.plan_run import DEFAULT_MACHINE, prepared_for
 from gpgpu_legacy.api.textures import Textures
-from gpgpu_legacy.errors import GpgpuLegacyWarning
+from gpgpu_legacy.boundary import public, warn
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.lower.program_warnings import program_warnings
@@ -33,6 +32,7 @@ _BEFORE = "before"
 """What the rectangle holds before, where that is an operand."""
 
 
+@public
 def run_program(
     program: Program | str,
     width: int,
@@ -71,17 +71,14 @@ def run_program(
     """
     read = cast("DrawKeywords", without_machine(keywords))
     drawing = make_drawing(program, width, height, textures, arguments, **read)
-    warn_about(drawing, stacklevel=3)
+    warn_about(drawing)
     _, result = run_drawing(drawing, executor, as_machine(machine, keywords))
     images = pictures(drawing, result)
     return images if drawing.keeps_buffers else images[0]
 
 
-def warn_about(drawing: Drawing, stacklevel: int = 2) -> None:
-    """Issue a GpgpuLegacyWarning for what is probably a mistake in what a program is given.
-
-    stacklevel: as for warnings.warn.
-    """
+def warn_about(drawing: Drawing) -> None:
+    """Issue a GpgpuLegacyWarning for what is probably a mistake in what a program is given."""
     given = drawing.arguments
     texts = program_warnings(
         drawing.program,
@@ -91,7 +88,7 @@ def warn_about(drawing: Drawing, stacklevel: int = 2) -> None:
         pixel_sets=() if 0 in (given.texcoords or {}) else (0,),
     )
     for text in texts:
-        warnings.warn(text, GpgpuLegacyWarning, stacklevel=stacklevel)
+        warn(text)
 
 
 def run_drawing(

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from gpgpu_legacy.arguments import as_instance
+from gpgpu_legacy.boundary import public
 from gpgpu_legacy.chips.profile import Fact, Kind, Limits, Number, Profile, find_profile
 from gpgpu_legacy.chips.verdict import (
     Outcome,
@@ -29,6 +30,7 @@ from gpgpu_legacy.isa.ir import IDENTITY, Instruction, Program, Src, TextureTarg
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost
 
 
+@public
 def check_program(program: Program, chip: Profile) -> Verdict:
     """Compare what a program takes with what a chip has; InputError if `chip` is no Profile."""
     as_instance("chip", chip, Profile, "the Profile of a chip, as find_profile returns it")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gpgpu_legacy.arguments import as_instance
+from gpgpu_legacy.boundary import public
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.profile import Fact, Kind, Profile
 from gpgpu_legacy.chips.verdict import (
@@ -35,6 +36,7 @@ TEXTURE_SIZE, TARGET_SIZE = "texture size", "framebuffer size"
 """The limits of a texture's width and height: of those that are read, and of those drawn to."""
 
 
+@public
 def check_plan(plan: Plan, chip: Profile) -> Verdict:
     """Compare all that a plan uses with what a chip has: programs, textures, blending, memory.
 

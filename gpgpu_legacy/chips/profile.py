@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from gpgpu_legacy.arguments import as_text
+from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.serial import Record, Recorded, from_toml
@@ -317,6 +318,7 @@ def calibrated() -> tuple[Profile, ...]:
 # Finding them -------------------------------------------------------------------------------
 
 
+@public
 def find_profile(name: str) -> Profile:
     """The profile of that name or alias: the package's, a recorded one, or one calibrated here.
 

@@ -9,28 +9,45 @@ import functools
 import inspect
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from copy import copy
+from errno import EPIPE
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from gpgpu_legacy.boundary import as_own, is_of_caller, said_by
 from gpgpu_legacy.cli.commands import COMMANDS
 from gpgpu_legacy.cli.completion import PROGRAM, asked_words, with_shell_found
 from gpgpu_legacy.cli.conversion import convert_plainly
 from gpgpu_legacy.cli.shared import app as _app
-from gpgpu_legacy.cli.streams import BROKEN_PIPE, drop_output, prepare_streams, why_output_is_lost
+from gpgpu_legacy.cli.streams import (
+    BROKEN_PIPE,
+    drop_output,
+    is_of_output,
+    output_is_lost,
+    prepare_streams,
+)
 from gpgpu_legacy.cli.usage import usage_message, without_negations
 from gpgpu_legacy.cli.warnings import plain_warnings
-from gpgpu_legacy.errors import GpgpuLegacyError
+from gpgpu_legacy.errors import GpgpuLegacyError, InternalError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.cli.shared import app as app
 
 
+FAILED = 2
+"""The exit code of an error that the user can mend."""
+
+INTERNAL = 70
+"""The exit code of a fault of our own, which sysexits.h calls EX_SOFTWARE."""
+
 INTERRUPTED = 130
 """What a command returns, and exits with, when the user interrupts it."""
+
+DEBUG = "--debug"
 
 
 def __getattr__(name: str) -> Any:
@@ -41,50 +58,69 @@ def __getattr__(name: str) -> Any:
 
 
 def main() -> None:
-    """Run the command line; a user's error is one line and exit code 2."""
+    """Run the command line; an error is one line and exit code 2, or 70 for a fault of ours."""
     prepare_streams()
+    words, debug = without_debug(sys.argv[1:])
     try:
-        status = _run(sys.argv[1:] or ["--help"])
+        status = _run(words or ["--help"], debug=debug)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:  # of stdout
         drop_output()
-        status = BROKEN_PIPE
-    except OSError as error:
-        status = _failed(why_output_is_lost(error))
+        status = BROKEN_PIPE if error.errno == EPIPE else _failed(output_is_lost(error))
     if status == INTERRUPTED:
         print("gpgpu-legacy: interrupted", file=sys.stderr)
     sys.exit(status)
 
 
-def _run(words: Sequence[str]) -> Any:
-    """Run a command; its exit code."""
+def without_debug(words: Sequence[str]) -> tuple[list[str], bool]:
+    """The words of a call without `--debug`, and whether it is among them."""
+    end = words.index("--") if "--" in words else len(words)
+    options = [word for word in words[:end] if word != DEBUG]
+    return [*options, *words[end:]], len(options) < end
+
+
+def _run(words: Sequence[str], *, debug: bool = False) -> Any:
+    """Run a command; its exit code. Raises OSError where stdout cannot be written."""
     try:
-        words = with_shell_found(words, os.environ)
-        asked = asked_words(os.environ)
-        import_commands(words if asked is None else asked)
-        registered = len(_app.registered_commands) + len(_app.registered_groups)
-        lists_commands = asked is None and words[:1] == ["--help"]
-        command = _command_of(_app, registered, lists_commands)
-        if asked is None and words and words[0] in COMMANDS:
-            convert_plainly(command)
-            chosen = _chosen(command, words)
-            convert_plainly(chosen)
-            is_bare_group = hasattr(chosen, "commands") and len(words) == 1
-            words = [*without_negations(chosen, words), *["--help"] * is_bare_group]
-        with plain_warnings():
-            return command.main(list(words), prog_name=PROGRAM, standalone_mode=False)
+        with plain_warnings(others=debug):
+            return _call(words)
     except SystemExit as stopped:
         return stopped.code
-    except GpgpuLegacyError as error:
-        return _failed(str(error))
-    except MemoryError as error:
-        return _failed(f"this machine has too little memory for that ({error}); try smaller sizes")
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except Exception as error:
-        if not hasattr(error, "format_message"):  # which what the option parser raises has
+        if debug:
+            traceback.print_exc()
+        if is_of_output(error):
             raise
+        return _reported(error)
+
+
+def _reported(error: Exception) -> int:
+    """Print what is wrong in one line, or a line for each fault of a program; the exit code."""
+    if hasattr(error, "format_message"):  # which what the option parser raises has
         return _failed(usage_message(error))
+    if not isinstance(error, GpgpuLegacyError) and is_of_caller(error.__traceback__):
+        return _failed(f"{said_by(error)}; code that is no part of {PROGRAM} raised this")
+    own = as_own(error, "this command", f"what {DEBUG} adds to it")
+    return _failed(str(own), INTERNAL if isinstance(own, InternalError) else FAILED)
+
+
+def _call(words: Sequence[str]) -> Any:
+    """Call a command; its exit code."""
+    words = with_shell_found(words, os.environ)
+    asked = asked_words(os.environ)
+    import_commands(words if asked is None else asked)
+    registered = len(_app.registered_commands) + len(_app.registered_groups)
+    lists_commands = asked is None and words[:1] == ["--help"]
+    command = _command_of(_app, registered, lists_commands)
+    if asked is None and words and words[0] in COMMANDS:
+        convert_plainly(command)
+        chosen = _chosen(command, words)
+        convert_plainly(chosen)
+        is_bare_group = hasattr(chosen, "commands") and len(words) == 1
+        words = [*without_negations(chosen, words), *["--help"] * is_bare_group]
+    return command.main(list(words), prog_name=PROGRAM, standalone_mode=False)
 
 
 def _chosen(command: Any, words: Sequence[str]) -> Any:
@@ -133,6 +169,6 @@ def _do_nothing() -> None:
     pass
 
 
-def _failed(message: str) -> int:
-    print(f"gpgpu-legacy: {message}", file=sys.stderr)
-    return 2
+def _failed(message: str, code: int = FAILED) -> int:
+    print(f"{PROGRAM}: {message}", file=sys.stderr)
+    return code

@@ -69,6 +69,12 @@ def _group(
             "--version", "-V", callback=_print_version, is_eager=True, help="Show the version."
         ),
     ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug", help="Show the traceback of an error; it may stand anywhere in a call."
+        ),
+    ] = False,
 ) -> None:  # without it, a single command would be the whole application
     pass
 

@@ -13,7 +13,8 @@ from gpgpu_legacy.present.plain import REPLACE
 BROKEN_PIPE = 1
 """The exit code where the reader of stdout is gone, as Python's documentation has it."""
 
-_LOST = {errno.ENOSPC, errno.EIO, errno.EBADF}
+_LOST = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EPIPE, errno.EDQUOT, errno.EFBIG, errno.EAGAIN}
+"""What writing to a stream fails with; errors of files have the name of the file."""
 
 
 def prepare_streams() -> None:
@@ -30,14 +31,13 @@ def prepare_streams() -> None:
             stream.reconfigure(errors=REPLACE)
 
 
-def why_output_is_lost(error: OSError) -> str:
-    """What keeps stdout from being written, as a full disk does; the error again if it is not that.
+def is_of_output(error: Exception) -> bool:
+    """Whether stdout cannot be written: its disk is full, or its reader is gone."""
+    return isinstance(error, OSError) and error.filename is None and error.errno in _LOST
 
-    What stdout still holds is dropped.
-    """
-    if error.errno not in _LOST or error.filename is not None:
-        raise error
-    drop_output()
+
+def output_is_lost(error: OSError) -> str:
+    """What keeps stdout from being written."""
     return f"standard output cannot be written: {error.strerror}"
 
 

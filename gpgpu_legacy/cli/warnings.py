@@ -15,15 +15,19 @@ PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
 @contextmanager
-def plain_warnings() -> Iterator[None]:
-    """Print the package's warnings while the block runs; all others are Python's business.
+def plain_warnings(*, others: bool = False) -> Iterator[None]:
+    """Print the package's warnings while the block runs.
+
+    others: whether Python's and the libraries' are shown, too, as Python shows them.
 
     A warning about a user's file, such as a recipe, names the file and the line.
     """
     seen = set[str]()
     with warnings.catch_warnings():
+        if not others:
+            warnings.simplefilter("ignore")
         warnings.simplefilter("always", GpgpuLegacyWarning)
-        others = warnings.showwarning
+        shown = warnings.showwarning
 
         def show(
             message: Warning | str,
@@ -34,7 +38,7 @@ def plain_warnings() -> Iterator[None]:
             line: str | None = None,
         ) -> None:
             if not issubclass(category, GpgpuLegacyWarning):
-                others(message, category, filename, lineno, file, line)
+                shown(message, category, filename, lineno, file, line)
                 return
             where = "" if filename.startswith(PACKAGE) else f"{_short(filename)}:{lineno}: "
             text = f"gpgpu-legacy: warning: {printable(where + str(message))}"

@@ -19,11 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.arguments import as_text
+from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 
 F32 = NDArray[np.float32]
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
     """A number format of registers.
@@ -183,6 +185,7 @@ even; NaN becomes 0. Each multiple of 1/255 is represented by the nearest float3
 ARITHMETICS = {row.name: row for row in (FP32, FP24, FP16, FX12, RC9)}
 
 
+@public
 def find_arithmetic(name: str) -> Arithmetic:
     """The arithmetic of that name; InputError if there is none."""
     as_text("arithmetic", name, f"one of {', '.join(ARITHMETICS)}")

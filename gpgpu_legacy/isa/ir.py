@@ -12,6 +12,8 @@ from enum import Enum
 from functools import cached_property
 from math import copysign
 
+from gpgpu_legacy.boundary import public
+
 COMPONENTS = "xyzw"
 
 Vec4 = tuple[float, float, float, float]
@@ -212,6 +214,7 @@ class Fog(Enum):
     LINEAR = "ARB_fog_linear"
 
 
+@public
 @dataclass(frozen=True)
 class Program:
     """An assembled fragment program.

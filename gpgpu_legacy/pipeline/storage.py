@@ -15,6 +15,7 @@ from gpgpu_legacy.arguments import (
     described,
     kind_of,
 )
+from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.packings import Packed, packed
 from gpgpu_legacy.pipeline.values import Values
@@ -41,6 +42,7 @@ Sample = Callable[[Any, tuple[int, ...]], Any]
 """A function of a NumPy random generator and a shape that returns an input to try."""
 
 
+@public
 class Storage:
     """Textures, operands and results, each checked when it is added.
 

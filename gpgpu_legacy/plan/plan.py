@@ -16,6 +16,7 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from gpgpu_legacy.boundary import public
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.plan.numbers import (
     Integer,
@@ -271,6 +272,7 @@ Step = Pass | Repeat
 """An item of a plan."""
 
 
+@public
 @dataclass(frozen=True)
 class Plan:
     """An algorithm at one size: operands, textures, steps in the order in which they run, results.

@@ -14,12 +14,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from threading import RLock
 from time import perf_counter
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.arguments import as_callable, as_flag, as_instance, as_mapping, shape_in_words
+from gpgpu_legacy.boundary import guard_members, public
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.plan.expand import without_tables
@@ -48,6 +49,7 @@ class Tuning:
     tile: tuple[int, int] | None = None
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Machine:
     """How a run computes.
@@ -96,6 +98,7 @@ class Capabilities:
     cpu_rank: int | None = None
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Timings:
     """Seconds of the parts of one run.
@@ -110,6 +113,7 @@ class Timings:
     prepare_s: float = 0.0
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Result:
     """The result of a run: float32 matrices by name, and the times."""
@@ -123,6 +127,7 @@ Observer = Callable[[int, Pass, Callable[[str], F32]], None]
 by name: (H, W, channels) float32, row 0 first. Reading leaves the run as it was."""
 
 
+@public
 class Prepared(ABC):
     """A plan that is ready to run on an executor, with everything that it allocated.
 
@@ -223,6 +228,7 @@ class Prepared(ABC):
         """Give back what was allocated."""
 
 
+@public
 class Executor(ABC):
     """Something that runs plans: a CPU, or a GPU through an API of its time.
 
@@ -234,6 +240,11 @@ class Executor(ABC):
     summary: ClassVar[str]
     """What it is, in a line."""
     capabilities: ClassVar[Capabilities]
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Guard what an executor implements of this contract."""
+        super().__init_subclass__(**given)
+        guard_members(cls)
 
     @abstractmethod
     def device(self) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
+from gpgpu_legacy.boundary import on_behalf
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import Pass, Plan, Repeat
@@ -143,7 +144,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
 
         with self.context.released():
             try:
-                observer(number, done, read)
+                on_behalf(observer, number, done, read)
             finally:
                 telling = False
         self._begin(observed=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from gpgpu_legacy.boundary import on_behalf
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import Storage, slices
 from gpgpu_legacy.plan.expand import passes
@@ -58,7 +59,7 @@ class HostPrepared(Prepared):
             self._work_unobserved()
             return
         for number, done in enumerate(self._work()):
-            observer(number, done, self._read)
+            on_behalf(observer, number, done, self._read)
 
     def _read(self, name: str) -> F32:
         """A whole texture: (rows, W, channels) float32."""

@@ -9,6 +9,7 @@ from pkgutil import iter_modules
 
 import gpgpu_legacy.runtime.executors
 from gpgpu_legacy.arguments import as_instance, as_text
+from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.runtime.executor import FRAGMENT_PASSES, Executor, names_of
@@ -17,6 +18,7 @@ AUTO = "auto"
 
 
 @cache
+@public
 def executors() -> tuple[Executor, ...]:
     """All executors, the reference first, then by name."""
     modules = (
@@ -59,6 +61,7 @@ def executor_names() -> tuple[str, ...]:
     return (AUTO, *(executor.name for executor in executors()))
 
 
+@public
 def find_executor(name: str, plan: Plan | None = None) -> Executor:
     """The executor of that name, which can run on this machine.
 

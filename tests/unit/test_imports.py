@@ -39,6 +39,7 @@ ORDER = (
     ("serial", "grammars"),
     ("kept",),
     ("files", "userdirs", "sources", "arguments"),
+    ("boundary",),
     ("errors",),
 )
 LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in rooms}

@@ -11,10 +11,12 @@ from enum import Enum
 from typing import Any
 
 from gpgpu_legacy.arguments import as_flag, as_integer, as_member, as_real, as_text
+from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Shape:
     """The shape of a matrix product: m×l times l×n. Sizes may be 0."""
@@ -61,6 +63,7 @@ class Accumulate(Enum):
     BLEND = "blend"
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a caller chooses. None leaves the choice to the method.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isinf
 
 from gpgpu_legacy.arguments import as_instance
+from gpgpu_legacy.boundary import public
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
     IDENTITY,
@@ -27,6 +28,7 @@ from gpgpu_legacy.languages.arb.parser import HEADER
 _LETTERS = dict(zip(Selector, COMPONENTS + "01", strict=True))
 
 
+@public
 def disassemble(program: Program) -> str:
     """The program's canonical text.
 

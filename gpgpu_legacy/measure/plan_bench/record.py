@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpgpu_legacy.boundary import public
 from gpgpu_legacy.serial import Positive, Record, Recorded, Whole
 
 
@@ -53,6 +54,7 @@ class PlanSkipped(Record, frozen=True, kw_only=True):
     reason: str
 
 
+@public
 class PlanBench(Recorded, frozen=True, kw_only=True):
     """A benchmark of plans, and what makes it reproducible.
 
