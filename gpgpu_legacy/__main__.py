@@ -1,5 +1,18 @@
-"""`python -m gpgpu_legacy` is `gpgpu-legacy`."""
+"""`gpgpu-legacy`, and `python -m gpgpu_legacy`: the command line, which a signal may end any time.
 
-from gpgpu_legacy.cli import main
+Little is imported before the signals are taken care of.
+"""
 
-main()
+from gpgpu_legacy.ending import end_on_signals
+
+
+def main() -> None:
+    """Run the command line."""
+    end_on_signals()
+    from gpgpu_legacy.cli import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

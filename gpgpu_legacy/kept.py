@@ -22,6 +22,7 @@ from hashlib import sha256
 from pathlib import Path
 from time import time
 
+from gpgpu_legacy.ending import held_together
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.userdirs import cache_folder
 
@@ -145,7 +146,8 @@ def _keep(key: str, content: bytes) -> None:
         return
     name = file_name(key)
     with _opened(make=True) as folder:
-        _write(folder, name, MAGIC + _digest(name, content) + content)
+        with held_together():
+            _write(folder, name, MAGIC + _digest(name, content) + content)
         if int(name[:8], 16) % WRITES_PER_CHECK == 0 or len(content) >= LARGE_BYTES:
             prune()
 

@@ -21,7 +21,8 @@ import msgspec
 import msgspec.inspect
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import read_text, write_text
+from gpgpu_legacy.files import read_text
+from gpgpu_legacy.outputs import write_text
 
 T = TypeVar("T")
 R = TypeVar("R", bound="Recorded")

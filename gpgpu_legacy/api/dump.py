@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpgpu_legacy.files import check_output_folder, write_text
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.lower.glsl import fragment_shader, shader_key, vertex_shader
 from gpgpu_legacy.lower.lookups import decide
+from gpgpu_legacy.outputs import check_output_folder, text_writer, write_folder
 from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.serialise import plan_as_json
@@ -21,11 +21,9 @@ def dump(plan: Plan, folder: Path, *, exact: bool) -> list[Path]:
     does not exist; its parent must exist. exact: whether the shaders contract no multiply-add.
     Returns the paths of the files, in order.
     """
-    files = _texts(plan, exact=exact)
     check_output_folder(folder)
-    folder.mkdir(exist_ok=True)
-    for name, text in files.items():
-        write_text(folder / name, text)
+    files = _texts(plan, exact=exact)
+    write_folder(folder, {name: text_writer(text) for name, text in files.items()})
     return [folder / name for name in files]
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import check_folder, write_whole
+from gpgpu_legacy.outputs import check_writable, write_whole
 
 Array = NDArray[np.generic]
 
@@ -107,7 +108,7 @@ def matrix_writer(path: Path) -> Callable[[NDArray[np.float32]], None]:
     The suffix decides the format: .npy, .csv, .mtx, or .png (0 black, 1 white, clamped).
     Raises InputError for another suffix or a missing folder.
     """
-    writers: dict[str, Callable[[Path, NDArray[np.float32]], None]] = {
+    writers: dict[str, Callable[[IO[bytes], NDArray[np.float32]], None]] = {
         ".npy": write_npy,
         ".csv": lambda to, matrix: np.savetxt(to, matrix, delimiter=",", fmt="%.9g"),
         ".mtx": _write_mtx,
@@ -118,24 +119,22 @@ def matrix_writer(path: Path) -> Callable[[NDArray[np.float32]], None]:
         raise InputError(
             f"{path} does not name a format for matrices; let it end in one of {', '.join(writers)}"
         )
-    check_folder(path)
+    check_writable(path)
     return lambda matrix: write_whole(path, lambda to: writer(to, matrix))
 
 
-def write_npy(path: Path, matrix: NDArray[np.float32]) -> None:
-    """Write an array as .npy, whatever the path's suffix."""
-    with path.open("wb") as file:  # given a path, NumPy would add a suffix to X.NPY
-        np.save(file, matrix)
+def write_npy(to: IO[bytes], matrix: NDArray[np.float32]) -> None:
+    """Write an array as .npy; NumPy would add a suffix to the path X.NPY."""
+    np.save(to, matrix)
 
 
-def _write_mtx(path: Path, matrix: NDArray[np.float32]) -> None:
+def _write_mtx(to: IO[bytes], matrix: NDArray[np.float32]) -> None:
     from scipy.io import mmwrite
 
-    with path.open("wb") as file:
-        mmwrite(file, matrix)
+    mmwrite(to, matrix)
 
 
-def _write_png(path: Path, matrix: NDArray[np.float32]) -> None:
+def _write_png(to: IO[bytes], matrix: NDArray[np.float32]) -> None:
     from PIL import Image
 
     if not matrix.size:
@@ -143,4 +142,4 @@ def _write_png(path: Path, matrix: NDArray[np.float32]) -> None:
             f"a {matrix.shape[0]}×{matrix.shape[1]} product has no pixels; write it as .npy"
         )
     grey = np.clip(np.nan_to_num(matrix, nan=0.0), 0.0, 1.0) * 255.0
-    Image.fromarray(np.round(grey).astype(np.uint8)).save(path)
+    Image.fromarray(np.round(grey).astype(np.uint8)).save(to, "PNG")

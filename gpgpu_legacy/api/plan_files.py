@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from gpgpu_legacy.api.matrices import matrix_writer, read_matrix, read_npy, read_with, write_npy
 from gpgpu_legacy.api.texels import PICTURES, read_texels, texel_writer
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import check_distinct, check_folder, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.outputs import check_distinct, check_writable, write_whole
 from gpgpu_legacy.pipeline.packings import CHANNELS
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Matrix
@@ -68,7 +68,7 @@ def output_writers(
 def _writer(path: Path, matrix: Matrix) -> Callable[[F32], None]:
     suffix, shape = path.suffix.lower(), matrix.array_shape
     if suffix == ".npy":
-        check_folder(path)
+        check_writable(path)
         return lambda values: write_whole(path, lambda to: write_npy(to, values))
     if len(shape) == 3 and shape[2] == CHANNELS:
         return texel_writer(path)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.api.matrices import read_npy, read_with, write_npy
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import check_folder, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.outputs import check_writable, write_whole
 
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm", ".ppm")
 _WIDE_MODES = {"I;16": 65535.0, "I": 65535.0, "F": 1.0}  # their value of white
@@ -66,12 +66,12 @@ def texel_writer(path: Path, buffers: int = 1) -> Callable[[F32], None]:
         )
     if buffers > 1 and writer is _write_picture:
         raise InputError(f"{path} holds one picture, but there are {buffers} buffers; give .npy")
-    check_folder(path)
+    check_writable(path)
     return lambda texels: write_whole(path, lambda to: writer(to, texels))
 
 
-def _write_picture(path: Path, texels: F32) -> None:
+def _write_picture(to: IO[bytes], texels: F32) -> None:
     from PIL import Image
 
     shown = np.clip(np.nan_to_num(texels[::-1, :, :3], nan=0.0), 0.0, 1.0) * 255.0
-    Image.fromarray(np.round(shown).astype(np.uint8)).save(path, "PNG")
+    Image.fromarray(np.round(shown).astype(np.uint8)).save(to, "PNG")

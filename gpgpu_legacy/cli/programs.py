@@ -16,7 +16,7 @@ from gpgpu_legacy.cli.draw_options import DrawOptions, SizeOptions, parse_size, 
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import Json, MachineOptions, app, console, print_json
 from gpgpu_legacy.errors import AssemblyError, InputError
-from gpgpu_legacy.files import check_distinct
+from gpgpu_legacy.outputs import check_distinct
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.check import ProgramReport
@@ -279,7 +279,7 @@ def _write_or_print(text: str, output: Path | None) -> None:
     if output is None:
         print(text, end="")
         return
-    from gpgpu_legacy.files import write_text
+    from gpgpu_legacy.outputs import write_text
 
     write_text(output, text)
     print(f"wrote {output}")

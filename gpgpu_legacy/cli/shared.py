@@ -107,9 +107,9 @@ def check_output(path: Path | None, suffix: str) -> None:
     """InputError for a file to write with another suffix, or in no folder; None is no file."""
     if path is None:
         return
-    from gpgpu_legacy.files import check_folder
+    from gpgpu_legacy.outputs import check_writable
 
-    check_folder(path)
+    check_writable(path)
     if path.suffix.lower() != suffix:
         raise InputError(f"{path} should end in {suffix}")
 

@@ -16,10 +16,10 @@ from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import make_folder
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.measure.platform import Platform, this_platform
+from gpgpu_legacy.outputs import make_folder
 from gpgpu_legacy.runtime.executor import Tuning
 from gpgpu_legacy.runtime.registry import AUTO, executor_names
 from gpgpu_legacy.serial import (

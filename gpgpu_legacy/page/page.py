@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from importlib.resources import files
 from math import inf
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 from typing import Any
 
 from gpgpu_legacy.api.doctor import ExecutorRecord, executor_records
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import check_output_folder
 from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.outputs import Write, check_output_folder, text_writer, write_folder
 from gpgpu_legacy.page.times import report_times
 from gpgpu_legacy.papers.formulas import model as formulas
 from gpgpu_legacy.papers.formulas.model import Table, regenerate
@@ -33,14 +30,14 @@ from gpgpu_legacy.present.grid import (
     plain,
 )
 from gpgpu_legacy.present.latex import as_latex
-from gpgpu_legacy.present.pictures import save_png
+from gpgpu_legacy.present.pictures import png_of
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.runtime.registry import AUTO, find_executor
 from gpgpu_legacy.serial import json_text, package_version
 from gpgpu_legacy.studies.cache_table.model import Products, Setting, make_table
 from gpgpu_legacy.studies.cache_table.table import cache_table_grids
 from gpgpu_legacy.studies.figure_2.model import demonstrate
-from gpgpu_legacy.studies.figure_2.plot import animate_figure_2, draw_figure_2
+from gpgpu_legacy.studies.figure_2.plot import animated_figure_2, draw_figure_2
 
 PAGE = "index.html"
 _BARS = "GFLOPS"  # the column with bars
@@ -74,23 +71,14 @@ def write_report(
 
     size: n. block: b. measure: whether to time the methods on the executors of this machine.
     progress: called with what is measured next.
-    The report is written to a temporary folder beside `folder` and moved at the end, file by file,
-    so that an interrupted report leaves the previous one as it was. Files of other names stay.
-    Raises InputError if `folder` cannot be created, or the size or block is out of range.
+    The files are made first and take their names at the end, the page last (see `write_folder`), so
+    that an interrupted report leaves the previous one as it was. Files of other names stay.
+    Raises InputError if `folder` or a file of it cannot be written, or the size or block is out of
+    range.
     """
-    check_output_folder(folder)
-    try:
-        draft = Path(mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))
-    except OSError as error:
-        raise InputError(f"{folder} cannot be written: {error.strerror}") from None
-    try:
-        times = time_methods(size, block, progress=progress) if measure else NOTHING_TIMED
-        _write(draft, size, block, times)
-        folder.mkdir(exist_ok=True)
-        for file in draft.iterdir():
-            file.replace(folder / file.name)
-    finally:
-        rmtree(draft, ignore_errors=True)
+    check_output_folder(folder, (*(name for name, _ in _FILES), PAGE))
+    times = time_methods(size, block, progress=progress) if measure else NOTHING_TIMED
+    write_folder(folder, _contents(size, block, times))
     return folder / PAGE
 
 
@@ -102,12 +90,15 @@ class _Figure:
     device: str
 
 
-def _write(folder: Path, size: int, block: int, times: MethodTimes) -> None:
+def _contents(size: int, block: int, times: MethodTimes) -> dict[str, Write]:
+    """The files of the report, by name."""
     tables = regenerate(size, block)
     costs = formulas.every_method(size, block)
     grids = [*table_grids(tables, costs, times), *_through_caches()]
     executors = executor_records()
-    figure = _draw_figure(folder)
+    executor = find_executor(AUTO)
+    demonstration = demonstrate(executor)
+    image = draw_figure_2(demonstration)
     texts = {
         "tables.txt": as_text(grids),
         "tables.md": as_markdown(grids),
@@ -115,19 +106,14 @@ def _write(folder: Path, size: int, block: int, times: MethodTimes) -> None:
         "tables.tex": as_latex(grids),
         "tables.json": json_text(record_of(tables, costs, times)),
         "timings.json": json_text(report_times(size, block, executors, times)),
-        PAGE: _page(tables, grids, figure, executors),
     }
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-
-
-def _draw_figure(folder: Path) -> _Figure:
-    executor = find_executor(AUTO)
-    demonstration = demonstrate(executor)
-    image = draw_figure_2(demonstration)
-    save_png(image, folder / "figure-2.png")
-    animate_figure_2(demonstration, folder / "figure-2.gif")
-    return _Figure(image.size, executor.device())
+    page = _page(tables, grids, _Figure(image.size, executor.device()), executors)
+    return {
+        **{name: text_writer(text) for name, text in texts.items()},
+        "figure-2.png": png_of(image),
+        "figure-2.gif": animated_figure_2(demonstration),
+        PAGE: text_writer(page),
+    }
 
 
 def _through_caches() -> list[Grid]:

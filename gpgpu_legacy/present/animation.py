@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.arguments import as_flag, as_integer, as_positive
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import check_folder
+from gpgpu_legacy.outputs import check_writable
 from gpgpu_legacy.present.colours import RGB
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def check_animation(path: Path) -> None:
             f"{path} does not name a format for animations; let it end in one of "
             f"{', '.join(_SUFFIXES)}"
         )
-    check_folder(path)
+    check_writable(path)
 
 
 def animation_writer(path: Path, timing: Timing | None = None) -> Callable[[Iterable[RGB]], None]:

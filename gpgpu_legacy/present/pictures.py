@@ -7,29 +7,38 @@ from pathlib import Path
 
 from PIL import Image
 
-from gpgpu_legacy.files import write_whole
+from gpgpu_legacy.outputs import Write, write_whole
 
 
-def save_png(image: Image.Image, path: Path) -> None:
-    """Write an image as a PNG; InputError where the file cannot be written."""
-    write_whole(path, lambda to: image.save(to, "PNG", optimize=True))
+def png_of(image: Image.Image) -> Write:
+    """What fills a file with an image as a PNG."""
+    return lambda to: image.save(to, "PNG", optimize=True)
 
 
-def save_gif(
-    images: Sequence[Image.Image], path: Path, durations_ms: Sequence[int], *, loops: bool = True
-) -> None:
-    """Write images as an animation; InputError where the file cannot be written.
+def gif_of(
+    images: Sequence[Image.Image], durations_ms: Sequence[int], *, loops: bool = True
+) -> Write:
+    """What fills a file with images as an animation.
 
     durations_ms: how long each image is shown. loops: whether it starts again after its end.
     """
     first, *others = images
     repeats = {"loop": 0} if loops else {}
-    write_whole(
-        path,
-        lambda to: first.save(
-            to, "GIF", save_all=True, append_images=others, duration=list(durations_ms), **repeats
-        ),
+    return lambda to: first.save(
+        to, "GIF", save_all=True, append_images=others, duration=list(durations_ms), **repeats
     )
+
+
+def save_png(image: Image.Image, path: Path) -> None:
+    """Write an image as a PNG; InputError where the file cannot be written."""
+    write_whole(path, png_of(image))
+
+
+def save_gif(
+    images: Sequence[Image.Image], path: Path, durations_ms: Sequence[int], *, loops: bool = True
+) -> None:
+    """Write images as `gif_of` does; InputError where the file cannot be written."""
+    write_whole(path, gif_of(images, durations_ms, loops=loops))
 
 
 def save_apng(

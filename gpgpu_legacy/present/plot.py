@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import check_folder, write_whole
+from gpgpu_legacy.outputs import Write, check_writable, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +51,7 @@ def check_figure(path: Path) -> None:
         raise InputError(
             f"{path} does not name a format for figures; let it end in one of {', '.join(FORMATS)}"
         )
-    check_folder(path)
+    check_writable(path)
 
 
 def save_figure(figure: Figure, path: Path) -> None:
@@ -60,17 +60,20 @@ def save_figure(figure: Figure, path: Path) -> None:
     The same figure makes the same file. Raises InputError for another format, and where the file
     cannot be written.
     """
-    from matplotlib import rc_context
-
     check_figure(path)
-    suffix = path.suffix.lower()
-    with rc_context({"svg.hashsalt": "gpgpu_legacy"}):
-        write_whole(
-            path,
-            lambda to: figure.savefig(
-                to, format=suffix[1:], facecolor=PAPER, metadata=_UNDATED[suffix]
-            ),
-        )
+    write_whole(path, figure_of(figure, path.suffix.lower()))
+
+
+def figure_of(figure: Figure, suffix: str) -> Write:
+    """What fills a file with the figure, in one of FORMATS."""
+
+    def write(to: IO[bytes]) -> None:
+        from matplotlib import rc_context
+
+        with rc_context({"svg.hashsalt": "gpgpu_legacy"}):
+            figure.savefig(to, format=suffix[1:], facecolor=PAPER, metadata=_UNDATED[suffix])
+
+    return write
 
 
 def style_axes(axes: Axes) -> None:

@@ -37,10 +37,11 @@ ORDER = (
     ("published",),
     ("present",),
     ("serial", "grammars"),
-    ("kept",),
-    ("files", "userdirs", "sources", "arguments"),
+    ("kept", "outputs"),
+    ("targets",),
+    ("drafts", "files", "userdirs", "sources", "arguments"),
     ("boundary",),
-    ("errors",),
+    ("errors", "ending"),
 )
 LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in rooms}
 

@@ -14,7 +14,7 @@ from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, plan_app
 from gpgpu_legacy.cli.shared import Json, MachineOptions, plot_option, print_json
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import check_distinct
+from gpgpu_legacy.outputs import check_distinct
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.plan_panels import AnimationOptions, FigureOptions

@@ -35,11 +35,11 @@ from gpgpu_legacy.chips.profile import (
     calibrated_folder,
     calibrated_name,
 )
-from gpgpu_legacy.files import make_folder, write_text
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.calibration.plans import ARITHMETIC, TILES, Task, tasks
 from gpgpu_legacy.measure.other_work import OtherWork, busy_notes
 from gpgpu_legacy.measure.rounds import Rounds, take_rounds
+from gpgpu_legacy.outputs import make_folder, write_text
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.runtime.executor import F32, Executor, Prepared
 from gpgpu_legacy.runtime.registry import available, find_executor

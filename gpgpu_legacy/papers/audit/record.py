@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import check_folder
 from gpgpu_legacy.measure.platform import this_platform
+from gpgpu_legacy.outputs import check_writable
 from gpgpu_legacy.papers.audit.model import Finding, printed, shown
 from gpgpu_legacy.papers.audit.shares import NOTHING_MEASURED, Share, Shares
 from gpgpu_legacy.papers.audit.verdict import Verdict
@@ -168,7 +168,7 @@ def record_path(path: Path | None = None) -> Path:
             "name a file with --record-to"
         )
     to = RECORD if path is None else path
-    check_folder(to)
+    check_writable(to)
     return to
 
 

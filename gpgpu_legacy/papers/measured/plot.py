@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import check_output_folder
+from gpgpu_legacy.outputs import Write, check_output_folder, write_folder
 from gpgpu_legacy.papers.measured.model import (
     MS_PER_S,
     NOTHING_MEASURED,
@@ -20,8 +20,8 @@ from gpgpu_legacy.papers.measured.model import (
 )
 from gpgpu_legacy.present.plot import (
     add_legend,
+    figure_of,
     new_figure,
-    save_figure,
     set_plain_numbers,
     set_powers_of_two,
     style_axes,
@@ -58,25 +58,28 @@ def plots(paper: Paper, measurements: Measurements | None = None) -> tuple[Plot,
 
 def check_plots(paper: Paper, folder: Path) -> None:
     """InputError where the paper has no plots or the folder cannot be written to."""
-    plots(paper)
-    check_output_folder(folder)
+    check_output_folder(folder, tuple(_file(plot) for plot in plots(paper)))
 
 
 def write_plots(paper: Paper, folder: Path, measurements: Measurements | None = None) -> list[Path]:
     """Draw every plot of a paper as a .png in a folder, which is made if need be."""
     check_plots(paper, folder)
-    folder.mkdir(exist_ok=True)
-    written = []
-    for plot in plots(paper, measurements):
-        path = folder / f"{plot.name}.png"
-        figure = new_figure()
-        axes = figure.subplots()
-        plot.draw(axes)
-        style_axes(axes)
-        add_legend(axes)
-        save_figure(figure, path)
-        written.append(path)
-    return written
+    files = {_file(plot): _drawn(plot) for plot in plots(paper, measurements)}
+    write_folder(folder, files)
+    return [folder / name for name in files]
+
+
+def _file(plot: Plot) -> str:
+    return f"{plot.name}.png"
+
+
+def _drawn(plot: Plot) -> Write:
+    figure = new_figure()
+    axes = figure.subplots()
+    plot.draw(axes)
+    style_axes(axes)
+    add_legend(axes)
+    return figure_of(figure, ".png")
 
 
 # Dobravec & Bulić ------------------------------------------------------------------------------

@@ -15,8 +15,9 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
+from gpgpu_legacy.outputs import Write, write_whole
 from gpgpu_legacy.plan.formats import UNORM8
-from gpgpu_legacy.present.pictures import save_gif
+from gpgpu_legacy.present.pictures import gif_of
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap
 from gpgpu_legacy.runtime.executor import F32
 from gpgpu_legacy.studies.figure_2.model import Demonstration
@@ -64,14 +65,17 @@ def draw_figure_2(demonstration: Demonstration) -> Image.Image:
 
 
 def animate_figure_2(demonstration: Demonstration, path: Path) -> None:
-    """Write Figure 2 as a GIF: each pass for a second, with its column and row marked; the last for
-    three.
+    """Write Figure 2 as `animated_figure_2` does; InputError where the file cannot be written."""
+    write_whole(path, animated_figure_2(demonstration))
 
-    Raises InputError where the file cannot be written.
+
+def animated_figure_2(demonstration: Demonstration) -> Write:
+    """What fills a GIF with Figure 2: each pass for a second, with its column and row marked; the
+    last for three.
     """
     count = len(demonstration.frames)
     images = [_indexed(_page(demonstration, [i], marked=i)) for i in range(count)]
-    save_gif(images, path, [1000] * (count - 1) + [3000])
+    return gif_of(images, [1000] * (count - 1) + [3000])
 
 
 def _page(
