@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime.denormals import Way
 from gpgpu_legacy.runtime.executor import (
     ALL_PASSES,
     F32,
@@ -66,6 +67,9 @@ class FakeExecutor(Executor):
 
     def is_hardware(self) -> bool:
         return False
+
+    def flushed_ways(self) -> frozenset[Way]:
+        return frozenset()
 
     @abstractmethod
     def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:

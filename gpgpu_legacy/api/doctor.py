@@ -6,6 +6,7 @@ from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.runtime.denormals import flushed_by, in_words
 from gpgpu_legacy.runtime.executor import Executor, names_of
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, survey
 from gpgpu_legacy.serial import Record
@@ -14,7 +15,12 @@ _KERNEL_METHOD = "opengl-compute-tiled"
 
 
 class ExecutorRecord(Record, frozen=True, kw_only=True):
-    """An executor: whether it runs here, on which device or why not, and what it can do."""
+    """An executor: whether it runs here, on which device or why not, and what it can do.
+
+    exact: whether it takes exact runs of drawing plans, here if it runs here. denormals: what
+    becomes of denormals on the device, as measured: `kept`, `flushed`, or where they are flushed;
+    None where the executor does not run.
+    """
 
     name: str
     summary: str
@@ -23,6 +29,7 @@ class ExecutorRecord(Record, frozen=True, kw_only=True):
     passes: tuple[str, ...]
     arithmetics: tuple[str, ...]
     exact: bool
+    denormals: str | None
     fuses_passes: bool
     tuning: tuple[str, ...]
 
@@ -54,10 +61,10 @@ def executor_records() -> tuple[ExecutorRecord, ...]:
 def executors_grid(diagnosis: Diagnosis) -> Grid:
     """The executors as a table, and which of them `auto` takes."""
     rows = tuple(
-        (e.name, "yes" if e.works else "no", e.summary, _abilities(e), e.detail)
+        (e.name, "yes" if e.works else "no", e.summary, _abilities(e), e.denormals, e.detail)
         for e in diagnosis.executors
     )
-    heads = ("executor", "works", "what it is", "what it can do", "device, or why not")
+    heads = ("executor", "works", "what it is", "what it can do", "denormals", "device, or why not")
     auto = (
         f"--executor auto draws fragments on {diagnosis.auto} and runs kernels on "
         f"{diagnosis.auto_compute}. What is too small to be worth compiling runs on the reference."
@@ -78,6 +85,7 @@ def _abilities(executor: ExecutorRecord) -> str:
 
 def _record(executor: Executor, works: bool, detail: str) -> ExecutorRecord:
     capabilities = executor.capabilities
+    flushed = flushed_by(executor) if works else None
     return ExecutorRecord(
         name=executor.name,
         summary=executor.summary,
@@ -85,7 +93,8 @@ def _record(executor: Executor, works: bool, detail: str) -> ExecutorRecord:
         detail=detail,
         passes=tuple(sorted(names_of(frozenset({kind})) for kind in capabilities.passes)),
         arithmetics=tuple(sorted(capabilities.arithmetics)),
-        exact=capabilities.exact,
+        exact=capabilities.exact and not flushed,
+        denormals=None if flushed is None else in_words(flushed),
         fuses_passes=capabilities.fuses_passes,
         tuning=tuple(sorted(capabilities.tuning)),
     )

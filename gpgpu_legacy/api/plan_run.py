@@ -159,8 +159,9 @@ def run_plan(
 
     executor: its name. `auto` chooses the reference machine for small work, else the fastest
     executor that can run the plan.
-    machine: how the run computes. Its fields may be given as keywords: `exact=True` contracts no
-    multiply-add; `arithmetic` names the format that results of instructions are rounded to.
+    machine: how the run computes. Its fields may be given as keywords: `exact=True` gives the
+    reference's bits or refuses; `arithmetic` names the format that results of instructions are
+    rounded to.
     repeat: how often the plan, prepared once, is run for the medians of its times; if it is more
     than once, another run precedes them and is not measured.
     observer: called after each pass of a run that is not measured if there are several.
@@ -197,7 +198,7 @@ def prepared_for(
     plan: Plan, executor: str = AUTO, machine: Machine = DEFAULT_MACHINE
 ) -> Iterator[tuple[Executor, Prepared]]:
     """A plan, prepared on the executor of that name, or on the first that takes it."""
-    candidates = _candidates(plan, executor)
+    candidates = _candidates(plan, executor, machine)
     with ExitStack() as held:
         for candidate in candidates:
             try:
@@ -210,7 +211,7 @@ def prepared_for(
             return
 
 
-def _candidates(plan: Plan, executor: str) -> list[Executor]:
+def _candidates(plan: Plan, executor: str, machine: Machine) -> list[Executor]:
     as_text("executor", executor, "an executor's name, such as 'auto'")
     if executor != AUTO:
         return [find_executor(executor, plan)]
@@ -218,7 +219,7 @@ def _candidates(plan: Plan, executor: str) -> list[Executor]:
         counts = count_plan(plan)
         if counts.arithmetic + counts.lookup + counts.kill <= SMALL_WORK:
             return [reference()]
-    return list(in_auto_order(plan))
+    return list(in_auto_order(plan, machine))
 
 
 def as_operands(plan: Plan, inputs: Mapping[str, ArrayLike]) -> dict[str, F32]:

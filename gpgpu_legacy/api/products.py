@@ -172,9 +172,9 @@ def run(
     options: what the method leaves to the caller; see Options. Its fields may be given as keywords
     too: block, accumulate, texture_format, transpose_a, transpose_b, as_printed, largest_texture,
     dynamic, alpha, beta and coordinates_first.
-    machine: how the run computes. Its fields may be given as keywords: `exact=True` contracts no
-    multiply-add; `arithmetic` names the format that every operation is rounded to, one of fp32,
-    fp24, fp16, fx12, rc9.
+    machine: how the run computes. Its fields may be given as keywords: `exact=True` gives the
+    reference's bits or refuses; `arithmetic` names the format that every operation is rounded
+    to, one of fp32, fp24, fp16, fx12, rc9.
     c: (m, n), added beta times. It is read even if beta is 0, so that a NaN in it shows; BLAS would
     not read it.
     executor: its name. `auto` chooses what `gpgpu-legacy tune` has found fastest on this machine,
@@ -266,7 +266,7 @@ def run_product(
     as_callable("observer", observer)
     as_callable("progress", progress)
     plan, options, machine = product.plan, product.options, product.machine
-    chosen = find_executor(product.executor, plan)
+    chosen = find_executor(product.executor, plan, machine)
     given = dict(zip(("A", "B", "C0"), product.operands, strict=False))
     report = progress or (lambda: None)
     with chosen.prepare(plan, machine) as prepared:

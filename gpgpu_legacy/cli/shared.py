@@ -338,7 +338,13 @@ class MachineOptions:
     """What runs a plan, and how it computes."""
 
     executor: ExecutorName = "auto"
-    exact: Annotated[bool, typer.Option("--exact", help="Contract no multiply-add.")] = False
+    exact: Annotated[bool, typer.Option("--exact", help="Give numpy's bits, or refuse.")] = False
+    flush_denormals: Annotated[
+        bool,
+        typer.Option(
+            "--flush-denormals", help="With --exact: accept a device that takes denormals for 0."
+        ),
+    ] = False
     arithmetic: Annotated[
         str,
         typer.Option(
@@ -353,7 +359,8 @@ class MachineOptions:
         from gpgpu_legacy.isa.arithmetic import find_arithmetic
         from gpgpu_legacy.runtime.executor import Machine
 
-        return Machine(self.exact, find_arithmetic(self.arithmetic))
+        arithmetic = find_arithmetic(self.arithmetic)
+        return Machine(self.exact, arithmetic, denormals=not self.flush_denormals)
 
 
 def shape_of(size: int | None, shape: tuple[int, int, int] | None, default: int) -> Shape:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import RLock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -29,6 +29,7 @@ from gpgpu_legacy.plan.validate import validate
 
 if TYPE_CHECKING:
     from gpgpu_legacy.lower.workgroups import GroupShape
+    from gpgpu_legacy.runtime.denormals import Way
 
 F32 = NDArray[np.float32]
 
@@ -54,8 +55,11 @@ class Tuning:
 class Machine:
     """How a run computes.
 
-    exact: a multiply-add is rounded after the multiplication and after the addition, as on the
-    reference executor; otherwise a device may contract it. Nothing is reordered in either case.
+    exact: the reference executor's bits. A multiply-add is rounded after the multiplication and
+    after the addition, where a device may contract it otherwise, and denormals are kept; an
+    executor whose device cannot give them refuses. Nothing is reordered in either case.
+    denormals: whether an exact run needs them. If not, a device that flushes them does not refuse,
+    and the bits are the reference's as long as no number is denormal.
     arithmetic: the format that results of fragment programs are rounded to. Kernels compute in
     float32.
     tuning: the shape of generated code. It changes times and no result; an executor may ignore it.
@@ -64,10 +68,12 @@ class Machine:
     exact: bool = False
     arithmetic: Arithmetic = FP32
     tuning: Tuning | None = None
+    denormals: bool = True
 
     def checked(self) -> Machine:
         """The machine; InputError, naming the field, for a field of another type."""
         as_flag("machine.exact", self.exact)
+        as_flag("machine.denormals", self.denormals)
         as_instance("machine.arithmetic", self.arithmetic, Arithmetic)
         if self.tuning is not None:
             as_instance("machine.tuning", self.tuning, Tuning)
@@ -262,7 +268,7 @@ class Executor(ABC):
         """Prepare a plan to run: validate it, generate and compile code, allocate memory.
 
         Raises PlanError for a plan that is not valid, for passes and arithmetics that the executor
-        does not support, and for sizes that exceed the device.
+        does not support, for exact runs that the device cannot do, and for sizes that exceed it.
         """
         started = perf_counter()
         validate(plan)
@@ -273,6 +279,7 @@ class Executor(ABC):
                 f"plan {plan.name} has {names_of(missing)}, which {self.name} does not run"
             )
         self._require_arithmetic(machine, kernels=plan.dispatches)
+        self._require_exactness(plan, machine)
         prepared = self._prepare(without_tables(plan), machine)
         prepared.prepare_s = perf_counter() - started
         return prepared
@@ -287,6 +294,39 @@ class Executor(ABC):
         """Prepare a plan, run it once and close it. operands, observer: as for Prepared.run."""
         with self.prepare(plan, machine) as prepared:
             return prepared.run(operands, observer)
+
+    def why_inexact(self, plan: Plan, machine: Machine) -> str:
+        """Why an exact run would not give the reference's bits here, in words; empty if it would.
+
+        Raises ExecutorUnavailableError where the executor cannot run here.
+        """
+        if not self.capabilities.exact:
+            return f"{self.name} leaves rounding to the driver"
+        if not machine.denormals or machine.arithmetic.rounds:  # which know none of float32's
+            return ""
+        from gpgpu_legacy.runtime.denormals import in_words, ways_of
+
+        flushed = ways_of(plan) & self.flushed_ways()
+        return f"denormals are {in_words(flushed)} by {self.device()}" if flushed else ""
+
+    def flushed_ways(self) -> frozenset[Way]:
+        """The ways on which denormals become 0 on the device; measured once a process."""
+        from gpgpu_legacy.runtime.denormals import flushed_by
+
+        return flushed_by(self)
+
+    def _require_exactness(self, plan: Plan, machine: Machine) -> None:
+        if not machine.exact or not (why := self.why_inexact(plan, machine)):
+            return
+        from gpgpu_legacy.runtime.registry import exact_executors
+
+        others = " or ".join(executor.name for executor in exact_executors(plan, machine))
+        accepting = replace(machine, denormals=False)
+        accept = "" if self.why_inexact(plan, accepting) else ", accept that (--flush-denormals)"
+        raise PlanError(
+            f"{self.name} cannot run {plan.name} exactly, for {why}; run it without exact{accept} "
+            f"or exactly on {others or 'another machine'}"
+        )
 
     def _require_arithmetic(self, machine: Machine, *, kernels: bool) -> None:
         wanted, has = machine.arithmetic.name, self.capabilities.arithmetics

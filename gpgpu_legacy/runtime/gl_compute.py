@@ -29,7 +29,6 @@ from gpgpu_legacy.runtime.gl_dispatch import Dispatch
 from gpgpu_legacy.runtime.gl_fragments import Call, Device, FragmentRecorder
 from gpgpu_legacy.runtime.gl_limits import (
     LLVMPIPE_ITERATIONS,
-    check_exact,
     check_kernels,
     check_textures,
     is_llvmpipe,
@@ -59,8 +58,6 @@ class GlComputePrepared(GlPrepared[GlContext]):
 
     def _build(self) -> None:
         info = self.context.info
-        if self.machine.exact and self.plan.dispatches:
-            check_exact(self.plan, info)
         check_textures(self.plan, info)
         check_kernels(self.plan, info)
         self._storage = self.keep(TextureBuffers(self.context, self.plan))

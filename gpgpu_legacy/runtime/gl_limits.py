@@ -47,15 +47,13 @@ def is_llvmpipe(info: Mapping[str, Any]) -> bool:
     return "llvmpipe" in info["GL_RENDERER"]
 
 
-def check_exact(plan: Plan, info: Mapping[str, Any]) -> None:
-    """Raise PlanError where the driver may round or add otherwise than the text says."""
-    remedy = "run without exact arithmetic, or exactly on the numpy executor"
-    if not is_llvmpipe(info):
-        raise PlanError(f"this driver may contract the multiply-adds of a kernel; {remedy}")
-    for _, each in plan.weighted_passes():
-        if isinstance(each, ComputePass) and _has_chain(each.kernel.body):
-            name = each.kernel.name
-            raise PlanError(f"llvmpipe may regroup a sum or product of {name}; {remedy}")
+def why_inexact(plan: Plan, info: Mapping[str, Any]) -> str:
+    """Why the driver may round or add otherwise than a kernel says, in words; else empty."""
+    kernels = [each.kernel for _, each in plan.weighted_passes() if isinstance(each, ComputePass)]
+    if kernels and not is_llvmpipe(info):
+        return f"{info['GL_RENDERER']} may contract the multiply-adds of a kernel"
+    chained = next((kernel for kernel in kernels if _has_chain(kernel.body)), None)
+    return f"llvmpipe may regroup a sum or product of {chained.name}" if chained else ""
 
 
 def _has_chain(node: object) -> bool:

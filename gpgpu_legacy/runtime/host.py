@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from gpgpu_legacy.boundary import on_behalf
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.interp.numeric import Storage, slices
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Pass, Plan
 from gpgpu_legacy.plan.textures import Extent, Rect, Texture, constant_rect
-from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Prepared
+from gpgpu_legacy.runtime.denormals import thread_keeps_denormals
+from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Prepared, Result
 from gpgpu_legacy.runtime.transfers import cleared_first, zero_results
 
 Textures = Mapping[str, Storage]
@@ -37,6 +38,15 @@ class HostPrepared(Prepared):
             if input_.rect == _whole(plan.texture(input_.texture).extent)
         }
         self._reset = tuple(cleared_first(plan).keys() - filled)
+
+    def run(self, operands: Mapping[str, F32], observer: Observer | None = None) -> Result:
+        """See Prepared. An exact run is refused by a thread that has come to flush denormals."""
+        if self.machine.exact and self.machine.denormals and not thread_keeps_denormals():
+            raise PlanError(
+                f"plan {self.plan.name} cannot run exactly in this thread, where denormals are "
+                "flushed; run it in a thread that was started before a library changed that"
+            )
+        return super().run(operands, observer)
 
     @abstractmethod
     def _work(self) -> Iterator[Pass]:

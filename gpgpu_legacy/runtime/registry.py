@@ -12,7 +12,7 @@ from gpgpu_legacy.arguments import as_instance, as_text
 from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.plan.plan import Pass, Plan
-from gpgpu_legacy.runtime.executor import FRAGMENT_PASSES, Executor, names_of
+from gpgpu_legacy.runtime.executor import FRAGMENT_PASSES, Executor, Machine, names_of
 
 AUTO = "auto"
 
@@ -56,18 +56,24 @@ def able(plan: Plan) -> list[Executor]:
     return [executor for executor in available() if kinds <= executor.capabilities.passes]
 
 
+def exact_executors(plan: Plan, machine: Machine) -> list[Executor]:
+    """The executors that can run the plan here with the reference's bits."""
+    return [executor for executor in able(plan) if not executor.why_inexact(plan, machine)]
+
+
 def executor_names() -> tuple[str, ...]:
     """What may be asked for by name: `auto`, then every executor."""
     return (AUTO, *(executor.name for executor in executors()))
 
 
 @public
-def find_executor(name: str, plan: Plan | None = None) -> Executor:
+def find_executor(name: str, plan: Plan | None = None, machine: Machine | None = None) -> Executor:
     """The executor of that name, which can run on this machine.
 
     name: `auto` is the first that supports all kinds of pass in the plan: a GPU's executors come
     before the CPU's. A plan that runs in a single invocation stays off the GPU.
-    plan: what is to run; without one, a plan of fragment passes.
+    plan: what is to run; without one, a plan of fragment passes. machine: how `auto` is to run it;
+    an exact one leaves out what cannot be exact here.
     Raises InputError for an unknown name and for an executor that does not support the plan's
     passes, ExecutorUnavailableError for one that cannot run here.
     """
@@ -77,7 +83,7 @@ def find_executor(name: str, plan: Plan | None = None) -> Executor:
     by_name = {executor.name: executor for executor in executors()}
     kinds = plan.kinds if plan else frozenset[type[Pass]]()
     if name == AUTO:
-        return next(in_auto_order(plan))
+        return next(in_auto_order(plan, machine))
     if name not in by_name:
         raise InputError(f"there is no executor {name}; choose from {', '.join(executor_names())}")
     executor = by_name[name]
@@ -89,11 +95,19 @@ def find_executor(name: str, plan: Plan | None = None) -> Executor:
     return executor
 
 
-def in_auto_order(plan: Plan | None = None) -> Iterator[Executor]:
+def in_auto_order(plan: Plan | None = None, machine: Machine | None = None) -> Iterator[Executor]:
     """The executors that `auto` takes for a plan: where one refuses it, the next may not.
 
-    The reference, which refuses no valid plan, comes last.
+    machine: an exact one leaves out what cannot be exact here. The reference, which refuses no
+    valid plan, comes last.
     """
+    for executor in _in_order_of_speed(plan):
+        inexact = plan and machine and machine.exact and executor.why_inexact(plan, machine)
+        if not inexact or executor.capabilities.is_reference:
+            yield executor
+
+
+def _in_order_of_speed(plan: Plan | None) -> Iterator[Executor]:
     kinds = plan.kinds if plan else FRAGMENT_PASSES
     fit = [executor for executor in executors() if kinds <= executor.capabilities.passes]
     if plan is None or not plan.is_sequential:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawing import F32, assert_same_bits, corners, program, texture
+from drawing import F32, as_exact_as_it_can, assert_same_bits, corners, program, texture
 from numpy.typing import NDArray
 from products import plan_of, random_operands
 
@@ -45,7 +45,7 @@ from gpgpu_legacy.runtime.registry import find_executor
 pytestmark = pytest.mark.gl
 
 NUMPY = find_executor("numpy")
-EXACT = Machine(exact=True)
+EXACT = Machine(exact=True, denormals=False)
 THREADS = 8
 SECONDS = 120  # after which a process is taken to hang
 
@@ -98,7 +98,7 @@ def test_threads_each_get_the_answer(ready: Ready, names: list[str]) -> None:
 
     def work(number: int) -> None:
         executor = executors[number % len(executors)]
-        machine = EXACT if executor.capabilities.exact else Machine()
+        machine = as_exact_as_it_can(executor)
         with executor.prepare(plan, machine) as prepared:
             for _ in range(5):
                 found = prepared.run(operands[number]).outputs["C"]
@@ -135,7 +135,8 @@ a, b = (np.random.default_rng(n).integers(-8, 9, (9, 9)).astype(np.float32) for 
 def work(number):
     barrier.wait(60)
     name = sys.argv[1 + number % (len(sys.argv) - 1)]
-    return g.matmul(a, b, executor=name, method="hall-carr-hart-multi", exact=name != "gl-arbfp")
+    machine = g.Machine(exact=name != "gl-arbfp", denormals=False)
+    return g.matmul(a, b, executor=name, method="hall-carr-hart-multi", machine=machine)
 with ThreadPoolExecutor(8) as pool:
     found = list(pool.map(work, range(8)))
 expected = g.matmul(a, b, executor="numpy", method="hall-carr-hart-multi", exact=True)

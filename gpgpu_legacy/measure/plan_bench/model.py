@@ -75,9 +75,14 @@ class Entrant:
     executor: Executor | None = None
 
 
-def count_steps(cases: Sequence[Case], executors: Sequence[str], repeat: int) -> int:
+def count_steps(
+    cases: Sequence[Case],
+    executors: Sequence[str],
+    repeat: int,
+    machine: Machine = DEFAULT_MACHINE,
+) -> int:
     """How often `bench_plans` reports progress."""
-    jobs = sum(len(_suitable(case.plan, executors)[0]) for case in cases)
+    jobs = sum(len(_suitable(case.plan, executors, machine)[0]) for case in cases)
     return (jobs + sum(case.reference is not None for case in cases)) * (repeat + 1)
 
 
@@ -135,10 +140,12 @@ def bench_plan(
     return bench_plans([case], executors, machine=machine, repeat=repeat, budget=budget)
 
 
-def _suitable(plan: Plan, names: Sequence[str]) -> tuple[list[Executor], list[tuple[str, str]]]:
+def _suitable(
+    plan: Plan, names: Sequence[str], machine: Machine
+) -> tuple[list[Executor], list[tuple[str, str]]]:
     """The executors to measure on a plan, and of the others the names and the reasons."""
     if names:
-        found = dict.fromkeys(registry.find_executor(name, plan) for name in names)
+        found = dict.fromkeys(registry.find_executor(name, plan, machine) for name in names)
         return list(found), []
     able, others = list[Executor](), list[tuple[str, str]]()
     for executor in registry.executors():
@@ -148,8 +155,12 @@ def _suitable(plan: Plan, names: Sequence[str]) -> tuple[list[Executor], list[tu
             continue
         try:
             executor.device()
+            inexact = executor.why_inexact(plan, machine) if machine.exact else ""
         except ExecutorUnavailableError as error:
             others.append((executor.name, str(error)))
+            continue
+        if inexact:
+            others.append((executor.name, f"it is not exact: {inexact}"))
         else:
             able.append(executor)
     return able, others
@@ -267,7 +278,7 @@ class _Bench:
             if case.reference is not None:
                 name = _name_of(case.reference)
                 self.entered.append((case.label, Entrant(name, processor())))
-            suitable, others = _suitable(case.plan, executors)
+            suitable, others = _suitable(case.plan, executors, machine)
             for executor in suitable:
                 entrant = Entrant(executor.name, executor.device(), executor)
                 self.entered.append((case.label, entrant))

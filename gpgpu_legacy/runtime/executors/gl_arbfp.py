@@ -10,8 +10,8 @@ class GlArbfpExecutor(Executor):
     """Runs where the driver offers GL_ARB_fragment_program to a compatibility context.
 
     Arithmetic is the driver's: llvmpipe rounds a multiply-add twice, as the numpy executor does,
-    a GPU may round it once, and no program can ask for the one or the other. So `machine.exact`
-    changes nothing here. How a colour becomes 8 bits is the driver's too: llvmpipe gives the
+    a GPU may round it once, and no program can ask for the one or the other. So exact runs are
+    refused. How a colour becomes 8 bits is the driver's too: llvmpipe gives the
     nearest of the 256 values, an H100 now and then the one below it.
     """
 

@@ -39,11 +39,18 @@ class GlComputeExecutor(Executor):
 
         return gl.compute_context().is_hardware
 
+    def why_inexact(self, plan: Plan, machine: Machine) -> str:
+        """See Executor; the text of a kernel leaves more open."""
+        from gpgpu_legacy.runtime import gl
+        from gpgpu_legacy.runtime.gl_limits import why_inexact
+
+        return why_inexact(plan, gl.compute_context().info) or super().why_inexact(plan, machine)
+
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         """See Executor.
 
-        Raises PlanError for what exceeds a limit of the device, for kernels' loops that llvmpipe
-        would not finish, and for kernels in an exact run where there is none.
+        Raises PlanError for what exceeds a limit of the device, and for kernels' loops that
+        llvmpipe would not finish.
         """
         from gpgpu_legacy.runtime import gl
         from gpgpu_legacy.runtime.gl_compute import GlComputePrepared

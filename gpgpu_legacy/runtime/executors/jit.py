@@ -4,9 +4,14 @@ by numba.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.devices import processor_name, thread_count
 from gpgpu_legacy.runtime.executor import ALL_PASSES, Capabilities, Executor, Machine, Prepared
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.runtime.denormals import Way
 
 
 class JitExecutor(Executor):
@@ -30,6 +35,12 @@ class JitExecutor(Executor):
     def is_hardware(self) -> bool:
         """Never a GPU."""
         return False
+
+    def flushed_ways(self) -> frozenset[Way]:
+        """None, but in a thread that a library told otherwise; see thread_keeps_denormals."""
+        from gpgpu_legacy.runtime.denormals import Way, thread_keeps_denormals
+
+        return frozenset() if thread_keeps_denormals() else frozenset(Way)
 
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         """Raises PlanError for a kernel that is not compiled."""

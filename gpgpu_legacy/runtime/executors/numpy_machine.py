@@ -16,6 +16,7 @@ from gpgpu_legacy.runtime.executor import (
 )
 
 if TYPE_CHECKING:
+    from gpgpu_legacy.runtime.denormals import Way
     from gpgpu_legacy.runtime.host import Textures
 
 
@@ -33,6 +34,12 @@ class NumpyExecutor(Executor):
     def is_hardware(self) -> bool:
         """Never a GPU."""
         return False
+
+    def flushed_ways(self) -> frozenset[Way]:
+        """None, but in a thread that a library told otherwise; see thread_keeps_denormals."""
+        from gpgpu_legacy.runtime.denormals import Way, thread_keeps_denormals
+
+        return frozenset() if thread_keeps_denormals() else frozenset(Way)
 
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         from gpgpu_legacy.interp.kernel import run_compute_pass

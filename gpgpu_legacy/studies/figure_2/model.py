@@ -134,7 +134,7 @@ def _frozen(values: F32) -> F32:
 
 
 # Frames are the same on every machine: nothing is contracted or reordered.
-_MACHINE = Machine(exact=True)
+_MACHINE = Machine(exact=True, denormals=False)
 
 
 def _frames(executor: Executor, plan: Plan, given: dict[str, F32]) -> tuple[Frame, ...]:

@@ -148,7 +148,7 @@ def _matrix(name: str, values: ArrayLike) -> F32:
 
 
 # The numbers are the same on every machine: nothing is contracted or reordered.
-_MACHINE = Machine(exact=True)
+_MACHINE = Machine(exact=True, denormals=False)
 
 _COLOR = Dst(ResultRegister(ResultKind.COLOR))
 

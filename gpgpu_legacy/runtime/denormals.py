@@ -1,0 +1,202 @@
+"""Whether a device keeps denormal numbers, measured by a small plan on the executor itself.
+
+A GPU may take denormals for 0, and so may a CPU: llvmpipe tells the threads that draw to do so (FTZ
+and DAZ in x86's MXCSR), and a library compiled with -ffast-math tells the whole process. What is
+true of one way that a number takes need not be true of another, so each is measured.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpgpu_legacy.plan.formats import R32F, RGBA32F
+from gpgpu_legacy.plan.plan import (
+    Binding,
+    Blend,
+    ComputePass,
+    FragmentPass,
+    ParameterValue,
+    Plan,
+    Texcoords,
+)
+from gpgpu_legacy.plan.textures import (
+    Extent,
+    Input,
+    Matrix,
+    Output,
+    Packing,
+    Rect,
+    Region,
+    Texture,
+    TextureKind,
+)
+from gpgpu_legacy.runtime.executor import Executor, Machine
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.plan.numbers import NumberVec4
+
+_DENORMAL, _ROOT, _UP = 2.0**-140, 2.0**-70, 2.0**120
+
+
+class Way(Enum):
+    """A way that a denormal takes through a fragment program; the value says it in words."""
+
+    TEXEL = "operations on texels"
+    PARAMETER = "operations on parameters"
+    CONSTANT = "operations on constants"
+    ATTRIBUTE = "operations on attributes"
+    BETWEEN = "results of operations"
+    WRITTEN = "colours that are computed"
+    COMPARED = "comparisons"
+    MOVED = "moves and transfers"
+    BLENDED = "blends"
+
+
+_OPERATIONS_ALONE = frozenset(Way) - {Way.MOVED, Way.BLENDED}
+
+# As the program draws them: two targets of four components, then the one that is blended.
+_FIRST = (Way.TEXEL, Way.PARAMETER, Way.CONSTANT, Way.ATTRIBUTE)
+_SECOND = (Way.BETWEEN, Way.WRITTEN, Way.COMPARED, Way.MOVED)
+_EXPECTED = (*(_DENORMAL * _UP,) * 5, _DENORMAL, 1.0, _DENORMAL, _DENORMAL)
+
+_OPERATIONS = f"""!!ARBfp1.0
+OPTION ARB_draw_buffers;
+PARAM denormal = {_DENORMAL!r};
+PARAM given = program.local[0];
+PARAM root = program.local[1];
+PARAM up = program.local[2];
+TEMP texel, product, shown;
+TEX texel, fragment.texcoord[0], texture[0], RECT;
+MUL shown.x, texel.x, up.x;
+MUL shown.y, given.x, up.x;
+MUL shown.z, denormal.x, up.x;
+MUL shown.w, fragment.texcoord[1].x, up.x;
+MOV result.color[0], shown;
+MUL product, root.x, root.x;
+MUL shown.x, product.x, up.x;
+MOV shown.y, product.x;
+SLT shown.z, 0, texel.x;
+MOV shown.w, texel.x;
+MOV result.color[1], shown;
+END
+"""
+_BLENDED = "!!ARBfp1.0 MOV result.color, program.local[0]; END"
+
+
+def ways_of(plan: Plan) -> frozenset[Way]:
+    """The ways that numbers take in a plan; in a kernel, all but blends."""
+    ways = {Way.MOVED}
+    for _, pass_ in plan.weighted_passes():
+        if isinstance(pass_, FragmentPass | ComputePass):
+            ways |= frozenset(Way) - {Way.BLENDED}
+        if isinstance(pass_, FragmentPass) and pass_.blend is Blend.ADD:
+            ways.add(Way.BLENDED)
+    return frozenset(ways)
+
+
+@cache
+def flushed_by(executor: Executor) -> frozenset[Way]:
+    """The ways on which an executor's device takes denormals for 0; measured once a process.
+
+    Raises ExecutorUnavailableError where the executor cannot run here.
+    """
+    given = np.array([[_DENORMAL]], np.float32)
+    given.view(np.uint32)[:] = _bits(_DENORMAL)  # whatever this thread does to denormals
+    outputs = executor.run(_plan(), {"given": given}, Machine()).outputs
+    found = np.concatenate([outputs[name].reshape(-1) for name in ("first", "second", "blended")])
+    ways = (*_FIRST, *_SECOND, Way.BLENDED)
+    bits = found.view(np.uint32).tolist()
+    return frozenset(
+        way for way, mine, value in zip(ways, bits, _EXPECTED, strict=True) if mine != _bits(value)
+    )
+
+
+def in_words(flushed: frozenset[Way]) -> str:
+    """What becomes of denormals: `kept`, `flushed`, or where they are flushed."""
+    if not flushed:
+        return "kept"
+    if flushed >= _OPERATIONS_ALONE:
+        return "flushed" if Way.BLENDED in flushed else "flushed but in blends"
+    return f"flushed in {' and '.join(way.value for way in Way if way in flushed)}"
+
+
+def thread_keeps_denormals() -> bool:
+    """Whether the CPU keeps denormals in the calling thread: code on the CPU inherits its mode."""
+    product: np.float32 = _HALVED[0] * _UP_32
+    return bool(product)
+
+
+_HALVED = np.frombuffer(np.uint32(2 ** (149 - 140)).tobytes(), np.float32)
+_UP_32 = np.float32(_UP)
+
+
+def _bits(value: float) -> int:
+    """A power of two as the bits of a float32, without arithmetic on denormals."""
+    return 1 << 9 if value == _DENORMAL else int(np.float32(value).view(np.uint32))
+
+
+def _plan() -> Plan:
+    """One fragment: the operations, drawn to two textures, and a colour blended to a third."""
+    from gpgpu_legacy.languages.arb.parser import assemble
+
+    here, one = Rect(0, 0, 1, 1), Extent(1, 1)
+    rows = {"given": (R32F, 1), "first": (RGBA32F, 4), "second": (RGBA32F, 4), "blended": (R32F, 1)}
+
+    def transfer(name: str) -> tuple[Region, str, Rect, Packing]:
+        count = rows[name][1]
+        return Region(0, 0, count, 1), name, here, Packing(tuple((c, 0) for c in range(count)))
+
+    def everywhere(x: float) -> NumberVec4:
+        return (x, 0.0, 0.0, 1.0)
+
+    given = tuple(
+        ParameterValue(index, everywhere(x)) for index, x in enumerate((_DENORMAL, _ROOT, _UP))
+    )
+    places = (
+        Texcoords(
+            0,
+            (
+                (0.0, 0.0, 0.0, 1.0),
+                (1.0, 0.0, 0.0, 1.0),
+                (1.0, 1.0, 0.0, 1.0),
+                (0.0, 1.0, 0.0, 1.0),
+            ),
+        ),
+        Texcoords(1, (everywhere(_DENORMAL),) * 4),
+    )
+    results = ("first", "second", "blended")
+    return Plan(
+        "denormals",
+        (Matrix("given", 1, 1),),
+        tuple(Matrix(name, rows[name][1], 1) for name in results),
+        tuple(
+            Texture(name, TextureKind.RECT, one, texel_format, (0.0, 0.0, 0.0, 0.0))
+            for name, (texel_format, _) in rows.items()
+        ),
+        (Input("given", *transfer("given")),),
+        (
+            FragmentPass(
+                assemble(_OPERATIONS, name="denormals"),
+                (Binding(0, "given"),),
+                ("first", "second"),
+                here,
+                places,
+                given,
+            ),
+            FragmentPass(
+                assemble(_BLENDED, name="denormals"),
+                (),
+                ("blended",),
+                here,
+                (),
+                given[:1],
+                (),
+                Blend.ADD,
+            ),
+        ),
+        tuple(Output(name, *transfer(name)) for name in results),
+    )

@@ -1,0 +1,167 @@
+"""Denormals: measured, kept where a run is exact, and refused where a device flushes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Thread
+
+import numpy as np
+import pytest
+from fakes import FakeExecutor
+from flushing import IS_KNOWN, flushing
+
+import gpgpu_legacy as g
+from gpgpu_legacy.algorithms.matmul.options import Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime import denormals, registry
+from gpgpu_legacy.runtime.denormals import Way, flushed_by, in_words
+from gpgpu_legacy.runtime.executor import F32, Capabilities, Executor, Machine, Result
+from gpgpu_legacy.runtime.registry import executors, find_executor
+
+EXACT = Machine(exact=True)
+SIDE = 64  # enough for several threads
+A = np.full((SIDE, SIDE), 1e-42, np.float32)
+B = np.full((SIDE, SIDE), 1e38, np.float32)
+PRODUCT = SIDE * float(np.float32(1e-42)) * float(np.float32(1e38))  # in float64
+
+
+needs_x86 = pytest.mark.skipif(not IS_KNOWN, reason="only glibc's fenv_t of x86-64")
+
+
+@needs_x86
+def test_a_flushing_thread_is_found_out() -> None:
+    measured = flushed_by.__wrapped__
+    for name in ("numpy", "jit"):
+        assert measured(find_executor(name)) == frozenset()
+    with flushing():
+        for name in ("numpy", "jit"):
+            assert measured(find_executor(name)) == frozenset(Way) - {Way.MOVED}
+        assert not denormals.thread_keeps_denormals()
+    assert denormals.thread_keeps_denormals()
+
+
+@needs_x86
+@pytest.mark.parametrize("name", ["numpy", "jit"])
+def test_a_flushing_thread_runs_nothing_exactly(name: str) -> None:
+    plan, executor = find_method("hall-carr-hart-multi").plan(Shape(2, 2, 2)), find_executor(name)
+    operands = {"A": A[:2, :2], "B": B[:2, :2]}
+    with executor.prepare(plan, EXACT) as prepared:
+        with flushing():
+            with pytest.raises(
+                PlanError, match=r"cannot run .* exactly, for denormals are flushed"
+            ):
+                executor.prepare(plan, EXACT)
+            with pytest.raises(PlanError, match="in this thread, where denormals are flushed"):
+                prepared.run(operands)
+        assert prepared.run(operands).outputs["C"][0, 0] == pytest.approx(PRODUCT / 32)
+
+
+@pytest.mark.parametrize("method", ["hall-carr-hart-multi", "opengl-compute-tiled"])
+@pytest.mark.parametrize("executor", executors(), ids=lambda executor: executor.name)
+def test_an_exact_product_of_denormals_is_right_or_refused(
+    executor: Executor, method: str, ready: Callable[[str], Executor]
+) -> None:
+    ready(executor.name)
+    plan = find_method(method).plan(Shape(1, 1, 1))
+    if plan.kinds - executor.capabilities.passes:
+        pytest.skip("it has no kernels")
+    if why := executor.why_inexact(plan, EXACT):
+        with pytest.raises(PlanError) as raised:
+            g.matmul(A, B, method, executor=executor.name, exact=True)
+        assert why in str(raised.value)
+        assert "or exactly on numpy or" in str(raised.value)
+        assert executor.name not in str(raised.value).rpartition("exactly on")[2]
+        return
+    found = g.matmul(A, B, method, executor=executor.name, exact=True)
+    np.testing.assert_allclose(found, PRODUCT, rtol=1e-5)
+
+
+@pytest.mark.gl
+def test_drawing_leaves_the_cpu_as_it_was(ready: Callable[[str], Executor]) -> None:
+    """Llvmpipe makes threads flush, those that draw and for a while the one that calls it."""
+    for name in ("gl-raster", "gl-compute", "gl-arbfp"):
+        ready(name)
+        g.matmul(A, B, executor=name)
+        assert denormals.thread_keeps_denormals()
+        for method in ("hall-carr-hart-multi", "opengl-compute-tiled"):
+            found = g.matmul(A, B, method, executor="jit", exact=True)
+            np.testing.assert_allclose(found, PRODUCT, rtol=1e-5)
+
+
+def test_another_thread_keeps_denormals() -> None:
+    found: list[F32] = []
+    thread = Thread(target=lambda: found.append(g.matmul(A, B, executor="jit", exact=True)))
+    thread.start()
+    thread.join()
+    np.testing.assert_allclose(found[0], PRODUCT, rtol=1e-5)
+
+
+# What follows from it -----------------------------------------------------------------------
+
+
+class Flushing(FakeExecutor):
+    """Flushes some ways, and would be the first choice of `auto`."""
+
+    name = "flushing"
+    capabilities = Capabilities(find_executor("gl-raster").capabilities.passes, cpu_rank=0)
+
+    def __init__(self, *ways: Way) -> None:
+        super().__init__()
+        self.ways = frozenset(ways)
+
+    def flushed_ways(self) -> frozenset[Way]:
+        return self.ways
+
+    def result(self, plan: Plan, operands: object, machine: Machine) -> Result:
+        raise AssertionError
+
+
+def test_who_flushes_is_not_chosen_for_exact_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = executors()
+    monkeypatch.setattr(registry, "executors", lambda: (*known, Flushing(Way.TEXEL)))
+    plan = find_method("hall-carr-hart-multi").plan(Shape(2, 2, 2))
+    monkeypatch.setattr(find_executor("gl-raster"), "is_hardware", lambda: False)
+    assert find_executor("auto", plan).name == "flushing"
+    assert find_executor("auto", plan, Machine()).name == "flushing"
+    assert find_executor("auto", plan, EXACT).name == "jit"
+    assert find_executor("auto", plan, Machine(exact=True, denormals=False)).name == "flushing"
+
+
+def test_only_what_a_plan_does_is_refused() -> None:
+    draws = find_method("hall-carr-hart-multi").plan(Shape(2, 2, 2))
+    blends = find_method("larson-mcallister").plan(Shape(2, 2, 2))
+    assert Flushing(Way.MOVED, Way.BLENDED).why_inexact(draws, EXACT)
+    assert not Flushing(Way.BLENDED).why_inexact(draws, EXACT)
+    fp24 = Machine(exact=True, arithmetic=ARITHMETICS["fp24"])
+    assert not Flushing(*Way).why_inexact(draws, fp24)
+    assert "blends" in Flushing(Way.BLENDED).why_inexact(blends, EXACT)
+
+
+def test_in_words() -> None:
+    assert in_words(frozenset()) == "kept"
+    assert in_words(frozenset(Way)) == in_words(frozenset(Way) - {Way.MOVED}) == "flushed"
+    assert in_words(frozenset(Way) - {Way.MOVED, Way.BLENDED}) == "flushed but in blends"
+    assert in_words(frozenset({Way.BLENDED})) == "flushed in blends"
+
+
+def test_the_command_line_says_it_in_a_line(
+    run: Callable[..., tuple[int, str, str]], ready: Callable[[str], Executor]
+) -> None:
+    ready("gl-arbfp")
+    code, out, err = run(
+        "run", "larson-mcallister", "--size", "8", "--executor", "gl-arbfp", "--exact"
+    )
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert " or exactly on numpy" in err
+
+
+def test_doctor_tells_it(run_json: Callable[..., dict[str, object]]) -> None:
+    for found in run_json("doctor")["executors"]:
+        assert (found["denormals"] is None) == (not found["works"])
+        if found["name"] in ("numpy", "jit"):
+            assert (found["denormals"], found["exact"]) == ("kept", True)
+        if found["denormals"] == "flushed":
+            assert found["exact"] is False
