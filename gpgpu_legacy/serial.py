@@ -11,9 +11,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from functools import cache
 from inspect import cleandoc
+from math import isinf, isnan
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -21,25 +23,58 @@ import msgspec
 import msgspec.inspect
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import read_text
+from gpgpu_legacy.files import read_text_bytes
 from gpgpu_legacy.outputs import write_text
 
 T = TypeVar("T")
 R = TypeVar("R", bound="Recorded")
 D = TypeVar("D", bound="Document")
 
-Positive = Annotated[float, msgspec.Meta(gt=0)]
-"""A number above 0, where it is read."""
+MOST_BYTES = 2**22
+"""Bytes of a file of recorded results. The longest here, a cache table, has 186 000."""
 
-PositiveInt = Annotated[int, msgspec.Meta(gt=0)]
-"""A whole number above 0, where it is read."""
+MOST_TOML_BYTES = 2**20
+"""Bytes of a TOML file, which takes longer to read. The longest here has 40 000."""
 
+MOST_ITEMS = 2**14
+"""Items of a list, where it is read: rows of a table that somebody could still look at."""
 
-Whole = Annotated[int, msgspec.Meta(ge=0)]
-"""A whole number, 0 or more, where it is read."""
+MOST_KEY_PARTS = 16
+"""Parts of a dotted key in TOML: `a.b.c` has three. Reading takes the square of it."""
+
+LARGEST = 1e15
+"""Of a number, where it is read: of any time, rate or ratio. Its inverse is the smallest. So
+quotients and products of a few of them stay far from the ends of a double's range."""
+
+LARGEST_COUNT = 2**63 - 1
+"""Of a whole number, where it is read: what 64 bits hold."""
+
+LARGEST_SIZE = 2**31 - 1
+"""Of a matrix's side, where it is read."""
 
 Meta = msgspec.Meta
 """Bounds of a value, where it is read: `Annotated[int, Meta(ge=1, le=8)]`."""
+
+Positive = Annotated[float, Meta(ge=1 / LARGEST, le=LARGEST)]
+"""A number above 0, where it is read."""
+
+NotNegative = Annotated[float, Meta(ge=0, le=LARGEST)]
+"""A number, 0 or more, where it is read."""
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+"""A part of a whole, where it is read."""
+
+PositiveInt = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
+"""A whole number above 0, where it is read."""
+
+Size = Annotated[int, Meta(ge=1, le=LARGEST_SIZE)]
+"""The side of a matrix, or a part of it, where it is read."""
+
+Whole = Annotated[int, Meta(ge=0, le=LARGEST_COUNT)]
+"""A whole number, 0 or more, where it is read."""
+
+Several = Annotated[tuple[T, ...], Meta(max_length=MOST_ITEMS)]
+"""A list that is not endless, where it is read: `Several[Row]`."""
 
 _ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*(?![\s\S])"
 
@@ -69,11 +104,11 @@ class Recorded(Record, frozen=True, kw_only=True):
     SCHEMA: ClassVar[int] = 1
     WHAT: ClassVar[str] = "a recorded result"
 
-    schema: int = 1
-    package: str | None = None
-    commit: str | None = None
-    driver: str | None = None
-    date: str | None = None
+    schema: PositiveInt = 1
+    package: OneLine | None = None
+    commit: OneLine | None = None
+    driver: OneLine | None = None
+    date: OneLine | None = None
 
 
 class Document(Record, frozen=True, kw_only=True):
@@ -210,20 +245,47 @@ def from_toml(text: str, kind: type[T], name: str, *, decimals: bool = False) ->
     decimals: fields of type Decimal keep the digits that the text has, and a class with a
     `from_plain` reads its fields' values by that; it raises ValueError for one that does not fit.
     """
-    if decimals:
-        return _checked(lambda: _from_toml_with_decimals(text, kind), kind, name)
-    return _checked(lambda: msgspec.toml.decode(text, type=kind), kind, name)
+    hook = _from_plain if decimals else None
+    types = (Decimal, datetime, date, time)
+    return _checked(
+        lambda: msgspec.convert(
+            _toml_data(text, decimals=decimals), type=kind, builtin_types=types, dec_hook=hook
+        ),
+        kind,
+        name,
+    )
 
 
-def _from_toml_with_decimals(text: str, kind: type[T]) -> T:
+def _toml_data(text: str, *, decimals: bool) -> dict[str, Any]:
+    """What a TOML text has; DecodeError where it is none, or would take too long to read."""
     import tomllib
-    from decimal import Decimal
 
+    if _LONG_KEY.search(text):
+        raise msgspec.DecodeError(f"A key has more than {MOST_KEY_PARTS} parts")
     try:
-        data = tomllib.loads(text, parse_float=Decimal)
+        return tomllib.loads(text, parse_float=_decimal if decimals else _float)
     except tomllib.TOMLDecodeError as error:
         raise msgspec.DecodeError(str(error)) from None
-    return msgspec.convert(data, type=kind, builtin_types=(Decimal,), dec_hook=_from_plain)
+    except ValueError:  # of Python's int, which takes the square of the time
+        raise msgspec.DecodeError("A whole number has too many digits") from None
+
+
+_LONG_KEY = re.compile(
+    rf"""(?:(?:(?<![\w-])[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MOST_KEY_PARTS}}}"""
+)
+
+
+def _float(text: str) -> float:
+    """A TOML number with a point; DecodeError for NaN, and for one beyond the range of a double."""
+    number = float(text)
+    if isnan(number) or (isinf(number) and "inf" not in text):
+        raise msgspec.DecodeError(f"{text} is not a number that a record can hold")
+    return number
+
+
+def _decimal(text: str) -> Decimal:
+    _float(text)
+    return Decimal(text)
 
 
 def _from_plain(kind: type[Any], value: Any) -> Any:
@@ -232,28 +294,44 @@ def _from_plain(kind: type[Any], value: Any) -> Any:
 
 def read_json(path: Path, kind: type[T]) -> T:
     """The record in a JSON file; InputError, in one line, where there is none."""
-    return from_json(read_text(path), kind, str(path))
+    return from_json(_text_of(path, MOST_BYTES), kind, str(path))
+
+
+def read_toml(path: Path, kind: type[T]) -> T:
+    """The record in a TOML file; InputError, in one line, where there is none."""
+    return from_toml(_text_of(path, MOST_TOML_BYTES), kind, str(path))
+
+
+def _text_of(path: Path, most: int) -> str:
+    """The text of a file that is UTF-8, and not longer than that."""
+    try:
+        return read_text_bytes(path, most).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{path} cannot be read: it is not UTF-8") from None
 
 
 class _Schema(msgspec.Struct):
     """The schema of a file that may have fields from later versions."""
 
-    schema: int = 1
+    schema: Any = 1
 
 
 def read_recorded(path: Path, kind: type[R]) -> R:
-    """A result that was recorded; InputError where the file is of a later version than this."""
-    text = read_text(path)
-    try:
-        schema = msgspec.json.decode(text, type=_Schema).schema
-    except msgspec.DecodeError:
-        schema = kind.SCHEMA  # what is wrong with the file, the record says
-    if schema > kind.SCHEMA:
-        raise InputError(
-            f"{path} has schema {schema}, and {kind.SCHEMA} is the latest known here; "
-            "update gpgpu_legacy"
-        )
-    return from_json(text, kind, str(path))
+    """A result that was recorded; InputError where the file is of a later version than this.
+
+    No field of an object is given twice.
+    """
+    text, name = _text_of(path, MOST_BYTES), str(path)
+    if text[:1] == "{":  # the record says what is wrong with any other file
+        schema = from_json(text, _Schema, name).schema
+        if isinstance(schema, int) and schema > kind.SCHEMA:
+            raise InputError(
+                f"{path} has schema {schema}, and {kind.SCHEMA} is the latest known here; "
+                "update gpgpu_legacy"
+            )
+    record = from_json(text, kind, name)
+    _refuse_fields_given_twice(text, name)
+    return record
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -311,7 +389,7 @@ def _refuse_fields_given_twice(text: str, name: str) -> None:
         found.append(_Twice(counts.most_common(1)[0][0]))
         return found[-1]
 
-    data = json.loads(text, object_pairs_hook=made)
+    data = json.loads(text, object_pairs_hook=made, parse_int=len, parse_float=len)
     if found:
         # The outermost is found where others are inside of it.
         place, twice = next(_places_of(data, ""))
@@ -392,6 +470,8 @@ def _checked(decode: Callable[[], T], kind: type[T], name: str) -> T:
         raise InputError(f"{name}{f', {place}' if place else ''}: {problem}") from None
     except msgspec.DecodeError as error:
         raise InputError(f"{name} cannot be read: {_lower(str(error))}") from None
+    except UnicodeError:
+        raise InputError(f"{name} cannot be read: it is not UTF-8") from None
     except RecursionError:
         raise InputError(f"{name} cannot be read: it is nested too deeply") from None
 

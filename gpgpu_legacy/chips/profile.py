@@ -16,13 +16,21 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from math import inf
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
+from warnings import warn
 
 from gpgpu_legacy.arguments import as_text
 from gpgpu_legacy.boundary import public
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import read_text
-from gpgpu_legacy.serial import Record, Recorded, from_toml
+from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
+from gpgpu_legacy.serial import (
+    Meta,
+    OneLine,
+    Record,
+    Recorded,
+    Several,
+    from_toml,
+    read_toml,
+)
 from gpgpu_legacy.userdirs import data_folder
 
 T_co = TypeVar("T_co", covariant=True)
@@ -30,8 +38,30 @@ T_co = TypeVar("T_co", covariant=True)
 Number = int | float
 """A number as its file has it: 325 stays an int."""
 
+LARGEST_FACT = 10**9
+"""Of a number of a chip, in its field's unit: far beyond any chip. Its inverse is the smallest."""
+
+Rate = (
+    Annotated[int, Meta(ge=1, le=LARGEST_FACT)]
+    | Annotated[float, Meta(ge=1 / LARGEST_FACT, le=LARGEST_FACT)]
+)
+"""A number above 0 of which times are computed."""
+
+Amount = Annotated[int, Meta(ge=1, le=LARGEST_FACT)]
+"""How many there are of something that a chip has."""
+
+Bits = Annotated[int, Meta(ge=0, le=128)]
+"""Of a channel; 0 where there is none."""
+
+Most = Annotated[int, Meta(ge=0, le=2**53)] | Annotated[float, Meta(ge=0)]
+"""A limit, which may be UNLIMITED."""
+
 UNLIMITED = inf
 """The value of a limit that does not exist."""
+
+
+Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9.-]{0,99}(?![\s\S])")]
+"""Of small letters, digits, points and hyphens, as `find_profile` looks for it."""
 
 
 class Confidence(Enum):
@@ -56,9 +86,9 @@ class Fact(Record, Generic[T_co], frozen=True, omit_defaults=True):
     """
 
     value: T_co
-    source: str
+    source: OneLine
     confidence: Confidence
-    note: str = ""
+    note: OneLine = ""
     up_to: T_co | None = None
 
 
@@ -94,40 +124,40 @@ class Hardware(Section, frozen=True, kw_only=True):
     shared memory.
     """
 
-    core_clock_mhz: Fact[Number] | None = None
-    shader_clock_mhz: Fact[Number] | None = None
-    pixel_pipelines: Fact[int] | None = None
-    texture_units: Fact[int] | None = None
-    multiprocessors: Fact[int] | None = None
-    cores: Fact[int] | None = None
-    memory_gb_per_s: Fact[Number] | None = None
-    memory_mib: Fact[int] | None = None
+    core_clock_mhz: Fact[Rate] | None = None
+    shader_clock_mhz: Fact[Rate] | None = None
+    pixel_pipelines: Fact[Amount] | None = None
+    texture_units: Fact[Amount] | None = None
+    multiprocessors: Fact[Amount] | None = None
+    cores: Fact[Amount] | None = None
+    memory_gb_per_s: Fact[Rate] | None = None
+    memory_mib: Fact[Amount] | None = None
     shared_memory: Fact[bool] | None = None
-    bus: Fact[str] | None = None
-    bus_gb_per_s: Fact[Number] | None = None
-    fragment_peak_gflops: Fact[Number] | None = None
-    compute_peak_gflops: Fact[Number] | None = None
-    arithmetic_width: Fact[int] | None = None
-    lookup_clocks_32_bits: Fact[Number] | None = None
-    lookup_clocks_128_bits: Fact[Number] | None = None
-    lookups_32_bits_g_per_s: Fact[Number] | None = None
-    lookups_128_bits_g_per_s: Fact[Number] | None = None
-    fills_32_bits_g_per_s: Fact[Number] | None = None
-    fills_128_bits_g_per_s: Fact[Number] | None = None
-    blends_32_bits_g_per_s: Fact[Number] | None = None
-    blends_128_bits_g_per_s: Fact[Number] | None = None
-    upload_gb_per_s: Fact[Number] | None = None
-    readback_gb_per_s: Fact[Number] | None = None
-    dots_g_per_s: Fact[Number] | None = None
-    shared_memory_gb_per_s: Fact[Number] | None = None
-    tiles_at_once: Fact[Number] | None = None
-    pass_us: Fact[Number] | None = None
-    run_us: Fact[Number] | None = None
+    bus: Fact[OneLine] | None = None
+    bus_gb_per_s: Fact[Rate] | None = None
+    fragment_peak_gflops: Fact[Rate] | None = None
+    compute_peak_gflops: Fact[Rate] | None = None
+    arithmetic_width: Fact[Amount] | None = None
+    lookup_clocks_32_bits: Fact[Rate] | None = None
+    lookup_clocks_128_bits: Fact[Rate] | None = None
+    lookups_32_bits_g_per_s: Fact[Rate] | None = None
+    lookups_128_bits_g_per_s: Fact[Rate] | None = None
+    fills_32_bits_g_per_s: Fact[Rate] | None = None
+    fills_128_bits_g_per_s: Fact[Rate] | None = None
+    blends_32_bits_g_per_s: Fact[Rate] | None = None
+    blends_128_bits_g_per_s: Fact[Rate] | None = None
+    upload_gb_per_s: Fact[Rate] | None = None
+    readback_gb_per_s: Fact[Rate] | None = None
+    dots_g_per_s: Fact[Rate] | None = None
+    shared_memory_gb_per_s: Fact[Rate] | None = None
+    tiles_at_once: Fact[Rate] | None = None
+    pass_us: Fact[Rate] | None = None
+    run_us: Fact[Rate] | None = None
     chains_passes: Fact[bool] | None = None
     stages_lookups: Fact[bool] | None = None
     writes_overlap: Fact[bool] | None = None
-    coalescing: Fact[str] | None = None
-    shared_memory_clocks: Fact[Number] | None = None
+    coalescing: Fact[OneLine] | None = None
+    shared_memory_clocks: Fact[Rate] | None = None
 
 
 class Formats(Section, frozen=True, kw_only=True):
@@ -139,13 +169,13 @@ class Formats(Section, frozen=True, kw_only=True):
     float_blending_bits: of the widest that it can blend; 0 if it can blend none.
     """
 
-    largest_texture_texels: Fact[int] | None = None
-    largest_target_texels: Fact[int] | None = None
+    largest_texture_texels: Fact[Amount] | None = None
+    largest_target_texels: Fact[Amount] | None = None
     rectangle_textures: Fact[bool] | None = None
-    float_texture_kinds: Fact[tuple[str, ...]] | None = None
-    float_filters: Fact[tuple[str, ...]] | None = None
-    float_target_bits: Fact[int] | None = None
-    float_blending_bits: Fact[int] | None = None
+    float_texture_kinds: Fact[Several[OneLine]] | None = None
+    float_filters: Fact[Several[OneLine]] | None = None
+    float_target_bits: Fact[Bits] | None = None
+    float_blending_bits: Fact[Bits] | None = None
 
 
 class Programs(Section, frozen=True, kw_only=True):
@@ -158,29 +188,29 @@ class Programs(Section, frozen=True, kw_only=True):
     arithmetic: the number format, in words.
     """
 
-    language: Fact[str] | None = None
+    language: Fact[OneLine] | None = None
     arb_fragment_program: Fact[bool] | None = None
-    operations: Fact[tuple[str, ...]] | None = None
+    operations: Fact[Several[OneLine]] | None = None
     swizzles: Fact[bool] | None = None
-    arithmetic: Fact[str] | None = None
+    arithmetic: Fact[OneLine] | None = None
     kernels: Fact[bool] | None = None
 
 
 class Limits(Section, frozen=True, kw_only=True):
     """A program's limits: the largest number allowed of each, or UNLIMITED."""
 
-    alu_instructions: Fact[Number] | None = None
-    texture_instructions: Fact[Number] | None = None
-    instructions: Fact[Number] | None = None
-    indirections: Fact[Number] | None = None
-    temporaries: Fact[Number] | None = None
-    parameters: Fact[Number] | None = None
-    attributes: Fact[Number] | None = None
-    coordinate_sets: Fact[Number] | None = None
-    image_units: Fact[Number] | None = None
-    local_parameters: Fact[Number] | None = None
-    env_parameters: Fact[Number] | None = None
-    color_outputs: Fact[Number] | None = None
+    alu_instructions: Fact[Most] | None = None
+    texture_instructions: Fact[Most] | None = None
+    instructions: Fact[Most] | None = None
+    indirections: Fact[Most] | None = None
+    temporaries: Fact[Most] | None = None
+    parameters: Fact[Most] | None = None
+    attributes: Fact[Most] | None = None
+    coordinate_sets: Fact[Most] | None = None
+    image_units: Fact[Most] | None = None
+    local_parameters: Fact[Most] | None = None
+    env_parameters: Fact[Most] | None = None
+    color_outputs: Fact[Most] | None = None
 
 
 class Profile(Record, frozen=True, kw_only=True):
@@ -190,12 +220,12 @@ class Profile(Record, frozen=True, kw_only=True):
     notes: what numbers do not say. provenance: of a calibration.
     """
 
-    name: str
-    title: str
+    name: Name
+    title: OneLine
     kind: Kind
-    aliases: tuple[str, ...] = ()
-    released: Fact[str] | None = None
-    notes: tuple[str, ...] = ()
+    aliases: Several[Name] = ()
+    released: Fact[OneLine] | None = None
+    notes: Several[OneLine] = ()
     provenance: Recorded | None = None
     hardware: Hardware = Hardware()
     formats: Formats = Formats()
@@ -241,7 +271,11 @@ def all_sources() -> dict[str, str]:
 
 def read_profile(text: str, file: str) -> Profile:
     """A profile from the text of its file; InputError if the text does not have that form."""
-    profile = from_toml(text, Profile, file)
+    return _sourced(from_toml(text, Profile, file), file)
+
+
+def _sourced(profile: Profile, file: str) -> Profile:
+    """The profile; InputError if one of its facts has no known source."""
     check_sources(profile.facts(), all_sources(), file)
     return profile
 
@@ -306,13 +340,42 @@ def calibrated_name(executor: str) -> str:
     return f"this-{executor}"
 
 
+MOST_PROFILES = 1000
+"""Profiles in the user's folder. All of them are read to find one by its name."""
+
+
 def calibrated() -> tuple[Profile, ...]:
-    """The profiles that were measured on this machine, by name."""
+    """The profiles that were measured on this machine, and those of the user's own, by file name.
+
+    A file that cannot be read is warned of and left out, so that the others can be used.
+    """
+    found = []
+    for path in _own_files():
+        try:
+            found.append(_own_profile(path))
+        except InputError as error:
+            warn(f"{error}; this chip is left out", GpgpuLegacyWarning, stacklevel=2)
+    return tuple(found)
+
+
+def _own_files() -> list[Path]:
     try:
         paths = sorted(calibrated_folder().glob("[!.]*.toml"))
-    except InputError:  # a user without a home has calibrated nothing
-        return ()
-    return tuple(read_profile(read_text(path), str(path)) for path in paths)
+    except (InputError, OSError):  # a user without a home has calibrated nothing
+        return []
+    if len(paths) > MOST_PROFILES:
+        raise InputError(
+            f"{calibrated_folder()} has {len(paths)} .toml files, and at most {MOST_PROFILES} are "
+            f"read; name a folder of profiles alone in {VARIABLE}"
+        )
+    return paths
+
+
+def _own_profile(path: Path) -> Profile:
+    """The profile in a file of the user; InputError where it is none, or no file at all."""
+    if not path.is_file():
+        raise InputError(f"{path} is not a file")
+    return _sourced(read_toml(path, Profile), str(path))
 
 
 # Finding them -------------------------------------------------------------------------------
@@ -332,6 +395,9 @@ def find_profile(name: str) -> Profile:
     for profile in likely:
         if plain in _names(profile):
             return profile
+    for path in _own_files():
+        if path.stem == plain:  # what is wrong with this one is an error, and not a warning
+            _own_profile(path)
     others = {name: profile for profile in (*calibrated(), *recorded()) for name in _names(profile)}
     if plain in others:
         return others[plain]

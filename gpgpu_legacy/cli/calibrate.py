@@ -56,6 +56,7 @@ def calibrate_command(
     from gpgpu_legacy.measure.calibration.model import (
         calibratable,
         calibrate,
+        check_kept,
         count_steps,
         write_calibration,
     )
@@ -71,6 +72,8 @@ def calibrate_command(
     wanted = calibratable(executor or ())
     if output is not None and len(wanted) != 1:
         raise InputError("--output holds one profile; name one executor with --executor")
+    if output is None:
+        check_kept(wanted)
     done = []
     with progress_bar("calibrating", len(wanted) * count_steps(repeat), quiet=quiet) as step:
         for number, runner in enumerate(wanted):

@@ -34,9 +34,11 @@ def chips_command(
 ) -> None:
     """List the chips and APIs, or show everything known about one, with sources."""
     from gpgpu_legacy.chips import table as chips
-    from gpgpu_legacy.chips.profile import find_profile, profiles
+    from gpgpu_legacy.chips.profile import calibrated, find_profile, profiles
     from gpgpu_legacy.present.grid import print_text
 
+    if name is None:
+        calibrated()  # to warn of those that cannot be read
     if name is None and as_json:
         print_json(chips.chips_record(profiles()))
     elif name is None:

@@ -30,7 +30,16 @@ from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.measure.pool import Pool, fit_at_once
 from gpgpu_legacy.measure.rounds import take_rounds
-from gpgpu_legacy.measure.tuned import OFF, VARIABLE, TunedMethod, Way, is_off, keep, way_record
+from gpgpu_legacy.measure.tuned import (
+    OFF,
+    VARIABLE,
+    TunedMethod,
+    Way,
+    check_tuning_file,
+    is_off,
+    keep,
+    way_record,
+)
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Capabilities, Machine, Prepared, Result, Tuning
 from gpgpu_legacy.runtime.registry import AUTO, able, find_executor
@@ -307,6 +316,7 @@ def tune(
         raise InputError(f"the size is {size}; it must be at least 1")
     methods = list(dict.fromkeys(find_method(name) for name in names or (DEFAULT_METHOD,)))
     wanted = [(method, executors_of(method, executors)) for method in methods]
+    check_tuning_file()
     other_work, done, tell = OtherWork(), [], progress or (lambda _: None)
     for number, (method, searched) in enumerate(wanted):
         share = budget.share(len(wanted) - number)

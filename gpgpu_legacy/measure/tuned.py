@@ -19,13 +19,18 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.measure.platform import Platform, this_platform
-from gpgpu_legacy.outputs import make_folder
+from gpgpu_legacy.outputs import check_writable, make_folder
+from gpgpu_legacy.own_files import has_content, has_marks, locked, remove
 from gpgpu_legacy.runtime.executor import Tuning
 from gpgpu_legacy.runtime.registry import AUTO, executor_names
 from gpgpu_legacy.serial import (
-    PositiveInt,
+    OneLine,
+    Positive,
     Record,
     Recorded,
+    Several,
+    Size,
+    Whole,
     fields_of,
     provenance,
     read_recorded,
@@ -71,22 +76,22 @@ class Way:
 class GroupRecord(Record, frozen=True, kw_only=True):
     """A GroupShape (lower/workgroups.py) as files have it: strict, and apart from the compiler."""
 
-    threads: tuple[PositiveInt, PositiveInt]
-    strips: PositiveInt
-    rows: PositiveInt
-    depth: PositiveInt
-    together: PositiveInt
-    adjacent: PositiveInt
+    threads: tuple[Size, Size]
+    strips: Size
+    rows: Size
+    depth: Size
+    together: Size
+    adjacent: Size
 
 
 class WayRecord(Record, frozen=True, kw_only=True):
     """A Way. group, tile: of its tuning; None where the executor's own rule decides."""
 
-    executor: str
-    block: PositiveInt | None
+    executor: OneLine
+    block: Size | None
     accumulate: Accumulate | None
     group: GroupRecord | None
-    tile: tuple[PositiveInt, PositiveInt] | None
+    tile: tuple[Size, Size] | None
 
 
 def way_record(way: Way) -> WayRecord:
@@ -122,21 +127,21 @@ class TunedMethod(Record, frozen=True, kw_only=True):
     date: ISO 8601.
     """
 
-    method: str
+    method: OneLine
     way: WayRecord
-    size: int
-    seconds: float
-    default_seconds: float
-    trials: int
-    date: str
+    size: Size
+    seconds: Positive
+    default_seconds: Positive
+    trials: Whole
+    date: OneLine
 
 
 class TunedPlatform(Record, frozen=True, kw_only=True):
     """The tuning results of one machine."""
 
-    device: str
-    driver: str
-    kept: tuple[TunedMethod, ...]
+    device: OneLine
+    driver: OneLine
+    kept: Several[TunedMethod]
 
 
 class TuningFile(Recorded, frozen=True, kw_only=True):
@@ -144,7 +149,7 @@ class TuningFile(Recorded, frozen=True, kw_only=True):
 
     WHAT = "what `gpgpu-legacy tune` kept"
 
-    places: tuple[TunedPlatform, ...]
+    places: Several[TunedPlatform]
 
 
 def is_off() -> bool:
@@ -162,12 +167,15 @@ _Everywhere = dict[Platform, dict[str, TunedMethod]]
 
 
 def _read() -> _Everywhere:
-    """All that is kept. Raises InputError, with how to mend it, for a file that is damaged."""
+    """All that is kept. Raises InputError, with how to mend it, for a file that is damaged.
+
+    A file without a byte, as `mktemp` makes it, keeps nothing yet.
+    """
     try:
         path = tuning_file()
     except InputError:  # a user without a home has kept nothing
         return {}
-    if not path.exists():
+    if not has_content(path):
         return {}
     everywhere: _Everywhere = {}
     try:
@@ -178,10 +186,20 @@ def _read() -> _Everywhere:
             everywhere[platform] = {tuned.method: tuned for tuned in place.kept}
     except InputError as error:
         about = str(error) if str(path) in str(error) else f"{path}: {error}"
-        raise InputError(
-            f"{about}; `gpgpu-legacy tune --forget` removes the file, {VARIABLE}=off ignores it"
-        ) from None
+        mend = "`gpgpu-legacy tune --forget` removes the file"
+        if not _is_ours(path):
+            mend = f"move the file away or name another one in {VARIABLE}"
+        raise InputError(f"{about}; {mend}, {VARIABLE}={OFF} ignores it") from None
     return everywhere
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file is one that `tune` kept, even if a part of it is damaged."""
+    return has_marks(path, "{", _MARKS)
+
+
+_MARKS = tuple(f'"{name}"' for name in TuningFile.__struct_fields__)
+"""The names of the file's fields. Few other files begin with nearly all of them."""
 
 
 def _write(everywhere: _Everywhere) -> None:
@@ -190,9 +208,15 @@ def _write(everywhere: _Everywhere) -> None:
         for platform, kept in everywhere.items()
         if kept
     )
+    write_json(tuning_file(), TuningFile(**provenance(TuningFile), places=places))
+
+
+def check_tuning_file() -> None:
+    """InputError where what is found could not be kept, before it takes long to find it."""
     path = tuning_file()
     make_folder(path.parent)
-    write_json(path, TuningFile(**provenance(TuningFile), places=places))
+    check_writable(path)
+    _read()
 
 
 def tuned_methods() -> tuple[TunedMethod, ...]:
@@ -205,28 +229,40 @@ def tuned_methods() -> tuple[TunedMethod, ...]:
 
 def keep(tuned: TunedMethod) -> None:
     """Keep a method's way for later processes, in place of the one before."""
-    everywhere = _read()
-    everywhere.setdefault(this_platform(), {})[tuned.method] = tuned
-    _write(everywhere)
+    path, here = tuning_file(), this_platform()
+    make_folder(path.parent)
+    with locked(path):
+        everywhere = _read()
+        everywhere.setdefault(here, {})[tuned.method] = tuned
+        _write(everywhere)
 
 
 def forget(names: Sequence[str] = ()) -> tuple[str, ...]:
     """Forget what is kept for this machine, or for these methods of it; gives what is forgotten.
 
-    A file that cannot be read is removed.
+    A file of ours that cannot be read is removed; InputError for any other.
     """
     wanted = {find_method(name).name for name in names}
     try:
-        everywhere = _read()
-    except InputError:
-        tuning_file().unlink(missing_ok=True)
-        return ("a file that could not be read",)
-    known: Mapping[str, TunedMethod] = everywhere.get(this_platform(), {}) if everywhere else {}
-    gone = tuple(name for name in known if not wanted or name in wanted)
-    if gone:
-        left = {name: tuned for name, tuned in known.items() if name not in gone}
-        everywhere[this_platform()] = left
-        _write(everywhere)
+        path = tuning_file()
+    except InputError:  # a user without a home has kept nothing
+        return ()
+    if not has_content(path):
+        return ()
+    here = this_platform()
+    with locked(path):
+        try:
+            everywhere = _read()
+        except InputError:
+            if not _is_ours(path):
+                raise
+            remove(path)
+            return ("a file that could not be read",)
+        known: Mapping[str, TunedMethod] = everywhere.get(here, {})
+        gone = tuple(name for name in known if not wanted or name in wanted)
+        if gone:
+            everywhere[here] = {name: tuned for name, tuned in known.items() if name not in gone}
+            _write(everywhere)
     return gone
 
 

@@ -19,6 +19,7 @@ from gpgpu_legacy.studies.lineage.record import Lineage
 
 RECORDED = (Bench, CacheTable, Lineage, TuningFile, Verdicts)
 LARGEST_INT = 2**63 - 1  # of TOML
+LETTERS = st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp"))
 
 
 def values(kind: Any) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - one for each kind of type
@@ -30,16 +31,11 @@ def values(kind: Any) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - one for each
             return st.booleans()
         case types.IntType():
             least = -LARGEST_INT if kind.ge is None else kind.ge
-            return st.integers(least if kind.gt is None else kind.gt + 1, LARGEST_INT)
+            return st.integers(least, LARGEST_INT if kind.le is None else kind.le)
         case types.FloatType():
-            return st.floats(
-                kind.gt if kind.ge is None else kind.ge,
-                exclude_min=kind.gt is not None,
-                allow_nan=False,
-                allow_infinity=False,
-            )
+            return st.floats(kind.ge, kind.le, allow_nan=False, allow_infinity=False)
         case types.StrType():
-            return st.text(max_size=5)
+            return st.text(max_size=5) if kind.pattern is None else st.text(LETTERS, max_size=5)
         case types.EnumType():
             return st.sampled_from(list(kind.cls))
         case types.LiteralType():

@@ -35,11 +35,13 @@ from gpgpu_legacy.chips.profile import (
     calibrated_folder,
     calibrated_name,
 )
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.calibration.plans import ARITHMETIC, TILES, Task, tasks
 from gpgpu_legacy.measure.other_work import OtherWork, busy_notes
 from gpgpu_legacy.measure.rounds import Rounds, take_rounds
-from gpgpu_legacy.outputs import make_folder, write_text
+from gpgpu_legacy.outputs import check_writable, make_folder, write_text
+from gpgpu_legacy.own_files import has_content, has_marks
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.runtime.executor import F32, Executor, Prepared
 from gpgpu_legacy.runtime.registry import available, find_executor
@@ -149,16 +151,36 @@ def count_steps(runs: int = RUNS) -> int:
     return len(tasks(tiled=False)) + runs
 
 
+def check_kept(executors: Sequence[Executor]) -> None:
+    """InputError where profiles of these executors could not be kept, before they are measured."""
+    for executor in executors:
+        path = _kept_path(calibrated_name(executor.name))
+        make_folder(path.parent)
+        check_writable(path)
+
+
 def write_calibration(calibration: Calibration, path: Path | None = None) -> Path:
     """Write the profile, by default where `find_profile` looks; gives the file's path.
 
     Raises InputError where it cannot be written.
     """
-    to = path or calibrated_folder() / f"{calibration.profile.name}.toml"
+    to = path or _kept_path(calibration.profile.name)
     if path is None:
         make_folder(to.parent)
     write_text(to, toml_text(calibration.profile))
     return to
+
+
+def _kept_path(name: str) -> Path:
+    """Where the profile of that name is kept; InputError where another file is in its place."""
+    path = calibrated_folder() / f"{name}.toml"
+    marks = (f'name = "{name}"', "[provenance]", f'source = "{MEASURED}"')
+    if has_content(path) and not has_marks(path, "name = ", marks):
+        raise InputError(
+            f"{path} is not a profile that `gpgpu-legacy calibrate` kept; move it away, or choose "
+            "another file with --output"
+        )
+    return path
 
 
 # Measuring -------------------------------------------------------------------------------------
