@@ -22,6 +22,15 @@ LARGEST_INT = 2**63 - 1  # of TOML
 LETTERS = st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp"))
 
 
+def texts(pattern: str | None) -> st.SearchStrategy[str]:
+    """What fits a pattern: nothing, one line, or a chip's name."""
+    if pattern is None:
+        return st.text(max_size=5)
+    if pattern.startswith("^[^"):
+        return st.text(LETTERS, max_size=5)
+    return st.text("ab0.-", max_size=5).map(lambda text: f"a{text}")
+
+
 def values(kind: Any) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - one for each kind of type
     """Everything that a type, as msgspec describes it, can hold; floats are finite."""
     match kind:
@@ -35,7 +44,7 @@ def values(kind: Any) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - one for each
         case types.FloatType():
             return st.floats(kind.ge, kind.le, allow_nan=False, allow_infinity=False)
         case types.StrType():
-            return st.text(max_size=5) if kind.pattern is None else st.text(LETTERS, max_size=5)
+            return texts(kind.pattern)
         case types.EnumType():
             return st.sampled_from(list(kind.cls))
         case types.LiteralType():
