@@ -268,11 +268,12 @@ def _assemble(path: Path) -> Program:
 
 def _read(path: Path) -> tuple[str, str]:
     """The text of a program, and what messages call it; `-` is standard input."""
-    from gpgpu_legacy.files import read_text
+    from gpgpu_legacy.files import read_standard_input, read_text
+    from gpgpu_legacy.languages.language import MOST_CHARACTERS
 
     if str(path) == "-":
-        return sys.stdin.buffer.read().decode("utf-8", "replace"), "standard input"
-    return read_text(path), str(path)
+        return read_standard_input(MOST_CHARACTERS), "standard input"
+    return read_text(path, MOST_CHARACTERS), str(path)
 
 
 def _write_or_print(text: str, output: Path | None) -> None:

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 
 from gpgpu_legacy.isa.ir import Program
 
+MOST_CHARACTERS = 2**20
+"""Of a program's text, and bytes of its file. The longest program that this package prints, an
+unrolled product of 8192² matrices, has 700 000."""
+
 
 @dataclass(frozen=True, slots=True)
 class Language:
@@ -15,7 +19,8 @@ class Language:
     name: the language and its version.
     header: the characters that every program in it begins with, and none in another language.
     assemble: turns a text into a Program; its second argument is what messages call the text. It
-    raises AssemblyError for a text that breaks the language's rules.
+    raises AssemblyError for a text that breaks the language's rules, and InputError for one of more
+    than MOST_CHARACTERS.
     disassemble: turns a Program into canonical text, which assembles to the same Program.
     """
 

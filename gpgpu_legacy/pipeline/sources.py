@@ -11,6 +11,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.kernel.ir import Kernel
+from gpgpu_legacy.languages.language import MOST_CHARACTERS
 from gpgpu_legacy.languages.registry import language_of, languages
 
 
@@ -29,7 +30,7 @@ def as_program(given: object, name: str) -> Program:
         return _assembled(given, name)
     if isinstance(given, str | Path):
         path = _found(Path(given))
-        return _assembled(read_text(path), str(path))
+        return _assembled(read_text(path, MOST_CHARACTERS), str(path))
     raise InputError(f"the program is {kind_of(given)}; give a Program, its text or its file")
 
 

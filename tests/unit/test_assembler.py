@@ -12,7 +12,7 @@ from language import ROWS, VECTORS, Writer
 from strategies import program_texts
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
-from gpgpu_legacy.errors import AssemblyError
+from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeDeclaration,
@@ -668,7 +668,7 @@ NONSENSE = {
     "signs": "MOV R0, " + "-" * _MANY,
     "a vector without end": "PARAM p = {" + "1," * _MANY,
     "braces": "PARAM p = {" + "{" * _MANY,
-    "brackets": "PARAM p[" * _MANY,
+    "brackets": "PARAM p[" * (_MANY // 2),
     "one name": "TEMP a" + ", a" * _MANY + ";",
     "swizzles": "MOV R0" + ".x" * _MANY + ";",
     "a number": "TEMP r; MOV r, program.env[" + "9" * _MANY + "];",
@@ -687,6 +687,34 @@ def test_nonsense_is_refused_in_little_time_and_few_words(nonsense: str) -> None
     assert perf_counter() - started < 5.0
     assert len(str(error)) < 20_000
     assert all(len(line) < 2_000 for line in str(error).split("\n"))
+
+
+def test_a_text_that_is_too_long_is_refused_unread() -> None:
+    with pytest.raises(InputError, match=r"^mine has 1048577 characters; .* at most 1048576$"):
+        assemble("\n" * (2**20 + 1), "mine")
+
+
+def test_a_name_has_a_length_up_to_which_it_is_read() -> None:
+    longest = "n" * 128
+    used = f"TEMP {longest}; MOV {longest}, 1; MOV result.color, {longest}; END"
+    assert assemble(f"{HEADER}\n{used}").temporaries == (longest,)
+    error = fault(f"{HEADER}\n{used.replace(longest, longest + 'n')}")
+    assert "is a name of 129 characters; a name has at most 128" in error.problem
+    assert (error.line, error.column) == (2, 6)
+
+
+def test_all_arrays_together_have_a_most() -> None:
+    """Each of 2048 elements, which alone is allowed: 32 of them are the most."""
+
+    def declared(count: int) -> str:
+        arrays = (f"PARAM p{n}[] = {{ program.local[0..2047] }};" for n in range(count))
+        return "\n".join([HEADER, *arrays, "MOV result.color, p0[0];", "END"])
+
+    assert len(assemble(declared(32)).parameters) == 32
+    error = fault(declared(33))
+    assert "the arrays up to p32 have 67584 elements; all arrays together have at most 65536" in (
+        error.problem
+    )
 
 
 def test_random_bytes_are_refused() -> None:

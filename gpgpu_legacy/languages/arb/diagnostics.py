@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 
 from lark import Token
 
@@ -14,6 +15,9 @@ MOST_FAULTS = 20
 """After this many faults the assembler stops reading."""
 
 _LONGEST_NAME = 40
+
+MOST_COMPARED = 500
+"""Known words that a misspelt one is compared with, the first ones: it takes up to 0.1 ms each."""
 
 
 class FaultError(Exception):
@@ -81,10 +85,10 @@ def shortened(word: str) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word most similar to `word`; empty if none is similar."""
+    """The known word most similar to `word`; empty if none of the first MOST_COMPARED is."""
     if len(word) > _LONGEST_NAME:
         return ""
-    known = list(known)
+    known = list(islice(known, MOST_COMPARED))
     for same in (k for k in known if k.lower() == word.lower()):
         return same
     return next(iter(get_close_matches(word, known, n=1, cutoff=0.6)), "")

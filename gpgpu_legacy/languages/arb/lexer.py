@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from lark import Token
 
 from gpgpu_legacy.isa.opcodes import OPCODES, RESERVED_WORDS
+from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
 
 # One token after white space and comments. The last alternative matches any other character.
 _PATTERN = re.compile(
@@ -52,6 +53,9 @@ STARTERS = frozenset(kind for kind in _RESERVED.values() if kind != "BINDING")
 
 END_OF_TEXT = "$END"
 
+LONG_NAME = "LONG_NAME"
+"""The kind of a name that is too long, which stands nowhere."""
+
 
 def tokens(text: str, start: int) -> Iterator[Token]:
     """The tokens from offset `start` on, then one of type END_OF_TEXT.
@@ -65,7 +69,7 @@ def tokens(text: str, start: int) -> Iterator[Token]:
         assert kind is not None
         value, position = match[kind], match.end()
         if kind == "NAME":
-            kind = _RESERVED.get(value, kind)
+            kind = _RESERVED.get(value, kind if len(value) <= LONGEST_NAME else LONG_NAME)
         elif kind == "PUNCTUATION":
             kind = PUNCTUATION[value]
         yield Token(kind, value, position - len(value))

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpgpu_legacy.languages.language import MOST_CHARACTERS
+
+LONGEST_NAME = 128
+"""Characters of a name. An ALIAS, or the index of an array, repeats names that a text has once, so
+that long ones would make of a short text one of many gigabytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -34,6 +40,9 @@ class Limits:
     instructions: int = 2**20
     alu_instructions: int = 2**20
     texture_instructions: int = 2**20
+    array_elements: int = 2**16
+    """Elements of all arrays together, whatever they bind: a range of 2048 takes 24 characters."""
+    characters: int = MOST_CHARACTERS
 
 
 DEFAULT_LIMITS = Limits()

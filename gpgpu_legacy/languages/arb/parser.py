@@ -15,6 +15,7 @@ from lark import Token
 
 from gpgpu_legacy.arguments import as_instance, as_text
 from gpgpu_legacy.boundary import public
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import (
     DRAW_BUFFERS,
     AttributeDeclaration,
@@ -80,12 +81,16 @@ def assemble(text: str, name: str = "program", *, limits: Limits = DEFAULT_LIMIT
     text: the whole program, from `!!ARBfp1.0` to `END`.
     name: what messages call the text, usually a file's path.
     limits: the resources and indices that a program may use.
-    Raises AssemblyError with every fault found, each with its line and column, and InputError for
-    arguments of other types.
+    Raises AssemblyError with every fault found, up to MOST_FAULTS, each with its line and column,
+    and InputError for a text that is too long and for arguments of other types.
     """
     as_text("text", text, "the text of a program as a str")
     as_text("name", name, "a name for messages")
     as_instance("limits", limits, Limits)
+    if len(text) > limits.characters:
+        raise InputError(
+            f"{name} has {len(text)} characters; a program has at most {limits.characters}"
+        )
     return _Assembler(text, name, limits).program()
 
 
@@ -102,6 +107,7 @@ class _Assembler:
         self.temporaries: list[str] = []
         self.attributes: list[AttributeDeclaration] = []
         self.declarations: list[ParameterDeclaration] = []
+        self.array_elements = 0
         self.instructions: list[Instruction] = []
         self.read: list[Token] = []
         """The tokens of the current statement."""
@@ -267,6 +273,7 @@ class _Assembler:
             named = [replace(parameters[0], name=str(name))]
         else:
             self.check_size(statement, len(parameters))
+            self.check_total(name, len(parameters))
             named = [replace(p, name=f"{name}[{i}]") for i, p in enumerate(parameters)]
         declaration = ParameterDeclaration(str(name), tuple(named), statement.is_array)
         self.symbols.declare(name, declaration)
@@ -286,6 +293,14 @@ class _Assembler:
             problem = f"{statement.name} is declared with {elements} but bound to {count}"
             expected = f"write {statement.name}[{count}], or leave the number out"
             raise FaultError(problem, expected, bindings.PARAMETERS, at)
+
+    def check_total(self, name: Token, count: int) -> None:
+        self.array_elements += count
+        most = self.limits.array_elements
+        if self.array_elements > most:
+            problem = f"the arrays up to {name} have {self.array_elements} elements"
+            expected = f"all arrays together have at most {most}"
+            raise FaultError(problem, expected, bindings.PARAMETERS, name)
 
     def param_item(self, item: Path | Constant, statement: ParamStatement) -> tuple[Parameter, ...]:
         if isinstance(item, Constant):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from gpgpu_legacy.isa.ir import Program
@@ -14,6 +15,9 @@ def load_program(path: str, **parameters: int | str | bool) -> Program:
 
     path, parameters: as `shader_text` takes them.
     """
+    from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
     from gpgpu_legacy.languages.arb.parser import assemble
 
-    return assemble(shader_text(path, **parameters), name=f"shaders/{path}")
+    text = shader_text(path, **parameters)
+    limits = replace(DEFAULT_LIMITS, characters=len(text))  # it is the package's own
+    return assemble(text, f"shaders/{path}", limits=limits)

@@ -17,7 +17,8 @@ from gpgpu_legacy.grammars import open_grammar
 from gpgpu_legacy.isa.ir import TextureTarget, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Operand
 from gpgpu_legacy.languages.arb.diagnostics import FaultError, offset_of, shortened
-from gpgpu_legacy.languages.arb.lexer import END_OF_TEXT, PUNCTUATION, STARTERS
+from gpgpu_legacy.languages.arb.lexer import END_OF_TEXT, LONG_NAME, PUNCTUATION, STARTERS
+from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
 
 GRAMMAR_SECTION = "3.11.2"
 
@@ -306,6 +307,9 @@ def _unexpected(read: list[Token], accepts: set[str]) -> FaultError:
     problem = f"unexpected {quoted(token)}"
     if token.type == "CHARACTER":
         problem = f"unexpected character {quoted(token)}"
+    elif token.type == LONG_NAME:
+        problem = f"{shortened(token)} is a name of {len(token)} characters"
+        expected = f"a name has at most {LONGEST_NAME}"
     elif token.type in STARTERS | {"BINDING"} and "NAME" in accepts and "BINDING" not in accepts:
         problem = f"{token} is a reserved word and cannot name a variable"
         expected = f"choose another name, as in {form(head)}"
