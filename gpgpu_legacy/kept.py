@@ -18,11 +18,12 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from time import time
 
-from gpgpu_legacy.ending import held_together
+from gpgpu_legacy.ending import cleaned_up_by, held_together
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.userdirs import cache_folder
 
@@ -155,15 +156,16 @@ def _keep(key: str, content: bytes) -> None:
 def _write(folder: int, name: str, data: bytes) -> None:
     temporary = f"tmp-{os.urandom(8).hex()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NEVER_WAIT
-    handle = os.open(temporary, flags, 0o600, dir_fd=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary, dir_fd=folder)
-        raise
+    remove = partial(_remove, folder, temporary)
+    with cleaned_up_by(remove):
+        handle = os.open(temporary, flags, 0o600, dir_fd=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            remove()
+            raise
 
 
 # The folder --------------------------------------------------------------------------------------
@@ -275,7 +277,7 @@ def _remove_files(above: int, inner: str, names: re.Pattern[str]) -> None:
 
 
 def _remove(folder: int, name: str) -> None:
-    with suppress(OSError):  # another process was faster
+    with suppress(OSError):  # it is not there: another process was faster
         os.unlink(name, dir_fd=folder)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.kept import why_nothing_is_kept
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.runtime.denormals import flushed_by, in_words
@@ -35,11 +36,15 @@ class ExecutorRecord(Record, frozen=True, kw_only=True):
 
 
 class Diagnosis(Record, frozen=True, kw_only=True):
-    """Every executor, and those that `auto` takes for fragment passes and for kernels."""
+    """Every executor, and those that `auto` takes for fragment passes and for kernels.
+
+    not_kept: why generated code is not kept for later runs; empty where it is.
+    """
 
     auto: str
     auto_compute: str
     executors: tuple[ExecutorRecord, ...]
+    not_kept: str = ""
 
 
 def diagnose() -> Diagnosis:
@@ -50,6 +55,7 @@ def diagnose() -> Diagnosis:
         auto=find_executor(AUTO).name,
         auto_compute=find_executor(AUTO, kernel).name,
         executors=executors,
+        not_kept=why_nothing_is_kept(),
     )
 
 
@@ -69,7 +75,9 @@ def executors_grid(diagnosis: Diagnosis) -> Grid:
         f"--executor auto draws fragments on {diagnosis.auto} and runs kernels on "
         f"{diagnosis.auto_compute}. What is too small to be worth compiling runs on the reference."
     )
-    return Grid("executors", "The executors on this machine.", heads, rows, (auto,))
+    kept = f"Code is generated anew by every command: {diagnosis.not_kept}."
+    notes = (auto, kept) if diagnosis.not_kept else (auto,)
+    return Grid("executors", "The executors on this machine.", heads, rows, notes)
 
 
 def _abilities(executor: ExecutorRecord) -> str:

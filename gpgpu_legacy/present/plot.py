@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.outputs import Write, check_writable, write_whole
+from gpgpu_legacy.userdirs import CACHE, CONFIG, can_write, library_folder, temporary_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,13 +25,18 @@ LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (7, 2, 1, 2, 1, 2)))
 PAPER = "#fcfcf9"
 GREY = "#7a7a7a"
 
+_MATPLOTLIB = "MPLCONFIGDIR"
 _GRID = "#d8d8d2"
 _DPI = 150
 _LEVEL_LABELS = 6  # more tick labels than these are rotated
 
 
 def new_figure(width_inches: float = 8.0, height_inches: float = 5.2) -> Figure:
-    """An empty figure, drawn without a window."""
+    """An empty figure, drawn without a window.
+
+    Raises InputError where Matplotlib has no folder to write to.
+    """
+    _give_matplotlib_a_folder()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -36,6 +44,16 @@ def new_figure(width_inches: float = 8.0, height_inches: float = 5.2) -> Figure:
     figure = Figure(figsize=size, dpi=_DPI, facecolor=PAPER, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def _give_matplotlib_a_folder() -> None:
+    """Matplotlib needs a folder for its list of fonts, and complains where the user's is none."""
+    if not sys.platform.startswith("linux") or "matplotlib" in sys.modules:
+        return
+    given = os.environ.get(_MATPLOTLIB)
+    wanted = [Path(given).absolute()] if given else [library_folder(CONFIG), library_folder(CACHE)]
+    if not all(can_write(folder) for folder in wanted):
+        os.environ[_MATPLOTLIB] = str(temporary_folder())
 
 
 FORMATS = (".png", ".svg", ".pdf")

@@ -29,6 +29,7 @@ from typing import Any
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.runtime.advice import Need, advice_here
 from gpgpu_legacy.runtime.devices import is_gpu
+from gpgpu_legacy.runtime.driver_cache import quiet_driver_cache
 from gpgpu_legacy.runtime.gl_sharing import PROBE, OnePerProcess, SharedContext
 
 
@@ -485,6 +486,7 @@ def context() -> Context:
 
 
 def _load_egl() -> SimpleNamespace:
+    quiet_driver_cache()
     try:
         library = ctypes.CDLL("libEGL.so.1")
     except OSError as error:

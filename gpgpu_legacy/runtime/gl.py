@@ -12,6 +12,7 @@ from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
 from gpgpu_legacy.runtime import egl
 from gpgpu_legacy.runtime.advice import Need, advice_here
 from gpgpu_legacy.runtime.devices import is_gpu
+from gpgpu_legacy.runtime.driver_cache import quiet_driver_cache
 from gpgpu_legacy.runtime.gl_sharing import PROBE, OnePerProcess, SharedContext
 
 GL_DITHER = 0x0BD0
@@ -126,6 +127,7 @@ def _make() -> GlContext:
         import moderngl
     except ImportError as error:
         raise ExecutorUnavailableError(f"moderngl cannot be imported ({error})") from None
+    quiet_driver_cache()
     problems = []
     for backend in (_EGL, {}):
         surroundings = egl.surroundings() if backend else None
