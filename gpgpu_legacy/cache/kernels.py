@@ -34,8 +34,10 @@ from gpgpu_legacy.cache.trace import (
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine, CountingMachine, uniform_values
 from gpgpu_legacy.interp.kernel import Array, Grid, Mask
+from gpgpu_legacy.kernel.accesses import outside
 from gpgpu_legacy.kernel.dependence import check_data_independent
 from gpgpu_legacy.kernel.ir import Element, Kernel, SharedArray, Space, Type
+from gpgpu_legacy.lower.bounds import unproven
 from gpgpu_legacy.lower.jit import DTYPES, compile_addresses
 from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.plan.expand import at_iteration
@@ -56,9 +58,8 @@ def trace_kernels(plan: Plan, *, line_bytes: int = 64, shared_in_memory: bool = 
     line_bytes: the granule of the trace's lines. shared_in_memory: whether shared arrays lie in
     memory, so that their loads and stores are accesses, or on chip.
     Raises PlanError for a plan with other passes than dispatches, for a kernel whose control flow
-    or addresses depend on data, and where an invocation accesses an element outside an array (not
-    for kernels of one invocation); InputError for lines that are no power of two or shorter than
-    an element.
+    or addresses depend on data, and where an invocation accesses an element outside an array;
+    InputError for lines that are no power of two or shorter than an element.
     """
     dispatches = [pass_ for _, pass_ in plan.weighted_passes() if isinstance(pass_, ComputePass)]
     if len(dispatches) < sum(1 for _ in plan.weighted_passes()):
@@ -183,19 +184,25 @@ class _Maker:
         by_name = self.places.of(pass_)
         kernel = pass_.kernel
         names = [b.name for b in kernel.buffers] + [array.name for array in kernel.shared]
+        lengths = self.places.lengths(pass_)
+        elements = {**lengths, **{array.name: prod(array.extents) for array in kernel.shared}}
         on_chip = _Place(0, 0, -1)
-        rows = [by_name.get(name, on_chip) for name in names]
-        places = np.array([(p.base, p.element_bytes, p.kind) for p in rows], np.int64)
-        given = uniform_values(pass_)
-        uniforms = [getattr(np, DTYPES[u.type])(given[u.name]) for u in pass_.kernel.uniforms]
+        rows = [(by_name.get(name, on_chip), elements[name]) for name in names]
+        places = np.array([(p.base, p.element_bytes, p.kind, n) for p, n in rows], np.int64)
+        values = uniform_values(pass_)
+        uniforms = [getattr(np, DTYPES[u.type])(values[u.name]) for u in pass_.kernel.uniforms]
         lines, kinds = np.empty(CHUNK_ACCESSES, np.int64), np.empty(CHUNK_ACCESSES, np.int16)
         across, up = constant_groups(pass_.groups)
-        code = compile_addresses(pass_.kernel)
-        for count in code(
-            lines, kinds, self.shift, places.reshape(-1, 3), *uniforms, across, 0, across * up
-        ):
-            if count:
-                yield lines[:count], kinds[:count]
+        code = compile_addresses(pass_.kernel, unproven(pass_, lengths))
+        failed = np.zeros(2, np.int64)
+        given = (lines, kinds, self.shift, places.reshape(-1, 4), *uniforms, failed)
+        try:
+            for count in code(*given, across, 0, across * up):
+                if count:
+                    yield lines[:count], kinds[:count]
+        except IndexError:
+            number, index = failed.tolist()
+            raise outside(kernel, lengths, number, index) from None
 
     def lockstep(self, pass_: ComputePass) -> Iterator[Chunk]:
         """The chunks of a kernel whose work groups have several invocations."""

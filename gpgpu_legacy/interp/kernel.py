@@ -16,8 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import Storage
+from gpgpu_legacy.kernel.accesses import outside_error
 from gpgpu_legacy.kernel.ir import (
     Assign,
     Barrier,
@@ -153,7 +153,8 @@ class KernelMachine:
     ) -> None:
         """uniforms: their values by name. memory: the buffers. listener: notified of operations."""
         self.kernel, self.grid, self.memory, self.listener = kernel, grid, memory, listener
-        self.uniforms = {u.name: _scalar(uniforms[u.name], u.type) for u in kernel.uniforms}
+        with np.errstate(over="ignore"):
+            self.uniforms = {u.name: _scalar(uniforms[u.name], u.type) for u in kernel.uniforms}
         self.variables: dict[str, Value] = {}
         self.groups = (grid.count[1], grid.count[0])
         self.shape = (*self.groups, kernel.local_size[1], kernel.local_size[0])
@@ -273,10 +274,8 @@ class KernelMachine:
         if mask is not None:
             outside = outside & mask
         if outside.any():
-            raise PlanError(
-                f"{self.kernel.name}: an invocation reaches outside of {element.array}, which has "
-                f"{length} elements; check the uniforms, the work groups and the guards"
-            )
+            first = int(np.broadcast_to(index, outside.shape).flat[int(outside.argmax())])
+            raise outside_error(self.kernel, element, first, length)
 
     def extents(self, element: Element) -> tuple[int, ...]:
         if element.space is Space.BUFFER:
@@ -307,12 +306,14 @@ class KernelMachine:
             case Select():
                 return self.select(expression, mask)
             case Convert(type=kind, operand=operand):
-                return self.scalar(operand, mask).astype(_DTYPES[kind])
+                return _converted(self.scalar(operand, mask), kind)
             case Vector(parts=parts):
                 x, y, z, w = (self.scalar(part, mask) for part in parts)
                 return (x, y, z, w)
             case Unary(type=kind, operator=operator, operand=operand):
                 return self.operate(_UNARY[operator], kind, mask, self.value(operand, mask))
+            case Binary(operator="&&" | "||"):
+                return self.logical(expression, mask)
             case Binary(operator=operator, left=left, right=right):
                 kind = left.type
                 return self.operate(
@@ -328,6 +329,17 @@ class KernelMachine:
             x, y, z, w = (function(*parts) for parts in zip(*operands, strict=True))
             return (x, y, z, w)
         return function(*operands)
+
+    def logical(self, expression: Binary, mask: Mask) -> Array:
+        """The right side is evaluated only for the invocations that the left one leaves open."""
+        left = self.scalar(expression.left, mask)
+        joins = expression.operator == "&&"
+        still_open = _both(mask, left if joins else ~left)
+        if still_open is not None and not still_open.any():
+            return left
+        right = self.scalar(expression.right, still_open)
+        both: Array = left & right if joins else left | right
+        return both
 
     def select(self, expression: Select, mask: Mask) -> Value:
         """Each side is evaluated only for the invocations that choose it."""
@@ -384,9 +396,16 @@ _BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "<=": np.less_equal,
     ">": np.greater,
     ">=": np.greater_equal,
-    "&&": np.logical_and,
-    "||": np.logical_or,
 }
+
+
+def _converted(value: Array, kind: Type) -> Array:
+    """A conversion. What is too large for an integer becomes the nearest one, NaN becomes 0."""
+    if not kind.is_integer or value.dtype.kind != "f":
+        return value.astype(_DTYPES[kind])
+    low, high = (0, 2**32 - 1) if kind is Type.UINT else (-(2**31), 2**31 - 1)
+    nearest = np.clip(value.astype(np.float64), low, high)
+    return np.where(np.isnan(nearest), 0, nearest).astype(np.int64).astype(_DTYPES[kind])
 
 
 def _scalar(value: Any, kind: Type) -> Array:

@@ -21,6 +21,7 @@ from gpgpu_legacy.kernel.ir import (
     LValue,
     Select,
     Statement,
+    Type,
     Unary,
     Uniform,
     Variable,
@@ -124,9 +125,29 @@ def _closure(names: Iterable[str], definitions: _Definitions) -> frozenset[str]:
 
 
 def _conditions(statements: Iterable[Statement]) -> list[Expression]:
+    """What decides which statements and which operands are evaluated."""
     statements = tuple(statements)
     written = [s.condition for s in statements if isinstance(s, If | For)]
-    return written + [e.condition for e in _all_expressions(statements) if isinstance(e, Select)]
+    for expression in _all_expressions(statements):
+        match expression:
+            case Select(condition=condition):
+                written.append(condition)
+            case Binary(operator="&&" | "||", left=left, right=right) if _is_counted(right):
+                written.append(left)
+    return written
+
+
+def _is_counted(expression: Expression) -> bool:
+    """Whether evaluating an expression is an access or an operation that counts."""
+    return any(
+        isinstance(part, Element)
+        or (isinstance(part, Unary) and part.type in _COUNTED)
+        or (isinstance(part, Binary) and part.left.type in _COUNTED)
+        for part in _parts(expression)
+    )
+
+
+_COUNTED = (Type.FLOAT, Type.DOUBLE, Type.VEC4)
 
 
 def _variables(expressions: Iterable[Expression]) -> set[str]:

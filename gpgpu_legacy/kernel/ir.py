@@ -80,12 +80,19 @@ class BuiltInComponent:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element of a storage buffer (one index) or of a shared array (one per dimension)."""
+    """An element of a storage buffer (one index) or of a shared array (one per dimension).
+
+    line: in the kernel's text. number: of the access, once accesses.py has numbered them.
+    is_inside: it has been proven for one dispatch that the element is inside of the array.
+    """
 
     type: Type
     space: Space
     array: str
     indices: tuple[Expression, ...]
+    line: int = field(default=0, compare=False, repr=False)
+    number: int = field(default=0, repr=False)
+    is_inside: bool = field(default=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,7 +199,7 @@ class _KernelParser(Scopes):
             return Literal(kind, float(value))
         if not abs(value) < 2**32:
             raise self.error("a constant has more than 32 bits; give a smaller one", at)
-        return Literal(kind, int(value))
+        return _integer(kind, int(value))
 
     # Statements -----------------------------------------------------------------------------
 
@@ -297,7 +297,7 @@ class _KernelParser(Scopes):
         return readers.get(node.data, self.chain)(node)
 
     def integer_literal(self, token: Token) -> Literal:
-        return Literal(Type.UINT if token[-1] in "uU" else Type.INT, self.integer(token))
+        return _integer(Type.UINT if token[-1] in "uU" else Type.INT, self.integer(token))
 
     def chain(self, node: Node) -> Expression:
         """Operators of one precedence, associated from the left."""
@@ -352,9 +352,10 @@ class _KernelParser(Scopes):
         name = _tokens(base)[0]
         symbol = self.lookup(name)
         if isinstance(symbol, StorageBuffer) and len(indices) == 1:
-            return Element(Type.FLOAT, Space.BUFFER, symbol.name, tuple(indices))
+            return Element(Type.FLOAT, Space.BUFFER, symbol.name, tuple(indices), name.line or 0)
         if isinstance(symbol, SharedArray) and len(indices) == len(symbol.extents):
-            return Element(symbol.type, Space.SHARED, symbol.name, tuple(indices))
+            array = symbol.name
+            return Element(symbol.type, Space.SHARED, array, tuple(indices), name.line or 0)
         if not isinstance(symbol, StorageBuffer | SharedArray):
             raise self.error(f"{name} is not an array; leave the index out", node)
         dimensions = len(symbol.extents) if isinstance(symbol, SharedArray) else 1
@@ -441,7 +442,9 @@ class _KernelParser(Scopes):
                 node,
             )
         if isinstance(value, Literal):
-            return Literal(kind, int(value.value) if kind.is_integer else float(value.value))
+            if kind.is_integer:
+                return _integer(kind, int(value.value))
+            return Literal(kind, float(value.value))
         return Convert(kind, value)
 
 
@@ -458,6 +461,12 @@ def _trees(node: Node) -> list[Node]:
 
 def _tokens(node: Node) -> list[Token]:
     return [child for child in node.children if isinstance(child, Token)]
+
+
+def _integer(kind: Type, value: int) -> Literal:
+    """The literal of a number's 32 bits: 4294967295 is -1 as an int."""
+    half = 2**31 if kind is Type.INT else 0
+    return Literal(kind, (value + half) % 2**32 - half)
 
 
 def _floating(text: str) -> Literal:

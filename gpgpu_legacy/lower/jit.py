@@ -15,8 +15,9 @@ stays inside: LLVM unrolls it, and the loop over tx vectorises all the same, sum
 Three passes: `_versions` (renaming, so that updated indices cut no loop in two), `_Analysis` (the
 level of every variable), `_Scheduler` (which loops, around what); then `_Printer`.
 
-Results are the reference machine's, bit for bit, NaN's sign and payload apart. What GLSL leaves
-undefined is not checked: an index outside of its array is an error on the numpy executor only.
+Results are the reference machine's, bit for bit, NaN's sign and payload apart. So is what stops a
+run, an access outside of its array: where lower/bounds.py has not proven that there is none, the
+code checks, and raises IndexError.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from typing import Any, TypeVar
 from weakref import finalize
 
 from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.kernel.accesses import numbered, with_inside
 from gpgpu_legacy.kernel.dependence import check_data_independent, control_variables
 from gpgpu_legacy.kernel.ir import (
     Assign,
@@ -466,6 +468,24 @@ def remainder(a, b):
     return np.int64(a) - quotient(a, b) * np.int64(b)
 
 
+@njit(error_model="numpy")
+def nearest(value, low, high):
+    # What is too large for an integer becomes the nearest one, NaN becomes 0.
+    if value != value:
+        return np.int64(0)
+    return np.int64(min(max(np.float64(value), low), high))
+
+
+@njit(error_model="numpy")
+def inside(index, length, number, failed):
+    # An index below 0 is a large one.
+    if np.uint64(index) >= np.uint64(length):
+        failed[0] = number
+        failed[1] = index
+        raise IndexError
+    return np.uint64(index)
+
+
 """
 
 _COLUMNS = "tx in range(columns)"
@@ -490,7 +510,7 @@ class _Printer:
         """The whole module."""
         buffers = [f"b_{buffer.name}" for buffer in self.kernel.buffers]
         uniforms = [f"u_{uniform.name}" for uniform in self.kernel.uniforms]
-        arguments = [*buffers, *uniforms, "columns", "across", "first", "last"]
+        arguments = [*buffers, *uniforms, "failed", "columns", "across", "first", "last"]
         self.add(0, f"def {_ENTRY}({', '.join(arguments)}):")
         for array in self.kernel.shared:
             length = prod(array.extents)
@@ -578,24 +598,37 @@ class _Printer:
 
     def element(self, element: Element, level: int) -> str:
         letter = "b" if element.space is Space.BUFFER else "s"
-        return f"{letter}_{element.array}[np.uint64({self.flat(element, level)})]"
+        name, flat = f"{letter}_{element.array}", self.flat(element, level)
+        if element.is_inside:
+            return f"{name}[np.uint64({flat})]"
+        length = f"{name}.size"
+        if element.space is Space.SHARED:
+            length = str(prod(self.extents(element)))
+        return f"{name}[inside({flat}, {length}, {element.number}, failed)]"
+
+    def extents(self, element: Element) -> tuple[int, ...]:
+        return next(s.extents for s in self.kernel.shared if s.name == element.array)
 
     def flat(self, element: Element, level: int) -> str:
         """The index in the flattened array, as int64."""
-        flat = self.index(element.indices[0], level)
+        read = self.index if element.is_inside else self.any_index
+        flat = read(element.indices[0], level)
         if element.space is Space.BUFFER:
             return flat
-        extents = next(s.extents for s in self.kernel.shared if s.name == element.array)
-        for index, extent in zip(element.indices[1:], extents[1:], strict=True):
-            flat = f"({flat}) * {extent} + {self.index(index, level)}"
+        for index, extent in zip(element.indices[1:], self.extents(element)[1:], strict=True):
+            flat = f"({flat}) * {extent} + {read(index, level)}"
         return flat
 
+    def any_index(self, index: Expression, level: int) -> str:
+        """An index as int64, whatever it is."""
+        return f"np.int64({self.value(index, level)})"
+
     def index(self, index: Expression, level: int) -> str:
-        """An index as int64: the base as an int32, whose sign lets base + slope·tx be exact.
+        """An index that is inside as int64: the base as an int32, so that base + slope·tx is exact.
 
         The sum is right modulo 2³², no further than 2³² from 0, and an array has less than 2³¹
-        elements: so it is the index, without another cast that would hide that rows are read in
-        order.
+        elements (bounds.MOST_ELEMENTS): so it is the index, without another cast that would hide
+        that rows are read in order.
         """
         slope = self.analysis.of(index).slope if level == _INVOCATION else 0
         base = self.value(index, _ROW if slope else level)
@@ -655,6 +688,9 @@ class _Printer:
             return f"({value} != 0)"
         if given is Type.BOOL:
             return f"(np.{DTYPES[kind]}(1) if {value} else np.{DTYPES[kind]}(0))"
+        if kind.is_integer and not given.is_integer:
+            low, high = (0.0, 2.0**32 - 1) if kind is Type.UINT else (-(2.0**31), 2.0**31 - 1)
+            return f"np.{DTYPES[kind]}(nearest({value}, {low}, {high}))"
         return f"np.{DTYPES[kind]}({value})"
 
     def identity(self, expression: BuiltInComponent, level: int) -> str:
@@ -687,21 +723,29 @@ def _width(kind: Type) -> int:
     return 4 if kind is Type.VEC4 else 1
 
 
-def python_text(kernel: Kernel) -> str:
+def python_text(kernel: Kernel, unproven: frozenset[int] | None = None) -> str:
     """The Python module of a kernel, whose function `work_groups` numba compiles.
 
-    Its arguments: the buffers and uniforms in the kernel's order, invocations of a work group along
-    x, work groups along x, the first work group (counted row after row) and the one after the last.
+    unproven: the accesses that it checks; all, unless given. Its arguments: the buffers and
+    uniforms in the kernel's order; two int64 for the number of an access that was outside, and its
+    index; invocations of a work group along x, work groups along x, the first work group (counted
+    row after row) and the one after the last.
     Raises PlanError where a barrier is not reached by all invocations of a work group alike, or
     for a vec4 as a uniform or in shared memory.
     """
     kinds = [u.type for u in kernel.uniforms] + [array.type for array in kernel.shared]
     if Type.VEC4 in kinds:
         raise PlanError(f"{kernel.name}: vec4 is a type of private variables only")
+    kernel = _marked(kernel, unproven)
     body = _versions(kernel.body, count(1))
     analysis = _Analysis(kernel, body)
     steps = _Scheduler(kernel, analysis).schedule(body, _GROUP)
     return _Printer(kernel, analysis, steps).text()
+
+
+def _marked(kernel: Kernel, unproven: frozenset[int] | None) -> Kernel:
+    kernel = numbered(kernel)
+    return kernel if unproven is None else with_inside(kernel, unproven)
 
 
 # Addresses -----------------------------------------------------------------------------------
@@ -723,12 +767,13 @@ class _AddressPrinter(_Printer):
     def text(self) -> str:
         """The whole module."""
         uniforms = [f"u_{uniform.name}" for uniform in self.kernel.uniforms]
-        arguments = ["lines", "kinds", "shift", "places", *uniforms, "across", "first", "last"]
+        arguments = ["lines", "kinds", "shift", "places", *uniforms, "failed"]
+        arguments += ["across", "first", "last"]
         self.add(0, f"def {_ADDRESSES}({', '.join(arguments)}):")
         kernel = self.kernel
         names = [b.name for b in kernel.buffers] + [array.name for array in kernel.shared]
         for number, name in enumerate(names):
-            for column, letter in enumerate("pwk"):
+            for column, letter in enumerate("pwkn"):
                 self.add(1, f"{letter}_{name} = places[{number}, {column}]")
         self.add(1, "at = 0")
         self.add(1, "for group in range(first, last):")
@@ -761,6 +806,12 @@ class _AddressPrinter(_Printer):
                 self.add(depth, "else:")
                 self.accesses(other, depth + 1)
                 self.end_block((), depth + 1)
+            case Binary(operator="&&" | "||" as operator, left=left, right=right):
+                self.accesses(left, depth)
+                negated = "not " * (operator == "||")
+                self.add(depth, f"if {negated}{self.value(left, _GROUP)}:")
+                self.accesses(right, depth + 1)
+                self.end_block((), depth + 1)
             case tuple():
                 for each in node:
                     self.accesses(each, depth)
@@ -771,6 +822,8 @@ class _AddressPrinter(_Printer):
     def access(self, element: Element, depth: int, *, store: bool) -> None:
         name, flat = element.array, self.flat(element, _GROUP)
         inside = depth
+        if not element.is_inside:
+            self.add(depth, f"inside({flat}, n_{name}, {element.number}, failed)")
         if element.space is Space.SHARED:
             self.add(depth, f"if k_{name} >= 0:")
             inside += 1
@@ -782,21 +835,23 @@ class _AddressPrinter(_Printer):
         self.add(inside + 1, "at = 0")
 
 
-def address_text(kernel: Kernel) -> str:
+def address_text(kernel: Kernel, unproven: frozenset[int] | None = None) -> str:
     """The Python module whose generator `addresses` says where a kernel loads and stores.
 
-    For kernels of one invocation a work group, in which data decides nothing. The generator's
-    arguments: `lines`, int64 [accesses], and `kinds`, of any integer type, which it fills; by how
-    many bits an address is shifted right to be a line; `places`, int64 [arrays, 3], of the buffers
-    and then the shared arrays in the kernel's order: address, bytes of an element, kind of a load
-    (a store's is one more; less than 0 for shared arrays that make no accesses); uniforms; work
-    groups along x, the first work group and the one after the last. It yields how many accesses it
-    has put into `lines` and `kinds`: all that these hold, and at last what is left.
+    For kernels of one invocation a work group, in which data decides nothing. unproven: as for
+    python_text. The generator's arguments: `lines`, int64 [accesses], and `kinds`, of any integer
+    type, which it fills; by how many bits an address is shifted right to be a line; `places`, int64
+    [arrays, 4], of the buffers and then the shared arrays in the kernel's order: address, bytes of
+    an element, kind of a load (a store's is one more; less than 0 for shared arrays that make no
+    accesses), elements; uniforms; as for python_text, two int64 for an access that was outside;
+    work groups along x, the first work group and the one after the last. It yields how many
+    accesses it has put into `lines` and `kinds`: all that these hold, and at last what is left.
     Raises PlanError for other kernels.
     """
     if kernel.threads != 1:
         raise PlanError(f"{kernel.name} has {kernel.threads} invocations a work group and not one")
     check_data_independent(kernel)
+    kernel = _marked(kernel, unproven)
     body = _versions(kernel.body, count(1))
     analysis = _Analysis(kernel, body)
     steps = _Scheduler(kernel, analysis).schedule(body, _GROUP)
@@ -814,22 +869,22 @@ Addresses = Callable[..., Iterator[int]]
 """A compiled generator; see address_text."""
 
 
-def compile_kernel(kernel: Kernel, *, checked: bool = False) -> WorkGroups:
+def compile_kernel(kernel: Kernel, unproven: frozenset[int] | None = None) -> WorkGroups:
     """The native code of a kernel, which holds no lock of Python's while it runs.
 
-    checked: it raises IndexError where the kernel reaches outside of an array; otherwise it would
-    read or write whatever memory is there. The code is kept in the user's cache folder, for later
-    processes, where there is one to write to. Any number of threads may ask. Raises what
-    python_text does.
+    unproven: the numbers of the accesses that may be outside of their arrays, as lower/bounds.py
+    finds them for a dispatch; all may, unless given. The code raises IndexError there instead. It
+    is kept in the user's cache folder, for later processes, where there is one to write to. Any
+    number of threads may ask. Raises what python_text does.
     """
     with _LOCK:
-        return _kernel(kernel, checked)
+        return _kernel(kernel, unproven)
 
 
-def compile_addresses(kernel: Kernel) -> Addresses:
+def compile_addresses(kernel: Kernel, unproven: frozenset[int] | None = None) -> Addresses:
     """The native code of address_text, compiled when it is first called, and kept likewise."""
     with _LOCK:
-        return _addresses(kernel)
+        return _addresses(kernel, unproven)
 
 
 # Held by who makes code.
@@ -837,26 +892,24 @@ _LOCK = held_across_forks(RLock())
 
 
 @lru_cache(maxsize=64)
-def _kernel(kernel: Kernel, checked: bool) -> WorkGroups:
+def _kernel(kernel: Kernel, unproven: frozenset[int] | None) -> WorkGroups:
     import numba
 
-    text = python_text(kernel)
+    text = python_text(kernel, unproven)
     buffers = [numba.float32[::1]] * len(kernel.buffers)
     uniforms = [getattr(numba, DTYPES[uniform.type]) for uniform in kernel.uniforms]
-    signature = numba.void(*buffers, *uniforms, *[numba.int64] * 4)
-    made: WorkGroups = _compiled(text, _ENTRY, signature, checked=checked)
+    signature = numba.void(*buffers, *uniforms, numba.int64[::1], *[numba.int64] * 4)
+    made: WorkGroups = _compiled(text, _ENTRY, signature)
     return made
 
 
 @lru_cache(maxsize=64)
-def _addresses(kernel: Kernel) -> Addresses:
-    made: Addresses = _compiled(address_text(kernel), _ADDRESSES)
+def _addresses(kernel: Kernel, unproven: frozenset[int] | None) -> Addresses:
+    made: Addresses = _compiled(address_text(kernel, unproven), _ADDRESSES)
     return made
 
 
-def _compiled(
-    text: str, entry: str, signature: Any = None, *, checked: bool = False
-) -> Callable[..., Any]:
+def _compiled(text: str, entry: str, signature: Any = None) -> Callable[..., Any]:
     """The function of that name of a module's text, as native code."""
     from gpgpu_legacy.lower.numba_code import compile_text_function
 
@@ -864,7 +917,7 @@ def _compiled(
     exec(compile(text, module.__name__, "exec"), module.__dict__)
     # Where numba looks for the module when it reads kept code: as long as there is code of it.
     sys.modules[module.__name__] = module
-    made = compile_text_function(getattr(module, entry), text, signature, checked=checked)
+    made = compile_text_function(getattr(module, entry), text, signature)
     finalize(made, _forget, module)
     return made
 

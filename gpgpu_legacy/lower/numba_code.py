@@ -43,16 +43,14 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def compile_text_function(
-    function: Callable[..., Any], text: str, signature: Any = None, *, checked: bool = False
+    function: Callable[..., Any], text: str, signature: Any = None
 ) -> Callable[..., Any]:
     """Compile a function of a generated module; it may make arrays.
 
     text: the whole module. signature: of numba; with it the function is compiled at once, without
-    it on its first call. checked: whether it checks every index into an array. While the code is
-    read from disk, the module must be in sys.modules.
+    it on its first call. While the code is read from disk, the module must be in sys.modules.
     """
-    options = {**_OPTIONS, "boundscheck": True} if checked else _OPTIONS
-    dispatcher = _cached(numba.njit(**options)(function), sha256(text.encode()).digest())
+    dispatcher = _cached(numba.njit(**_OPTIONS)(function), sha256(text.encode()).digest())
     if signature is not None:
         dispatcher.compile(signature)
         dispatcher.disable_compile()

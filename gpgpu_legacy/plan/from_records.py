@@ -75,7 +75,6 @@ def plan_of_record(record: records.Plan, file: str) -> Plan:
         tuple(_transfer(Input, transfer) for transfer in record.inputs),
         tuple(steps.step(step, f"steps[{n}]") for n, step in enumerate(record.steps)),
         tuple(_transfer(Output, transfer) for transfer in record.outputs),
-        from_file=True,
     )
 
 

@@ -11,7 +11,7 @@ texture is the bottom row of GL's window. Rectangles are measured in texels.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -279,9 +279,6 @@ class Plan:
 
     inputs are transferred before the first step, outputs after the last one. Elements of a result
     that no output covers are 0.
-
-    from_file: whether the plan was read from a file, which anyone may have written: native code
-    then checks that kernels stay inside their arrays. It does not take part in equality.
     """
 
     name: str
@@ -291,7 +288,6 @@ class Plan:
     inputs: tuple[Input, ...]
     steps: tuple[Step, ...]
     outputs: tuple[Output, ...]
-    from_file: bool = field(default=False, compare=False, repr=False)
 
     def texture(self, name: str) -> Texture:
         """The texture of that name; KeyError if the plan has none."""

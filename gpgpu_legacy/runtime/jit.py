@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.kernel.accesses import outside
 from gpgpu_legacy.lower.chains import Loop, Turns, loops, loops_of
 from gpgpu_legacy.lower.content import UnsupportedError, native_content
 from gpgpu_legacy.plan.expand import at_iteration, number_at
@@ -24,6 +24,10 @@ from gpgpu_legacy.runtime.host import HostPrepared, Textures, copied_or_cleared
 from gpgpu_legacy.runtime.workers import share_out
 
 _CHUNKS = 8  # a thread, so that a thread that is late leaves work to the others
+
+MOST_ANALYSES = 256
+"""Dispatches of a plan that are analysed, in a second together: in further ones, every access of
+the kernel is checked while it runs. Products of 20 000² matrices have 100."""
 
 
 Run = Callable[[int, int], object]
@@ -57,6 +61,7 @@ class JitPrepared(HostPrepared):
         super().__init__(plan, machine, partial(roomy, interleaved=self._interleaved))
         self._plan_textures = {texture.name: texture for texture in plan.textures}
         self._staging = Staging()
+        self._analysed: set[ComputePass] = set()
         self._steps = self._made(fused)
         self._observed: tuple[_Step, ...] | None = None
 
@@ -95,15 +100,15 @@ class JitPrepared(HostPrepared):
         if isinstance(step, Loop):
             return _Step(step.count, (self._loop(step),), step.passes, whole=True)
         members = step.body if isinstance(step, Turns) else (step,)
+        count = step.count if isinstance(step, Turns) else 1
         runs, told = [], []
         for member in members:
             if isinstance(member, Loop):
                 runs.append(self._loop(member))
                 told.append(member.passes[0])
             else:
-                runs.append(self._pass(member))
+                runs.append(self._pass(member, count))
                 told.append(member)
-        count = step.count if isinstance(step, Turns) else 1
         return _Step(count, tuple(runs), tuple(told), whole=False)
 
     def _loop(self, loop: Loop) -> Run:
@@ -119,10 +124,13 @@ class JitPrepared(HostPrepared):
         together = 1 if loop.alternates else loop.count
         return LoopRun(code, arguments, self.textures, self._staging, together).run
 
-    def _pass(self, pass_: Pass) -> Run:
-        """A pass that draws nothing."""
+    def _pass(self, pass_: Pass, count: int) -> Run:
+        """A pass that draws nothing, and how often it runs."""
         if isinstance(pass_, ComputePass):
-            return _Dispatch(pass_, self.textures, checked=self.plan.from_file).run
+            if pass_ in self._analysed or len(self._analysed) < MOST_ANALYSES:
+                self._analysed.add(pass_)
+                return _Dispatch(pass_, self.textures, count).run
+            return _Dispatch(pass_, self.textures, None).run
         return partial(_run_on_reference, (pass_,), self.textures)
 
 
@@ -142,16 +150,20 @@ def _run_on_reference(passes: tuple[Pass, ...], textures: Textures, first: int, 
 class _Dispatch:
     """A kernel, compiled, with its buffers and uniforms."""
 
-    def __init__(self, pass_: ComputePass, textures: Textures, *, checked: bool) -> None:
-        """checked: whether every index into an array is checked."""
+    def __init__(self, pass_: ComputePass, textures: Textures, count: int | None) -> None:
+        """count: how often it runs; None if that is not analysed."""
+        from gpgpu_legacy.lower.bounds import unproven
         from gpgpu_legacy.lower.jit import DTYPES, compile_kernel
 
-        self._name = pass_.kernel.name
-        self._code = compile_kernel(pass_.kernel, checked=checked)
+        self._kernel = pass_.kernel
         names = {b.binding: b.texture for b in pass_.buffers}
         self._buffers = [
             textures[names[b.binding]].planes[0].reshape(-1) for b in pass_.kernel.buffers
         ]
+        names_and_buffers = zip(pass_.kernel.buffers, self._buffers, strict=True)
+        self._lengths = {declared.name: buffer.size for declared, buffer in names_and_buffers}
+        open_ = None if count is None else unproven(pass_, self._lengths, count)
+        self._code = compile_kernel(pass_.kernel, open_)
         given = {u.name: u.value for u in pass_.uniforms}
         self._uniforms = [
             (getattr(np, DTYPES[u.type]), given[u.name]) for u in pass_.kernel.uniforms
@@ -163,17 +175,18 @@ class _Dispatch:
     def run(self, first: int, last: int) -> None:
         """A dispatch an iteration, its work groups in chunks."""
         for iteration in range(first, last):
-            uniforms = [dtype(number_at(value, iteration)) for dtype, value in self._uniforms]
-            arguments = (*self._buffers, *uniforms, self._threads, self._across)
+            with np.errstate(over="ignore"):
+                uniforms = [dtype(number_at(value, iteration)) for dtype, value in self._uniforms]
+            arguments = (*self._buffers, *uniforms)
 
             def run_chunk(_: int, chunk: int, given: tuple[object, ...] = arguments) -> None:
                 start = chunk * self._chunk
+                end = min(start + self._chunk, self._groups)
+                failed = np.zeros(2, np.int64)
                 try:
-                    self._code(*given, start, min(start + self._chunk, self._groups))
+                    self._code(*given, failed, self._threads, self._across, start, end)
                 except IndexError:
-                    raise PlanError(
-                        f"{self._name}: an invocation reaches outside of an array; check the "
-                        "uniforms, the work groups and the guards"
-                    ) from None
+                    number, index = failed.tolist()
+                    raise outside(self._kernel, self._lengths, number, index) from None
 
             share_out(run_chunk, -(-self._groups // self._chunk))

@@ -388,26 +388,54 @@ def test_without_a_folder_to_write_to_it_compiles_all_the_same(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     kernel = parse_kernel(source("O[at] = I[at] + 1.0;"))
     given, made = np.ones(32, np.float32), np.zeros(32, np.float32)
-    compile_kernel(kernel)(given, made, 8, 1, 0, 1)
+    compile_kernel(kernel)(given, made, np.zeros(2, np.int64), 8, 1, 0, 1)
     np.testing.assert_array_equal(made, np.full(32, 2.0, np.float32))
 
 
-@pytest.mark.parametrize("place", ["O[at + 1]", "O[-1]", "O[far]", "S[tx + 1]"])
-def test_a_kernel_from_a_file_stays_inside_its_arrays(place: str) -> None:
-    """Whoever wrote it; without the check it would write to whatever memory is there."""
-    declarations = "uniform int far;\nshared float S[8];"
+@pytest.mark.parametrize(
+    ("place", "array", "index"),
+    [
+        ("O[at + 1]", "O, which has 32", 32),
+        ("O[-1]", "O, which has 32", -1),
+        ("O[far]", "O, which has 32", 2**30),
+        ("O[4294967295u]", "O, which has 32", 2**32 - 1),
+        ("O[tx * 2147483647]", "O, which has 32", 2**31 - 1),
+        ("S[tx + 1]", "S, which has 8", 8),
+        ("S[-1]", "S, which has 8", -1),
+        ("T[2][tx]", "T, which has 16", 16),
+    ],
+)
+def test_a_kernel_stays_inside_its_arrays(place: str, array: str, index: int) -> None:
+    """Without the check it would write to whatever memory is there."""
+    declarations = "uniform int far;\nshared float S[8]; shared float T[2][8];"
     made = kernel_plan(
         source(f"{place} = I[at];", declarations=declarations), 32, (1, 1), far=2**30
     )
-    plan = plan_from_json(plan_as_json(made))
-    assert plan == made and plan.from_file and not made.from_file
+    expected = f"small.comp:12: an invocation reaches outside of {array} elements: its index is "
+    for plan in (made, plan_from_json(plan_as_json(made))):
+        for executor in (JIT, NUMPY):
+            with pytest.raises(PlanError) as raised:
+                executor.run(plan, {"I": np.ones((1, 32))})
+            assert str(raised.value).startswith(f"{expected}{index}; check the uniforms")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "O[at] = I[int(I[at])];",
+        "O[int(I[at])] = 1.0;",
+        "S[int(I[at]) - 24] = 1.0; O[at] = S[tx];",
+        "int k = at; if (I[at] > 31.0) k = 64; if (k < 65) O[at] = I[k];",
+        "for (int k = 0; k != int(I[at]); ++k) O[at] = I[k];",
+    ],
+)
+def test_what_depends_on_data_is_checked_while_it_runs(text: str) -> None:
+    """All is inside where the data is 31, and where one number is 33, it is not."""
+    plan = kernel_plan(source(text, declarations="shared float S[8];"), 32, (1, 1))
+    given = np.full((1, 32), 31.0, np.float32)
+    ours, theirs = (machine.run(plan, {"I": given}).outputs["O"] for machine in (JIT, NUMPY))
+    assert_same_bits(ours, theirs)
+    given[0, 13] = 33.0
     for executor in (JIT, NUMPY):
-        with pytest.raises(PlanError, match=r"^small.comp: an invocation reaches outside"):
-            executor.run(plan, {"I": np.ones((1, 32))})
-
-
-def test_a_kernel_from_a_file_computes_the_same() -> None:
-    made = kernel_plan(source("O[at] = I[at] * 2.0;"), 32, (1, 1))
-    given = np.arange(32, dtype=np.float32)[None]
-    found = JIT.run(plan_from_json(plan_as_json(made)), {"I": given}).outputs["O"]
-    np.testing.assert_array_equal(found, given * 2)
+        with pytest.raises(PlanError, match=r"^small\.comp:11: an invocation reaches outside of "):
+            executor.run(plan, {"I": given})

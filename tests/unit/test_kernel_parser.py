@@ -74,7 +74,7 @@ def test_lines_may_end_as_on_windows() -> None:
 @pytest.mark.parametrize(
     ("declaration", "problem"),
     [
-        ("const int k = 4294967295 + 1;", "a constant has more than 32 bits"),
+        ("const uint k = 4294967295u + 1;", "a constant has more than 32 bits"),
         ("const int k = int(1e999);", "a constant has more than 32 bits"),
         ("const int k = 4294967296;", "an integer has at most 32 bits"),
         (f"const int k = {'9' * 5000};", "an integer has at most 32 bits"),

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 class JitExecutor(Executor):
-    """All the processor's cores; the numpy executor's results, bit for bit, where `exact`.
-
-    What is undefined in GLSL is undefined here: kernels that reach outside of a buffer are to be
-    tried on the numpy executor, which checks.
-    """
+    """All the processor's cores; the numpy executor's results, bit for bit, where `exact`."""
 
     name = "jit"
     summary = "native code on all cores of the CPU, compiled by LLVM and numba"
