@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from gpgpu_legacy.arguments import described
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.numerals import integer_in, real_in
 
 Plain = int | float | str | bool | None
 """A parameter's value, as it is shown and recorded."""
@@ -69,7 +70,7 @@ class Parameter:
                 wanted.append(f"one of {', '.join(choices)}")
             elif isinstance(option, type) and issubclass(option, (Real, str)):
                 try:
-                    return option(value)  # type: ignore[call-arg]
+                    return _PARSED.get(option, option)(value)
                 except ValueError:
                     wanted.append("a whole number" if issubclass(option, Integral) else "a number")
         if not wanted:
@@ -78,6 +79,18 @@ class Parameter:
                 "bool, an Enum or a Literal"
             )
         raise InputError(f"{recipe}: {self.name} is {described(value)}; give {' or '.join(wanted)}")
+
+
+def _found(number: int | float | None) -> int | float:
+    if number is None:
+        raise ValueError
+    return number
+
+
+_PARSED: dict[type, Callable[[str], Any]] = {
+    int: lambda text: _found(integer_in(text)), float: lambda text: _found(real_in(text))
+}  # fmt: skip
+"""How the types of numbers are read; others read text by themselves."""
 
 
 def _in_words(kind: Any) -> str:

@@ -10,9 +10,9 @@ from gpgpu_legacy.arguments import as_whole
 from gpgpu_legacy.errors import InputError
 
 _EXAMPLE = 'for example "8K,4way,64B" or "32K,fully,128B,fifo"'
-_SIZE = re.compile(r"(\d+)(k|m)?")
-_WAYS = re.compile(r"(\d+)-?ways?")
-_LINE = re.compile(r"(\d+)b")
+_SIZE = re.compile(r"([0-9]{1,15})(k|m)?")
+_WAYS = re.compile(r"([0-9]{1,15})-?ways?")
+_LINE = re.compile(r"([0-9]{1,15})b")
 _FULLY = -1
 _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20}
 

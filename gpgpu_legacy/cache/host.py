@@ -32,6 +32,7 @@ from gpgpu_legacy.cache.caches import Cache
 from gpgpu_legacy.cache.sets import HIT, LRU, new_entries, new_state, set_mask, set_of, touch
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.numba_code import inlined, native
+from gpgpu_legacy.numerals import real_in
 
 Int64s = NDArray[np.int64]
 
@@ -127,11 +128,9 @@ def parse_paging(text: str, seed: int = 0) -> Paging:
     kind, colon, fraction = text.strip().lower().partition(":")
     if not colon and kind in {"coloured", "random"}:
         return Paging(None if kind == "random" else 0.0, seed)
-    try:
-        if kind == "miscoloured":
-            return Paging(float(fraction), seed)
-    except ValueError:
-        pass
+    part = real_in(fraction)
+    if kind == "miscoloured" and part is not None:
+        return Paging(part, seed)
     raise InputError(
         f'paging "{text}" is unknown; write coloured, random, or miscoloured:0.1 (a fraction)'
     )

@@ -119,7 +119,7 @@ def read_spelling(what: str, text: str, spellings: Iterable[Spelling[T]]) -> T:
 
 def read_sides(text: str, what: str) -> Side | None:
     """Width and height from WxH; None for another form, InputError for sides out of range."""
-    match = re.fullmatch(r"(\d{1,9})x(\d{1,9})", text)
+    match = re.fullmatch(r"([0-9]{1,9})x([0-9]{1,9})", text)
     if match is None:
         return None
     width, height = int(match[1]), int(match[2])

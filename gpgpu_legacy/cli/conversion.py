@@ -7,18 +7,18 @@ them. Everything else is left to Typer. A word that does not fit is an InputErro
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 
 import typer
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.numerals import integer_in, real_in
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
+T = TypeVar("T")
 
 
 def convert_plainly(command: Any) -> None:
@@ -75,7 +75,12 @@ def _complaint(types: tuple[type, ...], value: Any, param: Any) -> str:
 def _expected(kind: type) -> str:
     if issubclass(kind, Enum):
         return f"choose from {', '.join(str(member.value) for member in kind)}"
-    return {int: "give a whole number", float: "give a number"}.get(kind, f"give a {kind.__name__}")
+    wanted = {
+        int: "give a whole number",
+        float: "give a number",
+        Path: "give a file without zero bytes in its name",
+    }
+    return wanted.get(kind, f"give a {kind.__name__}")
 
 
 def _plain_types(annotation: Any) -> tuple[type, ...]:
@@ -112,13 +117,27 @@ def _as_bool(value: Any) -> bool:
 
 
 def _as_int(value: Any) -> int:
-    if isinstance(value, int) or _INTEGER.fullmatch(value):
-        return int(value)
-    raise ValueError
+    return value if isinstance(value, int) else _found(integer_in(value))
+
+
+def _as_float(value: Any) -> float:
+    return float(value) if isinstance(value, float | int) else _found(real_in(value))
+
+
+def _found(number: T | None) -> T:
+    if number is None:
+        raise ValueError
+    return number
+
+
+def _as_path(value: Any) -> Path:
+    if "\0" in str(value):
+        raise ValueError
+    return Path(value)
 
 
 _PLAIN: dict[type, Callable[[Any], Any]] = {
-    str: _as_str, bool: _as_bool, int: _as_int, float: float, Path: Path
+    str: _as_str, bool: _as_bool, int: _as_int, float: _as_float, Path: _as_path
 }  # fmt: skip
 
 

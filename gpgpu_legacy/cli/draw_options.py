@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.numerals import natural_in, naturals_in, real_in
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.drawing import DrawArguments
@@ -155,9 +156,9 @@ class DrawOptions:
 def parse_size(text: str) -> tuple[int, int]:
     """Width and height from WxH, or from N for both."""
     parts = [part.strip() for part in text.lower().replace("×", "x").split("x")]
-    if len(parts) not in {1, 2} or not all(part.isdecimal() for part in parts):
+    width, height = natural_in(parts[0]), natural_in(parts[-1])
+    if len(parts) > 2 or width is None or height is None:
         raise InputError(f"--size is {text!r}; give a width and a height, as in --size 256x128")
-    width, height = int(parts[0]), int(parts[-1])
     if min(width, height) < 1:
         raise InputError(f"--size is {text!r}; both must be at least 1")
     return width, height
@@ -165,10 +166,10 @@ def parse_size(text: str) -> tuple[int, int]:
 
 def parse_texel(option: str, text: str) -> tuple[int, int]:
     """A column and a row from X,Y."""
-    parts = [part.strip() for part in text.split(",")]
-    if len(parts) != 2 or not all(part.isdecimal() for part in parts):
+    texel = naturals_in(text, 2)
+    if texel is None:
         raise InputError(f"{option} is {text!r}; give a column and a row, as in {option} 3,0")
-    return int(parts[0]), int(parts[1])
+    return texel[0], texel[1]
 
 
 def _pairs(option: str, texts: list[str] | None) -> dict[int, str]:
@@ -176,21 +177,21 @@ def _pairs(option: str, texts: list[str] | None) -> dict[int, str]:
     pairs: dict[int, str] = {}
     for text in texts or []:
         key, equals, value = text.partition("=")
-        if not equals or not key.strip().isdecimal():
+        index = natural_in(key)
+        if not equals or index is None:
             raise InputError(f"{option} is {text!r}; give an index and a value, as in {option} 0=…")
-        if int(key) in pairs:
-            raise InputError(f"{option} gives {int(key)} twice; give it once")
-        pairs[int(key)] = value
+        if index in pairs:
+            raise InputError(f"{option} gives {index} twice; give it once")
+        pairs[index] = value
     return pairs
 
 
 def _numbers(option: str, text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(
-            f"{option} is {text!r}; give numbers with commas, as in 1,0.5,0,1"
-        ) from None
+    numbers = [real_in(part) for part in text.split(",")]
+    known = [number for number in numbers if number is not None]
+    if len(known) < len(numbers):
+        raise InputError(f"{option} is {text!r}; give numbers with commas, as in 1,0.5,0,1")
+    return known
 
 
 def _vectors(option: str, texts: list[str] | None) -> dict[int, list[float]]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from typer.core import TyperCommand, TyperOption
 
 from gpgpu_legacy.cli.commands import printable
+from gpgpu_legacy.numerals import integer_in
 
 _TYPED = "gpgpu_legacy.typed"
 """The key, in the parser's context, of the words that a shell asks about."""
@@ -58,7 +59,7 @@ class Lists(TyperCommand):
 def _repeated(args: Iterable[str], lists: Mapping[str, TyperOption]) -> Iterator[str]:
     option, values = "", 0
     for word in args:
-        if word.startswith("-") and not word[1:].isdecimal():
+        if word.startswith("-") and integer_in(word) is None:
             option, values = word, 0
         else:
             if option in lists and values and _fits(lists[option], word):
@@ -72,7 +73,7 @@ def _fits(option: TyperOption, word: str) -> bool:
     shape = option.metavar or ""
     if "=" in shape:
         return "=" in word
-    return word.lstrip("-").isdecimal() or shape not in {"N …", "B …"}
+    return integer_in(word) is not None or shape not in {"N …", "B …"}
 
 
 def _current(args: Iterable[str], renamed: Mapping[str, str]) -> Iterator[str]:

@@ -25,6 +25,7 @@ from gpgpu_legacy.cli.shared import (
 )
 from gpgpu_legacy.cli.table_output import TableOutput
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.numerals import naturals_in
 
 if TYPE_CHECKING:
     from gpgpu_legacy.studies.precision.model import Case
@@ -120,7 +121,7 @@ def _sizes(text: str | None) -> list[int]:
     if text is None:
         return []
     print("gpgpu-legacy: --sizes is deprecated; write --size, as in --size 16 64", file=sys.stderr)
-    parts = _names(text)
-    if not all(part.isdecimal() for part in parts):
+    sizes = naturals_in(text, text.count(",") + 1)
+    if sizes is None:
         raise InputError(f"--sizes is {text!r}; give whole numbers, as in --size 16 64 256")
-    return [int(part) for part in parts]
+    return list(sizes)

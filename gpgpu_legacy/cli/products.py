@@ -39,6 +39,7 @@ from gpgpu_legacy.cli.shared import (
     warn_if_busy,
 )
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.numerals import naturals_in
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
 if TYPE_CHECKING:
@@ -312,7 +313,7 @@ def _sdk_example(method: str, executor: str, *, as_json: bool) -> None:
 
 
 def _element(text: str) -> tuple[int, int]:
-    parts = text.split(",")
-    if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
+    element = naturals_in(text, 2)
+    if element is None:
         raise InputError(f"--follow is {text!r}; give a row and a column, as in --follow 0,3")
-    return int(parts[0]), int(parts[1])
+    return element[0], element[1]

@@ -24,6 +24,7 @@ from gpgpu_legacy.cli.completion import (
 )
 from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.numerals import natural_in
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE
 
 if TYPE_CHECKING:
@@ -86,10 +87,12 @@ def console() -> Console:
     """
     from rich.console import Console
 
-    terminal, asked = sys.stdout.isatty(), os.environ.get("COLUMNS", "")
-    wide = int(asked) if asked.isdecimal() and int(asked) > 0 else 160
+    terminal = sys.stdout.isatty()
+    wide = natural_in(os.environ.get("COLUMNS", "")) or 160
     return Console(
         highlight=False,
+        markup=False,
+        emoji=False,
         color_system=None if _is_plain() else "auto",
         width=None if terminal else wide,
         soft_wrap=not terminal,
@@ -171,7 +174,8 @@ def progress_bar(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[st
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
+        TimeElapsedColumn(),
     )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=total)

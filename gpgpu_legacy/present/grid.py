@@ -143,7 +143,10 @@ def as_text(grids: list[Grid]) -> str:
     from rich.console import Console
 
     out = io.StringIO()
-    print_text(grids, Console(file=out, width=160, highlight=False))
+    print_text(
+        grids,
+        Console(file=out, width=160, highlight=False, markup=False, emoji=False, color_system=None),
+    )
     return out.getvalue()
 
 

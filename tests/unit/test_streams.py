@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -128,3 +129,65 @@ def test_a_plain_bar_clears_its_line(
     monkeypatch.setenv("NO_COLOR", "1")
     said = terminal_output(capsys, 2)
     assert said.split("\r") == ["", "measuring 0/2", "job 0 1/2    ", "job 1 2/2", " " * 9, ""]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_command_goes_on_where_nobody_can_be_told() -> None:
+    done = subprocess.run(
+        ["sh", "-c", '"$@" 2>/dev/full', "sh", *CALL, "chips", "nothing"],
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"COLUMNS": "²"},
+        {"COLUMNS": "0", "LINES": "-1"},
+        {"COLUMNS": "9" * 30},
+        {"COLUMNS": "1000000000", "LINES": "x"},
+        {"PYTHONIOENCODING": "idna"},
+        {"PYTHONWARNINGS": "error"},
+        {"PYTHONOPTIMIZE": "2"},
+        {"TERM": "nonsense", "LANG": "xx_YY.nonsense"},
+    ],
+)
+def test_an_odd_environment_changes_nothing(environment: dict[str, str]) -> None:
+    done = call("chips", **environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == call("chips").stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ('"$@" <&-', "gpgpu-legacy: standard input is closed; give the name of a file"),
+        ('head -c 99 /dev/zero | "$@"', "gpgpu-legacy: standard input is not a text file; it co"),
+        (
+            "printf '\\377\\376' | \"$@\"",
+            "standard input:1:1: a fragment program begins with !!ARB",
+        ),
+        (': | "$@"', "standard input:1:1: a fragment program begins with !!ARBfp1.0, with nothing"),
+    ],
+)
+def test_standard_input_is_read_as_a_file_is(command: str, said: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", command, "sh", *CALL, "check", "-"], capture_output=True, check=False
+    )
+    complaint = done.stderr.decode()
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert complaint.startswith(said) or complaint.startswith(f"gpgpu-legacy: {said}")
+
+
+def test_nothing_that_is_printed_is_taken_for_markup(tmp_path: Path) -> None:
+    program = tmp_path / "proj [" / "old]" / "[red]:smile:.fp"
+    program.parent.mkdir(parents=True)
+    program.write_text("!!ARBfp1.0 MOV result.color, 1; END")
+    done = subprocess.run(
+        [*CALL, "check", f"proj [/old]/{program.name}"],
+        cwd=tmp_path, capture_output=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert f"that proj [/old]/{program.name} uses" in done.stdout.decode()
