@@ -75,5 +75,8 @@ class FakeExecutor(Executor):
     def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
         """What a run gives."""
 
+    def memory_bytes(self, plan: Plan) -> int:
+        return 0
+
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         return FakePrepared(self, plan, machine)

@@ -9,6 +9,7 @@ from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.arguments import as_whole
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.memory import require_memory, require_memory_for_size
 from gpgpu_legacy.plan.formats import FORMATS, Numeric
 
 
@@ -81,20 +82,61 @@ def _in_unit_range(name: str, matrix: F32) -> None:
         )
 
 
-def random_operands(shape: Shape, options: Options, seed: int) -> tuple[F32, ...]:
+def product_bytes(shape: Shape, *, adds: bool = False, checked: bool = False) -> int:
+    """About how many bytes a product takes: operands, textures of them, two of C, and the result.
+
+    adds: C is an operand, too. checked: the product is compared with one in float64 afterwards,
+    when the textures have gone: of that, the operands, the product, and two arrays to compare.
+    """
+    c = shape.m * shape.n
+    operands = shape.m * shape.l + shape.l * shape.n + adds * c
+    computing = _FLOAT_BYTES * (2 * operands + 3 * c)
+    comparing = _FLOAT_BYTES * (operands + c) + _DOUBLE_BYTES * (operands + 3 * c)
+    return max(computing, checked * comparing)
+
+
+_FLOAT_BYTES, _DOUBLE_BYTES = 4, 8
+
+
+def require_product_memory(shape: Shape, options: Options, *, checked: bool = False) -> None:
+    """InputError where this machine has too little memory left for a product.
+
+    checked: as for product_bytes.
+    """
+
+    def cost(at: Shape) -> int:
+        return product_bytes(at, adds=options.adds, checked=checked)
+
+    what = f"a product of {shape.m}×{shape.l} and {shape.l}×{shape.n} matrices"
+    if shape.is_square:
+        require_memory_for_size(lambda n: cost(Shape(n, n, n)), shape.n, what)
+    else:
+        require_memory(cost(shape), what, "multiply smaller ones")
+
+
+def random_operands(
+    shape: Shape, options: Options, seed: int, *, checked: bool = False
+) -> tuple[F32, ...]:
     """Uniform random operands in [-0.5, 0.5), or in [0, 1) for unorm8 textures; float32.
 
     Operands that the options declare transposed are transposed. The same seed gives the same
-    operands. Raises InputError for a negative seed.
+    operands. checked: as for product_bytes. Raises InputError for a negative seed, for sizes that
+    no product has, and where there is too little memory for the product.
     """
+    require_product_memory(shape.checked(), options, checked=checked)
     generator = np.random.default_rng(as_whole("seed", seed))
     unit = options.texture_format is not None and (
         FORMATS[options.texture_format].numeric is Numeric.UNORM
     )
     offset = np.float32(0.0 if unit else 0.5)
-    a = generator.random((shape.m, shape.l), np.float32) - offset
-    b = generator.random((shape.l, shape.n), np.float32) - offset
+
+    def uniform(rows: int, columns: int) -> F32:
+        values: F32 = generator.random((rows, columns), np.float32)
+        values -= offset
+        return values
+
+    a, b = uniform(shape.m, shape.l), uniform(shape.l, shape.n)
     product = (a.T if options.transpose_a else a), (b.T if options.transpose_b else b)
     if not options.adds:
         return product
-    return (*product, generator.random((shape.m, shape.n), np.float32) - offset)
+    return (*product, uniform(shape.m, shape.n))

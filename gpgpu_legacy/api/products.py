@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.operands import check_operands, product_shape
+from gpgpu_legacy.algorithms.operands import check_operands, product_bytes, product_shape
 from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
 from gpgpu_legacy.api.keywords import ProductKeywords, as_machine, without_machine
 from gpgpu_legacy.api.seconds import Seconds, seconds_of
@@ -24,6 +24,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32, FP32
 from gpgpu_legacy.measure.rounds import median_timings
 from gpgpu_legacy.measure.tuned import choose
+from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Machine, Observer, Prepared, Result, Timings
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, reference
@@ -92,6 +93,13 @@ class Run:
 
         NaN if a NaN or an infinity takes part; 0 for an empty product.
         """
+        shape = self.shape
+        require_memory(
+            product_bytes(shape, adds=len(self.operands) > 2, checked=True)
+            - sum(array.nbytes for array in (*self.operands, self.product)),
+            "the product in float64 to compare with",
+            "leave the comparison out (--no-check)",
+        )
         a, b, *added = (operand.astype(np.float64) for operand in self.operands)
         if self.product.size == 0:
             return 0.0

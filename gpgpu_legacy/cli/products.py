@@ -78,15 +78,19 @@ class MatrixOptions:
         """Whether a C is added; a random one is, if only --beta asks for it."""
         return self.c is not None or (self.a is None and beta != 0.0)
 
-    def operands(self, options: Options) -> tuple[ArrayLike, ...]:
-        """A, B and, if the options say that it is added, C."""
+    def operands(self, options: Options, *, checked: bool) -> tuple[ArrayLike, ...]:
+        """A, B and, if the options say that it is added, C.
+
+        checked: whether their product will be compared with one in float64.
+        """
         from gpgpu_legacy.algorithms.operands import random_operands
         from gpgpu_legacy.api.matrices import read_matrix
 
         files = self._files()
         if files:
             return tuple(read_matrix(file) for file in files)
-        return random_operands(shape_of(self.size, self.shape, QUICK_SIZE), options, self.seed)
+        shape = shape_of(self.size, self.shape, QUICK_SIZE)
+        return random_operands(shape, options, self.seed, checked=checked)
 
     def _files(self) -> tuple[Path, ...]:
         files = operand_files(self.a, self.b, self.size, self.shape)
@@ -259,7 +263,7 @@ def run(
     product = plan_product(
         known,
         options if is_fixed else asked,
-        matrices.operands(options),
+        matrices.operands(options, checked=shown.check),
         machine.executor,
         machine.machine(),
         may_tune=shown.follow is None,

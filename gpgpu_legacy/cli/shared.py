@@ -217,7 +217,6 @@ def _plain_bar(what: str, total: int) -> Iterator[Callable[[str], None]]:
 PAPER_SIZE, PAPER_BLOCK = 1024, 32  # the example of Hall, Carr & Hart's Section 5.3
 QUICK_SIZE = 256  # for what computes or simulates a product: any executor answers within seconds
 ROUNDS, BUDGET_S = 5, 60.0  # of measurements; a test compares them with those of measure/
-MOST_ROWS = 2**24  # float32 numbers texels no further; memory ends long before
 
 # The names of isa/arithmetic.py, which imports NumPy; a test holds them to it.
 ARITHMETICS = "fp32, fp24, fp16, fx12, rc9"
@@ -374,9 +373,7 @@ def shape_of(size: int | None, shape: tuple[int, int, int] | None, default: int)
     m, l, n = shape or (default if size is None else size,) * 3  # noqa: E741
     if min(m, l, n) < 0:
         raise InputError(f"the sizes are {m}, {l}, {n}; a matrix has no negative size")
-    if max(m, l, n) > MOST_ROWS:
-        raise InputError(f"the sizes are {m}, {l}, {n}; the largest possible is {MOST_ROWS}")
-    return Shape(m, l, n)
+    return Shape(m, l, n).checked()
 
 
 def operand_files(

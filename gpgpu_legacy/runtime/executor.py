@@ -23,6 +23,7 @@ from gpgpu_legacy.arguments import as_callable, as_flag, as_instance, as_mapping
 from gpgpu_legacy.boundary import guard_members, public
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
+from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.validate import validate
@@ -261,6 +262,13 @@ class Executor(ABC):
         """Whether the device is a GPU; ExecutorUnavailableError if the executor cannot run here."""
 
     @abstractmethod
+    def memory_bytes(self, plan: Plan) -> int:
+        """About how many bytes of the host's memory a plan takes: prepared, and with its results.
+
+        plan: valid. The operands are the caller's and do not count.
+        """
+
+    @abstractmethod
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         """Make a validated plan without Tables ready, on a machine whose arithmetic it has."""
 
@@ -268,7 +276,8 @@ class Executor(ABC):
         """Prepare a plan to run: validate it, generate and compile code, allocate memory.
 
         Raises PlanError for a plan that is not valid, for passes and arithmetics that the executor
-        does not support, for exact runs that the device cannot do, and for sizes that exceed it.
+        does not support, for exact runs that the device cannot do, and for sizes that exceed it;
+        InputError where the machine has too little memory left.
         """
         started = perf_counter()
         validate(plan)
@@ -280,6 +289,11 @@ class Executor(ABC):
             )
         self._require_arithmetic(machine, kernels=plan.dispatches)
         self._require_exactness(plan, machine)
+        require_memory(
+            self.memory_bytes(plan),
+            f"plan {plan.name} on {self.name}",
+            "make its matrices and textures smaller",
+        )
         prepared = self._prepare(without_tables(plan), machine)
         prepared.prepare_s = perf_counter() - started
         return prepared

@@ -5,7 +5,7 @@ A texture of 8 or 16 bits holds the numbers that its format would, as float32.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -55,6 +55,18 @@ void main() {{
 """
 
 
+def buffers_bytes(plan: Plan) -> int:
+    """Bytes of all TextureBuffers of a plan, the one through which all travels included."""
+    sizes = [size_bytes(texture) for texture in plan.textures]
+    return sum(sizes) + _travelling_bytes(plan, sizes)
+
+
+def _travelling_bytes(plan: Plan, sizes: Iterable[int]) -> int:
+    """Bytes of the largest texture or matrix. sizes: of the textures' buffers."""
+    matrices = (_FLOAT_BYTES * m.rows * m.columns for m in (*plan.operands, *plan.results))
+    return max(*sizes, *matrices, _FLOAT_BYTES)
+
+
 class TextureBuffers:
     """The storage buffers of a plan's textures, and the one through which all that travels goes.
 
@@ -70,10 +82,9 @@ class TextureBuffers:
             name: self._gl.buffer(reserve=size_bytes(texture))
             for name, texture in self.textures.items()
         }
-        sizes = (_FLOAT_BYTES * m.rows * m.columns for m in (*plan.operands, *plan.results))
-        largest = max((buffer.size for buffer in self.buffers.values()), default=_FLOAT_BYTES)
+        travelling = _travelling_bytes(plan, (buffer.size for buffer in self.buffers.values()))
         # A driver places a buffer by how it is used: the host uses this one, and no shader.
-        self._staging = self._gl.buffer(reserve=max(largest, *sizes, 1), dynamic=True)
+        self._staging = self._gl.buffer(reserve=travelling, dynamic=True)
 
     def release(self) -> None:
         """Give all buffers back."""

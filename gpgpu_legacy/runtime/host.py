@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from gpgpu_legacy.boundary import on_behalf
-from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import Storage, slices
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.numbers import constant_vector
@@ -30,7 +30,6 @@ class HostPrepared(Prepared):
     ) -> None:
         """plan: validated, without Tables. make: makes a texture's storage."""
         super().__init__(plan, machine)
-        _check_memory(plan)
         self.textures = {texture.name: make(texture) for texture in plan.textures}
         filled = {
             input_.texture
@@ -100,28 +99,6 @@ class PassByPass(HostPrepared):
             if not copied_or_cleared(pass_, self.textures):
                 self._run_pass(pass_, self.textures)
             yield pass_
-
-
-_SURELY_THERE = 2**30
-"""Bytes of memory that nobody needs to ask for."""
-
-
-def _check_memory(plan: Plan) -> None:
-    """InputError where the textures are larger than the machine's memory.
-
-    Systems promise more than they have, and end the process when it is used.
-    """
-    needed = plan.texture_bytes
-    if needed <= _SURELY_THERE:
-        return
-    import psutil
-
-    there = psutil.virtual_memory().total
-    if needed > there:
-        raise InputError(
-            f"plan {plan.name} has textures of {needed} bytes, and this machine has {there} bytes "
-            "of memory; make them smaller"
-        )
 
 
 def _whole(extent: Extent) -> Rect:

@@ -77,6 +77,15 @@ def roomy(texture: Texture, interleaved: Collection[str] = ()) -> Storage:
     return Storage(texture, [plane[:, :width] for plane in wide])
 
 
+def roomy_bytes(texture: Texture) -> int:
+    """Bytes of a roomy storage."""
+    extent = texture.extent
+    if texture.kind is TextureKind.BUFFER:
+        return texture.size_bytes
+    length = -(-extent.width // ROOM) * ROOM + ROOM
+    return extent.rows * length * texture.format.texel_bytes
+
+
 def _aligned(rows: int, length: int, dtype: type[np.generic]) -> NDArray[Any]:
     """Zeros, (rows, length), of which every row begins a cache line if the first one does."""
     line = _LINE_BYTES // np.dtype(dtype).itemsize

@@ -29,6 +29,8 @@ from gpgpu_legacy.plan.plan import (
 from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, Extent, Input, Matrix, Output, Rect, Region
 from gpgpu_legacy.runtime.executor import F32
 
+_FLOAT_BYTES, _FLOAT_BITS = 4, 32
+
 
 def zero_results(plan: Plan, *, but: Mapping[str, F32] = MappingProxyType({})) -> dict[str, F32]:
     """The matrices that a plan makes, by name, before anything is read into them.
@@ -39,6 +41,29 @@ def zero_results(plan: Plan, *, but: Mapping[str, F32] = MappingProxyType({})) -
         m.name: but[m.name] if m.name in but else np.zeros((m.rows, m.columns), np.float32)
         for m in plan.results
     }
+
+
+def results_bytes(plan: Plan) -> int:
+    """Bytes of the matrices that a plan makes."""
+    return sum(_FLOAT_BYTES * matrix.rows * matrix.columns for matrix in plan.results)
+
+
+def packing_bytes(plan: Plan) -> int:
+    """Bytes in which a HostInput for each input and a HostOutput for each output pack texels.
+
+    Texels of a format that rounds are there twice: as float32, and as they are stored.
+    """
+    matrices = {matrix.name: matrix for matrix in (*plan.operands, *plan.results)}
+    total = 0
+    transfers: list[Input | Output] = [*plan.inputs, *plan.outputs]
+    for each in transfers:
+        texel_format = plan.texture(each.texture).format
+        if texel_format is R32F and is_the_matrix(each, matrices[each.matrix]):
+            continue
+        rounds = texel_format.bits_per_channel != _FLOAT_BITS
+        texel_bytes = _FLOAT_BYTES * texel_format.channels + rounds * texel_format.texel_bytes
+        total += each.rect.area * texel_bytes
+    return total
 
 
 class HostInput:

@@ -39,7 +39,7 @@ ORDER = (
     ("serial", "grammars"),
     ("kept", "outputs"),
     ("targets",),
-    ("drafts", "files", "userdirs", "sources", "arguments", "own_files", "numerals"),
+    ("drafts", "files", "userdirs", "sources", "arguments", "own_files", "numerals", "memory"),
     ("boundary",),
     ("errors", "ending"),
 )

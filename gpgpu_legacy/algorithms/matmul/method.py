@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 from gpgpu_legacy.algorithms.matmul.matrices import add_operands, add_result
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import MOST_UNROLLED, Options, Shape
 from gpgpu_legacy.algorithms.matmul.scale_add import with_scale_add
 from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.boundary import public
@@ -70,6 +70,10 @@ class Method:
     def _check(self, options: Options) -> None:
         if options.block is not None and options.block < 1:
             raise InputError(f"block is {options.block}; it must be at least 1")
+        if options.block is not None and options.block > MOST_UNROLLED:
+            raise InputError(
+                f"block is {options.block}; a program unrolls at most {MOST_UNROLLED} iterations"
+            )
         if options.coordinates_first is not None and options.coordinates_first < 1:
             raise InputError(
                 f"coordinates_first is {options.coordinates_first}; it must be at least 1"

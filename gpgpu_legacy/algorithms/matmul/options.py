@@ -15,6 +15,15 @@ from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
+LARGEST_SIZE = 2**24
+"""The most rows or columns of a matrix: float32 numbers texels no further, and memory ends long
+before."""
+
+
+MOST_UNROLLED = 4096
+"""The most iterations of the inner loop that a program unrolls: a row-packed product of 16384²
+matrices has so many. The assembler takes seconds for such a program."""
+
 
 @public
 @dataclass(frozen=True, slots=True)
@@ -42,11 +51,19 @@ class Shape:
         return 2e-9 * self.multiply_adds / seconds
 
     def checked(self) -> Shape:
-        """The shape with Python's ints; InputError for sizes that are negative or not integers."""
+        """The shape with Python's ints.
+
+        Raises InputError for sizes that are negative, too large, or not integers.
+        """
         sizes = [as_integer(f"shape.{size}", getattr(self, size)) for size in ("m", "l", "n")]
         shape = Shape(*sizes)
         if min(sizes) < 0:
             raise InputError(f"{shape} has a negative size; sizes are at least 0")
+        if max(sizes) > LARGEST_SIZE:
+            raise InputError(
+                f"the sizes are {shape.m}, {shape.l}, {shape.n}; the largest possible is "
+                f"{LARGEST_SIZE}"
+            )
         return shape
 
 

@@ -10,23 +10,27 @@ ARB_fragment_program has no loops, so it is unrolled here.
 from __future__ import annotations
 
 from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import MOST_UNROLLED, Options, Shape
 from gpgpu_legacy.algorithms.matmul.tiles import (
     Layout,
     TiledProduct,
+    Tiling,
     coordinate_steps,
     coordinates_of_a,
     coordinates_of_b,
+    segments,
 )
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.textures import Packing
 
 NEIGHBOURS = Packing(((0, 0), (0, 1), (1, 0), (1, 1)), row_step=2, column_step=2)
+_SPLIT = 2  # elements of a row, and of a column, in a texel
 
 
 def _build(shape: Shape, options: Options) -> TiledProduct:
-    p = TiledProduct(METHOD.name, shape, Layout(2, 1, RGBA32F, options, NEIGHBOURS))
+    layout = Layout(_SPLIT, 1, RGBA32F, options, NEIGHBOURS)
+    p = TiledProduct(METHOD.name, shape, layout, _cut(shape, layout))
     a, b = options.transpose_a, options.transpose_b
     for tile, k, target, blend in p.segments():
         block = p.tiling.inner[k].texels
@@ -42,6 +46,14 @@ def _build(shape: Shape, options: Options) -> TiledProduct:
             blend=blend,
         )
     return p
+
+
+def _cut(shape: Shape, layout: Layout) -> Tiling:
+    """Where the inner dimension is longer than a program may be, the sum takes several passes."""
+    inner = _SPLIT * min(layout.options.largest_texture, MOST_UNROLLED)
+    return Tiling(
+        layout.segments(shape.m), segments(shape.l, inner, _SPLIT), layout.segments(shape.n)
+    )
 
 
 METHOD = Method(

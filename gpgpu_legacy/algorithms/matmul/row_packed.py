@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import MOST_UNROLLED, Options, Shape
 from gpgpu_legacy.algorithms.matmul.tiles import (
     Layout,
     Segment,
@@ -50,11 +50,14 @@ def _build(shape: Shape, options: Options) -> TiledProduct:
 
 
 def _cut(shape: Shape, largest: int) -> Tiling:
-    """B has one column per row of texels; A and C have four columns per texel."""
+    """B has one column per row of texels; A and C have four columns per texel.
+
+    Where the inner dimension is longer than a program may be, the sum takes several passes.
+    """
     columns = largest // CHANNELS * CHANNELS or largest
     return Tiling(
         segments(shape.m, largest),
-        segments(shape.l, largest * CHANNELS, CHANNELS),
+        segments(shape.l, min(largest, MOST_UNROLLED) * CHANNELS, CHANNELS),
         segments(shape.n, columns, CHANNELS),
     )
 

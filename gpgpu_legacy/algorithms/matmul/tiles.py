@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from gpgpu_legacy.algorithms.matmul.matrices import add_operands, add_result
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.expressions import Expression
@@ -26,6 +27,10 @@ from gpgpu_legacy.plan.textures import (
     Texture,
     quadrants,
 )
+
+MOST_TILES = 4096
+"""The most products of a tile of A with a tile of B: that many take seconds to plan, and they are
+131 072² matrices in textures of 8192² texels."""
 
 RowColumn = tuple[float | Expression, float | Expression]
 
@@ -63,6 +68,8 @@ def segments(length: int, largest: int, split: int = 1, multiple: int = 1) -> li
     split: how many elements share a texel along this dimension. multiple: the texels of a segment
     are padded to a multiple of it.
     """
+    if -(-length // largest) > MOST_TILES:
+        raise _too_many(-(-length // largest), "segments", largest)
     result = []
     for start in range(0, length, largest):
         elements = min(largest, length - start)
@@ -129,6 +136,13 @@ class Tiling:
     inner: list[Segment]
     columns: list[Segment]
 
+    def __post_init__(self) -> None:
+        """Raises InputError where there would be more products of tiles than are planned."""
+        products = len(self.rows) * len(self.inner) * len(self.columns)
+        if products > MOST_TILES:
+            largest = max(segment.texels for segment in (*self.rows, *self.inner, *self.columns))
+            raise _too_many(products, "products of tiles", largest)
+
     def tiles(self) -> Iterator[Tile]:
         """The tiles of C, row by row."""
         for i, rows in enumerate(self.rows):
@@ -139,6 +153,13 @@ class Tiling:
         """What the name of a tile's texture ends with; nothing if no matrix is split."""
         whole_product = len(self.rows) == len(self.inner) == len(self.columns) == 1
         return "" if whole_product else f"[{row},{column}]"
+
+
+def _too_many(count: int, noun: str, largest: int) -> InputError:
+    return InputError(
+        f"textures of {largest} texels would split the product into {count} {noun}, and at most "
+        f"{MOST_TILES} are planned; multiply smaller matrices, or raise --largest-texture"
+    )
 
 
 def tile_product(shape: Shape, layout: Layout) -> Tiling:

@@ -32,6 +32,13 @@ class GlArbfpExecutor(Executor):
 
         return egl.context().is_hardware
 
+    def memory_bytes(self, plan: Plan) -> int:
+        """What the host packs, and results; textures, where a software renderer draws."""
+        from gpgpu_legacy.runtime.transfers import packing_bytes, results_bytes
+
+        textures = 0 if self.is_hardware() else plan.texture_bytes
+        return textures + packing_bytes(plan) + results_bytes(plan)
+
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         """Make a plan ready; see Executor.
 

@@ -46,6 +46,14 @@ class GlComputeExecutor(Executor):
 
         return why_inexact(plan, gl.compute_context().info) or super().why_inexact(plan, machine)
 
+    def memory_bytes(self, plan: Plan) -> int:
+        """What the host packs, and results; buffers, where a software renderer computes."""
+        from gpgpu_legacy.runtime.gl_storage import buffers_bytes
+        from gpgpu_legacy.runtime.transfers import packing_bytes, results_bytes
+
+        buffers = 0 if self.is_hardware() else buffers_bytes(plan)
+        return buffers + packing_bytes(plan) + results_bytes(plan)
+
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         """See Executor.
 

@@ -38,6 +38,13 @@ class JitExecutor(Executor):
 
         return frozenset() if thread_keeps_denormals() else frozenset(Way)
 
+    def memory_bytes(self, plan: Plan) -> int:
+        """Textures, with room at the end of their rows, and results."""
+        from gpgpu_legacy.runtime.native import roomy_bytes
+        from gpgpu_legacy.runtime.transfers import results_bytes
+
+        return sum(map(roomy_bytes, plan.textures)) + results_bytes(plan)
+
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         """Raises PlanError for a kernel that is not compiled."""
         from gpgpu_legacy.runtime.jit import JitPrepared

@@ -41,6 +41,12 @@ class NumpyExecutor(Executor):
 
         return frozenset() if thread_keeps_denormals() else frozenset(Way)
 
+    def memory_bytes(self, plan: Plan) -> int:
+        """Textures and results; passes run in bands of rows, which take next to nothing."""
+        from gpgpu_legacy.runtime.transfers import results_bytes
+
+        return plan.texture_bytes + results_bytes(plan)
+
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         from gpgpu_legacy.interp.kernel import run_compute_pass
         from gpgpu_legacy.interp.machine import run_fragment_pass

@@ -1,0 +1,173 @@
+"""How much memory this process may still take, and the refusal of what needs more.
+
+Systems promise more memory than they have, and end the process that uses it. So whatever is about
+to take much asks here first, with an estimate that stands beside the code that allocates. The
+answer is of this moment: another process may take the same memory a second later.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
+
+SURELY_THERE = 2**25
+"""Bytes that nobody asks for: what Python and its libraries take is more, and asking costs time."""
+
+ADDRESSES_KEPT = 2**28
+"""Bytes of a limited address space (`ulimit -v`) that are left alone: libraries, stacks of threads
+and compilers take them, and LLVM ends the process where it gets none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Memory that may still be taken. size_bytes: at least 0. owner: who has it, as in "X has"."""
+
+    size_bytes: int
+    owner: str
+
+    def __str__(self) -> str:
+        """The room as messages tell of it."""
+        return f"{self.owner} {in_words(self.size_bytes)} free"
+
+
+def free_memory() -> Room:
+    """What this process may still take: of the machine, its container and its own limits."""
+    return min(_rooms(), key=lambda room: room.size_bytes)
+
+
+def require_memory(needed_bytes: int, what: str, remedy: str) -> None:
+    """InputError where that many bytes are not there.
+
+    what: that needs them, in words, in the singular. remedy: how to need less.
+    """
+    if needed_bytes <= SURELY_THERE:
+        return
+    room = free_memory()
+    if needed_bytes > room.size_bytes:
+        raise InputError(f"{what} needs about {in_words(needed_bytes)}, and {room}; {remedy}")
+
+
+def require_memory_for_size(cost: Callable[[int], int], size: int, what: str) -> None:
+    """InputError where a problem of that size needs more bytes than are there.
+
+    cost: the bytes of a problem of any size, which grow with it. what: the problem, in words.
+    """
+    needed_bytes = cost(size)
+    if needed_bytes <= SURELY_THERE:
+        return
+    room = free_memory()
+    require_memory(
+        needed_bytes, what, f"try a size of {_largest(cost, size, room.size_bytes)} or less"
+    )
+
+
+def require_addresses(needed_bytes: int, what: str) -> None:
+    """ExecutorUnavailableError where the process may not map that many bytes more.
+
+    Drivers and compilers end the process where mapping fails, so what loads them asks first.
+    """
+    room = min(_rooms_of_process(kept=0), key=lambda room: room.size_bytes, default=None)
+    if room is not None and needed_bytes > room.size_bytes:
+        raise ExecutorUnavailableError(
+            f"{what} needs about {in_words(needed_bytes)} of addresses, and {room}; raise "
+            "`ulimit -v` and `ulimit -d`"
+        )
+
+
+def in_words(size_bytes: int) -> str:
+    """A number of bytes for people: 37 GB, 1.5 GB, 640 MB."""
+    value, unit = float(size_bytes), "bytes"
+    for larger in ("kB", "MB", "GB", "TB", "PB", "EB"):
+        if value < 999.5:
+            break
+        value, unit = value / 1000.0, larger
+    digits = 1 if value < 9.95 and unit != "bytes" else 0
+    return f"{value:,.{digits}f} {unit}"
+
+
+def _largest(cost: Callable[[int], int], size: int, room_bytes: int) -> int:
+    """The largest size that fits, to two digits; at least 1."""
+    low, high = 1, size
+    while high - low > max(1, low // 100):
+        middle = (low + high) // 2
+        low, high = (middle, high) if cost(middle) <= room_bytes else (low, middle)
+    digits = 10 ** max(0, len(str(low)) - 2)
+    rounded: int = low // digits * digits
+    return rounded
+
+
+# What there is ---------------------------------------------------------------------------------
+
+
+def _rooms() -> Iterator[Room]:
+    import psutil
+
+    yield Room(psutil.virtual_memory().available, "this machine has")
+    yield from _rooms_of_container()
+    yield from _rooms_of_process()
+
+
+_CGROUPS = Path("/sys/fs/cgroup")
+_OWN_CGROUPS = Path("/proc/self/cgroup")
+
+_FILES = {
+    "": ("memory.max", "memory.current", "inactive_file"),
+    "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+}
+"""For version 2 and version 1 of cgroups: the limit, the use, and what of it can be dropped."""
+
+
+def _rooms_of_container() -> Iterator[Room]:
+    """What the control groups of this process leave it; Linux alone has them.
+
+    A container may see its own group at the root, under the path that the host has for it.
+    """
+    for line in _text_of(_OWN_CGROUPS).splitlines():
+        _, controllers, path = [*line.split(":", 2), "", ""][:3]
+        if "memory" in controllers.split(","):
+            controllers = "memory"
+        if controllers not in _FILES:
+            continue
+        root = _CGROUPS / controllers
+        folder = root / path.strip("/")
+        for group in (folder, *folder.parents):
+            yield from _room_of_group(group, *_FILES[controllers])
+            if group == root:
+                break
+
+
+def _room_of_group(group: Path, limit: str, use: str, dropped: str) -> Iterator[Room]:
+    most, used = _text_of(group / limit).strip(), _text_of(group / use).strip()
+    if not (most.isdecimal() and used.isdecimal()):  # `max`, or no such file
+        return
+    words = _text_of(group / "memory.stat").split()
+    caches = dict(zip(words[::2], words[1::2], strict=False)).get(dropped, "0")
+    yield Room(max(0, int(most) - int(used) + int(caches)), "this container has")
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text("ascii", "replace")
+    except OSError:
+        return ""
+
+
+def _rooms_of_process(kept: int = ADDRESSES_KEPT) -> Iterator[Room]:
+    """What `ulimit` leaves it, less what is kept for others; Windows has no such limits."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    limits = [resource.getrlimit(which)[0] for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    if set(limits) == {resource.RLIM_INFINITY}:
+        return
+    import psutil
+
+    used = psutil.Process().memory_info()
+    for most, taken in zip(limits, (used.vms, getattr(used, "data", 0)), strict=True):
+        if most != resource.RLIM_INFINITY:
+            yield Room(max(0, most - taken - kept), "the limits of this process (ulimit) leave")

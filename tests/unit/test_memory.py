@@ -1,0 +1,231 @@
+"""What a process may still take, and what is refused: made-up machines, containers and limits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import psutil
+import pytest
+
+from gpgpu_legacy import Options, Shape, find_executor, find_method, memory
+from gpgpu_legacy.algorithms.operands import product_bytes, random_operands
+from gpgpu_legacy.api.products import plan_product, run_product
+from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
+from gpgpu_legacy.memory import Room, free_memory, in_words, require_memory
+
+GB = 10**9
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
+    """Sets what the machine has free; a fresh one is in no container and has no limits."""
+    monkeypatch.setattr(memory, "_CGROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(memory, "_OWN_CGROUPS", tmp_path / "own")
+
+    def has(available: int) -> None:
+        there = SimpleNamespace(available=available)
+        monkeypatch.setattr(psutil, "virtual_memory", lambda: there)
+
+    has(8 * GB)
+    return has
+
+
+def limits(folder: Path, names: tuple[str, str], numbers: tuple[str, str], stat: str = "") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, number in zip(names, numbers, strict=True):
+        (folder / name).write_text(f"{number}\n")
+    (folder / "memory.stat").write_text(stat)
+
+
+V2, V1 = ("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")
+
+
+def test_the_machine_is_the_limit_outside_of_containers(machine: Callable[..., None]) -> None:
+    assert free_memory() == Room(8 * GB, "this machine has")
+
+
+@pytest.mark.parametrize(
+    ("own", "folder", "names"),
+    [
+        ("0::/a/b\n", "a/b", V2),
+        ("0::/a/b\n", "a", V2),  # a group further up
+        ("0::/\n", ".", V2),  # as a container sees itself
+        ("0::/../outside\n", ".", V2),
+        ("9:name=systemd:/\n4:cpu,memory:/docker/1\n0::/\n", "memory/docker/1", V1),
+        ("4:memory:/docker/1\n", "memory", V1),  # its own group at the root
+    ],
+)
+def test_a_container_is_a_limit(
+    machine: Callable[..., None],
+    tmp_path: Path,
+    own: str,
+    folder: str,
+    names: tuple[str, str],
+) -> None:
+    (tmp_path / "own").write_text(own)
+    word = "inactive_file" if names is V2 else "total_inactive_file"
+    limits(tmp_path / "cgroup" / folder, names, (str(2 * GB), str(GB)), f"anon 5\n{word} {GB}\n")
+    assert free_memory() == Room(2 * GB, "this container has")
+    machine(GB)
+    assert free_memory() == Room(GB, "this machine has")
+
+
+def test_groups_without_limits_or_beyond_them(machine: Callable[..., None], tmp_path: Path) -> None:
+    (tmp_path / "own").write_text("0::/a\nnonsense\n")
+    limits(tmp_path / "cgroup" / "a", V2, ("max", str(GB)))
+    assert free_memory().owner == "this machine has"
+    limits(tmp_path / "cgroup" / "a", V2, ("5", str(GB)))
+    assert free_memory().size_bytes == 0
+
+
+def test_numbers_of_bytes_in_words() -> None:
+    numbers = (0, 999, 1500, 640 * 10**6, 37.3 * GB, 9.97 * GB, 999_600, 5 * 10**21)
+    words = [in_words(int(number)) for number in numbers]
+    assert words == [
+        "0 bytes",
+        "999 bytes",
+        "1.5 kB",
+        "640 MB",
+        "37 GB",
+        "10 GB",
+        "1.0 MB",
+        "5,000 EB",
+    ]
+
+
+def test_what_does_not_fit_is_refused_in_one_line(machine: Callable[..., None]) -> None:
+    require_memory(8 * GB, "a thing", "make it smaller")
+    with pytest.raises(InputError) as refused:
+        require_memory(9 * GB, "a thing", "make it smaller")
+    assert str(refused.value) == (
+        "a thing needs about 9.0 GB, and this machine has 8.0 GB free; make it smaller"
+    )
+
+
+def test_little_is_not_asked_for(
+    machine: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "free_memory", lambda: pytest.fail("it asked"))
+    require_memory(memory.SURELY_THERE, "a thing", "make it smaller")
+
+
+@pytest.mark.parametrize("room", [10**5, 10**7, GB, 8 * GB])
+def test_the_size_that_is_proposed_fits_and_is_about_the_largest(
+    machine: Callable[..., None], room: int
+) -> None:
+    machine(room)
+    with pytest.raises(InputError, match=r"try a size of \d+ or less") as refused:
+        random_operands(Shape(100_000, 100_000, 100_000), Options(), 0, checked=True)
+    proposed = int(str(refused.value).split("size of ")[1].split()[0])
+    shapes = (Shape(n, n, n) for n in (proposed, int(1.15 * proposed) + 1))
+    least, more = (product_bytes(shape, checked=True) for shape in shapes)
+    assert least <= room < more
+
+
+def test_plans_and_comparisons_ask_first(
+    machine: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "SURELY_THERE", 0)
+    method = find_method("hall-carr-hart-single")
+    options = method.options(Options())
+    operands = random_operands(Shape(64, 64, 64), options, 0)
+    product = plan_product(method, options, operands, "numpy", may_tune=False)
+    run = run_product(product)
+    machine(30_000)
+    with pytest.raises(InputError, match="plan hall-carr-hart-single on numpy needs about 82 kB"):
+        run_product(product)
+    with pytest.raises(InputError, match="--no-check"):
+        _ = run.max_relative_error
+    with pytest.raises(InputError, match="64×64 matrices needs about"):
+        random_operands(Shape(64, 64, 64), options, 0)
+
+
+# In processes with limits ----------------------------------------------------------------------
+
+unix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no ulimit")
+
+
+def in_child(code: str, limit_bytes: int | None = None) -> str:
+    limited = "import resource\n"
+    if limit_bytes is not None:
+        limited += f"resource.setrlimit(resource.RLIMIT_AS, ({limit_bytes},) * 2)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", limited + code],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@unix
+def test_ulimit_is_a_limit() -> None:
+    room = in_child("from gpgpu_legacy.memory import free_memory\nprint(free_memory())", 2**30)
+    assert room.startswith("the limits of this process (ulimit) leave ")
+    assert room.strip().endswith(" MB free")
+    assert 400 < int(room.split()[-3]) < 800
+
+
+@unix
+def test_too_few_addresses_for_a_compiler_are_a_reason() -> None:
+    code = (
+        "from gpgpu_legacy.memory import require_addresses\n"
+        "require_addresses(2**20, 'a compiler')\n"
+        "try:\n    require_addresses(2**30, 'a compiler')\n"
+        "except Exception as error:\n    print(type(error).__name__, error)\n"
+    )
+    told = in_child(code, 2**30)
+    assert told.startswith(f"{ExecutorUnavailableError.__name__} a compiler needs about 1.1 GB of")
+    assert "ulimit -v" in told
+
+
+PEAK = """
+import gpgpu_legacy as g, numpy as np, pathlib
+executor, method = g.find_executor({executor!r}), g.find_method({method!r})
+
+def peak(n):
+    plan = method.plan(g.Shape(n, 64, n), method.options(g.Options({options})))
+    a, b = np.full((n, 64), 0.5, np.float32), np.full((64, n), 0.5, np.float32)
+    status, reset = pathlib.Path("/proc/self/status"), pathlib.Path("/proc/self/clear_refs")
+    reset.write_text("5")
+    lines = lambda: dict(line.split(":") for line in status.read_text().splitlines())
+    before = int(lines()["VmRSS"].split()[0])
+    with executor.prepare(plan) as prepared:
+        result = prepared.run({{"A": a, "B": b}})
+    return 1024 * (int(lines()["VmHWM"].split()[0]) - before), executor.memory_bytes(plan)
+
+peak(64)
+print(*peak(3000))
+"""
+
+
+@unix
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux alone tells peaks")
+@pytest.mark.parametrize(
+    ("executor", "method", "options"),
+    [
+        ("numpy", "hall-carr-hart-multi", ""),
+        ("jit", "hall-carr-hart-single", ""),
+        pytest.param("gl-raster", "hall-carr-hart-multi", "", marks=pytest.mark.gl),
+        pytest.param(
+            "gl-raster", "larson-mcallister", "texture_format='unorm8'", marks=pytest.mark.gl
+        ),
+        pytest.param("gl-compute", "hall-carr-hart-multi", "", marks=pytest.mark.gl),
+        pytest.param("gl-arbfp", "row-packed", "", marks=pytest.mark.gl),
+    ],
+)
+def test_the_estimate_of_a_plan_is_what_it_takes(executor: str, method: str, options: str) -> None:
+    """Measured as the peak of the resident memory of a child process."""
+    if executor not in ("numpy", "jit") and find_executor(executor).is_hardware():
+        pytest.skip("textures are in the GPU's memory")
+    code = PEAK.format(executor=executor, method=method, options=options)
+    taken, estimated = map(int, in_child(code).split())
+    assert taken / 1.4 < estimated < 1.4 * taken
+    assert np.isfinite(estimated)
