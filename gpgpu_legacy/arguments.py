@@ -5,11 +5,13 @@ Each check returns the value in the type that it is declared with, so that NumPy
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from enum import Enum
 from numbers import Real
 from operator import index
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpgpu_legacy.errors import InputError, UnknownKeywordError
@@ -39,6 +41,17 @@ def as_text(name: str, value: object, give: str) -> str:
     return value
 
 
+def as_path(name: str, value: Any) -> Path:
+    """The value as a path, which must be one that a file system may have."""
+    try:
+        path = Path(value)
+        if b"\0" in os.fsencode(path):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is {described(value)}; give the path of a file") from None
+    return path
+
+
 def as_integer(name: str, value: Any) -> int:
     """The value as an int. Bools and floats are refused, 3.0 among them."""
     try:
@@ -53,7 +66,7 @@ def as_positive(name: str, value: Any) -> int:
     """The value as an int of at least 1."""
     number = as_integer(name, value)
     if number < 1:
-        raise InputError(f"{name} is {number}; it must be at least 1")
+        raise InputError(f"{name} is {described(number)}; it must be at least 1")
     return number
 
 
@@ -61,7 +74,7 @@ def as_whole(name: str, value: Any) -> int:
     """The value as an int of at least 0."""
     number = as_integer(name, value)
     if number < 0:
-        raise InputError(f"{name} is {number}; it must be at least 0")
+        raise InputError(f"{name} is {described(number)}; it must be at least 0")
     return number
 
 

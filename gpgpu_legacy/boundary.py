@@ -9,8 +9,9 @@ is one of
   arguments that do not fit the signature.
 
 Everything else is translated: what the machine refuses becomes an error that is of Python's class,
-too, such as OutOfMemoryError, and what nobody expected becomes an InternalError. The cause stays
-with it, and with the cause the traceback.
+too, such as OutOfMemoryError; a call whose arguments do not fit the annotations gets an InputError
+that names one; and what nobody expected becomes an InternalError. The cause stays with it, and with
+the cause the traceback.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from gpgpu_legacy.errors import (
     OutOfMemoryError,
     printable,
 )
+from gpgpu_legacy.signatures import misfit
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -62,6 +64,12 @@ def public(what: T) -> T:
         guard_members(what)
         return what
     return cast("T", _guarded(cast("Callable[..., Any]", what)))
+
+
+def hot(function: T) -> T:
+    """Leave a method of a public class unguarded: it runs for each instruction of each pass."""
+    setattr(function, _GUARDED, True)
+    return function
 
 
 def guard_members(kind: type) -> None:
@@ -105,7 +113,7 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             except GpgpuLegacyError:
                 raise
             except Exception as error:
-                _translate(error, name)
+                _translate(error, name, function, arguments, keywords)
                 raise
 
     else:
@@ -117,21 +125,30 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             except GpgpuLegacyError:
                 raise
             except Exception as error:
-                _translate(error, name)
+                _translate(error, name, function, arguments, keywords)
                 raise
 
     setattr(call, _GUARDED, True)
     return call
 
 
-def _translate(error: Exception, name: str) -> None:
+def _translate(
+    error: Exception,
+    name: str,
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    keywords: dict[str, Any],
+) -> None:
     """Raise the project's own error in place of this one; return where it is the caller's."""
     inner = None if error.__traceback__ is None else error.__traceback__.tb_next
     if isinstance(error, Warning) or is_of_caller(inner):
         return
     if inner is None and type(error) is TypeError:  # Python itself refused the call
         return
-    raise as_own(error, name) from error
+    own = as_own(error, name)
+    if isinstance(own, InternalError):
+        own = misfit(function, arguments, keywords, error) or own
+    raise own from error
 
 
 # The caller's code ------------------------------------------------------------------------------

@@ -140,6 +140,14 @@ class UnknownKeywordError(InputError, TypeError):
     """A keyword that a function does not have; Python's own class for that, too."""
 
 
+class UnknownNameError(InputError, KeyError):
+    """A name that a plan or a program does not have; Python's own class for that, too."""
+
+    def __str__(self) -> str:
+        """The message; KeyError would quote it."""
+        return printable(str(self.args[0]))
+
+
 class ExecutorUnavailableError(GpgpuLegacyError):
     """An executor that cannot run on this machine; the message says why."""
 

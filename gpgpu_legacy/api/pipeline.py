@@ -16,7 +16,7 @@ from gpgpu_legacy.api.plan_panels import FigureOptions
 from gpgpu_legacy.api.plan_run import PlanRun, as_operands, run_plan, sample_inputs
 from gpgpu_legacy.api.plan_trace import PlanTrace, trace_plan
 from gpgpu_legacy.api.recipes import find_recipe
-from gpgpu_legacy.arguments import as_instance, as_mapping, as_text
+from gpgpu_legacy.arguments import as_flag, as_instance, as_mapping, as_path, as_text
 from gpgpu_legacy.boundary import public
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
@@ -194,7 +194,7 @@ class Pipeline(PlanBuilder):
 
         exact: whether the GLSL contracts no multiply-add.
         """
-        return dump(self.plan(), Path(folder), exact=exact)
+        return dump(self.plan(), as_path("folder", folder), exact=as_flag("exact", exact))
 
     def _given(
         self, plan: Plan, inputs: Mapping[str, ArrayLike] | None, seed: int

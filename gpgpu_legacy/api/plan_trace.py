@@ -30,7 +30,7 @@ from gpgpu_legacy.api.passes import (
 )
 from gpgpu_legacy.api.plan_run import as_operands, run_plan
 from gpgpu_legacy.api.trace import Step, Texel, trace_fragment
-from gpgpu_legacy.arguments import as_flag, as_instance, as_integer, as_text
+from gpgpu_legacy.arguments import as_flag, as_instance, as_integer, as_text, described
 from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import Storage
@@ -234,8 +234,8 @@ def _size_with(texture: Texture, x: int, y: int) -> tuple[int, int]:
     width, rows = texture.extent.width, texture.extent.rows
     if not (0 <= x < width and 0 <= y < rows):
         raise InputError(
-            f"there is no texel {x},{y} in {texture.name}, which is {width}×{rows}; x and y count "
-            "from 0 at the lower left"
+            f"there is no texel {described(x)},{described(y)} in {texture.name}, which is "
+            f"{width}×{rows}; x and y count from 0 at the lower left"
         )
     return width, rows
 

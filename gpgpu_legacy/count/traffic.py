@@ -93,6 +93,8 @@ class Counts:
     vertices: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
+        """InputError for vertices of no bytes."""
+        as_positive("vertex_bytes", self.vertex_bytes)
         object.__setattr__(self, "vertices", self.geometry_bytes // self.vertex_bytes)
 
     def __add__(self, other: Counts) -> Counts:

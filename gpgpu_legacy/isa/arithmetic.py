@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.arguments import as_text
-from gpgpu_legacy.boundary import public
+from gpgpu_legacy.boundary import hot, public
 from gpgpu_legacy.errors import InputError
 
 F32 = NDArray[np.float32]
@@ -47,10 +47,12 @@ class Arithmetic:
     glsl_function: str = ""
 
     @property
+    @hot
     def rounds(self) -> bool:
         """Whether results must be rounded: the format is not the host's float32."""
         return bool(self.glsl_function)
 
+    @hot
     def wide(self, values: F32) -> Any:
         """Operands in the type that instructions compute in: float64 if results are rounded."""
         return values.astype(np.float64) if self.rounds else values

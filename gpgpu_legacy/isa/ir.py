@@ -12,6 +12,7 @@ from enum import Enum
 from functools import cached_property
 from math import copysign
 
+from gpgpu_legacy.arguments import as_member
 from gpgpu_legacy.boundary import public
 
 COMPONENTS = "xyzw"
@@ -298,7 +299,7 @@ class Program:
 
     def parameter_indices(self, space: ParameterSpace) -> tuple[int, ...]:
         """The indices of program.local or program.env that instructions read, ascending."""
-        return self._parameter_indices[space]
+        return self._parameter_indices[as_member("space", space, ParameterSpace)]
 
     @cached_property
     def _parameter_indices(self) -> dict[ParameterSpace, tuple[int, ...]]:

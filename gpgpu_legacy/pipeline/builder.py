@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self, TypedDict, Unpack, cast
 
-from gpgpu_legacy.arguments import as_flag, as_member
+from gpgpu_legacy.arguments import as_flag, as_member, described
 from gpgpu_legacy.boundary import public, warn
 from gpgpu_legacy.errors import InputError, PlanError, UnknownKeywordError
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
@@ -308,9 +308,10 @@ class PlanBuilder(Storage):
         whole = [Values(None).integer("count", number) for number in counts]
         numbers = cast("tuple[int, ...]", tuple(whole))
         if min(numbers, default=0) < 0:
-            raise InputError(f"a repeat of {min(numbers)} iterations; give at least 0")
+            raise InputError(f"a repeat of {described(min(numbers))} iterations; give at least 0")
         if max(numbers, default=0) > LARGEST_COUNT:
-            raise InputError(f"a repeat of {max(numbers)} iterations; give at most {LARGEST_COUNT}")
+            most = described(max(numbers))
+            raise InputError(f"a repeat of {most} iterations; give at most {LARGEST_COUNT}")
         return numbers if isinstance(count, Expression) else numbers[0]
 
     def _bindings(self, textures: Mapping[int, Any] | None, program: Program) -> Iterator[Binding]:

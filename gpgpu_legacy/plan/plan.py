@@ -16,7 +16,9 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from gpgpu_legacy.arguments import described
 from gpgpu_legacy.boundary import public
+from gpgpu_legacy.errors import UnknownNameError
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.plan.numbers import (
     Integer,
@@ -290,8 +292,14 @@ class Plan:
     outputs: tuple[Output, ...]
 
     def texture(self, name: str) -> Texture:
-        """The texture of that name; KeyError if the plan has none."""
-        return self._textures[name]
+        """The texture of that name; UnknownNameError, a KeyError, if the plan has none."""
+        try:
+            return self._textures[name]
+        except KeyError:
+            known = ", ".join(self._textures)
+            raise UnknownNameError(
+                f"plan {self.name} has no texture {described(name)}; its textures are {known}"
+            ) from None
 
     @cached_property
     def _textures(self) -> dict[str, Texture]:

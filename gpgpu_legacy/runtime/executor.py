@@ -314,6 +314,7 @@ class Executor(ABC):
 
         Raises ExecutorUnavailableError where the executor cannot run here.
         """
+        as_instance("machine", machine, Machine).checked()
         if not self.capabilities.exact:
             return f"{self.name} leaves rounding to the driver"
         if not machine.denormals or machine.arithmetic.rounds:  # which know none of float32's

@@ -204,6 +204,74 @@ def test_a_warning_names_the_line_that_called_the_package() -> None:
     assert caught[0].filename == __file__
 
 
+# Arguments that do not fit -----------------------------------------------------------------------
+
+_FITTING = """
+from typing import Annotated, Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from numpy.typing import ArrayLike, NDArray
+import numpy
+@public
+def f(value: {annotation}, *others: int, **options: Any):
+    raise {error}
+"""
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "said"),
+    [
+        ("int", "x", "value is 'x'; give an integer"),
+        ("int", True, "value is True; give an integer"),
+        ("float | None", "x", "value is 'x'; give a real number or None"),
+        ("str", 3, "value is 3; give text"),
+        ("Mapping[str, int]", [1], "value is [1]; give a Mapping"),
+        ("Literal['a', 'b']", "c", "value is 'c'; give 'a' or 'b'"),
+        ("Callable[..., None]", 3, "value is 3; give a function"),
+        ("tuple[int, int]", (1, "x"), "value is (1, 'x'); give a tuple"),
+        ("tuple[int, ...]", (1, "x"), "value is (1, 'x'); give a tuple"),
+        ("Annotated[int, 3]", None, "value is None; give an integer"),
+        ("NDArray[numpy.float32]", [1.0], "value is [1.0]; give an array of real numbers"),
+        (
+            "NDArray[numpy.float32]",
+            np.array(["a"]),
+            "value is a",
+        ),
+        ("Path | str", ["x" * 50], "value is a list; give a Path or text"),
+    ],
+)
+def test_a_call_that_fails_names_the_argument_that_does_not_fit(
+    annotation: str, value: Any, said: str
+) -> None:
+    function = ours(_FITTING.format(annotation=annotation, error="KeyError(0)"))
+    with pytest.raises(InputError) as caught:
+        function(value)
+    assert str(caught.value).startswith(said)
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value"),
+    [
+        ("int", np.int64(3)), ("float", 3), ("float", np.float16(3)), ("Any", object()),
+        ("ArrayLike", [1]), ("Sequence[int]", (1,)), ("tuple[int, int]", [1, 2]),
+        ("'Unknown'", 3), ("NDArray[numpy.float32]", np.zeros(3)), ("None", None),
+        ("Literal[1]", 1),
+    ],
+)  # fmt: skip
+def test_a_call_whose_arguments_fit_has_met_a_fault(annotation: str, value: Any) -> None:
+    function = ours(_FITTING.format(annotation=annotation, error="KeyError(0)"))
+    with pytest.raises(InternalError):
+        function(value)
+
+
+def test_a_keyword_that_is_handed_on_in_vain_is_named() -> None:
+    text = _FITTING.format(annotation="int", error="TypeError(MESSAGE)")
+    message = "g() got an unexpected keyword argument 'colour'"
+    with pytest.raises(errors.UnknownKeywordError, match=r"f\(\) got an unexpected .* 'colour'"):
+        ours(text, MESSAGE=message)(3, colour=3)
+
+
 # The package's own ------------------------------------------------------------------------------
 
 UNGUARDED = {"AssemblyError", "GpgpuLegacyError", "GpgpuLegacyWarning"}

@@ -39,8 +39,10 @@ ORDER = (
     ("serial", "grammars"),
     ("kept", "outputs"),
     ("targets",),
-    ("drafts", "files", "userdirs", "sources", "arguments", "own_files", "numerals", "memory"),
+    ("drafts", "files", "userdirs", "sources", "own_files", "numerals", "memory"),
     ("boundary",),
+    ("signatures",),
+    ("arguments",),
     ("errors", "ending"),
 )
 LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in rooms}
