@@ -11,10 +11,11 @@ Everything is imported when it is first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # typing's own takes as long to import as a signal needs to come first
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from gpgpu_legacy.algorithms.algorithm import Algorithm as Algorithm
     from gpgpu_legacy.algorithms.matmul.method import Method as Method
     from gpgpu_legacy.algorithms.matmul.options import Accumulate as Accumulate
@@ -131,6 +132,8 @@ __all__ = sorted(_HOMES)  # noqa: PLE0605 - a list of strings, all the same
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 

@@ -15,10 +15,14 @@ import os
 import signal
 import sys
 from _thread import RLock, start_new_thread
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
-from typing import NoReturn
+
+TYPE_CHECKING = False  # the module typing takes long to import, and a signal may come meanwhile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+    from typing import NoReturn
 
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGXCPU")
 """The signals that end the program in this way, where the system has them."""
@@ -50,9 +54,8 @@ def end_on_signals() -> None:
     """From now on, the signals of ENDING end this process; those that are ignored stay so."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
-    for name in ENDING:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+    for number in _numbers():
+        if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _handle)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     start_new_thread(_watch, (reader,))
@@ -61,10 +64,12 @@ def end_on_signals() -> None:
 
 def _ignore() -> None:
     """Let the interpreter close in peace: everything is done, and its handlers are going."""
-    for name in ENDING:
-        number = getattr(signal, name, None)
-        if number is not None:
-            signal.signal(number, signal.SIG_IGN)
+    for number in _numbers():
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _numbers() -> list[int]:
+    return [getattr(signal, name) for name in ENDING if hasattr(signal, name)]
 
 
 def before_the_end(clean: Callable[[], object]) -> None:

@@ -23,6 +23,7 @@ from gpgpu_legacy.cli.completion import (
     method_names,
 )
 from gpgpu_legacy.cli.lists import Lists
+from gpgpu_legacy.ending import cleaned_up_by
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.numerals import natural_in
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE
@@ -177,13 +178,19 @@ def progress_bar(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[st
         TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
         TimeElapsedColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    with cleaned_up_by(_show_cursor), bar as progress:
         task = progress.add_task(what, total=total)
 
         def step(description: str) -> None:
             progress.update(task, advance=1, description=description or what)
 
         yield step
+
+
+def _show_cursor() -> None:
+    """Erase the bar's line, and show the cursor that the bar hid."""
+    os.write(2, b"\r\x1b[2K\x1b[?25h")
 
 
 def _is_plain() -> bool:
