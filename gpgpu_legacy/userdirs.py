@@ -32,7 +32,7 @@ _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")
 def cache_folder() -> Path:
     """The folder for what can be made again, such as machine code; it may not exist yet.
 
-    Raises InputError where the user has no home.
+    Raises InputError where the user has no home, or may not look into it.
     """
     from platformdirs import user_cache_path
 
@@ -42,7 +42,7 @@ def cache_folder() -> Path:
 def data_folder() -> Path:
     """The folder for what was found out on this machine, such as tuning; it may not exist yet.
 
-    Raises InputError where the user has no home.
+    Raises InputError where the user has no home, or may not look into it.
     """
     from platformdirs import user_data_path
 
@@ -54,10 +54,27 @@ def _folder(path_of: Callable[..., Path], variable: str) -> Path:
         folder = path_of(NAME, appauthor=False)
     except RuntimeError:  # platformdirs, where there is no home; its older versions go on without
         folder = Path()
+    given = os.environ.get(variable)
+    if given and not folder.is_absolute():
+        raise InputError(f"{variable} is {given}, which is no absolute path; set it to one")
     # An empty home would be taken for the root folder.
-    if not folder.is_absolute() or (not os.environ.get(variable) and _has_empty_home()):
+    if not folder.is_absolute() or (not given and _has_empty_home()):
         raise InputError("you have no home folder; set HOME to one")
+    _check_reachable(folder)
     return folder
+
+
+def _check_reachable(folder: Path) -> None:
+    """InputError where nobody can say what is in a folder, as in another user's home."""
+    try:
+        (folder / "anything").lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(
+            f"{folder} cannot be used: {reason}; set HOME to a folder of yours"
+        ) from None
 
 
 def _has_empty_home() -> bool:

@@ -13,6 +13,7 @@ import pytest
 from gpgpu_legacy import kept, userdirs
 from gpgpu_legacy.chips.profile import calibrated
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.tuned import tuned_methods
 from gpgpu_legacy.userdirs import (
     CACHE,
     CONFIG,
@@ -74,6 +75,25 @@ def test_an_empty_home_is_none(homeless: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("XDG_CACHE_HOME", str(homeless))
     assert cache_folder() == homeless / "gpgpu-legacy"
     assert library_folder(CACHE) == homeless
+
+
+def test_a_relative_folder_is_none(homeless: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    with pytest.raises(InputError, match="XDG_CACHE_HOME is cache, which is no absolute path"):
+        cache_folder()
+    kept.keep("name", b"code")
+    assert list(homeless.iterdir()) == []
+
+
+def test_a_home_that_nobody_can_look_into_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As root's home is to other users; root may look into all, but not into a name too long."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/" + "x" * 5000)
+    for folder in (cache_folder, data_folder):
+        with pytest.raises(InputError, match=r"cannot be used: file name too long; set HOME"):
+            folder()
+    assert calibrated() == tuned_methods() == ()
 
 
 # Of libraries ------------------------------------------------------------------------------------

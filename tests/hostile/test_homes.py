@@ -1,0 +1,155 @@
+"""Commands as a user of a container runs them: with no home, no account, no package to write to.
+
+They compute the same, generate their code anew, and neither complain nor write elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+from attacks import ATTACK
+
+import gpgpu_legacy
+from gpgpu_legacy.userdirs import CACHE, CONFIG, DATA
+
+PACKAGE = Path(gpgpu_legacy.__file__).parents[1]
+PROGRAM = str(PACKAGE / "shaders" / "examples" / "mandelbrot.fp")
+NOBODY = 12345
+"""A user without an account, of whom root's own folders are safe."""
+
+_READS_ALL = "-all,+dac_read_search"  # the interpreter may lie in root's home
+AS_NOBODY = (
+    *("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"),
+    *(f"--{kind}={_READS_ALL}" for kind in ("inh-caps", "ambient-caps", "bounding-set")),
+)
+
+HOMES: dict[str, dict[str, str]] = {
+    "unset": {},
+    "empty": {"HOME": ""},
+    "missing": {"HOME": "/nonexistent/home"},
+    "the root folder": {"HOME": "/"},
+    "read-only": {"HOME": "{read_only}"},
+    "a file": {"HOME": "/dev/null"},
+    "relative": {"HOME": "home", CACHE: "cache", DATA: "data", CONFIG: "config"},
+    "no folders in it": {"HOME": "{read_only}", CACHE: "/dev/null", DATA: "/dev/null"},
+    "no folder for temporary files": {"HOME": "{read_only}", "TMPDIR": "{read_only}"},
+    "a loop": {"HOME": "{loop}", CACHE: "{loop}/cache"},
+    "too long": {"HOME": "/" + "x" * 5000},
+    "not UTF-8": {"HOME": "/\udcff"},
+    "several lines": {"HOME": "{read_only}/a\nb\x1b[31m"},
+}
+
+FAST = (
+    "--help",
+    "methods",
+    "algorithms",
+    "chips",
+    f"check {PROGRAM}",
+    f"count {PROGRAM}",
+    f"translate {PROGRAM} --to glsl",
+    "fit hall-carr-hart-multi --chip radeon-9700-pro",
+    "plan count jacobi",
+)
+"""Commands that run nothing."""
+
+RUNNING = (
+    "doctor",
+    f"exec {PROGRAM} --size 32x24 --executor jit -o {{out}}/picture.png",
+    f"exec {PROGRAM} --size 32x24 -o {{out}}/picture.png",
+    "run hall-carr-hart-multi --size 16 --executor gl-raster",
+    "run hall-carr-hart-multi --size 16 --executor gl-arbfp",
+    "run opengl-compute-tiled --size 16 --executor jit",
+    "plan run bitonic-sort --set n=64",
+    "plan figure jacobi --plot {out}/passes.png",
+    "plan cache reduction",
+    "plan dump jacobi -o {out}/dump",
+    "figure multichannel -o {out}/figure.png",
+    "predict hall-carr-hart-multi --size 64 --chip radeon-9700-pro",
+    "predict hall-carr-hart-multi --size 64 --chip radeon-9700-pro --cache 32K,4way,64B",
+    "roofline --plot {out}/roofline.svg",
+    "cache hall-carr-hart-multi --size 16",
+    "cache-table --size 16 --budget 5",
+    "anomaly --size 64",
+    "audit opengl-compute",
+    "precision --size 16 --plot {out}/precision.pdf",
+    "lineage --size 16 --budget 2",
+    "bench --size 16 --budget 2 --method larson-mcallister",
+    "report -o {out}/report --size 16 --no-measure",
+    "tune --show",
+    "tune --forget",
+)
+
+KEEPING = ("tune larson-mcallister --size 16 --budget 2", "calibrate --executor jit --budget 2")
+"""Commands that are of use only where they can keep what they find."""
+
+
+@cache
+def without_rights() -> tuple[str, ...]:
+    """What runs a command with the rights of a user who owns nothing."""
+    if os.geteuid() != 0:
+        return ()
+    if shutil.which("setpriv") is None:
+        pytest.skip("root needs setpriv to have no rights")
+    tried = [*AS_NOBODY, sys.executable, "-c", "import gpgpu_legacy"]
+    done = subprocess.run(tried, env=environment({}), capture_output=True, check=False)
+    if done.returncode != 0:
+        pytest.skip("root cannot give up its rights here")
+    return AS_NOBODY
+
+
+def environment(home: dict[str, str]) -> dict[str, str]:
+    """As few variables as a container has."""
+    few = {"PATH": os.environ["PATH"], "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**few, **home}
+
+
+def cases() -> list[tuple[str, str]]:
+    """Pairs of a command and a home: every command, and every home."""
+    random = ATTACK.random("homes")
+    homes = list(HOMES)
+    random.shuffle(homes)
+    commands = random.sample((*FAST, *RUNNING, *KEEPING), len(FAST) + len(RUNNING) + len(KEEPING))
+    share = random.sample(FAST, 2)
+    tried = commands if ATTACK.full else share
+    return [(command, homes[number % len(homes)]) for number, command in enumerate(tried)]
+
+
+@pytest.mark.parametrize(("command", "home"), cases())
+def test_commands_run_anywhere(tmp_path: Path, command: str, home: str) -> None:
+    prefix = without_rights()
+    places = {name: tmp_path / name for name in ("read_only", "out", "here", "loop")}
+    for name in ("read_only", "out", "here"):
+        places[name].mkdir()
+        if prefix:
+            os.chown(places[name], NOBODY, NOBODY)
+    places["read_only"].chmod(0o555)
+    places["loop"].symlink_to("loop")
+    variables = {name: value.format(**places) for name, value in HOMES[home].items()}
+    words = [word.format(**places) for word in command.split()]
+    done = subprocess.run(
+        [*prefix, sys.executable, "-m", "gpgpu_legacy", *words],
+        cwd=places["here"],
+        env=environment(variables),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    said = [line for line in done.stderr.splitlines() if not line.startswith("wrote ")]
+    if command in KEEPING:
+        assert done.returncode == 2, done.stderr
+        assert len(said) == 1
+        assert "_HOME" in said[0] or "HOME to" in said[0] or "cannot be" in said[0]
+    else:
+        missing_driver = done.returncode == 2 and "OpenGL" in done.stderr
+        assert done.returncode == 0 or missing_driver, done.stderr
+        # It may have measured on a machine that had other work, too.
+        assert [line for line in said if "other processes used" not in line] == [] or missing_driver
+    for name in ("here", "read_only"):
+        assert list(places[name].iterdir()) == []
