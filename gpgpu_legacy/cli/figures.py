@@ -137,7 +137,7 @@ def figure(
     figure-2 shows larson-mcallister pass by pass. multichannel shows what one fragment of
     hall-carr-hart-multi looks up, swizzles, multiplies and adds: equations (8) to (11).
     """
-    from gpgpu_legacy.outputs import check_writable
+    from gpgpu_legacy.outputs import check_not_read, check_writable
     from gpgpu_legacy.runtime.registry import find_executor
 
     suffix = ".gif" if animate else ".png"
@@ -147,6 +147,7 @@ def figure(
             f"{path} should end in {suffix}; with --animate it is a .gif, without a .png"
         )
     check_writable(path)
+    check_not_read(path, {"A": matrices.a, "B": matrices.b})
     draw = _draw_figure_2 if name is FigureName.FIGURE_2 else _draw_multichannel
     draw(matrices, chosen.options(), lambda: find_executor(executor), path, animate)
     print(f"wrote {path}")

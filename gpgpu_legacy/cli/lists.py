@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from typer.core import TyperCommand, TyperOption
 
 from gpgpu_legacy.cli.commands import printable
+from gpgpu_legacy.cli.file_options import check_files
 from gpgpu_legacy.numerals import integer_in
 
 _TYPED = "gpgpu_legacy.typed"
@@ -36,6 +37,11 @@ class Lists(TyperCommand):
             return super().parse_args(ctx, list(_repeated(args, self._lists)))
         words = list(_current(args, self.renamed))
         return super().parse_args(ctx, list(_repeated(words, self._lists)))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, if none of its files gets in the way of another."""
+        check_files(self.params, ctx.params)
+        return super().invoke(ctx)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """What may stand next, for a shell: among others, a further value of an option."""

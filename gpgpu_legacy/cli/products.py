@@ -252,12 +252,15 @@ def run(
     from gpgpu_legacy.api.matrices import matrix_writer
     from gpgpu_legacy.api.products import count_steps, plan_product, run_product
     from gpgpu_legacy.measure.other_work import OtherWork
+    from gpgpu_legacy.outputs import check_output_folder
 
     known = find_method(method)
     as_positive("--repeat", repeat)
     asked = chosen.options(adds=matrices.adds(chosen.beta))
     options = known.options(asked)
     write = matrix_writer(shown.output) if shown.output else None
+    if shown.dump is not None:
+        check_output_folder(shown.dump)
     # Tuning may choose what is left open, unless a chip is asked about the plan or it is written.
     is_fixed = chip.chip is not None or shown.dump is not None
     product = plan_product(

@@ -16,7 +16,6 @@ from gpgpu_legacy.cli.draw_options import DrawOptions, SizeOptions, parse_size, 
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import Json, MachineOptions, app, console, print_json
 from gpgpu_legacy.errors import AssemblyError, InputError
-from gpgpu_legacy.outputs import check_distinct
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.check import ProgramReport
@@ -117,7 +116,6 @@ def exec_command(
     size = rectangle.parsed(fed_back_size(arguments))
     drawing = make_drawing(assembled, *size, arguments=arguments)
     observer, write_frames = film.frames_of(drawing)
-    check_distinct({"--output": output, "--animate": film.animate})
     warn_about(drawing)
     traced = None
     if trace is not None:

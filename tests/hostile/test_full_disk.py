@@ -35,7 +35,7 @@ COMMANDS = (
     "cache larson-mcallister --size 16 --heat-map {}/out.png",
     "report --no-measure --size 64 --block 4 -o {}/report",
 )
-SHARE = 4
+SHARE = 3
 
 
 def _chosen(random: Random) -> list[str]:
@@ -107,7 +107,7 @@ def test_a_full_disk(disk: Path) -> None:
         _fill(disk, random.choice((0, 0, 4096, 8192)))
         failed += _check_failed(command, disk, _seen(disk))
         subprocess.run(["find", str(disk), "-mindepth", "1", "-delete"], check=True)
-    assert failed >= 2
+    assert failed >= 1
 
 
 def test_a_disk_without_room_for_names(disk: Path) -> None:
@@ -133,4 +133,4 @@ def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
 
         before = _seen(folder)
         failed += _check_failed(command, folder, before, preexec_fn=limit)
-    assert failed >= 2
+    assert failed >= 1

@@ -14,7 +14,6 @@ from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, plan_app
 from gpgpu_legacy.cli.shared import Json, MachineOptions, plot_option, print_json
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.outputs import check_distinct
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.plan_panels import AnimationOptions, FigureOptions
@@ -185,7 +184,6 @@ def figure_command(
         check_figure(plot)
     if film.animate is not None:
         check_animation(film.animate)
-    check_distinct({"--plot": plot, "--animate": film.animate})
     options, film_options = sheet.options(), film.options()
     built = recipe.built()
     figure = plan_figure(
