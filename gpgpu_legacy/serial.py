@@ -61,6 +61,12 @@ Positive = Annotated[float, Meta(ge=1 / LARGEST, le=LARGEST)]
 NotNegative = Annotated[float, Meta(ge=0, le=LARGEST)]
 """A number, 0 or more, where it is read."""
 
+Limit = Annotated[float, Meta(ge=0)]
+"""What somebody asked for, such as a budget, where it is read: nothing is computed of it."""
+
+Spread = tuple[NotNegative, NotNegative]
+"""The least and the largest of several numbers, where they are read."""
+
 Share = Annotated[float, Meta(ge=0, le=1)]
 """A part of a whole, where it is read."""
 
@@ -80,6 +86,13 @@ _ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*(?![\s\S])"
 
 OneLine = Annotated[str, Meta(pattern=_ONE_LINE)]
 """Text without line breaks and control characters, where it is read."""
+
+
+MOST_CHARACTERS = 2000
+"""Characters of a name or a title, where it is read."""
+
+Line = Annotated[OneLine, Meta(max_length=MOST_CHARACTERS)]
+"""A name, a title or a reason, where it is read: not endless, and of one line."""
 
 
 Unset = msgspec.UnsetType

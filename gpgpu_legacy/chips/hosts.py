@@ -8,25 +8,25 @@ from typing import Any
 
 from gpgpu_legacy.cache.caches import Cache, parse_cache
 from gpgpu_legacy.cache.host import Hierarchy
-from gpgpu_legacy.chips.profile import Fact, Number, check_sources
+from gpgpu_legacy.chips.profile import Amount, Fact, Name, Rate, check_sources
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.serial import Record, from_toml
+from gpgpu_legacy.serial import Line, OneLine, Record, Several, from_toml
 
 
 class Host(Record, frozen=True, kw_only=True):
     """A processor. l1 (of data), l2: caches, in `parse_cache`'s notation."""
 
-    name: str
-    title: str
-    aliases: tuple[str, ...]
-    clock_ghz: Fact[Number]
-    l1: Fact[str]
-    l2: Fact[str]
-    dtlb_entries: Fact[int]
-    dtlb_ways: Fact[int]
-    page_bytes: Fact[int]
-    page_table_entry_bytes: Fact[int]
-    memory_gib: Fact[int]
+    name: Name
+    title: Line
+    aliases: Several[Name]
+    clock_ghz: Fact[Rate]
+    l1: Fact[Line]
+    l2: Fact[Line]
+    dtlb_entries: Fact[Amount]
+    dtlb_ways: Fact[Amount]
+    page_bytes: Fact[Amount]
+    page_table_entry_bytes: Fact[Amount]
+    memory_gib: Fact[Amount]
 
     @property
     def hierarchy(self) -> Hierarchy:
@@ -50,8 +50,8 @@ class Host(Record, frozen=True, kw_only=True):
 class _HostsFile(Record, frozen=True, kw_only=True):
     """hosts.toml. sources: by the tags that its facts have."""
 
-    sources: dict[str, str]
-    host: tuple[Host, ...]
+    sources: dict[OneLine, OneLine]
+    host: Several[Host]
 
 
 @cache

@@ -23,6 +23,7 @@ from gpgpu_legacy.arguments import as_text
 from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
 from gpgpu_legacy.serial import (
+    Line,
     Meta,
     OneLine,
     Record,
@@ -86,7 +87,7 @@ class Fact(Record, Generic[T_co], frozen=True, omit_defaults=True):
     """
 
     value: T_co
-    source: OneLine
+    source: Line
     confidence: Confidence
     note: OneLine = ""
     up_to: T_co | None = None
@@ -133,7 +134,7 @@ class Hardware(Section, frozen=True, kw_only=True):
     memory_gb_per_s: Fact[Rate] | None = None
     memory_mib: Fact[Amount] | None = None
     shared_memory: Fact[bool] | None = None
-    bus: Fact[OneLine] | None = None
+    bus: Fact[Line] | None = None
     bus_gb_per_s: Fact[Rate] | None = None
     fragment_peak_gflops: Fact[Rate] | None = None
     compute_peak_gflops: Fact[Rate] | None = None
@@ -156,7 +157,7 @@ class Hardware(Section, frozen=True, kw_only=True):
     chains_passes: Fact[bool] | None = None
     stages_lookups: Fact[bool] | None = None
     writes_overlap: Fact[bool] | None = None
-    coalescing: Fact[OneLine] | None = None
+    coalescing: Fact[Line] | None = None
     shared_memory_clocks: Fact[Rate] | None = None
 
 
@@ -172,8 +173,8 @@ class Formats(Section, frozen=True, kw_only=True):
     largest_texture_texels: Fact[Amount] | None = None
     largest_target_texels: Fact[Amount] | None = None
     rectangle_textures: Fact[bool] | None = None
-    float_texture_kinds: Fact[Several[OneLine]] | None = None
-    float_filters: Fact[Several[OneLine]] | None = None
+    float_texture_kinds: Fact[Several[Line]] | None = None
+    float_filters: Fact[Several[Line]] | None = None
     float_target_bits: Fact[Bits] | None = None
     float_blending_bits: Fact[Bits] | None = None
 
@@ -188,11 +189,11 @@ class Programs(Section, frozen=True, kw_only=True):
     arithmetic: the number format, in words.
     """
 
-    language: Fact[OneLine] | None = None
+    language: Fact[Line] | None = None
     arb_fragment_program: Fact[bool] | None = None
-    operations: Fact[Several[OneLine]] | None = None
+    operations: Fact[Several[Line]] | None = None
     swizzles: Fact[bool] | None = None
-    arithmetic: Fact[OneLine] | None = None
+    arithmetic: Fact[Line] | None = None
     kernels: Fact[bool] | None = None
 
 
@@ -221,10 +222,10 @@ class Profile(Record, frozen=True, kw_only=True):
     """
 
     name: Name
-    title: OneLine
+    title: Line
     kind: Kind
     aliases: Several[Name] = ()
-    released: Fact[OneLine] | None = None
+    released: Fact[Line] | None = None
     notes: Several[OneLine] = ()
     provenance: Recorded | None = None
     hardware: Hardware = Hardware()

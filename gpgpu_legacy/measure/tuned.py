@@ -179,6 +179,8 @@ def _read() -> _Everywhere:
         return {}
     everywhere: _Everywhere = {}
     try:
+        if not path.is_file():  # a pipe would be waited for
+            raise InputError(f"{path} is not a file")
         for place in read_recorded(path, TuningFile).places:
             for tuned in place.kept:
                 way_of(tuned.way)

@@ -16,7 +16,17 @@ from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
-from gpgpu_legacy.serial import Record, fields_of, from_toml
+from gpgpu_legacy.serial import (
+    Line,
+    OneLine,
+    Positive,
+    Record,
+    Several,
+    Share,
+    Size,
+    fields_of,
+    from_toml,
+)
 
 
 class Origin(Enum):
@@ -34,16 +44,16 @@ class Case(Record, frozen=True, kw_only=True):
     recorded results. ratio: predicted over actual time, as recorded.
     """
 
-    chip: str
-    method: str
-    size: int
-    block: int | None = None
+    chip: Line
+    method: Line
+    size: Size
+    block: Size | None = None
     accumulate: Accumulate | None = None
-    seconds: float
+    seconds: Positive
     kind: Origin
-    where: str
-    ratio: float
-    reason: str
+    where: Line
+    ratio: Positive
+    reason: OneLine
 
 
 class CaseLog(Record, frozen=True, kw_only=True):
@@ -52,9 +62,9 @@ class CaseLog(Record, frozen=True, kw_only=True):
     reasons: by the keys that cases have in the file, since several share one.
     """
 
-    tolerance: float
-    reasons: dict[str, str]
-    case: tuple[Case, ...]
+    tolerance: Share
+    reasons: dict[Line, OneLine]
+    case: Several[Case]
 
 
 class Misprediction(Record, frozen=True, kw_only=True):
@@ -94,7 +104,11 @@ class Mispredictions(Record, frozen=True, kw_only=True):
 def read_log() -> CaseLog:
     """The recorded cases, each with its reason in words, and their tolerance."""
     name = "mispredictions.toml"
-    text = files("gpgpu_legacy.predict").joinpath(name).read_text("utf-8")
+    return log_of(files("gpgpu_legacy.predict").joinpath(name).read_text("utf-8"), name)
+
+
+def log_of(text: str, name: str) -> CaseLog:
+    """The cases of a file's text; InputError if the text does not have that form."""
     log = from_toml(text, CaseLog, name)
     cases = tuple(_explained(case, log.reasons) for case in log.case)
     return CaseLog(tolerance=log.tolerance, reasons=log.reasons, case=cases)

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpgpu_legacy.serial import Positive, PositiveInt, Record, Recorded, read_recorded
+from gpgpu_legacy.serial import (
+    Limit,
+    Line,
+    NotNegative,
+    Positive,
+    Record,
+    Recorded,
+    Several,
+    Share,
+    Size,
+    Spread,
+    Whole,
+    read_recorded,
+)
 
 
 class Result(Record, frozen=True, kw_only=True):
@@ -18,34 +31,34 @@ class Result(Record, frozen=True, kw_only=True):
     rows_checked: how many rows of the product were compared.
     """
 
-    method: str
-    of: str | None = None
+    method: Line
+    of: Line | None = None
     peer: bool = False
-    executor: str
-    device: str | None = None
-    size: PositiveInt
-    block: int | None
-    accumulate: str | None = None
+    executor: Line
+    device: Line | None = None
+    size: Size
+    block: Size | None
+    accumulate: Line | None = None
     seconds: Positive
-    spread: tuple[float, float] | None = None
-    runs: int | None = None
+    spread: Spread | None = None
+    runs: Whole | None = None
     first_run: bool = False
-    samples: tuple[float, ...] = ()
-    gflops: float | None
-    max_relative_error: float | None
-    rows_checked: int | None = None
+    samples: Several[NotNegative] = ()
+    gflops: NotNegative | None
+    max_relative_error: NotNegative | None
+    rows_checked: Whole | None = None
 
 
 class Skipped(Record, frozen=True, kw_only=True):
     """An entrant without a result at a size, and why. The fields are those of a Result."""
 
-    method: str
-    of: str | None = None
-    executor: str
-    size: int
-    block: int | None
-    accumulate: str | None = None
-    reason: str
+    method: Line
+    of: Line | None = None
+    executor: Line
+    size: Size
+    block: Size | None
+    accumulate: Line | None = None
+    reason: Line
 
 
 class Bench(Recorded, frozen=True, kw_only=True):
@@ -58,16 +71,16 @@ class Bench(Recorded, frozen=True, kw_only=True):
 
     WHAT = "a benchmark that `gpgpu-legacy bench --output` recorded"
 
-    device: str
-    driver: str
-    versions: dict[str, str] | None = None
-    seed: int | None = None
-    repeat: int | None = None
-    budget_s: float | None = None
-    spent_s: float | None = None
-    busy_share: float | None = None
-    results: tuple[Result, ...]
-    not_run: tuple[Skipped, ...] = ()
+    device: Line
+    driver: Line
+    versions: dict[Line, Line] | None = None
+    seed: Whole | None = None
+    repeat: Whole | None = None
+    budget_s: Limit | None = None
+    spent_s: NotNegative | None = None
+    busy_share: Share | None = None
+    results: Several[Result]
+    not_run: Several[Skipped] = ()
 
 
 def read_bench(path: Path) -> Bench:

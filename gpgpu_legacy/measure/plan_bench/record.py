@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from gpgpu_legacy.boundary import public
-from gpgpu_legacy.serial import Positive, Record, Recorded, Whole
+from gpgpu_legacy.serial import (
+    Limit,
+    Line,
+    NotNegative,
+    Positive,
+    Record,
+    Recorded,
+    Several,
+    Share,
+    Spread,
+    Whole,
+)
 
 
 class CaseRecord(Record, frozen=True, kw_only=True):
     """A plan that was measured. parameters: that it was built with. passes: of all kinds."""
 
-    case: str
-    plan: str
+    case: Line
+    plan: Line
     parameters: dict[str, int | float | str | bool | None]
     passes: Whole
 
@@ -29,29 +40,29 @@ class PlanResult(Record, frozen=True, kw_only=True):
     takes part.
     """
 
-    case: str
-    executor: str
+    case: Line
+    executor: Line
     is_reference: bool = False
-    device: str
+    device: Line
     seconds: Positive
-    spread: tuple[float, float]
+    spread: Spread
     first_run: bool = False
-    samples: tuple[float, ...]
-    prepare_s: float | None = None
-    upload_s: float | None = None
-    readback_s: float | None = None
-    over_fastest: float | None = None
-    over_reference: float | None = None
-    max_error: float | None = None
-    max_difference: float | None = None
+    samples: Several[NotNegative]
+    prepare_s: NotNegative | None = None
+    upload_s: NotNegative | None = None
+    readback_s: NotNegative | None = None
+    over_fastest: NotNegative | None = None
+    over_reference: NotNegative | None = None
+    max_error: Limit | None = None
+    max_difference: Limit | None = None
 
 
 class PlanSkipped(Record, frozen=True, kw_only=True):
     """An executor, or the reference function, without a result for a plan, and why."""
 
-    case: str
-    executor: str
-    reason: str
+    case: Line
+    executor: Line
+    reason: Line
 
 
 @public
@@ -66,14 +77,14 @@ class PlanBench(Recorded, frozen=True, kw_only=True):
 
     WHAT = "a benchmark of plans that `gpgpu-legacy plan bench --output` recorded"
 
-    device: str
-    versions: dict[str, str]
-    arithmetic: str
+    device: Line
+    versions: dict[Line, Line]
+    arithmetic: Line
     exact: bool
-    repeat: int
-    budget_s: float | None
-    spent_s: float
-    busy_share: float | None = None
-    cases: tuple[CaseRecord, ...]
-    results: tuple[PlanResult, ...]
-    not_run: tuple[PlanSkipped, ...] = ()
+    repeat: Whole
+    budget_s: Limit | None
+    spent_s: NotNegative
+    busy_share: Share | None = None
+    cases: Several[CaseRecord]
+    results: Several[PlanResult]
+    not_run: Several[PlanSkipped] = ()

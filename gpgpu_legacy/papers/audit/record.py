@@ -15,7 +15,15 @@ from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.derive.registry import Rounded, Value
 from gpgpu_legacy.published.claims import Published
 from gpgpu_legacy.published.papers import Paper
-from gpgpu_legacy.serial import Record, Recorded, checkout, provenance, read_recorded, write_json
+from gpgpu_legacy.serial import (
+    OneLine,
+    Record,
+    Recorded,
+    checkout,
+    provenance,
+    read_recorded,
+    write_json,
+)
 
 RECORD = Path(__file__).parent / "verdicts.json"
 """The verdicts as they were last recorded."""
@@ -119,12 +127,12 @@ def _plain(value: Value) -> Published:
 class VerdictRecord(Record, frozen=True, kw_only=True):
     """A verdict, with what it rests on: numbers as people read them."""
 
-    published: str = ""
-    unit: str = ""
-    repaired: str = ""
-    computed: str = ""
+    published: OneLine = ""
+    unit: OneLine = ""
+    repaired: OneLine = ""
+    computed: OneLine = ""
     verdict: Verdict
-    otherwise: str = ""
+    otherwise: OneLine = ""
 
 
 class Verdicts(Recorded, frozen=True, kw_only=True):
@@ -132,7 +140,7 @@ class Verdicts(Recorded, frozen=True, kw_only=True):
 
     WHAT = "verdicts that `gpgpu-legacy audit --record` wrote"
 
-    claims: dict[str, VerdictRecord]
+    claims: dict[OneLine, VerdictRecord]
 
 
 def verdicts_of(findings: Iterable[Finding]) -> Verdicts:

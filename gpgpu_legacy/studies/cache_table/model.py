@@ -32,7 +32,19 @@ from gpgpu_legacy.cache.run import cache_run, operand_tallies, plan_trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.serial import PositiveInt, Record, Recorded, Whole, provenance
+from gpgpu_legacy.serial import (
+    Limit,
+    Line,
+    NotNegative,
+    OneLine,
+    PositiveInt,
+    Record,
+    Recorded,
+    Several,
+    Size,
+    Whole,
+    provenance,
+)
 
 BEFORE = "larson-mcallister"
 BLOCKED = ("hall-carr-hart-single", "hall-carr-hart-multi")
@@ -85,11 +97,16 @@ class Case:
 class CaseRecord(Record, frozen=True, kw_only=True):
     """A case as the fields of a row."""
 
-    method: str
-    block: int | None
-    cache: str
-    raster: str
-    layout: str
+    method: Line
+    block: Size | None
+    cache: Line
+    raster: Line
+    layout: Line
+
+    def __post_init__(self) -> None:
+        """ValueError for a blocked method without a block; such a record is not read."""
+        if self.block is None and self.method != BEFORE:
+            raise ValueError(f"{self.method} has blocks; expected the block of this case")
 
     @property
     def setting(self) -> Setting:
@@ -108,15 +125,22 @@ class Row(CaseRecord, frozen=True, kw_only=True):
     accesses, hits: reads and writes together. operand_…: of the bytes, those of A and B.
     """
 
-    accesses: Whole
+    accesses: PositiveInt
     hits: Whole
-    reads: Whole
+    reads: PositiveInt
     read_hits: Whole
-    bytes_requested: Whole
-    bytes_from_memory: Whole
+    bytes_requested: PositiveInt
+    bytes_from_memory: PositiveInt
     bytes_to_memory: Whole
-    operand_bytes_requested: Whole
-    operand_bytes_from_memory: Whole
+    operand_bytes_requested: PositiveInt
+    operand_bytes_from_memory: PositiveInt
+
+    def __post_init__(self) -> None:
+        """ValueError for counts that exclude one another; such a record is not read."""
+        super().__post_init__()
+        writes, write_hits = self.accesses - self.reads, self.hits - self.read_hits
+        if writes < 1 or self.read_hits > self.reads or not 0 <= write_hits <= writes:
+            raise ValueError("expected reads and writes among the accesses, and no more hits")
 
     @property
     def access_hit_ratio(self) -> float:
@@ -142,15 +166,15 @@ class Row(CaseRecord, frozen=True, kw_only=True):
 class NotRun(CaseRecord, frozen=True, kw_only=True):
     """A case without a result, and why."""
 
-    reason: str
+    reason: Line
 
 
 class RecordedVerdict(Record, frozen=True, kw_only=True):
     """The verdict as it stood when a table was recorded; `verdict` makes it anew from the rows."""
 
-    claim: str
-    against: str
-    sentences: tuple[str, ...]
+    claim: OneLine
+    against: OneLine
+    sentences: Several[OneLine]
 
 
 class CacheTable(Recorded, frozen=True, kw_only=True):
@@ -161,12 +185,12 @@ class CacheTable(Recorded, frozen=True, kw_only=True):
 
     WHAT = "a table that `gpgpu-legacy cache-table --output` recorded"
 
-    size: PositiveInt
+    size: Size
     accumulate: Accumulate
-    budget_s: float | None
-    spent_s: float
-    rows: tuple[Row, ...]
-    not_run: tuple[NotRun, ...]
+    budget_s: Limit | None
+    spent_s: NotNegative
+    rows: Several[Row]
+    not_run: Several[NotRun]
     verdict: RecordedVerdict | None = None
 
     @property

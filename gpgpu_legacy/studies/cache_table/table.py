@@ -126,5 +126,6 @@ def _not_run_grid(table: CacheTable) -> Grid:
         for case in table.not_run
     )  # fmt: skip
     heads = ("method", "b", "cache", "raster order", "layout", "why")
-    caption = f"Not run, with a budget of {table.budget_s:g} s."
+    budget = table.budget_s
+    caption = "Not run." if budget is None else f"Not run, with a budget of {budget:g} s."
     return Grid("not-run", caption, heads, rows)

@@ -145,7 +145,7 @@ def _step(member: _Member, size: int, ceilings: Mapping[str, Ceiling], measured:
         executor=entrant.executor,
         device=entrant.device,
         block=entrant.block,
-        accumulate=entrant.accumulate.value if entrant.accumulate else None,
+        accumulate=entrant.accumulate,
         multiply_adds_per_byte=size**3 / counts.bytes_requested,
         bytes_requested=counts.bytes_requested,
         arithmetic=counts.arithmetic,

@@ -3,8 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from gpgpu_legacy.serial import Record, Recorded, read_recorded
+from gpgpu_legacy.algorithms.matmul.options import Accumulate
+from gpgpu_legacy.serial import (
+    Line,
+    Meta,
+    NotNegative,
+    Positive,
+    Record,
+    Recorded,
+    Several,
+    Share,
+    Size,
+    Spread,
+    Whole,
+    read_recorded,
+)
+
+Year = Annotated[int, Meta(ge=0, le=9999)]
 
 
 class Ceiling(Record, frozen=True, kw_only=True):
@@ -15,9 +32,9 @@ class Ceiling(Record, frozen=True, kw_only=True):
     was faster while other processes took much of the machine, so no part of this ceiling is given.
     """
 
-    name: str
-    device: str
-    gflops: float
+    name: Line
+    device: Line
+    gflops: Positive
     disturbed: bool = False
 
 
@@ -31,25 +48,25 @@ class Step(Record, frozen=True, kw_only=True):
     ceiling was disturbed.
     """
 
-    year: int
-    method: str
-    paper: str
-    lacked: str
-    executor: str
-    device: str
-    block: int | None = None
-    accumulate: str | None = None
-    multiply_adds_per_byte: float
-    bytes_requested: int
-    arithmetic: int
-    seconds: float | None = None
-    spread: tuple[float, float] | None = None
-    runs: int | None = None
+    year: Year
+    method: Line
+    paper: Line
+    lacked: Line
+    executor: Line
+    device: Line
+    block: Size | None = None
+    accumulate: Accumulate | None = None
+    multiply_adds_per_byte: NotNegative
+    bytes_requested: Whole
+    arithmetic: Whole
+    seconds: Positive | None = None
+    spread: Spread | None = None
+    runs: Whole | None = None
     first_run: bool = False
-    reason: str | None = None
-    gflops: float | None = None
-    ceiling: str
-    fraction_of_ceiling: float | None = None
+    reason: Line | None = None
+    gflops: Positive | None = None
+    ceiling: Line
+    fraction_of_ceiling: NotNegative | None = None
 
 
 class Lineage(Recorded, frozen=True, kw_only=True):
@@ -60,10 +77,10 @@ class Lineage(Recorded, frozen=True, kw_only=True):
 
     WHAT = "a lineage that `gpgpu-legacy lineage --output` recorded"
 
-    size: int
-    ceilings: tuple[Ceiling, ...]
-    steps: tuple[Step, ...]
-    busy_share: float | None = None
+    size: Size
+    ceilings: Several[Ceiling]
+    steps: Several[Step]
+    busy_share: Share | None = None
 
 
 def read_lineage(path: Path) -> Lineage:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.count.traffic import count_plan
@@ -119,8 +119,7 @@ def _recorded(path: Path) -> Iterator[_Product]:
     lineage, kind = read_lineage(path), Origin.MEASURED.value
     for step in lineage.steps:
         if step.seconds is not None:
-            accumulate = Accumulate(step.accumulate) if step.accumulate else None
-            options = Options(block=step.block, accumulate=accumulate)
+            options = Options(block=step.block, accumulate=step.accumulate)
             yield _Product(step.method, lineage.size, options, step.seconds, kind, str(path))
 
 

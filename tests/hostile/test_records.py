@@ -1,0 +1,383 @@
+"""Recorded files, damaged in every way: each is read right, or refused in one line.
+
+What a file gives is not only read but used, as the commands use it: for tables, JSON and sentences.
+Warnings are errors, so that no NaN, no infinity and no division by zero goes unseen.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+import tomllib
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from attacks import ATTACK, mutated_bytes, mutated_json, mutated_text
+
+from gpgpu_legacy.algorithms.matmul.options import Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.chips import table as chip_tables
+from gpgpu_legacy.chips.check_plan import check_plan
+from gpgpu_legacy.chips.hosts import read_hosts
+from gpgpu_legacy.chips.profile import calibrated, find_profile
+from gpgpu_legacy.errors import GpgpuLegacyError, GpgpuLegacyWarning, InputError
+from gpgpu_legacy.measure.bench.record import compare, read_bench
+from gpgpu_legacy.measure.bench.table import bench_grids, compare_grid, why_not_comparable
+from gpgpu_legacy.measure.plan_bench.record import PlanBench
+from gpgpu_legacy.measure.platform import this_platform
+from gpgpu_legacy.measure.tuned import forget, tuned_methods
+from gpgpu_legacy.measure.tuned_table import tuned_grid, tuning_report
+from gpgpu_legacy.papers.audit import record as audit
+from gpgpu_legacy.predict.mispredictions import compared, log_of
+from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.predict.table import terms_grid
+from gpgpu_legacy.present.grid import Grid, as_csv, as_text
+from gpgpu_legacy.published.papers import papers, read_paper
+from gpgpu_legacy.serial import json_text, read_recorded, toml_text
+from gpgpu_legacy.studies.cache_table.record import printed_table, read_cache_table
+from gpgpu_legacy.studies.cache_table.table import cache_table_grids
+from gpgpu_legacy.studies.cache_table.verdict import verdict
+from gpgpu_legacy.studies.lineage.record import read_lineage
+from gpgpu_legacy.studies.lineage.table import lineage_grid
+from gpgpu_legacy.studies.roofline.model import _roofs
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "gpgpu_legacy"
+BENCHMARKS = ROOT / "benchmarks"
+PLAN = find_method("hall-carr-hart-multi").plan(Shape(16, 16, 16))
+
+LONGEST_S = 20.0
+"""Of one file, on a busy machine."""
+
+
+def _shown(grids: list[Grid], *records: object) -> None:
+    text = as_text(grids) + as_csv(grids)
+    assert "\x1b" not in text
+    for grid in grids:
+        for row in grid.rows:
+            for entry in row:
+                assert not isinstance(entry, float) or math.isfinite(entry), (grid.name, row)
+    for record in records:
+        json.loads(json_text(record), parse_constant=_no_constant)
+
+
+def _no_constant(name: str) -> None:
+    raise AssertionError(name)
+
+
+def _bench(path: Path) -> None:
+    bench, good = read_bench(path), read_bench(BENCHMARKS / "bench-cpu.json")
+    found = compare(good, bench)
+    _shown([*bench_grids(bench), compare_grid(found)], bench, found)
+    why_not_comparable(found)
+
+
+def _lineage(path: Path) -> None:
+    lineage = read_lineage(path)
+    _shown([lineage_grid(lineage)], lineage)
+
+
+def _cache_table(path: Path) -> None:
+    table = read_cache_table(path)
+    _shown(cache_table_grids(table), printed_table(table))
+    verdict(table)
+
+
+def _plan_bench(path: Path) -> None:
+    _shown([], read_recorded(path, PlanBench))
+
+
+def _tuning(path: Path) -> None:
+    report = tuning_report()
+    _shown([tuned_grid(report)], report)
+
+
+def _verdicts(path: Path) -> None:
+    found = read_recorded(path, audit.Verdicts)
+    audit.changes(audit.recorded(), found, papers())
+
+
+def _profile(path: Path) -> None:
+    for chip in calibrated():
+        _shown(chip_tables.chip_grids(chip), chip_tables.chip_record(chip))
+        _shown([chip_tables.chips_grid((chip,))])
+        _shown([terms_grid(predict(PLAN, chip), "", ())])
+        check_plan(PLAN, chip)
+        list(_roofs(chip))
+
+
+def _hosts(path: Path) -> None:
+    for host in read_hosts(_text(path)):
+        assert host.hierarchy.memory_bytes > 0
+
+
+def _log(path: Path) -> None:
+    log = log_of(_text(path), str(path))
+    for case in log.case:
+        assert math.isfinite(compared(case, 1e-3, "lookups", log.tolerance).ratio)
+
+
+def _paper(path: Path) -> None:
+    for claim in read_paper(_text(path), str(path)).claims:
+        audit.printed(claim.published)
+
+
+def _text(path: Path) -> str:
+    """Of the package's own files, which no command reads from elsewhere."""
+    return path.read_text(encoding="utf-8", errors="surrogateescape")
+
+
+# The files, and what each is for ------------------------------------------------------------------
+
+_TUNING = {
+    "schema": 1, "package": "1.0", "commit": None, "driver": None, "date": "2003-07-27",
+    "places": [
+        {
+            "device": this_platform().device, "driver": this_platform().driver,
+            "kept": [
+                {
+                    "method": "hall-carr-hart-multi", "size": 64, "seconds": 1e-3,
+                    "default_seconds": 2e-3, "trials": 7, "date": "2003-07-27",
+                    "way": {
+                        "executor": "jit", "block": 32, "accumulate": "copy", "group": None,
+                        "tile": [3, 2],
+                    },
+                },
+                {
+                    "method": "larson-mcallister", "size": 64, "seconds": 1e-3,
+                    "default_seconds": 2e-3, "trials": 7, "date": "2003-07-27",
+                    "way": {
+                        "executor": "gl-compute", "block": None, "accumulate": None, "tile": None,
+                        "group": {
+                            "threads": [8, 8], "strips": 2, "rows": 4, "depth": 8, "together": 2,
+                            "adjacent": 2,
+                        },
+                    },
+                },
+            ],
+        }
+    ],
+}  # fmt: skip
+
+
+def _few_rows(text: str) -> str:
+    """A cache table of three settings, which takes a tenth of the time."""
+    data = json.loads(text)
+    data["rows"] = data["rows"][: 3 * 17]
+    return json.dumps(data)
+
+
+def _files() -> Iterator[tuple[str, str, Callable[[Path], None]]]:
+    """The name of each file, its text, and what reads and uses it."""
+    readers = {"bench": _bench, "lineage": _lineage, "cache-table": _cache_table}
+    for path in sorted(BENCHMARKS.glob("*.json")):
+        for kind, use in readers.items():
+            if path.name.startswith(kind):
+                text = path.read_text(encoding="utf-8")
+                yield path.name, _few_rows(text) if use == _cache_table else text, use
+    yield "tuning.json", json.dumps(_TUNING), _tuning
+    yield "verdicts.json", audit.RECORD.read_text(encoding="utf-8"), _verdicts
+    for path in sorted((PACKAGE / "chips" / "profiles").rglob("*.toml")):
+        if path.name != "sources.toml":
+            yield path.name, path.read_text(encoding="utf-8"), _profile
+    yield "hosts.toml", (PACKAGE / "chips" / "hosts.toml").read_text(encoding="utf-8"), _hosts
+    log = PACKAGE / "predict" / "mispredictions.toml"
+    yield log.name, log.read_text(encoding="utf-8"), _log
+    for path in sorted((PACKAGE / "published").glob("*.toml")):
+        yield path.name, path.read_text(encoding="utf-8"), _paper
+
+
+FILES = tuple(_files())
+NAMES = [name for name, _, _ in FILES]
+
+
+@pytest.fixture(autouse=True)
+def own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GPGPU_LEGACY_TUNING", str(tmp_path / "tuning.json"))
+    monkeypatch.setenv("GPGPU_LEGACY_PROFILES", str(tmp_path))
+
+
+def is_refused(use: Callable[[Path], None], path: Path) -> bool:
+    """Whether a file is refused in one line; it is used without a fault if it is not."""
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            use(path)
+        except (GpgpuLegacyError, GpgpuLegacyWarning) as error:
+            assert len(str(error).splitlines()) == 1, error
+            assert str(error).strip()
+            return True
+        finally:
+            assert time.perf_counter() - started < LONGEST_S
+    return False
+
+
+def data_of(name: str, text: str) -> Any:
+    """What a file has, as JSON has it."""
+    return json.loads(text) if name.endswith(".json") else tomllib.loads(text)
+
+
+def written(name: str, data: Any) -> str:
+    return json.dumps(data) if name.endswith(".json") else toml_text(data)
+
+
+@pytest.mark.parametrize(("name", "text", "use"), FILES, ids=NAMES)
+def test_the_files_themselves_are_good(
+    tmp_path: Path, name: str, text: str, use: Callable[[Path], None]
+) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    assert not is_refused(use, path)
+    path.write_text(written(name, data_of(name, text)), encoding="utf-8")
+    assert not is_refused(use, path)
+
+
+@pytest.mark.parametrize(("name", "text", "use"), FILES, ids=NAMES)
+def test_a_damaged_file_is_used_right_or_refused_in_one_line(
+    tmp_path: Path, name: str, text: str, use: Callable[[Path], None]
+) -> None:
+    random, path = ATTACK.random(f"records {name}"), tmp_path / name
+    for _ in range(ATTACK.count(3, 240)):
+        path.write_bytes(damaged(random, name, text))
+        is_refused(use, path)
+
+
+def damaged(random: Random, name: str, text: str) -> bytes:
+    """The file with one fault, in its bytes, its text or what it has."""
+    kind = random.randrange(4)
+    if kind == 0:
+        return mutated_bytes(random, text.encode())
+    if kind == 1:
+        return mutated_text(random, text).encode("utf-8", "surrogatepass")
+    try:
+        return written(name, mutated_json(random, data_of(name, text))).encode()
+    except (TypeError, ValueError, OverflowError):  # what TOML cannot say
+        return mutated_text(random, text).encode("utf-8", "surrogatepass")
+
+
+# Numbers ------------------------------------------------------------------------------------------
+
+_NUMBERS = (
+    *("0", "-1", "-0.0", "1e308", "-1e308", "5e-324", "1e-300", "1e999", "0.5", "1e15", "1e-15"),
+    *("2147483647", "9223372036854775807", "9223372036854775808", "1" + "0" * 400, "9" * 5000),
+)
+_WORDS = {".json": ("NaN", "Infinity", "-Infinity"), ".toml": ("nan", "inf", "-inf")}
+
+
+@pytest.mark.parametrize(("name", "text", "use"), FILES, ids=NAMES)
+def test_numbers_beyond_sense_are_refused_where_something_is_computed_of_them(
+    tmp_path: Path, name: str, text: str, use: Callable[[Path], None]
+) -> None:
+    random, path = ATTACK.random(f"numbers {name}"), tmp_path / name
+    places = list(_numbers_in(data_of(name, text)))
+    words = (*_NUMBERS, *_WORDS[path.suffix])
+    for _ in range(ATTACK.count(3, 120) if places else 0):
+        data = data_of(name, text)
+        container, key = data, random.choice(places)
+        for step in key[:-1]:
+            container = container[step]
+        container[key[-1]] = "the number"
+        new = written(name, data).replace('"the number"', random.choice(words))
+        path.write_text(new, encoding="utf-8")
+        is_refused(use, path)
+
+
+def _numbers_in(data: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of all numbers."""
+    if isinstance(data, dict | list):
+        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from _numbers_in(value, (*place, key))
+    elif isinstance(data, int | float) and not isinstance(data, bool):
+        yield place
+
+
+# Files that are no data at all --------------------------------------------------------------------
+
+_MILLION = 10**6
+_MONSTERS = {
+    "deep lists": b"[" * _MILLION,
+    "deep objects": b'{"a":' * _MILLION,
+    "deep in a field": b'{"results":' + b"[" * _MILLION,
+    "deep in an unknown field": b'{"zz":' + b"[" * _MILLION + b"]" * _MILLION + b"}",
+    "many entries": b'{"results":[' + b"0," * 10**7 + b"0]}",
+    "many objects": b'{"places":[' + b"{}," * _MILLION + b"{}]}",
+    "digits": b'{"schema":' + b"9" * _MILLION + b"}",
+    "digits with a point": b'{"schema":0.' + b"9" * _MILLION + b"}",
+    "twice": b'{"schema":1,"schema":1,"results":[],"device":"","driver":""}',
+    "a mark": b'\xef\xbb\xbf{"schema":1}',
+    "two bytes": '{"schema":1}'.encode("utf-16"),
+    "zero bytes": b"\0" * 1000,
+    "a half character": b'{"driver":"\\ud800"}',
+    "no UTF-8": b'{"driver":"\xff\xfe"}',
+    "nothing": b"",
+    "a value": b"null",
+    "deep in TOML": b"a=" + b"[" * 10**5,
+    "deep tables in TOML": b"a=" + b"{a=" * 10**5,
+    "a long key in TOML": b"a." * 10**5 + b"a=1",
+    "a long quoted key in TOML": b'"="."a".' * 10**5 + b"a=1",
+    "a long head in TOML": b"[" + b"a." * 10**5 + b"a]",
+    "a long key in a table of TOML": b"b = {" + b"a . " * 10**5 + b"a=1}",
+    "one long word in TOML": b"a" * 10**6,
+    "many tables in TOML": b"".join(b"[a%d]\n" % n for n in range(60_000)),
+    "many lists of tables in TOML": b"[[a]]\n" * 150_000,
+    "digits in TOML": b"a=" + b"9" * 10**6,
+    "hexadecimal digits in TOML": b"a=0x" + b"f" * 10**6,
+}
+
+
+@pytest.mark.parametrize("monster", _MONSTERS)
+@pytest.mark.parametrize("use", [_bench, _lineage, _cache_table, _plan_bench, _tuning, _profile])
+def test_monsters_are_refused_in_one_line_and_soon(
+    tmp_path: Path, use: Callable[[Path], None], monster: str
+) -> None:
+    suffix = "x.toml" if use == _profile else "tuning.json"
+    path = tmp_path / suffix
+    path.write_bytes(_MONSTERS[monster])
+    started = time.perf_counter()
+    if monster != "nothing" or use != _tuning:
+        assert is_refused(use, path)
+    assert time.perf_counter() - started < 5.0
+
+
+@pytest.mark.parametrize("use", [_bench, _lineage, _cache_table])
+def test_folders_and_devices_are_no_files(tmp_path: Path, use: Callable[[Path], None]) -> None:
+    for path in (tmp_path, Path("/dev/null"), Path("/dev/zero"), tmp_path / "missing"):
+        assert is_refused(use, path)
+
+
+def test_a_tuning_file_that_is_none_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe", Path("/dev/zero"), Path("/dev/null")):
+        monkeypatch.setenv("GPGPU_LEGACY_TUNING", str(path))
+        with pytest.raises(InputError, match="is not a file"):
+            tuned_methods()
+        with pytest.raises(InputError):
+            forget()
+        assert path.exists()
+
+
+def test_one_bad_profile_leaves_all_others(tmp_path: Path) -> None:
+    good = PACKAGE / "chips" / "profiles" / "recorded" / "xeon-jit.toml"
+    text = good.read_text(encoding="utf-8").replace('name = "xeon-jit"', 'name = "mine"')
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "folder.toml").mkdir()
+    for number, monster in enumerate(_MONSTERS):
+        (tmp_path / f"bad-{number}.toml").write_bytes(_MONSTERS[monster])
+    bad = len(_MONSTERS) + 2
+    with pytest.warns(GpgpuLegacyWarning) as told:
+        assert find_profile("mine").title.startswith("Intel")
+    assert len({str(each.message) for each in told}) == bad
+    with pytest.warns(GpgpuLegacyWarning):
+        assert find_profile("xeon-jit").name == "xeon-jit"
+    with pytest.raises(InputError, match=r"bad-0\.toml"):
+        find_profile("bad-0")
