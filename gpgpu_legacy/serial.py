@@ -88,7 +88,7 @@ OneLine = Annotated[str, Meta(pattern=_ONE_LINE)]
 """Text without line breaks and control characters, where it is read."""
 
 
-MOST_CHARACTERS = 2000
+MOST_CHARACTERS = 500
 """Characters of a name or a title, where it is read."""
 
 Line = Annotated[OneLine, Meta(max_length=MOST_CHARACTERS)]

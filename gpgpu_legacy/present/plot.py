@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -88,10 +89,31 @@ def figure_of(figure: Figure, suffix: str) -> Write:
     def write(to: IO[bytes]) -> None:
         from matplotlib import rc_context
 
-        with rc_context({"svg.hashsalt": "gpgpu_legacy"}):
+        _take_dollars_literally(figure)
+        with rc_context({"svg.hashsalt": "gpgpu_legacy"}), warnings.catch_warnings():
+            # A box stands for a missing glyph, and what does not fit stands where it is.
+            warnings.simplefilter("ignore", UserWarning)
             figure.savefig(to, format=suffix[1:], facecolor=PAPER, metadata=_UNDATED[suffix])
 
     return write
+
+
+def _take_dollars_literally(figure: Figure) -> None:
+    """Let dollar signs in names be dollar signs: matplotlib takes what is between two for TeX.
+
+    Only the powers of ten at its own ticks are TeX.
+    """
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        if "$" in text.get_text() and r"\mathdefault" not in text.get_text():
+            text.set_parse_math(False)
+
+
+def check_count(count: int, most: int, what: str) -> None:
+    """InputError where a picture would have more of something than anybody could tell apart."""
+    if count > most:
+        raise InputError(f"a picture of {count} {what} shows nothing; draw at most {most}")
 
 
 def style_axes(axes: Axes) -> None:

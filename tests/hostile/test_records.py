@@ -13,6 +13,7 @@ import time
 import tomllib
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,6 +28,7 @@ from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.hosts import read_hosts
 from gpgpu_legacy.chips.profile import calibrated, find_profile
 from gpgpu_legacy.errors import GpgpuLegacyError, GpgpuLegacyWarning, InputError
+from gpgpu_legacy.measure.bench.plot import draw_bench
 from gpgpu_legacy.measure.bench.record import compare, read_bench
 from gpgpu_legacy.measure.bench.table import bench_grids, compare_grid, why_not_comparable
 from gpgpu_legacy.measure.plan_bench.record import PlanBench
@@ -40,19 +42,22 @@ from gpgpu_legacy.predict.table import terms_grid
 from gpgpu_legacy.present.grid import Grid, as_csv, as_text
 from gpgpu_legacy.published.papers import papers, read_paper
 from gpgpu_legacy.serial import json_text, read_recorded, toml_text
+from gpgpu_legacy.studies.cache_table.plot import draw_cache_table
 from gpgpu_legacy.studies.cache_table.record import printed_table, read_cache_table
 from gpgpu_legacy.studies.cache_table.table import cache_table_grids
 from gpgpu_legacy.studies.cache_table.verdict import verdict
+from gpgpu_legacy.studies.lineage.plot import draw_lineage
 from gpgpu_legacy.studies.lineage.record import read_lineage
 from gpgpu_legacy.studies.lineage.table import lineage_grid
-from gpgpu_legacy.studies.roofline.model import _roofs
+from gpgpu_legacy.studies.roofline.model import _roofs, roofline
+from gpgpu_legacy.studies.roofline.plot import draw_roofline
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "gpgpu_legacy"
 BENCHMARKS = ROOT / "benchmarks"
 PLAN = find_method("hall-carr-hart-multi").plan(Shape(16, 16, 16))
 
-LONGEST_S = 20.0
+LONGEST_S = 40.0
 """Of one file, on a busy machine."""
 
 
@@ -276,26 +281,18 @@ def test_numbers_beyond_sense_are_refused_where_something_is_computed_of_them(
     tmp_path: Path, name: str, text: str, use: Callable[[Path], None]
 ) -> None:
     random, path = ATTACK.random(f"numbers {name}"), tmp_path / name
-    places = list(_numbers_in(data_of(name, text)))
+    places = [
+        place
+        for place, value in _leaves(data_of(name, text))
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
     words = (*_NUMBERS, *_WORDS[path.suffix])
     for _ in range(ATTACK.count(3, 120) if places else 0):
         data = data_of(name, text)
-        container, key = data, random.choice(places)
-        for step in key[:-1]:
-            container = container[step]
-        container[key[-1]] = "the number"
+        _put(data, random.choice(places), "the number")
         new = written(name, data).replace('"the number"', random.choice(words))
         path.write_text(new, encoding="utf-8")
         is_refused(use, path)
-
-
-def _numbers_in(data: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The places of all numbers."""
-    if isinstance(data, dict | list):
-        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
-            yield from _numbers_in(value, (*place, key))
-    elif isinstance(data, int | float) and not isinstance(data, bool):
-        yield place
 
 
 # Files that are no data at all --------------------------------------------------------------------
@@ -381,3 +378,78 @@ def test_one_bad_profile_leaves_all_others(tmp_path: Path) -> None:
         assert find_profile("xeon-jit").name == "xeon-jit"
     with pytest.raises(InputError, match=r"bad-0\.toml"):
         find_profile("bad-0")
+
+
+# Pictures -----------------------------------------------------------------------------------------
+
+_NAMES = ("$", "$x$", "a $\\\\frac $ b", "😀 é ²", "\u202e", "%s {x} [red]", "x" * 200)
+
+
+def _draw_bench(path: Path, picture: Path) -> None:
+    draw_bench(read_bench(path), picture)
+
+
+def _draw_lineage(path: Path, picture: Path) -> None:
+    draw_lineage(read_lineage(path), picture)
+
+
+def _draw_cache_table(path: Path, picture: Path) -> None:
+    draw_cache_table(read_cache_table(path), picture)
+
+
+def _draw_roofline(path: Path, picture: Path) -> None:
+    chip = find_profile("h100-sxm5")
+    draw_roofline(roofline(chip, 64, path), chip, picture)
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"][: ATTACK.count(1, 3)])
+@pytest.mark.parametrize(
+    ("name", "draw"),
+    [
+        ("bench-cpu.json", _draw_bench),
+        ("lineage-h100.json", _draw_lineage),
+        ("cache-table.json", _draw_cache_table),
+        ("lineage-h100.json", _draw_roofline),
+    ],
+)
+def test_whatever_is_read_can_be_drawn(
+    tmp_path: Path, name: str, draw: Callable[[Path, Path], None], suffix: str
+) -> None:
+    random, path = ATTACK.random(f"drawn {name} {suffix}"), tmp_path / name
+    text = next(text for known, text, _ in FILES if known == name)
+    words = [place for place, value in _leaves(json.loads(text)) if isinstance(value, str)]
+    numbers = [place for place, value in _leaves(json.loads(text)) if isinstance(value, float)]
+    for _ in range(ATTACK.count(1, 8)):
+        data = json.loads(text)
+        for _ in range(10):
+            _put(data, random.choice(words), random.choice(_NAMES))
+            _put(data, random.choice(numbers), random.choice((1e15, 1e-15, 1.0)))
+        path.write_text(json.dumps(data), encoding="utf-8")
+        picture = tmp_path / f"picture{suffix}"
+        assert is_refused(partial(draw, picture=picture), path) or picture.stat().st_size > 1000
+
+
+def _leaves(data: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    if isinstance(data, dict | list):
+        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from _leaves(value, (*place, key))
+    else:
+        yield place, data
+
+
+def _put(data: Any, place: tuple[Any, ...], value: object) -> None:
+    for step in place[:-1]:
+        data = data[step]
+    data[place[-1]] = value
+
+
+def test_a_picture_has_no_more_than_can_be_seen(tmp_path: Path) -> None:
+    data = json.loads((BENCHMARKS / "bench-cpu.json").read_text(encoding="utf-8"))
+    data["results"] = [{**data["results"][0], "method": f"m{n}"} for n in range(10_000)]
+    (tmp_path / "bench.json").write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(InputError, match="a picture of 10000 lines"):
+        _draw_bench(tmp_path / "bench.json", tmp_path / "x.png")
+    data["results"] = [{**data["results"][0], "samples": [1.0] * 20_000}]
+    (tmp_path / "bench.json").write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(InputError, match=r"samples: expected `array` of length <= 16384"):
+        read_bench(tmp_path / "bench.json")

@@ -254,10 +254,12 @@ def test_a_table_is_resumed_and_judged_where_it_is_whole(
     first = run_json(*words, "--cache", "256,2way,32B", "-o", str(small))
     both = ("--cache", "512,2way,32B", "256,2way,32B", "--resume")
     data = json.loads(small.read_text())
-    data["rows"][0]["hits"] += 1  # a mark, for rows to be known again by
+    data["rows"][0]["bytes_to_memory"] += 1  # a mark, for rows to be known again by
     small.write_text(json.dumps(data))
     partly = run_json(*words, *both, str(small), "--budget", "0", "-o", str(larger))
-    assert [row["hits"] for row in partly["rows"]] == [row["hits"] for row in data["rows"]]
+    assert [row["bytes_to_memory"] for row in partly["rows"]] == [
+        row["bytes_to_memory"] for row in data["rows"]
+    ]
     assert [each["cache"] for each in partly["not_run"]] == ["512,2way,32B"] * 3
     assert [each["cache"] for each in partly["verdict"]["settings"]] == ["256,2way,32B"] * 2
     assert partly["verdict"]["sentences"][-1] == (
@@ -267,7 +269,7 @@ def test_a_table_is_resumed_and_judged_where_it_is_whole(
     whole = run_json(*words, *both, str(larger), "-o", str(all_of_it))
     assert len(whole["rows"]) == 6
     assert whole["not_run"] == []
-    assert whole["rows"][3]["hits"] == first["rows"][0]["hits"] + 1
+    assert whole["rows"][3]["bytes_to_memory"] == first["rows"][0]["bytes_to_memory"] + 1
     assert len(whole["verdict"]["settings"]) == 4
 
 

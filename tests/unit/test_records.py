@@ -14,7 +14,7 @@ from gpgpu_legacy.measure.bench.record import Bench
 from gpgpu_legacy.measure.tuned import TuningFile
 from gpgpu_legacy.papers.audit.record import Verdicts
 from gpgpu_legacy.serial import from_json, from_toml, json_lines_text, json_text, toml_text
-from gpgpu_legacy.studies.cache_table.model import CacheTable
+from gpgpu_legacy.studies.cache_table.model import CacheTable, CaseRecord, Row
 from gpgpu_legacy.studies.lineage.record import Lineage
 
 RECORDED = (Bench, CacheTable, Lineage, TuningFile, Verdicts)
@@ -56,11 +56,24 @@ def values(kind: Any) -> st.SearchStrategy[Any]:  # noqa: PLR0911 - one for each
         case types.VarTupleType():
             return st.lists(values(kind.item_type), max_size=2).map(tuple)
         case types.DictType():
-            return st.dictionaries(st.text(max_size=5), values(kind.value_type), max_size=2)
+            return st.dictionaries(values(kind.key_type), values(kind.value_type), max_size=2)
         case types.StructType() | types.DataclassType():
             fields = {field.name: values(field.type) for field in kind.fields}
+            if issubclass(kind.cls, CaseRecord):
+                return st.fixed_dictionaries(fields).map(lambda given: case(kind.cls, given))
             return st.builds(kind.cls, **fields)
     raise NotImplementedError(f"a field of {kind}")
+
+
+def case(kind: type[CaseRecord], given: dict[str, Any]) -> CaseRecord:
+    """A case of a cache table, of fields that go together."""
+    given["block"] = given["block"] or 1
+    if kind is Row:
+        read_hits, reads = sorted(given[name] // 4 + 1 for name in ("read_hits", "reads"))
+        write_hits, writes = sorted(given[name] // 4 + 1 for name in ("hits", "accesses"))
+        given |= {"read_hits": read_hits, "reads": reads}
+        given |= {"hits": read_hits + write_hits, "accesses": reads + writes}
+    return kind(**given)
 
 
 @pytest.mark.parametrize("kind", RECORDED)

@@ -11,6 +11,7 @@ from gpgpu_legacy.present.plot import (
     COLOURS,
     MARKS,
     add_legend,
+    check_count,
     new_figure,
     save_figure,
     set_plain_numbers,
@@ -20,6 +21,10 @@ from gpgpu_legacy.present.plot import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+MOST_LINES = 100
+"""Lines of a plot, each of which has a row in its legend."""
 
 
 class _Line(NamedTuple):
@@ -68,6 +73,7 @@ def _draw_lines(axes: Axes, shown: list[Result]) -> None:
     for result in shown:
         line = _Line(result.peer, result.method, result.of, result.executor, result.block)
         lines.setdefault(line, []).append((result.size, result.gflops or 0.0))
+    check_count(len(lines), MOST_LINES, "lines")
     blocks: dict[str, set[int | None]] = {}
     for line in lines:
         blocks.setdefault(line.family, set()).add(line.block)

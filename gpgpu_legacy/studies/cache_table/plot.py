@@ -11,6 +11,7 @@ from gpgpu_legacy.present.plot import (
     GREY,
     LINES,
     MARKS,
+    check_count,
     new_figure,
     save_figure,
     set_powers_of_two,
@@ -21,6 +22,12 @@ from gpgpu_legacy.studies.cache_table.model import BEFORE, BLOCKED, CacheTable, 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+
+MOST_PANELS = 36
+"""Panels of a picture, which has a size on the screen."""
+
+MOST_CACHES = 50
+"""Caches, and methods, each of which has an entry in the legend."""
 
 _METHOD_COLOURS = dict(zip((BEFORE, *BLOCKED), ("#202124", "#b3261e", "#1a56a8"), strict=True))
 
@@ -36,6 +43,9 @@ def draw_cache_table(table: CacheTable, path: Path) -> None:
         raise InputError("no blocked method was run, so there is nothing to plot; see the table")
     rasters = list(dict.fromkeys(row.setting.raster for row in table.rows))
     layouts = list(dict.fromkeys(row.setting.layout for row in table.rows))
+    check_count(len(rasters) * len(layouts), MOST_PANELS, "raster orders and layouts")
+    check_count(len(_caches(table)), MOST_CACHES, "caches")
+    check_count(len(dict.fromkeys(row.method for row in table.rows)), MOST_CACHES, "methods")
     width, height = 1.6 + 3.6 * len(rasters), 1.2 + 3.2 * len(layouts)
     figure = new_figure(max(width, 6.5), max(height, 4.4))
     panels = figure.subplots(len(layouts), len(rasters), sharex=True, sharey=True, squeeze=False)

@@ -13,13 +13,15 @@ from gpgpu_legacy.serial import (
     Positive,
     Record,
     Recorded,
-    Several,
     Share,
     Size,
     Spread,
     Whole,
     read_recorded,
 )
+
+MOST_STEPS = 100
+"""Methods of a lineage, several times as many as there are: each is a plan in a roofline."""
 
 Year = Annotated[int, Meta(ge=0, le=9999)]
 
@@ -78,8 +80,8 @@ class Lineage(Recorded, frozen=True, kw_only=True):
     WHAT = "a lineage that `gpgpu-legacy lineage --output` recorded"
 
     size: Size
-    ceilings: Several[Ceiling]
-    steps: Several[Step]
+    ceilings: Annotated[tuple[Ceiling, ...], Meta(max_length=MOST_STEPS)]
+    steps: Annotated[tuple[Step, ...], Meta(max_length=MOST_STEPS)]
     busy_share: Share | None = None
 
 
