@@ -249,7 +249,7 @@ def test_a_damaged_file_is_used_right_or_refused_in_one_line(
     tmp_path: Path, name: str, text: str, use: Callable[[Path], None]
 ) -> None:
     random, path = ATTACK.random(f"records {name}"), tmp_path / name
-    for _ in range(ATTACK.count(3, 240)):
+    for _ in range(ATTACK.count(2, 140)):
         path.write_bytes(damaged(random, name, text))
         is_refused(use, path)
 
@@ -287,7 +287,7 @@ def test_numbers_beyond_sense_are_refused_where_something_is_computed_of_them(
         if isinstance(value, int | float) and not isinstance(value, bool)
     ]
     words = (*_NUMBERS, *_WORDS[path.suffix])
-    for _ in range(ATTACK.count(3, 120) if places else 0):
+    for _ in range(ATTACK.count(1, 80) if places else 0):
         data = data_of(name, text)
         _put(data, random.choice(places), "the number")
         new = written(name, data).replace('"the number"', random.choice(words))
