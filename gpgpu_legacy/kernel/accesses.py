@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, is_dataclass, replace
+from itertools import count
 from math import prod
-from typing import Any, TypeVar
+from typing import Any
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.kernel.ir import Element, Kernel, Literal, Type
-
-_Node = TypeVar("_Node")
+from gpgpu_legacy.kernel.ir import Element, Kernel, Literal
 
 
 def numbered(kernel: Kernel) -> Kernel:
     """The kernel with a number of its own for each load and store, the same in equal kernels."""
-    return replace(kernel, body=_numbered(kernel.body, []))
+    numbers = count(1)
+    body = _changed(kernel.body, lambda element: replace(element, number=next(numbers)))
+    return replace(kernel, body=body)
 
 
 def with_inside(kernel: Kernel, unproven: Collection[int]) -> Kernel:
     """A numbered kernel whose loads and stores are inside of their arrays, but those numbers."""
-    return replace(kernel, body=_inside(kernel.body, unproven))
+
+    def marked(element: Element) -> Element:
+        return replace(element, is_inside=element.number not in unproven)
+
+    return replace(kernel, body=_changed(kernel.body, marked))
 
 
 def outside(kernel: Kernel, lengths: Mapping[str, int], number: int, index: int) -> PlanError:
@@ -43,40 +48,30 @@ def outside_error(kernel: Kernel, element: Element, index: int, length: int) -> 
 
 def element_of(node: object, number: int) -> Element | None:
     """The load or store of that number in a numbered kernel, or in a part of it."""
-    if isinstance(node, Element) and node.number == number:
-        return node
-    parts: tuple[object, ...] = ()
+    waiting = [node.body if isinstance(node, Kernel) else node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Element) and part.number == number:
+            return part
+        if isinstance(part, tuple):
+            waiting += part
+        elif is_dataclass(part):
+            waiting += [getattr(part, field.name) for field in fields(part)]
+    return None
+
+
+def _changed(node: Any, change: Callable[[Element], Element]) -> Any:
+    """The node with each access in it changed, outer ones first. A frame for each level."""
     if isinstance(node, tuple):
-        parts = node
-    elif isinstance(node, Kernel):
-        parts = node.body
-    elif is_dataclass(node):
-        parts = tuple(getattr(node, field.name) for field in fields(node))
-    found = (element_of(part, number) for part in parts)
-    return next((element for element in found if element is not None), None)
-
-
-def _rebuilt(node: Any, rebuild: Any) -> Any:
-    if isinstance(node, tuple):
-        return tuple(map(rebuild, node))
-    if isinstance(node, Literal | Type) or not is_dataclass(node) or isinstance(node, type):
+        made = []
+        for part in node:
+            made.append(_changed(part, change))
+        return tuple(made)
+    if isinstance(node, Literal) or not is_dataclass(node) or isinstance(node, type):
         return node
-    before = {field.name: getattr(node, field.name) for field in fields(node)}
-    return replace(node, **{name: rebuild(part) for name, part in before.items()})
-
-
-def _numbered(node: _Node, counted: list[None]) -> _Node:
-    made: Any = node
     if isinstance(node, Element):
-        counted.append(None)
-        made = replace(node, number=len(counted))
-    rebuilt: _Node = _rebuilt(made, lambda part: _numbered(part, counted))
-    return rebuilt
-
-
-def _inside(node: _Node, unproven: Collection[int]) -> _Node:
-    made: Any = node
-    if isinstance(node, Element):
-        made = replace(node, is_inside=node.number not in unproven)
-    rebuilt: _Node = _rebuilt(made, lambda part: _inside(part, unproven))
-    return rebuilt
+        node = change(node)
+    parts = {}
+    for field in fields(node):
+        parts[field.name] = _changed(getattr(node, field.name), change)
+    return replace(node, **parts)

@@ -11,7 +11,6 @@ from gpgpu_legacy.kernel.ir import (
     Assign,
     Binary,
     Component,
-    Convert,
     Declare,
     Element,
     Expression,
@@ -25,8 +24,8 @@ from gpgpu_legacy.kernel.ir import (
     Unary,
     Uniform,
     Variable,
-    Vector,
 )
+from gpgpu_legacy.kernel.limits import operands
 
 
 def check_data_independent(kernel: Kernel) -> None:
@@ -181,20 +180,5 @@ def _all_expressions(statements: Iterable[Statement]) -> Iterator[Expression]:
 def _parts(expression: Expression | LValue) -> Iterator[Expression]:
     """An expression and its subexpressions."""
     yield expression
-    for operand in _operands(expression):
+    for operand in operands(expression):
         yield from _parts(operand)
-
-
-def _operands(expression: Expression) -> tuple[Expression, ...]:
-    match expression:
-        case Element(indices=indices):
-            return indices
-        case Component(vector=operand) | Unary(operand=operand) | Convert(operand=operand):
-            return (operand,)
-        case Binary(left=left, right=right):
-            return (left, right)
-        case Select(condition=condition, chosen=chosen, other=other):
-            return (condition, chosen, other)
-        case Vector(parts=parts):
-            return parts
-    return ()

@@ -3,12 +3,47 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable
+from math import prod
 
 from gpgpu_legacy.errors import AssemblyError
-from gpgpu_legacy.kernel.ir import Statement
+from gpgpu_legacy.kernel.ir import (
+    Binary,
+    Component,
+    Convert,
+    Element,
+    Expression,
+    Select,
+    SharedArray,
+    Unary,
+    Vector,
+)
 
 _READ_DIFFERENTLY = re.compile(r"[\\\0]|\r(?!\n)")
+
+MOST_TEXT = 2**16
+"""Characters of a kernel; the longest here has 3 000."""
+
+MOST_NODES = 2**13
+"""Variables, numbers, operators and accesses of a kernel, each as often as it is evaluated: half a
+minute of compiling. The largest kernel here has some 200."""
+
+MOST_NESTED = 100
+"""Brackets in one another, and operators that the text nests."""
+
+DEEPEST = 150
+"""How deeply an expression is nested, by `levels`. Python reads 200 brackets in one another, and
+walks over expressions recurse."""
+
+DEEPEST_BLOCKS = 40
+"""How deeply ifs, fors and blocks are nested. Python reads 100 indented blocks in one another."""
+
+DEEPEST_LOOPS = 12
+"""How deeply fors are nested. Python compiles 20 in one another, of which three are ours."""
+
+MOST_ARGUMENTS = 256
+"""Uniforms and buffers of a kernel, and the bindings that a buffer may have: more than drivers
+have."""
 
 MOST_DIGITS = 10
 """Of 2³², which is larger than all integers of GLSL."""
@@ -17,10 +52,31 @@ MOST_INVOCATIONS = 4096
 """Of a work group; twice what GPUs have."""
 
 MOST_SHARED = 2**16
-"""Elements of a shared array; GPUs have less than 64 Ki floats of shared memory."""
+"""Elements of all shared arrays of a kernel; GPUs have less than 64 Ki floats of shared memory."""
 
-DEEPEST = 200
 TOO_DEEP = "statements or expressions are nested too deeply; use variables in between"
+
+
+def check_text(text: str, name: str) -> None:
+    """AssemblyError for a text that is too long, has brackets too deep, or has two readings."""
+    if len(text) > MOST_TEXT:
+        problem = f"a kernel of {len(text)} characters; {MOST_TEXT} are the most allowed"
+        raise AssemblyError(problem, text[:MOST_TEXT], 1, 1, name)
+    refuse_two_readings(text, name)
+    depth = 0
+    for found in _BRACKETS.finditer(text):
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(found[0], 0)
+        if depth > MOST_NESTED:
+            raise AssemblyError(TOO_DEEP, text, *_place(text, found.start()), name)
+
+
+_BRACKETS = re.compile(r"//[^\n]*|/\*.*?\*/|[()\[\]{}]", re.DOTALL)
+
+
+def _place(text: str, at: int) -> tuple[int, int]:
+    """Line and column of an offset, both from 1."""
+    before = text[:at]
+    return before.count("\n") + 1, len(before) - before.rfind("\n")
 
 
 def refuse_two_readings(text: str, name: str) -> None:
@@ -31,26 +87,60 @@ def refuse_two_readings(text: str, name: str) -> None:
     """
     odd = _READ_DIFFERENTLY.search(text)
     if odd is not None:
-        before = text[: odd.start()]
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         raise AssemblyError(
             f"{odd[0]!r} has no place in a kernel; leave it out, and end lines with a line feed",
             text,
-            line,
-            column,
+            *_place(text, odd.start()),
             name,
         )
 
 
-def depth(body: tuple[Statement, ...]) -> int:
-    """How deeply statements and expressions are nested; it stops counting above DEEPEST."""
-    deepest = 0
-    nodes: list[tuple[object, int]] = [(body, 0)]
-    while nodes and deepest <= DEEPEST:
-        node, level = nodes.pop()
+def nodes_and_levels(expression: Expression) -> tuple[int, int]:
+    """How many nodes an expression has, and how deeply they are nested.
+
+    Both stop a little above what is allowed: an expression that is used in several places, as for
+    the components of a vector, counts once for each, so that their number may be exponential.
+    """
+    nodes = deepest = 0
+    waiting = [(expression, levels(expression))]
+    while waiting and nodes <= MOST_NODES and deepest <= DEEPEST:
+        node, level = waiting.pop()
+        nodes += 1
         deepest = max(deepest, level)
-        if isinstance(node, tuple):
-            nodes += [(each, level + 1) for each in node]
-        elif is_dataclass(node):
-            nodes += [(getattr(node, field.name), level + 1) for field in fields(node)]
-    return deepest
+        waiting += [(part, level + levels(part)) for part in operands(node)]
+    return nodes, deepest
+
+
+def levels(expression: Expression) -> int:
+    """For how many levels an expression counts: for the brackets around it in generated code."""
+    match expression:
+        case Element(indices=indices):
+            return 3 + len(indices)
+        case Select() | Binary(operator="&&" | "||"):
+            return 3
+        case Convert() | Binary(operator="/" | "%"):
+            return 2
+        case Unary() | Binary() | Component() | Vector():
+            return 1
+    return 0
+
+
+def operands(expression: Expression) -> tuple[Expression, ...]:
+    """What an expression is made of."""
+    match expression:
+        case Element(indices=indices):
+            return indices
+        case Component(vector=operand) | Unary(operand=operand) | Convert(operand=operand):
+            return (operand,)
+        case Binary(left=left, right=right):
+            return (left, right)
+        case Select(condition=condition, chosen=chosen, other=other):
+            return (condition, chosen, other)
+        case Vector(parts=parts):
+            return parts
+    return ()
+
+
+def elements(arrays: Iterable[SharedArray]) -> int:
+    """Elements of shared arrays together."""
+    return sum(prod(array.extents) for array in arrays)

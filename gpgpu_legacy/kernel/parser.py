@@ -40,12 +40,18 @@ from gpgpu_legacy.kernel.ir import (
 )
 from gpgpu_legacy.kernel.limits import (
     DEEPEST,
+    DEEPEST_BLOCKS,
+    DEEPEST_LOOPS,
+    MOST_ARGUMENTS,
     MOST_DIGITS,
     MOST_INVOCATIONS,
+    MOST_NESTED,
+    MOST_NODES,
     MOST_SHARED,
     TOO_DEEP,
-    depth,
-    refuse_two_readings,
+    check_text,
+    elements,
+    nodes_and_levels,
 )
 from gpgpu_legacy.kernel.scopes import Node, Scopes
 
@@ -60,14 +66,11 @@ def parse_kernel(text: str, name: str = "kernel") -> Kernel:
     text: the whole shader. name: what messages call it, usually a file's path. Raises
     AssemblyError, with line and column, at the first construct outside of the subset, and where a
     driver could read other statements than these: at directives but #version, and at characters
-    that end or continue lines for some readers only.
+    that end or continue lines for some readers only. A kernel has bounds; see kernel/limits.py.
     """
-    refuse_two_readings(text, name)
+    check_text(text, name)
     try:
-        tree = _parser().parse(text)
-        return _KernelParser(text, name).kernel(tree)
-    except RecursionError:
-        raise AssemblyError(TOO_DEEP, text, 1, 1, name) from None
+        return _KernelParser(text, name).kernel(_parser().parse(text))
     except UnexpectedInput as error:
         column = max(error.column, 1)
         unexpected = str(getattr(error, "token", "") or getattr(error, "char", ""))
@@ -90,6 +93,7 @@ class _KernelParser(Scopes):
         self.uniforms: list[Uniform] = []
         self.buffers: list[StorageBuffer] = []
         self.shared: list[SharedArray] = []
+        self.nodes = self.nested = self.blocks = self.loops = 0
 
     def kernel(self, tree: Node) -> Kernel:
         body: tuple[Statement, ...] | None = None
@@ -104,9 +108,10 @@ class _KernelParser(Scopes):
                     uniform = Uniform(Type(str(kind)), str(token))
                     self.uniforms.append(uniform)
                     self.declare(token, uniform)
+                    self.count_arguments(token)
                 case "constant":
                     kind, token = _tokens(node)
-                    value = self.convert(self.expression(_trees(node)[0]), Type(str(kind)), node)
+                    value = self.convert(self.whole(_trees(node)[0]), Type(str(kind)), node)
                     self.declare(token, self.folded(value, node))
                 case "shared":
                     self.shared_array(node)
@@ -114,8 +119,6 @@ class _KernelParser(Scopes):
                     body = self.statement(_trees(node)[0])
         if body is None:
             raise self.error("the kernel has no function main; add `void main() { … }`", tree)
-        if depth(body) > DEEPEST:
-            raise self.error(TOO_DEEP, tree)
         return Kernel(
             self.local_size,
             tuple(self.uniforms),
@@ -125,6 +128,19 @@ class _KernelParser(Scopes):
             self.text,
             self.name,
         )
+
+    def count(self, nodes: int, at: Token | Node) -> None:
+        """So many more nodes of the kernel."""
+        self.nodes += nodes
+        if self.nodes > MOST_NODES:
+            raise self.error(
+                f"the kernel has more than {MOST_NODES} operations up to here; make several of it",
+                at,
+            )
+
+    def count_arguments(self, at: Token | Node) -> None:
+        if len(self.uniforms) + len(self.buffers) > MOST_ARGUMENTS:
+            raise self.error(f"a kernel has at most {MOST_ARGUMENTS} uniforms and buffers", at)
 
     # Global declarations --------------------------------------------------------------------
 
@@ -161,23 +177,26 @@ class _KernelParser(Scopes):
                 "a storage buffer must hold float and have a binding, as in layout(binding = 0)",
                 node,
             )
+        if layout["binding"] >= MOST_ARGUMENTS:
+            raise self.error(f"a buffer's binding is less than {MOST_ARGUMENTS}", node)
         buffer = StorageBuffer(
             str(token), layout["binding"], "writeonly" not in access, "readonly" not in access
         )
         self.buffers.append(buffer)
         self.declare(token, buffer)
+        self.count_arguments(token)
 
     def shared_array(self, node: Node) -> None:
         kind, token = _tokens(node)
-        extents = [self.folded(self.expression(child), child).value for child in _trees(node)]
+        extents = [self.folded(self.whole(child), child).value for child in _trees(node)]
         array = SharedArray(str(token), Type(str(kind)), tuple(int(e) for e in extents))
-        if min(array.extents) < 1 or prod(array.extents) > MOST_SHARED:
+        self.shared.append(array)
+        if min(array.extents) < 1 or elements(self.shared) > MOST_SHARED:
             raise self.error(
                 f"shared array {token} has {prod(array.extents)} elements; each extent is at least "
-                f"1, and there are at most {MOST_SHARED}",
+                f"1, and all shared arrays together have at most {MOST_SHARED} elements",
                 node,
             )
-        self.shared.append(array)
         self.declare(token, array)
 
     def folded(self, expression: Expression, at: Node) -> Literal:
@@ -214,7 +233,16 @@ class _KernelParser(Scopes):
             "barrier": lambda n: (Barrier(),) if _tokens(n)[0] == "barrier" else (),
         }
         reader = readers.get(node.data)
-        return (self.assignment(node),) if reader is None else reader(node)
+        self.count(1, node)
+        if reader is None:
+            return (self.assignment(node),)
+        is_loop = node.data == "for_statement"
+        self.blocks, self.loops = self.blocks + 1, self.loops + is_loop
+        if self.blocks > DEEPEST_BLOCKS or self.loops > DEEPEST_LOOPS:
+            raise self.error(TOO_DEEP, node)
+        statements = reader(node)
+        self.blocks, self.loops = self.blocks - 1, self.loops - is_loop
+        return statements
 
     def block(self, node: Node) -> tuple[Statement, ...]:
         with self.scope():
@@ -226,9 +254,10 @@ class _KernelParser(Scopes):
         for declarator in _trees(node):
             token, value = declarator.children
             assert isinstance(token, Token)
+            self.count(1, token)
             initial = None
             if isinstance(value, Tree):
-                initial = self.convert(self.expression(value), kind, value)
+                initial = self.convert(self.whole(value), kind, value)
             declared.append(Declare(self.variable(token, kind), initial))
         return tuple(declared)
 
@@ -236,7 +265,7 @@ class _KernelParser(Scopes):
         if node.data == "assign":
             left, operator, right = node.children
             assert isinstance(left, Tree) and isinstance(right, Tree)
-            target, value = self.lvalue(left), self.expression(right)
+            target, value = self.lvalue(left), self.whole(right)
             if str(operator) != "=":
                 value = self.binary(str(operator)[0], target, value, node)
         else:
@@ -245,7 +274,7 @@ class _KernelParser(Scopes):
         return Assign(target, self.convert(value, target.type, node))
 
     def lvalue(self, node: Node) -> LValue:
-        target = self.expression(node)
+        target = self.whole(node)
         if isinstance(target, Component) and not isinstance(target.vector, Variable):
             raise self.error(
                 "only components of variables can be assigned to; assign to a variable first", node
@@ -257,14 +286,14 @@ class _KernelParser(Scopes):
     def if_statement(self, node: Node) -> If:
         condition, then, *rest = _trees(node)
         otherwise = self.statement(rest[0]) if rest else ()
-        return If(self.condition(condition), self.statement(then), otherwise)
+        return If(self.whole_condition(condition), self.statement(then), otherwise)
 
     def for_statement(self, node: Node) -> For:
         start, condition, step, body = _trees(node)
         with self.scope():
             return For(
                 self.statement(start),
-                self.condition(condition),
+                self.whole_condition(condition),
                 self.statement(step),
                 self.statement(body),
             )
@@ -279,7 +308,25 @@ class _KernelParser(Scopes):
 
     # Expressions ----------------------------------------------------------------------------
 
+    def whole(self, node: Node) -> Expression:
+        """An expression that is no part of another one, within the limits."""
+        return self.limited(self.expression(node), node)
+
+    def whole_condition(self, node: Node) -> Expression:
+        """A condition that is no part of another one, within the limits."""
+        return self.limited(self.condition(node), node)
+
+    def limited(self, expression: Expression, at: Node) -> Expression:
+        nodes, levels = nodes_and_levels(expression)
+        if levels > DEEPEST:
+            raise self.error(TOO_DEEP, at)
+        self.count(nodes, at)
+        return expression
+
     def expression(self, node: Node) -> Expression:
+        self.nested += 1
+        if self.nested > MOST_NESTED:
+            raise self.error(TOO_DEEP, node)
         readers: dict[str, Callable[[Node], Expression]] = {
             "name": lambda n: self.name_expression(_tokens(n)[0]),
             "integer": lambda n: self.integer_literal(_tokens(n)[0]),
@@ -294,7 +341,9 @@ class _KernelParser(Scopes):
             "any_of": lambda n: self.logical("||", n),
             "all_of": lambda n: self.logical("&&", n),
         }
-        return readers.get(node.data, self.chain)(node)
+        value = readers.get(node.data, self.chain)(node)
+        self.nested -= 1
+        return value
 
     def integer_literal(self, token: Token) -> Literal:
         return _integer(Type.UINT if token[-1] in "uU" else Type.INT, self.integer(token))

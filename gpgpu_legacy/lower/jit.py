@@ -67,6 +67,10 @@ from gpgpu_legacy.lower.forks import held_across_forks
 
 _GROUP, _ROW, _INVOCATION = 0, 1, 2
 
+MOST_STACK = 2**21
+"""Bytes of the shared arrays of a work group, and of the variables that all of its invocations
+keep. They are on the stack of a thread, which may have 8 MiB."""
+
 _PARTS = ("x", "y", "z", "w")
 DTYPES = {
     Type.BOOL: "bool_",
@@ -437,11 +441,15 @@ def _kept_in_arrays(steps: tuple[_Step, ...], analysis: _Analysis) -> dict[str, 
 
 # Text ----------------------------------------------------------------------------------------
 
+# Intrinsics, for numba takes a tenth of a second for each call of a compiled function.
 _HEADER = """\
 import numpy as np
-from numba import carray, njit
+from llvmlite import ir
+from numba import carray
 from numba.core import cgutils, types
 from numba.extending import intrinsic
+
+I64, F64 = ir.IntType(64), ir.DoubleType()
 
 
 @intrinsic(prefer_literal=True)
@@ -454,36 +462,62 @@ def stack(context, dtype, length):
     return types.CPointer(dtype.dtype)(dtype, length), pointer
 
 
-@njit(error_model="numpy")
-def quotient(a, b):
-    # Towards 0; by 0 it is 0.
-    if b == 0:
-        return np.int64(0)
-    magnitude = abs(np.int64(a)) // abs(np.int64(b))
-    return -magnitude if (a < 0) != (b < 0) else magnitude
+def divided(context, builder, signature, arguments):
+    # Both numbers on 64 bits, and the quotient, towards 0; by 0 it is 0.
+    wide = [context.cast(builder, value, kind, types.int64)
+            for value, kind in zip(arguments, signature.args)]
+    by_zero = builder.icmp_signed("==", wide[1], I64(0))
+    found = builder.sdiv(wide[0], builder.select(by_zero, I64(1), wide[1]))
+    return *wide, builder.select(by_zero, I64(0), found)
 
 
-@njit(error_model="numpy")
-def remainder(a, b):
-    return np.int64(a) - quotient(a, b) * np.int64(b)
+@intrinsic
+def quotient(context, a, b):
+    def code(context, builder, signature, arguments):
+        return divided(context, builder, signature, arguments)[2]
+
+    return types.int64(a, b), code
 
 
-@njit(error_model="numpy")
-def nearest(value, low, high):
+@intrinsic
+def remainder(context, a, b):
+    def code(context, builder, signature, arguments):
+        left, right, found = divided(context, builder, signature, arguments)
+        return builder.sub(left, builder.mul(found, right))
+
+    return types.int64(a, b), code
+
+
+@intrinsic
+def nearest(context, value, low, high):
     # What is too large for an integer becomes the nearest one, NaN becomes 0.
-    if value != value:
-        return np.int64(0)
-    return np.int64(min(max(np.float64(value), low), high))
+    def code(context, builder, signature, arguments):
+        value, low, high = [context.cast(builder, each, kind, types.float64)
+                            for each, kind in zip(arguments, signature.args)]
+        value = builder.select(builder.fcmp_ordered("<", value, low), low, value)
+        value = builder.select(builder.fcmp_ordered(">", value, high), high, value)
+        number = builder.fcmp_ordered("ord", value, value)
+        return builder.fptosi(builder.select(number, value, F64(0.0)), I64)
+
+    return types.int64(value, low, high), code
 
 
-@njit(error_model="numpy")
-def inside(index, length, number, failed):
-    # An index below 0 is a large one.
-    if np.uint64(index) >= np.uint64(length):
-        failed[0] = number
-        failed[1] = index
-        raise IndexError
-    return np.uint64(index)
+@intrinsic
+def inside(context, index, length, number, failed):
+    # The index as uint64, of which one below 0 is a large one; failed: an int64 of two.
+    def code(context, builder, signature, arguments):
+        kinds = signature.args
+        index, length, number = [context.cast(builder, value, kind, types.int64)
+                                 for value, kind in zip(arguments[:3], kinds)]
+        outside = builder.icmp_unsigned(">=", index, length)
+        with builder.if_then(outside, likely=False):
+            places = context.make_array(kinds[3])(context, builder, arguments[3]).data
+            builder.store(number, places)
+            builder.store(index, builder.gep(places, [I64(1)]))
+            context.call_conv.return_user_exc(builder, IndexError, ())
+        return index
+
+    return types.uint64(index, length, number, failed), code
 
 
 """
@@ -512,6 +546,7 @@ class _Printer:
         uniforms = [f"u_{uniform.name}" for uniform in self.kernel.uniforms]
         arguments = [*buffers, *uniforms, "failed", "columns", "across", "first", "last"]
         self.add(0, f"def {_ENTRY}({', '.join(arguments)}):")
+        self.check_stack()
         for array in self.kernel.shared:
             length = prod(array.extents)
             self.add(1, f"s_{array.name} = {_stack(array.type, length)}")
@@ -526,6 +561,18 @@ class _Printer:
             self.add(2, f"s_{array.name}[:] = 0")
         self.print(self.steps, 2, _GROUP)
         return _HEADER + "\n".join(self.lines) + "\n"
+
+    def check_stack(self) -> None:
+        lengths = [(array.type, prod(array.extents)) for array in self.kernel.shared]
+        for name, levels in self.arrays.items():
+            kind = self.kinds[name]
+            lengths.append((kind, _width(kind) * prod(self.size(level) for level in levels)))
+        size = sum(length * (8 if kind is Type.DOUBLE else 4) for kind, length in lengths)
+        if size > MOST_STACK:
+            raise PlanError(
+                f"{self.kernel.name}: a work group needs {size} bytes for its shared arrays and "
+                f"variables; native code has {MOST_STACK}: make the work groups smaller"
+            )
 
     def add(self, depth: int, line: str) -> None:
         self.lines.append("    " * depth + line)

@@ -327,6 +327,18 @@ def test_vec4_is_a_private_type() -> None:
         python_text(kernel)
 
 
+def test_the_variables_of_a_work_group_have_a_bound() -> None:
+    """A thread's stack is no larger."""
+    names = [f"v{n}" for n in range(33)]
+    values = "".join(f"vec4 {name} = vec4(I[at] * {n}.0);" for n, name in enumerate(names))
+    parts = "+".join(f"{name}.{part}" for name in names for part in "xyzw")
+    body = f"{values} barrier(); O[at] = {parts};"
+    small = parse_kernel(source(body, 64, 32), name="small.comp")
+    python_text(small)
+    with pytest.raises(PlanError, match=r"^small.comp: a work group needs 2\d{6} bytes for its "):
+        python_text(parse_kernel(source(body, 64, 64), name="small.comp"))
+
+
 # The executor ------------------------------------------------------------------------------------
 
 

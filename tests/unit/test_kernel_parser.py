@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpgpu_legacy.errors import AssemblyError
+from gpgpu_legacy.kernel.limits import MOST_NODES, MOST_TEXT
 from gpgpu_legacy.kernel.parser import parse_kernel
 
 HEAD = """#version 430 core
@@ -80,6 +81,11 @@ def test_lines_may_end_as_on_windows() -> None:
         (f"const int k = {'9' * 5000};", "an integer has at most 32 bits"),
         ("shared float T[256][257];", "shared array T has 65792 elements"),
         ("shared float T[1 - 1];", "shared array T has 0 elements"),
+        ("shared float T[2000000000];", "shared array T has 2000000000 elements"),
+        ("shared float T[65533];", "shared array T has 65533 elements"),  # S has 4
+        ("layout(local_size_x = 1000000000) in;", "a work group of 1000000000×1"),
+        ("layout(binding = 256) buffer b { float T[]; };", "a buffer's binding is less than 256"),
+        ("".join(f"uniform int u{n};" for n in range(256)), "a kernel has at most 256 uniforms"),
         ("layout(local_size_x = 64, local_size_y = 65) in;", "a work group of 64×65"),
         ("layout(local_size_x = 0) in;", "a work group of 0×1"),
     ],
@@ -91,18 +97,64 @@ def test_sizes_have_bounds(declaration: str, problem: str) -> None:
     assert raised.value.problem.startswith(problem)
 
 
+DEEP = {
+    "signs": ("R[0] = {}1.0;", "-", 6, 99),
+    "brackets": ("R[0] = {}1.0;", "(", 6, 99),
+    "sums": ("R[0] = {}1.0;", "1.0+", 6, 150),
+    "conditions": ("if ({}true) R[0] = 1.0;", "true && ", 6, 50),
+    "choices": ("R[0] = {}1.0;", "true ? 0.5 : ", 6, 50),
+    "ifs": ("{}R[0] = 1.0;", "if (true) ", 6, 38),
+    "branches": ("{}R[0] = 1.0;", "if (true) R[0] = 2.0; else ", 6, 38),
+    "loops": ("{}R[0] = 1.0;", "for (int i = 0; i < 1; ++i) ", 6, 12),
+}
+
+
+@pytest.mark.parametrize(("body", "part", "line", "most"), DEEP.values(), ids=DEEP)
+def test_nesting_has_a_bound(body: str, part: str, line: int, most: int) -> None:
+    def nested(times: int) -> str:
+        closed = ")" * times if part == "(" else ""
+        text = body.format(part * times).replace("1.0;", f"1.0{closed};")
+        return f"{HEAD}void main() {{ {text} }}"
+
+    parse_kernel(nested(most))
+    for times in (most + 1, 2000):
+        with pytest.raises(AssemblyError, match="are nested too deeply; use variables") as raised:
+            parse_kernel(nested(times))
+        assert raised.value.line == line
+        assert raised.value.column > len("void main() {")
+
+
+def test_a_text_has_a_bound() -> None:
+    kernel = f"{HEAD}void main() {{ R[0] = 1.0; }}"
+    parse_kernel(kernel.ljust(MOST_TEXT))
+    with pytest.raises(AssemblyError, match=f"a kernel of {MOST_TEXT + 1} characters; {MOST_TEXT}"):
+        parse_kernel(kernel.ljust(MOST_TEXT + 1))
+
+
 @pytest.mark.parametrize(
     "body",
-    ["R[0] = " + "-" * 5000 + "1.0;", "R[0] = " + "1.0+" * 5000 + "1.0;", "{" * 3000 + "}" * 3000,
-     "if (true) " * 3000 + "R[0] = 1.0;", "R[" * 1000 + "0" + "]" * 1000 + " = 1.0;"],
-    ids=("signs", "sums", "blocks", "conditions", "indices"),
-)  # fmt: skip
-def test_nesting_has_a_bound(body: str) -> None:
-    with pytest.raises(AssemblyError, match="are nested too deeply; use variables in between"):
+    [
+        "R[0] = 1.0;" * 4000,
+        "vec4 v = " + "vec4(" * 40 + "1.0" + ").x" * 39 + ");",
+        "vec4 v; v = " + "(v*" * 30 + "v" + ".x)" * 29 + ").x * v;",
+        "int " + ", ".join(f"a{n}" for n in range(8200)) + ";",
+    ],
+    ids=("statements", "vectors", "products of vectors", "declarations"),
+)
+def test_operations_have_a_bound(body: str) -> None:
+    """Each component of a vector is made by itself: of 30 in one another, there are 4³⁰."""
+    with pytest.raises(AssemblyError, match=f"more than {MOST_NODES} operations up to here") as r:
         parse_kernel(f"{HEAD}void main() {{ {body} }}")
+    assert r.value.line == 6
 
 
 def test_what_is_nested_as_deeply_as_may_be_is_run() -> None:
     body = "R[0] = " + "+".join(["1.0"] * 150) + ";"
     [step] = parse_kernel(f"{HEAD}void main() {{ {body} }}").body
     assert repr(step).count("Binary(") == 149
+
+
+def test_integers_have_32_bits() -> None:
+    body = "int a = 4294967295; uint b = 4294967295; int c = 2147483648;"
+    values = [s.value.value for s in parse_kernel(f"void main() {{ {body} }}").body]  # type: ignore[union-attr]
+    assert values == [-1, 2**32 - 1, -(2**31)]
