@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 
-.PHONY: report test hostile docs figures clean
+.PHONY: report test hostile differential docs figures clean
 
 report: $(READY)
 	$(BIN)/gpgpu-legacy report --output report
@@ -19,6 +19,11 @@ test: $(READY)
 # All hostile input that the tests know, with HOSTILE_SEED=n other input of its kind; `make test` tries a share.
 hostile: $(READY)
 	HOSTILE=full $(BIN)/python -m pytest tests/hostile
+
+# A hundred thousand random programs on numpy and on all executors that promise its bits: with PROGRAMS=n that many,
+# with HOSTILE_SEED=n others.
+differential: $(READY)
+	$(BIN)/python tests/campaign.py
 
 docs: $(DOCS_READY)
 	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html

@@ -1,4 +1,4 @@
-"""A thread that takes denormals for 0, and the reference machine of a device that does so."""
+"""A thread that takes denormals for 0, and what a device that does so may compute otherwise."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache, wraps
+from functools import cache
 from typing import Any
 from unittest.mock import patch
+
+import numpy as np
 
 from gpgpu_legacy.interp import machine
 from gpgpu_legacy.interp.numeric import Storage
@@ -40,23 +42,77 @@ def flushing() -> Iterator[None]:
         _library().fesetenv(before)
 
 
-def _flushed(function: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(function)
-    def call(*args: Any, **more: Any) -> Any:
-        with flushing():
-            return function(*args, **more)
+class Touched:
+    """The fragments that a device which flushes may compute otherwise than the numpy machine.
 
-    return call
+    In these an operation, but for moves, had a denormal operand, or a result that is another where
+    denormals are flushed. mask: (H, W), or a scalar.
+    """
+
+    def __init__(self) -> None:
+        self.mask: Any = np.zeros((), bool)
+
+    def note(self, *arrays: Any) -> None:
+        """Arrays that broadcast to the fragments: where any of them is true."""
+        for array in arrays:
+            self.mask = self.mask | array
 
 
 @contextmanager
-def flushing_machine() -> Iterator[None]:
-    """The numpy machine as a device has it whose operations flush, and whose moves do not."""
-    rows = {name: replace(row, evaluate=_flushed(row.evaluate)) for name, row in OPCODES.items()}
-    names = ("interpolate", "sample", "saturated")
-    parts = {name: _flushed(getattr(machine, name)) for name in names}
+def touched_by_denormals() -> Iterator[Touched]:
+    """Watch the numpy machine; what it computes stays as it is. It runs in one band of rows."""
+    touched = Touched()
+
+    def watched(function: Callable[..., Any], *, moves: bool = False) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            usual = function(*args)
+            with flushing():
+                flushed = function(*args)
+            pairs = zip(_floats(usual), _floats(flushed), strict=True)
+            touched.note(*(_bits(one) != _bits(other) for one, other in pairs))
+            if not moves:
+                touched.note(*map(_is_denormal, _floats(args)))
+            return usual
+
+        return call
+
+    def blend_add(storage: Storage, channel: int, where: Any, values: Any, alive: Any) -> None:
+        touched.note(_is_denormal(values), _is_denormal(storage.planes[channel][where]))
+        added(storage, channel, where, values, alive)
+        touched.note(_is_denormal(storage.planes[channel][where]))
+
+    rows = {
+        name: replace(row, evaluate=watched(row.evaluate, moves=name in _MOVES))
+        for name, row in OPCODES.items()
+    }
+    added = Storage.blend_add
+    parts = {
+        "interpolate": watched(machine.interpolate, moves=True),
+        "sample": watched(machine.sample, moves=True),
+        "saturated": watched(machine.saturated),
+    }
     with (
         patch.multiple(machine, OPCODES=rows, **parts),
-        patch.object(Storage, "blend_add", _flushed(Storage.blend_add)),
+        patch.object(Storage, "blend_add", blend_add),
     ):
-        yield
+        yield touched
+
+
+_MOVES = ("ABS", "MOV", "SWZ", "TEX", "TXB")
+
+
+def _floats(values: Any) -> list[Any]:
+    """The arrays and numbers in nested lists and tuples that are floats."""
+    if isinstance(values, list | tuple):
+        return [each for value in values for each in _floats(value)]
+    return [np.asarray(values)] if getattr(values, "dtype", None) == np.float32 else []
+
+
+def _bits(values: Any) -> Any:
+    bits = values.view(np.uint32)
+    return np.where(bits & 0x7FFFFFFF > 0x7F800000, np.uint32(0x7FC00000), bits)
+
+
+def _is_denormal(values: Any) -> Any:
+    bits = values.view(np.uint32) & 0x7FFFFFFF
+    return (bits > 0) & (bits < 0x00800000)

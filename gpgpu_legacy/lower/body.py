@@ -12,6 +12,7 @@ format apart.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -41,6 +42,27 @@ ALL = (0, 1, 2, 3)
 # Mesa 22.3 takes -r.x * r.y for a number that is not positive (it looks past the two letters), and
 # a comparison with 0 later on is folded away. A sign changed as a bit is no negation to it.
 _NEGATED = "negated(float a) { return uintBitsToFloat(floatBitsToUint(a) ^ 0x80000000u); }"
+
+# Mesa takes x * 0.0 for 0, though it is NaN for an infinity, and x + 0.0 for x, though -0 becomes
+# 0; `precise` does not forbid that. So an exact shader hides its constants from the compiler:
+# nobody sets the uniform `zero`, which is 0 therefore, but might be anything.
+_ZERO = "zero"
+_CONSTANT = (
+    "constant(float a) { "
+    f"return uintBitsToFloat(floatBitsToUint(a) ^ floatBitsToUint({_ZERO})); }}"
+)
+
+
+def zero(*, exact: bool) -> str:
+    """The expression of a 0 that a register may get."""
+    return _ZERO if exact else "0.0"
+
+
+def with_zero_declared(text: str) -> str:
+    """The text of a shader with the uniform of its zeros behind the version, where it has any."""
+    version, _, rest = text.partition("\n")
+    is_read = re.search(rf"\b{_ZERO}\b", rest) is not None
+    return f"{version}\nuniform float {_ZERO};\n{rest}" if is_read else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +182,10 @@ class Body:
     def _component(self, src: Src, component: int, *, rounds: bool) -> str:
         selector, negative = src.swizzle[component], src.negate[component]
         if selector not in _PLAIN:
-            return literal((-1.0 if negative else 1.0) * float(selector is Selector.ONE))
+            if selector is Selector.ONE:
+                return literal(-1.0 if negative else 1.0)
+            text = zero(exact=self._exact)
+            return f"{self.called(_NEGATED, 1)}({text})" if negative else text
         text = f"{register_name(src.register)}.{COMPONENTS[selector.value]}"
         text = self.rounded(text, 1) if rounds else text
         return f"{self.called(_NEGATED, 1)}({text})" if negative else text
@@ -175,10 +200,9 @@ class Body:
             for c in components
             for s in (src.swizzle[c],)
         ]
-        if len(parts) == 1:
-            return parts[0]
         listed = parts[:1] if len(set(parts)) == 1 else parts
-        return f"vec{len(parts)}({', '.join(listed)})"
+        text = parts[0] if len(parts) == 1 else f"vec{len(parts)}({', '.join(listed)})"
+        return f"{self.called(_CONSTANT, len(parts))}({text})" if self._exact else text
 
 
 _PLAIN = {Selector.X, Selector.Y, Selector.Z, Selector.W}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from gpgpu_legacy.isa.ir import COMPONENTS, Instruction
-from gpgpu_legacy.lower.body import Surroundings
+from gpgpu_legacy.lower.body import Surroundings, with_zero_declared, zero
 from gpgpu_legacy.lower.glsl import Pieces, ShaderKey
 from gpgpu_legacy.lower.sampling import Unit, fetch_name, lookup_function, lookup_name
 from gpgpu_legacy.plan.formats import Format, Numeric
@@ -20,8 +20,6 @@ VERSION = "#version 430 core"
 
 GROUP = (8, 8)
 """Invocations of a work group across and up."""
-
-_MISSING = ("0.0", "0.0", "0.0", "1.0")
 
 
 @lru_cache(maxsize=256)
@@ -43,9 +41,10 @@ def compute_shader(key: ShaderKey, blend: Blend = Blend.NONE) -> str:
     lines = [VERSION, f"// {key.program.name}"]
     lines.append(f"layout(local_size_x = {GROUP[0]}, local_size_y = {GROUP[1]}) in;")
     lines += ["uniform vec2 origin, size;", "uniform int target_width;", *pieces.uniforms()]
+    zero_ = zero(exact=key.exact)
     for binding, unit in enumerate(key.units):
         if pieces.reads(lookup_name(unit.number)):
-            lines += [*_texture(binding, unit), *lookup_function(unit)]
+            lines += [*_texture(binding, unit, zero_), *lookup_function(unit, zero_)]
     for number in range(len(key.targets)):
         lines.append(_buffer(len(key.units) + number, "", "Target", number))
     stores = [
@@ -69,7 +68,7 @@ def compute_shader(key: ShaderKey, blend: Blend = Blend.NONE) -> str:
         "    ivec2 texel = ivec2(origin + fragment);",
         "    int at = texel.y * target_width + texel.x;",
     ]
-    return "\n".join([*lines, *stores, "}", ""])
+    return with_zero_declared("\n".join([*lines, *stores, "}", ""]))
 
 
 def _buffer(binding: int, access: str, name: str, number: int) -> str:
@@ -78,10 +77,10 @@ def _buffer(binding: int, access: str, name: str, number: int) -> str:
     return f"{' '.join(words)} {{ float {name.lower()}{number}[]; }};"
 
 
-def _texture(binding: int, unit: Unit) -> list[str]:
+def _texture(binding: int, unit: Unit, zero_: str) -> list[str]:
     """A texture's buffer, and the function that fetches a texel from it."""
     name, channels = f"texture{unit.number}", unit.format.channels
-    parts = [f"{name}[at + {c}]" for c in range(channels)] + list(_MISSING[channels:])
+    parts = [f"{name}[at + {c}]" for c in range(channels)] + [zero_, zero_, zero_, "1.0"][channels:]
     place = f"(texel.y * {unit.extent.width} + texel.x) * {channels}"
     return [
         _buffer(binding, "readonly", "Texture", unit.number),

@@ -27,6 +27,8 @@ from gpgpu_legacy.lower.body import (
     parameters_read,
     result_name,
     state_name,
+    with_zero_declared,
+    zero,
 )
 from gpgpu_legacy.lower.lookups import Decisions, Folded, undecided
 from gpgpu_legacy.lower.sampling import Unit, fetch_name, lookup_function, lookup_name
@@ -65,8 +67,9 @@ class ShaderKey:
     drivers differ in how they do it.
     bent: the attributes that the program reads, or its fog, whose corner values do not lie in a
     plane; each triangle has its own.
-    exact: multiply and add are kept apart; otherwise a multiply-add may be rounded once. Either way
-    everything is `precise`: no compiler reorders a sum or drops an addition of 0.
+    exact: multiply and add are kept apart, and constants are hidden from the compiler; otherwise a
+    multiply-add may be rounded once, and a product with a constant 0 be 0. Either way everything is
+    `precise`: no compiler reorders a sum.
     """
 
     program: Program
@@ -214,7 +217,7 @@ def fragment_shader(key: ShaderKey) -> str:
             fetch = f"texelFetch(texture{unit.number}, texel, 0)"
             fetch = _decoded(fetch, unit, exact=key.exact)
             lines.append(f"vec4 {fetch_name(unit.number)}(ivec2 texel) {{ return {fetch}; }}")
-            lines += lookup_function(unit)
+            lines += lookup_function(unit, zero(exact=key.exact))
     lines += [f"layout(location = {n}) out vec4 target{n};" for n in range(len(key.targets))]
     start = ["    vec2 fragment = gl_FragCoord.xy - origin;"] if pieces.needs_place else []
     if pieces.reads("position"):
@@ -225,7 +228,7 @@ def fragment_shader(key: ShaderKey) -> str:
         for line in (*pieces.colour(number), f"    target{number} = colour{number};")
     ]
     lines += [*body.functions(), "", "void main() {", *start, *pieces.statements(), *stores]
-    return "\n".join([*lines, "}", ""])
+    return with_zero_declared("\n".join([*lines, "}", ""]))
 
 
 def _decoded(texel: str, unit: Unit, *, exact: bool) -> str:
@@ -302,7 +305,8 @@ class Pieces:
                 f"    precise vec4 {name} = {base} + {dx} * fragment.x + {dy} * fragment.y;"
             )
             if attribute == FOG_COORDINATE:
-                lines.append(f"    {name}.yzw = vec3(0.0, 0.0, 1.0);")
+                nothing = zero(exact=self.key.exact)
+                lines.append(f"    {name}.yzw = vec3({nothing}, {nothing}, 1.0);")
         registers = [name for name in self.body.registers if self.reads(name)]
         registers += [result_name(number) for number in range(self._results)]
         lines += [f"    precise vec4 {name} = vec4(0.0);" for name in registers]

@@ -53,8 +53,11 @@ def fetch_name(number: int) -> str:
     return f"fetch{number}"
 
 
-def lookup_function(unit: Unit) -> list[str]:
-    """The lines of `vec4 lookupN(vec4 at)`, which calls `vec4 fetchN(ivec2 texel)`."""
+def lookup_function(unit: Unit, zero: str = "0.0") -> list[str]:
+    """The lines of `vec4 lookupN(vec4 at)`, which calls `vec4 fetchN(ivec2 texel)`.
+
+    zero: the expression of channels that the format lacks.
+    """
     lines = [f"vec4 {lookup_name(unit.number)}(vec4 at) {{"]
     axes = [
         _Axis("s", "at.x", unit.extent.width, unit.sampler.wrap_s),
@@ -78,7 +81,7 @@ def lookup_function(unit: Unit) -> list[str]:
         return [*lines, f"    return {fetch_name(unit.number)}({place});", "}"]
     for axis in axes:
         lines += axis.linear()
-    return [*lines, *_blended(unit, axes, layer), "}"]
+    return [*lines, *_blended(unit, axes, layer, zero), "}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +153,7 @@ def _texel(indices: list[str], height: int, layer: str) -> str:
     return f"ivec2({indices[0]}, {f'{row} + {layer}' if layer else row})"
 
 
-def _blended(unit: Unit, axes: list[_Axis], layer: str) -> list[str]:
+def _blended(unit: Unit, axes: list[_Axis], layer: str, zero: str) -> list[str]:
     """The sum over all pairs of texels, s running fastest."""
     lines = ["    precise vec4 sum, texel;"]
     fastest_last = product((0, 1), repeat=len(axes))
@@ -175,5 +178,5 @@ def _blended(unit: Unit, axes: list[_Axis], layer: str) -> list[str]:
     # What the format lacks is no texel to be weighted.
     missing = "rgba"[unit.format.channels :]
     if missing:
-        lines.append(f"    sum.{missing} = vec4(0.0, 0.0, 0.0, 1.0).{missing};")
+        lines.append(f"    sum.{missing} = vec4({zero}, {zero}, {zero}, 1.0).{missing};")
     return [*lines, "    return sum;"]

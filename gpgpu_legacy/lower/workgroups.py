@@ -42,6 +42,8 @@ from gpgpu_legacy.lower.body import (
     register_name,
     result_name,
     temporary,
+    with_zero_declared,
+    zero,
 )
 from gpgpu_legacy.lower.content import (
     Arguments,
@@ -375,7 +377,7 @@ class _Emitter:
         start = [f"    int first = {ITERATIONS}.x, last = {ITERATIONS}.y;"]
         lines = [*head, "", "void main() {", *start, *self._places(), *declared, *body, "}", ""]
         turns = sum(s.turns for program in self.programs for s in program)
-        text = "\n".join(lines)
+        text = with_zero_declared("\n".join(lines))
         return GroupCode(text, self.shape, surfaces, places, tuple(self.vectors.values()), turns)
 
     def _channels(self, number: int) -> int:
@@ -443,7 +445,12 @@ class _Emitter:
     def _fetched(self, number: int, place: str) -> str:
         """The texel at a place, an ivec2, as a vec4."""
         at = f"texture{number}[{place}.y * size_{number}.x + {place}.x]"
-        return at if self._channels(number) == 4 else f"vec4({at}, 0.0, 0.0, 1.0)"
+        return at if self._channels(number) == 4 else self._red(at)
+
+    def _red(self, value: str) -> str:
+        """The texel of a format with one channel."""
+        missing = zero(exact=self.exact)
+        return f"vec4({value}, {missing}, {missing}, 1.0)"
 
     def _store_own(self, number: int) -> None:
         suffix = "" if self._channels(number) == 4 else ".x"
@@ -553,7 +560,7 @@ class _Emitter:
         unit = Unit(number, surface.kind, surface.extent, lookup.sampler, surface.format)
         fetch = self._fetched(lookup.texture, "texel")
         self.functions[f"vec4 {fetch_name(number)}(ivec2 texel) {{ return {fetch}; }}"] = None
-        self.functions["\n".join(lookup_function(unit))] = None
+        self.functions["\n".join(lookup_function(unit, zero(exact=self.exact)))] = None
         return number
 
     # Segments
@@ -645,7 +652,7 @@ class _Emitter:
         if not lookup.inside:
             s, t = (f"clamp({v}, 0, size_{number}.{c} - 1)" for v, c in ((s, "x"), (t, "y")))
         texel = f"texture{number}[({t}) * size_{number}.x + {s}]"
-        return texel if self._channels(lookup.texture) == 4 else f"vec4({texel}, 0.0, 0.0, 1.0)"
+        return texel if self._channels(lookup.texture) == 4 else self._red(texel)
 
     def _from_shared(self, staged: _Staged, number: int, place: str) -> str:
         adjacent = self.shape.adjacent
@@ -656,9 +663,9 @@ class _Emitter:
         if adjacent == 4:
             group, rest = divmod(number, 4)
             four = f"{_array(staged)}[{place}][thread.{axis} + {group * threads}]"
-            return f"vec4({four}.{COMPONENTS[rest]}, 0.0, 0.0, 1.0)"
+            return self._red(f"{four}.{COMPONENTS[rest]}")
         at = f"({self._place(axis, number)})"
-        return f"vec4({_array(staged)}[{place}][{at} >> 2][{at} & 3], 0.0, 0.0, 1.0)"
+        return self._red(f"{_array(staged)}[{place}][{at} >> 2][{at} & 3]")
 
     # Staging
 

@@ -321,8 +321,10 @@ class Executor(ABC):
             return ""
         from gpgpu_legacy.runtime.denormals import in_words, ways_of
 
-        flushed = ways_of(plan) & self.flushed_ways()
-        return f"denormals are {in_words(flushed)} by {self.device()}" if flushed else ""
+        flushed = self.flushed_ways()
+        if not flushed & ways_of(plan):
+            return ""
+        return f"denormals are {in_words(flushed)} by {self.device()}"
 
     def flushed_ways(self) -> frozenset[Way]:
         """The ways on which denormals become 0 on the device; measured once a process."""
@@ -337,9 +339,9 @@ class Executor(ABC):
 
         others = " or ".join(executor.name for executor in exact_executors(plan, machine))
         accepting = replace(machine, denormals=False)
-        accept = "" if self.why_inexact(plan, accepting) else ", accept that (--flush-denormals)"
+        accept = "" if self.why_inexact(plan, accepting) else ", with --flush-denormals"
         raise PlanError(
-            f"{self.name} cannot run {plan.name} exactly, for {why}; run it without exact{accept} "
+            f"{self.name} cannot run {plan.name} exactly, for {why}; run it without exact{accept}, "
             f"or exactly on {others or 'another machine'}"
         )
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from drawing import F32
 from numpy.typing import NDArray
+from random_programs import MOST_JOINED, UNDEFINED
 
 from gpgpu_legacy.isa.arithmetic import Arithmetic
 from gpgpu_legacy.isa.ir import (
@@ -34,7 +35,6 @@ from gpgpu_legacy.isa.ir import (
 from gpgpu_legacy.isa.opcodes import OPCODES, Shape
 from gpgpu_legacy.runtime.executor import Machine
 
-MOST_JOINED = 8  # what every driver that is still alive can draw to at once
 DRAW_BUFFERS = "ARB_draw_buffers"
 
 _Register = TypeVar("_Register", bound=SourceRegister | DestinationRegister)
@@ -104,9 +104,6 @@ def batched(programs: Sequence[Program]) -> Iterator[Sequence[Program]]:
 
 
 # What the specification leaves undefined, and where Mesa departs from it -----------------------
-
-UNDEFINED = {"SCS": (2, 3), "XPD": (3,)}
-"""The components of an opcode's result that the specification leaves undefined."""
 
 _GUARD = Temporary("guard")
 _ONE = Parameter(ParameterSpace.CONSTANT, value=(1.0,) * 4)

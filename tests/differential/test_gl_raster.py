@@ -4,7 +4,7 @@ On llvmpipe, which keeps the order of operations and fuses none, results are the
 save for the opcodes in INEXACT; on other drivers products lie within the bound of sequential sums.
 Where llvmpipe departs from the specification, and so from the reference:
 
-- It flushes denormals in arithmetic, so the tests make none.
+- It flushes denormals in arithmetic, so the tests make none; campaign.py and test_denormals.py do.
 - A sum blended into a 16-bit float target is truncated there, not rounded: one step of the format.
 - SIN, COS and SCS of arguments beyond a few thousand have no correct digit left.
 """
@@ -43,6 +43,7 @@ from products import (
     plan_of,
     random_operands,
 )
+from random_programs import INEXACT
 from strategies import SMALL_NUMBER, Scene, scenes, whole_scenes
 
 from gpgpu_legacy.algorithms.matmul.method import Method
@@ -509,18 +510,6 @@ SOURCES = ("R1", "R2", "R3")
 WIDTH, HEIGHT = 32, 16
 PLACE = fragment_texcoords(0, WIDTH, HEIGHT)
 COLOURS = 8  # as many draw buffers as OpenGL 4.0 promises
-TINY = float(np.finfo(np.float32).tiny)  # what is less is flushed to 0
-
-# Bounds on llvmpipe: relative and absolute error beside the reference, and the worst measured.
-INEXACT = {
-    "COS": (0.0, 1.5e-7),  # 6.0e-8 for |x| <= 16
-    "EX2": (6e-7, TINY),  # 3.4e-7
-    "LG2": (3e-6, 1e-6),  # 4.8e-7 absolute
-    "LIT": (3e-6, TINY),  # 1.1e-6
-    "POW": (3e-6, TINY),  # 1.1e-6
-    "SCS": (0.0, 1.5e-7),  # 6.0e-8 for |x| <= 16
-    "SIN": (0.0, 1.5e-7),  # 6.0e-8 for |x| <= 16
-}
 EXACT_ROWS = [row.mnemonic for row in OPCODES.values() if row.mnemonic not in INEXACT]
 COMPUTING = [row for row in OPCODES.values() if row.form not in (Form.SAMPLE, Form.KILL)]
 

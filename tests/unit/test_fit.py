@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawing import as_exact_as_it_can
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from products import random_operands
@@ -21,7 +22,6 @@ from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
-from gpgpu_legacy.runtime.executor import Machine
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.studies.largest_block.model import (
     Fit,
@@ -238,7 +238,8 @@ def test_every_method_can_be_asked_of_every_chip(chip: Any, method: Any) -> None
 def product(method: str, shape: Shape, options: Options, executor: str) -> Any:
     plan = find_method(method).plan(shape, options)
     operands = random_operands(plan)
-    return find_executor(executor).run(plan, operands, Machine(exact=True)).outputs["C"]
+    chosen = find_executor(executor)
+    return chosen.run(plan, operands, as_exact_as_it_can(chosen)).outputs["C"]
 
 
 @pytest.mark.parametrize("method", [MULTI, SINGLE])

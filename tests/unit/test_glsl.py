@@ -70,17 +70,17 @@ def test_numbers_are_printed_as_the_float32_that_they_are(value: float, text: st
 @pytest.mark.parametrize(
     ("line", "statement"),
     [
-        ("MOV R0, {1, 2, 3, 4};", "t_R0 = vec4(1.0, 2.0, 3.0, 4.0);"),
-        ("MOV R0, 2;", "t_R0 = vec4(2.0);"),
-        ("MOV R0.y, {1, 2, 3, 4}.wzyx;", "t_R0.y = 3.0;"),
-        ("MOV R0, -{1, 0, 2, 3};", "t_R0 = vec4((-1.0), (-0.0), (-2.0), (-3.0));"),
+        ("MOV R0, {1, 2, 3, 4};", "t_R0 = constant(vec4(1.0, 2.0, 3.0, 4.0));"),
+        ("MOV R0, 2;", "t_R0 = constant(vec4(2.0));"),
+        ("MOV R0.y, {1, 2, 3, 4}.wzyx;", "t_R0.y = constant(3.0);"),
+        ("MOV R0, -{1, 0, 2, 3};", "t_R0 = constant(vec4((-1.0), (-0.0), (-2.0), (-3.0)));"),
         ("MOV R0.xw, R1.wzyx;", "t_R0.xw = t_R1.wx;"),
-        ("SWZ R0, R1, 1, -x, 0, -1;", "t_R0 = vec4(1.0, negated(t_R1.x), 0.0, (-1.0));"),
+        ("SWZ R0, R1, 1, -x, 0, -1;", "t_R0 = vec4(1.0, negated(t_R1.x), zero, (-1.0));"),
         ("SWZ R0.y, R1, 1, -x, 0, w;", "t_R0.y = negated(t_R1.x);"),
         ("RCP R0, R1.z;", "t_R0 = vec4(1.0 / t_R1.z);"),
         ("RCP R0.z, -R1.z;", "t_R0.z = 1.0 / negated(t_R1.z);"),
         ("POW R0.xy, R1.x, R2.w;", "t_R0.xy = vec2(power(t_R1.x, t_R2.w));"),
-        ("CMP R0.xy, R1, R2, 1;", "t_R0.xy = cmp(t_R1.xy, t_R2.xy, vec2(1.0));"),
+        ("CMP R0.xy, R1, R2, 1;", "t_R0.xy = cmp(t_R1.xy, t_R2.xy, constant(vec2(1.0)));"),
         ("ADD_SAT R0.x, R1, R2;", "t_R0.x = clamp(t_R1.x + t_R2.x, 0.0, 1.0);"),
         ("MOV R0, program.env[3];", "t_R0 = env3;"),
         ("MOV R0, state.light[2].half;", "t_R0 = state_light_2_half;"),
@@ -143,7 +143,7 @@ def test_a_rounding_arithmetic_rounds_results_attributes_parameters_and_constant
         "t_R1.xy = quantize(lookup0(vec4(texcoord0.xyz, 0.0)).xy);",
         "t_R1.zw = quantize(lookup0(vec4(quantize(local0).xyz, 0.0)).zw);",
         "result0 = quantize(t_R0 + t_R1);",
-        "result0.x = quantize(0.0999755859375);",
+        "result0.x = quantize(constant(0.0999755859375));",
     ]
 
 
@@ -180,7 +180,9 @@ def test_fog_is_the_last_thing_and_reads_what_it_needs() -> None:
     text = printed("MOV result.color, 1;", option="OPTION ARB_fog_exp;")
     assert "uniform vec4 fogcoord_base" in text
     assert "uniform vec4 state_fog_color;" in text
-    assert text.index("result0 = vec4(1.0)") < text.index("exp(") < text.index("target0 =")
+    assert (
+        text.index("result0 = constant(vec4(1.0))") < text.index("exp(") < text.index("target0 =")
+    )
 
 
 # Any program -------------------------------------------------------------------------------------

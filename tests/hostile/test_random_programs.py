@@ -1,0 +1,85 @@
+"""A share of the random programs of campaign.py, which `make differential` tries by thousands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from unittest.mock import patch
+
+import campaign
+import numpy as np
+import pytest
+from attacks import ATTACK
+from campaign import Why, checked
+from drawing import F32
+from random_programs import Batch, random_batch
+
+from gpgpu_legacy.errors import ExecutorUnavailableError
+from gpgpu_legacy.interp import machine
+from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.registry import executors, find_executor
+
+
+def works(name: str) -> bool:
+    """Whether the executor is here, on a driver that keeps the order of operations."""
+    try:
+        device = find_executor(name).device()
+    except ExecutorUnavailableError:
+        return False
+    return not name.startswith("gl-") or "llvmpipe" in device
+
+
+def test_every_executor_computes_what_numpy_does() -> None:
+    names = [name for name in campaign.EXECUTORS if works(name)]
+    for number in range(ATTACK.count(4, 120)):
+        result = checked(random_batch(f"hostile {ATTACK.seed}-{number}"), names)
+        assert not result.differences, "\n".join(map(str, result.differences))
+
+
+def test_the_same_seed_gives_the_same_programs_and_another_seed_others() -> None:
+    assert random_batch("a").text == random_batch("a").text
+    assert random_batch("a").text != random_batch("b").text
+
+
+# What the campaign would say of an executor that is wrong --------------------------------------
+
+
+def drawn_with(mnemonic: str, evaluate: Callable[..., F32]) -> Callable[[Batch, Executor], object]:
+    """What draws on jit as a machine does that takes an opcode for something else."""
+    drawn = campaign.drawn
+    wrong = {**OPCODES, mnemonic: replace(OPCODES[mnemonic], evaluate=evaluate)}
+
+    def draw(batch: Batch, executor: Executor) -> object:
+        if executor.name != "jit":
+            return drawn(batch, executor)
+        with patch.object(machine, "OPCODES", wrong):
+            return drawn(batch, find_executor("numpy"))
+
+    return draw
+
+
+def test_a_wrong_opcode_is_found_and_shown_in_few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaign, "drawn", drawn_with("FLR", np.ceil))
+    found = [d for n in range(8) for d in checked(random_batch(f"wrong {n}"), ["jit"]).differences]
+    assert found
+    for difference in found:
+        assert "FLR" in difference.text
+        assert len(difference.text.splitlines()) < 15
+        assert difference.found != difference.expected
+
+
+@pytest.mark.parametrize("executor", ["jit", "gl-raster"])
+def test_a_zero_of_another_sign_is_explained_on_opengl_alone(
+    executor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def signed(batch: Batch, runner: Executor) -> list[F32]:
+        texels = np.zeros((5, 7, 4), np.float32)
+        return [-texels if runner.name == executor else texels] * batch.targets
+
+    monkeypatch.setattr(campaign, "drawn", signed)
+    batch = random_batch("zeros", joined=1)
+    expected = campaign._Expected(batch)
+    runner = next(each for each in executors() if each.name == executor)
+    why = expected.why(batch.parts[0], signed(batch, runner)[0], runner)
+    assert (why is Why.ZERO) == (executor == "gl-raster")
