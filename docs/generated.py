@@ -11,12 +11,18 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
+import gpgpu_legacy
 from gpgpu_legacy.present.grid import as_markdown
 
 MARK = re.compile(r"^<!-- generated: ([\w-]+) -->$", flags=re.MULTILINE)
+
+
+PACKAGE = Path(gpgpu_legacy.__file__).parent
 
 
 def with_generated(text: str) -> str:
@@ -201,17 +207,71 @@ def plan_values() -> str:
 
 def plan_limits() -> str:
     """The limits of plans from files, as plan/limits.py has and explains them."""
-    from gpgpu_legacy.plan import limits
-
     lines = ["| limit | value | of what |", "| --- | ---: | --- |"]
-    tree = ast.parse(inspect.getsource(limits))
-    for one, following in pairwise(tree.body):
+    lines += [f"| `{name}` | {value} | {words} |" for name, value, words in _limits_of(PLAN_LIMITS)]
+    return "\n".join(lines) + "\n"
+
+
+# Limits ---------------------------------------------------------------------------------------
+
+PLAN_LIMITS = Path("plan/limits.py")
+
+LIMITS = {
+    "Programs and kernels": ("languages/*.py", "languages/arb/*.py", "kernel/*.py"),
+    "Plans from files": ("plan/limits.py", "plan/records.py"),
+    "Text, recorded results, profiles, recipes": (
+        "files.py", "serial.py", "chips/profile.py", "api/user_code.py",
+    ),
+    "Pictures and arrays": (
+        "images.py", "pictures.py", "arrays.py", "present/*.py", "api/matrices.py", "api/texels.py",
+        "api/images.py", "api/pictures.py", "api/drawing.py", "api/plan_figure.py",
+    ),
+    "Sizes and memory": (
+        "algorithms/matmul/options.py", "pipeline/loops.py", "numerals.py", "memory.py",
+    ),
+    "What is kept on disk": ("kept.py", "own_files.py", "drafts.py"),
+    "Messages and streams": ("errors.py", "arguments.py", "cli/streams.py"),
+}  # fmt: skip
+"""The files whose limits hold for what comes from outside, by subject."""
+
+_LIMIT = re.compile(r"(MOST|LARGEST|LONGEST|DEEPEST|SMALLEST|SURELY|SWEPT|ADDRESSES)(_\w+)?")
+
+
+def limits() -> str:
+    """Every limit that holds for what comes from outside: where it is, its value, and why."""
+    parts = []
+    for subject, patterns in LIMITS.items():
+        parts += [f"### {subject}", ""]
+        parts += ["| limit | value | of what, and why |", "| --- | ---: | --- |"]
+        files = [file.relative_to(PACKAGE) for p in patterns for file in sorted(PACKAGE.glob(p))]
+        for file in files:
+            parts += [
+                f"| `{_module(file)}.{name}` | {value} | {words} |"
+                for name, value, words in _limits_of(file)
+            ]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _module(file: Path) -> str:
+    return ".".join(file.with_suffix("").parts)
+
+
+def _limits_of(file: Path) -> Iterator[tuple[str, str, str]]:
+    """The limits that a module has and explains: the name, the value and the words of each."""
+    home = import_module(f"gpgpu_legacy.{_module(file)}")
+    for one, following in pairwise(ast.parse(inspect.getsource(home)).body):
         match one, following:
             case ast.Assign(targets=[ast.Name(id=name)]), ast.Expr(ast.Constant(str(words))):
-                if not name.startswith("_"):
-                    meaning = " ".join(words.split())
-                    lines.append(f"| `{name}` | {getattr(limits, name)} | {meaning} |")
-    return "\n".join(lines) + "\n"
+                if _LIMIT.fullmatch(name) or (file == PLAN_LIMITS and not name.startswith("_")):
+                    yield name, _value(getattr(home, name)), " ".join(words.split())
+
+
+def _value(number: Any) -> str:
+    """A limit as people read it, in powers of two where it is one."""
+    if isinstance(number, int) and number >= 1024 and number & (number - 1) == 0:
+        return f"2^{number.bit_length() - 1}"
+    return f"{number:,}".replace(",", " ") if isinstance(number, int) else f"{number:g}"
 
 
 # Chips, methods, executors --------------------------------------------------------------------
@@ -286,8 +346,6 @@ _ROOMS = {
 
 def api() -> str:
     """Every public name, under the heading of the room that it lives in."""
-    import gpgpu_legacy
-
     by_heading: dict[str, list[str]] = {heading: [] for heading in _ROOMS.values()}
     functions_first = sorted(gpgpu_legacy.__all__, key=lambda name: (name[0].isupper(), name))
     for name in functions_first:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from markdown_pages import generated, pages
+from markdown_pages import ROOT, generated, pages
 
 import gpgpu_legacy
 from gpgpu_legacy.algorithms.registry import shipped_algorithms
@@ -20,6 +20,27 @@ INSTRUCTIONS = (
     "ABS ADD CMP COS DP3 DP4 DPH DST EX2 FLR FRC KIL LG2 LIT LRP MAD MAX MIN MOV MUL POW RCP RSQ "
     "SCS SGE SIN SLT SUB SWZ TEX TXB TXP XPD"
 )
+
+
+SECURITY = ROOT / "SECURITY.md"
+
+
+def test_the_limits_of_the_security_page_are_those_of_the_code(update_golden: bool) -> None:
+    text = SECURITY.read_text(encoding="utf-8")
+    before, begin, rest = text.partition("<!-- limits -->\n")
+    _, end, after = rest.partition("<!-- end of limits -->\n")
+    wanted = f"{before}{begin}\n{generated.limits()}\n{end}{after}"
+    if update_golden:
+        SECURITY.write_text(wanted, encoding="utf-8")
+    assert text == wanted or update_golden, "see pytest --update-golden"
+
+
+def test_limits_are_found_and_explained() -> None:
+    text = generated.limits()
+    assert "| `plan.limits.MOST_FILE_BYTES` | 2^24 | Bytes of the file." in text
+    assert "| `numerals.MOST_DIGITS` | 20 | Digits of a whole number" in text
+    for subject, table in re.findall(r"^### (.+)\n((?:\n|\|.*\n)*)", text, flags=re.MULTILINE):
+        assert table.count("\n|") > 2, f"{subject} has no limits"
 
 
 def test_every_command_is_in_the_reference_once() -> None:
