@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.api.matrices import matrix_writer, read_matrix, read_npy, read_with, write_npy
+from gpgpu_legacy.api.array_files import read_npy, read_with
+from gpgpu_legacy.api.matrices import matrix_writer, read_matrix, write_npy
 from gpgpu_legacy.api.texels import PICTURES, read_texels, texel_writer
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32

@@ -13,13 +13,14 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.api.matrices import read_npy, read_with, write_npy
+from gpgpu_legacy.api.array_files import read_npy, read_with
+from gpgpu_legacy.api.matrices import write_npy
+from gpgpu_legacy.api.pictures import FORMATS, read_colours
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.outputs import check_writable, write_whole
 
-PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm", ".ppm")
-_WIDE_MODES = {"I;16": 65535.0, "I": 65535.0, "F": 1.0}  # their value of white
+PICTURES = tuple(FORMATS)
 
 
 def read_texels(path: Path) -> NDArray[Any]:
@@ -29,26 +30,12 @@ def read_texels(path: Path) -> NDArray[Any]:
     """
     suffix = path.suffix.lower()
     if suffix in PICTURES:
-        return read_with(path, _read_picture, "a picture")
+        return np.ascontiguousarray(read_with(path, read_colours, "a picture")[::-1])
     if suffix == ".npy":
         return read_with(path, read_npy, "an array")
     raise InputError(
         f"{path} is not an array or a picture; give one of .npy, {', '.join(PICTURES)}"
     )
-
-
-def _read_picture(path: Path) -> F32:
-    """Red, green, blue and alpha of every pixel; a grey one has r = g = b."""
-    from PIL import Image
-
-    with Image.open(path) as image:
-        white = _WIDE_MODES.get(image.mode)
-        if white is None:
-            texels = np.asarray(image.convert("RGBA"), np.float32) / np.float32(255.0)
-        else:
-            grey = np.asarray(image, np.float32) / np.float32(white)
-            texels = np.stack([grey, grey, grey, np.ones_like(grey)], axis=-1)
-    return np.ascontiguousarray(texels[::-1])
 
 
 def texel_writer(path: Path, buffers: int = 1) -> Callable[[F32], None]:

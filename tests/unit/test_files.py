@@ -8,6 +8,8 @@ from typing import IO
 import numpy as np
 import pytest
 from PIL import Image
+from scipy.io import mmread, mmwrite
+from scipy.sparse import coo_array
 
 from gpgpu_legacy.api.matrices import matrix_writer, read_matrix
 from gpgpu_legacy.errors import InputError
@@ -112,6 +114,26 @@ def test_a_symmetric_matrix_market_file_is_filled_in(tmp_path: Path) -> None:
         "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 1 5\n", encoding="utf-8"
     )
     assert read_matrix(path).tolist() == [[1, 5], [5, 0]]
+
+
+@pytest.mark.parametrize("symmetry", ["general", "symmetric", "skew-symmetric"])
+@pytest.mark.parametrize("field", ["real", "integer", "pattern"])
+@pytest.mark.parametrize("is_sparse", [True, False])
+def test_matrix_market_files_as_scipy_writes_and_reads_them(
+    tmp_path: Path, symmetry: str, field: str, is_sparse: bool
+) -> None:
+    lower = np.tril(np.random.default_rng(1).integers(-2, 3, (5, 5))).astype(np.float64)
+    matrix = {
+        "general": lower[:, :3],
+        "symmetric": lower + np.tril(lower, -1).T,
+        "skew-symmetric": np.tril(lower, -1) - np.tril(lower, -1).T,
+    }[symmetry]
+    path = tmp_path / "a.mtx"
+    if not is_sparse and field == "pattern":
+        return
+    mmwrite(path, coo_array(matrix) if is_sparse else matrix, symmetry=symmetry, field=field)
+    known = mmread(path)
+    np.testing.assert_array_equal(read_matrix(path), known.toarray() if is_sparse else known)
 
 
 @pytest.mark.parametrize("suffix", [".png", ".bmp", ".tif", ".pgm"])

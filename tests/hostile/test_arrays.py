@@ -1,0 +1,180 @@
+"""Arrays in files that were damaged, or made to do harm: numbers or one line, and little memory."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import struct
+import tracemalloc
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attacks import ATTACK, mutated_bytes
+
+from gpgpu_legacy.api.matrices import read_matrix
+from gpgpu_legacy.errors import InputError
+
+MiB = 2**20
+
+
+@contextmanager
+def little_memory(most: int = 64 * MiB) -> Iterator[None]:
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < most
+    finally:
+        tracemalloc.stop()
+
+
+def refused(path: Path, *words: str) -> None:
+    with little_memory(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError) as raised:
+            read_matrix(path)
+    message = str(raised.value)
+    assert "\n" not in message
+    assert all(word in message for word in words), message
+
+
+def npy(header: str, version: tuple[int, int] = (1, 0), data: bytes = b"") -> bytes:
+    text = header.encode("utf-8") + b"\n"
+    length = struct.pack("<H" if version == (1, 0) else "<I", len(text))
+    return b"\x93NUMPY" + bytes(version) + length + text + data
+
+
+def header(descr: str, shape: str, order: str = "False") -> str:
+    return f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}"
+
+
+HEADERS = {
+    "a trillion": header("'<f4'", "(1000000, 1000000)"),
+    "beyond every integer": header("'<f4'", f"({10**40}, 1)"),
+    "more than follow": header("'<f4'", "(1000, 1000)"),
+    "a product that wraps to 0": header("'<f4'", "(4294967296, 4294967296)"),
+    "negative": header("'<f4'", "(-1, -4)"),
+    "not whole": header("'<f4'", "(1.5, 2)"),
+    "true": header("'<f4'", "(True, 1)"),
+    "one number": header("'<f4'", "3"),
+    "objects": header("'|O'", "(1,)"),
+    "texts": header("'<U100000000'", "(1,)"),
+    "dates": header("'<M8[s]'", "(1,)"),
+    "records": header("[('a', '<f4'), ('b', '|O')]", "(1,)"),
+    "records of numbers": header("[('é', '<f4')]", "(1,)"),
+    "arrays in an array": header("'(1000000,1000000)f4'", "(1,)"),
+    "no type": header("'x' * 10**9", "(1,)"),
+    "a call": "__import__('os').system('true')",
+    "nesting": "(" * 9000 + ")" * 9000,
+    "signs": "-" * 9000 + "1",
+    "no end": "{'descr':",
+    "empty": "",
+    "zero bytes": "\0" * 50,
+}
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0), (9, 9)])
+@pytest.mark.parametrize("text", HEADERS.values(), ids=HEADERS.keys())
+def test_a_hostile_header(tmp_path: Path, text: str, version: tuple[int, int]) -> None:
+    path = tmp_path / "a.npy"
+    path.write_bytes(npy(text, version, b"\0" * 16))
+    refused(path, str(path))
+
+
+def test_a_header_that_is_longer_than_any(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    path.write_bytes(npy(header("'<f4'", "(1,)") + " " * 2**24, (2, 0), b"\0" * 4))
+    refused(path, str(path))
+
+
+def test_orders_and_versions_that_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    numbers = np.arange(6, dtype="<f4")
+    for version in ((1, 0), (2, 0), (3, 0)):
+        for order, shape in (("False", (2, 3)), ("True", (2, 3)), ("False", (0, 3))):
+            data = numbers.tobytes() if math.prod(shape) else b""
+            path.write_bytes(npy(header("'<f4'", str(shape), order), version, data))
+            expected = numbers[: math.prod(shape)].reshape(shape, order="CF"[order == "True"])
+            np.testing.assert_array_equal(read_matrix(path), expected)
+
+
+def test_sparse_files_are_refused_by_their_size(tmp_path: Path) -> None:
+    for suffix in (".csv", ".mtx"):
+        path = tmp_path / f"a{suffix}"
+        with path.open("wb") as file:
+            file.truncate(2**40)
+        refused(path, "has more than 4294967296 bytes")
+    whole = tmp_path / "a.npy"
+    whole.write_bytes(npy(header("'<f4'", "(500000, 500000)")))
+    os.truncate(whole, 2**40 + 2**20)
+    refused(whole, "500000×500000 elements; at most 1073741824")
+
+
+def test_a_csv_of_one_line_without_an_end(tmp_path: Path) -> None:
+    """64 MiB and a little more; zeros of a sparse file take no room on the disk."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"1,")
+    os.truncate(path, 2**26 + 10)
+    refused(path, "has a line of more than 67108864 bytes")
+
+
+SIZES = {
+    "wide and empty":
+        "%%MatrixMarket matrix coordinate real general\n1000000000 1000000000 1\n1 1 1\n",
+    "entries": "%%MatrixMarket matrix coordinate real general\n9 9 1000000000000\n1 1 1\n",
+    "dense": "%%MatrixMarket matrix array real general\n100000 100000\n1\n",
+    "cut": "%%MatrixMarket matrix array real general\n1000 1000\n1\n",
+    "negative": "%%MatrixMarket matrix array real general\n-3 -3\n1\n",
+    "beyond": f"%%MatrixMarket matrix array real general\n{10**30} 1\n1\n",
+    "symmetric": "%%MatrixMarket matrix coordinate real symmetric\n16385 16385 1\n1 1 1\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SIZES.values(), ids=SIZES.keys())
+def test_an_mtx_that_promises_much(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.mtx"
+    path.write_text(text, encoding="ascii")
+    refused(path, str(path))
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.csv", "a.mtx", "a.png"])
+def test_pipes_and_devices_are_not_read(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    refused(tmp_path / name, "is a pipe")
+    (tmp_path / f"zero{name}").symlink_to("/dev/zero")
+    refused(tmp_path / f"zero{name}", "device")
+
+
+def good_files() -> dict[str, bytes]:
+    matrix = np.random.default_rng(0).random((5, 4)).astype(np.float32)
+    made = io.BytesIO()
+    np.save(made, matrix)
+    text = "\n".join(",".join(map(str, row)) for row in matrix.tolist())
+    entries = "\n".join(f"{i + 1} {j + 1} {v}" for (i, j), v in np.ndenumerate(matrix))
+    head = "%%MatrixMarket matrix coordinate real general\n5 4 20\n"
+    return {".npy": made.getvalue(), ".csv": text.encode(), ".mtx": (head + entries).encode()}
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".csv", ".mtx"])
+def test_damaged_files_are_numbers_or_one_line(tmp_path: Path, suffix: str) -> None:
+    random = ATTACK.random(f"arrays {suffix}")
+    good, path = good_files()[suffix], tmp_path / f"a{suffix}"
+    outcomes = {"read": 0, "refused": 0}
+    for _ in range(ATTACK.count(400, 20_000)):
+        data = good
+        for _ in range(random.choice((1, 1, 2, 4))):
+            data = mutated_bytes(random, data)
+        path.write_bytes(data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                assert read_matrix(path).dtype.kind in "biufc"
+                outcomes["read"] += 1
+            except InputError as error:
+                assert "\n" not in str(error)
+                outcomes["refused"] += 1
+    assert min(outcomes.values()) > 5

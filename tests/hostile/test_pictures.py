@@ -1,0 +1,232 @@
+"""Pictures that were damaged, or made to do harm: pixels or one line, and little memory."""
+
+from __future__ import annotations
+
+import io
+import struct
+import subprocess
+import sys
+import warnings
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attacks import ATTACK, mutated_bytes
+from PIL import Image, ImageFile
+from PIL.PngImagePlugin import PngInfo
+
+from gpgpu_legacy.api.matrices import read_matrix
+from gpgpu_legacy.api.pictures import FORMATS
+from gpgpu_legacy.api.texels import read_texels
+from gpgpu_legacy.errors import InputError
+
+
+def refused(path: Path, *words: str) -> None:
+    for read in (read_matrix, read_texels):
+        if path.suffix == ".ppm" and read is read_matrix:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(InputError) as raised:
+                read(path)
+        message = str(raised.value)
+        assert "\n" not in message
+        assert all(word in message for word in words), message
+
+
+def saved(image: Image.Image, kind: str, **options: object) -> bytes:
+    made = io.BytesIO()
+    image.save(made, kind, **options)
+    return made.getvalue()
+
+
+NOISE = Image.fromarray(np.random.default_rng(0).integers(0, 256, (9, 7), np.uint8))
+GOOD = {suffix: saved(NOISE, kind) for suffix, kind in FORMATS.items()}
+
+
+# Formats -----------------------------------------------------------------------------------------
+
+EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\n(x) run\n%%EOF\n"
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_only_the_suffixs_own_reader_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    """Ghostscript is started by an EPS's reader, and others of Pillow's are rarely looked at."""
+
+    def started(*_: object, **__: object) -> None:
+        pytest.fail("a program was started")
+
+    monkeypatch.setattr(subprocess, "Popen", started)
+    others = {"EPS": EPS, "ICO": saved(NOISE, "ICO"), "TGA": saved(NOISE, "TGA"),
+              "PDF": b"%PDF", "WMF": b"\xd7\xcd\xc6\x9a" + bytes(40), "SGI": saved(NOISE, "SGI"),
+              "FITS": b"SIMPLE  =                    T" + b" " * 2850}  # fmt: skip
+    for data in others.values():
+        path = tmp_path / f"a{suffix}"
+        path.write_bytes(data)
+        refused(path, f"is not a {FORMATS[suffix]} picture")
+
+
+def test_all_suffixes_are_read_alike_by_both(tmp_path: Path) -> None:
+    for suffix, data in GOOD.items():
+        path = tmp_path / f"a{suffix}"
+        path.write_bytes(data)
+        texels = read_texels(path)
+        assert texels.shape == (9, 7, 4)
+        if suffix in (".png", ".bmp", ".tif", ".tiff", ".pgm"):
+            grey = np.asarray(NOISE, np.float32) / np.float32(255)
+            np.testing.assert_array_equal(read_matrix(path), grey)
+            np.testing.assert_array_equal(texels[::-1, :, 0], grey)
+
+
+# Sizes -------------------------------------------------------------------------------------------
+
+
+def png(width: int, height: int, *chunks: tuple[bytes, bytes], data: bytes = b"") -> bytes:
+    """A grey PNG with such a header, whatever its data are."""
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    made = b"\x89PNG\r\n\x1a\n"
+    for name, body in ((b"IHDR", head), *chunks, (b"IDAT", data), (b"IEND", b"")):
+        made += struct.pack(">I", len(body)) + name + body
+        made += struct.pack(">I", zlib.crc32(name + body))
+    return made
+
+
+HUGE = {
+    ".png": png(13000, 13000),
+    ".bmp": struct.pack("<2sIHHIIiiHHIIiiII", b"BM", 1000, 0, 0, 54, 40, 13000, 13000, 1, 24,
+                        0, 0, 0, 0, 0, 0),
+    ".gif": b"GIF89a" + struct.pack("<HHBBB", 13000, 13000, 0, 0, 0)
+            + b"," + struct.pack("<HHHHB", 0, 0, 13000, 13000, 0) + b"\x02\x00;",
+    ".pgm": b"P5\n13000 13000\n255\n",
+    ".ppm": b"P6\n13000 13000\n255\n",
+    ".tif": b"II*\0\x08\0\0\0\x06\0" + b"".join(
+        struct.pack("<HHII", tag, 4, 1, value)
+        for tag, value in ((256, 13000), (257, 13000), (258, 8), (259, 1), (262, 1), (273, 100))
+    ) + bytes(4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", HUGE)
+def test_a_picture_that_is_too_large_is_refused_by_its_header(tmp_path: Path, suffix: str) -> None:
+    """169 Mpx, which Pillow itself would warn of and decode."""
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(HUGE[suffix])
+    refused(path, "a picture of 13000×13000 pixels; at most 67108864 are read")
+
+
+@pytest.mark.parametrize("side", [20_000, 2**31 - 1])
+def test_what_pillow_calls_a_bomb_is_refused(tmp_path: Path, side: int) -> None:
+    path = tmp_path / "a.png"
+    path.write_bytes(png(side, side))
+    refused(path, "at most 67108864 are read")
+
+
+def test_a_frame_that_is_larger_than_its_gif(tmp_path: Path) -> None:
+    path = tmp_path / "a.gif"
+    small, frame = (
+        struct.pack("<HHBBB", 1, 1, 0, 0, 0),
+        struct.pack("<HHHHB", 0, 0, 60000, 60000, 0),
+    )
+    path.write_bytes(b"GIF89a" + small + b"," + frame + b"\x02\x00;")
+    refused(path, "at most 67108864 are read")
+
+
+def test_a_small_file_of_169_million_pixels_takes_little_memory(tmp_path: Path) -> None:
+    """20 KB, compressed for real; in a child with 1 GB of addresses above what it starts with."""
+    squeezed = zlib.compressobj(9)
+    data = b"".join(squeezed.compress(bytes(13001)) for _ in range(13000)) + squeezed.flush()
+    path = tmp_path / "bomb.png"
+    path.write_bytes(png(13000, 13000, data=data))
+    code = (
+        "import sys, resource, pathlib; from gpgpu_legacy.api.texels import read_texels\n"
+        "from PIL import Image\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))\n"
+        "read_texels(pathlib.Path(sys.argv[1]))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].startswith("gpgpu_legacy.errors.InputError: ")
+    assert "MemoryError" not in ended.stderr
+    assert "Warning" not in ended.stderr
+
+
+# What else is in files ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [b"zTXt", b"iTXt", b"iCCP"])
+def test_compressed_texts_and_profiles_without_end(tmp_path: Path, name: bytes) -> None:
+    """100 MB in 100 KB."""
+    bomb = zlib.compress(bytes(10**8), 9)
+    bodies = {b"zTXt": b"a\0\0" + bomb, b"iTXt": b"a\0\x01\0\0\0" + bomb, b"iCCP": b"a\0\0" + bomb}
+    pixels = zlib.compress(b"\0\x80")
+    path = tmp_path / "a.png"
+    path.write_bytes(png(1, 1, (name, bodies[name]), data=pixels))
+    try:
+        assert read_texels(path).shape == (1, 1, 4)
+    except InputError as error:
+        assert "\n" not in str(error)
+
+
+def test_many_texts(tmp_path: Path) -> None:
+    info = PngInfo()
+    for n in range(2000):
+        info.add_text(f"key{n}", "x" * 1000, zip=True)
+    path = tmp_path / "a.png"
+    path.write_bytes(saved(NOISE, "PNG", pnginfo=info))
+    assert read_matrix(path).shape == (9, 7)
+
+
+def test_of_an_animation_the_first_picture_is_read(tmp_path: Path) -> None:
+    frames = [Image.new("L", (3, 2), grey) for grey in (0, 128, 255)]
+    for suffix in (".gif", ".tif", ".png"):
+        path = tmp_path / f"a{suffix}"
+        frames[0].save(path, FORMATS[suffix], save_all=True, append_images=frames[1:])
+        assert (read_texels(path)[..., :3] == 0).all()
+
+
+def test_modes(tmp_path: Path) -> None:
+    for mode in ("1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "I;16", "F"):
+        path = tmp_path / "a.tif"
+        Image.new(mode, (3, 2)).save(path)
+        assert read_texels(path).shape == (2, 3, 4)
+
+
+def test_16_bits_have_one_white_in_all_files(tmp_path: Path) -> None:
+    deep = Image.fromarray(np.array([[0, 65535, 13107]], np.uint16))
+    for suffix in (".png", ".tif", ".pgm"):
+        path = tmp_path / f"a{suffix}"
+        deep.save(path)
+        expected = [[0, 1, float(np.float32(13107) / np.float32(65535))]]
+        assert read_matrix(path).tolist() == expected
+        assert read_texels(path)[..., 0].tolist() == expected
+
+
+@pytest.mark.parametrize("suffix", GOOD)
+def test_damaged_pictures_are_pixels_or_one_line(tmp_path: Path, suffix: str) -> None:
+    assert not ImageFile.LOAD_TRUNCATED_IMAGES
+    random = ATTACK.random(f"pictures {suffix}")
+    path = tmp_path / f"a{suffix}"
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    outcomes = {"read": 0, "refused": 0}
+    for _ in range(ATTACK.count(60, 4000)):
+        data = GOOD[suffix]
+        for _ in range(random.choice((1, 1, 2, 4))):
+            data = mutated_bytes(random, data)
+        path.write_bytes(data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                texels = read_texels(path)
+                assert texels.dtype == np.float32
+                assert texels.shape[2] == 4
+                outcomes["read"] += 1
+            except InputError as error:
+                assert "\n" not in str(error)
+                outcomes["refused"] += 1
+    assert outcomes["refused"] > 5
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before + 1
