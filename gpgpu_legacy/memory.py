@@ -22,6 +22,14 @@ ADDRESSES_KEPT = 2**28
 and compilers take them, and LLVM ends the process where it gets none."""
 
 
+COMPILER_ADDRESSES = 2**28
+"""Bytes of addresses that compiling one function takes, measured with LLVM 15 to 20."""
+
+DRIVER_ADDRESSES = 2**30 - 2**28
+"""Bytes of addresses that OpenGL takes for a context and its compiler: Mesa's llvmpipe maps
+0.6 GB."""
+
+
 @dataclass(frozen=True, slots=True)
 class Room:
     """Memory that may still be taken. size_bytes: at least 0. owner: who has it, as in "X has"."""

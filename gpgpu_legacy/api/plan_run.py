@@ -19,7 +19,6 @@ from gpgpu_legacy.arguments import (
     as_callable,
     as_instance,
     as_mapping,
-    as_positive,
     as_text,
     as_whole,
     kind_of,
@@ -29,7 +28,8 @@ from gpgpu_legacy.boundary import on_behalf, public
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.measure.rounds import median_timings
+from gpgpu_legacy.measure.rounds import as_repeat, median_timings
+from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.pipeline.reference import Reference, expected, largest_error
 from gpgpu_legacy.pipeline.storage import Sample
 from gpgpu_legacy.plan.plan import Plan
@@ -171,7 +171,7 @@ def run_plan(
     """
     as_instance("plan", plan, Plan)
     given = as_operands(plan, inputs or {})
-    how, repeat = as_machine(machine, keywords), as_positive("repeat", repeat)
+    how, repeat = as_machine(machine, keywords), as_repeat(repeat)
     as_callable("observer", observer)
     with prepared_for(plan, executor, how) as (chosen, ready):
         several = repeat > 1
@@ -260,12 +260,22 @@ def _array(plan: Plan, name: str, values: ArrayLike, shape: tuple[int, ...]) -> 
         return np.ascontiguousarray(array, np.float32)
 
 
+def _sampled_bytes(plan: Plan) -> int:
+    """About how many bytes a plan takes with sampled inputs: one of them as float64, too."""
+    elements = [matrix.rows * matrix.columns for matrix in plan.operands]
+    matrices = 4 * sum(elements) + 8 * max(elements, default=0)
+    return matrices + plan.texture_bytes + sum(4 * m.rows * m.columns for m in plan.results)
+
+
 def sample_inputs(plan: Plan, samples: Mapping[str, Sample], seed: int = 0) -> dict[str, F32]:
     """Inputs to try a plan with: those that `samples` make, and others uniform in [0, 1).
 
     The same seed gives the same inputs.
     """
     generator = np.random.default_rng(as_whole("seed", seed))
+    require_memory(
+        _sampled_bytes(plan), f"plan {plan.name} with its inputs", "build it for smaller sizes"
+    )
 
     def uniform(rng: np.random.Generator, shape: tuple[int, ...]) -> F32:
         return rng.random(shape, np.float32)

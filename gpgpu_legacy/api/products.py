@@ -17,12 +17,12 @@ from gpgpu_legacy.algorithms.operands import check_operands, product_bytes, prod
 from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
 from gpgpu_legacy.api.keywords import ProductKeywords, as_machine, without_machine
 from gpgpu_legacy.api.seconds import Seconds, seconds_of
-from gpgpu_legacy.arguments import as_callable, as_positive, as_text, merged
+from gpgpu_legacy.arguments import as_callable, as_text, merged
 from gpgpu_legacy.boundary import public
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32, FP32
-from gpgpu_legacy.measure.rounds import median_timings
+from gpgpu_legacy.measure.rounds import as_repeat, median_timings
 from gpgpu_legacy.measure.tuned import choose
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.plan import Plan
@@ -270,7 +270,7 @@ def run_product(
     progress: Callable[[], None] | None = None,
 ) -> Run:
     """Run a product as `run` does."""
-    repeat = as_positive("repeat", repeat)
+    repeat = as_repeat(repeat)
     as_callable("observer", observer)
     as_callable("progress", progress)
     plan, options, machine = product.plan, product.options, product.machine

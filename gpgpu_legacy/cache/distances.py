@@ -29,9 +29,14 @@ from numpy.typing import NDArray
 from gpgpu_legacy.cache.trace import Chunk, Trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.numba_code import inlined, native
+from gpgpu_legacy.memory import require_memory
 
 _WORD, _BLOCK = 6, 12
 """The bits of a time that are its place in a word, and in a block of words."""
+
+
+_BYTES_A_LINE = 21
+"""Of the address space: an entry of the histogram, its last time, and two times with their bits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,9 +76,9 @@ def stack_distances(
     """The distances of a trace's accesses, exactly, in one pass over it.
 
     line_bytes: of the caches, a power of two times the trace's; by default the trace's. reads_only:
-    ignore writes. progress: called with the fraction done, after
-    each chunk and each iteration. It takes about 20 bytes of memory for each line of the address
-    space. Raises InputError where lines do not fit the trace's, or an access is in no region.
+    ignore writes. progress: called with the fraction done, after each chunk and each iteration.
+    It takes _BYTES_A_LINE bytes of memory for each line of the address space. Raises InputError
+    where lines do not fit the trace's, or an access is in no region.
     """
     size = trace.line_bytes if line_bytes is None else line_bytes
     if size < trace.line_bytes or size & (size - 1):
@@ -81,6 +86,13 @@ def stack_distances(
             f"lines of {size} bytes for a trace of lines of {trace.line_bytes}: they must be a "
             "power of two, and as long or longer"
         )
+    first = min((region.base for region in trace.regions), default=0)
+    end = max((region.base + region.size_bytes for region in trace.regions), default=0)
+    require_memory(
+        _BYTES_A_LINE * ((end - first) // size),
+        f"the stack of all lines of {trace.name}",
+        "simulate a smaller plan, or longer lines",
+    )
     stack = _Stack(trace, size)
     total = sum(step.count for step in trace.steps) or 1
     done = 0

@@ -281,4 +281,5 @@ def _step(count: int, passes: tuple[_Pass | _Changing, ...]) -> Step:
                     return None
         return by_region
 
-    return Step(count, at, shifts)
+    steady = all(isinstance(pass_, _Pass) for pass_ in passes)
+    return Step(count, at, shifts, steady)

@@ -17,6 +17,7 @@ from gpgpu_legacy.cache.simulate import Result, simulate
 from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace, Step, Trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.numba_code import native
+from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ClearPass, FragmentPass, Pass, Plan, Repeat
 from gpgpu_legacy.plan.textures import Rect, TextureKind, constant_rect
@@ -127,7 +128,7 @@ class _Passes:
             }
             return traces
 
-        return Step(step.count, passes)
+        return Step(step.count, passes, steady=step.steady)
 
 
 def _unrolled(trace: PassTrace) -> Callable[[], Iterator[Chunk]]:
@@ -142,6 +143,14 @@ def _unrolled(trace: PassTrace) -> Callable[[], Iterator[Chunk]]:
                 yield Chunk(lines, chunk.kinds, np.ones(len(lines), np.int32))
 
     return chunks
+
+
+_BYTES_A_PLACE = 48
+"""Of a fragment or a texel: where it is, as int32 and int64 in both directions, reads and hits."""
+
+
+def _require_memory(places: int, noun: str) -> None:
+    require_memory(_BYTES_A_PLACE * places, f"a heat map of {places} {noun}", "map a smaller plan")
 
 
 class _FragmentCounter:
@@ -161,6 +170,7 @@ class _FragmentCounter:
             )
         self.rect, self.quads = drawn[-1], access.quads
         size = self.rect.width, self.rect.height
+        _require_memory(self.rect.area, "fragments")
         positions = list(access.raster.positions(*size, quads=self.quads))
         side = 2 if self.quads else 1
         self.xs = side * np.concatenate([x for x, _ in positions]).astype(np.int64)
@@ -205,6 +215,7 @@ class _TexelCounter:
         region = trace.regions[known.index(name)]
         texture = plan.texture(name)
         lies = LINEAR if texture.kind is TextureKind.BUFFER else access.layout
+        _require_memory(texture.extent.width * texture.extent.rows, "texels")
         placed = lies.place(texture.extent.width, texture.extent.rows, region.element_bytes)
         self.first = region.base // trace.line_bytes
         self.lines = (placed.y[:, None] + placed.x) // trace.line_bytes

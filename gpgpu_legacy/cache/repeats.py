@@ -23,7 +23,7 @@ With random replacement every iteration is simulated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,8 +55,11 @@ class Anchor:
 class Periods:
     """Which iterations of a step are shifted copies of others, by its `shifts`."""
 
-    def __init__(self, step: Step, machine: Machine) -> None:
-        self.step, self.machine = step, machine
+    def __init__(
+        self, step: Step, machine: Machine, check: Callable[[], None] = lambda: None
+    ) -> None:
+        """check: called while iterations are compared; it may raise to stop that."""
+        self.step, self.machine, self.check = step, machine, check
         self.searches_left = _SEARCHES * step.count
         self.known: dict[int, dict[int, int] | None] = {}
 
@@ -71,6 +74,7 @@ class Periods:
             if self.shifts(iteration) is None or self.searches_left <= 0:
                 return None
             self.searches_left -= 1
+            self.check()
             moves = self._moves(iteration, period)
             if moves is not None and self.machine.maps(moves):
                 return period, moves
@@ -86,6 +90,7 @@ class Periods:
     def shifts(self, iteration: int) -> dict[int, int] | None:
         """The step's shifts of an iteration, computed once."""
         if iteration not in self.known:
+            self.check()
             self.known[iteration] = self.step.shifts(iteration)
         return self.known[iteration]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 
 from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access
 from gpgpu_legacy.cache.caches import Memory
@@ -43,8 +44,10 @@ def cache_run(
 
     Raises InputError as plan_trace does.
     """
+    started = monotonic()
     trace = plan_trace(plan, memory.levels[0].line_bytes, access)
-    return simulate(trace, memory, every_pass=every_pass, budget_s=budget_s, progress=progress)
+    left_s = None if budget_s is None else budget_s - (monotonic() - started)
+    return simulate(trace, memory, every_pass=every_pass, budget_s=left_s, progress=progress)
 
 
 def memory_bytes(result: Result) -> int:

@@ -19,6 +19,7 @@ from gpgpu_legacy.cache.machine import Machine
 from gpgpu_legacy.cache.repeats import Anchor, Futures, Periods
 from gpgpu_legacy.cache.trace import Chunk, PassTrace, Region, Step, Trace
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.memory import require_memory
 
 OnMisses = Callable[[PassTrace, Chunk, NDArray[np.uint8]], None]
 """Called with a pass, a chunk of it, and whether each access hit level 1: uint8 [rows, slots], 1 or
@@ -139,6 +140,11 @@ def simulate(
             f"{trace.line_bytes}: give the cache longer lines, or the trace shorter ones"
         )
     deadline = None if budget_s is None else monotonic() + budget_s
+    require_memory(
+        simulation_bytes(trace, memory, watched=not every_pass and misses is None),
+        f"the simulation of {trace.name} in a cache",
+        "simulate a smaller plan or smaller caches",
+    )
     run = _Run(Machine(trace, memory), deadline, progress, misses)
     run.repeats = not every_pass and misses is None and run.machine.repeatable
     weights = [float(step.count * _accesses(step, 0)) for step in trace.steps]
@@ -151,12 +157,34 @@ def simulate(
     return run.result(sum(step.count for step in trace.steps))
 
 
+def simulation_bytes(trace: Trace, memory: Memory, *, watched: bool) -> int:
+    """About how many bytes a simulation takes.
+
+    watched: iterations that repeat others are looked for, which takes a mark, a number and at times
+    a list of its own for every line of the trace.
+    """
+    copies = max(1, len(trace.regions)) if memory.per_texture else 1
+    lines = sum(
+        cache.size_bytes // cache.line_bytes * (1 if number else copies)
+        for number, cache in enumerate(memory.levels)
+    )
+    end = max((region.base + region.size_bytes for region in trace.regions), default=0)
+    return _LEVEL_BYTES * lines + watched * _WATCHED_BYTES * (end // trace.line_bytes)
+
+
+_LEVEL_BYTES, _WATCHED_BYTES = 64, 13  # a line
+
+
 # Running -----------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class _Run:
-    """A simulation in progress; done, share: the fraction before this step, and of this step."""
+    """A simulation in progress.
+
+    done, share: the fraction before this step, and of this step. reached: how many of its
+    iterations were simulated, multiplied, or begun when the budget was spent.
+    """
 
     machine: Machine
     deadline: float | None
@@ -167,6 +195,7 @@ class _Run:
     done: float = 0.0
     share: float = 0.0
     over: bool = False
+    reached: int = 0
     iterations_simulated: int = 0
     iterations_repeated: int = 0
     passes_left_out: int = 0
@@ -174,25 +203,49 @@ class _Run:
 
     def step(self, step: Step, later: Sequence[Step]) -> None:
         """Simulate the iterations of a step, or multiply proven ones; later: the steps after it."""
-        periods = Periods(step, self.machine)
+        self.reached = 0
+        try:
+            self._iterations(step, later)
+        except _TimeIsOverError:
+            self.over = True
+        self._leave_out(step)
+
+    def _iterations(self, step: Step, later: Sequence[Step]) -> None:
+        if self.over:
+            return
+        periods = Periods(step, self.machine, self._check_time)
         futures = Futures(periods, later, self.machine)
         anchor: Anchor | None = None
-        iteration = 0
-        while iteration < step.count:
+        while self.reached < step.count and not self.over:
+            iteration = self.reached
             new = futures.to_watch(iteration) if self.repeats else []
             self.futures = futures if new else None
             self._iteration(step, iteration)
+            self.reached += 1
+            if self.over:
+                return
             if new:
                 futures.watched(iteration, new)
-            if self.repeats and not self.over:
+            if self.repeats:
                 if anchor is not None and iteration == anchor.iteration + anchor.period:
-                    iteration += self._multiplied(anchor, periods, futures)
-                    anchor = None
+                    times = self._multiplied(anchor, periods, futures)
+                    iteration, anchor = iteration + times, None
+                    self.reached += times
                 if anchor is None and (period_moves := periods.after(iteration)):
                     period, moves = period_moves
                     counts = self.machine.counts.copy()
                     anchor = Anchor(iteration, period, moves, self.machine.state(), counts)
-            iteration += 1
+
+    def _leave_out(self, step: Step) -> None:
+        """Count what the iterations from the one reached on would have been."""
+        left = step.count - self.reached
+        groups = (
+            [(left, self.reached)] if step.steady else [(1, self.reached + i) for i in range(left)]
+        )
+        for times, iteration in groups if left else ():
+            passes = step.passes(iteration)
+            self.passes_left_out += times * len(passes)
+            self.accesses_left_out += times * sum(pass_.accesses for pass_ in passes)
 
     def _iteration(self, step: Step, iteration: int) -> None:
         passes = step.passes(iteration)
@@ -227,6 +280,10 @@ class _Run:
     def _time_is_over(self) -> bool:
         self.over = self.over or (self.deadline is not None and monotonic() >= self.deadline)
         return self.over
+
+    def _check_time(self) -> None:
+        if self._time_is_over():
+            raise _TimeIsOverError
 
     def _report(self, fraction: float) -> None:
         if self.progress is not None:
@@ -271,6 +328,10 @@ class _Run:
             passes_left_out=self.passes_left_out,
             accesses_left_out=self.accesses_left_out,
         )
+
+
+class _TimeIsOverError(Exception):
+    """The budget was spent while iterations were compared."""
 
 
 def _accesses(step: Step, iteration: int) -> int:

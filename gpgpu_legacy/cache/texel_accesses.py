@@ -18,6 +18,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.affine import Linear, Value, lookup_coordinates
 from gpgpu_legacy.lower.sampling import coordinate_count
+from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.plan import Binding, Blend, CopyPass, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import Filter, Rect, Texture, TextureKind, Wrap, constant_rect
 
@@ -45,8 +46,18 @@ class AddressSpace:
     line_bytes: int
 
 
+_ENTRY_BYTES = 24
+"""For each column and row of texels: where it begins, in a texture's table and in that of all."""
+
+
 def address_space(plan: Plan, layout: Layout, line_bytes: int) -> AddressSpace:
     _check_line(plan, line_bytes)
+    sides = sum(texture.extent.width + texture.extent.rows for texture in plan.textures)
+    require_memory(
+        _ENTRY_BYTES * sides,
+        f"the table of addresses of {plan.name}",
+        "simulate a smaller plan",
+    )
     base = entries = 0
     regions, tables, columns, rows = [], [np.zeros(0, np.int64)], [], []
     for texture in plan.textures:

@@ -35,6 +35,7 @@ from gpgpu_legacy.cli.shared import (
     print_json,
     progress_bar,
     warn_if_busy,
+    warn_if_overrun,
     writer_to,
 )
 from gpgpu_legacy.errors import InputError
@@ -157,6 +158,7 @@ def _measure(
         result = measure(
             entered, sizes, rounds.repeat, budget, seed=rounds.seed, progress=step, save=save
         )
+    warn_if_overrun(budget)
     warn_if_busy(result.busy_share)
     return result
 
@@ -261,6 +263,7 @@ def _search(names: tuple[str, ...], options: SearchOptions, *, quiet: bool) -> f
             "a faster way",
             file=sys.stderr,
         )
+    warn_if_overrun(budget)
     warn_if_busy(result.busy_share)
     return result.busy_share
 

@@ -40,6 +40,7 @@ from gpgpu_legacy.cli.shared import (
     print_json,
     progress_bar,
     shape_of,
+    warn_if_overrun,
 )
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
@@ -257,6 +258,7 @@ def simulate_cases(wanted: Sequence[Case], report: CacheOutput) -> None:
         _heat_map(wanted[0], budget, report.heat_map, report)
     else:
         _runs(wanted, budget, report)
+    warn_if_overrun(budget)
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from gpgpu_legacy.cli.shared import (
     plot_option,
     print_json,
     progress_bar,
+    warn_if_overrun,
 )
 from gpgpu_legacy.errors import InputError
 
@@ -165,7 +166,7 @@ def _table(
     )
     known = None if running.resume is None else read_cache_table(running.resume)
     with progress_bar("simulating", len(products.cases(settings)), quiet=quiet) as step:
-        return model.make_table(
+        table = model.make_table(
             products,
             settings,
             budget,
@@ -174,3 +175,5 @@ def _table(
             progress=step,
             save=save,
         )
+    warn_if_overrun(budget)
+    return table

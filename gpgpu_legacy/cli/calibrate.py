@@ -19,6 +19,7 @@ from gpgpu_legacy.cli.shared import (
     print_json,
     progress_bar,
     warn_if_busy,
+    warn_if_overrun,
 )
 from gpgpu_legacy.errors import InputError
 
@@ -81,6 +82,7 @@ def calibrate_command(
             calibration = calibrate(runner, runs=repeat, budget=share, progress=step)
             done.append((calibration, write_calibration(calibration, output)))
             warn_if_busy(calibration.busy_share)
+    warn_if_overrun(limit)
     if as_json:
         profiles = tuple(calibration_record(calibration, path) for calibration, path in done)
         print_json(CalibrationsRecord(profiles=profiles))

@@ -27,6 +27,7 @@ from gpgpu_legacy.cli.shared import (
     print_json,
     progress_bar,
     warn_if_busy,
+    warn_if_overrun,
     writer_to,
 )
 from gpgpu_legacy.errors import InputError
@@ -117,4 +118,6 @@ def _measure(what: LineageOptions, output: Path | None, *, quiet: bool) -> Linea
             save=writer_to(output),
         )
     warn_if_busy(result.busy_share)
+    if budget is not None:
+        warn_if_overrun(budget)
     return result

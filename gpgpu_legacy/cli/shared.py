@@ -31,6 +31,7 @@ from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.runtime.executor import Machine
 
 
@@ -156,6 +157,13 @@ def warn_if_busy(share: float | None) -> None:
     warning = busy_warning(share)
     if warning is not None:
         print(f"gpgpu-legacy: {warning}", file=sys.stderr)
+
+
+def warn_if_overrun(budget: Budget) -> None:
+    """A line on stderr where a command took longer than its budget."""
+    overrun = budget.overrun
+    if overrun is not None:
+        print(f"gpgpu-legacy: {overrun}", file=sys.stderr)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from gpgpu_legacy.cli.shared import (
     app,
     progress_bar,
     warn_if_busy,
+    warn_if_overrun,
 )
 from gpgpu_legacy.cli.table_output import TableOutput
 from gpgpu_legacy.errors import InputError
@@ -127,6 +128,7 @@ def _formula_tables(
         budget = Budget(here.budget)
         with progress_bar("measuring", count_runs(*at.point), quiet=quiet) as step:
             times = time_methods(*at.point, budget, progress=step)
+        warn_if_overrun(budget)
         warn_if_busy(times.busy_share)
     tables = model.regenerate(*at.point, paper.id)
     costs = model.every_method(*at.point) if at.every_method else []
@@ -137,6 +139,7 @@ def _measured_tables(
     paper: Paper, here: MeasureOptions, plots: Path | None, *, quiet: bool
 ) -> tuple[list[Grid], MeasuredTables]:
     """A paper's tables of measurements, as grids and as a record; its plots, where asked for."""
+    from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.papers.measured.model import count_runs, measure_paper
     from gpgpu_legacy.papers.measured.plot import check_plots, write_plots
     from gpgpu_legacy.papers.measured.record import record_of
@@ -146,8 +149,10 @@ def _measured_tables(
         check_plots(paper, plots)
     measurements = None
     if here.measure:
+        budget = Budget(here.budget)
         with progress_bar("measuring", count_runs(paper), quiet=quiet) as step:
             measurements = measure_paper(paper, here.budget, progress=step)
+        warn_if_overrun(budget)
         warn_if_busy(measurements.busy_share)
     if plots is not None:
         for path in write_plots(paper, plots, measurements):

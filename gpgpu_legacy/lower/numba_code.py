@@ -22,6 +22,7 @@ import numba
 from numba.core import compiler, serialize
 
 from gpgpu_legacy import kept
+from gpgpu_legacy.memory import COMPILER_ADDRESSES, require_addresses
 
 _read_code: Callable[..., Any] = compiler.CompileResult._rebuild
 _dump: Callable[[Any], bytes] = serialize.dumps
@@ -105,6 +106,7 @@ class _KeptCode:
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """The compiled function for these argument types; None where it is not on disk."""
+        require_addresses(COMPILER_ADDRESSES, "LLVM")
         target.refresh()
         content = kept.read(self._key(signature, target.codegen()))
         return content and _read_code(target, *pickle.loads(content))

@@ -11,6 +11,10 @@ Clock = Callable[[], float]
 """Gives the time, in seconds since some moment."""
 
 
+GRACE_S = 1.0
+"""Seconds beyond a budget that nobody is told of: what has begun is ended, closed and written."""
+
+
 class Budget:
     """Seconds that start when the budget is created.
 
@@ -38,6 +42,17 @@ class Budget:
     def is_over(self) -> bool:
         """Whether no time is left."""
         return self.left_s <= 0.0
+
+    @property
+    def overrun(self) -> str | None:
+        """By how much it was exceeded, in a line; None if by no more than GRACE_S."""
+        over_s = -self.left_s
+        if over_s <= GRACE_S:
+            return None
+        return (
+            f"the budget of {self.seconds:g} s was exceeded by {over_s:.1f} s; a step that has "
+            "begun cannot always be stopped"
+        )
 
     def refusal(self, expected_s: float = 0.0, reserve_s: float = 0.0) -> str | None:
         """Why a run of an expected length in seconds does not start; None if it may.

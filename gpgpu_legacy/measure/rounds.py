@@ -9,6 +9,7 @@ from statistics import median
 from time import perf_counter
 from typing import TypeVar
 
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.runtime.executor import Timings
 
@@ -16,6 +17,14 @@ T = TypeVar("T")
 
 Sample = Callable[[], float]
 """Runs something once and gives its seconds."""
+
+
+MOST_ROUNDS = 10_000
+"""The most rounds of a measurement: medians of more are no better, and each costs time even where
+the budget is spent."""
+
+MOST_RUNS = 1_000_000
+"""The most runs of one plan for a median of its times, all of which are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +43,11 @@ class Rounds:
     longest_s: float = inf
 
     def __post_init__(self) -> None:
-        """Raises InputError for fewer rounds than one."""
+        """Raises InputError for fewer rounds than one, and for more than MOST_ROUNDS."""
         if self.count < 1:
             raise InputError(f"--repeat is {self.count}; it must be at least 1")
+        if self.count > MOST_ROUNDS:
+            raise InputError(f"--repeat is {self.count}; it must be at most {MOST_ROUNDS}")
 
     def runs(self, seconds: float) -> int:
         """How often a job of that many seconds is run in a round."""
@@ -83,6 +94,14 @@ def medians_in_turn(samples: Mapping[str, Sample], count: int) -> dict[str, floa
     taken: dict[str, list[float]] = {name: [] for name in samples}
     take_rounds(list(samples), lambda name: taken[name].append(samples[name]()), count + 1)
     return {name: median(seconds[1:]) for name, seconds in taken.items()}
+
+
+def as_repeat(repeat: object) -> int:
+    """How often a plan is run for the medians of its times; InputError where that is no number."""
+    number = as_positive("repeat", repeat)
+    if number > MOST_RUNS:
+        raise InputError(f"repeat is {number}; it must be at most {MOST_RUNS}")
+    return number
 
 
 def median_timings(timings: Sequence[Timings]) -> Timings:

@@ -27,6 +27,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
+from gpgpu_legacy.memory import DRIVER_ADDRESSES, require_addresses
 from gpgpu_legacy.runtime.advice import Need, advice_here
 from gpgpu_legacy.runtime.devices import is_gpu
 from gpgpu_legacy.runtime.driver_cache import quiet_driver_cache
@@ -449,6 +450,7 @@ class Context(SharedContext[SimpleNamespace]):
 
 def _make() -> Context:
     """A context: a GPU's where there is one."""
+    require_addresses(DRIVER_ADDRESSES, "OpenGL")
     egl = _load_egl()
     software: Context | None = None
     problems: list[str] = []

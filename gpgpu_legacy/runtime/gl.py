@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
+from gpgpu_legacy.memory import DRIVER_ADDRESSES, require_addresses
 from gpgpu_legacy.runtime import egl
 from gpgpu_legacy.runtime.advice import Need, advice_here
 from gpgpu_legacy.runtime.devices import is_gpu
@@ -128,6 +129,7 @@ def _make() -> GlContext:
     except ImportError as error:
         raise ExecutorUnavailableError(f"moderngl cannot be imported ({error})") from None
     quiet_driver_cache()
+    require_addresses(DRIVER_ADDRESSES, "OpenGL")
     problems = []
     for backend in (_EGL, {}):
         surroundings = egl.surroundings() if backend else None

@@ -47,6 +47,7 @@ from gpgpu_legacy.lower.native import (
     emit_loop,
 )
 from gpgpu_legacy.lower.values import parameter_values, plane_values
+from gpgpu_legacy.memory import COMPILER_ADDRESSES, require_addresses
 from gpgpu_legacy.plan.textures import Texture, TextureKind
 from gpgpu_legacy.runtime.devices import thread_count
 from gpgpu_legacy.runtime.workers import share_out
@@ -144,6 +145,7 @@ class _Host:
         """The code for a key; raises UnsupportedError where there can be none."""
         code = self._codes.get(key)
         if code is None:
+            require_addresses(COMPILER_ADDRESSES, "LLVM")
             try:
                 emitted = emit_loop(key.content, self.processor, exact=key.exact, tile=key.tile)
                 code = NativeCode(emitted, self._load(emitted.text))

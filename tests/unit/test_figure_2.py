@@ -141,7 +141,7 @@ def test_every_panel_comes_from_the_executor():
         (np.ones((17, 1)), np.ones((1, 1)), None, "A is 17×1"),
         (np.ones((1, 1)), np.ones((1, 17)), None, "B is 1×17"),
         (np.ones((0, 4)), np.ones((4, 4)), None, "A is 0×4"),
-        (np.ones(4), np.ones((4, 4)), None, "A is 4;"),
+        (np.ones(4), np.ones((4, 4)), None, "A is a vector of 4;"),
         (np.ones((2, 3)), np.ones((4, 2)), None, "A has 3 columns and B has 4 rows"),
         (np.ones((2, 3)), np.ones((3, 2)), Options(largest_texture=2), "one framebuffer"),
         (np.ones((2, 3)), np.ones((3, 2)), Options(block=2), "takes no --block"),

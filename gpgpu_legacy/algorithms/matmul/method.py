@@ -70,10 +70,6 @@ class Method:
     def _check(self, options: Options) -> None:
         if options.block is not None and options.block < 1:
             raise InputError(f"block is {options.block}; it must be at least 1")
-        if options.block is not None and options.block > MOST_UNROLLED:
-            raise InputError(
-                f"block is {options.block}; a program unrolls at most {MOST_UNROLLED} iterations"
-            )
         if options.coordinates_first is not None and options.coordinates_first < 1:
             raise InputError(
                 f"coordinates_first is {options.coordinates_first}; it must be at least 1"
@@ -104,6 +100,10 @@ class Method:
             raise InputError(
                 f"a block of {options.block} does not fit a texture of "
                 f"{options.largest_texture} texels; choose a smaller block or larger textures"
+            )
+        if options.block is not None and options.block > MOST_UNROLLED:
+            raise InputError(
+                f"block is {options.block}; a program unrolls at most {MOST_UNROLLED} iterations"
             )
 
     def plan(self, shape: Shape, options: Options | None = None) -> Plan:

@@ -27,6 +27,7 @@ from gpgpu_legacy.cli.shared import (
     print_json,
     progress_bar,
     warn_if_busy,
+    warn_if_overrun,
     writer_to,
 )
 from gpgpu_legacy.errors import InputError
@@ -92,16 +93,18 @@ def bench_command(
     from gpgpu_legacy.present.grid import print_text
 
     files.check()
+    budget = Budget(rounds.budget)
     cases, names = _cases(recipe, inputs, rounds.over), rounds.executor or ()
     with progress_bar("measuring", count_steps(cases, names, rounds.repeat), quiet=quiet) as step:
         result = bench_plans(
             cases,
             names,
             repeat=rounds.repeat,
-            budget=Budget(rounds.budget),
+            budget=budget,
             progress=step or (lambda _: None),
             save=writer_to(files.output),
         )
+    warn_if_overrun(budget)
     warn_if_busy(result.busy_share)
     if as_json:
         print_json(result)
@@ -114,6 +117,10 @@ def bench_command(
         print(f"wrote {files.plot}", file=sys.stderr)
 
 
+MOST_VALUES = 1000
+"""The most values of --over."""
+
+
 def _cases(recipe: RecipeOptions, inputs: InputOptions, over: str | None) -> list[Case]:
     from gpgpu_legacy.measure.plan_bench.model import Case
 
@@ -121,6 +128,12 @@ def _cases(recipe: RecipeOptions, inputs: InputOptions, over: str | None) -> lis
     varied = pairs("--over", None if over is None else [over], "n=256,512")
     if varied.keys() & settings.keys():
         raise InputError(f"{', '.join(varied)} is given by --set and by --over; give it once")
+    counts = {name: text.count(",") + 1 for name, text in varied.items()}
+    if max(counts.values(), default=0) > MOST_VALUES:
+        raise InputError(
+            f"--over has {max(counts.values())} values; give at most {MOST_VALUES}, since all "
+            "plans are built before one is measured"
+        )
     cases = []
     for name, texts in varied.items() or [("", "")]:
         for text in texts.split(","):

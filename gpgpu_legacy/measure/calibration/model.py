@@ -127,7 +127,7 @@ def calibrate(
 
     def after_round(number: int) -> Sequence[_Trial]:
         tell(f"{executor.name}: round {number + 1} of {runs}")
-        return trials
+        return [] if limit.is_over else trials
 
     with ExitStack() as held:
         for task in tasks(tiled=tiled):

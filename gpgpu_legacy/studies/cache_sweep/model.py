@@ -254,8 +254,9 @@ def run_sweep(
             not_run.append(NotRun(case, refusal))
             continue
         began = budget.spent_s
+        plan = case.subject.plan()
         result = cache_run(
-            case.subject.plan(),
+            plan,
             case.memory,
             case.access,
             every_pass=every_pass,

@@ -57,6 +57,8 @@ CACHES = ("2K,4way,64B", "8K,4way,64B", "8K,fully,64B", "16K,4way,64B", "32K,2wa
 misses for want of capacity from misses for want of ways."""
 RASTERS = ("scan", "tiled:8x8", "tiled:32x32")
 LAYOUTS = ("linear", "8x8")
+MOST_WORKERS = 256
+"""The most simulations at a time: each takes memory, and processors have no more cores."""
 ACCUMULATE = Accumulate.PING_PONG
 """Table 1 counts 2b + 2 texels per fragment and no copy; two textures used alternately request just
 that."""
@@ -261,6 +263,7 @@ def make_table(
     simulated.
     """
     size, accumulate = products.size, products.accumulate
+    Shape(size, size, size).checked()
     if known is not None and (known.size, known.accumulate) != (size, accumulate):
         raise InputError(
             f"the recorded rows are of n = {known.size}, {known.accumulate.value}, and not of "
@@ -268,6 +271,8 @@ def make_table(
         )
     if workers is not None and workers < 1:
         raise InputError(f"there are {workers} workers; give at least 1")
+    if workers is not None and workers > MOST_WORKERS:
+        raise InputError(f"there are {workers} workers; give at most {MOST_WORKERS}")
     rows_known = {row.case: row for row in known.rows} if known else {}
     wanted = products.cases(where)
     for case in _representatives(wanted):

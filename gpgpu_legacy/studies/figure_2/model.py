@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.algorithms.matmul.larson_mcallister import METHOD
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.operands import random_operands
+from gpgpu_legacy.arguments import shape_in_words
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.parser import assemble
@@ -108,6 +109,8 @@ def demonstrate(
 
 def random_demonstration(shape: Shape, options: Options, seed: int) -> tuple[F32, ...]:
     """Random operands of that shape, uniform in [0, 1), transposed if the options say so."""
+    for name, size in (("A", (shape.m, shape.l)), ("B", (shape.l, shape.n))):
+        _check_size(name, size)
     return random_operands(shape, replace(options, texture_format=UNORM8.name), seed)
 
 
@@ -117,13 +120,16 @@ def _shape(a: F32, b: F32) -> Shape:
 
 def _matrix(name: str, values: ArrayLike) -> F32:
     matrix = np.array(values, np.float32)
-    if matrix.ndim != 2 or not all(1 <= size <= LARGEST_DEMONSTRATION for size in matrix.shape):
-        size = "×".join(map(str, matrix.shape)) or "a single number"
+    _check_size(name, matrix.shape)
+    return _frozen(matrix)
+
+
+def _check_size(name: str, shape: tuple[int, ...]) -> None:
+    if len(shape) != 2 or not all(1 <= size <= LARGEST_DEMONSTRATION for size in shape):
         raise InputError(
-            f"{name} is {size}; the demonstration draws matrices of 1 to "
+            f"{name} is {shape_in_words(shape)}; the demonstration draws matrices of 1 to "
             f"{LARGEST_DEMONSTRATION} rows and columns"
         )
-    return _frozen(matrix)
 
 
 def _frozen(values: F32) -> F32:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart_multi import METHOD
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.arguments import as_whole
+from gpgpu_legacy.arguments import as_whole, shape_in_words
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import (
     Dst,
@@ -130,6 +130,8 @@ def demonstrate(
 
 def random_demonstration(shape: Shape, seed: int) -> tuple[F32, F32]:
     """Random operands of that shape: integers from 0 to 9."""
+    for name, size in (("X", (shape.m, shape.l)), ("Y", (shape.l, shape.n))):
+        _check_size(name, size)
     generator = np.random.default_rng(as_whole("seed", seed))
     x = generator.integers(0, 10, (shape.m, shape.l)).astype(np.float32)
     y = generator.integers(0, 10, (shape.l, shape.n)).astype(np.float32)
@@ -138,13 +140,16 @@ def random_demonstration(shape: Shape, seed: int) -> tuple[F32, F32]:
 
 def _matrix(name: str, values: ArrayLike) -> F32:
     matrix = np.array(values, np.float32)
-    if matrix.ndim != 2 or not all(1 <= size <= LARGEST_DEMONSTRATION for size in matrix.shape):
-        size = "×".join(map(str, matrix.shape)) or "a single number"
-        raise InputError(
-            f"{name} is {size}; the picture shows matrices of 1 to {LARGEST_DEMONSTRATION} "
-            "rows and columns"
-        )
+    _check_size(name, matrix.shape)
     return matrix
+
+
+def _check_size(name: str, shape: tuple[int, ...]) -> None:
+    if len(shape) != 2 or not all(1 <= size <= LARGEST_DEMONSTRATION for size in shape):
+        raise InputError(
+            f"{name} is {shape_in_words(shape)}; the picture shows matrices of 1 to "
+            f"{LARGEST_DEMONSTRATION} rows and columns"
+        )
 
 
 # The numbers are the same on every machine: nothing is contracted or reordered.
