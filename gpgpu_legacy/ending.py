@@ -52,14 +52,25 @@ _PROCESS = _Process()
 
 def end_on_signals() -> None:
     """From now on, the signals of ENDING end this process; those that are ignored stay so."""
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
     for number in _numbers():
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _handle)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    start_new_thread(_watch, (reader,))
+    if os.name == "posix":
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        start_new_thread(_watch, (reader,))
+        os.register_at_fork(after_in_child=_forget)
     atexit.register(_ignore)  # called last of all, as it comes first
+
+
+def _forget() -> None:
+    """Leave the signals of a forked child to itself: nothing of its parent's is its to clean up."""
+    signal.set_wakeup_fd(-1)
+    for number in _numbers():
+        if signal.getsignal(number) is _handle:
+            is_key = number == signal.SIGINT
+            signal.signal(number, signal.default_int_handler if is_key else signal.SIG_DFL)
 
 
 def _ignore() -> None:

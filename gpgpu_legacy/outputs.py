@@ -65,6 +65,8 @@ def check_output_folder(folder: Path, names: tuple[str, ...] = ()) -> None:
 
 
 def _check_folder(folder: Path, names: tuple[str, ...]) -> None:
+    if "\0" in str(folder):
+        raise InputError("no folder's name has a zero byte in it; give another name")
     if folder.is_dir():
         if not can_make_files(folder):
             raise InputError(f"the folder {folder} cannot be written to; choose another one")

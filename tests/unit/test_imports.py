@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -243,6 +244,13 @@ def test_a_program_is_checked_without_numpy_and_plans() -> None:
     )
     assert f"{PACKAGE}.chips.check" in found
     assert not found & {"numpy", "sympy", "jinja2", f"{PACKAGE}.plan.plan"}
+
+
+def test_signals_are_taken_care_of_before_anything_is_imported() -> None:
+    new = modules_after("import gpgpu_legacy.__main__") - modules_after("import signal, contextlib")
+    assert new - {"atexit", "__future__"} == {PACKAGE, f"{PACKAGE}.__main__", f"{PACKAGE}.ending"}
+    project = tomllib.loads((ROOT.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["scripts"] == {"gpgpu-legacy": "gpgpu_legacy.__main__:main"}
 
 
 def test_executors_are_listed_without_making_a_gl_context() -> None:
