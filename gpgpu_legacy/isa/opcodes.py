@@ -78,7 +78,8 @@ class Opcode:
     array, or any object with these operators: the affine analysis passes affine forms, which raise
     TypeError for operations that would not be affine.
     glsl: an expression of the fetched sources {0}, {1}, {2}. They are floats for SCALAR, vectors of
-    the written components for COMPONENTWISE, and vec4s otherwise.
+    the written components for COMPONENTWISE, and vec4s otherwise. `one` and `zero` stand for 1 and
+    0 in results and sums (lower/body.py).
     spec: the section of the extension. glsl_contracted: the same as `glsl` but rounded once, if
     GLSL has that. glsl_function: a function of floats that `glsl` calls, without its return type;
     the emitters add the overloads for vectors. saturable: it may have `_SAT`.
@@ -191,7 +192,7 @@ _ROWS = (
     Opcode(
         "DST", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
         lambda a, b: (_f32(1), a[1] * b[1], a[2], b[3]),
-        "vec4(1.0, {0}.y * {1}.y, {0}.z, {1}.w)", "3.11.5.8",
+        "vec4(one, {0}.y * {1}.y, {0}.z, {1}.w)", "3.11.5.8",
     ),
     Opcode(
         "EX2", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
@@ -222,7 +223,7 @@ _ROWS = (
     Opcode(
         "LIT", Shape.VECTOR_OP, Form.VECTOR, Cost.ARITHMETIC,
         _lit,
-        "vec4(1.0, {0}.x < 0.0 ? 0.0 : {0}.x, lit_specular({0}.x, {0}.y, {0}.w), 1.0)",
+        "vec4(one, {0}.x < 0.0 ? 0.0 : {0}.x, lit_specular({0}.x, {0}.y, {0}.w), one)",
         "3.11.5.13",
         glsl_function=(
             "lit_specular(float x, float y, float w) { "
@@ -234,7 +235,7 @@ _ROWS = (
     ),
     Opcode(
         "LRP", Shape.TERNARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a, b, c: a * b + (_f32(1) - a) * c, "{0} * {1} + (1.0 - {0}) * {2}", "3.11.5.14",
+        lambda a, b, c: a * b + (_f32(1) - a) * c, "{0} * {1} + (one - {0}) * {2}", "3.11.5.14",
     ),
     Opcode(
         "MAD", Shape.TERNARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
@@ -287,7 +288,7 @@ _ROWS = (
     Opcode(
         "SGE", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
         lambda a, b: _select(a >= b, _f32(1), _f32(0)), "sge({0}, {1})", "3.11.5.24",
-        glsl_function="sge(float a, float b) { return a >= b ? 1.0 : 0.0; }",
+        glsl_function="sge(float a, float b) { return a >= b ? one : zero; }",
     ),
     Opcode(
         "SIN", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
@@ -296,7 +297,7 @@ _ROWS = (
     Opcode(
         "SLT", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
         lambda a, b: _select(a < b, _f32(1), _f32(0)), "slt({0}, {1})", "3.11.5.26",
-        glsl_function="slt(float a, float b) { return a < b ? 1.0 : 0.0; }",
+        glsl_function="slt(float a, float b) { return a < b ? one : zero; }",
     ),
     Opcode(
         "SUB", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,

@@ -45,8 +45,8 @@ _NEGATED = "negated(float a) { return uintBitsToFloat(floatBitsToUint(a) ^ 0x800
 
 # Mesa takes x * 0.0 for 0, though it is NaN for an infinity, and x + 0.0 for x, though -0 becomes
 # 0; `precise` does not forbid that. So an exact shader hides its constants from the compiler:
-# nobody sets the uniform `zero`, which is 0 therefore, but might be anything.
-_ZERO = "zero"
+# nobody sets the uniforms `zero` and `one`, which might be anything.
+_ZERO, _ONE = "zero", "one"
 _CONSTANT = (
     "constant(float a) { "
     f"return uintBitsToFloat(floatBitsToUint(a) ^ floatBitsToUint({_ZERO})); }}"
@@ -58,11 +58,17 @@ def zero(*, exact: bool) -> str:
     return _ZERO if exact else "0.0"
 
 
-def with_zero_declared(text: str) -> str:
-    """The text of a shader with the uniform of its zeros behind the version, where it has any."""
+def one(*, exact: bool) -> str:
+    """The expression of a 1 that a register may get."""
+    return _ONE if exact else "1.0"
+
+
+def with_constants_declared(text: str) -> str:
+    """The text of a shader with the uniforms `zero` and `one` declared behind the version."""
     version, _, rest = text.partition("\n")
-    is_read = re.search(rf"\b{_ZERO}\b", rest) is not None
-    return f"{version}\nuniform float {_ZERO};\n{rest}" if is_read else text
+    if re.search(rf"\b({_ZERO}|{_ONE})\b", rest) is None:
+        return text
+    return f"{version}\nuniform float {_ZERO} = 0.0, {_ONE} = 1.0;\n{rest}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +114,7 @@ class Body:
         """The functions that the statements (and `rounded`) call, before any of them."""
         lines = []
         for text, widths in self._functions.items():
-            lines += ["float " + text]
+            lines += ["float " + self._spelt(text)]
             lines += [_overload(text, width) for width in sorted(widths - {1})]
         return lines
 
@@ -153,12 +159,18 @@ class Body:
         if row.form is Form.COMPONENTWISE:
             contracted = "" if self._exact else row.glsl_contracted
             sources = [self._source(src, components) for src in instruction.srcs]
-            return (contracted or row.glsl).format(*sources)
+            return self._spelt(contracted or row.glsl).format(*sources)
         if row.form is Form.SCALAR:
             value = row.glsl.format(*(self._source(src, (0,)) for src in instruction.srcs))
             return value if width == 1 else f"vec{width}({value})"
         sources = [self._source(src, ALL) for src in instruction.srcs]
-        return f"({row.glsl.format(*sources)}){_suffix(components)}"
+        return f"({self._spelt(row.glsl).format(*sources)}){_suffix(components)}"
+
+    def _spelt(self, text: str) -> str:
+        """A row's text with its `one` and `zero` as uniforms, or as numbers."""
+        if self._exact:
+            return text
+        return re.sub(rf"\b{_ONE}\b", "1.0", re.sub(rf"\b{_ZERO}\b", "0.0", text))
 
     def _source(self, src: Src, components: tuple[int, ...], *, is_coordinate: bool = False) -> str:
         """The components of an operand that an instruction needs, as a GLSL expression."""
@@ -182,9 +194,7 @@ class Body:
     def _component(self, src: Src, component: int, *, rounds: bool) -> str:
         selector, negative = src.swizzle[component], src.negate[component]
         if selector not in _PLAIN:
-            if selector is Selector.ONE:
-                return literal(-1.0 if negative else 1.0)
-            text = zero(exact=self._exact)
+            text = (one if selector is Selector.ONE else zero)(exact=self._exact)
             return f"{self.called(_NEGATED, 1)}({text})" if negative else text
         text = f"{register_name(src.register)}.{COMPONENTS[selector.value]}"
         text = self.rounded(text, 1) if rounds else text

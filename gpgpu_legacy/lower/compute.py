@@ -7,12 +7,19 @@ are arrays of floats in storage buffers, a discarded fragment is one that does n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from gpgpu_legacy.isa.ir import COMPONENTS, Instruction
-from gpgpu_legacy.lower.body import Surroundings, with_zero_declared, zero
+from gpgpu_legacy.lower.body import Surroundings, one, with_constants_declared
 from gpgpu_legacy.lower.glsl import Pieces, ShaderKey
-from gpgpu_legacy.lower.sampling import Unit, fetch_name, lookup_function, lookup_name
+from gpgpu_legacy.lower.sampling import (
+    Unit,
+    fetch_name,
+    lookup_function,
+    lookup_name,
+    missing_channels,
+)
 from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.plan import Blend
 
@@ -41,10 +48,10 @@ def compute_shader(key: ShaderKey, blend: Blend = Blend.NONE) -> str:
     lines = [VERSION, f"// {key.program.name}"]
     lines.append(f"layout(local_size_x = {GROUP[0]}, local_size_y = {GROUP[1]}) in;")
     lines += ["uniform vec2 origin, size;", "uniform int target_width;", *pieces.uniforms()]
-    zero_ = zero(exact=key.exact)
+    missing = missing_channels(exact=key.exact)
     for binding, unit in enumerate(key.units):
         if pieces.reads(lookup_name(unit.number)):
-            lines += [*_texture(binding, unit, zero_), *lookup_function(unit, zero_)]
+            lines += [*_texture(binding, unit, missing), *lookup_function(unit, missing)]
     for number in range(len(key.targets)):
         lines.append(_buffer(len(key.units) + number, "", "Target", number))
     stores = [
@@ -58,7 +65,7 @@ def compute_shader(key: ShaderKey, blend: Blend = Blend.NONE) -> str:
         "    if (fragment.x > size.x || fragment.y > size.y) return;",
     ]
     if pieces.reads("position"):
-        lines.append("    vec4 position = vec4(origin + fragment, 0.5, 1.0);")
+        lines.append(f"    vec4 position = vec4(origin + fragment, 0.5, {one(exact=key.exact)});")
     if key.program.kills:
         lines.append("    bool killed = false;")
     lines += pieces.statements()
@@ -68,7 +75,7 @@ def compute_shader(key: ShaderKey, blend: Blend = Blend.NONE) -> str:
         "    ivec2 texel = ivec2(origin + fragment);",
         "    int at = texel.y * target_width + texel.x;",
     ]
-    return with_zero_declared("\n".join([*lines, *stores, "}", ""]))
+    return with_constants_declared("\n".join([*lines, *stores, "}", ""]))
 
 
 def _buffer(binding: int, access: str, name: str, number: int) -> str:
@@ -77,10 +84,10 @@ def _buffer(binding: int, access: str, name: str, number: int) -> str:
     return f"{' '.join(words)} {{ float {name.lower()}{number}[]; }};"
 
 
-def _texture(binding: int, unit: Unit, zero_: str) -> list[str]:
+def _texture(binding: int, unit: Unit, missing: Sequence[str]) -> list[str]:
     """A texture's buffer, and the function that fetches a texel from it."""
     name, channels = f"texture{unit.number}", unit.format.channels
-    parts = [f"{name}[at + {c}]" for c in range(channels)] + [zero_, zero_, zero_, "1.0"][channels:]
+    parts = [f"{name}[at + {c}]" for c in range(channels)] + [*missing[channels:]]
     place = f"(texel.y * {unit.extent.width} + texel.x) * {channels}"
     return [
         _buffer(binding, "readonly", "Texture", unit.number),

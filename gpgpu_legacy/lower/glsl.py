@@ -27,11 +27,16 @@ from gpgpu_legacy.lower.body import (
     parameters_read,
     result_name,
     state_name,
-    with_zero_declared,
-    zero,
+    with_constants_declared,
 )
 from gpgpu_legacy.lower.lookups import Decisions, Folded, undecided
-from gpgpu_legacy.lower.sampling import Unit, fetch_name, lookup_function, lookup_name
+from gpgpu_legacy.lower.sampling import (
+    Unit,
+    fetch_name,
+    lookup_function,
+    lookup_name,
+    missing_channels,
+)
 from gpgpu_legacy.lower.values import given_corners, iterations_of
 from gpgpu_legacy.plan.expand import corners_at
 from gpgpu_legacy.plan.formats import RGBA32F, Format, Numeric
@@ -217,7 +222,7 @@ def fragment_shader(key: ShaderKey) -> str:
             fetch = f"texelFetch(texture{unit.number}, texel, 0)"
             fetch = _decoded(fetch, unit, exact=key.exact)
             lines.append(f"vec4 {fetch_name(unit.number)}(ivec2 texel) {{ return {fetch}; }}")
-            lines += lookup_function(unit, zero(exact=key.exact))
+            lines += lookup_function(unit, missing_channels(exact=key.exact))
     lines += [f"layout(location = {n}) out vec4 target{n};" for n in range(len(key.targets))]
     start = ["    vec2 fragment = gl_FragCoord.xy - origin;"] if pieces.needs_place else []
     if pieces.reads("position"):
@@ -228,7 +233,7 @@ def fragment_shader(key: ShaderKey) -> str:
         for line in (*pieces.colour(number), f"    target{number} = colour{number};")
     ]
     lines += [*body.functions(), "", "void main() {", *start, *pieces.statements(), *stores]
-    return with_zero_declared("\n".join([*lines, "}", ""]))
+    return with_constants_declared("\n".join([*lines, "}", ""]))
 
 
 def _decoded(texel: str, unit: Unit, *, exact: bool) -> str:
@@ -305,8 +310,8 @@ class Pieces:
                 f"    precise vec4 {name} = {base} + {dx} * fragment.x + {dy} * fragment.y;"
             )
             if attribute == FOG_COORDINATE:
-                nothing = zero(exact=self.key.exact)
-                lines.append(f"    {name}.yzw = vec3({nothing}, {nothing}, 1.0);")
+                rest = ", ".join(missing_channels(exact=self.key.exact)[1:])
+                lines.append(f"    {name}.yzw = vec3({rest});")
         registers = [name for name in self.body.registers if self.reads(name)]
         registers += [result_name(number) for number in range(self._results)]
         lines += [f"    precise vec4 {name} = vec4(0.0);" for name in registers]

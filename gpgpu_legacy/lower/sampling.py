@@ -8,9 +8,11 @@ is fetched from there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from gpgpu_legacy.lower.body import one, zero
 from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, TextureKind, Wrap
 
@@ -53,10 +55,16 @@ def fetch_name(number: int) -> str:
     return f"fetch{number}"
 
 
-def lookup_function(unit: Unit, zero: str = "0.0") -> list[str]:
+def missing_channels(*, exact: bool) -> tuple[str, ...]:
+    """The expressions of r, g, b and a where a format lacks them."""
+    nothing = zero(exact=exact)
+    return (nothing, nothing, nothing, one(exact=exact))
+
+
+def lookup_function(unit: Unit, missing: Sequence[str]) -> list[str]:
     """The lines of `vec4 lookupN(vec4 at)`, which calls `vec4 fetchN(ivec2 texel)`.
 
-    zero: the expression of channels that the format lacks.
+    missing: the expressions of r, g, b and a where the format lacks them.
     """
     lines = [f"vec4 {lookup_name(unit.number)}(vec4 at) {{"]
     axes = [
@@ -81,7 +89,7 @@ def lookup_function(unit: Unit, zero: str = "0.0") -> list[str]:
         return [*lines, f"    return {fetch_name(unit.number)}({place});", "}"]
     for axis in axes:
         lines += axis.linear()
-    return [*lines, *_blended(unit, axes, layer, zero), "}"]
+    return [*lines, *_blended(unit, axes, layer, missing), "}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +161,7 @@ def _texel(indices: list[str], height: int, layer: str) -> str:
     return f"ivec2({indices[0]}, {f'{row} + {layer}' if layer else row})"
 
 
-def _blended(unit: Unit, axes: list[_Axis], layer: str, zero: str) -> list[str]:
+def _blended(unit: Unit, axes: list[_Axis], layer: str, missing: Sequence[str]) -> list[str]:
     """The sum over all pairs of texels, s running fastest."""
     lines = ["    precise vec4 sum, texel;"]
     fastest_last = product((0, 1), repeat=len(axes))
@@ -176,7 +184,7 @@ def _blended(unit: Unit, axes: list[_Axis], layer: str, zero: str) -> list[str]:
             lines.append(f"    if (!({' && '.join(guards)})) texel = vec4(0.0);")
         lines.append(f"    sum {'+=' if number else '='} ({weights}) * texel;")
     # What the format lacks is no texel to be weighted.
-    missing = "rgba"[unit.format.channels :]
-    if missing:
-        lines.append(f"    sum.{missing} = vec4({zero}, {zero}, {zero}, 1.0).{missing};")
+    lacked = "rgba"[unit.format.channels :]
+    if lacked:
+        lines.append(f"    sum.{lacked} = vec4({', '.join(missing)}).{lacked};")
     return [*lines, "    return sum;"]

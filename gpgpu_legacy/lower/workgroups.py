@@ -42,8 +42,7 @@ from gpgpu_legacy.lower.body import (
     register_name,
     result_name,
     temporary,
-    with_zero_declared,
-    zero,
+    with_constants_declared,
 )
 from gpgpu_legacy.lower.content import (
     Arguments,
@@ -56,7 +55,13 @@ from gpgpu_legacy.lower.content import (
     UnsupportedError,
 )
 from gpgpu_legacy.lower.roll import Segment, Step, live_segments
-from gpgpu_legacy.lower.sampling import Unit, fetch_name, lookup_function, lookup_name
+from gpgpu_legacy.lower.sampling import (
+    Unit,
+    fetch_name,
+    lookup_function,
+    lookup_name,
+    missing_channels,
+)
 from gpgpu_legacy.lower.tiles import Axes, along
 from gpgpu_legacy.lower.values import parameter_values, plane_values
 from gpgpu_legacy.plan.expand import varies
@@ -377,7 +382,7 @@ class _Emitter:
         start = [f"    int first = {ITERATIONS}.x, last = {ITERATIONS}.y;"]
         lines = [*head, "", "void main() {", *start, *self._places(), *declared, *body, "}", ""]
         turns = sum(s.turns for program in self.programs for s in program)
-        text = with_zero_declared("\n".join(lines))
+        text = with_constants_declared("\n".join(lines))
         return GroupCode(text, self.shape, surfaces, places, tuple(self.vectors.values()), turns)
 
     def _channels(self, number: int) -> int:
@@ -449,8 +454,8 @@ class _Emitter:
 
     def _red(self, value: str) -> str:
         """The texel of a format with one channel."""
-        missing = zero(exact=self.exact)
-        return f"vec4({value}, {missing}, {missing}, 1.0)"
+        missing = ", ".join(missing_channels(exact=self.exact)[1:])
+        return f"vec4({value}, {missing})"
 
     def _store_own(self, number: int) -> None:
         suffix = "" if self._channels(number) == 4 else ".x"
@@ -560,7 +565,7 @@ class _Emitter:
         unit = Unit(number, surface.kind, surface.extent, lookup.sampler, surface.format)
         fetch = self._fetched(lookup.texture, "texel")
         self.functions[f"vec4 {fetch_name(number)}(ivec2 texel) {{ return {fetch}; }}"] = None
-        self.functions["\n".join(lookup_function(unit, zero(exact=self.exact)))] = None
+        self.functions["\n".join(lookup_function(unit, missing_channels(exact=self.exact)))] = None
         return number
 
     # Segments

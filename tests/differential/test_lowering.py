@@ -278,6 +278,36 @@ def test_the_examples(name: str) -> None:
     assert len(np.unique(expected)) > 1
 
 
+# Constants ---------------------------------------------------------------------------------------
+
+HIDDEN = {
+    "a constant": "MUL result.color, R0, {0, -0.0, 2, 1};",
+    "a swizzle": "SWZ R1, R0, 0, -1, -0, 1;  MUL result.color, R0, R1;",
+    "a saturated constant": "MOV_SAT R1, {-3, 0, 5, 1};  MUL result.color, R0, R1;",
+    "a comparison with itself": "SLT R1, R0, R0;  MUL result.color, R0, R1;",
+    "a factor of 1": "LRP result.color, fragment.fogcoord.w, R0.x, R0;",
+    "a channel that is missing": "TEX R1, 0.5, texture[1], RECT;  MUL result.color, R0, R1;",
+    "constants alone": "SUB R1, {2, 1, 0.5, 3}, {2, 1, 0.5, 3};  MUL result.color, R0, R1;",
+    "a sum with 0": "MOV R1, {1, 0, 0, 0};  ADD R1, -R1.w, R1;  RCP result.color, R1.y;",
+}
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("line", HIDDEN.values(), ids=HIDDEN)
+@pytest.mark.parametrize("name", ["gl-raster", "gl-compute"])
+def test_an_exact_shader_folds_no_constant(
+    name: str, line: str, ready: Callable[[str], Executor]
+) -> None:
+    """An infinity times 0 is NaN; Mesa takes it for 0 where it knows the 0."""
+    executor = ready(name)
+    odd = np.array([np.inf, -np.inf, np.nan, -2.5], np.float32)
+    textures = {0: odd.reshape(1, 1, 4), 1: np.full((1, 1, 1), 0.5, np.float32)}
+    text = program("TEX R0, 0.5, texture[0], RECT;", line)
+    expected = draw_all(text, (1, 1), textures=textures)[0]
+    found = draw_all(text, (1, 1), textures=textures, executor=executor)[0]
+    assert_same_bits(found, expected)
+
+
 # What is refused ---------------------------------------------------------------------------------
 
 

@@ -75,7 +75,7 @@ def test_numbers_are_printed_as_the_float32_that_they_are(value: float, text: st
         ("MOV R0.y, {1, 2, 3, 4}.wzyx;", "t_R0.y = constant(3.0);"),
         ("MOV R0, -{1, 0, 2, 3};", "t_R0 = constant(vec4((-1.0), (-0.0), (-2.0), (-3.0)));"),
         ("MOV R0.xw, R1.wzyx;", "t_R0.xw = t_R1.wx;"),
-        ("SWZ R0, R1, 1, -x, 0, -1;", "t_R0 = vec4(1.0, negated(t_R1.x), zero, (-1.0));"),
+        ("SWZ R0, R1, 1, -x, 0, -1;", "t_R0 = vec4(one, negated(t_R1.x), zero, negated(one));"),
         ("SWZ R0.y, R1, 1, -x, 0, w;", "t_R0.y = negated(t_R1.x);"),
         ("RCP R0, R1.z;", "t_R0 = vec4(1.0 / t_R1.z);"),
         ("RCP R0.z, -R1.z;", "t_R0.z = 1.0 / negated(t_R1.z);"),
