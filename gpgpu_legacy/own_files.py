@@ -19,11 +19,19 @@ _BEGINNING = 2**16
 """Bytes at the beginning of a file that show who wrote it."""
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is such a file. False also for a name that no file can have."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def has_content(path: Path) -> bool:
     """Whether there is a file with anything in it; a folder or a device counts as one."""
     try:
         return path.exists() and (not path.is_file() or path.stat().st_size > 0)
-    except OSError:  # whoever reads it will say what is wrong
+    except (OSError, ValueError):  # whoever reads it will say what is wrong
         return True
 
 
@@ -37,7 +45,7 @@ def has_marks(path: Path, begins: str, marks: Sequence[str]) -> bool:
             return False
         with path.open("rb") as file:
             beginning = file.read(_BEGINNING)
-    except OSError:
+    except (OSError, ValueError):
         return False
     found = sum(mark.encode() in beginning for mark in marks)
     return beginning.startswith(begins.encode()) and found >= len(marks) - 1
@@ -69,7 +77,7 @@ def locked(path: Path, longest_s: float = LONGEST_WAIT_S) -> Iterator[None]:
     that ends. A folder that cannot be written to, or a file system without locks, has none: writing
     will say what is wrong. Raises InputError where another process keeps the lock.
     """
-    beside = path.with_name(f".{path.name}.lock")
+    beside = path.parent / f".{path.name}.lock"
     handle = _acquired(beside, path, longest_s)
     try:
         yield

@@ -191,14 +191,29 @@ def fields_of(record: Record) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """A record as dicts, lists, numbers and strings. NaN and the infinities become None."""
-    return msgspec.json.decode(msgspec.json.encode(value, enc_hook=_plain))
+    return msgspec.json.decode(_encoded(value))
 
 
 def json_text(value: Any) -> str:
     """A record as JSON with an indent of two spaces. NaN and the infinities are null."""
-    return (
-        msgspec.json.format(msgspec.json.encode(value, enc_hook=_plain), indent=2).decode() + "\n"
-    )
+    return msgspec.json.format(_encoded(value), indent=2).decode() + "\n"
+
+
+def _encoded(value: Any) -> bytes:
+    """A record as JSON."""
+    try:
+        return msgspec.json.encode(value, enc_hook=_plain)
+    except UnicodeEncodeError:  # of a file's name that is not UTF-8
+        return msgspec.json.encode(_in_utf8(msgspec.to_builtins(value, enc_hook=_plain)))
+
+
+def _in_utf8(value: Any) -> Any:
+    """Builtins in which what no UTF-8 has is written as Python writes it."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_in_utf8(key): _in_utf8(item) for key, item in value.items()}
+    return [_in_utf8(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def json_fitted_text(value: Any, width: int = 100) -> str:
@@ -241,7 +256,8 @@ def _one_line(value: Any) -> str:
 
 def toml_text(value: Any) -> str:
     """A record as TOML, which has no null: fields that are None are left out."""
-    return msgspec.toml.encode(_without_none(msgspec.to_builtins(value, enc_hook=_plain))).decode()
+    builtins = _without_none(msgspec.to_builtins(value, enc_hook=_plain))
+    return msgspec.toml.encode(_in_utf8(builtins)).decode()
 
 
 def from_json(text: str | bytes, kind: type[T], name: str) -> T:
@@ -279,6 +295,8 @@ def _toml_data(text: str, *, decimals: bool) -> dict[str, Any]:
         return tomllib.loads(text, parse_float=_decimal if decimals else _float)
     except tomllib.TOMLDecodeError as error:
         raise msgspec.DecodeError(str(error)) from None
+    except msgspec.DecodeError:
+        raise
     except ValueError:  # of Python's int, which takes the square of the time
         raise msgspec.DecodeError("A whole number has too many digits") from None
 

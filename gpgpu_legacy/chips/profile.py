@@ -22,6 +22,7 @@ from warnings import warn
 from gpgpu_legacy.arguments import as_text
 from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
+from gpgpu_legacy.own_files import is_file
 from gpgpu_legacy.serial import (
     Line,
     Meta,
@@ -362,7 +363,7 @@ def calibrated() -> tuple[Profile, ...]:
 def _own_files() -> list[Path]:
     try:
         paths = sorted(calibrated_folder().glob("[!.]*.toml"))
-    except (InputError, OSError):  # a user without a home has calibrated nothing
+    except (InputError, OSError, ValueError):  # a user without a home has calibrated nothing
         return []
     if len(paths) > MOST_PROFILES:
         raise InputError(
@@ -374,7 +375,7 @@ def _own_files() -> list[Path]:
 
 def _own_profile(path: Path) -> Profile:
     """The profile in a file of the user; InputError where it is none, or no file at all."""
-    if not path.is_file():
+    if not is_file(path):
         raise InputError(f"{path} is not a file")
     return _sourced(read_toml(path, Profile), str(path))
 

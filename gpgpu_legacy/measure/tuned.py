@@ -20,7 +20,7 @@ from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.measure.platform import Platform, this_platform
 from gpgpu_legacy.outputs import check_writable, make_folder
-from gpgpu_legacy.own_files import has_content, has_marks, locked, remove
+from gpgpu_legacy.own_files import has_content, has_marks, is_file, locked, remove
 from gpgpu_legacy.runtime.executor import Tuning
 from gpgpu_legacy.runtime.registry import AUTO, executor_names
 from gpgpu_legacy.serial import (
@@ -179,7 +179,7 @@ def _read() -> _Everywhere:
         return {}
     everywhere: _Everywhere = {}
     try:
-        if not path.is_file():  # a pipe would be waited for
+        if not is_file(path):  # a pipe would be waited for
             raise InputError(f"{path} is not a file")
         for place in read_recorded(path, TuningFile).places:
             for tuned in place.kept:

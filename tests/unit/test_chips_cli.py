@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from gpgpu_legacy.chips.check import check_program
-from gpgpu_legacy.chips.profile import find_profile, profiles
-from gpgpu_legacy.chips.table import verdict_grids
+from gpgpu_legacy.chips.profile import Profile, find_profile, profiles, recorded
+from gpgpu_legacy.chips.table import chip_grids, verdict_grids
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.present.grid import as_markdown, as_text
+from gpgpu_legacy.present.grid import as_csv, as_markdown, as_text
 from gpgpu_legacy.serial import json_text
 
 
@@ -34,6 +34,21 @@ def test_a_calibrated_machine_is_shown_with_the_source_of_its_numbers(run) -> No
     code, out, _ = run("chips", "xeon-jit")
     assert code == 0
     assert "measured: measured by `gpgpu-legacy calibrate`." in out
+
+
+@pytest.mark.parametrize("chip", [*profiles(), *recorded()], ids=lambda chip: chip.name)
+def test_every_chip_is_shown_in_every_view(run, chip: Profile) -> None:  # type: ignore[no-untyped-def]
+    code, out, err = run("chips", chip.name)
+    assert (code, err) == (0, "")
+    assert chip.title in " ".join(out.split())
+    code, out, err = run("chips", chip.name, "--json")
+    assert (code, err, json.loads(out)["name"]) == (0, "", chip.name)
+    for _, fact in chip.facts():
+        assert fact.source in as_markdown(chip_grids(chip))
+        assert fact.source in as_csv(chip_grids(chip))
+    code, _, err = run("predict", "larson-mcallister", "--size", "16", "--chip", chip.name)
+    assert code in (0, 2)
+    assert err.count("\n") == (code == 2)
 
 
 def test_one_chip_as_json_has_what_its_file_has(run) -> None:  # type: ignore[no-untyped-def]

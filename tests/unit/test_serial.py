@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tomllib
 from decimal import Decimal
 from enum import Enum
 from math import inf, nan
@@ -26,6 +27,7 @@ from gpgpu_legacy.serial import (
     provenance,
     read_json,
     read_recorded,
+    read_toml,
     toml_text,
     write_json,
 )
@@ -93,6 +95,38 @@ def test_json_is_indented_utf_8_and_has_no_nan() -> None:
     assert plain({"n": np.float32(0.5), "p": Path("a"), "v": np.arange(2)}) == {
         "n": 0.5, "p": "a", "v": [0, 1],
     }  # fmt: skip
+
+
+def test_names_that_are_not_utf_8_are_written_all_the_same() -> None:
+    name = b"a\xff".decode("utf-8", "surrogateescape")
+    assert json_text({name: [name]}) == '{\n  "a\\\\udcff": [\n    "a\\\\udcff"\n  ]\n}\n'
+    assert plain(Point(x=1)) == {"x": 1, "y": None}
+    assert tomllib.loads(toml_text({"name": name})) == {"name": "a\\udcff"}
+
+
+def test_what_is_too_much_to_read_is_said_so(tmp_path: Path) -> None:
+    def told(text: bytes, name: str = "a.json") -> str:
+        (tmp_path / name).write_bytes(text)
+        with pytest.raises(InputError) as raised:
+            if name.endswith("toml"):
+                read_toml(tmp_path / name, Picture)
+            else:
+                read_recorded(tmp_path / name, Picture)
+        return str(raised.value)
+
+    assert "more than 4194304 bytes" in told(b" " * (2**22 + 1))
+    assert "more than 1048576 bytes" in told(b"#" * (2**20 + 1), "a.toml")
+    assert "nested too deeply" in told(b'{"a":' + b"[" * 10**6)
+    assert "nested too deeply" in told(b"a=" + b"[" * 10**5, "a.toml")
+    assert "more than 16 parts" in told(b"a." * 16 + b"a=1", "a.toml")
+    assert "unknown field `a`" in told(b"a." * 15 + b"a=1", "a.toml")
+    assert "too many digits" in told(b"schema=" + b"9" * 5000, "a.toml")
+    assert "nan is not a number" in told(b"a=nan", "a.toml")
+    assert "1e999 is not a number" in told(b"a=1e999", "a.toml")
+    assert "not UTF-8" in told(b'{"driver":"\xff"}')
+    assert "the field `schema` is given twice" in told(b'{"schema":1,"schema":2,"points":[]}')
+    (tmp_path / "a.json").write_bytes(b'\xef\xbb\xbf{"points": []}')
+    assert read_recorded(tmp_path / "a.json", Picture).points == []
 
 
 @pytest.mark.parametrize(
