@@ -315,7 +315,9 @@ def _float(text: str) -> float:
 
 
 def _decimal(text: str) -> Decimal:
-    _float(text)
+    """The same with its digits; infinities have none."""
+    if isinf(_float(text)):
+        raise msgspec.DecodeError(f"{text} is not a number with digits")
     return Decimal(text)
 
 
