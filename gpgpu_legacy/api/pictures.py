@@ -93,7 +93,7 @@ def _opened(file: BinaryIO, path: Path) -> Iterator[Image]:
         raise InputError(f"{path} is a picture beyond all sizes; {_ALLOWED}") from None
     except UnidentifiedImageError:
         raise InputError(
-            f"{path} is not a {kind} picture, though it is called one; save it as what it is called"
+            f"{path} cannot be read as a picture: it is no {kind}, though it is called one"
         ) from None
     with image:
         width, height = image.size

@@ -10,7 +10,7 @@ What can be affine at all depends on the program alone, so that is found first, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -365,25 +365,40 @@ class _Run(_Walk):
 # What can be affine at all ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Possible:
     """A value that may be affine, for it is made by operations that can keep one so.
 
-    made_by: the numbers of the instructions that make it. reads: the attributes and parameters.
+    parts: the values that it is made of. made_by: the number of the instruction that makes it; None
+    of a part of an expression. read: the attribute or the parameter that it is, if it is one.
+    A value refers to its parts and does not repeat them, so that a long program is no longer work.
     """
 
-    made_by: frozenset[int] = frozenset()
-    reads: frozenset[Attribute | Parameter] = frozenset()
+    parts: tuple[_Possible, ...] = ()
+    made_by: int | None = None
+    read: Attribute | Parameter | None = None
 
     def _with(self, other: object) -> _Possible | Unknown:
         if not isinstance(other, _Possible):
             return UNKNOWN
-        return _Possible(self.made_by | other.made_by, self.reads | other.reads)
+        return _Possible((self, other))
 
     __add__ = __sub__ = __mul__ = __truediv__ = _with
 
     def __neg__(self) -> _Possible:
         return self
+
+
+def _with_parts(values: Iterable[_Possible]) -> set[_Possible]:
+    """The values, and all that they are made of."""
+    found: set[_Possible] = set()
+    left = list(values)
+    while left:
+        value = left.pop()
+        if value not in found:
+            found.add(value)
+            left += value.parts
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,19 +419,23 @@ class _Slice:
 
 @lru_cache(maxsize=256)
 def _slice(program: Program) -> _Slice:
-    walk, made_by, reads = _Trace(program), set[int](), set[Attribute | Parameter]()
+    walk, made_by = _Trace(program), set[int]()
     lookups: list[tuple[bool, bool]] = []
+    used: list[_Possible] = []
     for number, instruction in enumerate(program.instructions):
         walk.number = number
         coordinates = walk.execute(instruction)
         if coordinates is None:
             continue
-        for value in coordinates:
-            if isinstance(value, _Possible):
-                made_by |= value.made_by | {number}
-                reads |= value.reads
+        possible = [value for value in coordinates if isinstance(value, _Possible)]
+        if possible:
+            made_by.add(number)
+            used += possible
         s, t = coordinates
         lookups.append((isinstance(s, _Possible), isinstance(t, _Possible)))
+    values = _with_parts(used)
+    made_by |= {value.made_by for value in values if value.made_by is not None}
+    reads = {value.read for value in values if value.read is not None}
     attributes = [a for a in reads if isinstance(a, Attribute)]
     parameters = [p for p in reads if isinstance(p, Parameter)]
     return _Slice(
@@ -438,8 +457,10 @@ class _Trace(_Walk):
         self, row: Opcode, instruction: Instruction, components: tuple[int, ...]
     ) -> dict[int, Any]:
         made = super().result(row, instruction, components)
-        mine = _Possible(frozenset({self.number}))
-        return {c: UNKNOWN if value is UNKNOWN else value + mine for c, value in made.items()}
+        return {
+            c: UNKNOWN if value is UNKNOWN else _Possible((value,), self.number)
+            for c, value in made.items()
+        }
 
     def constant(self, number: float) -> _Possible:
         return _Possible()
@@ -447,11 +468,11 @@ class _Trace(_Walk):
     def attribute(self, attribute: Attribute, component: int) -> _Possible | Unknown:
         is_place = attribute.kind is AttributeKind.POSITION and component < 2
         if is_place or attribute.kind is AttributeKind.TEXCOORD:
-            return _Possible(reads=frozenset({attribute}))
+            return _Possible(read=attribute)
         return UNKNOWN
 
     def parameter(self, parameter: Parameter, component: int) -> _Possible:
-        return _Possible(reads=frozenset({parameter}))
+        return _Possible(read=parameter)
 
 
 def _form(number: Number, domain: Domain) -> Value:

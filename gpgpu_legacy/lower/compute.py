@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from gpgpu_legacy.isa.ir import COMPONENTS, Instruction
 from gpgpu_legacy.lower.body import Surroundings, one, with_constants_declared
-from gpgpu_legacy.lower.glsl import Pieces, ShaderKey
+from gpgpu_legacy.lower.glsl import ORIGIN, Pieces, ShaderKey
 from gpgpu_legacy.lower.sampling import (
     Unit,
     fetch_name,
@@ -45,7 +45,7 @@ def compute_shader(key: ShaderKey, blend: Blend = Blend.NONE) -> str:
         return f"{lookup_name(instruction.texture.unit)}({coordinates})"
 
     pieces = Pieces(key, Surroundings(lookup, "killed = true;"))
-    lines = [VERSION, f"// {key.program.name}"]
+    lines = [VERSION, ORIGIN]
     lines.append(f"layout(local_size_x = {GROUP[0]}, local_size_y = {GROUP[1]}) in;")
     lines += ["uniform vec2 origin, size;", "uniform int target_width;", *pieces.uniforms()]
     missing = missing_channels(exact=key.exact)

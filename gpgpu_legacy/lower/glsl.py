@@ -46,6 +46,10 @@ from gpgpu_legacy.plan.textures import Extent, Sampler, TextureKind
 
 VERSION = "#version 400 core"
 
+ORIGIN = "// A fragment program, instruction for instruction."
+"""What it is called does not stand there: in a file's name anything may, the end of a comment, too.
+Names of registers are letters, digits, _ and $."""
+
 COPY_FRAGMENT_SHADER = f"""{VERSION}
 // Texel for texel, offset from the target's rectangle to the source's.
 uniform sampler2D source;
@@ -209,7 +213,7 @@ def fragment_shader(key: ShaderKey) -> str:
 
     pieces = Pieces(key, Surroundings(lookup, "discard;"))
     body = pieces.body
-    lines = [VERSION, f"// {key.program.name}"]
+    lines = [VERSION, ORIGIN]
     lines += [f"in vec2 place{n};" for n in range(key.places)]
     lines += ["uniform vec2 origin;"] if pieces.needs_place else []
     lines += ["uniform vec2 size;"] if pieces.needs_size else []

@@ -37,7 +37,7 @@ from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, Operand
 from gpgpu_legacy.languages.arb.printer import print_instruction
 
 _HEAD = '''\
-"""{name}, as Python: `program` runs it on all fragments of a rectangle at once.
+"""A fragment program as Python: `program` runs it on all fragments of a rectangle at once.
 
 A register is an array of shape (4, H, W): x, y, z, w. Every operation is float32, and is rounded.
 """
@@ -102,7 +102,7 @@ class _Printer:
         helpers = [text for name, text in _HELPERS.items() if re.search(rf"\b{name}\(", code)]
         letters = sorted(set(re.findall(r"\[([xyzw]{1,4})\]", code)), key=lambda s: (len(s), s))
         masks = [f"{w} = [{', '.join(str(COMPONENTS.index(c)) for c in w)}]" for w in letters]
-        head = _HEAD.format(name=_plain(self.program.name))
+        head = _HEAD
         if masks:
             head += "\n# Swizzles and write masks.\n" + "\n".join(masks) + "\n"
         definitions = "".join(f"\n\n{text}" for text in [*helpers, *functions])
@@ -210,11 +210,6 @@ _SELECTORS = dict(zip(Selector, COMPONENTS + "01", strict=True))
 
 def _commented(line: str, instruction: Instruction) -> str:
     return f"    {line}  # {print_instruction(instruction)}"
-
-
-def _plain(name: str) -> str:
-    """A name that ends no docstring."""
-    return name.replace("\\", "/").replace('"', "'")
 
 
 def _names(temporaries: Sequence[str]) -> Mapping[str, str]:

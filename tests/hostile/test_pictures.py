@@ -66,7 +66,7 @@ def test_only_the_suffixs_own_reader_is_started(
     for data in others.values():
         path = tmp_path / f"a{suffix}"
         path.write_bytes(data)
-        refused(path, f"is not a {FORMATS[suffix]} picture")
+        refused(path, f"it is no {FORMATS[suffix]}")
 
 
 def test_all_suffixes_are_read_alike_by_both(tmp_path: Path) -> None:
