@@ -1,0 +1,166 @@
+"""Mutated programs of all kinds: they assemble, or their faults are told, and nothing else happens.
+
+What assembles is printed, translated and checked as well.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from time import process_time
+
+import pytest
+from attacks import ATTACK, mutated_text
+from language import Writer
+
+from gpgpu_legacy.chips.check import check_program
+from gpgpu_legacy.chips.profile import find_profile
+from gpgpu_legacy.count.resources import resources
+from gpgpu_legacy.errors import AssemblyError
+from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.lower.compute import compute_shader
+from gpgpu_legacy.lower.glsl import fragment_shader, program_key
+from gpgpu_legacy.lower.numpy_source import numpy_source
+from gpgpu_legacy.lower.program_warnings import program_warnings
+from gpgpu_legacy.sources import shader_folder
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+
+PIECES = (
+    *(
+        "TEMP",
+        "PARAM",
+        "ALIAS",
+        "OUTPUT",
+        "ATTRIB",
+        "ADDRESS",
+        "OPTION",
+        "END",
+        "KIL",
+        "_SAT",
+        "TEX",
+    ),
+    *("!!ARBfp1.0", "fragment.", "result.", "program.local[", "state.matrix.", "texture[0]", "2D"),
+    *("[", "]", "{", "}", ";", ",", ".", "..", "=", "-", "#", "\n", "\r", " ", "\0", "\ufeff", "é"),
+    *(
+        "0",
+        "1e999",
+        "99999999999",
+        ".5",
+        "1.",
+        "0x1",
+        "²",
+        "xyzw",
+        "rgba",
+        "x",
+        "\ud800",
+        "a" * 129,
+    ),
+)
+
+
+def texts(random: Random) -> Iterator[str]:
+    """The package's shaders, the corpus, and programs made at random."""
+    folders = ((shader_folder(), "*.fp"), (CORPUS / "valid", "*"), (CORPUS / "programs", "*"))
+    files = [path for folder, kind in folders for path in sorted(folder.rglob(kind))]
+    known = [path.read_text("utf-8") for path in files if path.is_file()]
+    known += (CORPUS / "statements.txt").read_text("utf-8").splitlines()
+    while True:
+        yield random.choice(known) if random.random() < 0.3 else Writer(random).text()
+
+
+def everything_about(program: Program) -> None:
+    text = disassemble(program)
+    assert assemble(text) == program
+    key = program_key(program)
+    fragment_shader(key)
+    compute_shader(key)
+    ast.parse(numpy_source(program))
+    resources(program)
+    check_program(program, find_profile("radeon-9700-pro"))
+    program_warnings(program, local_set=(), env_set=(), units_bound=(), pixel_sets=(0,))
+
+
+def test_mutated_programs() -> None:
+    """Of those that assemble, whose translation takes the time, one in eight is translated."""
+    random = ATTACK.random("programs")
+    given = texts(random)
+    counts = {"assembled": 0, "refused": 0}
+    for number in range(ATTACK.count(1000, 100_000)):
+        pieces = {"pieces": PIECES} if number % 2 else {}
+        text = mutated_text(random, next(given), **pieces)
+        try:
+            program = assemble(text, "mutant")
+        except AssemblyError as error:
+            counts["refused"] += 1
+            assert 1 <= len(error.diagnostics) <= 30
+            assert all(each.line >= 1 and each.column >= 1 for each in error.diagnostics)
+            continue
+        counts["assembled"] += 1
+        if counts["assembled"] % 8 == 0:
+            everything_about(program)
+    assert min(counts.values()) > 100
+
+
+# Names -------------------------------------------------------------------------------------------
+
+NAMES = (
+    "a\n#version 100\nvoid main() { }",
+    "a*/ injected /*",
+    "a\\\ninjected",
+    "a\r injected",
+    '"""\nimport injected\n"""',
+    "injected {0} {name} %s",
+    "a\u2028injected",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_name_of_a_program_stands_in_what_is_made_of_it(name: str) -> None:
+    text = "!!ARBfp1.0\nTEMP a, $b__c; MOV a, 1; MOV $b__c, a; MOV result.color, a; END"
+    program = assemble(text, name)
+    key = program_key(program)
+    made = [fragment_shader(key), compute_shader(key), numpy_source(program), disassemble(program)]
+    plain = program_key(assemble(text, "plain"))
+    assert made[:2] == [fragment_shader(plain), compute_shader(plain)]
+    assert made[2] == numpy_source(assemble(text, "plain"))
+    for each in made:
+        assert "injected" not in each
+        assert each.count("#version") <= 1
+
+
+# Growth ------------------------------------------------------------------------------------------
+
+LONG = {
+    "moves": ("TEMP a;", "MOV a,a;", "MOV result.color,a;END"),
+    "a chain": ("TEMP a,b,c;", "ADD b,a,c;MUL c,a,b;ADD a,b,c;", "MOV result.color,a;END"),
+    "dependent lookups": ("TEMP a;", "TEX a,a,texture[0],2D;", "MOV result.color,a;END"),
+    "marching lookups": (
+        "TEMP a,b;MOV a,fragment.texcoord[0];",
+        "TEX b,a,texture[0],2D;ADD a,a,program.local[0];",
+        "MOV result.color,b;END",
+    ),
+    "extended swizzles": ("TEMP a;", "SWZ a,a,x,-y,0,1;", "MOV result.color,a;END"),
+    "kills": ("TEMP a;", "KIL a;", "MOV result.color,a;END"),
+    "aliases of a long name": (
+        f"TEMP {'n' * 128};ALIAS b={'n' * 128};", "ADD b,b,b;", "MOV result.color,b;END"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("parts", LONG.values(), ids=LONG.keys())
+def test_time_grows_with_the_program(parts: tuple[str, str, str]) -> None:
+    """Eight times as many instructions take at most sixteen times as long, all steps together."""
+    before, repeated, after = parts
+    seconds = []
+    few = ATTACK.count(30, 1000)
+    for count in (few, 8 * few):
+        program = assemble(f"!!ARBfp1.0\n{before}{repeated * count}{after}")
+        started = process_time()
+        everything_about(program)
+        seconds.append(process_time() - started)
+    assert seconds[1] < 16 * seconds[0] + 0.5
