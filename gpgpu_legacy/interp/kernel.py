@@ -64,6 +64,9 @@ _DTYPES: dict[Type, type[np.generic]] = {
 }
 
 
+RANGES = {Type.INT: (-(2**31), 2**31 - 1), Type.UINT: (0, 2**32 - 1)}
+
+
 class Listener(Protocol):
     """Is notified of what the active invocations of a mask execute, as they execute it."""
 
@@ -403,8 +406,7 @@ def _converted(value: Array, kind: Type) -> Array:
     """A conversion. What is too large for an integer becomes the nearest one, NaN becomes 0."""
     if not kind.is_integer or value.dtype.kind != "f":
         return value.astype(_DTYPES[kind])
-    low, high = (0, 2**32 - 1) if kind is Type.UINT else (-(2**31), 2**31 - 1)
-    nearest = np.clip(value.astype(np.float64), low, high)
+    nearest = np.clip(value.astype(np.float64), *RANGES[kind])
     return np.where(np.isnan(nearest), 0, nearest).astype(np.int64).astype(_DTYPES[kind])
 
 

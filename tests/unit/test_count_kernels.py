@@ -15,6 +15,7 @@ from gpgpu_legacy.count.closed_form import POWERS_OF_TWO, recover, same_formula
 from gpgpu_legacy.count.kernels import KernelCounts, count_compute_pass
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.interp import dataless
 from gpgpu_legacy.interp.kernel import Array, Arrays, Grid, KernelMachine, Mask
 from gpgpu_legacy.kernel.ir import Element, Space, Type
 from gpgpu_legacy.kernel.parser import parse_kernel
@@ -254,6 +255,20 @@ BODIES = {
     "addresses that move": "int a = 0; for (int k = 0; k < 5; ++k) { sum += A[a]; a += 8; }",
     "arithmetic in the step": "for (int k = 0; k < 5; ++k, sum += 1.0) sum *= 2.0;",
     "no trip at all": "for (int k = 0; k < 0; ++k) sum += A[k];",
+    "down to a limit": "for (int k = 9; k >= x; k -= 2) sum += A[k];",
+    "a limit on the left": "for (int k = x; 11 > k; k += 1 + x) sum += A[k];",
+    "two numbers": "int b = 3; for (int a = x, b = 7; a <= 5 * y; a += 2, b -= x) sum += A[a]; "
+    "for (int k = b; k < 5; ++k) sum += A[k];",
+    "the number after the loop": "int k; for (k = x; k < 7; k += 3) sum += A[k]; "
+    "for (int q = k; q < 12; ++q) sum += A[q];",
+    "trips for some": "if (x > 1) for (int k = y; k < 4; ++k) sum += A[k]; "
+    "else for (int k = x; k < 9; k += 4) sum += A[k] * 2.0;",
+    "a number that wraps around": "for (uint k = 4294967290u; k > 7u; k += 3u) sum += 1.0;",
+    "a step that is not the same": "for (int k = 1, s = 1; k < 40; k += s, s += 1) sum += A[k];",
+    "numbers that are multiplied": "for (int k = 1; k < 40; k *= 2) sum += A[k];",
+    "until it is another number": "for (int k = 0; k != 5; ++k) sum += A[k];",
+    "both": "for (int k = 0; k < 9 && k < x + 3; ++k) sum += A[k];",
+    "a right side that counts": "bool b = x < 2 && A[x] * 2.0 > 1.0; b = y < 1 || A[y] > 1.0;",
 }
 
 
@@ -264,6 +279,33 @@ def test_loops_of_every_kind_are_counted(body: str) -> None:
     result = count_compute_pass(plan, pass_)
     assert result == run_in_full(plan, pass_)
     assert result.global_stores == 48
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_many_trips_take_no_longer_than_few(times: int) -> None:
+    """In each of 6·8 invocations, 10⁶, 10¹² or 10¹⁸ loads, sums and products."""
+    loops = "".join(f"for (int k{n} = 0; k{n} < 1000000; ++k{n}) " for n in range(times))
+    pass_ = dispatch(f"{loops} sum += A[x] * 2.0;")
+    result = count_compute_pass(plan_of(pass_), pass_)
+    assert result.global_loads == 48 * 10 ** (6 * times)
+    assert result.arithmetic == 2 * result.global_loads
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (int k = 0; k < 3; k += 0) sum += A[k];",
+        "for (int k = 1000000000; k != 0; --k) sum += A[x];",
+        "for (int a = 0; a < 100000000; ++a) { if (a % 3 == x) sum += A[x]; }",
+    ],
+)
+def test_what_would_be_followed_for_ever_is_refused(
+    body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataless, "MOST_STEPS", 2**14)
+    pass_ = dispatch(body)
+    with pytest.raises(PlanError, match=r"^test\.comp: more than 16384 steps of its loops "):
+        count_compute_pass(plan_of(pass_), pass_)
 
 
 def test_a_triangle_by_hand() -> None:
