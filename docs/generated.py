@@ -217,7 +217,10 @@ def plan_limits() -> str:
 PLAN_LIMITS = Path("plan/limits.py")
 
 LIMITS = {
-    "Programs and kernels": ("languages/*.py", "languages/arb/*.py", "kernel/*.py"),
+    "Programs and kernels": (
+        "languages/*.py", "languages/arb/*.py", "kernel/*.py", "lower/bounds.py", "lower/ranges.py",
+        "lower/jit.py", "runtime/jit.py", "interp/dataless.py",
+    ),
     "Plans from files": ("plan/limits.py", "plan/records.py"),
     "Text, recorded results, profiles, recipes": (
         "files.py", "serial.py", "chips/profile.py", "api/user_code.py",
