@@ -86,7 +86,7 @@ def everything_about(program: Program) -> None:
 
 
 def test_mutated_programs() -> None:
-    """Of those that assemble, whose translation takes the time, one in eight is translated."""
+    """Of those that assemble, whose translation takes the time, one in four is translated."""
     random = ATTACK.random("programs")
     given = texts(random)
     counts = {"assembled": 0, "refused": 0}
@@ -101,9 +101,9 @@ def test_mutated_programs() -> None:
             assert all(each.line >= 1 and each.column >= 1 for each in error.diagnostics)
             continue
         counts["assembled"] += 1
-        if counts["assembled"] % 8 == 0:
+        if counts["assembled"] % 4 == 0:
             everything_about(program)
-    assert min(counts.values()) > 100
+    assert min(counts.values()) > 50
 
 
 # Names -------------------------------------------------------------------------------------------
