@@ -32,7 +32,11 @@ def misfit(
             return _first_misfit(values, hints)
         values = dict(inspect.signature(function).bind(*given, **named).arguments)
         hints = get_type_hints(function, include_extras=True)
-        return _refused_keyword(function, values, error) or _first_misfit(values, hints)
+        for name, hint in tuple(hints.items()):
+            if get_origin(hint) is Unpack:  # of a TypedDict, which has a hint for each keyword
+                values |= values.pop(name, {})
+                hints |= get_type_hints(*get_args(hint))
+        return _refused_keyword(function, named, error) or _first_misfit(values, hints)
     except Exception:  # of annotations that only a type checker can look up
         return None
 
@@ -40,24 +44,20 @@ def misfit(
 def _first_misfit(values: Mapping[str, Any], hints: Mapping[str, Any]) -> InputError | None:
     for name, value in values.items():
         hint = hints.get(name, Any)
-        if get_origin(hint) is not Unpack and not _fits(value, hint):
+        if not _fits(value, hint):
             return InputError(f"{name} is {described(value)}; give {_in_words(hint)}")
     return None
 
 
 def _refused_keyword(
-    function: Callable[..., Any], values: Mapping[str, Any], error: Exception
+    function: Callable[..., Any], named: Mapping[str, Any], error: Exception
 ) -> InputError | None:
     """The error for a keyword that was handed on to what does not have it."""
-    if not isinstance(error, TypeError):
-        return None
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            for word in values.get(parameter.name, ()):
-                if f"unexpected keyword argument '{word}'" in str(error):
-                    return UnknownKeywordError(
-                        f"{function.__name__}() got an unexpected keyword argument {word!r}"
-                    )
+    for word in named if isinstance(error, TypeError) else ():
+        if f"unexpected keyword argument '{word}'" in str(error):
+            return UnknownKeywordError(
+                f"{function.__name__}() got an unexpected keyword argument {word!r}"
+            )
     return None
 
 

@@ -272,6 +272,21 @@ def test_a_keyword_that_is_handed_on_in_vain_is_named() -> None:
         ours(text, MESSAGE=message)(3, colour=3)
 
 
+def test_a_keyword_of_a_typed_dict_is_held_against_its_annotation() -> None:
+    text = """
+from typing import TypedDict, Unpack
+class Keywords(TypedDict, total=False):
+    size: int
+@public
+def f(**keywords: Unpack[Keywords]):
+    raise KeyError(0)
+"""
+    with pytest.raises(InputError, match="size is 'x'; give an integer"):
+        ours(text)(size="x")
+    with pytest.raises(InternalError):
+        ours(text)(size=3)
+
+
 # The package's own ------------------------------------------------------------------------------
 
 UNGUARDED = {"AssemblyError", "GpgpuLegacyError", "GpgpuLegacyWarning", "InternalError"}

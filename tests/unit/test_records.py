@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import msgspec.inspect as types
@@ -90,3 +92,8 @@ def test_a_recorded_result_comes_back_as_it_went(kind: type, data: st.DataObject
 def test_a_profile_comes_back_as_it_went(data: st.DataObject) -> None:
     record = data.draw(values(types.type_info(Profile)))
     assert from_toml(toml_text(record), Profile, "a.toml") == record
+
+
+def test_a_name_that_utf_8_lacks_is_written_with_an_escape() -> None:
+    text = json_text({"file": "bad\udcff.fp", "é": [Path("x\udc80"), 1.5]})
+    assert json.loads(text) == {"file": "bad\\udcff.fp", "é": ["x\\udc80", 1.5]}
