@@ -115,16 +115,18 @@ def _read(folder: int, key: str) -> bytes | None:
     """The content of a key's file; raises OSError."""
     name = file_name(key)
     handle = os.open(name, os.O_RDONLY | _NEVER_WAIT, dir_fd=folder)
-    with os.fdopen(handle, "rb", buffering=0) as file:
+    try:
         status = os.fstat(handle)
         fits = _HEADER_BYTES <= status.st_size <= _HEADER_BYTES + MOST_ENTRY_BYTES
         if not stat.S_ISREG(status.st_mode) or _not_ours(status) or not fits:
             return None
-        data = file.read(status.st_size)
+        data = os.read(handle, status.st_size)
         content = data[_HEADER_BYTES:]
         if data[:_HEADER_BYTES] != MAGIC + _digest(name, content):
             return None
         _mark_as_used(handle, status)
+    finally:
+        os.close(handle)
     return content
 
 

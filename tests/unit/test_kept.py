@@ -117,6 +117,21 @@ def test_a_full_disk_keeps_nothing_and_leaves_nothing(folder: Path) -> None:
     assert names(folder) == {file_name("before"), file_name("after")}
 
 
+def test_no_file_stays_open(folder: Path) -> None:
+    kept.keep(KEY, b"machine code")
+    (folder / file_name("a folder")).mkdir()
+    os.mkfifo(folder / file_name("a pipe"))
+    (folder / file_name("damaged")).write_bytes(b"?")
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for key in (KEY, "a folder", "a pipe", "damaged", "missing"):
+        kept.read(key)
+        kept.keep(key, b"machine code")
+    folder.chmod(0o777)
+    kept.read(KEY)
+    kept.keep(KEY, b"")
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
 # Whose it is -------------------------------------------------------------------------------------
 
 
