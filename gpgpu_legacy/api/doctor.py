@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.kept import why_nothing_is_kept
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.runtime.denormals import flushed_by, in_words
+from gpgpu_legacy.runtime.denormals import Way, flushed_by, in_words
 from gpgpu_legacy.runtime.executor import Executor, names_of
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, survey
 from gpgpu_legacy.serial import Record
@@ -20,7 +21,7 @@ class ExecutorRecord(Record, frozen=True, kw_only=True):
 
     exact: whether it takes exact runs of drawing plans, here if it runs here. denormals: what
     becomes of denormals on the device, as measured: `kept`, `flushed`, or where they are flushed;
-    None where the executor does not run.
+    None where the executor does not run, or refuses to measure it.
     """
 
     name: str
@@ -91,9 +92,17 @@ def _abilities(executor: ExecutorRecord) -> str:
     return ", ".join(word for word, holds in words.items() if holds)
 
 
+def _flushed(executor: Executor) -> frozenset[Way] | None:
+    """The ways on which denormals become 0; None where the driver refuses the plan that tells."""
+    try:
+        return flushed_by(executor)
+    except PlanError:
+        return None
+
+
 def _record(executor: Executor, works: bool, detail: str) -> ExecutorRecord:
     capabilities = executor.capabilities
-    flushed = flushed_by(executor) if works else None
+    flushed = _flushed(executor) if works else None
     return ExecutorRecord(
         name=executor.name,
         summary=executor.summary,
@@ -101,7 +110,7 @@ def _record(executor: Executor, works: bool, detail: str) -> ExecutorRecord:
         detail=detail,
         passes=tuple(sorted(names_of(frozenset({kind})) for kind in capabilities.passes)),
         arithmetics=tuple(sorted(capabilities.arithmetics)),
-        exact=capabilities.exact and not flushed,
+        exact=capabilities.exact and (not flushed if flushed is not None else not works),
         denormals=None if flushed is None else in_words(flushed),
         fuses_passes=capabilities.fuses_passes,
         tuning=tuple(sorted(capabilities.tuning)),

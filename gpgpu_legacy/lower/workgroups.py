@@ -32,7 +32,6 @@ from gpgpu_legacy.isa.ir import (
     Instruction,
     Parameter,
     ParameterSpace,
-    Program,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.lower.body import (
@@ -485,8 +484,9 @@ class _Emitter:
 
     def _begin(self, number: int) -> None:
         """What a program finds: zeros, and its attributes."""
-        program = self.draws[number].program
-        for name in [*map(temporary, program.temporaries), *self._results(program)]:
+        draw = self.draws[number]
+        program = draw.program
+        for name in [*map(temporary, program.temporaries), *self._results(draw)]:
             self.cells.emit(self, f"{name} = vec4(0.0);")
         if program.kills:
             self.cells.emit(self, "killed = vec4(0.0);")
@@ -498,8 +498,11 @@ class _Emitter:
             self._segment((number, where))
         self._write(number)
 
-    def _results(self, program: Program) -> list[str]:
-        return [result_name(n) for n in range(program.color_outputs)]
+    def _results(self, draw: Draw) -> list[str]:
+        """The colours that the program writes, and those that its targets get unwritten."""
+        program = draw.program
+        read = len(draw.targets) if program.has_separate_colors else 1
+        return [result_name(n) for n in range(max(program.color_outputs, read))]
 
     def _attributes(self, number: int) -> None:
         """Attributes at each fragment, where statements are left that read them."""

@@ -278,6 +278,21 @@ def test_the_examples(name: str) -> None:
     assert len(np.unique(expected)) > 1
 
 
+UNWRITTEN = """!!ARBfp1.0
+OPTION ARB_draw_buffers;
+MOV result.color[0].y, 2;
+END
+"""
+
+
+@pytest.mark.parametrize("name", ["jit", "gl-raster", "gl-compute"])
+def test_a_colour_that_is_not_written_is_0(name: str, ready: Callable[[str], Executor]) -> None:
+    more = {"targets": (RGBA32F,) * 3, "initial": (0.5, 0.5, 0.5, 0.5)}
+    found = draw_all(assemble(UNWRITTEN), (2, 2), executor=ready(name), **more)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(found[0], np.broadcast_to([0, 2, 0, 0], (2, 2, 4)))
+    np.testing.assert_array_equal(found[1:], np.zeros((2, 2, 2, 4)))
+
+
 # Constants ---------------------------------------------------------------------------------------
 
 HIDDEN = {
