@@ -289,16 +289,30 @@ def _toml_data(text: str, *, decimals: bool) -> dict[str, Any]:
     """What a TOML text has; DecodeError where it is none, or would take too long to read."""
     import tomllib
 
-    if _LONG_KEY.search(text):
+    if any(
+        line.count(".") >= MOST_KEY_PARTS and _LONG_KEY.search(line) for line in text.split("\n")
+    ):
         raise msgspec.DecodeError(f"A key has more than {MOST_KEY_PARTS} parts")
     try:
-        return tomllib.loads(text, parse_float=_decimal if decimals else _float)
+        data = tomllib.loads(text, parse_float=_decimal if decimals else _float)
     except tomllib.TOMLDecodeError as error:
         raise msgspec.DecodeError(str(error)) from None
     except msgspec.DecodeError:
         raise
     except ValueError:  # of Python's int, which takes the square of the time
         raise msgspec.DecodeError("A whole number has too many digits") from None
+    _refuse_long_integers(data)
+    return data
+
+
+def _refuse_long_integers(value: Any) -> None:
+    """DecodeError for a whole number that TOML promises to no reader: one of more than 64 bits."""
+    if isinstance(value, int):
+        if not -LARGEST_COUNT - 1 <= value <= LARGEST_COUNT:
+            raise msgspec.DecodeError("A whole number has more than 64 bits")
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            _refuse_long_integers(item)
 
 
 _LONG_KEY = re.compile(

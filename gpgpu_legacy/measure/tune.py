@@ -50,6 +50,9 @@ BEHIND = 1.15  # a way that is never closer to the best one than this leaves the
 MOST_HELD = 32  # ways that stay prepared, where there is room for them
 GAIN = 0.98  # a way must take less than this part of the best time to replace it
 
+SHORTEST_S = 1e-9
+"""Seconds of a run that a coarse clock finds to take none: what is kept has ratios."""
+
 _BLOCKS = (8, 16, 32, 64, 128, 256)
 
 
@@ -339,8 +342,8 @@ def _keep(method: Method, size: int, result: SearchResult) -> TunedMethod:
         method=method.name,
         way=way_record(result.way),
         size=size,
-        seconds=result.seconds,
-        default_seconds=result.default_seconds,
+        seconds=max(result.seconds, SHORTEST_S),
+        default_seconds=max(result.default_seconds, SHORTEST_S),
         trials=len(result.trials),
         date=datetime.now(UTC).date().isoformat(),
     )

@@ -121,6 +121,7 @@ def test_what_is_too_much_to_read_is_said_so(tmp_path: Path) -> None:
     assert "more than 16 parts" in told(b"a." * 16 + b"a=1", "a.toml")
     assert "unknown field `a`" in told(b"a." * 15 + b"a=1", "a.toml")
     assert "too many digits" in told(b"schema=" + b"9" * 5000, "a.toml")
+    assert "more than 64 bits" in told(b"schema=0x" + b"f" * 17, "a.toml")
     assert "nan is not a number" in told(b"a=nan", "a.toml")
     assert "1e999 is not a number" in told(b"a=1e999", "a.toml")
     assert "not UTF-8" in told(b'{"driver":"\xff"}')

@@ -43,7 +43,7 @@ class Result(Record, frozen=True, kw_only=True):
     spread: Spread | None = None
     runs: Whole | None = None
     first_run: bool = False
-    samples: Several[NotNegative] = ()
+    samples: tuple[NotNegative, ...] = ()
     gflops: NotNegative | None
     max_relative_error: NotNegative | None
     rows_checked: Whole | None = None

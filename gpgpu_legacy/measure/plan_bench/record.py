@@ -47,7 +47,7 @@ class PlanResult(Record, frozen=True, kw_only=True):
     seconds: Positive
     spread: Spread
     first_run: bool = False
-    samples: Several[NotNegative]
+    samples: tuple[NotNegative, ...]
     prepare_s: NotNegative | None = None
     upload_s: NotNegative | None = None
     readback_s: NotNegative | None = None
