@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import count
-from threading import Lock
+from threading import Event, Lock
 
 from gpgpu_legacy.lower.forks import held_across_forks
 from gpgpu_legacy.runtime.devices import thread_count
@@ -40,6 +40,9 @@ def share_out(task: Callable[[int, int], object], pieces: int) -> None:
             task(worker, piece)
 
     pool = _pool()
+    if pool is None:
+        work(0)
+        return
     others = [pool.submit(work, worker) for worker in range(1, helpers + 1)]
     try:
         work(0)
@@ -49,12 +52,26 @@ def share_out(task: Callable[[int, int], object], pieces: int) -> None:
                 other.result()
 
 
-def _pool() -> ThreadPoolExecutor:
+def _pool() -> ThreadPoolExecutor | None:
     with _LOCK:
         return _made_pool(os.getpid())
 
 
 @lru_cache(maxsize=1)
-def _made_pool(_: int) -> ThreadPoolExecutor:
-    """The pool of the process of that number."""
-    return ThreadPoolExecutor(max(1, thread_count() - 1), "gpgpu-legacy")
+def _made_pool(_: int) -> ThreadPoolExecutor | None:
+    """The pool of the process of that number; None where the system gives it no threads.
+
+    All threads are started now: work that is handed out when one cannot be started is run by
+    another one later, when nobody waits for it.
+    """
+    helpers, gate = max(1, thread_count() - 1), Event()
+    pool = ThreadPoolExecutor(helpers, "gpgpu-legacy")
+    try:
+        for _ in range(helpers):
+            pool.submit(gate.wait)
+    except (RuntimeError, MemoryError):  # "can't start new thread"
+        pool.shutdown(wait=False, cancel_futures=True)
+        return None
+    finally:
+        gate.set()
+    return pool

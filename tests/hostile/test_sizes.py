@@ -146,7 +146,7 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
 
 def test_absurd_numbers_end_soon_with_a_result_or_a_line(folder: Path) -> None:
     random = ATTACK.random("sizes")
-    for _ in range(ATTACK.count(3, 60)):
+    for _ in range(ATTACK.count(3, 40)):
         number, most_bytes = random.choice(NUMBERS), random.choice(BYTES)
         words = random.choice(COMMANDS).replace("N", str(number)).split()
         done = run_limited(words, folder, most_bytes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from gpgpu_legacy.algorithms.operands import product_bytes, random_operands
 from gpgpu_legacy.api.products import plan_product, run_product
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.memory import Room, free_memory, in_words, require_memory
+from gpgpu_legacy.runtime import workers
 
 GB = 10**9
 
@@ -229,3 +231,32 @@ def test_the_estimate_of_a_plan_is_what_it_takes(executor: str, method: str, opt
     taken, estimated = map(int, in_child(code).split())
     assert taken / 1.4 < estimated < 1.4 * taken
     assert np.isfinite(estimated)
+
+
+# Threads ---------------------------------------------------------------------------------------
+
+
+def test_where_no_thread_can_be_started_work_is_done_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(workers, "thread_count", lambda: 4)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    workers._made_pool.cache_clear()
+    done: list[tuple[int, int]] = []
+    try:
+        workers.share_out(lambda worker, piece: done.append((worker, piece)), 5)
+    finally:
+        workers._made_pool.cache_clear()
+    assert done == [(0, piece) for piece in range(5)]
+
+
+def test_all_pieces_are_done_once_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "thread_count", lambda: 4)
+    workers._made_pool.cache_clear()
+    done: list[int] = []
+    try:
+        workers.share_out(lambda _, piece: done.append(piece), 100)
+    finally:
+        workers._made_pool.cache_clear()
+    assert sorted(done) == list(range(100))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpgpu_legacy.memory import COMPILER_ADDRESSES, require_addresses
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.devices import processor_name, thread_count
 from gpgpu_legacy.runtime.executor import ALL_PASSES, Capabilities, Executor, Machine, Prepared
@@ -40,6 +41,7 @@ class JitExecutor(Executor):
 
     def memory_bytes(self, plan: Plan) -> int:
         """Textures, with room at the end of their rows, and results."""
+        require_addresses(COMPILER_ADDRESSES, "LLVM")  # which the next lines load
         from gpgpu_legacy.runtime.native import roomy_bytes
         from gpgpu_legacy.runtime.transfers import results_bytes
 
