@@ -26,7 +26,7 @@ from gpgpu_legacy.plan.plan import ComputePass
 def test_no_access_is_proven_that_the_reference_machine_finds_outside() -> None:
     random = ATTACK.random("proven kernels")
     outside = 0
-    for _ in range(ATTACK.count(20, 600)):
+    for _ in range(ATTACK.count(20, 400)):
         seed = random.randrange(2**40)
         wrong, found, _ = wrongly_proven(seed)
         assert not wrong, seed
@@ -37,7 +37,7 @@ def test_no_access_is_proven_that_the_reference_machine_finds_outside() -> None:
 def test_numpy_and_jit_agree_in_bits_or_in_the_error() -> None:
     """In another process, whose end by a signal is seen here."""
     random = ATTACK.random("run kernels")
-    seeds = [str(random.randrange(2**40)) for _ in range(ATTACK.count(1, 60))]
+    seeds = [str(random.randrange(2**40)) for _ in range(ATTACK.count(1, 30))]
     script = str(Path(__file__).with_name("kernels.py"))
     done = subprocess.run(
         [sys.executable, script, *seeds], capture_output=True, text=True, timeout=600, check=False
@@ -68,7 +68,7 @@ _PIECES = (
 def test_mutated_kernels_have_a_diagnostic_with_a_place_or_are_kernels() -> None:
     random = ATTACK.random("mutated kernels")
     accepted = 0
-    for _ in range(ATTACK.count(60, 3000)):
+    for _ in range(ATTACK.count(60, 1500)):
         pass_ = dispatch(random.randrange(1000))
         text = mutated_text(random, pass_.kernel.text, _PIECES)
         try:
@@ -86,7 +86,7 @@ def test_mutated_kernels_have_a_diagnostic_with_a_place_or_are_kernels() -> None
 
 def test_what_is_counted_at_once_is_what_is_counted_trip_by_trip() -> None:
     random = ATTACK.random("counted kernels")
-    for _ in range(ATTACK.count(20, 1000)):
+    for _ in range(ATTACK.count(20, 500)):
         seed = random.randrange(2**40)
         pass_ = dispatch(seed)
         assert _tallied(pass_, at_once=True) == _tallied(pass_, at_once=False), seed
