@@ -44,6 +44,7 @@ class _Process:
         self.holds: list[None] = []
         self.asked: list[int] = []
         self.unsaid = [INTERRUPTED]
+        self.masks: list[set[int]] = []
         self.ending = RLock()
 
 
@@ -60,8 +61,17 @@ def end_on_signals() -> None:
         os.set_blocking(writer, False)
         signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         start_new_thread(_watch, (reader,))
-        os.register_at_fork(after_in_child=_forget)
+        os.register_at_fork(before=_block, after_in_child=_forget, after_in_parent=_unblock)
     atexit.register(_ignore)  # called last of all, as it comes first
+
+
+def _block() -> None:
+    """Hold signals back during a fork, when a child would tell its parent's thread of its own."""
+    _PROCESS.masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, _numbers()))
+
+
+def _unblock() -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, _PROCESS.masks.pop())
 
 
 def _forget() -> None:
@@ -71,6 +81,7 @@ def _forget() -> None:
         if signal.getsignal(number) is _handle:
             is_key = number == signal.SIGINT
             signal.signal(number, signal.default_int_handler if is_key else signal.SIG_DFL)
+    _unblock()
 
 
 def _ignore() -> None:

@@ -39,7 +39,8 @@ def check_distinct(files: Mapping[str, Path | None]) -> None:
     for name, path in files.items():
         if path is None:
             continue
-        place = Path(os.path.realpath(path))
+        with _explained(path):  # there may be no current folder
+            place = Path(os.path.realpath(path))
         if place in known:
             raise InputError(f"{known[place]} and {name} are both {path}; give two files")
         known[place] = name
@@ -82,6 +83,8 @@ def _check_folder(folder: Path, names: tuple[str, ...]) -> None:
         what = "a link to what is not there" if is_link and not folder.exists() else "a file"
         raise InputError(f"{folder} is {what}; give the name of a folder")
     above = folder.absolute().parent
+    if above.exists() and not above.is_dir():
+        raise InputError(f"{folder.parent} is a file; {folder.name} needs a folder to be made in")
     if not above.is_dir():
         raise InputError(f"there is no folder {folder.parent}; make it first")
     if not can_make_files(above):

@@ -142,7 +142,7 @@ def fill(to):
 """
 BUSY = {
     "Python": "time.sleep(60)",
-    "compiled code": "import ctypes; ctypes.CDLL(None).sleep(60)",
+    "compiled code": "import hashlib; hashlib.pbkdf2_hmac('sha1', b'x', b'y', 10**9)",
     "a thread": "import threading as t; x = t.Thread(target=time.sleep, args=[60]); x.start(); "
     "x.join()",
     "a callback": "import ctypes; f = ctypes.CFUNCTYPE(None)(lambda: time.sleep(60)); f()",
@@ -188,9 +188,12 @@ from gpgpu_legacy.ending import end_on_signals
 from gpgpu_legacy.outputs import write_whole
 end_on_signals()
 def fill(to):
+    reader, writer = os.pipe()
     child = os.fork()
     if not child:
-        time.sleep(60)
+        os.write(writer, b"x")
+        time.sleep(20)
+    os.read(reader, 1)
     os.kill(child, signal.SIGTERM)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
     time.sleep(0.2)

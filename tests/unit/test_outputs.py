@@ -20,6 +20,7 @@ import pytest
 from gpgpu_legacy import drafts
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.outputs import (
+    check_distinct,
     check_not_read,
     check_output_folder,
     check_writable,
@@ -379,6 +380,25 @@ def test_a_folder_without_place_for_its_files(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "b.txt")
     write_folder(tmp_path / "link", FILES)
     assert names(tmp_path / "b.txt") == ["a.txt", "b.txt"]
+
+
+def test_a_folder_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    refused(lambda: check_output_folder(tmp_path / "file" / "new"), "file is a file", "needs a")
+
+
+def test_a_current_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    for action in (
+        lambda: check_writable(Path("c.txt")),
+        lambda: check_distinct({"x": Path("c.txt")}),
+        lambda: check_output_folder(Path("new")),
+    ):
+        refused(action, "cannot be written: no such file")
+    monkeypatch.chdir(tmp_path)
 
 
 def test_links_in_a_folder_are_followed(tmp_path: Path) -> None:
