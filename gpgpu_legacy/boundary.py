@@ -34,7 +34,6 @@ from gpgpu_legacy.errors import (
     OutOfMemoryError,
     printable,
 )
-from gpgpu_legacy.signatures import misfit
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -147,6 +146,8 @@ def _translate(
         return
     own = as_own(error, name)
     if isinstance(own, InternalError):
+        from gpgpu_legacy.signatures import misfit
+
         own = misfit(function, arguments, keywords, error) or own
     raise own from error
 
