@@ -143,7 +143,7 @@ def simulate(
     require_memory(
         simulation_bytes(trace, memory, watched=not every_pass and misses is None),
         f"the simulation of {trace.name} in a cache",
-        "simulate a smaller plan or smaller caches",
+        "simulate a smaller plan, smaller caches, or every pass (--every-pass)",
     )
     run = _Run(Machine(trace, memory), deadline, progress, misses)
     run.repeats = not every_pass and misses is None and run.machine.repeatable
