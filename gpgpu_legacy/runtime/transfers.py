@@ -5,7 +5,7 @@ The arrays are made once for a prepared plan and filled in each run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations
 from types import MappingProxyType
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from gpgpu_legacy.interp.numeric import Stored, decode, encode, pack, unpack
 from gpgpu_legacy.isa.ir import Vec4
+from gpgpu_legacy.memory import SURELY_THERE
 from gpgpu_legacy.plan.formats import R32F, Format
 from gpgpu_legacy.plan.plan import (
     Blend,
@@ -46,6 +47,16 @@ def zero_results(plan: Plan, *, but: Mapping[str, F32] = MappingProxyType({})) -
 def results_bytes(plan: Plan) -> int:
     """Bytes of the matrices that a plan makes."""
     return sum(_FLOAT_BYTES * matrix.rows * matrix.columns for matrix in plan.results)
+
+
+def bytes_beside_gl(plan: Plan, stored_bytes: int, is_hardware: Callable[[], bool]) -> int:
+    """Bytes that the host needs for a plan that OpenGL runs.
+
+    stored_bytes: of what OpenGL stores, which takes the host's memory where software renders. A
+    little needs no answer, and no OpenGL.
+    """
+    stored = 0 if stored_bytes > SURELY_THERE and is_hardware() else stored_bytes
+    return stored + packing_bytes(plan) + results_bytes(plan)
 
 
 def packing_bytes(plan: Plan) -> int:

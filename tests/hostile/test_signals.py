@@ -24,6 +24,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LINE = "gpgpu-legacy: interrupted\n"
 BEGIN = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # jobs ignore it
     "import os, sys, gpgpu_legacy.__main__ as m\n"
     "from gpgpu_legacy.ending import end_on_signals\n"
     "end_on_signals(); os.close(int(sys.argv.pop(1))); m.main()"
@@ -63,6 +64,14 @@ def started(words: str, folder: Path, **streams: int) -> subprocess.Popen[bytes]
     return command
 
 
+def last_words(command: subprocess.Popen[bytes]) -> bytes:
+    """What a command has said on stderr once it has ended, which it must within a minute."""
+    try:
+        return command.communicate(timeout=60)[1]
+    finally:
+        command.kill()
+
+
 def is_whole(path: Path) -> bool:
     """Whether a file ends as one of its kind does."""
     data = path.read_bytes()
@@ -87,11 +96,7 @@ def signalled(random: Random, folder: Path) -> None:
     time.sleep(random.choice((0.0, 0.05, random.uniform(0, 0.5), random.uniform(0, lasts_s))))
     for _ in range(random.choice((1, 1, 2, 20))):
         command.send_signal(number)
-    try:
-        _, said = command.communicate(timeout=60)
-    except subprocess.TimeoutExpired:
-        command.kill()
-        raise
+    said = last_words(command)
     about = f"{words} with {number.name}: {said.decode()}"
     busy = re.compile(rb"gpgpu-legacy: (other processes|the machine)[^\n]*\n|wrote [^\n]*\n")
     if command.returncode in {0, 1}:  # it was done before, or has found that claims differ
@@ -115,7 +120,7 @@ def test_a_signal_before_anything_is_imported(number: signal.Signals, tmp_path: 
     command = started("run larson-mcallister", tmp_path)
     command.send_signal(number)
     command.send_signal(number)
-    _, said = command.communicate(timeout=60)
+    said = last_words(command)
     assert (command.returncode, said.decode()) == (128 + number, LINE)
 
 
@@ -176,7 +181,7 @@ def test_a_signal_while_something_is_written(busy: str, write: str, tmp_path: Pa
     assert len(list(tmp_path.iterdir())) > 1
     time.sleep(0.1)
     command.send_signal(signal.SIGTERM)
-    _, said = command.communicate(timeout=30)
+    said = last_words(command)
     assert (command.returncode, said.decode()) == (143, LINE)
     assert [path.name for path in tmp_path.iterdir()] == ["old.txt"]
     assert (tmp_path / "old.txt").read_text() == "before"

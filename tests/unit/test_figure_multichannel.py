@@ -132,7 +132,7 @@ def test_every_number_comes_from_the_executor() -> None:
         (np.ones((9, 1)), np.ones((1, 1)), "X is 9×1; the picture shows"),
         (np.ones((1, 1)), np.ones((1, 9)), "Y is 1×9"),
         (np.ones((0, 4)), np.ones((4, 4)), "X is 0×4"),
-        (np.ones(4), np.ones((4, 4)), "X is 4;"),
+        (np.ones(4), np.ones((4, 4)), "X is a vector of 4;"),
         (np.ones((2, 3)), np.ones((4, 2)), "X has 3 columns and Y has 4 rows"),
     ],
 )

@@ -248,7 +248,7 @@ def test_an_expression_too_deep_for_python(write: Write, text: str) -> None:
 
 def test_a_file_without_end_is_not_read_on(write: Write) -> None:
     Path("endless.py").symlink_to("/dev/zero")
-    with pytest.raises(InputError, match=r"endless.py has more than \d+ bytes"):
+    with pytest.raises(InputError, match=r"endless\.py cannot be read: it is a device"):
         find_recipe("endless.py")
 
 

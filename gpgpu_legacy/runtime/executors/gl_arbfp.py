@@ -34,10 +34,9 @@ class GlArbfpExecutor(Executor):
 
     def memory_bytes(self, plan: Plan) -> int:
         """What the host packs, and results; textures, where a software renderer draws."""
-        from gpgpu_legacy.runtime.transfers import packing_bytes, results_bytes
+        from gpgpu_legacy.runtime.transfers import bytes_beside_gl
 
-        textures = 0 if self.is_hardware() else plan.texture_bytes
-        return textures + packing_bytes(plan) + results_bytes(plan)
+        return bytes_beside_gl(plan, plan.texture_bytes, self.is_hardware)
 
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         """Make a plan ready; see Executor.

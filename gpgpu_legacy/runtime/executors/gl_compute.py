@@ -49,10 +49,9 @@ class GlComputeExecutor(Executor):
     def memory_bytes(self, plan: Plan) -> int:
         """What the host packs, and results; buffers, where a software renderer computes."""
         from gpgpu_legacy.runtime.gl_storage import buffers_bytes
-        from gpgpu_legacy.runtime.transfers import packing_bytes, results_bytes
+        from gpgpu_legacy.runtime.transfers import bytes_beside_gl
 
-        buffers = 0 if self.is_hardware() else buffers_bytes(plan)
-        return buffers + packing_bytes(plan) + results_bytes(plan)
+        return bytes_beside_gl(plan, buffers_bytes(plan), self.is_hardware)
 
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         """See Executor.
