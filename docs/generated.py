@@ -223,7 +223,7 @@ LIMITS = {
     ),
     "Plans from files": ("plan/limits.py", "plan/records.py"),
     "Text, recorded results, profiles, recipes": (
-        "files.py", "serial.py", "chips/profile.py", "api/user_code.py",
+        "files.py", "serial.py", "bounded.py", "toml.py", "chips/profile.py", "api/user_code.py",
     ),
     "Pictures and arrays": (
         "images.py", "pictures.py", "arrays.py", "present/*.py", "api/matrices.py", "api/texels.py",

@@ -13,18 +13,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from functools import cache
 from inspect import cleandoc
-from math import isinf, isnan
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 import msgspec.inspect
 
+from gpgpu_legacy.bounded import ONE_LINE, OneLine, PositiveInt
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import read_text_bytes
 from gpgpu_legacy.outputs import write_text
+from gpgpu_legacy.provenance import commit, package_version
+from gpgpu_legacy.toml import toml_data
 
 T = TypeVar("T")
 R = TypeVar("R", bound="Recorded")
@@ -35,65 +36,6 @@ MOST_BYTES = 2**22
 
 MOST_TOML_BYTES = 2**20
 """Bytes of a TOML file, which takes longer to read. The longest here has 40 000."""
-
-MOST_ITEMS = 2**14
-"""Items of a list, where it is read: rows of a table that somebody could still look at."""
-
-MOST_KEY_PARTS = 16
-"""Parts of a dotted key in TOML: `a.b.c` has three. Reading takes the square of it."""
-
-LARGEST = 1e15
-"""Of a number, where it is read: of any time, rate or ratio. Its inverse is the smallest. So
-quotients and products of a few of them stay far from the ends of a double's range."""
-
-LARGEST_COUNT = 2**63 - 1
-"""Of a whole number, where it is read: what 64 bits hold."""
-
-LARGEST_SIZE = 2**31 - 1
-"""Of a matrix's side, where it is read."""
-
-Meta = msgspec.Meta
-"""Bounds of a value, where it is read: `Annotated[int, Meta(ge=1, le=8)]`."""
-
-Positive = Annotated[float, Meta(ge=1 / LARGEST, le=LARGEST)]
-"""A number above 0, where it is read."""
-
-NotNegative = Annotated[float, Meta(ge=0, le=LARGEST)]
-"""A number, 0 or more, where it is read."""
-
-Limit = Annotated[float, Meta(ge=0)]
-"""What somebody asked for, such as a budget, where it is read: nothing is computed of it."""
-
-Spread = tuple[NotNegative, NotNegative]
-"""The least and the largest of several numbers, where they are read."""
-
-Share = Annotated[float, Meta(ge=0, le=1)]
-"""A part of a whole, where it is read."""
-
-PositiveInt = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
-"""A whole number above 0, where it is read."""
-
-Size = Annotated[int, Meta(ge=1, le=LARGEST_SIZE)]
-"""The side of a matrix, or a part of it, where it is read."""
-
-Whole = Annotated[int, Meta(ge=0, le=LARGEST_COUNT)]
-"""A whole number, 0 or more, where it is read."""
-
-Several = Annotated[tuple[T, ...], Meta(max_length=MOST_ITEMS)]
-"""A list that is not endless, where it is read: `Several[Row]`."""
-
-_ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*(?![\s\S])"
-
-OneLine = Annotated[str, Meta(pattern=_ONE_LINE)]
-"""Text without line breaks and control characters, where it is read."""
-
-
-MOST_CHARACTERS = 500
-"""Characters of a name or a title, where it is read."""
-
-Line = Annotated[OneLine, Meta(max_length=MOST_CHARACTERS)]
-"""A name, a title or a reason, where it is read: not endless, and of one line."""
-
 
 Unset = msgspec.UnsetType
 UNSET = msgspec.UNSET
@@ -145,43 +87,6 @@ def provenance(kind: type[Recorded], driver: str | None = None) -> dict[str, Any
         "driver": driver,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-
-
-@cache
-def package_version() -> str | None:
-    """The version of gpgpu_legacy; None where it runs without being installed."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("gpgpu-legacy")
-    except PackageNotFoundError:
-        return None
-
-
-def checkout() -> Path | None:
-    """The checkout of the project that the package runs from; None where it is installed."""
-    root = Path(__file__).resolve().parent.parent
-    return root if (root / ".git").exists() else None
-
-
-@cache
-def commit() -> str | None:
-    """The commit of the checkout that the package runs from; None where it is installed."""
-    import subprocess
-
-    root = checkout()
-    if root is None:
-        return None
-    try:
-        head, changes = (
-            subprocess.run(
-                ["git", "-C", str(root), *words], capture_output=True, text=True, check=True
-            ).stdout.strip()
-            for words in (("rev-parse", "--short=12", "HEAD"), ("status", "--porcelain"))
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return head + "+" * bool(changes)
 
 
 def fields_of(record: Record) -> dict[str, Any]:
@@ -278,61 +183,11 @@ def from_toml(text: str, kind: type[T], name: str, *, decimals: bool = False) ->
     types = (Decimal, datetime, date, time)
     return _checked(
         lambda: msgspec.convert(
-            _toml_data(text, decimals=decimals), type=kind, builtin_types=types, dec_hook=hook
+            toml_data(text, decimals=decimals), type=kind, builtin_types=types, dec_hook=hook
         ),
         kind,
         name,
     )
-
-
-def _toml_data(text: str, *, decimals: bool) -> dict[str, Any]:
-    """What a TOML text has; DecodeError where it is none, or would take too long to read."""
-    import tomllib
-
-    if any(
-        line.count(".") >= MOST_KEY_PARTS and _LONG_KEY.search(line) for line in text.split("\n")
-    ):
-        raise msgspec.DecodeError(f"A key has more than {MOST_KEY_PARTS} parts")
-    try:
-        data = tomllib.loads(text, parse_float=_decimal if decimals else _float)
-    except tomllib.TOMLDecodeError as error:
-        raise msgspec.DecodeError(str(error)) from None
-    except msgspec.DecodeError:
-        raise
-    except ValueError:  # of Python's int, which takes the square of the time
-        raise msgspec.DecodeError("A whole number has too many digits") from None
-    _refuse_long_integers(data)
-    return data
-
-
-def _refuse_long_integers(value: Any) -> None:
-    """DecodeError for a whole number that TOML promises to no reader: one of more than 64 bits."""
-    if isinstance(value, int):
-        if not -LARGEST_COUNT - 1 <= value <= LARGEST_COUNT:
-            raise msgspec.DecodeError("A whole number has more than 64 bits")
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            _refuse_long_integers(item)
-
-
-_LONG_KEY = re.compile(
-    rf"""(?:(?:(?<![\w-])[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MOST_KEY_PARTS}}}"""
-)
-
-
-def _float(text: str) -> float:
-    """A TOML number with a point; DecodeError for NaN, and for one beyond the range of a double."""
-    number = float(text)
-    if isnan(number) or (isinf(number) and "inf" not in text):
-        raise msgspec.DecodeError(f"{text} is not a number that a record can hold")
-    return number
-
-
-def _decimal(text: str) -> Decimal:
-    """The same with its digits; infinities have none."""
-    if isinf(_float(text)):
-        raise msgspec.DecodeError(f"{text} is not a number with digits")
-    return Decimal(text)
 
 
 def _from_plain(kind: type[Any], value: Any) -> Any:
@@ -510,7 +365,7 @@ def _checked(decode: Callable[[], T], kind: type[T], name: str) -> T:
     except msgspec.ValidationError as error:
         problem, _, path = str(error).partition(" - at `$")
         place = path.rstrip("`").lstrip(".")
-        problem = problem.replace(f"`str` matching regex {_ONE_LINE!r}", "text of one line")
+        problem = problem.replace(f"`str` matching regex {ONE_LINE!r}", "text of one line")
         problem = _lower(problem) + _hint(problem, kind, place)
         if not place and isinstance(kind, type) and issubclass(kind, Recorded):
             problem += f"; expected {kind.WHAT}"  # most likely it is a file of another kind

@@ -6,11 +6,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from gpgpu_legacy.bounded import Line, OneLine, Several
 from gpgpu_legacy.cache.caches import Cache, parse_cache
 from gpgpu_legacy.cache.host import Hierarchy
 from gpgpu_legacy.chips.profile import Amount, Fact, Name, Rate, check_sources
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.serial import Line, OneLine, Record, Several, from_toml
+from gpgpu_legacy.serial import Record, from_toml
 
 
 class Host(Record, frozen=True, kw_only=True):

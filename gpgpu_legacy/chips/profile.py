@@ -21,18 +21,10 @@ from warnings import warn
 
 from gpgpu_legacy.arguments import as_text
 from gpgpu_legacy.boundary import public
+from gpgpu_legacy.bounded import Line, Meta, OneLine, Several
 from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
 from gpgpu_legacy.own_files import is_file
-from gpgpu_legacy.serial import (
-    Line,
-    Meta,
-    OneLine,
-    Record,
-    Recorded,
-    Several,
-    from_toml,
-    read_toml,
-)
+from gpgpu_legacy.serial import Record, Recorded, from_toml, read_toml
 from gpgpu_legacy.userdirs import data_folder
 
 T_co = TypeVar("T_co", covariant=True)

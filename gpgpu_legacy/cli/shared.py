@@ -57,7 +57,7 @@ app = _Application(
 def _print_version(wanted: bool) -> None:
     if not wanted:
         return
-    from gpgpu_legacy.serial import package_version
+    from gpgpu_legacy.provenance import package_version
 
     print(f"gpgpu-legacy {package_version() or '(not installed)'}")
     raise typer.Exit

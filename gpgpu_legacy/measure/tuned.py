@@ -15,6 +15,7 @@ from pathlib import Path
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.bounded import OneLine, Positive, Several, Size, Whole
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.lower.workgroups import GroupShape
@@ -23,19 +24,7 @@ from gpgpu_legacy.outputs import check_writable, make_folder
 from gpgpu_legacy.own_files import has_content, has_marks, is_file, locked, remove
 from gpgpu_legacy.runtime.executor import Tuning
 from gpgpu_legacy.runtime.registry import AUTO, executor_names
-from gpgpu_legacy.serial import (
-    OneLine,
-    Positive,
-    Record,
-    Recorded,
-    Several,
-    Size,
-    Whole,
-    fields_of,
-    provenance,
-    read_recorded,
-    write_json,
-)
+from gpgpu_legacy.serial import Record, Recorded, fields_of, provenance, read_recorded, write_json
 from gpgpu_legacy.userdirs import data_folder
 
 VARIABLE, OFF = "GPGPU_LEGACY_TUNING", "off"

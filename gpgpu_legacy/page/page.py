@@ -31,9 +31,10 @@ from gpgpu_legacy.present.grid import (
 )
 from gpgpu_legacy.present.latex import as_latex
 from gpgpu_legacy.present.pictures import png_of
+from gpgpu_legacy.provenance import package_version
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.runtime.registry import AUTO, find_executor
-from gpgpu_legacy.serial import json_text, package_version
+from gpgpu_legacy.serial import json_text
 from gpgpu_legacy.studies.cache_table.model import Products, Setting, make_table
 from gpgpu_legacy.studies.cache_table.table import cache_table_grids
 from gpgpu_legacy.studies.figure_2.model import demonstrate

@@ -5,7 +5,8 @@ from __future__ import annotations
 from gpgpu_legacy.api.doctor import ExecutorRecord
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.formulas.timing import Measured, MethodTimes, NotRun
-from gpgpu_legacy.serial import Record, Recorded, package_version, provenance
+from gpgpu_legacy.provenance import package_version
+from gpgpu_legacy.serial import Record, Recorded, provenance
 
 
 class ExecutorState(Record, frozen=True, kw_only=True):

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
+from gpgpu_legacy.bounded import Meta, OneLine
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.plan.plan import Blend
 from gpgpu_legacy.plan.textures import Filter, TextureKind, Wrap
-from gpgpu_legacy.serial import Document, Meta, OneLine, Record
+from gpgpu_legacy.serial import Document, Record
 
 LARGEST_INTEGER = 2**53
 """Up to here every integer is a double, so that every reader of JSON reads the same number."""

@@ -12,21 +12,12 @@ from importlib.resources import files
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.bounded import Line, OneLine, Positive, Several, Share, Size
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
-from gpgpu_legacy.serial import (
-    Line,
-    OneLine,
-    Positive,
-    Record,
-    Several,
-    Share,
-    Size,
-    fields_of,
-    from_toml,
-)
+from gpgpu_legacy.serial import Record, fields_of, from_toml
 
 
 class Origin(Enum):

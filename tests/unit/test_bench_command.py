@@ -26,7 +26,8 @@ from gpgpu_legacy.measure.entrants import Entrant, entrants
 from gpgpu_legacy.measure.peers import peers
 from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.present.grid import as_text
-from gpgpu_legacy.serial import checkout, from_json
+from gpgpu_legacy.provenance import checkout
+from gpgpu_legacy.serial import from_json
 
 Command = Callable[..., tuple[int, str, str]]
 BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"

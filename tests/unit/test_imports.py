@@ -38,9 +38,19 @@ ORDER = (
     ("published",),
     ("present",),
     ("serial", "grammars"),
-    ("kept", "outputs"),
+    ("kept", "outputs", "toml"),
     ("targets",),
-    ("drafts", "files", "userdirs", "sources", "own_files", "numerals", "memory"),
+    (
+        "drafts",
+        "files",
+        "userdirs",
+        "sources",
+        "own_files",
+        "numerals",
+        "memory",
+        "bounded",
+        "provenance",
+    ),
     ("boundary",),
     ("signatures",),
     ("arguments",),
@@ -50,7 +60,7 @@ LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in
 
 # Packages that few files may import, and those files.
 WHERE = {
-    "msgspec": ("serial.py",),
+    "msgspec": ("serial.py", "bounded.py", "toml.py"),
     "lark": ("grammars.py", "languages/*", "kernel/*"),
     "moderngl": ("runtime/gl.py",),
     "PIL": ("api/matrices.py", "api/pictures.py", "api/texels.py", "present/*", "studies/*"),

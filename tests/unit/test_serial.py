@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.provenance import commit
 from gpgpu_legacy.serial import (
     Record,
     Recorded,
-    commit,
     fields_of,
     from_json,
     from_toml,

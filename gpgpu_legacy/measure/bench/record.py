@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpgpu_legacy.serial import (
+from gpgpu_legacy.bounded import (
     Limit,
     Line,
     NotNegative,
     Positive,
-    Record,
-    Recorded,
     Several,
     Share,
     Size,
     Spread,
     Whole,
-    read_recorded,
 )
+from gpgpu_legacy.serial import Record, Recorded, read_recorded
 
 
 class Result(Record, frozen=True, kw_only=True):

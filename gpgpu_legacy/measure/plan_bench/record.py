@@ -3,18 +3,8 @@
 from __future__ import annotations
 
 from gpgpu_legacy.boundary import public
-from gpgpu_legacy.serial import (
-    Limit,
-    Line,
-    NotNegative,
-    Positive,
-    Record,
-    Recorded,
-    Several,
-    Share,
-    Spread,
-    Whole,
-)
+from gpgpu_legacy.bounded import Limit, Line, NotNegative, Positive, Several, Share, Spread, Whole
+from gpgpu_legacy.serial import Record, Recorded
 
 
 class CaseRecord(Record, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from gpgpu_legacy.bounded import OneLine
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.outputs import check_writable
@@ -13,17 +14,10 @@ from gpgpu_legacy.papers.audit.model import Finding, printed, shown
 from gpgpu_legacy.papers.audit.shares import NOTHING_MEASURED, Share, Shares
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.derive.registry import Rounded, Value
+from gpgpu_legacy.provenance import checkout
 from gpgpu_legacy.published.claims import Published
 from gpgpu_legacy.published.papers import Paper
-from gpgpu_legacy.serial import (
-    OneLine,
-    Record,
-    Recorded,
-    checkout,
-    provenance,
-    read_recorded,
-    write_json,
-)
+from gpgpu_legacy.serial import Record, Recorded, provenance, read_recorded, write_json
 
 RECORD = Path(__file__).parent / "verdicts.json"
 """The verdicts as they were last recorded."""

@@ -24,6 +24,16 @@ from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.bounded import (
+    Limit,
+    Line,
+    NotNegative,
+    OneLine,
+    PositiveInt,
+    Several,
+    Size,
+    Whole,
+)
 from gpgpu_legacy.cache.access import Access, parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.layout import parse_layout
@@ -32,19 +42,7 @@ from gpgpu_legacy.cache.run import cache_run, operand_tallies, plan_trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.serial import (
-    Limit,
-    Line,
-    NotNegative,
-    OneLine,
-    PositiveInt,
-    Record,
-    Recorded,
-    Several,
-    Size,
-    Whole,
-    provenance,
-)
+from gpgpu_legacy.serial import Record, Recorded, provenance
 
 BEFORE = "larson-mcallister"
 BLOCKED = ("hall-carr-hart-single", "hall-carr-hart-multi")

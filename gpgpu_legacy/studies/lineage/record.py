@@ -6,19 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
-from gpgpu_legacy.serial import (
-    Line,
-    Meta,
-    NotNegative,
-    Positive,
-    Record,
-    Recorded,
-    Share,
-    Size,
-    Spread,
-    Whole,
-    read_recorded,
-)
+from gpgpu_legacy.bounded import Line, Meta, NotNegative, Positive, Share, Size, Spread, Whole
+from gpgpu_legacy.serial import Record, Recorded, read_recorded
 
 MOST_STEPS = 100
 """Methods of a lineage, several times as many as there are: each is a plan in a roofline."""
