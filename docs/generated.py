@@ -218,16 +218,16 @@ PLAN_LIMITS = Path("plan/limits.py")
 
 LIMITS = {
     "Programs and kernels": (
-        "languages/*.py", "languages/arb/*.py", "kernel/*.py", "lower/bounds.py", "lower/ranges.py",
-        "lower/jit.py", "runtime/jit.py", "interp/dataless.py",
+        "languages/*.py", "languages/arb/*.py", "kernel/*.py", "lower/integers.py",
+        "lower/ranges.py", "lower/jit.py", "runtime/jit.py", "interp/dataless.py",
     ),
     "Plans from files": ("plan/limits.py", "plan/records.py"),
     "Text, recorded results, profiles, recipes": (
         "files.py", "serial.py", "bounded.py", "toml.py", "chips/profile.py", "api/user_code.py",
     ),
     "Pictures and arrays": (
-        "images.py", "pictures.py", "arrays.py", "present/*.py", "api/matrices.py", "api/texels.py",
-        "api/images.py", "api/pictures.py", "api/drawing.py", "api/plan_figure.py",
+        "present/*.py", "api/array_files.py", "api/pictures.py", "api/drawing.py",
+        "api/plan_figure.py",
     ),
     "Sizes and memory": (
         "algorithms/matmul/options.py", "algorithms/matmul/tiles.py", "pipeline/loops.py",

@@ -21,36 +21,25 @@ from gpgpu_legacy.kernel.accesses import numbered
 from gpgpu_legacy.kernel.ir import (
     Assign,
     Binary,
-    BuiltIn,
     BuiltInComponent,
-    Component,
     Convert,
     Declare,
-    Element,
     Expression,
     For,
     If,
     Kernel,
     Literal,
-    Select,
-    Space,
     Statement,
     Type,
     Unary,
     Uniform,
     Variable,
-    Vector,
 )
-from gpgpu_legacy.lower.ranges import MOST_TERMS, Form, Ranges
+from gpgpu_legacy.lower.integers import RANGES, Dispatch, Facts, Integers, comparison
+from gpgpu_legacy.lower.ranges import Form
 from gpgpu_legacy.plan.numbers import Affine, Table
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
-MOST_ELEMENTS = 2**31 - 2**24
-"""Up to here an index may be proven: native code then computes it as an int plus a distance in its
-row, in which nothing may wrap around. Beyond, in buffers of 8 GB, each access is checked."""
-
-_RANGES = {Type.INT: (-(2**31), 2**31 - 1), Type.UINT: (0, 2**32 - 1)}
-_WRAP = 2**32
 _UNBOUNDED = 2**40  # trips: more than any loop of 32 bits that ends
 
 
@@ -68,40 +57,18 @@ def unproven(pass_: ComputePass, lengths: Mapping[str, int], iterations: int = 1
             uniforms.append((uniform.name, int(value.base), int(value.step)))
         elif uniform.type.is_integer and not isinstance(value, Affine | Table):
             uniforms.append((uniform.name, int(value), 0))
-    known = _Known(
+    dispatch = Dispatch(
         constant_groups(pass_.groups), tuple(uniforms), tuple(lengths.items()), iterations
     )
-    return _unproven(pass_.kernel, known)
-
-
-@dataclass(frozen=True)
-class _Known:
-    """The numbers of a dispatch. uniforms: name, first value and step from run to run."""
-
-    groups: tuple[int, int]
-    uniforms: tuple[tuple[str, int, int], ...]
-    lengths: tuple[tuple[str, int], ...]
-    iterations: int
+    return _unproven(pass_.kernel, dispatch)
 
 
 @lru_cache(maxsize=256)
-def _unproven(kernel: Kernel, known: _Known) -> frozenset[int]:
+def _unproven(kernel: Kernel, dispatch: Dispatch) -> frozenset[int]:
     kernel = numbered(kernel)
-    walk = _Walk(kernel, known)
+    walk = _Walk(kernel, dispatch)
     walk.statements(kernel.body)
     return frozenset(walk.unproven)
-
-
-@dataclass(frozen=True)
-class _Facts:
-    """What holds where a condition is true, and where it is false."""
-
-    true: tuple[Form, ...] = ()
-    false: tuple[Form, ...] = ()
-
-
-_UNKNOWN = _Facts()
-_NEVER = _Facts((Form(1),), ())  # of the literal false; 1 is never at most 0
 
 
 @dataclass
@@ -116,24 +83,8 @@ class _Induction:
         return {name: form + trip.times(self.step[name]) for name, form in self.start.items()}
 
 
-class _Walk:
+class _Walk(Integers):
     """Walks a kernel as one of its invocations, any of them."""
-
-    def __init__(self, kernel: Kernel, known: _Known) -> None:
-        self.kernel, self.ranges = kernel, Ranges()
-        self.lengths = dict(known.lengths)
-        self.unproven: set[int] = set()
-        self.numbers: dict[str, Form] = {}  # of the private integers that are known here
-        self.conditions: dict[str, _Facts] = {}  # of the private bools that are known here
-        self.kinds: dict[str, Type] = {}
-        self.exactly = False  # integers are taken not to wrap around; see `trips`
-        iteration = self.ranges.symbol(0, max(known.iterations - 1, 0))
-        self.uniforms = {
-            name: Form(base) + iteration.times(step) for name, base, step in known.uniforms
-        }
-        self.group = tuple(self.ranges.symbol(0, max(n - 1, 0)) for n in known.groups)
-        self.local = tuple(self.ranges.symbol(0, n - 1) for n in kernel.local_size)
-        self.quotients: dict[tuple[Form, int], Form] = {}
 
     # Statements -----------------------------------------------------------------------------
 
@@ -165,7 +116,7 @@ class _Walk:
     def branch(self, statement: If) -> None:
         facts = self.condition(statement.condition)
         before = self.numbers, self.conditions
-        sides: list[tuple[tuple[Form, ...], dict[str, Form], dict[str, _Facts]]] = []
+        sides: list[tuple[tuple[Form, ...], dict[str, Form], dict[str, Facts]]] = []
         for holds, body in ((facts.true, statement.then), (facts.false, statement.otherwise)):
             self.numbers, self.conditions = dict(before[0]), dict(before[1])
             with self.ranges.given(holds):
@@ -180,14 +131,6 @@ class _Walk:
         for name, known in sides[0][2].items():
             if sides[1][2].get(name) == known:
                 self.conditions[name] = known
-
-    def either(self, choices: Iterable[tuple[tuple[Form, ...], Form]]) -> Form:
-        """A number that is one of these forms, each where its facts hold."""
-        ends: list[int] = []
-        for holds, form in choices:
-            with self.ranges.given(holds):
-                ends += -self.ranges.most(form.times(-1)), self.ranges.most(form)
-        return self.ranges.symbol(min(ends), max(ends))
 
     # Loops ----------------------------------------------------------------------------------
 
@@ -223,7 +166,7 @@ class _Walk:
         """New values of variables: any of their types where the form may wrap around."""
         for name, form in numbers.items():
             kind = self.kinds[name]
-            fits = self.ranges.is_within(form, *_RANGES[kind])
+            fits = self.ranges.is_within(form, *RANGES[kind])
             self.numbers[name] = form if fits else self.anything(kind)
 
     def induction(self, inside: tuple[Statement, ...], changed: set[str]) -> _Induction:
@@ -292,7 +235,7 @@ class _Walk:
         for form, kind in forms:
             for end in (0, trips):
                 at = Form(form.constant, form.terms) + (Form(end) - trip).times(form.of(symbol))
-                if not self.ranges.is_within(at, *_RANGES[kind]):
+                if not self.ranges.is_within(at, *RANGES[kind]):
                     return None
         return trips
 
@@ -309,188 +252,8 @@ class _Walk:
             for each in _sums(side):
                 form = self.number(each)
                 forms.append((form, each.type))
-        facts = _comparison(part.operator, self.number(part.left), self.number(part.right))
+        facts = comparison(part.operator, self.number(part.left), self.number(part.right))
         return facts.true, forms
-
-    # Expressions ----------------------------------------------------------------------------
-
-    def visit(self, expression: Expression) -> None:
-        """Look at the accesses of any expression."""
-        if expression.type.is_integer:
-            self.number(expression)
-        elif expression.type is Type.BOOL:
-            self.condition(expression)
-        else:
-            self.parts(expression)
-
-    def parts(self, expression: Expression) -> None:
-        match expression:
-            case Element():
-                self.access(expression)
-            case Component(vector=operand) | Unary(operand=operand) | Convert(operand=operand):
-                self.visit(operand)
-            case Binary(left=left, right=right):
-                self.visit(left)
-                self.visit(right)
-            case Vector(parts=parts):
-                for part in parts:
-                    self.visit(part)
-            case Select():
-                self.select(expression)
-
-    def select(self, expression: Select) -> Form | None:
-        """A number, or none, that is one of two."""
-        facts = self.condition(expression.condition)
-        choices: list[tuple[tuple[Form, ...], Form]] = []
-        for holds, side in ((facts.true, expression.chosen), (facts.false, expression.other)):
-            with self.ranges.given(holds):
-                if side.type.is_integer:
-                    choices.append((holds, self.number(side)))
-                else:
-                    self.visit(side)
-        return self.either(choices) if choices else None
-
-    def access(self, element: Element) -> None:
-        indices = [self.number(index) for index in element.indices]
-        extents: tuple[int, ...] = (self.lengths.get(element.array, 0),)
-        if element.space is Space.SHARED:
-            extents = next(s.extents for s in self.kernel.shared if s.name == element.array)
-        flat, length = Form(0), 1
-        for index, extent in zip(indices, extents, strict=True):
-            flat = flat.times(extent) + index
-            length *= extent
-        each = all(self.ranges.is_within(index, 0, MOST_ELEMENTS - 1) for index in indices)
-        if not each or not self.ranges.is_within(flat, 0, length - 1):
-            self.unproven.add(element.number)
-
-    def condition(self, expression: Expression) -> _Facts:  # noqa: PLR0911 - a case each
-        """What a bool says where it is true, and where it is false."""
-        match expression:
-            case Literal(value=value):
-                return _UNKNOWN if value else _NEVER
-            case Variable(name=name):
-                return self.conditions.get(name, _UNKNOWN)
-            case Unary(operator="!", operand=operand):
-                facts = self.condition(operand)
-                return _Facts(facts.false, facts.true)
-            case Binary(operator="&&" | "||" as operator, left=left, right=right):
-                first = self.condition(left)
-                with self.ranges.given(first.true if operator == "&&" else first.false):
-                    second = self.condition(right)
-                if operator == "&&":
-                    return _Facts(first.true + second.true, ())
-                return _Facts((), first.false + second.false)
-            case Binary(operator=operator, left=left, right=right) if left.type.is_integer:
-                return _comparison(operator, self.number(left), self.number(right))
-        self.parts(expression)
-        return _UNKNOWN
-
-    def number(self, expression: Expression) -> Form:  # noqa: PLR0911 - a case each
-        """An integer as a form of the symbols."""
-        kind = expression.type
-        match expression:
-            case Literal(value=value):
-                return self.fitted(Form(int(value)), kind)
-            case Variable(name=name):
-                return self.numbers[name]
-            case Uniform(name=name):
-                return self.uniforms[name] if name in self.uniforms else self.anything(kind)
-            case BuiltInComponent():
-                return self.identity(expression)
-            case Convert(operand=operand) if operand.type.is_integer:
-                return self.fitted(self.number(operand), kind)
-            case Convert(operand=operand):
-                self.visit(operand)
-                return (
-                    self.ranges.symbol(0, 1) if operand.type is Type.BOOL else self.anything(kind)
-                )
-            case Unary(operand=operand):
-                return self.fitted(self.number(operand).times(-1), kind)
-            case Binary(operator=operator, left=left, right=right):
-                return self.computed(operator, self.number(left), self.number(right), kind)
-            case Select():
-                return self.select(expression) or self.anything(kind)
-        self.parts(expression)
-        return self.anything(kind)
-
-    def computed(  # noqa: PLR0911 - a case each
-        self, operator: str, left: Form, right: Form, kind: Type
-    ) -> Form:
-        match operator:
-            case "+":
-                return self.fitted(left + right, kind)
-            case "-":
-                return self.fitted(left - right, kind)
-            case "*" if not left.terms or not right.terms:
-                product = (
-                    right.times(left.constant) if not left.terms else left.times(right.constant)
-                )
-                return self.fitted(product, kind)
-            case "*":
-                corners = [a * b for a in self.ranges.range(left) for b in self.ranges.range(right)]
-                return self.fitted(self.ranges.symbol(min(corners), max(corners)), kind)
-            case "/" | "%" if not right.terms and right.constant > 0:
-                if self.ranges.is_at_most(left.times(-1), 0):
-                    quotient = self.quotient(left, right.constant)
-                    return quotient if operator == "/" else left - quotient.times(right.constant)
-                if operator == "%":
-                    return self.ranges.symbol(1 - right.constant, right.constant - 1)
-        return self.anything(kind)
-
-    def quotient(self, left: Form, divisor: int) -> Form:
-        """A symbol for the quotient of a number that is at least 0."""
-        if (left, divisor) not in self.quotients:
-            low, high = self.ranges.range(left)
-            found = self.ranges.symbol(max(low, 0) // divisor, high // divisor)
-            self.quotients[left, divisor] = found
-        quotient = self.quotients[left, divisor]
-        rest = left - quotient.times(divisor)
-        self.ranges.learn(rest.times(-1), rest - Form(divisor - 1))
-        return quotient
-
-    def identity(self, expression: BuiltInComponent) -> Form:
-        axis = expression.axis
-        if axis == 2:
-            return Form(0)
-        group, local = self.group[axis], self.local[axis]
-        if expression.built_in is BuiltIn.WORK_GROUP_ID:
-            return group
-        if expression.built_in is BuiltIn.LOCAL_INVOCATION_ID:
-            return local
-        return self.fitted(group.times(self.kernel.local_size[axis]) + local, Type.UINT)
-
-    def fitted(self, form: Form, kind: Type) -> Form:
-        """The form as a number of 32 bits, which may have wrapped around."""
-        if self.exactly:
-            return form
-        if len(form.terms) > MOST_TERMS:
-            form = self.ranges.symbol(*self.ranges.range(form))
-        low, high = _RANGES[kind]
-        least, most = self.ranges.range(form)
-        if least < low or most > high:
-            most = self.ranges.most(form)
-            least = -self.ranges.most(form.times(-1))
-        window = (least - low) // _WRAP
-        if (most - low) // _WRAP == window:
-            return form - Form(window * _WRAP) if window else form
-        return self.anything(kind)
-
-    def anything(self, kind: Type) -> Form:
-        """Any number of a type."""
-        return self.ranges.symbol(*_RANGES[kind])
-
-
-def _comparison(operator: str, left: Form, right: Form) -> _Facts:
-    less, more, one = left - right, right - left, Form(1)
-    facts = {
-        "<": _Facts((less + one,), (more,)),
-        "<=": _Facts((less,), (more + one,)),
-        ">": _Facts((more + one,), (less,)),
-        ">=": _Facts((more,), (less + one,)),
-        "==": _Facts((less, more), ()),
-        "!=": _Facts((), (less, more)),
-    }
-    return facts.get(operator, _UNKNOWN)
 
 
 def _conjuncts(condition: Expression) -> Iterator[Expression]:

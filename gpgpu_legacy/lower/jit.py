@@ -674,7 +674,7 @@ class _Printer:
         """An index that is inside as int64: the base as an int32, so that base + slope·tx is exact.
 
         The sum is right modulo 2³², no further than 2³² from 0, and an array has less than 2³¹
-        elements (bounds.MOST_ELEMENTS): so it is the index, without another cast that would hide
+        elements (integers.MOST_ELEMENTS): so it is the index, without another cast that would hide
         that rows are read in order.
         """
         slope = self.analysis.of(index).slope if level == _INVOCATION else 0
