@@ -17,7 +17,7 @@ from gpgpu_legacy.algorithms.operands import check_operands, product_bytes, prod
 from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
 from gpgpu_legacy.api.keywords import ProductKeywords, as_machine, without_machine
 from gpgpu_legacy.api.seconds import Seconds, seconds_of
-from gpgpu_legacy.arguments import as_callable, as_text, merged
+from gpgpu_legacy.arguments import as_callable, as_instance, as_text, merged
 from gpgpu_legacy.boundary import public
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError
@@ -243,6 +243,7 @@ def plan_product(
     replace what is left open. Raises InputError for options that the method does not have, and for
     operands that do not fit.
     """
+    options = as_instance("options", options, Options).checked()
     if may_tune and machine.tuning is None:
         arithmetic = machine.arithmetic.name
         tuned = choose(method, options, executor, exact=machine.exact, arithmetic=arithmetic)

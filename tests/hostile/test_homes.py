@@ -149,7 +149,7 @@ def test_commands_run_anywhere(tmp_path: Path, command: str, home: str) -> None:
     else:
         missing_driver = done.returncode == 2 and "OpenGL" in done.stderr
         assert done.returncode == 0 or missing_driver, done.stderr
-        # It may have measured on a machine that had other work, too.
-        assert [line for line in said if "other processes used" not in line] == [] or missing_driver
+        of_time = ("other processes used", "the budget of")  # what a busy machine makes it say
+        assert missing_driver or all(any(words in line for words in of_time) for line in said)
     for name in ("here", "read_only"):
         assert list(places[name].iterdir()) == []

@@ -209,7 +209,11 @@ write_whole(Path("out.txt"), fill)
 
 def test_a_signal_to_a_forked_child_is_its_own(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", FORKED], cwd=tmp_path, check=False, capture_output=True, timeout=60
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED],  # of threads and fork
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+        timeout=60,
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert (tmp_path / "out.txt").read_text() == "whole"

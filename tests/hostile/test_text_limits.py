@@ -32,7 +32,7 @@ def repeated(piece: str, start: str = "", end: str = END) -> Callable[[int], str
 
 def declared(form: str, end: str = END) -> Callable[[int], str]:
     """Declarations that differ in their names, which have up to 6 characters."""
-    return lambda size: named(form, size // (len(form) + 6)) + end
+    return lambda size: named(form, size // (len(form) + 5 * form.count("@"))) + end
 
 
 GROWING: dict[str, Callable[[int], str]] = {
