@@ -110,7 +110,7 @@ def opcodes() -> str:
             f"`{operands}`",
             row.form.value,
             row.cost.value,
-            _code(row.glsl.format("a", "b", "c").replace("one", "1.0")),
+            _code(row.glsl.format("a", "b", "c").replace("one", "1.0").replace("zero", "0.0")),
             row.spec,
         )
         lines.append(f"| {' | '.join(cells)} |")

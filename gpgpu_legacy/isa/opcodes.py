@@ -223,14 +223,14 @@ _ROWS = (
     Opcode(
         "LIT", Shape.VECTOR_OP, Form.VECTOR, Cost.ARITHMETIC,
         _lit,
-        "vec4(one, {0}.x < 0.0 ? 0.0 : {0}.x, lit_specular({0}.x, {0}.y, {0}.w), one)",
+        "vec4(one, {0}.x < 0.0 ? zero : {0}.x, lit_specular({0}.x, {0}.y, {0}.w), one)",
         "3.11.5.13",
         glsl_function=(
             "lit_specular(float x, float y, float w) { "
             "float b = y < 0.0 ? 0.0 : abs(y); "
             "float e = w < -127.99999 ? -127.99999 : w > 127.99999 ? 127.99999 : w; "
-            "precise float c = e == 0.0 || b == 1.0 ? 1.0 : exp2(e * log2(b)); "
-            "return x > 0.0 ? c : 0.0; }"
+            "precise float c = e == 0.0 || b == 1.0 ? one : exp2(e * log2(b)); "
+            "return x > 0.0 ? c : zero; }"
         ),
     ),
     Opcode(
@@ -268,7 +268,7 @@ _ROWS = (
         glsl_function=(
             "power(float a, float b) { "
             "precise float c = a < 0.0 ? uintBitsToFloat(0x7fc00000u) "
-            ": b == 0.0 || a == 1.0 ? 1.0 : exp2(b * log2(abs(a))); return c; }"
+            ": b == 0.0 || a == 1.0 ? one : exp2(b * log2(abs(a))); return c; }"
         ),
     ),
     Opcode(
@@ -283,7 +283,7 @@ _ROWS = (
     Opcode(
         "SCS", Shape.SCALAR_OP, Form.VECTOR, Cost.ARITHMETIC,
         lambda a: (np.cos(a[0]), np.sin(a[0]), _f32(0), _f32(0)),
-        "vec4(cos({0}.x), sin({0}.x), 0.0, 0.0)", "3.11.5.23",
+        "vec4(cos({0}.x), sin({0}.x), zero, zero)", "3.11.5.23",
     ),
     Opcode(
         "SGE", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
@@ -322,7 +322,7 @@ _ROWS = (
     ),
     Opcode(
         "XPD", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
-        _xpd, "vec4({0}.yzx * {1}.zxy - {0}.zxy * {1}.yzx, 0.0)", "3.11.5.29",
+        _xpd, "vec4({0}.yzx * {1}.zxy - {0}.zxy * {1}.yzx, zero)", "3.11.5.29",
     ),
 )  # fmt: skip
 

@@ -63,6 +63,12 @@ def one(*, exact: bool) -> str:
     return _ONE if exact else "1.0"
 
 
+def position(place: str, *, exact: bool) -> str:
+    """The expression of fragment.position at `place`, its x and y, where no rasteriser gives it."""
+    depth = f"0.5 + {_ZERO}" if exact else "0.5"
+    return f"vec4({place}, {depth}, {one(exact=exact)})"
+
+
 def with_constants_declared(text: str) -> str:
     """The text of a shader with the uniforms `zero` and `one` declared behind the version."""
     version, _, rest = text.partition("\n")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from gpgpu_legacy.isa.ir import COMPONENTS, Instruction
-from gpgpu_legacy.lower.body import Surroundings, one, with_constants_declared
+from gpgpu_legacy.lower.body import Surroundings, position, with_constants_declared
 from gpgpu_legacy.lower.glsl import ORIGIN, Pieces, ShaderKey
 from gpgpu_legacy.lower.sampling import (
     Unit,
@@ -65,7 +65,8 @@ def compute_shader(key: ShaderKey, blend: Blend = Blend.NONE) -> str:
         "    if (fragment.x > size.x || fragment.y > size.y) return;",
     ]
     if pieces.reads("position"):
-        lines.append(f"    vec4 position = vec4(origin + fragment, 0.5, {one(exact=key.exact)});")
+        here = position("origin + fragment", exact=key.exact)
+        lines.append(f"    vec4 position = {here};")
     if key.program.kills:
         lines.append("    bool killed = false;")
     lines += pieces.statements()

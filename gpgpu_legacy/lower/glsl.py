@@ -28,6 +28,7 @@ from gpgpu_legacy.lower.body import (
     result_name,
     state_name,
     with_constants_declared,
+    zero,
 )
 from gpgpu_legacy.lower.lookups import Decisions, Folded, undecided
 from gpgpu_legacy.lower.sampling import (
@@ -318,7 +319,8 @@ class Pieces:
                 lines.append(f"    {name}.yzw = vec3({rest});")
         registers = [name for name in self.body.registers if self.reads(name)]
         registers += [result_name(number) for number in range(self._results)]
-        lines += [f"    precise vec4 {name} = vec4(0.0);" for name in registers]
+        nothing = zero(exact=self.key.exact)
+        lines += [f"    precise vec4 {name} = vec4({nothing});" for name in registers]
         return [*lines, *(f"    {line}" for line in self.body.statements), *self._fog]
 
     def colour(self, number: int) -> list[str]:

@@ -181,7 +181,7 @@ def _blended(unit: Unit, axes: list[_Axis], layer: str, missing: Sequence[str]) 
             if axis.wrap is Wrap.CLAMP
         ]
         if guards:
-            lines.append(f"    if (!({' && '.join(guards)})) texel = vec4(0.0);")
+            lines.append(f"    if (!({' && '.join(guards)})) texel = vec4({missing[0]});")
         lines.append(f"    sum {'+=' if number else '='} ({weights}) * texel;")
     # What the format lacks is no texel to be weighted.
     lacked = "rgba"[unit.format.channels :]

@@ -38,10 +38,12 @@ from gpgpu_legacy.lower.body import (
     Body,
     Surroundings,
     attribute_name,
+    position,
     register_name,
     result_name,
     temporary,
     with_constants_declared,
+    zero,
 )
 from gpgpu_legacy.lower.content import (
     Arguments,
@@ -487,7 +489,7 @@ class _Emitter:
         draw = self.draws[number]
         program = draw.program
         for name in [*map(temporary, program.temporaries), *self._results(draw)]:
-            self.cells.emit(self, f"{name} = vec4(0.0);")
+            self.cells.emit(self, f"{name} = vec4({zero(exact=self.exact)});")
         if program.kills:
             self.cells.emit(self, "killed = vec4(0.0);")
         self._attributes(number)
@@ -523,7 +525,8 @@ class _Emitter:
         x, y = f"(float(x{strip}) + 0.5)", f"(float(y{row}) + 0.5)"
         if attribute.kind is AttributeKind.POSITION:
             origin = f"origin_{self.draws[draw].targets[0]}"
-            return f"vec4({x} + float({origin}.x), {y} + float({origin}.y), 0.5, 1.0)"
+            place = f"{x} + float({origin}.x), {y} + float({origin}.y)"
+            return position(place, exact=self.exact)
         name = attribute_name(attribute)
         base, dx, dy = (
             self._uniform(f"{name}_{part}", draw, attribute, number)
