@@ -178,8 +178,8 @@ def _minimised(batch: Batch, part: Part, name: str) -> Difference:
     while shrinking:
         shrinking = False
         for n in reversed(range(len(kept.lines) - 1)):  # the last line writes the colour
-            word, name, *_ = kept.lines[n].replace(",", " ").split()
-            if part.inexact and word in ("MAX", "MIN") and name in kept.lines[-1]:
+            word, written, *_ = kept.lines[n].replace(",", " ").split()
+            if part.inexact and word in ("MAX", "MIN") and written in kept.lines[-1]:
                 continue  # it keeps an operand to the range of the bounds
             candidate = replace(kept, lines=(*kept.lines[:n], *kept.lines[n + 1 :]))
             smaller = wrong(candidate)
