@@ -265,21 +265,27 @@ class _KernelParser(Scopes):
         if node.data == "assign":
             left, operator, right = node.children
             assert isinstance(left, Tree) and isinstance(right, Tree)
-            target, value = self.lvalue(left), self.whole(right)
-            if str(operator) != "=":
+            is_read = str(operator) != "="
+            target, value = self.lvalue(left, is_read=is_read), self.whole(right)
+            if is_read:
                 value = self.binary(str(operator)[0], target, value, node)
         else:
-            target, sign = self.lvalue(_trees(node)[0]), str(_tokens(node)[0])[0]
-            value = self.binary(sign, target, Literal(Type.INT, 1), node)
+            target = self.lvalue(_trees(node)[0], is_read=True)
+            value = self.binary(str(_tokens(node)[0])[0], target, Literal(Type.INT, 1), node)
         return Assign(target, self.convert(value, target.type, node))
 
-    def lvalue(self, node: Node) -> LValue:
+    def lvalue(self, node: Node, *, is_read: bool) -> LValue:
+        """What an assignment changes. is_read: it also reads the old value, as += does."""
+        if node.data == "indexed":
+            element = self.element(node, is_read=is_read, is_written=True)
+            self.limited(element, node)
+            return element
         target = self.whole(node)
         if isinstance(target, Component) and not isinstance(target.vector, Variable):
             raise self.error(
                 "only components of variables can be assigned to; assign to a variable first", node
             )
-        if not isinstance(target, Variable | Element | Component):
+        if not isinstance(target, Variable | Component):
             raise self.error("expected a variable, an element or a component to assign to", node)
         return target
 
@@ -333,7 +339,7 @@ class _KernelParser(Scopes):
             "floating": lambda n: _floating(str(_tokens(n)[0])),
             "boolean": lambda n: Literal(Type.BOOL, _tokens(n)[0] == "true"),
             "construct": self.construct,
-            "indexed": self.indexed,
+            "indexed": lambda n: self.element(n, is_read=True, is_written=False),
             "member": self.member,
             "signed": self.signed,
             "negated": lambda n: Unary(Type.BOOL, "!", self.condition(_trees(n)[0])),
@@ -383,7 +389,8 @@ class _KernelParser(Scopes):
         x, y, z, w = (self.convert(part, Type.FLOAT, node) for part in parts)
         return Vector((x, y, z, w))
 
-    def indexed(self, node: Node) -> Expression:
+    def element(self, node: Node, *, is_read: bool, is_written: bool) -> Element:
+        """An element of an array, which its access qualifiers must allow (GLSL 4.3, 4.10)."""
         indices: list[Expression] = []
         base = node
         while base.data == "indexed":
@@ -401,6 +408,14 @@ class _KernelParser(Scopes):
         name = _tokens(base)[0]
         symbol = self.lookup(name)
         if isinstance(symbol, StorageBuffer) and len(indices) == 1:
+            if is_written and not symbol.is_written:
+                raise self.error(
+                    f"{name} is readonly; store to another buffer, or leave readonly out", node
+                )
+            if is_read and not symbol.is_read:
+                raise self.error(
+                    f"{name} is writeonly; load from another buffer, or leave writeonly out", node
+                )
             return Element(Type.FLOAT, Space.BUFFER, symbol.name, tuple(indices), name.line or 0)
         if isinstance(symbol, SharedArray) and len(indices) == len(symbol.extents):
             array = symbol.name

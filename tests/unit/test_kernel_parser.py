@@ -42,6 +42,32 @@ def test_a_fault_is_one_line_with_its_place(body: str, column: int, message: str
     assert raised.value.problem.startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("body", "column", "message"),
+    [
+        ("I[0] = 1.0;", 15, "I is readonly; store to another buffer, or leave readonly out"),
+        ("I[0]++;", 15, "I is readonly"),
+        ("++I[0];", 17, "I is readonly"),
+        ("O[0] = O[1];", 22, "O is writeonly; load from another buffer, or leave writeonly out"),
+        ("O[int(O[1])] = 1.0;", 21, "O is writeonly"),
+        ("O[0] += 1.0;", 15, "O is writeonly"),
+        ("--O[0];", 17, "O is writeonly"),
+        ("if (I[0] < O[0]) {}", 26, "O is writeonly"),
+    ],
+)
+def test_buffers_are_used_as_their_qualifiers_allow(body: str, column: int, message: str) -> None:
+    """GLSL 4.3, section 4.10: it is an error to store to readonly memory or load from writeonly."""
+    head = """layout(local_size_x = 1) in;
+layout(std430, binding = 0) readonly buffer buffer_I { float I[]; };
+layout(std430, binding = 1) writeonly buffer buffer_O { float O[]; };
+"""
+    with pytest.raises(AssemblyError) as raised:
+        parse_kernel(f"{head}void main() {{ {body} }}", "small.comp")
+    assert (raised.value.line, raised.value.column) == (4, column)
+    assert raised.value.problem.startswith(message)
+    parse_kernel(f"{head}void main() {{ O[int(I[0])] = I[1]; }}")
+
+
 def test_a_kernel_has_a_main() -> None:
     with pytest.raises(AssemblyError, match="no function main"):
         parse_kernel(HEAD, "small.comp")
