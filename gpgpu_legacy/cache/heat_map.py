@@ -162,6 +162,8 @@ class _FragmentCounter:
             for times, pass_ in plan.weighted_passes()
             if isinstance(pass_, FragmentPass)
         ]
+        if not plan.steps:
+            raise InputError(f"{plan.name} has no passes to map; give a size of at least 1")
         if not drawn:
             arrays = ", ".join(texture.name for texture in plan.textures)
             raise InputError(

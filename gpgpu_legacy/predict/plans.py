@@ -58,9 +58,13 @@ class PlanPrediction:
 def predict_plan(plan: Plan, chip: str, cache: CacheModel | None = None) -> PlanPrediction:
     """Predict a plan on the chip of that name, or on `this` machine.
 
-    Raises InputError for an unknown chip and for this machine if it is not calibrated, and what
-    `predict` and, with a cache, `cache_run` raise.
+    Raises InputError for a plan without passes, for an unknown chip and for this machine if it is
+    not calibrated, and what `predict` and, with a cache, `cache_run` raise.
     """
+    if not plan.steps:
+        raise InputError(
+            f"{plan.name} has no passes, so there is no time to predict; give a size of at least 1"
+        )
     profile = find_chip(chip, plan)
     served = None if cache is None else cache.memory_bytes(plan)
     prediction = predict(plan, profile, memory_bytes=served)

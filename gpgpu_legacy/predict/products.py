@@ -24,8 +24,7 @@ def predict_product(
 ) -> ProductPrediction:
     """Predict a product on the chip of that name, or on `this` machine.
 
-    Raises InputError for what the method refuses, for an unknown chip, and for this machine if it
-    is not calibrated; and what `predict_plan` raises.
+    Raises InputError for what the method refuses, and what `predict_plan` raises.
     """
     predicted = predict_plan(method.plan(shape, options), chip, cache)
     return ProductPrediction(predicted.prediction, shape, predicted.exceeds)

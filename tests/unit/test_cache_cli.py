@@ -315,6 +315,26 @@ def test_several_curves(run: Command, run_json: JsonCommand) -> None:
     assert len(run_json(*words, "--budget", "0")["not_run"]) == 2
 
 
+@pytest.mark.parametrize("several", [("--curve",), ("--block", "2", "4")])
+def test_nothing_is_drawn_of_what_the_budget_left_out(
+    run: Command, tmp_path: Path, several: tuple[str, ...]
+) -> None:
+    plot = tmp_path / "none.svg"
+    code, _, err = run(
+        "cache", SINGLE, "--size", "16", *several, "--budget", "0", "--plot", str(plot), "--quiet"
+    )
+    assert (code, err.count("\n")) == (2, 1)
+    assert "the budget was spent before a run was complete; give a larger --budget" in err
+    assert not plot.exists()
+
+
+def test_a_product_of_no_size_has_no_heat_map(run: Command, tmp_path: Path) -> None:
+    plot = tmp_path / "none.png"
+    code, _, err = run("cache", SINGLE, "--size", "0", "--heat-map", str(plot), "--quiet")
+    assert (code, plot.exists()) == (2, False)
+    assert f"{SINGLE} has no passes to map; give a size of at least 1" in err
+
+
 # Heat maps ----------------------------------------------------------------------------------------
 
 

@@ -230,6 +230,13 @@ def test_this_machine_asks_to_be_calibrated(
         predict_plan(sort_plan(4, 4), "this")
 
 
+@pytest.mark.parametrize("sizes", [(0, 0, 0), (4, 0, 4), (0, 4, 4)])
+def test_a_product_without_passes_is_not_predicted(sizes: tuple[int, int, int]) -> None:
+    method = find_method("hall-carr-hart-multi")
+    with pytest.raises(InputError, match="has no passes, so there is no time to predict; give a s"):
+        predict_product(method, Shape(*sizes), Options(), "nv30")
+
+
 def test_a_plan_of_a_thousand_tiles_is_predicted_quickly() -> None:
     """Each kind of tile is analysed once: 1000 tiles are few kinds."""
     plan = find_method("hall-carr-hart-multi").plan(

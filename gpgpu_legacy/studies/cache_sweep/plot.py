@@ -106,8 +106,7 @@ def draw_sweep(sweep: Sweep, path: Path) -> None:
     """
     across, others = _across(sweep.cases)
     runs = [run for run in sweep.runs if run.result.exact]
-    if not runs:
-        raise InputError("the budget was spent before a run was complete; give a larger --budget")
+    _check_any(runs)
     lines: dict[tuple[Any, ...], list[Run]] = {}
     for run in runs:
         lines.setdefault(tuple(other.of(run.case) for other in others), []).append(run)
@@ -147,8 +146,18 @@ def draw_sweep(sweep: Sweep, path: Path) -> None:
     save_figure(figure, path)
 
 
+def _check_any(done: Sequence[Run | Curve]) -> None:
+    """InputError for a picture of nothing."""
+    if not done:
+        raise InputError("the budget was spent before a run was complete; give a larger --budget")
+
+
 def draw_curves(curves: Sequence[Curve], path: Path) -> None:
-    """Miss ratio over the size of a fully associative cache, a line a plan."""
+    """Miss ratio over the size of a fully associative cache, a line a plan.
+
+    Raises InputError where there is none.
+    """
+    _check_any(curves)
     figure = new_figure(8.0, 5.0)
     axes = figure.subplots()
     largest = 1
