@@ -219,7 +219,7 @@ PLAN_LIMITS = Path("plan/limits.py")
 LIMITS = {
     "Programs and kernels": (
         "languages/*.py", "languages/arb/*.py", "kernel/*.py", "lower/integers.py",
-        "lower/ranges.py", "lower/jit.py", "runtime/jit.py", "interp/dataless.py",
+        "lower/ranges.py", "lower/kernel_text.py", "runtime/jit.py", "interp/dataless.py",
     ),
     "Plans from files": ("plan/limits.py", "plan/records.py"),
     "Text, recorded results, profiles, recipes": (

@@ -5,7 +5,7 @@ an index that is made of those, of invocations and of what loops count is a line
 (lower/ranges.py) of symbols with known ranges: of the work group, of the invocation, of a loop's
 trip. Its largest and least value are exact, or lowered by the conditions that lead to the access.
 An integer that is made otherwise, by a load say, is a new symbol as wide as its type; so is one
-that may wrap around. What is not proven is checked while it runs (lower/jit.py).
+that may wrap around. What is not proven is checked while it runs (lower/kernel_text.py).
 
 A loop is walked once. What grows in it by the same number each time is its start plus that number
 times the trip, and its condition bounds the trips; all else that it assigns is unknown in it.

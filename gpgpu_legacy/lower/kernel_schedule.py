@@ -1,0 +1,423 @@
+"""The loops of a kernel's native code: which statements stand in which of them.
+
+In a work group, each statement is done at its level: once for the group where it is the same for
+all invocations (GROUP), once a row of invocations where it depends on gl_LocalInvocationID.y alone
+(ROW), else once an invocation. Statements of the lower levels stand outside of the loops over rows
+(ty) and invocations (tx); what follows one another at a higher level shares a loop. A barrier ends
+the loops, so a statement that holds one must be at the level of the group. It is the loop fission
+of OpenCL on CPUs.
+
+A `for` is at its condition's level, too: where it is the same for all invocations it goes around
+the loop over tx, which then reads rows in order and vectorises. Only a `for` with constant bounds
+stays inside: LLVM unrolls it, and the loop over tx vectorises all the same, sums in registers.
+
+Three passes: `versions` (renaming, so that updated indices cut no loop in two), `Analysis` (the
+level of every variable), `Scheduler` (which loops, around what).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from itertools import count
+from typing import Any, TypeVar
+
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.kernel.ir import (
+    Assign,
+    Barrier,
+    Binary,
+    BuiltIn,
+    BuiltInComponent,
+    Component,
+    Convert,
+    Declare,
+    Element,
+    Expression,
+    For,
+    If,
+    Kernel,
+    Literal,
+    Select,
+    Statement,
+    Unary,
+    Uniform,
+    Variable,
+    Vector,
+    has_barrier,
+)
+
+GROUP, ROW, INVOCATION = 0, 1, 2
+"""The levels, from the outermost loop to the innermost."""
+
+_Node = TypeVar("_Node")
+
+
+# Walks over the data of a kernel -------------------------------------------------------------
+
+
+def inner(node: object) -> Iterator[object]:
+    """The node and all that it is made of."""
+    yield node
+    if isinstance(node, tuple):
+        for each in node:
+            yield from inner(each)
+    elif is_dataclass(node):
+        for field in fields(node):
+            yield from inner(getattr(node, field.name))
+
+
+def variables_of(node: object) -> set[str]:
+    return {each.name for each in inner(node) if isinstance(each, Variable)}
+
+
+def _target(statement: object) -> Variable | None:
+    """The private variable that a statement declares or assigns, if any."""
+    match statement:
+        case Declare(variable=variable):
+            return variable
+        case Assign(target=Variable() as variable):
+            return variable
+        case Assign(target=Component(vector=Variable() as variable)):
+            return variable
+    return None
+
+
+def _assigned(node: object) -> set[str]:
+    targets = (_target(each) for each in inner(node))
+    return {target.name for target in targets if target is not None}
+
+
+def _renamed(node: _Node, names: Mapping[str, str]) -> _Node:
+    """The node with its variables renamed."""
+    result: Any = node
+    if isinstance(node, Variable):
+        result = replace(node, name=names.get(node.name, node.name))
+    elif isinstance(node, tuple):
+        result = tuple(_renamed(each, names) for each in node)
+    elif is_dataclass(node) and not isinstance(node, type):
+        parts = {each.name: _renamed(getattr(node, each.name), names) for each in fields(node)}
+        result = replace(node, **parts)
+    renamed: _Node = result
+    return renamed
+
+
+# Versions of indices -------------------------------------------------------------------------
+
+
+def versions(statements: tuple[Statement, ...], number: Iterator[int]) -> tuple[Statement, ...]:
+    """The statements with a new variable for each new value of an integer, as far as that goes.
+
+    After `v = B[i]; i += n; w = B[i];` the second value of i can be computed before both loads, so
+    that they stand in one loop. Versions end where a nested statement assigns the variable, and
+    with the list. The steps of a `for` move to the end of its body.
+    """
+    made: list[Statement] = []
+    latest: dict[str, Variable] = {}  # the version that holds a variable's value
+    owners: dict[str, Variable] = {}
+    tail = _tail(statements)
+
+    def write_back(names: Iterable[str]) -> None:
+        for name in sorted(names & latest.keys()):
+            made.append(Assign(owners[name], latest.pop(name)))
+
+    for place, statement in enumerate(statements):
+        write_back(_assigned(statement) if isinstance(statement, If | For) else set())
+        names = {name: version.name for name, version in latest.items()}
+        match statement:
+            case Assign(target=Variable(type=kind, name=name) as variable, value=value) if (
+                kind.is_integer and place < tail
+            ):
+                version = Variable(kind, f"{next(number)}_{name}")  # no name of GLSL begins so
+                made.append(Declare(version, _renamed(value, names)))
+                latest[name], owners[name] = version, variable
+            case Assign(target=Variable(name=name) as variable, value=value):
+                made.append(Assign(variable, _renamed(value, names)))
+                latest.pop(name, None)
+            case If(condition=condition, then=then, otherwise=otherwise):
+                then, otherwise = versions(then, number), versions(otherwise, number)
+                made.append(_renamed(If(condition, then, otherwise), names))
+            case For(start=start, condition=condition, step=step, body=body):
+                body = versions(body + step, number)
+                made.append(_renamed(For(start, condition, (), body), names))
+            case _:
+                made.append(_renamed(statement, names))
+    declared = {each.variable.name for each in statements if isinstance(each, Declare)}
+    write_back(latest.keys() - declared)
+    return tuple(made)
+
+
+def _tail(statements: tuple[Statement, ...]) -> int:
+    """Where the assignments to integers begin that end the list: those cut nothing."""
+    end = len(statements)
+    while end and isinstance(last := statements[end - 1], Assign) and last.target.type.is_integer:
+        end -= 1
+    return end
+
+
+# Levels --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Varies:
+    """How a value varies in a work group: its level, and a constant slope along tx.
+
+    An integer below the level of invocations is base + slope·tx (modulo 2³²) with a base of that
+    level. Only the base is kept, so that indices need no array and rows are read in order.
+    """
+
+    level: int
+    slope: int = 0
+
+
+_LARGEST_SLOPE = 1 << 10  # base + slope·tx then stays far from wrapping around 32 bits twice
+
+
+class Analysis:
+    """The level of every private variable: a fixed point over all of its assignments."""
+
+    def __init__(self, kernel: Kernel, body: tuple[Statement, ...]) -> None:
+        self.kernel = kernel
+        across, up = kernel.local_size
+        self.finest = INVOCATION if across > 1 else ROW if up > 1 else GROUP
+        stores = (each.target for each in inner(body) if isinstance(each, Assign))
+        self.written = {place.array for place in stores if isinstance(place, Element)}
+        self.variables: dict[str, _Varies] = {}
+        before: dict[str, _Varies] | None = None
+        while before != self.variables:
+            before = dict(self.variables)
+            self.visit(body, GROUP)
+
+    def visit(self, statements: tuple[Statement, ...], control: int) -> None:
+        """Statements that are reached under conditions of the level `control`."""
+        for statement in statements:
+            match statement:
+                case Declare(variable=variable, value=value):
+                    self.join(variable, value, control)
+                case Assign(value=value):
+                    target = _target(statement)
+                    if target is not None:
+                        self.join(target, value, control)
+                case If(condition=condition, then=then, otherwise=otherwise):
+                    inside = max(control, self.of(condition).level)
+                    self.visit(then, inside)
+                    self.visit(otherwise, inside)
+                case For(start=start, body=body):
+                    inside = max(control, self.loop_level(statement))
+                    self.visit(start, inside)
+                    self.visit(body, inside)
+                case Barrier():
+                    pass
+
+    def join(self, variable: Variable, value: Expression | None, control: int) -> None:
+        """One more assignment to a variable."""
+        new = _Varies(GROUP) if value is None else self.of(value)
+        old = self.variables.get(variable.name, new)
+        level = max(new.level, old.level, control)
+        self.variables[variable.name] = self.limited(
+            level if new.slope == old.slope else self.finest, new.slope
+        )
+
+    def loop_level(self, loop: For) -> int:
+        """The level at which a `for` stands."""
+        short = _is_constant(loop) and not has_barrier(loop.body)
+        return self.finest if short else self.of(loop.condition).level
+
+    def level(self, statement: Statement) -> int:
+        """The level at which a statement is carried out; of an `if` or `for`, its condition's."""
+        match statement:
+            case If(condition=condition):
+                return self.of(condition).level
+            case For():
+                return self.loop_level(statement)
+            case Barrier():
+                return GROUP
+        target = _target(statement)
+        return self.finest if target is None else self.variables[target.name].level
+
+    def limited(self, level: int, slope: int) -> _Varies:
+        if level == self.finest or abs(slope) > _LARGEST_SLOPE:
+            return _Varies(self.finest)
+        return _Varies(level, slope)
+
+    def flat(self, *parts: Expression) -> _Varies:
+        """What no slope comes through."""
+        found = [self.of(part) for part in parts]
+        sloping = any(each.slope for each in found)
+        return _Varies(self.finest if sloping else max(each.level for each in found))
+
+    def of(self, expression: Expression) -> _Varies:  # noqa: PLR0911 - a case each
+        """How an expression varies, as far as the variables are known."""
+        match expression:
+            case Literal() | Uniform():
+                return _Varies(GROUP)
+            case Variable(name=name):
+                # Unknown yet: taken as the least, until the fixed point has seen it.
+                return self.variables.get(name, _Varies(GROUP))
+            case BuiltInComponent():
+                return self.identity(expression)
+            case Element(array=array, indices=indices):
+                return _Varies(self.finest) if array in self.written else self.flat(*indices)
+            case Component(vector=vector):
+                return self.of(vector)
+            case Vector(parts=parts):
+                return self.flat(*parts)
+            case Select(condition=condition, chosen=chosen, other=other):
+                return self.flat(condition, chosen, other)
+            case Convert(type=kind, operand=operand):
+                exact = kind.is_integer and operand.type.is_integer
+                return self.of(operand) if exact else self.flat(operand)
+            case Unary(operand=operand):
+                return self.flat(operand)
+            case Binary(type=kind, operator=operator, left=left, right=right):
+                sums = kind.is_integer and operator in ("+", "-", "*")
+                return self.affine(operator, left, right) if sums else self.flat(left, right)
+
+    def affine(self, operator: str, left: Expression, right: Expression) -> _Varies:
+        a, b = self.of(left), self.of(right)
+        level = max(a.level, b.level)
+        if operator != "*":
+            return self.limited(level, a.slope + (b.slope if operator == "+" else -b.slope))
+        for factor, other in ((left, b), (right, a)):
+            if isinstance(factor, Literal):
+                return self.limited(level, int(factor.value) * other.slope)
+        return self.flat(left, right)
+
+    def identity(self, expression: BuiltInComponent) -> _Varies:
+        axis = expression.axis
+        if expression.built_in is BuiltIn.WORK_GROUP_ID or (*self.kernel.local_size, 1)[axis] == 1:
+            return _Varies(GROUP)
+        return _Varies(ROW) if axis == 1 else _Varies(GROUP, 1)
+
+
+def _is_constant(loop: For) -> bool:
+    """Whether a loop's bounds are literals, as far as its condition tells."""
+    literals = {
+        each.variable.name
+        for each in loop.start
+        if isinstance(each, Declare) and isinstance(each.value, Literal)
+    }
+    parts = list(inner(loop.condition))
+    unknown = any(isinstance(each, Uniform | BuiltInComponent | Element) for each in parts)
+    return not unknown and variables_of(loop.condition) <= literals
+
+
+# Loops ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A loop over the rows of a work group, or over the invocations of a row."""
+
+    level: int
+    body: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Branch:
+    condition: Expression
+    then: tuple[Step, ...]
+    otherwise: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class While:
+    condition: Expression
+    body: tuple[Step, ...]
+
+
+Step = Declare | Assign | Loop | Branch | While
+
+
+class Scheduler:
+    """Puts loops around statements. `level`: inside of which loops they stand already."""
+
+    def __init__(self, kernel: Kernel, analysis: Analysis) -> None:
+        self.kernel, self.analysis = kernel, analysis
+
+    def schedule(self, statements: tuple[Statement, ...], level: int) -> tuple[Step, ...]:
+        steps: list[Step] = []
+        waiting: list[Statement] = []  # of higher levels, for one loop
+
+        def close() -> None:
+            if waiting:
+                steps.append(Loop(level + 1, self.schedule(tuple(waiting), level + 1)))
+                waiting.clear()
+
+        for statement in statements:
+            if self.analysis.level(statement) > level:
+                self.check(statement)
+                waiting.append(statement)
+                continue
+            target = _target(statement)
+            # Nothing waiting assigns what this reads, for it reads its own level and below.
+            if target is None or target.name in variables_of(tuple(waiting)):
+                close()
+            steps.extend(self.step(statement, level))
+        close()
+        return tuple(steps)
+
+    def step(self, statement: Statement, level: int) -> tuple[Step, ...]:
+        match statement:
+            case Declare() | Assign():
+                return (statement,)
+            case If(condition=condition, then=then, otherwise=otherwise):
+                branches = self.schedule(then, level), self.schedule(otherwise, level)
+                return (Branch(condition, *branches),)
+            case For(start=start, condition=condition, body=body):
+                loop = While(condition, self.schedule(body, level))
+                return (*self.schedule(start, level), loop)
+            case Barrier():
+                return ()
+
+    def check(self, statement: Statement) -> None:
+        if has_barrier((statement,)):
+            kind = "an if" if isinstance(statement, If) else "a for"
+            raise PlanError(
+                f"{self.kernel.name}: a barrier stands in {kind} whose condition is not the same "
+                "for all invocations of a work group; let it depend on uniforms and work group only"
+            )
+
+
+def kept_in_arrays(steps: tuple[Step, ...], analysis: Analysis) -> dict[str, tuple[int, ...]]:
+    """Variables that outlive a loop over ty or tx, with the levels of those loops."""
+    seen: dict[tuple[str, int], set[int]] = {}
+    numbers = count()
+
+    def visit(steps: tuple[Step, ...], loops: dict[int, int]) -> None:
+        for step in steps:
+            if isinstance(step, Loop):
+                visit(step.body, {**loops, step.level: next(numbers)})
+                continue
+            own: object = step
+            if isinstance(step, Branch | While):
+                own = step.condition
+                inner = (step.then, step.otherwise) if isinstance(step, Branch) else (step.body,)
+                for each in inner:
+                    visit(each, loops)
+            for name in variables_of(own):
+                for level in range(ROW, analysis.variables[name].level + 1):
+                    seen.setdefault((name, level), set()).add(loops[level])
+
+    visit(steps, {})
+    arrays: dict[str, tuple[int, ...]] = {}
+    for (name, level), loops in sorted(seen.items()):
+        if len(loops) > 1:
+            arrays[name] = (*arrays.get(name, ()), level)
+    return arrays
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A kernel's statements in their loops. body: the statements, each variable in its versions."""
+
+    body: tuple[Statement, ...]
+    analysis: Analysis
+    steps: tuple[Step, ...]
+
+
+def scheduled(kernel: Kernel) -> Schedule:
+    """The loops of a kernel; PlanError where not all invocations of a group reach a barrier."""
+    body = versions(kernel.body, count(1))
+    analysis = Analysis(kernel, body)
+    return Schedule(body, analysis, Scheduler(kernel, analysis).schedule(body, GROUP))

@@ -1,0 +1,338 @@
+"""Compute kernels as Python text, which numba compiles (lower/jit.py).
+
+Its function runs work groups one after another, each in the loops of lower/kernel_schedule.py.
+
+Results are the reference machine's, bit for bit, NaN's sign and payload apart. So is what stops a
+run, an access outside of its array: where lower/bounds.py has not proven that there is none, the
+code checks, and raises IndexError.
+"""
+
+from __future__ import annotations
+
+from math import inf, prod
+
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.kernel.accesses import numbered, with_inside
+from gpgpu_legacy.kernel.ir import (
+    Assign,
+    Binary,
+    BuiltIn,
+    BuiltInComponent,
+    Component,
+    Convert,
+    Declare,
+    Element,
+    Expression,
+    Kernel,
+    Literal,
+    LValue,
+    Select,
+    Space,
+    Type,
+    Unary,
+    Uniform,
+    Variable,
+    Vector,
+)
+from gpgpu_legacy.lower.intrinsics import INTRINSICS
+from gpgpu_legacy.lower.kernel_schedule import (
+    GROUP,
+    INVOCATION,
+    ROW,
+    Branch,
+    Loop,
+    Schedule,
+    Step,
+    While,
+    inner,
+    kept_in_arrays,
+    scheduled,
+)
+
+MOST_STACK = 2**21
+"""Bytes of the shared arrays of a work group, and of the variables that all of its invocations
+keep. They are on the stack of a thread, which may have 8 MiB."""
+
+_PARTS = ("x", "y", "z", "w")
+DTYPES = {
+    Type.BOOL: "bool_",
+    Type.INT: "int32",
+    Type.UINT: "uint32",
+    Type.FLOAT: "float32",
+    Type.DOUBLE: "float64",
+    Type.VEC4: "float32",
+}
+"""What NumPy calls a scalar, or a part of a vec4."""
+
+ENTRY = "work_groups"
+"""The name of the module's function."""
+
+_COLUMNS = "tx in range(columns)"
+_CALLS = {"/": "quotient", "%": "remainder"}
+_WORDS = {"&&": "and", "||": "or"}
+
+
+class Printer:
+    """Python text. Names have a letter before them, for what GLSL allows may be a word of Python's.
+
+    Integers are kept as int32 and uint32; numba computes on 64 bits, and the cast afterwards drops
+    what wraps around. A part is 0 to 3 in a vec4, 0 elsewhere.
+    """
+
+    def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
+        """Without a line yet."""
+        self.kernel, self.analysis, self.steps = kernel, schedule.analysis, schedule.steps
+        self.arrays = kept_in_arrays(schedule.steps, schedule.analysis)
+        self.kinds = {v.name: v.type for v in inner(schedule.steps) if isinstance(v, Variable)}
+        self.lines: list[str] = []
+
+    def text(self) -> str:
+        """The whole module."""
+        buffers = [f"b_{buffer.name}" for buffer in self.kernel.buffers]
+        uniforms = [f"u_{uniform.name}" for uniform in self.kernel.uniforms]
+        arguments = [*buffers, *uniforms, "failed", "columns", "across", "first", "last"]
+        self.add(0, f"def {ENTRY}({', '.join(arguments)}):")
+        self.check_stack()
+        for array in self.kernel.shared:
+            length = prod(array.extents)
+            self.add(1, f"s_{array.name} = {_stack(array.type, length)}")
+        for name, levels in self.arrays.items():
+            length = prod(self.size(level) for level in levels)
+            kind = self.kinds[name]
+            for part in range(_width(kind)):
+                self.add(1, f"{self.name(name, part)} = {_stack(kind, length)}")
+        self.add(1, "for group in range(first, last):")
+        self.add(2, "gx, gy = group % across, group // across")
+        for array in self.kernel.shared:
+            self.add(2, f"s_{array.name}[:] = 0")
+        self.print(self.steps, 2, GROUP)
+        return INTRINSICS + "\n".join(self.lines) + "\n"
+
+    def check_stack(self) -> None:
+        lengths = [(array.type, prod(array.extents)) for array in self.kernel.shared]
+        for name, levels in self.arrays.items():
+            kind = self.kinds[name]
+            lengths.append((kind, _width(kind) * prod(self.size(level) for level in levels)))
+        size = sum(length * (8 if kind is Type.DOUBLE else 4) for kind, length in lengths)
+        if size > MOST_STACK:
+            raise PlanError(
+                f"{self.kernel.name}: a work group needs {size} bytes for its shared arrays and "
+                f"variables; native code has {MOST_STACK}: make the work groups smaller"
+            )
+
+    def add(self, depth: int, line: str) -> None:
+        self.lines.append("    " * depth + line)
+
+    def size(self, level: int) -> int:
+        across, up = self.kernel.local_size
+        return up if level == ROW else across
+
+    # Statements -----------------------------------------------------------------------------
+
+    def print(self, steps: tuple[Step, ...], depth: int, level: int) -> None:
+        """The steps, inside of the loops up to `level`."""
+        for step in steps:
+            match step:
+                case Declare(variable=variable, value=value):
+                    initial = Literal(variable.type, 0) if value is None else value
+                    self.assign(variable, initial, depth, level)
+                case Assign(target=place, value=value):
+                    self.assign(place, value, depth, level)
+                case Loop(level=inner, body=body):
+                    # A constant number of columns LLVM would unroll, and then not vectorise.
+                    head = f"ty in range({self.size(ROW)})" if inner == ROW else _COLUMNS
+                    self.add(depth, f"for {head}:")
+                    self.print(body, depth + 1, inner)
+                case While(condition=condition, body=body):
+                    self.add(depth, f"while {self.value(condition, level)}:")
+                    self.print(body, depth + 1, level)
+                    self.end_block(body, depth + 1)
+                case Branch(condition=condition, then=then, otherwise=otherwise):
+                    self.add(depth, f"if {self.value(condition, level)}:")
+                    self.print(then, depth + 1, level)
+                    self.end_block(then, depth + 1)
+                    if otherwise:
+                        self.add(depth, "else:")
+                        self.print(otherwise, depth + 1, level)
+                        self.end_block(otherwise, depth + 1)
+
+    def end_block(self, body: tuple[Step, ...], depth: int) -> None:
+        if not body:
+            self.add(depth, "pass")
+
+    def assign(self, place: LValue, value: Expression, depth: int, level: int) -> None:
+        match place:
+            case Variable(type=kind, name=name):
+                # A variable with a slope keeps its base, which is its value at tx = 0.
+                below = min(level, self.analysis.variables[name].level)
+                targets = [self.variable(name, part) for part in range(_width(kind))]
+                values = [self.value(value, below, part) for part in range(_width(kind))]
+                self.add(depth, f"{', '.join(targets)} = {', '.join(values)}")
+            case Component(vector=Variable(name=name), index=part):
+                self.add(depth, f"{self.variable(name, part)} = {self.value(value, level)}")
+            case Element():
+                self.add(depth, f"{self.element(place, level)} = {self.value(value, level)}")
+
+    # Places ---------------------------------------------------------------------------------
+
+    def name(self, name: str, part: int) -> str:
+        return f"v_{name}_{_PARTS[part]}" if self.kinds[name] is Type.VEC4 else f"v_{name}"
+
+    def variable(self, name: str, part: int) -> str:
+        """Where a variable is kept, in the loops that stand open there."""
+        plain = self.name(name, part)
+        index = {
+            (): "",
+            (ROW,): "[ty]",
+            (INVOCATION,): "[tx]",
+            (ROW, INVOCATION): f"[ty * {self.size(INVOCATION)} + tx]",
+        }
+        return plain + index[self.arrays.get(name, ())]
+
+    def element(self, element: Element, level: int) -> str:
+        letter = "b" if element.space is Space.BUFFER else "s"
+        name, flat = f"{letter}_{element.array}", self.flat(element, level)
+        if element.is_inside:
+            return f"{name}[np.uint64({flat})]"
+        length = f"{name}.size"
+        if element.space is Space.SHARED:
+            length = str(prod(self.extents(element)))
+        return f"{name}[inside({flat}, {length}, {element.number}, failed)]"
+
+    def extents(self, element: Element) -> tuple[int, ...]:
+        return next(s.extents for s in self.kernel.shared if s.name == element.array)
+
+    def flat(self, element: Element, level: int) -> str:
+        """The index in the flattened array, as int64."""
+        read = self.index if element.is_inside else self.any_index
+        flat = read(element.indices[0], level)
+        if element.space is Space.BUFFER:
+            return flat
+        for index, extent in zip(element.indices[1:], self.extents(element)[1:], strict=True):
+            flat = f"({flat}) * {extent} + {read(index, level)}"
+        return flat
+
+    def any_index(self, index: Expression, level: int) -> str:
+        """An index as int64, whatever it is."""
+        return f"np.int64({self.value(index, level)})"
+
+    def index(self, index: Expression, level: int) -> str:
+        """An index that is inside as int64: the base as an int32, so that base + slope·tx is exact.
+
+        The sum is right modulo 2³², no further than 2³² from 0, and an array has less than 2³¹
+        elements (integers.MOST_ELEMENTS): so it is the index, without another cast that would hide
+        that rows are read in order.
+        """
+        slope = self.analysis.of(index).slope if level == INVOCATION else 0
+        base = self.value(index, ROW if slope else level)
+        signed = base if index.type is Type.INT else f"np.int32({base})"
+        return f"np.int64({signed}){_along_row(slope)}"
+
+    # Expressions ----------------------------------------------------------------------------
+
+    def value(  # noqa: PLR0911 - a case each
+        self, expression: Expression, level: int, part: int = 0
+    ) -> str:
+        """A part of an expression's value, inside of the loops up to `level`; tx is 0 outside."""
+        match expression:
+            case Literal(type=kind, value=number):
+                text = "np.inf" if number == inf else repr(number)
+                return f"np.{DTYPES[kind]}({text})"
+            case Variable():
+                return self.read(expression, level, part)
+            case Uniform(name=name):
+                return f"u_{name}"
+            case BuiltInComponent():
+                return self.identity(expression, level)
+            case Element():
+                return self.element(expression, level)
+            case Component(vector=vector, index=index):
+                return self.value(vector, level, index)
+            case Vector(parts=parts):
+                return self.value(parts[part], level)
+            case Select(condition=condition, chosen=chosen, other=other):
+                left, right = self.value(chosen, level, part), self.value(other, level, part)
+                return f"({left} if {self.value(condition, level)} else {right})"
+            case Convert(type=kind, operand=operand):
+                return self.convert(kind, operand.type, self.value(operand, level))
+            case Unary(type=kind, operator=operator, operand=operand):
+                word = {"!": "not "}.get(operator, operator)
+                return f"np.{DTYPES[kind]}({word}{self.value(operand, level, part)})"
+            case Binary(type=kind, operator=operator, left=left, right=right):
+                operands = self.value(left, level, part), self.value(right, level, part)
+                return self.operate(kind, operator, *operands)
+
+    def read(self, variable: Variable, level: int, part: int) -> str:
+        kept = self.variable(variable.name, part)
+        slope = self.analysis.variables[variable.name].slope
+        if not slope or level != INVOCATION:
+            return kept
+        return f"np.{DTYPES[variable.type]}(np.int64({kept}){_along_row(slope)})"
+
+    def operate(self, kind: Type, operator: str, left: str, right: str) -> str:
+        if not kind.is_integer:
+            return f"({left} {_WORDS.get(operator, operator)} {right})"
+        if operator in _CALLS:
+            return f"np.{DTYPES[kind]}({_CALLS[operator]}({left}, {right}))"
+        return f"np.{DTYPES[kind]}({left} {operator} {right})"
+
+    def convert(self, kind: Type, given: Type, value: str) -> str:
+        if kind is Type.BOOL:
+            return f"({value} != 0)"
+        if given is Type.BOOL:
+            return f"(np.{DTYPES[kind]}(1) if {value} else np.{DTYPES[kind]}(0))"
+        if kind.is_integer and not given.is_integer:
+            low, high = (0.0, 2.0**32 - 1) if kind is Type.UINT else (-(2.0**31), 2.0**31 - 1)
+            return f"np.{DTYPES[kind]}(nearest({value}, {low}, {high}))"
+        return f"np.{DTYPES[kind]}({value})"
+
+    def identity(self, expression: BuiltInComponent, level: int) -> str:
+        """A component of a built-in vector, as uint32."""
+        axis = expression.axis
+        if axis == 2:
+            return "np.uint32(0)"
+        size = self.kernel.local_size[axis]
+        group = f"g{'xy'[axis]}"
+        is_open = level >= (INVOCATION, ROW)[axis]
+        local = f"t{'xy'[axis]}" if is_open else "0"
+        whole = f"{group} * {size} + {local}"
+        text = {
+            BuiltIn.WORK_GROUP_ID: group,
+            BuiltIn.LOCAL_INVOCATION_ID: local,
+            BuiltIn.GLOBAL_INVOCATION_ID: whole,
+        }
+        return f"np.uint32({text[expression.built_in]})"
+
+
+def _along_row(slope: int) -> str:
+    return {0: "", 1: " + tx"}.get(slope, f" + {slope} * tx")
+
+
+def _stack(kind: Type, length: int) -> str:
+    return f"carray(stack(np.{DTYPES[kind]}, {length}), {length})"
+
+
+def _width(kind: Type) -> int:
+    return 4 if kind is Type.VEC4 else 1
+
+
+def python_text(kernel: Kernel, unproven: frozenset[int] | None = None) -> str:
+    """The Python module of a kernel, whose function `work_groups` numba compiles.
+
+    unproven: the accesses that it checks; all, unless given. Its arguments: the buffers and
+    uniforms in the kernel's order; two int64 for the number of an access that was outside, and its
+    index; invocations of a work group along x, work groups along x, the first work group (counted
+    row after row) and the one after the last.
+    Raises PlanError where a barrier is not reached by all invocations of a work group alike, or
+    for a vec4 as a uniform or in shared memory.
+    """
+    kinds = [u.type for u in kernel.uniforms] + [array.type for array in kernel.shared]
+    if Type.VEC4 in kinds:
+        raise PlanError(f"{kernel.name}: vec4 is a type of private variables only")
+    kernel = marked(kernel, unproven)
+    return Printer(kernel, scheduled(kernel)).text()
+
+
+def marked(kernel: Kernel, unproven: frozenset[int] | None) -> Kernel:
+    kernel = numbered(kernel)
+    return kernel if unproven is None else with_inside(kernel, unproven)
