@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,12 +37,12 @@ from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
-from gpgpu_legacy.isa.ir import ParameterSpace
+from gpgpu_legacy.isa.ir import ParameterSpace, Vec4
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.chains import Loop, loops
 from gpgpu_legacy.plan.expand import expand, without_tables
 from gpgpu_legacy.plan.formats import RGBA32F
-from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
+from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.runtime import jit as jit_module
 from gpgpu_legacy.runtime.executor import Executor, Machine
 from gpgpu_legacy.runtime.registry import find_executor
@@ -316,19 +317,30 @@ HIDDEN = {
 }
 
 
+# Where the fragment's texel is looked up: the second leaves the plane, and has other shaders.
+PLACES = {
+    "level": ((0.5, 0.5, 0.0, 1.0),) * 4,
+    "bent": ((0.25, 0.25, 0.0, 1.0), (0.75, 0.5, 0.0, 1.0), (0.5, 0.5, 0.0, 1.0), (0.5,) * 4),
+}
+
+
 @pytest.mark.gl
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
 @pytest.mark.parametrize("line", HIDDEN.values(), ids=HIDDEN)
 @pytest.mark.parametrize("name", ["gl-raster", "gl-compute"])
 def test_an_exact_shader_folds_no_constant(
-    name: str, line: str, ready: Callable[[str], Executor]
+    name: str, line: str, place: tuple[Vec4, ...], ready: Callable[[str], Executor]
 ) -> None:
     """An infinity times 0 is NaN; Mesa takes it for 0 where it knows the 0."""
     executor = ready(name)
     odd = np.array([np.inf, -np.inf, np.nan, -2.5], np.float32)
-    textures = {0: odd.reshape(1, 1, 4), 1: np.full((1, 1, 1), 0.5, np.float32)}
-    text = program("TEX R0, 0.5, texture[0], RECT;", line)
-    expected = draw_all(text, (1, 1), textures=textures)[0]
-    found = draw_all(text, (1, 1), textures=textures, executor=executor)[0]
+    scene: dict[str, Any] = {
+        "textures": {0: odd.reshape(1, 1, 4), 1: np.full((1, 1, 1), 0.5, np.float32)},
+        "texcoords": [Texcoords(0, place)],
+    }
+    text = program("TEX R0, fragment.texcoord[0], texture[0], RECT;", line)
+    expected = draw_all(text, (1, 1), **scene)[0]
+    found = draw_all(text, (1, 1), executor=executor, **scene)[0]
     assert_same_bits(found, expected)
 
 
