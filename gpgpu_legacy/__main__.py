@@ -9,6 +9,9 @@ from gpgpu_legacy.ending import end_on_signals
 def main() -> None:
     """Run the command line."""
     end_on_signals()
+    import gc
+
+    gc.disable()  # what is imported stays: looking through it takes a twentieth of `--help`
     from gpgpu_legacy.cli import main as run
 
     run()

@@ -6,6 +6,7 @@ A call imports only the file of the command that it runs; `--help` imports them 
 from __future__ import annotations
 
 import functools
+import gc
 import inspect
 import os
 import sys
@@ -120,7 +121,15 @@ def _call(words: Sequence[str]) -> Any:
         convert_plainly(chosen)
         is_bare_group = hasattr(chosen, "commands") and len(words) == 1
         words = [*without_negations(chosen, words), *["--help"] * is_bare_group]
+    _collect_again()
     return command.main(list(words), prog_name=PROGRAM, standalone_mode=False)
+
+
+def _collect_again() -> None:
+    """Collect garbage from now on, if the program began without; what is imported is left alone."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def _chosen(command: Any, words: Sequence[str]) -> Any:
