@@ -6,6 +6,7 @@ Numbers are those that a record can hold; what is refused is msgspec's DecodeErr
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from math import isinf, isnan
 from typing import Any
@@ -34,18 +35,20 @@ def toml_data(text: str, *, decimals: bool) -> dict[str, Any]:
         raise
     except ValueError:  # of Python's int, which takes the square of the time
         raise msgspec.DecodeError("A whole number has too many digits") from None
-    _refuse_long_integers(data)
+    _refuse_long_integers(data.values())
     return data
 
 
-def _refuse_long_integers(value: Any) -> None:
+def _refuse_long_integers(values: Iterable[Any]) -> None:
     """DecodeError for a whole number that TOML promises to no reader: one of more than 64 bits."""
-    if isinstance(value, int):
-        if not -LARGEST_COUNT - 1 <= value <= LARGEST_COUNT:
+    for value in values:
+        kind = type(value)  # tomllib's own types; isinstance would take twice as long
+        if kind is dict:
+            _refuse_long_integers(value.values())
+        elif kind is list:
+            _refuse_long_integers(value)
+        elif kind is int and not -LARGEST_COUNT - 1 <= value <= LARGEST_COUNT:
             raise msgspec.DecodeError("A whole number has more than 64 bits")
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            _refuse_long_integers(item)
 
 
 _LONG_KEY = re.compile(

@@ -94,7 +94,8 @@ class Counts:
 
     def __post_init__(self) -> None:
         """InputError for vertices of no bytes."""
-        as_positive("vertex_bytes", self.vertex_bytes)
+        if type(self.vertex_bytes) is not int or self.vertex_bytes < 1:
+            as_positive("vertex_bytes", self.vertex_bytes)
         object.__setattr__(self, "vertices", self.geometry_bytes // self.vertex_bytes)
 
     def __add__(self, other: Counts) -> Counts:
