@@ -250,6 +250,8 @@ class KernelMachine:
             return
         array = self.shared[element.array].reshape(*self.groups, -1)
         if mask is None:
+            # As in a buffer: several invocations may store to one element.
+            index, value = np.broadcast_arrays(index, value)
             array[y, x, index] = value
         else:
             active = np.broadcast_to(mask, self.shape)

@@ -252,6 +252,8 @@ KERNELS = {
     "private across barriers": "int row = ty * 3; int odd = tx % 2; float f = float(tx * ty); "
     "bool last = tx == 7; S[ty][tx] = f; barrier(); row += 1; odd += row; "
     "O[at] = f + S[3 - ty][odd % 8] + (last ? 100.0 : 0.0) + float(row);",
+    "one element that several invocations store": "S[0][0] = 1.0 + 0.0 * float(at); "
+    "S[ty][3] = float(ty + at - at); barrier(); O[at] = S[0][0] + S[ty][3] * 2.0;",
     "shared begins as zeros": "S[ty][tx] += I[at]; barrier(); O[at] = S[ty][7 - tx];",
     "vec4": "vec4 v = vec4(I[at], 2.0, float(tx), -1.0); vec4 w; w.x = v.y; w.z = 3.0; "
     "v = vec4(v.y, v.x, v.w, v.z); w = -w + v * 2.0; w.y /= 3.0; v -= w; "

@@ -97,9 +97,10 @@ if (at < {LENGTH}) O[at] = r;
 
     def top_level(self) -> str:
         if self.random.random() < 0.2:
-            store = f"S[{self.index()}][{self.index()}] = 1.0;"
+            one = self.random.choice(("1.0", "1.0 + float(at) * 0.0"))
+            store = f"S[{self.index()}][{self.index()}] = {one};"
             if self.random.random() < 0.5:
-                store = f"T[{self.index()}] = 7;"
+                store = f"T[{self.index()}] = {self.random.choice(('7', '7 + tx - tx'))};"
             load = self.random.choice((f"S[{self.index()}][{self.index()}]", "float(T[ty])"))
             return f"barrier(); {self.guarded(store)} barrier(); r += {load};"
         return self.statement(2)
