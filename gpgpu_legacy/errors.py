@@ -30,6 +30,12 @@ _CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Control and format characters, lone surrogates, and separators of lines."""
 
 
+def reason_of(error: Exception) -> str:
+    """What the system says, in the middle of a sentence."""
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return text[:1].lower() + text[1:]
+
+
 class GpgpuLegacyError(Exception):
     """The base class of all errors of the package."""
 
@@ -166,10 +172,10 @@ class FileFailedError(GpgpuLegacyError, OSError):
     @classmethod
     def of(cls, error: OSError) -> FileFailedError:
         """The system's error, in one line."""
-        why = error.strerror or str(error) or type(error).__name__
         where = "" if error.filename is None else f"{error.filename}: "
-        failed = cls(f"{where}{why[:1].lower()}{why[1:]}")
-        failed.errno, failed.filename, failed.strerror = error.errno, error.filename, why
+        failed = cls(f"{where}{reason_of(error)}")
+        failed.errno, failed.filename = error.errno, error.filename
+        failed.strerror = error.strerror or str(error) or type(error).__name__
         return failed
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, reason_of
 
 MOST_TEXT_BYTES = 2**24
 """Of a text file, where its reader gives no smaller number: more than any of them has, and little
@@ -99,9 +99,3 @@ def _decoded(data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return data.decode("latin-1")
-
-
-def reason_of(error: Exception) -> str:
-    """What the system says, in the middle of a sentence."""
-    text = getattr(error, "strerror", None) or str(error)
-    return text[:1].lower() + text[1:]

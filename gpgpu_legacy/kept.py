@@ -24,7 +24,7 @@ from pathlib import Path
 from time import time
 
 from gpgpu_legacy.ending import cleaned_up_by, held_together
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, reason_of
 from gpgpu_legacy.userdirs import cache_folder
 
 FOLDER = "generated"
@@ -93,7 +93,7 @@ def why_nothing_is_kept() -> str:
     except InputError as error:
         return str(error)
     except OSError as error:
-        return f"{_place()} cannot be written: {error.strerror or error}"
+        return f"{_place()} cannot be written: {reason_of(error)}"
     return ""
 
 

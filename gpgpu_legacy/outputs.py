@@ -15,8 +15,7 @@ from typing import IO
 
 from gpgpu_legacy.drafts import Stream, draft_file, draft_folder, sweep
 from gpgpu_legacy.ending import held_together
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import reason_of
+from gpgpu_legacy.errors import InputError, reason_of
 from gpgpu_legacy.targets import can_make_files, target_of
 
 Write = Callable[[IO[bytes]], object]

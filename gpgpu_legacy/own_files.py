@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, reason_of
 
 _BEGINNING = 2**16
 """Bytes at the beginning of a file that show who wrote it."""
@@ -56,8 +56,7 @@ def remove(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"{path} cannot be removed: {reason[:1].lower()}{reason[1:]}") from None
+        raise InputError(f"{path} cannot be removed: {reason_of(error)}") from None
 
 
 # One process at a time ----------------------------------------------------------------------------

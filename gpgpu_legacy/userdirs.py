@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from gpgpu_legacy.ending import before_the_end
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, reason_of
 
 NAME = "gpgpu-legacy"
 
@@ -71,9 +71,8 @@ def _check_reachable(folder: Path) -> None:
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
         raise InputError(
-            f"{folder} cannot be used: {reason}; set HOME to a folder of yours"
+            f"{folder} cannot be used: {reason_of(error)}; set HOME to a folder of yours"
         ) from None
 
 

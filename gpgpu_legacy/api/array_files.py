@@ -15,7 +15,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, reason_of
 from gpgpu_legacy.files import open_data
 
 Array = NDArray[np.generic]
@@ -52,7 +52,7 @@ def read_with(path: Path, reader: Reader, what: str) -> Array:
     except OSError as error:
         if error.strerror is None:  # of a reader, about what is in the file
             raise InputError(f"{path} cannot be read as {what}: {error}") from None
-        raise InputError(f"{path} cannot be read: {error.strerror.lower()}") from None
+        raise InputError(f"{path} cannot be read: {reason_of(error)}") from None
     except UnicodeDecodeError:
         raise InputError(f"{path} is not a text file in UTF-8") from None
     except MemoryError:
