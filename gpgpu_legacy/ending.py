@@ -14,7 +14,7 @@ import atexit
 import os
 import signal
 import sys
-from _thread import RLock, start_new_thread
+from _thread import RLock, get_ident, start_new_thread
 from contextlib import contextmanager
 
 TYPE_CHECKING = False  # the module typing takes long to import, and a signal may come meanwhile
@@ -46,6 +46,7 @@ class _Process:
         self.unsaid = [INTERRUPTED]
         self.masks: list[set[int]] = []
         self.ending = RLock()
+        self.enders: list[int] = []
 
 
 _PROCESS = _Process()
@@ -126,7 +127,7 @@ def held_together() -> Iterator[None]:
 def _handle(number: int, _: FrameType | None) -> None:
     """Python's handler, which runs in the main thread, between two of its steps."""
     _PROCESS.asked.append(number)
-    if not _PROCESS.holds:
+    if not _PROCESS.holds and get_ident() not in _PROCESS.enders:
         _end()
 
 
@@ -139,8 +140,9 @@ def _watch(reader: int) -> None:
 
 
 def _end() -> NoReturn:
-    """Clean up and exit. Another thread that comes here waits; another signal begins again."""
+    """Clean up and exit. Another thread that comes here waits; another signal changes nothing."""
     _PROCESS.ending.acquire()
+    _PROCESS.enders.append(get_ident())
     try:
         for clean in reversed(_PROCESS.cleanups):
             _try(clean)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections.abc
 import inspect
+import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from numbers import Integral, Real
@@ -64,6 +65,8 @@ def _refused_keyword(
 def _fits(value: Any, kind: Any) -> bool:
     """Whether a value may be what an annotation says; what cannot be told, may be."""
     origin, parts = get_origin(kind), get_args(kind)
+    if isinstance(origin, _ALIASES):
+        return _fits(value, origin.__value__)
     check = _CHECKS.get(origin)
     if check is not None:
         return check(value, parts)
@@ -77,6 +80,9 @@ def _fits(value: Any, kind: Any) -> bool:
     kinds = getattr(getattr(value, "dtype", None), "kind", "f")  # of what is an array
     return isinstance(value, wanted) and kinds in "biuf"
 
+
+_ALIASES: Any = getattr(typing, "TypeAliasType", ())
+"""What `type X[T] = …` makes, since Python 3.12: NumPy's NDArray is one."""
 
 _NUMBERS: dict[Any, Any] = {int: Integral, float: Real}
 """What may be given for a number: NumPy's are among them, and bools are not."""
@@ -105,6 +111,8 @@ def _is_protocol(kind: type) -> bool:
 
 def _in_words(kind: Any) -> str:
     origin, parts = get_origin(kind), get_args(kind)
+    if isinstance(origin, _ALIASES):
+        return _in_words(origin.__value__)
     if origin is Annotated:
         return _in_words(parts[0])
     if origin in (Union, UnionType):

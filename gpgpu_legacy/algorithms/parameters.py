@@ -108,9 +108,13 @@ def parameters_of(build: Callable[..., object]) -> tuple[Parameter, ...]:
     So neither `*args` nor `**options` is one, nor what can only be given by its position.
     """
     hints = _hints(build)
+    try:
+        parameters = inspect.signature(build).parameters.values()
+    except ValueError as error:  # a function that is not written in Python
+        raise InputError(f"{error}; give a function whose parameters have names") from None
     return tuple(
         _parameter(parameter, hints.get(parameter.name))
-        for parameter in inspect.signature(build).parameters.values()
+        for parameter in parameters
         if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
     )
 

@@ -188,8 +188,8 @@ class _KernelParser(Scopes):
 
     def shared_array(self, node: Node) -> None:
         kind, token = _tokens(node)
-        extents = [self.folded(self.whole(child), child).value for child in _trees(node)]
-        array = SharedArray(str(token), Type(str(kind)), tuple(int(e) for e in extents))
+        extents = [self.extent(child) for child in _trees(node)]
+        array = SharedArray(str(token), Type(str(kind)), tuple(extents))
         self.shared.append(array)
         if min(array.extents) < 1 or elements(self.shared) > MOST_SHARED:
             raise self.error(
@@ -198,6 +198,13 @@ class _KernelParser(Scopes):
                 node,
             )
         self.declare(token, array)
+
+    def extent(self, node: Node) -> int:
+        """An extent of an array."""
+        extent = self.folded(self.whole(node), node)
+        if not extent.type.is_integer:
+            raise self.error("an extent is a whole number", node)
+        return int(extent.value)
 
     def folded(self, expression: Expression, at: Node) -> Literal:
         """The value of a constant expression."""

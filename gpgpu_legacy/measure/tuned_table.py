@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.measure.tuned import TunedMethod, is_off, tuned_methods, tuning_file, way_of
@@ -15,11 +16,11 @@ from gpgpu_legacy.serial import Record
 class TuningReport(Record, frozen=True, kw_only=True):
     """What is kept for this machine. off: whether it is not used, and nothing more is kept.
 
-    busy_share: the part of the processors' time that other processes took during a search that was
-    just made, from 0 to 1.
+    file: that keeps it; None where the user has no home. busy_share: the part of the processors'
+    time that other processes took during a search that was just made, from 0 to 1.
     """
 
-    file: str
+    file: str | None
     off: bool
     device: str
     driver: str
@@ -38,8 +39,12 @@ def tuning_report(names: Sequence[str] = (), busy_share: float | None = None) ->
     """What is kept for this machine, of all methods or of these. Raises InputError for others."""
     wanted = {find_method(name).name for name in names}
     platform = this_platform()
+    try:
+        file = str(tuning_file())
+    except InputError:
+        file = None
     return TuningReport(
-        file=str(tuning_file()),
+        file=file,
         off=is_off(),
         device=platform.device,
         driver=platform.driver,

@@ -150,7 +150,7 @@ def test_they_stand_among_ours_by_their_year(listed: dict[str, Any]) -> None:
         ("leaves", "tiny_broken", "SystemExit: 3"),
         ("number", "tiny_heat", "tiny_heat:wrong is an int; give an Algorithm, or a function"),
         ("missing", "tiny_heat", "AttributeError"),
-        ("opaque", "tiny_heat", "ValueError: no signature found"),
+        ("opaque", "tiny_heat", "give a function whose parameters have names"),
         ("ours", "tiny_heat", "gpgpu_legacy has an algorithm life"),
         ("waves", "tiny_second", "tiny_heat has an algorithm waves"),
     ],

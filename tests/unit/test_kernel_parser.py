@@ -106,6 +106,8 @@ def test_lines_may_end_as_on_windows() -> None:
         ("const int k = 4294967296;", "an integer has at most 32 bits"),
         (f"const int k = {'9' * 5000};", "an integer has at most 32 bits"),
         ("shared float T[256][257];", "shared array T has 65792 elements"),
+        ("shared float T[2.0];", "an extent is a whole number"),
+        ("shared float T[1e999];", "an extent is a whole number"),
         ("shared float T[1 - 1];", "shared array T has 0 elements"),
         ("shared float T[2000000000];", "shared array T has 2000000000 elements"),
         ("shared float T[65533];", "shared array T has 65533 elements"),  # S has 4
