@@ -194,11 +194,6 @@ def _from_plain(kind: type[Any], value: Any) -> Any:
     return kind.from_plain(value)
 
 
-def read_json(path: Path, kind: type[T]) -> T:
-    """The record in a JSON file; InputError, in one line, where there is none."""
-    return from_json(_text_of(path, MOST_BYTES), kind, str(path))
-
-
 def read_toml(path: Path, kind: type[T]) -> T:
     """The record in a TOML file; InputError, in one line, where there is none."""
     return from_toml(_text_of(path, MOST_TOML_BYTES), kind, str(path))

@@ -25,7 +25,6 @@ from gpgpu_legacy.serial import (
     json_text,
     plain,
     provenance,
-    read_json,
     read_recorded,
     read_toml,
     toml_text,
@@ -62,7 +61,6 @@ def refused(text: str, kind: type = Picture) -> str:
 
 def test_a_record_comes_back_as_it_went(tmp_path: Path) -> None:
     write_json(tmp_path / "a.json", PICTURE)
-    assert read_json(tmp_path / "a.json", Picture) == PICTURE
     assert read_recorded(tmp_path / "a.json", Picture) == PICTURE
     assert from_toml(toml_text(PICTURE), Picture, "a.toml") == PICTURE
 
