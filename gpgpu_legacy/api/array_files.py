@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import InputError, reason_of
 from gpgpu_legacy.files import open_data
+from gpgpu_legacy.memory import require_memory
 
 Array = NDArray[np.generic]
 Reader = Callable[[BinaryIO, Path], Array]
@@ -33,9 +34,6 @@ MOST_BYTES_OF_TEXT = 2**32
 
 LONGEST_LINE = 2**26
 """Bytes of a line of a .csv, or in the header of a .mtx: 2048 for each of 32768 columns."""
-
-_SURELY_THERE = 2**30
-"""Bytes of memory that nobody needs to ask for."""
 
 
 def read_with(path: Path, reader: Reader, what: str) -> Array:
@@ -68,16 +66,9 @@ def check_elements(path: Path, shape: tuple[int, ...], most: int, bytes_each: in
     count, sizes = math.prod(shape), "×".join(map(str, shape))
     if count > most:
         raise InputError(f"{path} describes {sizes} elements; at most {most} are read")
-    if count * bytes_each <= _SURELY_THERE:
-        return
-    import psutil
-
-    there = psutil.virtual_memory().total
-    if count * bytes_each > there:
-        raise InputError(
-            f"{path} describes {sizes} elements, which take {count * bytes_each} bytes, and this "
-            f"machine has {there} bytes of memory; give a smaller one"
-        )
+    require_memory(
+        count * bytes_each, f"an array of {sizes} elements in {path}", "give a smaller one"
+    )
 
 
 # .npy --------------------------------------------------------------------------------------------
