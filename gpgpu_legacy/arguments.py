@@ -35,10 +35,13 @@ def as_instance(name: str, value: object, kind: type[T], give: str = "") -> T:
 
 
 def as_text(name: str, value: object, give: str) -> str:
-    """The value, which must be a str. give: what to give in its place, in words."""
+    """The value as a str; NumPy's is one, whose bytes are no UTF-8.
+
+    give: what to give in its place, in words.
+    """
     if not isinstance(value, str):
         raise InputError(f"{name} is {described(value)}; give {give}")
-    return value
+    return str.__str__(value)  # what `str(value)` says is another text for an Enum
 
 
 def as_path(name: str, value: Any) -> Path:

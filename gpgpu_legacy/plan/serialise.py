@@ -53,7 +53,7 @@ def plan_from_json(text: str, name: str = "plan.json") -> Plan:
 
     name: what messages call the text.
     """
-    as_text("text", text, "the text of a plan.json as a str")
+    text = as_text("text", text, "the text of a plan.json as a str")
     if len(text) > MOST_FILE_BYTES:
         raise InputError(f"{name} has more than {MOST_FILE_BYTES} characters; no plan has")
     plan = plan_of_record(from_document(text, records.Plan, name), name)

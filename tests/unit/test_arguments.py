@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, fields
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gpgpu_legacy
-from gpgpu_legacy import Machine, Options, Shape, assemble, find_method, run
+from gpgpu_legacy import (
+    Machine,
+    Options,
+    Shape,
+    assemble,
+    find_method,
+    plan_as_json,
+    plan_from_json,
+    run,
+)
 from gpgpu_legacy.api.keywords import MachineKeywords, ProductKeywords
 from gpgpu_legacy.arguments import (
     as_flag,
@@ -19,6 +28,7 @@ from gpgpu_legacy.arguments import (
     as_member,
     as_positive,
     as_real,
+    as_text,
     described,
     merged,
 )
@@ -267,3 +277,20 @@ def test_a_long_value_is_told_by_its_type() -> None:
     assert described("x" * 99) == "a str"
     assert described(A) == "an ndarray"
     assert described(None) == "None"
+
+
+def test_the_text_of_numpy_is_text() -> None:
+    """Its bytes are UTF-32, which readers of bytes take for broken JSON."""
+    text = "!!ARBfp1.0\nMOV result.color, {1, 2, 3, 4};\nEND"
+    plan = plan_as_json(PLAN)
+    assert plan_from_json(np.str_(plan)) == plan_from_json(plan)
+    assert assemble(np.str_(text)) == assemble(text)
+
+
+def test_text_with_a_word_of_its_own_is_its_content() -> None:
+    class Word(StrEnum):
+        AUTO = "auto"
+
+    found = as_text("word", Word.AUTO, "a word")
+    assert type(found) is str
+    assert found == "auto"

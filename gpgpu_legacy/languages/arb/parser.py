@@ -84,7 +84,7 @@ def assemble(text: str, name: str = "program", *, limits: Limits = DEFAULT_LIMIT
     Raises AssemblyError with every fault found, up to MOST_FAULTS, each with its line and column,
     and InputError for a text that is too long and for arguments of other types.
     """
-    as_text("text", text, "the text of a program as a str")
+    text = as_text("text", text, "the text of a program as a str")
     as_text("name", name, "a name for messages")
     as_instance("limits", limits, Limits)
     if len(text) > limits.characters:
