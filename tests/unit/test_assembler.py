@@ -38,7 +38,7 @@ from gpgpu_legacy.isa.opcodes import (
     RESERVED_WORDS,
     Operand,
 )
-from gpgpu_legacy.languages.arb.limits import Limits
+from gpgpu_legacy.languages.arb.limits import MOST_INSTRUCTIONS, Limits
 from gpgpu_legacy.languages.arb.parser import HEADER, assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.languages.arb.shaders import load_program
@@ -739,3 +739,10 @@ def test_the_longest_program_of_the_papers_assembles_in_no_time() -> None:
         assemble(given_text)
         times.append(perf_counter() - started)
     assert min(times) < 0.5
+
+
+def test_a_program_has_at_most_so_many_instructions() -> None:
+    """As many as the longest program here needs, and not as many as its characters allow."""
+    text = "!!ARBfp1.0\nTEMP a;\n" + "MOV a,a;" * (MOST_INSTRUCTIONS + 1) + "\nEND"
+    with pytest.raises(AssemblyError, match=rf"{MOST_INSTRUCTIONS + 1} .*{MOST_INSTRUCTIONS}"):
+        assemble(text)

@@ -10,13 +10,19 @@ LONGEST_NAME = 128
 """Characters of a name. An ALIAS, or the index of an array, repeats names that a text has once, so
 that long ones would make of a short text one of many gigabytes."""
 
+MOST_INSTRUCTIONS = 2**15
+"""Instructions of a program: about a minute of compiling by jit. The longest here, an unrolled
+product of 8192² matrices, has 24 600. A software renderer takes far longer for thousands that form
+no loop."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The implementation-dependent limits of the assembler: how many of each a program may use.
 
-    The defaults are those of Mesa's software driver. They are generous, so that a program is
-    refused for its errors and not for its size; chips/ knows what a chip of the time allowed.
+    The defaults are those of Mesa's software driver, but for the number of instructions. They are
+    generous, so that a program is refused for its errors and not for its size; chips/ knows what a
+    chip of the time allowed.
     Neither ARB_vertex_blend nor ARB_matrix_palette is supported, so there is one modelview matrix
     and no palette.
     """
@@ -37,9 +43,9 @@ class Limits:
     """Distinct parameters that a program binds; also the length of the longest array."""
     attributes: int = 32
     temporaries: int = 4096
-    instructions: int = 2**20
-    alu_instructions: int = 2**20
-    texture_instructions: int = 2**20
+    instructions: int = MOST_INSTRUCTIONS
+    alu_instructions: int = MOST_INSTRUCTIONS
+    texture_instructions: int = MOST_INSTRUCTIONS
     array_elements: int = 2**16
     """Elements of all arrays together, whatever they bind: a range of 2048 takes 24 characters."""
     characters: int = MOST_CHARACTERS

@@ -19,5 +19,6 @@ def load_program(path: str, **parameters: int | str | bool) -> Program:
     from gpgpu_legacy.languages.arb.parser import assemble
 
     text = shader_text(path, **parameters)
-    limits = replace(DEFAULT_LIMITS, characters=len(text))  # it is the package's own
+    own = ("characters", "instructions", "alu_instructions", "texture_instructions")
+    limits = replace(DEFAULT_LIMITS, **dict.fromkeys(own, len(text)))  # it is the package's own
     return assemble(text, f"shaders/{path}", limits=limits)
