@@ -31,7 +31,8 @@ autodoc_type_aliases = {"ArrayLike": "ArrayLike", "NDArray": "NDArray"}
 nitpicky = True
 # Types whose pages are elsewhere, or which a reader needs no page of.
 nitpick_ignore_regex = [
-    ("py:class", r"(collections|numpy|pathlib|types|enum)\..*"),
+    ("py:class", r"(collections|numpy|pathlib|types|enum|msgspec)\..*"),
+    ("py:class", r"[\d.]+"),  # a bound in an annotation
     ("py:class", r"gpgpu_legacy\.\w+\..*|\w+"),
 ]
 
