@@ -172,6 +172,8 @@ class _Dispatch:
         self._across, up = constant_groups(pass_.groups)
         self._groups, self._threads = self._across * up, pass_.kernel.local_size[0]
         self._chunk = max(1, -(-self._groups // (thread_count() * _CHUNKS)))
+        # For each worker: which access was outside, and its index.
+        self._failed = [np.zeros(2, np.int64) for _ in range(thread_count())]
 
     def run(self, first: int, last: int) -> None:
         """A dispatch an iteration, its work groups in chunks."""
@@ -180,10 +182,10 @@ class _Dispatch:
                 uniforms = [dtype(number_at(value, iteration)) for dtype, value in self._uniforms]
             arguments = (*self._buffers, *uniforms)
 
-            def run_chunk(_: int, chunk: int, given: tuple[object, ...] = arguments) -> None:
+            def run_chunk(worker: int, chunk: int, given: tuple[object, ...] = arguments) -> None:
                 start = chunk * self._chunk
                 end = min(start + self._chunk, self._groups)
-                failed = np.zeros(2, np.int64)
+                failed = self._failed[worker]
                 try:
                     self._code(*given, failed, self._threads, self._across, start, end)
                 except IndexError:

@@ -225,9 +225,7 @@ def test_drawn_products_in_groups_of_every_shape(
 ) -> None:
     plan = plan_of(method, (21, 19, 67), options_of(method, way))
     operands = random_operands(plan, 7)
-    found = compute.run(plan, operands, Machine(exact=True, tuning=Tuning(group=group))).outputs[
-        "C"
-    ]
+    found = compute.run(plan, operands, replace(EXACT, tuning=Tuning(group=group))).outputs["C"]
     if keeps_order(compute):
         assert_same_bits(found, NUMPY.run(plan, operands).outputs["C"])
     assert_within_the_bound(found, operands["A"], operands["B"], fragment_passes(plan))
@@ -409,14 +407,14 @@ def test_an_exact_run_is_llvmpipe_s(compute: Executor, limit: Callable[..., None
     plan = plan_of(find_method("dobravec-bulic-global"), (5, 7, 3), Options())
     operands = random_operands(plan)
     if keeps_order(compute):
-        found = compute.run(plan, operands, Machine(exact=True)).outputs["C"]
+        found = compute.run(plan, operands, EXACT).outputs["C"]
         assert_same_bits(found, NUMPY.run(plan, operands).outputs["C"])
     limit(GL_RENDERER="A GPU of 2017")
-    assert "contract" in refusal(compute, plan, Machine(exact=True))
+    assert "contract" in refusal(compute, plan, EXACT)
     compute.run(plan, operands)
     limit(GL_RENDERER="llvmpipe")
     chain = plan_of(find_method("mali-sgemm"), (5, 7, 3), Options())
-    assert "regroup" in refusal(compute, chain, Machine(exact=True))
+    assert "regroup" in refusal(compute, chain, EXACT)
 
 
 def test_loops_that_llvmpipe_would_leave_are_refused(compute: Executor) -> None:
