@@ -11,9 +11,9 @@ LONGEST_NAME = 128
 that long ones would make of a short text one of many gigabytes."""
 
 MOST_INSTRUCTIONS = 2**15
-"""Instructions of a program: about a minute of compiling by jit. The longest here, an unrolled
-product of 8192² matrices, has 24 600. A software renderer takes far longer for thousands that form
-no loop."""
+"""Instructions of a program: jit compiles 32 000 multiply-adds that form no loop in ten seconds. An
+unrolled product of 8192² matrices has 24 582. A software renderer takes far longer for thousands
+that form no loop."""
 
 
 @dataclass(frozen=True, slots=True)
