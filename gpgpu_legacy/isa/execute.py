@@ -1,0 +1,165 @@
+"""The one place where programs are executed, on whatever values: numbers, forms, expressions.
+
+An instruction fetches its sources, under their swizzles and signs; operates, as the opcode's row
+says; rounds and saturates; and stores the components that its write mask lets through. A Domain
+says what the values are, and where registers keep them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, Generic, TypeVar
+
+from gpgpu_legacy.isa.ir import (
+    DestinationRegister,
+    Instruction,
+    Program,
+    Selector,
+    SourceRegister,
+    Src,
+)
+from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
+
+V = TypeVar("V")
+
+ALL = (0, 1, 2, 3)
+
+Components = tuple[int, ...]
+"""Components of a register, in ascending order; of a source, before its swizzle."""
+
+
+class Domain(ABC, Generic[V]):
+    """The values that a program is executed on.
+
+    A value holds as many components as it is read, computed or stored with: one, unless `groups`
+    puts more together.
+    """
+
+    @abstractmethod
+    def constant(self, number: float) -> V:
+        """The 0 or the 1 that an extended swizzle selects."""
+
+    @abstractmethod
+    def read(self, register: SourceRegister, components: Components, *, coordinate: bool) -> V:
+        """Components of a register, in this order.
+
+        coordinate: for a texture unit, which takes an attribute as it is interpolated.
+        """
+
+    @abstractmethod
+    def store(self, register: DestinationRegister, components: Components, value: V) -> None:
+        """Put a value into components of a register."""
+
+    @abstractmethod
+    def look_up(
+        self, instruction: Instruction, coordinates: Sequence[V], components: Components
+    ) -> dict[Components, V]:
+        """The texel at s, t, r and a LOD bias: its components that are wanted, by groups."""
+
+    @abstractmethod
+    def discard(self, condition: V) -> None:
+        """End the fragments for which the condition of a KIL holds."""
+
+    @abstractmethod
+    def saturated(self, value: V) -> V:
+        """The value clamped to [0, 1]."""
+
+    def rounded(self, value: V) -> V:
+        """A result in the number format of the registers."""
+        return value
+
+    def groups(self, components: Components) -> Iterable[Components]:
+        """The components that a componentwise instruction computes together: each by itself."""
+        return ((component,) for component in components)
+
+    def compose(self, values: Sequence[V]) -> V:
+        """One value of several with a component each. Needed where `groups` has larger ones."""
+        raise NotImplementedError
+
+    def replicated(self, value: V, components: Components) -> dict[Components, V]:
+        """A value of one component as the value of several."""
+        return {(component,): value for component in components}
+
+    def evaluate(self, row: Opcode, sources: Sequence[Any]) -> Any:
+        """What the opcode's definition makes of its sources."""
+        return row.evaluate(*sources)
+
+
+def execute(program: Program, domain: Domain[Any]) -> None:
+    """Execute a program."""
+    for instruction in program.instructions:
+        execute_instruction(instruction, domain)
+
+
+def execute_instruction(
+    instruction: Instruction, domain: Domain[Any], components: Components | None = None
+) -> None:
+    """Execute one instruction.
+
+    components: of the result, those that are wanted; all that the write mask lets through, unless
+    given.
+    """
+    row, dst = OPCODES[instruction.mnemonic], instruction.dst
+    if dst is None:
+        domain.discard(domain.evaluate(row, [vector(src, domain) for src in instruction.srcs]))
+        return
+    wanted = dst.components if components is None else components
+    for group, value in _results(row, instruction, domain, wanted).items():
+        result = domain.rounded(value)
+        if instruction.saturate:
+            result = domain.saturated(result)
+        domain.store(dst.register, group, result)
+
+
+def _results(
+    row: Opcode, instruction: Instruction, domain: Domain[V], components: Components
+) -> dict[Components, V]:
+    """The result's components, by groups; all are computed before any is stored."""
+    srcs = instruction.srcs
+    match row.form:
+        case Form.COMPONENTWISE:
+            return {
+                group: domain.evaluate(row, [fetch(src, group, domain) for src in srcs])
+                for group in domain.groups(components)
+            }
+        case Form.SCALAR:
+            value = domain.evaluate(row, [fetch(src, (0,), domain) for src in srcs])
+            return domain.replicated(value, components)
+        case Form.SAMPLE:
+            coordinates = domain.evaluate(row, [vector(srcs[0], domain, coordinate=True)])
+            return domain.look_up(instruction, coordinates, components)
+    values = domain.evaluate(row, [vector(src, domain) for src in srcs])
+    if all(values[c] is values[components[0]] for c in components):
+        return domain.replicated(values[components[0]], components)
+    return {
+        group: values[group[0]] if len(group) == 1 else domain.compose([values[c] for c in group])
+        for group in domain.groups(components)
+    }
+
+
+def vector(src: Src, domain: Domain[V], *, coordinate: bool = False) -> list[V]:
+    """The four components of a source, each by itself."""
+    return [fetch(src, (c,), domain, coordinate=coordinate) for c in ALL]
+
+
+def fetch(src: Src, components: Components, domain: Domain[V], *, coordinate: bool = False) -> V:
+    """Components of a source, under its swizzle and its sign."""
+    selectors = [src.swizzle[c] for c in components]
+    first, negative = selectors[0], src.negate[components[0]]
+    if len(components) > 1 and not (
+        _PLAIN.issuperset(selectors) and all(src.negate[c] is negative for c in components)
+    ):
+        return domain.compose([fetch(src, (c,), domain, coordinate=coordinate) for c in components])
+    if first is Selector.ZERO or first is Selector.ONE:
+        value = domain.constant(float(first is Selector.ONE))
+    else:
+        indices = tuple(selector.value for selector in selectors)
+        value = domain.read(src.register, indices, coordinate=coordinate)
+    if not negative:
+        return value
+    made: V = -value  # type: ignore[operator]
+    return made
+
+
+_PLAIN = {Selector.X, Selector.Y, Selector.Z, Selector.W}
