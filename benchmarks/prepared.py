@@ -40,7 +40,8 @@ from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
 from gpgpu_legacy.measure.platform import versions
 from gpgpu_legacy.measure.rounds import medians_in_turn, timed
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import Executor, Timings
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.runtime.registry import available, find_executor
 from gpgpu_legacy.serial import Record, Recorded, json_text, provenance
 

@@ -64,10 +64,10 @@ if TYPE_CHECKING:
     from gpgpu_legacy.plan.serialise import read_plan as read_plan
     from gpgpu_legacy.plan.validate import validate as validate
     from gpgpu_legacy.runtime.executor import Executor as Executor
-    from gpgpu_legacy.runtime.executor import Machine as Machine
-    from gpgpu_legacy.runtime.executor import Prepared as Prepared
-    from gpgpu_legacy.runtime.executor import Result as Result
-    from gpgpu_legacy.runtime.executor import Timings as Timings
+    from gpgpu_legacy.runtime.machine import Machine as Machine
+    from gpgpu_legacy.runtime.prepared import Prepared as Prepared
+    from gpgpu_legacy.runtime.prepared import Result as Result
+    from gpgpu_legacy.runtime.prepared import Timings as Timings
     from gpgpu_legacy.runtime.registry import executors as executors
     from gpgpu_legacy.runtime.registry import find_executor as find_executor
 
@@ -85,7 +85,7 @@ _HOMES = {
     "GpgpuLegacyError": "errors",
     "GpgpuLegacyWarning": "errors",
     "InternalError": "errors",
-    "Machine": "runtime.executor",
+    "Machine": "runtime.machine",
     "Method": "algorithms.matmul.method",
     "Options": "algorithms.matmul.options",
     "Pipeline": "api.pipeline",
@@ -93,13 +93,13 @@ _HOMES = {
     "PlanBench": "measure.plan_bench.record",
     "PlanBuilder": "pipeline.builder",
     "PlanRun": "api.plan_run",
-    "Prepared": "runtime.executor",
+    "Prepared": "runtime.prepared",
     "Program": "isa.ir",
-    "Result": "runtime.executor",
+    "Result": "runtime.prepared",
     "Run": "api.products",
     "Shape": "algorithms.matmul.options",
     "Texels": "pipeline.values",
-    "Timings": "runtime.executor",
+    "Timings": "runtime.prepared",
     "all_algorithms": "algorithms.registry",
     "assemble": "languages.arb.parser",
     "bench_plan": "measure.plan_bench.model",

@@ -125,7 +125,7 @@ class _Expected:
             wrong &= ~_near(found, expected, part, self._batch)
         if wrong.any() and executor.name.startswith("gl-"):
             why, wrong = Why.ZERO, wrong & ~((found == 0) & (expected == 0))
-        if wrong.any() and executor.flushed_ways():
+        if wrong.any() and executor.flushed_paths():
             why, wrong = Why.DENORMALS, wrong & ~self._touched(part)[..., None]
         return wrong if wrong.any() else why
 

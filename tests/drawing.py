@@ -41,7 +41,8 @@ from gpgpu_legacy.plan.textures import (
     TextureKind,
 )
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.runtime.executor import Executor, Machine
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import find_executor
 
 F32 = NDArray[np.float32]

@@ -6,17 +6,10 @@ from abc import abstractmethod
 from collections.abc import Mapping
 
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.denormals import Way
-from gpgpu_legacy.runtime.executor import (
-    ALL_PASSES,
-    F32,
-    Capabilities,
-    Executor,
-    Machine,
-    Observer,
-    Prepared,
-    Result,
-)
+from gpgpu_legacy.runtime.denormals import DataPath
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
+from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result
 
 
 class FakePrepared(Prepared):
@@ -68,7 +61,7 @@ class FakeExecutor(Executor):
     def is_hardware(self) -> bool:
         return False
 
-    def flushed_ways(self) -> frozenset[Way]:
+    def flushed_paths(self) -> frozenset[DataPath]:
         return frozenset()
 
     @abstractmethod

@@ -28,7 +28,7 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.plan.plan import AttributeCorners, Blend, Texcoords
 from gpgpu_legacy.plan.textures import Filter, Sampler, TextureKind, Wrap
-from gpgpu_legacy.runtime.executor import Machine, Tuning
+from gpgpu_legacy.runtime.machine import Machine, Tuning
 
 MOST_JOINED = 8
 """What every driver that is still alive can draw to at once."""

@@ -8,8 +8,9 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.kept import why_nothing_is_kept
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.runtime.denormals import Way, flushed_by, in_words
-from gpgpu_legacy.runtime.executor import Executor, names_of
+from gpgpu_legacy.runtime.denormals import DataPath, flushed_by, in_words
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import names_of
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, survey
 from gpgpu_legacy.serial import Record
 
@@ -92,10 +93,10 @@ def _abilities(executor: ExecutorRecord) -> str:
     return ", ".join(word for word, holds in words.items() if holds)
 
 
-def _flushed(executor: Executor) -> frozenset[Way] | None:
+def _flushed(executor: Executor) -> frozenset[DataPath] | None:
     """The ways on which denormals become 0; None where the driver refuses the plan that tells."""
     try:
-        return flushed_by(executor)
+        return flushed_by(executor.run)
     except PlanError:
         return None
 

@@ -10,7 +10,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.pass_names import kind_of_pass
 from gpgpu_legacy.plan.plan import Pass, Plan, written_by
 from gpgpu_legacy.plan.textures import Output
-from gpgpu_legacy.runtime.executor import F32
+from gpgpu_legacy.runtime.prepared import F32
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from gpgpu_legacy.arguments import as_flag, as_instance
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import find_arithmetic
-from gpgpu_legacy.runtime.executor import Machine
+from gpgpu_legacy.runtime.machine import Machine
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -35,7 +35,8 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.plans import find_chip
 from gpgpu_legacy.predict.prediction import Prediction
-from gpgpu_legacy.runtime.executor import Machine, Observer
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import Observer
 from gpgpu_legacy.runtime.registry import AUTO
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass
 from gpgpu_legacy.plan.plan import Pass, Plan, read_by, written_by
 from gpgpu_legacy.plan.textures import Rect, Texture
-from gpgpu_legacy.runtime.executor import Machine
+from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import AUTO
 
 MOST_BYTES = 256 << 20

@@ -33,13 +33,9 @@ from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.pipeline.reference import Reference, expected, largest_error
 from gpgpu_legacy.pipeline.storage import Sample
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import (
-    Executor,
-    Machine,
-    Observer,
-    Prepared,
-    Timings,
-)
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import Observer, Prepared, Timings
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, in_auto_order, reference
 from gpgpu_legacy.serial import Record
 

@@ -48,7 +48,7 @@ from gpgpu_legacy.plan.plan import (
     written_by,
 )
 from gpgpu_legacy.plan.textures import Texture, constant_rect
-from gpgpu_legacy.runtime.executor import Machine
+from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import AUTO
 
 MOST_VISITS = 100

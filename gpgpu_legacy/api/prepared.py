@@ -20,7 +20,9 @@ from time import perf_counter
 from gpgpu_legacy.plan.expand import numbers
 from gpgpu_legacy.plan.numbers import Affine, Number, Table
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
-from gpgpu_legacy.runtime.executor import Executor, Machine, Prepared
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import Prepared
 
 MOST_PLANS = 4
 """How many plans stay prepared that nobody is running."""

@@ -26,7 +26,8 @@ from gpgpu_legacy.measure.rounds import as_repeat, median_timings
 from gpgpu_legacy.measure.tuned import choose
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import Machine, Observer, Prepared, Result, Timings
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import Observer, Prepared, Result, Timings
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, reference
 from gpgpu_legacy.serial import Record
 

@@ -25,7 +25,9 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass
 from gpgpu_legacy.present.animation import check_size, texel_animation_writer
-from gpgpu_legacy.runtime.executor import Executor, Machine, Observer, Result
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import Observer, Result
 from gpgpu_legacy.runtime.registry import AUTO
 
 _BEFORE = "before"

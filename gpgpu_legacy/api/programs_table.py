@@ -8,7 +8,8 @@ from gpgpu_legacy.api.seconds import Seconds, seconds_of
 from gpgpu_legacy.api.trace import Trace
 from gpgpu_legacy.api.trace_table import TraceRecord, trace_record
 from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.runtime.executor import F32, Executor, Timings
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.prepared import F32, Timings
 from gpgpu_legacy.serial import Record, fields_of
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpgpu_legacy.serial import Record
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.runtime.executor import Timings
+    from gpgpu_legacy.runtime.prepared import Timings
 
 
 class Seconds(Record, frozen=True, kw_only=True):

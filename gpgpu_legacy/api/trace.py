@@ -26,7 +26,7 @@ from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import FragmentPass, Pass
 from gpgpu_legacy.plan.textures import Filter, Texture, TextureKind, constant_rect
-from gpgpu_legacy.runtime import executor
+from gpgpu_legacy.runtime import machine
 from gpgpu_legacy.runtime.host import PassByPass, Textures
 
 
@@ -114,7 +114,7 @@ def trace(drawing: Drawing, x: int, y: int, arithmetic: Arithmetic = FP32) -> Tr
         steps.extend(trace_fragment(pass_, textures, (x, y), arithmetic))
         run_fragment_pass(pass_, textures, arithmetic)
 
-    with PassByPass(drawing.plan, executor.Machine(arithmetic=arithmetic), execute) as prepared:
+    with PassByPass(drawing.plan, machine.Machine(arithmetic=arithmetic), execute) as prepared:
         outputs = prepared.run(drawing.operands).outputs
     pixels = tuple(_vector(outputs[t.name][y, 4 * x : 4 * x + 4]) for t in drawing.targets)
     fog = drawing.program.fog

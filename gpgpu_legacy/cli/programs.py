@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.chips.verdict import Verdict
     from gpgpu_legacy.isa.arithmetic import Arithmetic
     from gpgpu_legacy.isa.ir import Program
-    from gpgpu_legacy.runtime.executor import Observer
+    from gpgpu_legacy.runtime.prepared import Observer
 
 ProgramFile = Annotated[
     Path, typer.Argument(metavar="PROG.fp", help="A file with a program; - is standard input.")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from gpgpu_legacy.measure.budget import Budget
-    from gpgpu_legacy.runtime.executor import Machine
+    from gpgpu_legacy.runtime.machine import Machine
 
 
 class _Application(typer.Typer):
@@ -375,7 +375,7 @@ class MachineOptions:
     def machine(self) -> Machine:
         """The options as a Machine; InputError for an unknown arithmetic."""
         from gpgpu_legacy.isa.arithmetic import find_arithmetic
-        from gpgpu_legacy.runtime.executor import Machine
+        from gpgpu_legacy.runtime.machine import Machine
 
         arithmetic = find_arithmetic(self.arithmetic)
         return Machine(self.exact, arithmetic, denormals=not self.flush_denormals)

@@ -14,7 +14,8 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.peers import OneRun, OnOperands, Peer, peers
 from gpgpu_legacy.measure.tuned import Choice, choose
-from gpgpu_legacy.runtime.executor import Executor, Machine
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import able, find_executor
 
 DRIVER_PEER = "driver-arbfp"

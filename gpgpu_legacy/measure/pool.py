@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from gpgpu_legacy.runtime.executor import Prepared
+from gpgpu_legacy.runtime.prepared import Prepared
 
 HELD_BYTES = 2 << 30
 _MATRICES = 6  # float32: A, B, C, C's second framebuffer, and two for transfers

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.runtime.executor import Timings
+from gpgpu_legacy.runtime.prepared import Timings
 
 T = TypeVar("T")
 

@@ -41,7 +41,8 @@ from gpgpu_legacy.measure.tuned import (
     way_record,
 )
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import Capabilities, Machine, Prepared, Result, Tuning
+from gpgpu_legacy.runtime.machine import Capabilities, Machine, Tuning
+from gpgpu_legacy.runtime.prepared import Prepared, Result
 from gpgpu_legacy.runtime.registry import AUTO, able, find_executor
 
 ROUNDS = 5  # for ways that are compared

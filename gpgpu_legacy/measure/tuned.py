@@ -22,7 +22,7 @@ from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.measure.platform import Platform, this_platform
 from gpgpu_legacy.outputs import check_writable, make_folder
 from gpgpu_legacy.own_files import has_content, has_marks, is_file, locked, remove
-from gpgpu_legacy.runtime.executor import Tuning
+from gpgpu_legacy.runtime.machine import Tuning
 from gpgpu_legacy.runtime.registry import AUTO, executor_names
 from gpgpu_legacy.serial import Record, Recorded, fields_of, provenance, read_recorded, write_json
 from gpgpu_legacy.userdirs import data_folder

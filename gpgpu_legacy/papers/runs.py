@@ -9,7 +9,8 @@ from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.operands import random_operands
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.measure.jobs import Job, K, Ready
-from gpgpu_legacy.runtime.executor import Executor, Timings
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.prepared import Timings
 
 
 def product_job(

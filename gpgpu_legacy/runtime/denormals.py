@@ -1,12 +1,13 @@
-"""Whether a device keeps denormal numbers, measured by a small plan on the executor itself.
+"""Whether a device keeps denormal numbers, measured by running a small plan on it.
 
-A GPU may take denormals for 0, and so may a CPU: llvmpipe tells the threads that draw to do so (FTZ
-and DAZ in x86's MXCSR), and a library compiled with -ffast-math tells the whole process. What is
-true of one way that a number takes need not be true of another, so each is measured.
+A GPU may flush denormals to 0, and so may a CPU: llvmpipe tells the threads that draw to do so (FTZ
+and DAZ in x86's MXCSR), and a library compiled with -ffast-math tells the whole process. A device
+may flush on one data path and not on another, so each is measured.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING
@@ -34,16 +35,19 @@ from gpgpu_legacy.plan.textures import (
     Texture,
     TextureKind,
 )
-from gpgpu_legacy.runtime.executor import Executor, Machine
+from gpgpu_legacy.runtime.prepared import F32, Result
 
 if TYPE_CHECKING:
     from gpgpu_legacy.plan.numbers import NumberVec4
 
+Run = Callable[[Plan, Mapping[str, F32]], Result]
+"""Runs a plan on operands by name."""
+
 _DENORMAL, _ROOT, _UP = 2.0**-140, 2.0**-70, 2.0**120
 
 
-class Way(Enum):
-    """A way that a denormal takes through a fragment program; the value says it in words."""
+class DataPath(Enum):
+    """A path of a denormal through a fragment program; the value names it in messages."""
 
     TEXEL = "operations on texels"
     PARAMETER = "operations on parameters"
@@ -56,11 +60,11 @@ class Way(Enum):
     BLENDED = "blends"
 
 
-_OPERATIONS_ALONE = frozenset(Way) - {Way.MOVED, Way.BLENDED}
+_OPERATIONS_ALONE = frozenset(DataPath) - {DataPath.MOVED, DataPath.BLENDED}
 
 # As the program draws them: two targets of four components, then the one that is blended.
-_FIRST = (Way.TEXEL, Way.PARAMETER, Way.CONSTANT, Way.ATTRIBUTE)
-_SECOND = (Way.BETWEEN, Way.WRITTEN, Way.COMPARED, Way.MOVED)
+_FIRST = (DataPath.TEXEL, DataPath.PARAMETER, DataPath.CONSTANT, DataPath.ATTRIBUTE)
+_SECOND = (DataPath.BETWEEN, DataPath.WRITTEN, DataPath.COMPARED, DataPath.MOVED)
 _EXPECTED = (*(_DENORMAL * _UP,) * 5, _DENORMAL, 1.0, _DENORMAL, _DENORMAL)
 
 _OPERATIONS = f"""!!ARBfp1.0
@@ -87,41 +91,39 @@ END
 _BLENDED = "!!ARBfp1.0 MOV result.color, program.local[0]; END"
 
 
-def ways_of(plan: Plan) -> frozenset[Way]:
-    """The ways that numbers take in a plan; in a kernel, all but blends."""
-    ways = {Way.MOVED}
+def paths_of(plan: Plan) -> frozenset[DataPath]:
+    """The data paths that a plan uses; a kernel uses all but blends."""
+    paths = {DataPath.MOVED}
     for _, pass_ in plan.weighted_passes():
         if isinstance(pass_, FragmentPass | ComputePass):
-            ways |= frozenset(Way) - {Way.BLENDED}
+            paths |= frozenset(DataPath) - {DataPath.BLENDED}
         if isinstance(pass_, FragmentPass) and pass_.blend is Blend.ADD:
-            ways.add(Way.BLENDED)
-    return frozenset(ways)
+            paths.add(DataPath.BLENDED)
+    return frozenset(paths)
 
 
 @cache
-def flushed_by(executor: Executor) -> frozenset[Way]:
-    """The ways on which an executor's device takes denormals for 0; measured once a process.
+def flushed_by(run: Run) -> frozenset[DataPath]:
+    """The data paths on which a device flushes denormals; measured once a process.
 
-    Raises ExecutorUnavailableError where the executor cannot run here.
+    run: an executor's. Raises ExecutorUnavailableError where the executor cannot run here.
     """
     given = np.array([[_DENORMAL]], np.float32)
     given.view(np.uint32)[:] = _bits(_DENORMAL)  # whatever this thread does to denormals
-    outputs = executor.run(_plan(), {"given": given}, Machine()).outputs
-    found = np.concatenate([outputs[name].reshape(-1) for name in ("first", "second", "blended")])
-    ways = (*_FIRST, *_SECOND, Way.BLENDED)
-    bits = found.view(np.uint32).tolist()
-    return frozenset(
-        way for way, mine, value in zip(ways, bits, _EXPECTED, strict=True) if mine != _bits(value)
-    )
+    outputs = run(_plan(), {"given": given}).outputs
+    values = np.concatenate([outputs[name].reshape(-1) for name in ("first", "second", "blended")])
+    paths, measured = (*_FIRST, *_SECOND, DataPath.BLENDED), values.view(np.uint32).tolist()
+    results = zip(paths, measured, map(_bits, _EXPECTED), strict=True)
+    return frozenset(path for path, bits, expected in results if bits != expected)
 
 
-def in_words(flushed: frozenset[Way]) -> str:
-    """What becomes of denormals: `kept`, `flushed`, or where they are flushed."""
+def in_words(flushed: frozenset[DataPath]) -> str:
+    """What the device does to denormals: `kept`, `flushed`, or where it flushes them."""
     if not flushed:
         return "kept"
     if flushed >= _OPERATIONS_ALONE:
-        return "flushed" if Way.BLENDED in flushed else "flushed but in blends"
-    return f"flushed in {' and '.join(way.value for way in Way if way in flushed)}"
+        return "flushed" if DataPath.BLENDED in flushed else "flushed but in blends"
+    return f"flushed in {' and '.join(path.value for path in DataPath if path in flushed)}"
 
 
 def thread_keeps_denormals() -> bool:

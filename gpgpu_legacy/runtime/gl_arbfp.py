@@ -34,7 +34,6 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.textures import Rect, constant_rect
 from gpgpu_legacy.runtime.egl import GL, Context, context
-from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Prepared
 from gpgpu_legacy.runtime.gl_arbfp_draws import Bound, Clear, Draw, Numbers, Rows, State, Target
 from gpgpu_legacy.runtime.gl_arbfp_objects import (
     TARGETS,
@@ -51,6 +50,8 @@ from gpgpu_legacy.runtime.gl_arbfp_objects import (
 from gpgpu_legacy.runtime.gl_prepared import GlPrepared, Recorded, recorded
 from gpgpu_legacy.runtime.gl_state import setter
 from gpgpu_legacy.runtime.gl_values import clear_values, single
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared
 from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first, zero_results
 
 

@@ -23,7 +23,6 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     constant_groups,
 )
-from gpgpu_legacy.runtime.executor import F32, Machine, Tuning
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch
 from gpgpu_legacy.runtime.gl_fragments import Call, Device, FragmentRecorder
@@ -38,6 +37,8 @@ from gpgpu_legacy.runtime.gl_matrices import Matrices
 from gpgpu_legacy.runtime.gl_prepared import GlPrepared, Recorded
 from gpgpu_legacy.runtime.gl_shader import Shader, Values
 from gpgpu_legacy.runtime.gl_storage import TextureBuffers
+from gpgpu_legacy.runtime.machine import Machine, Tuning
+from gpgpu_legacy.runtime.prepared import F32
 
 _DTYPES: Mapping[Type, type[np.generic]] = {
     Type.INT: np.int32,

@@ -29,12 +29,12 @@ from gpgpu_legacy.lower.workgroups import (
 )
 from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
-from gpgpu_legacy.runtime.executor import Machine
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer, UniformBlocks
 from gpgpu_legacy.runtime.gl_prepared import Recorded
 from gpgpu_legacy.runtime.gl_shader import Shader, UniformTable, Values
 from gpgpu_legacy.runtime.gl_values import pass_values
+from gpgpu_legacy.runtime.machine import Machine
 
 Call = Callable[[int], object]
 """A step made ready: a function of the iteration."""

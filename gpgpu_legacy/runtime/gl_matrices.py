@@ -15,7 +15,6 @@ import numpy as np
 from gpgpu_legacy.interp.numeric import decode, slices, unpack
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Input, Matrix, Output, Rect
-from gpgpu_legacy.runtime.executor import F32
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer
 from gpgpu_legacy.runtime.gl_shader import UniformTable
 from gpgpu_legacy.runtime.gl_storage import TextureBuffers, groups_over, whole_numbers
@@ -24,6 +23,7 @@ from gpgpu_legacy.runtime.gl_transfers import (
     UNPACK_COMPUTE_SHADER,
     packing_uniforms,
 )
+from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.transfers import HostInput, cleared_first, is_the_matrix
 
 _FLOAT_BYTES, _FLOAT_BITS = 4, 32

@@ -17,8 +17,9 @@ from gpgpu_legacy.boundary import on_behalf
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import Pass, Plan, Repeat
-from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Prepared, Result
 from gpgpu_legacy.runtime.gl_sharing import Releasable, SharedContext
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result
 
 PATIENCE_S = 10.0
 """After a run that took longer, the context is asked whether it still works: drivers reset a device

@@ -27,13 +27,14 @@ from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import Blend, ClearPass, CopyPass, FragmentPass, Pass, Plan, written_by
 from gpgpu_legacy.plan.textures import Input, Output, Texture, constant_rect
-from gpgpu_legacy.runtime.executor import F32, Machine
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_draws import Bound, Clear, Draw, Target, copy_offset, viewport
 from gpgpu_legacy.runtime.gl_prepared import GlPrepared, Recorded, recorded
 from gpgpu_legacy.runtime.gl_shader import UniformTable, Values, drawing_shader
 from gpgpu_legacy.runtime.gl_transfers import DeviceTransfers, Drawable
 from gpgpu_legacy.runtime.gl_values import clear_values, pass_values, single
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first, zero_results
 
 

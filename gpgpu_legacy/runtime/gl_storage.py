@@ -12,12 +12,12 @@ import numpy as np
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
-from gpgpu_legacy.runtime.executor import F32
 from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer
 from gpgpu_legacy.runtime.gl_limits import size_bytes
 from gpgpu_legacy.runtime.gl_shader import Shader, UniformTable, Values
 from gpgpu_legacy.runtime.gl_values import clear_values
+from gpgpu_legacy.runtime.prepared import F32
 
 _SIDE = 16  # of the work groups of the shaders here
 _FLOAT_BYTES, _FLOAT_BITS = 4, 32

@@ -22,7 +22,6 @@ import numpy as np
 from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Input, Matrix, Output, Rect
-from gpgpu_legacy.runtime.executor import F32
 from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
 from gpgpu_legacy.runtime.gl_draws import Bound, Draw, Target, Viewport, viewport
 from gpgpu_legacy.runtime.gl_shader import (
@@ -30,6 +29,7 @@ from gpgpu_legacy.runtime.gl_shader import (
     Values,
     drawing_shader,
 )
+from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.transfers import is_the_matrix, overlap
 
 _Transfer = TypeVar("_Transfer", Input, Output)

@@ -15,7 +15,8 @@ from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Pass, Plan
 from gpgpu_legacy.plan.textures import Extent, Rect, Texture, constant_rect
 from gpgpu_legacy.runtime.denormals import thread_keeps_denormals
-from gpgpu_legacy.runtime.executor import F32, Machine, Observer, Prepared, Result
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result
 from gpgpu_legacy.runtime.transfers import cleared_first, zero_results
 
 Textures = Mapping[str, Storage]

@@ -19,8 +19,8 @@ from gpgpu_legacy.lower.content import UnsupportedError, native_content
 from gpgpu_legacy.plan.expand import at_iteration, number_at
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan, constant_groups
 from gpgpu_legacy.runtime.devices import thread_count
-from gpgpu_legacy.runtime.executor import Machine
 from gpgpu_legacy.runtime.host import HostPrepared, Textures, copied_or_cleared
+from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.workers import share_out
 
 _CHUNKS = 8  # a thread, so that a thread that is late leaves work to the others

@@ -6,13 +6,17 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
 import gpgpu_legacy.runtime.executors
 from gpgpu_legacy.arguments import as_instance, as_text
 from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.plan.plan import Pass, Plan
-from gpgpu_legacy.runtime.executor import FRAGMENT_PASSES, Executor, Machine, names_of
+from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Machine, names_of
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.runtime.executor import Executor
 
 AUTO = "auto"
 
@@ -80,6 +84,8 @@ def find_executor(name: str, plan: Plan | None = None, machine: Machine | None =
     as_text("name", name, "an executor's name, such as 'auto'")
     if plan is not None:
         as_instance("plan", plan, Plan)
+    if machine is not None:
+        as_instance("machine", machine, Machine)
     by_name = {executor.name: executor for executor in executors()}
     kinds = plan.kinds if plan else frozenset[type[Pass]]()
     if name == AUTO:

@@ -28,7 +28,7 @@ from gpgpu_legacy.plan.plan import (
     written_by,
 )
 from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, Extent, Input, Matrix, Output, Rect, Region
-from gpgpu_legacy.runtime.executor import F32
+from gpgpu_legacy.runtime.prepared import F32
 
 _FLOAT_BYTES, _FLOAT_BITS = 4, 32
 

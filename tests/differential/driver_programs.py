@@ -33,7 +33,7 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Shape
-from gpgpu_legacy.runtime.executor import Machine
+from gpgpu_legacy.runtime.machine import Machine
 
 DRAW_BUFFERS = "ARB_draw_buffers"
 

@@ -17,8 +17,9 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import FORMATS, RGBA8, RGBA16F, RGBA32F, UNORM8, Format, Numeric
 from gpgpu_legacy.plan.plan import AttributeCorners, Corners, Texcoords
 from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, TextureKind, Wrap
-from gpgpu_legacy.runtime.executor import Executor, Machine
+from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl_arbfp import program_resources
+from gpgpu_legacy.runtime.machine import Machine
 
 pytestmark = pytest.mark.gl
 

@@ -55,8 +55,8 @@ from gpgpu_legacy.plan.textures import (
 )
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime import egl
-from gpgpu_legacy.runtime.executor import F32
 from gpgpu_legacy.runtime.executors import gl_arbfp, numpy_machine
+from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.registry import executors
 
 pytestmark = pytest.mark.gl

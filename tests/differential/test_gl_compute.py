@@ -49,8 +49,9 @@ from gpgpu_legacy.plan.textures import (
 )
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime import gl, gl_compute
-from gpgpu_legacy.runtime.executor import Executor, Machine, Tuning
+from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl_fragments import Device
+from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.registry import find_executor
 
 pytestmark = pytest.mark.gl
@@ -362,7 +363,7 @@ def test_kernels_are_compiled_once(compute: Executor) -> None:
 # What is refused ---------------------------------------------------------------------------------
 
 
-def refusal(executor: Executor, plan: Plan, machine: Machine = Machine()) -> str:  # noqa: B008
+def refusal(executor: Executor, plan: Plan, machine: Machine = Machine()) -> str:
     with pytest.raises(PlanError) as raised:
         executor.run(plan, random_operands(plan), machine)
     assert "\n" not in str(raised.value)

@@ -81,8 +81,10 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, TextureKind, Wrap
 from gpgpu_legacy.runtime import gl
-from gpgpu_legacy.runtime.executor import Executor, Machine, Result
+from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl_sharing import ContentCache
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import Result
 from gpgpu_legacy.runtime.registry import find_executor
 
 pytestmark = pytest.mark.gl

@@ -38,8 +38,9 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, Input, Matrix, Output, Packing, Rect, Region
 from gpgpu_legacy.runtime import egl, gl, gl_prepared
-from gpgpu_legacy.runtime.executor import Executor, Machine
+from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl_sharing import ContentCache, SharedContext
+from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import find_executor
 
 pytestmark = pytest.mark.gl

@@ -30,7 +30,7 @@ from gpgpu_legacy.plan.textures import (
     TextureKind,
 )
 from gpgpu_legacy.runtime import gl
-from gpgpu_legacy.runtime.executor import Executor, Machine
+from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl_raster import GlRasterPrepared
 from gpgpu_legacy.runtime.gl_transfers import (
     COMPUTE_GROUP,
@@ -38,6 +38,7 @@ from gpgpu_legacy.runtime.gl_transfers import (
     UNPACK_COMPUTE_SHADER,
     packing_uniforms,
 )
+from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, undefined_textures
 

@@ -49,9 +49,10 @@ from gpgpu_legacy.plan.textures import (
     Texture,
     TextureKind,
 )
-from gpgpu_legacy.runtime.executor import F32, Executor
+from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.executors.jit import EXECUTOR as JIT
 from gpgpu_legacy.runtime.executors.numpy_machine import EXECUTOR as NUMPY
+from gpgpu_legacy.runtime.prepared import F32
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -44,7 +44,8 @@ from gpgpu_legacy.plan.expand import expand, without_tables
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.runtime import jit as jit_module
-from gpgpu_legacy.runtime.executor import Executor, Machine
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.sources import shader_text
 

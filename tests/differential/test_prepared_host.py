@@ -35,7 +35,8 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.runtime import native
-from gpgpu_legacy.runtime.executor import F32, Executor
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.registry import find_executor
 
 MULTI = find_method("hall-carr-hart-multi")

@@ -35,7 +35,8 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.claims import Claim
 from gpgpu_legacy.published.papers import Paper, find_paper, papers, read_paper
 from gpgpu_legacy.published.schema import Rule
-from gpgpu_legacy.runtime.executor import F32, Machine, Result, Timings
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import F32, Result, Timings
 from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.sdk_example.model import PRINTED
 

@@ -27,15 +27,8 @@ from gpgpu_legacy.published import paper_ids
 from gpgpu_legacy.published.papers import find_paper, papers
 from gpgpu_legacy.published.schema import Rate
 from gpgpu_legacy.published.tables import MeasuredTable, Series
-from gpgpu_legacy.runtime.executor import (
-    ALL_PASSES,
-    F32,
-    FRAGMENT_PASSES,
-    Capabilities,
-    Machine,
-    Result,
-    Timings,
-)
+from gpgpu_legacy.runtime.machine import ALL_PASSES, FRAGMENT_PASSES, Capabilities, Machine
+from gpgpu_legacy.runtime.prepared import F32, Result, Timings
 from gpgpu_legacy.serial import json_text
 from gpgpu_legacy.serial import plain as as_json
 

@@ -19,8 +19,9 @@ from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP16, FP24, FP32, FX12, RC9, Arithmetic
-from gpgpu_legacy.runtime.executor import Executor, Machine
+from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl import compute_context
+from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import find_executor
 
 NAN, INF = float("nan"), float("inf")

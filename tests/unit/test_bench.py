@@ -23,7 +23,8 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import Matrix, Output, Packing, Rect, Region
-from gpgpu_legacy.runtime.executor import Machine, Result, Timings
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.serial import json_text, plain
 

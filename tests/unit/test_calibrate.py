@@ -25,15 +25,9 @@ from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.calibration.model import calibrate, count_steps, write_calibration
 from gpgpu_legacy.measure.calibration.plans import tasks
 from gpgpu_legacy.plan.plan import ComputePass, Plan
-from gpgpu_legacy.runtime.executor import (
-    ALL_PASSES,
-    F32,
-    Capabilities,
-    Executor,
-    Machine,
-    Result,
-    Timings,
-)
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
+from gpgpu_legacy.runtime.prepared import F32, Result, Timings
 
 
 class Clockwork(FakeExecutor):

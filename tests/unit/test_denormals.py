@@ -17,8 +17,10 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime import denormals, registry
-from gpgpu_legacy.runtime.denormals import Way, flushed_by, in_words
-from gpgpu_legacy.runtime.executor import F32, Capabilities, Executor, Machine, Result
+from gpgpu_legacy.runtime.denormals import DataPath, flushed_by, in_words
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import Capabilities, Machine
+from gpgpu_legacy.runtime.prepared import F32, Result
 from gpgpu_legacy.runtime.registry import executors, find_executor
 
 EXACT = Machine(exact=True)
@@ -35,10 +37,10 @@ needs_x86 = pytest.mark.skipif(not IS_KNOWN, reason="only glibc's fenv_t of x86-
 def test_a_flushing_thread_is_found_out() -> None:
     measured = flushed_by.__wrapped__
     for name in ("numpy", "jit"):
-        assert measured(find_executor(name)) == frozenset()
+        assert measured(find_executor(name).run) == frozenset()
     with flushing():
         for name in ("numpy", "jit"):
-            assert measured(find_executor(name)) == frozenset(Way) - {Way.MOVED}
+            assert measured(find_executor(name).run) == frozenset(DataPath) - {DataPath.MOVED}
         assert not denormals.thread_keeps_denormals()
     assert denormals.thread_keeps_denormals()
 
@@ -103,17 +105,17 @@ def test_another_thread_keeps_denormals() -> None:
 
 
 class Flushing(FakeExecutor):
-    """Flushes some ways, and would be the first choice of `auto`."""
+    """Flushes on some data paths, and would be the first choice of `auto`."""
 
     name = "flushing"
     capabilities = Capabilities(find_executor("gl-raster").capabilities.passes, cpu_rank=0)
 
-    def __init__(self, *ways: Way) -> None:
+    def __init__(self, *paths: DataPath) -> None:
         super().__init__()
-        self.ways = frozenset(ways)
+        self.paths = frozenset(paths)
 
-    def flushed_ways(self) -> frozenset[Way]:
-        return self.ways
+    def flushed_paths(self) -> frozenset[DataPath]:
+        return self.paths
 
     def result(self, plan: Plan, operands: object, machine: Machine) -> Result:
         raise AssertionError
@@ -121,7 +123,7 @@ class Flushing(FakeExecutor):
 
 def test_who_flushes_is_not_chosen_for_exact_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     known = executors()
-    monkeypatch.setattr(registry, "executors", lambda: (*known, Flushing(Way.TEXEL)))
+    monkeypatch.setattr(registry, "executors", lambda: (*known, Flushing(DataPath.TEXEL)))
     plan = find_method("hall-carr-hart-multi").plan(Shape(2, 2, 2))
     monkeypatch.setattr(find_executor("gl-raster"), "is_hardware", lambda: False)
     assert find_executor("auto", plan).name == "flushing"
@@ -133,18 +135,19 @@ def test_who_flushes_is_not_chosen_for_exact_runs(monkeypatch: pytest.MonkeyPatc
 def test_only_what_a_plan_does_is_refused() -> None:
     draws = find_method("hall-carr-hart-multi").plan(Shape(2, 2, 2))
     blends = find_method("larson-mcallister").plan(Shape(2, 2, 2))
-    assert Flushing(Way.MOVED, Way.BLENDED).why_inexact(draws, EXACT)
-    assert not Flushing(Way.BLENDED).why_inexact(draws, EXACT)
+    assert Flushing(DataPath.MOVED, DataPath.BLENDED).why_inexact(draws, EXACT)
+    assert not Flushing(DataPath.BLENDED).why_inexact(draws, EXACT)
     fp24 = Machine(exact=True, arithmetic=ARITHMETICS["fp24"])
-    assert not Flushing(*Way).why_inexact(draws, fp24)
-    assert "blends" in Flushing(Way.BLENDED).why_inexact(blends, EXACT)
+    assert not Flushing(*DataPath).why_inexact(draws, fp24)
+    assert "blends" in Flushing(DataPath.BLENDED).why_inexact(blends, EXACT)
 
 
 def test_in_words() -> None:
+    every = frozenset(DataPath)
     assert in_words(frozenset()) == "kept"
-    assert in_words(frozenset(Way)) == in_words(frozenset(Way) - {Way.MOVED}) == "flushed"
-    assert in_words(frozenset(Way) - {Way.MOVED, Way.BLENDED}) == "flushed but in blends"
-    assert in_words(frozenset({Way.BLENDED})) == "flushed in blends"
+    assert in_words(every) == in_words(every - {DataPath.MOVED}) == "flushed"
+    assert in_words(every - {DataPath.MOVED, DataPath.BLENDED}) == "flushed but in blends"
+    assert in_words(frozenset({DataPath.BLENDED})) == "flushed in blends"
 
 
 def test_the_command_line_says_it_in_a_line(

@@ -27,7 +27,8 @@ from gpgpu_legacy.interp.numeric import pack, unpack
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.plan import Blend, ClearPass, FragmentPass, Plan
 from gpgpu_legacy.plan.textures import Packing, Rect, Region
-from gpgpu_legacy.runtime.executor import Executor, Machine
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")

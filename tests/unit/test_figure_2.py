@@ -13,7 +13,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import ClearPass
 from gpgpu_legacy.present.pictures import save_png
 from gpgpu_legacy.present.pixel_text import BEYOND_LATIN_1, Font, wrap
-from gpgpu_legacy.runtime.executor import Result, Timings
+from gpgpu_legacy.runtime.prepared import Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.studies.figure_2.model import DEMONSTRATION_A, DEMONSTRATION_B, demonstrate
 from gpgpu_legacy.studies.figure_2.plot import animate_figure_2, draw_figure_2

@@ -13,7 +13,8 @@ from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.present.pictures import save_png
-from gpgpu_legacy.runtime.executor import Executor, Result, Timings
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.prepared import Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.studies.multichannel.model import (
     DEMONSTRATION_X,

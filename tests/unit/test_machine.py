@@ -32,7 +32,7 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import R32F, RGBA8, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import AttributeCorners, Binding, Blend, FragmentPass, Texcoords
 from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, TextureKind, Wrap
-from gpgpu_legacy.runtime.executor import Machine
+from gpgpu_legacy.runtime.machine import Machine
 
 NAN, INF = float("nan"), float("inf")
 

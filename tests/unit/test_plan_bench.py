@@ -40,16 +40,9 @@ from gpgpu_legacy.plan.textures import (
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.runtime import registry
-from gpgpu_legacy.runtime.executor import (
-    F32,
-    FRAGMENT_PASSES,
-    Capabilities,
-    Executor,
-    Machine,
-    Prepared,
-    Result,
-    Timings,
-)
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Machine
+from gpgpu_legacy.runtime.prepared import F32, Prepared, Result, Timings
 from gpgpu_legacy.serial import read_recorded, write_json
 
 

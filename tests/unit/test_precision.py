@@ -21,7 +21,7 @@ from gpgpu_legacy.cli import app
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FX12
 from gpgpu_legacy.plan.formats import FORMATS
-from gpgpu_legacy.runtime.executor import Machine
+from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.studies.precision.model import (
     Accuracy,
     Case,

@@ -29,7 +29,8 @@ from gpgpu_legacy.plan.textures import (
     Texture,
     TextureKind,
 )
-from gpgpu_legacy.runtime.executor import F32, Machine, Result, Timings
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import F32, Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
 
 TEXEL_BYTES = 16  # of RGBA32F: four channels of four bytes

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gpgpu_legacy import cli
-from gpgpu_legacy.runtime.executor import Observer, Prepared, Result
+from gpgpu_legacy.runtime.prepared import Observer, Prepared, Result
 from gpgpu_legacy.runtime.registry import executors
 from gpgpu_legacy.sources import shader_folder
 

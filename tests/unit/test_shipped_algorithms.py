@@ -31,7 +31,7 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan, Repeat
 from gpgpu_legacy.plan.serialise import plan_as_json, plan_from_json
-from gpgpu_legacy.runtime.executor import Prepared
+from gpgpu_legacy.runtime.prepared import Prepared
 from gpgpu_legacy.runtime.registry import find_executor
 
 F64 = NDArray[np.float64]

@@ -39,7 +39,8 @@ from gpgpu_legacy.measure.tuned import (
     way_record,
 )
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
-from gpgpu_legacy.runtime.executor import F32, Machine, Result, Timings, Tuning
+from gpgpu_legacy.runtime.machine import Machine, Tuning
+from gpgpu_legacy.runtime.prepared import F32, Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.serial import from_json, json_text, plain
 

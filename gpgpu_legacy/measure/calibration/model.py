@@ -43,7 +43,8 @@ from gpgpu_legacy.measure.rounds import Rounds, take_rounds
 from gpgpu_legacy.outputs import check_writable, make_folder, write_text
 from gpgpu_legacy.own_files import has_content, has_marks
 from gpgpu_legacy.plan.plan import ComputePass
-from gpgpu_legacy.runtime.executor import F32, Executor, Prepared
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.prepared import F32, Prepared
 from gpgpu_legacy.runtime.registry import available, find_executor
 from gpgpu_legacy.serial import Record, Recorded, provenance, toml_text
 

@@ -12,7 +12,7 @@ from gpgpu_legacy.pipeline.values import Texels
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, Format
 from gpgpu_legacy.plan.plan import Blend, Plan
 from gpgpu_legacy.plan.textures import Texture
-from gpgpu_legacy.runtime.executor import Timings
+from gpgpu_legacy.runtime.prepared import Timings
 
 ARITHMETIC, TILES = "fragment_peak_gflops", "tiles_at_once"
 SIDE = {R32F: 1024, RGBA32F: 512}  # the textures of a product of 1024×1024 matrices

@@ -37,13 +37,9 @@ from gpgpu_legacy.pipeline.reference import (
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime import registry
 from gpgpu_legacy.runtime.devices import processor
-from gpgpu_legacy.runtime.executor import (
-    Executor,
-    Machine,
-    Timings,
-    check_operands,
-    names_of,
-)
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import Machine, names_of
+from gpgpu_legacy.runtime.prepared import Timings, check_operands
 from gpgpu_legacy.serial import provenance
 
 DEFAULT_ROUNDS = 5

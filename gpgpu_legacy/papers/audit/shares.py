@@ -15,7 +15,8 @@ from gpgpu_legacy.measure.rounds import Rounds, median_timings
 from gpgpu_legacy.papers.runs import product_job
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.published.papers import find_paper
-from gpgpu_legacy.runtime.executor import Executor, Timings
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.runtime.registry import able
 from gpgpu_legacy.serial import Record
 

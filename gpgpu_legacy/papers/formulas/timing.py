@@ -14,7 +14,7 @@ from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.papers.derive.counts import counts_of, options_of, plan_of
 from gpgpu_legacy.papers.formulas.model import check_size, methods_of_tables
 from gpgpu_legacy.papers.runs import product_job
-from gpgpu_legacy.runtime.executor import Timings
+from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.runtime.registry import able, find_executor
 
 ROUNDS = Rounds(count=3, most_runs=1, longest_s=1.0)

@@ -23,7 +23,8 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import Interpolation, Rate, Ratio
 from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Row, Series
-from gpgpu_legacy.runtime.executor import Executor, Timings
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.runtime.registry import available
 
 MS_PER_S = 1e3

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import FRAGMENT_PASSES, Capabilities, Executor, Machine, Prepared
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Machine
+from gpgpu_legacy.runtime.prepared import Prepared
 
 
 class GlArbfpExecutor(Executor):

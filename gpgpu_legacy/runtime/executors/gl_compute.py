@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import (
-    ALL_PASSES,
-    EVERY_ARITHMETIC,
-    Capabilities,
-    Executor,
-    Machine,
-    Prepared,
-)
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import ALL_PASSES, EVERY_ARITHMETIC, Capabilities, Machine
+from gpgpu_legacy.runtime.prepared import Prepared
 
 
 class GlComputeExecutor(Executor):

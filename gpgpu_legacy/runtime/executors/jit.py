@@ -4,15 +4,13 @@ by numba.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpgpu_legacy.memory import COMPILER_ADDRESSES, require_addresses
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime.denormals import DataPath, thread_keeps_denormals
 from gpgpu_legacy.runtime.devices import processor_name, thread_count
-from gpgpu_legacy.runtime.executor import ALL_PASSES, Capabilities, Executor, Machine, Prepared
-
-if TYPE_CHECKING:
-    from gpgpu_legacy.runtime.denormals import Way
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
+from gpgpu_legacy.runtime.prepared import Prepared
 
 
 class JitExecutor(Executor):
@@ -33,11 +31,9 @@ class JitExecutor(Executor):
         """Never a GPU."""
         return False
 
-    def flushed_ways(self) -> frozenset[Way]:
+    def flushed_paths(self) -> frozenset[DataPath]:
         """None, but in a thread that a library told otherwise; see thread_keeps_denormals."""
-        from gpgpu_legacy.runtime.denormals import Way, thread_keeps_denormals
-
-        return frozenset() if thread_keeps_denormals() else frozenset(Way)
+        return frozenset() if thread_keeps_denormals() else frozenset(DataPath)
 
     def memory_bytes(self, plan: Plan) -> int:
         """Textures, with room at the end of their rows, and results."""

@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan
+from gpgpu_legacy.runtime.denormals import DataPath, thread_keeps_denormals
 from gpgpu_legacy.runtime.devices import processor_name
-from gpgpu_legacy.runtime.executor import (
-    ALL_PASSES,
-    EVERY_ARITHMETIC,
-    Capabilities,
-    Executor,
-    Machine,
-    Prepared,
-)
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import ALL_PASSES, EVERY_ARITHMETIC, Capabilities, Machine
+from gpgpu_legacy.runtime.prepared import Prepared
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.runtime.denormals import Way
     from gpgpu_legacy.runtime.host import Textures
 
 
@@ -35,11 +30,9 @@ class NumpyExecutor(Executor):
         """Never a GPU."""
         return False
 
-    def flushed_ways(self) -> frozenset[Way]:
+    def flushed_paths(self) -> frozenset[DataPath]:
         """None, but in a thread that a library told otherwise; see thread_keeps_denormals."""
-        from gpgpu_legacy.runtime.denormals import Way, thread_keeps_denormals
-
-        return frozenset() if thread_keeps_denormals() else frozenset(Way)
+        return frozenset() if thread_keeps_denormals() else frozenset(DataPath)
 
     def memory_bytes(self, plan: Plan) -> int:
         """Textures and results; passes run in bands of rows, which take next to nothing."""

@@ -22,7 +22,9 @@ from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.runtime.executor import F32, Executor, Machine
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import F32
 
 LARGEST_DEMONSTRATION = 16
 """Rows and columns of the largest matrices to draw: texels of larger ones cannot be counted."""

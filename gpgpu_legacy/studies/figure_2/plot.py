@@ -19,7 +19,7 @@ from gpgpu_legacy.outputs import Write, write_whole
 from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.present.pictures import gif_of
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap
-from gpgpu_legacy.runtime.executor import F32
+from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.studies.figure_2.model import Demonstration
 
 _Color = tuple[int, int, int]

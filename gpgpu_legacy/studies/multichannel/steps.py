@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from PIL import ImageDraw
 
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line
-from gpgpu_legacy.runtime.executor import F32
+from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.studies.multichannel.cells import (
     CELL_HEIGHT,
     CELL_WIDTH,

@@ -49,7 +49,8 @@ from gpgpu_legacy.isa.ir import Temporary
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE, Format, Numeric
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
-from gpgpu_legacy.runtime.executor import F32, Machine
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.registry import reference
 
 F64 = NDArray[np.float64]

@@ -1,0 +1,188 @@
+"""A plan that is ready to run: it moves operands in, runs the passes and moves the results back.
+
+A run neither allocates on the device nor compiles; all of that is done when a plan is prepared
+(runtime/executor.py). Closing a prepared plan gives everything back.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from threading import RLock
+from time import perf_counter
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.arguments import as_callable, as_mapping, shape_in_words
+from gpgpu_legacy.boundary import public
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.plan import Pass, Plan
+from gpgpu_legacy.runtime.machine import Machine
+
+F32 = NDArray[np.float32]
+
+
+@public
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Seconds of the parts of one run.
+
+    upload_s: matrices to textures. compute_s: the passes. readback_s: textures to matrices.
+    prepare_s: preparing the plan, once for all of its runs.
+    """
+
+    upload_s: float
+    compute_s: float
+    readback_s: float
+    prepare_s: float = 0.0
+
+
+@public
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The result of a run: float32 matrices by name, and the times."""
+
+    outputs: Mapping[str, F32]
+    timings: Timings
+
+
+Observer = Callable[[int, Pass, Callable[[str], F32]], None]
+"""Called after each pass with its number from 0, the pass, and a function that reads a texture
+by name: (H, W, channels) float32, row 0 first. Reading leaves the run as it was."""
+
+
+@public
+class Prepared(ABC):
+    """A plan that is ready to run on an executor, with everything that it allocated.
+
+    It is a context manager, which closes it. Any thread may run and close it; runs exclude one
+    another. Each run computes its results from its operands alone, not from earlier runs.
+    """
+
+    def __init__(self, plan: Plan, machine: Machine) -> None:
+        """plan: validated, without Tables. A subclass allocates and compiles here."""
+        self.plan, self.machine = plan, machine
+        self.prepare_s = 0.0
+        self._lock = RLock()
+        self._closed = self._running = False
+
+    def run(self, operands: Mapping[str, F32], observer: Observer | None = None) -> Result:
+        """Run the plan on operands by name, float32 of the shapes in plan.operands.
+
+        observer: called after each pass. Raises InputError for operands that do not fit, for a plan
+        that is closed, and when called by an observer of the same run.
+        """
+        given = check_operands(self.plan, operands)
+        as_callable("observer", observer)
+        with self._lock:
+            self._require_idle("run")
+            self._running = True
+            try:
+                return self._run(given, observer)
+            finally:
+                self._running = False
+
+    def close(self) -> None:
+        """Release everything but results that were read back. Closing twice has no effect."""
+        with self._lock:
+            if self._closed:
+                return
+            self._require_idle("closed")
+            self._closed = True
+            with self._session():
+                self._release()
+
+    def __enter__(self) -> Self:
+        """The prepared plan itself; it is closed at the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def _require_idle(self, what: str) -> None:
+        if self._closed:
+            raise InputError(
+                f"the prepared plan {self.plan.name} is closed and cannot be {what}; prepare it "
+                "again"
+            )
+        if self._running:
+            raise InputError(
+                f"the prepared plan {self.plan.name} is running and cannot be {what} by its own "
+                "observer; prepare the plan a second time for that"
+            )
+
+    def _run(self, operands: Mapping[str, F32], observer: Observer | None) -> Result:
+        """Upload, compute, read back, each timed to its end."""
+        with self._session():
+            self._make_ready(observed=observer is not None)
+            started = perf_counter()
+            self._upload(operands)
+            uploaded = perf_counter()
+            self._compute(observer)
+            computed = perf_counter()
+            outputs = self._read_back()
+            finished = perf_counter()
+        return Result(
+            outputs,
+            Timings(uploaded - started, computed - uploaded, finished - computed, self.prepare_s),
+        )
+
+    def _session(self) -> AbstractContextManager[object]:
+        """What must be held while the device is used: a context, say."""
+        return nullcontext()
+
+    def _make_ready(self, *, observed: bool) -> None:  # noqa: B027 - many have nothing to do
+        """Before the clock starts: make what only an observed run needs, where it is missing."""
+
+    @abstractmethod
+    def _upload(self, operands: Mapping[str, F32]) -> None:
+        """Set initial values and send the operands; return when they have arrived."""
+
+    @abstractmethod
+    def _compute(self, observer: Observer | None) -> None:
+        """Carry out all passes, telling the observer of each; return when they are done."""
+
+    @abstractmethod
+    def _read_back(self) -> dict[str, F32]:
+        """The matrices that the plan makes, by name, in arrays of their own."""
+
+    @abstractmethod
+    def _release(self) -> None:
+        """Give back what was allocated."""
+
+
+def check_operands(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
+    """The operands that a plan wants, as contiguous float32 arrays of rows × columns.
+
+    Each is given as rows × columns, or in the shape that its Matrix has for callers. Operands that
+    the plan does not have are ignored. Raises InputError where one is missing, is not an array of
+    real numbers, or has another shape.
+    """
+    as_mapping("operands", operands, "a mapping of matrices by name")
+    wanted = {matrix.name: matrix for matrix in plan.operands}
+    missing = [name for name in wanted if name not in operands]
+    if missing:
+        raise InputError(
+            f"plan {plan.name} needs the operands {', '.join(wanted)}; "
+            f"give {', '.join(missing)}, too"
+        )
+    given: dict[str, F32] = {}
+    for name, matrix in wanted.items():
+        array = np.asarray(operands[name])
+        if array.dtype.kind not in "fiub":
+            raise InputError(
+                f"operand {name} holds values of type {array.dtype}; give real numbers"
+            )
+        shape = (matrix.rows, matrix.columns)
+        if array.shape not in (shape, matrix.array_shape):
+            raise InputError(
+                f"operand {name} is {shape_in_words(array.shape)}, but plan {plan.name} needs "
+                f"{shape_in_words(matrix.array_shape)}"
+            )
+        given[name] = np.ascontiguousarray(array.reshape(shape), np.float32)
+    return given
