@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import isinf
 
 from gpgpu_legacy.arguments import as_instance
@@ -66,30 +67,38 @@ def _number(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
+@dataclass(frozen=True, slots=True)
+class OperandTexts:
+    """The operands of an instruction as text.
+
+    destination: empty for KIL. sources: one for each source; SWZ's selectors belong to its own.
+    texture: the image unit and the target, of a lookup.
+    """
+
+    destination: str
+    sources: tuple[str, ...]
+    texture: tuple[str, ...]
+
+
+def operand_texts(instruction: Instruction) -> OperandTexts:
+    """The operands of an instruction in canonical form."""
+    dst, texture = instruction.dst, instruction.texture
+    is_extended = Operand.EXTENDED_SWIZZLE in OPCODES[instruction.mnemonic].shape.value
+    source = _extended if is_extended else _source
+    return OperandTexts(
+        _destination(dst) if dst is not None else "",
+        tuple(source(src) for src in instruction.srcs),
+        (f"texture[{texture.unit}]", texture.target.value) if texture is not None else (),
+    )
+
+
 def print_instruction(instruction: Instruction) -> str:
     """One instruction as canonical text, with its semicolon."""
-    row = OPCODES[instruction.mnemonic]
-    sources = iter(instruction.srcs)
-    operands: list[str] = []
-    for kind in row.shape.value:
-        match kind:
-            case Operand.DESTINATION:
-                assert instruction.dst is not None
-                operands.append(_destination(instruction.dst))
-            case Operand.VECTOR | Operand.SCALAR:
-                operands.append(_source(next(sources)))
-            case Operand.REGISTER:
-                operands.append(_register(instruction.srcs[0]))
-            case Operand.EXTENDED_SWIZZLE:
-                operands += _extended(instruction.srcs[0])
-            case Operand.TEXTURE_UNIT:
-                assert instruction.texture is not None
-                operands.append(f"texture[{instruction.texture.unit}]")
-            case Operand.TEXTURE_TARGET:
-                assert instruction.texture is not None
-                operands.append(instruction.texture.target.value)
+    texts = operand_texts(instruction)
+    destination = [texts.destination] if texts.destination else []
     suffix = "_SAT" if instruction.saturate else ""
-    return f"{instruction.mnemonic}{suffix} {', '.join(operands)};"
+    operands = ", ".join([*destination, *texts.sources, *texts.texture])
+    return f"{instruction.mnemonic}{suffix} {operands};"
 
 
 def _destination(dst: Dst) -> str:
@@ -129,8 +138,9 @@ def _source(src: Src) -> str:
     return f"{sign}{_register(src)}{suffix}"
 
 
-def _extended(src: Src) -> list[str]:
-    return [
+def _extended(src: Src) -> str:
+    selectors = [
         ("-" if negative else "") + _LETTERS[selector]
         for selector, negative in zip(src.swizzle, src.negate, strict=True)
     ]
+    return ", ".join([_register(src), *selectors])
