@@ -1,25 +1,14 @@
-"""Fog, applied to a program's final colour (GL 1.5, section 3.10; extension, 3.11.4.5.1)."""
+"""Fog over the colours that the reference machine computes."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
+from gpgpu_legacy.isa.fog import fog_factor, fog_mixed
 from gpgpu_legacy.isa.ir import Fog, Vec4
 
-COLOR = "state.fog.color"
-PARAMS = "state.fog.params"  # density, start, end, 1 / (end - start)
-
 Planes = list[F32]
-
-_FACTORS: Mapping[Fog, Callable[[Any, Any], Any]] = {
-    Fog.EXP: lambda c, params: np.exp(-(params[0] * c)),
-    Fog.EXP2: lambda c, params: np.exp(-((params[0] * c) * (params[0] * c))),
-    Fog.LINEAR: lambda c, params: (params[2] - c) * params[3],
-}
 
 
 def saturated(values: F32) -> F32:
@@ -48,10 +37,10 @@ def fogged(
     color = [saturated(v) for v in color]
     if clamped:
         values = [saturated(v) for v in values]
-    exact = _FACTORS[mode](wide(coordinate), [wide(p) for p in params])
+    exact = fog_factor(mode, wide(coordinate), [wide(p) for p in params])
     factor = wide(saturated(arithmetic.round(exact)))
     mixed = [
-        arithmetic.round(factor * wide(c) + (np.float32(1.0) - factor) * wide(v))
+        arithmetic.round(fog_mixed(factor, wide(c), wide(v)))
         for c, v in zip(color[:3], values[:3], strict=True)
     ]
     return [*mixed, color[3]]

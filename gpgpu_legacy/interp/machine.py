@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.interp.fog import COLOR, PARAMS, Planes, fogged, saturated
+from gpgpu_legacy.interp.fog import Planes, fogged, saturated
 from gpgpu_legacy.interp.numeric import Mask, Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.arithmetic import F32, FP32, Arithmetic
+from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
 from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeKind,
@@ -45,7 +46,6 @@ from gpgpu_legacy.plan.textures import Rect, Sampler, constant_rect
 
 BAND_FRAGMENTS = 1 << 16  # float32 planes of 256 KiB: a few of them fit a level-2 cache
 
-_FOG_COORDINATE = Attribute(AttributeKind.FOGCOORD)
 _NOTHING = (0.0, 0.0, 0.0, 0.0)
 
 
@@ -101,8 +101,8 @@ def _with_fog(
     mode = pass_.program.fog
     if mode is None:
         return color
-    coordinate = inputs.attributes[_FOG_COORDINATE][0]
-    state = inputs.state[COLOR], inputs.state[PARAMS]
+    coordinate = inputs.attributes[FOG_COORDINATE][0]
+    state = inputs.state[FOG_COLOR], inputs.state[FOG_PARAMS]
     fixed_point = target.texture.format.numeric is Numeric.UNORM
     return fogged(mode, color, coordinate, state, arithmetic, clamped=fixed_point)
 
@@ -141,7 +141,7 @@ def inputs_of(pass_: FragmentPass, start: int, height: int) -> Inputs:
     given |= {Attribute(a.kind): a.corners for a in pass_.attributes}
     read, bindings = pass_.program.attributes_read, pass_.program.state_bindings
     if pass_.program.fog is not None:
-        read, bindings = (*read, _FOG_COORDINATE), (*bindings, COLOR, PARAMS)
+        read, bindings = (*read, FOG_COORDINATE), (*bindings, FOG_COLOR, FOG_PARAMS)
     attributes = {attribute: _attribute(attribute, given, rect, x, y) for attribute in read}
     state = state_values(pass_)
     local = {p.index: constant_vector(p.value) for p in pass_.locals}

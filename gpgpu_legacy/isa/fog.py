@@ -1,0 +1,37 @@
+"""Fog, applied to a program's final colour (GL 1.5, section 3.10; extension, 3.11.4.5.1).
+
+Written like the opcodes' meanings, in operators and NumPy's functions, so on arrays the formulas
+compute, and on Symbols they are operations with names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Fog
+
+FOG_COLOR = "state.fog.color"
+FOG_PARAMS = "state.fog.params"  # density, start, end, 1 / (end - start)
+FOG_COORDINATE = Attribute(AttributeKind.FOGCOORD)
+
+_FACTORS: Mapping[Fog, Callable[[Any, Any], Any]] = {
+    Fog.EXP: lambda c, params: np.exp(-(params[0] * c)),
+    Fog.EXP2: lambda c, params: np.exp(-((params[0] * c) * (params[0] * c))),
+    Fog.LINEAR: lambda c, params: (params[2] - c) * params[3],
+}
+
+
+def fog_factor(mode: Fog, coordinate: Any, params: Sequence[Any]) -> Any:
+    """How much of the fragment's colour is seen, before it is clamped to [0, 1].
+
+    coordinate: the fog coordinate. params: the components of state.fog.params.
+    """
+    return _FACTORS[mode](coordinate, params)
+
+
+def fog_mixed(factor: Any, color: Any, fog: Any) -> Any:
+    """A component of the fragment's colour behind fog. factor: between 0 and 1."""
+    return factor * color + (np.float32(1.0) - factor) * fog
