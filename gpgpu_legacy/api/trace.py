@@ -6,8 +6,7 @@ its registers before and after each instruction. Tracing changes nothing that th
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, cast
@@ -18,11 +17,12 @@ from gpgpu_legacy.api.drawing import Drawing
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.machine import Bound, Machine, inputs_of, run_fragment_pass
 from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.interp.sampler import Planes, sample
+from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.arithmetic import F32, FP32, Arithmetic
-from gpgpu_legacy.isa.ir import Instruction, Vec4
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
-from gpgpu_legacy.languages.arb.printer import print_instruction
+from gpgpu_legacy.isa.execute import ALL, execute_instruction, vector
+from gpgpu_legacy.isa.ir import Instruction, Program, Vec4
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import FragmentPass, Pass
 from gpgpu_legacy.plan.textures import Filter, Texture, TextureKind, constant_rect
@@ -128,90 +128,84 @@ def trace_fragment(
 
     fragment: its column and row in the pass's rectangle.
     """
+    x, y = fragment
     bound = {b.unit: Bound(textures[b.texture], b.sampler) for b in pass_.bindings}
+    machine = Machine(inputs_of(pass_, y, 1), bound, arithmetic)
+    traced = _Traced(machine, bound, constant_rect(pass_.rect).width, x)
     with np.errstate(all="ignore"):
-        traced = _TracedMachine(pass_, bound, arithmetic, fragment)
-        traced.run(pass_.program)
-    return tuple(traced.steps)
+        return tuple(traced.steps(pass_.program))
 
 
-class _TracedMachine(Machine):
-    """The reference machine on one row of fragments, which records one of them."""
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    """The reference machine on one row of fragments, and the one that is observed.
 
-    def __init__(
-        self,
-        pass_: FragmentPass,
-        textures: Mapping[int, Bound],
-        arithmetic: Arithmetic,
-        fragment: tuple[int, int],
-    ) -> None:
-        super().__init__(inputs_of(pass_, fragment[1], 1), textures, arithmetic)
-        self._width, self._x = constant_rect(pass_.rect).width, fragment[0]
-        self._over = False
-        self._texel: Texel | None = None
-        self._sampled: Vec4 | None = None
-        self.steps: list[Step] = []
+    width: of the row. x: the fragment's column.
+    """
 
-    def _execute(self, instruction: Instruction) -> None:
-        if self._over:
-            return
-        operands = self._operands(instruction)
-        self._texel = self._sampled = None
-        super()._execute(instruction)
-        destination, result = self._written(instruction)
-        self._over = self.alive is not None and not bool(self._here(self.alive))
-        step = Step(
-            number=len(self.steps) + 1,
+    machine: Machine
+    textures: Mapping[int, Bound]
+    width: int
+    x: int
+
+    def steps(self, program: Program) -> Iterator[Step]:
+        """Every instruction that the fragment executes."""
+        for number, instruction in enumerate(program.instructions, 1):
+            step = self._step(number, instruction)
+            yield step
+            if step.discards:
+                return
+
+    def _step(self, number: int, instruction: Instruction) -> Step:
+        """Execute an instruction, between a look at what it reads and one at what it wrote."""
+        texts, row = operand_texts(instruction), OPCODES[instruction.mnemonic]
+        is_lookup = row.form is Form.SAMPLE
+        sources = [vector(src, self.machine, coordinate=is_lookup) for src in instruction.srcs]
+        operands = zip(texts.sources, map(self._values, sources), strict=True)
+        texel, sampled = None, None
+        if is_lookup:
+            coordinates = row.evaluate(*sources)
+            texel = self._texel(instruction, coordinates)
+            found = self.machine.look_up(instruction, coordinates, ALL)
+            sampled = self._values([found[(c,)] for c in ALL])
+        execute_instruction(instruction, self.machine)
+        alive = self.machine.alive
+        return Step(
+            number=number,
             line=instruction.span.line,
             text=print_instruction(instruction),
-            operands=operands,
-            destination=destination,
-            result=result,
-            texel=self._texel,
-            sampled=self._sampled,
-            discards=self._over,
+            operands=tuple(Operand(text, value) for text, value in operands),
+            destination=texts.destination,
+            result=self._written(instruction),
+            texel=texel,
+            sampled=sampled,
+            discards=alive is not None and not bool(self._here(alive)),
         )
-        self.steps.append(step)
 
-    def _sample(self, row: Opcode, instruction: Instruction) -> Planes:
-        """The lookup, and the texel that it read: looked up in a texture of coordinates."""
+    def _texel(self, instruction: Instruction, coordinates: Sequence[F32]) -> Texel:
+        """The texel that a lookup reads: looked up in a texture of coordinates."""
         assert instruction.texture is not None
         unit = instruction.texture.unit
-        bound = self._textures[unit]
-        coordinates = [self._fetch(instruction.srcs[0], c, as_interpolated=True) for c in range(4)]
-        s, t, r, _ = row.evaluate(coordinates)
+        bound = self.textures[unit]
         nearest = replace(bound.sampler, filter=Filter.NEAREST)
-        planes = sample(_coordinates(bound.storage.texture), nearest, s, t, r)
-        column, texel_row, layer = (int(self._here(plane)) for plane in planes[:3])
+        planes = sample(_coordinates(bound.storage.texture), nearest, *coordinates[:3])
+        column, row, layer = (int(self._here(plane)) for plane in planes[:3])
         is_linear = bound.sampler.filter is Filter.LINEAR
-        kind = bound.storage.texture.kind
-        self._texel = Texel(unit, kind, column, texel_row, layer, is_linear)
-        sampled = super()._sample(row, instruction)
-        self._sampled = _vector([self._here(plane) for plane in sampled])
-        return sampled
+        return Texel(unit, bound.storage.texture.kind, column, row, layer, is_linear)
 
-    def _operands(self, instruction: Instruction) -> tuple[Operand, ...]:
-        as_interpolated = OPCODES[instruction.mnemonic].form is Form.SAMPLE
-        values = [
-            _vector(
-                [self._here(self._fetch(src, c, as_interpolated=as_interpolated)) for c in range(4)]
-            )
-            for src in instruction.srcs
-        ]
-        texts = _operand_texts(instruction)
-        return tuple(Operand(text, value) for text, value in zip(texts, values, strict=True))
-
-    def _written(self, instruction: Instruction) -> tuple[str, tuple[float | None, ...]]:
+    def _written(self, instruction: Instruction) -> tuple[float | None, ...]:
         dst = instruction.dst
         if dst is None:
-            return "", ()
-        planes = self._destination(dst)
-        values = [float(self._here(planes[c])) if dst.mask[c] else None for c in range(4)]
-        return _split(instruction)[0], tuple(values)
+            return ()
+        values = self._values(self.machine.register(dst.register))
+        return tuple(values[c] if dst.mask[c] else None for c in ALL)
+
+    def _values(self, planes: Sequence[F32]) -> Vec4:
+        return _vector([self._here(plane) for plane in planes])
 
     def _here(self, plane: Any) -> Any:
         """The value of a plane at the fragment."""
-        return np.broadcast_to(plane, (1, self._width))[0, self._x]
+        return np.broadcast_to(plane, (1, self.width))[0, self.x]
 
 
 def _vector(values: Any) -> Vec4:
@@ -228,18 +222,3 @@ def _coordinates(texture: Texture) -> Storage:
     for channel, values in enumerate((columns, rows, layers)):
         storage.write(channel, whole, cast("F32", values))
     return storage
-
-
-def _split(instruction: Instruction) -> list[str]:
-    """The operands in an instruction's text; commas within braces belong to an operand."""
-    operands = print_instruction(instruction).partition(" ")[2].removesuffix(";")
-    return re.split(r", (?![^{]*\})", operands)
-
-
-def _operand_texts(instruction: Instruction) -> list[str]:
-    """The texts of the sources; the selectors of SWZ belong to its source."""
-    texts = _split(instruction)[instruction.dst is not None :]
-    count = len(instruction.srcs)
-    if instruction.texture is not None:
-        return texts[:count]
-    return [*texts[: count - 1], ", ".join(texts[count - 1 :])]

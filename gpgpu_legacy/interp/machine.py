@@ -10,7 +10,8 @@ its first write, is 0. result.depth is computed and dropped, since a plan has no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,23 +21,22 @@ from gpgpu_legacy.interp.fog import Planes, fogged, saturated
 from gpgpu_legacy.interp.numeric import Mask, Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.arithmetic import F32, FP32, Arithmetic
+from gpgpu_legacy.isa.execute import Components, Domain, execute
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
 from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeKind,
-    Dst,
+    DestinationRegister,
     Instruction,
     Parameter,
     ParameterSpace,
-    Program,
     ResultKind,
     ResultRegister,
-    Selector,
-    Src,
+    SourceRegister,
     Temporary,
     Vec4,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
+from gpgpu_legacy.isa.opcodes import Form, Opcode
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.plan.formats import Numeric
 from gpgpu_legacy.plan.interpolation import Plane, triangle_planes
@@ -77,7 +77,7 @@ def _run_band(
     bound = {b.unit: Bound(textures[b.texture], b.sampler) for b in pass_.bindings}
     inputs = inputs_of(pass_, start, height)
     machine = Machine(inputs, bound, arithmetic)
-    machine.run(pass_.program)
+    execute(pass_.program, machine)
     alive = machine.alive
     if alive is not None:
         alive = np.broadcast_to(alive, (height, rect.width))
@@ -88,7 +88,7 @@ def _run_band(
     separate = pass_.program.has_separate_colors
     for number, name in enumerate(pass_.targets):
         target = textures[name]
-        color = machine.color(number if separate else 0)
+        color = machine.register(ResultRegister(ResultKind.COLOR, number if separate else 0))
         color = _with_fog(pass_, inputs, color, target, arithmetic)
         write = target.write if pass_.blend is Blend.NONE else target.blend_add
         for channel in range(len(target.planes)):
@@ -199,11 +199,10 @@ def _position(rect: Rect, x: F32, y: F32) -> Planes:
 # The program ---------------------------------------------------------------------------------
 
 
-class Machine:
-    """Executes a program on a band of fragments.
+class Machine(Domain[F32]):
+    """The planes that a program is executed on, for a band of fragments.
 
-    `_fetch` applies swizzles and signs to all operands, `_store` rounding, saturation and write
-    masks to all results. An instruction fetches all its sources before it writes.
+    In another arithmetic than fp32, instructions compute in float64 and their results are rounded.
     """
 
     def __init__(
@@ -212,93 +211,71 @@ class Machine:
         """inputs: what programs read. textures: those bound, by texture image unit."""
         self._inputs = inputs
         self._textures = textures
-        self._arithmetic = arithmetic
-        self._rounded: dict[tuple[Attribute, int], F32] = {}
-        self._temporaries: dict[str, Planes] = {}
-        self._results: dict[ResultRegister, Planes] = {}
+        self._arithmetic, self._is_rounded = arithmetic, arithmetic.rounds
+        self._attributes: dict[tuple[Attribute, int], F32] = {}
+        self._temporaries: defaultdict[str, Planes] = defaultdict(_zeros)
+        self._results: defaultdict[ResultRegister, Planes] = defaultdict(_zeros)
         self.alive: Mask | None = None
         """The fragments that no KIL has discarded, broadcastable to (H, W); None: all of them."""
 
-    def run(self, program: Program) -> None:
-        """Execute the program. Temporaries and results that it does not write are 0."""
-        self._temporaries = {name: _constant(_NOTHING) for name in program.temporaries}
-        for instruction in program.instructions:
-            self._execute(instruction)
+    def register(self, register: DestinationRegister) -> Planes:
+        """What is in a register: four planes that broadcast to (H, W); 0 before the first write."""
+        if isinstance(register, Temporary):
+            return self._temporaries[register.name]
+        return self._results[register]
 
-    def color(self, index: int) -> Planes:
-        """The value of result.color[index]: four planes that broadcast to (H, W), float32."""
-        return self._result(ResultRegister(ResultKind.COLOR, index))
+    def constant(self, number: float) -> F32:
+        return np.full((1, 1), number, np.float32)
 
-    def _execute(self, instruction: Instruction) -> None:
-        row = OPCODES[instruction.mnemonic]
-        if row.form is Form.KILL:
-            self._discard(row.evaluate(*self._vectors(instruction)))
-            return
-        assert instruction.dst is not None
-        self._store(instruction, self._evaluate(row, instruction, instruction.dst.components))
+    def read(self, register: SourceRegister, components: Components, *, coordinate: bool) -> F32:
+        (component,) = components
+        if isinstance(register, Temporary):
+            return self._temporaries[register.name][component]
+        if isinstance(register, Parameter):
+            return self._arithmetic.round(self.constant(self._parameter(register)[component]))
+        if coordinate:
+            return self._inputs.attributes[register][component]
+        return self._attribute(register, component)
 
-    def _discard(self, condition: Mask) -> None:
+    def store(self, register: DestinationRegister, components: Components, value: F32) -> None:
+        (component,) = components
+        self.register(register)[component] = value
+
+    def look_up(
+        self, instruction: Instruction, coordinates: Sequence[F32], components: Components
+    ) -> dict[Components, F32]:
+        assert instruction.texture is not None
+        bound = self._textures[instruction.texture.unit]
+        texel = sample(bound.storage, bound.sampler, *coordinates[:3])
+        return {(c,): texel[c] for c in components}
+
+    def discard(self, condition: Mask) -> None:
         if condition.any():
             self.alive = ~condition if self.alive is None else self.alive & ~condition
 
-    def _evaluate(
-        self, row: Opcode, instruction: Instruction, components: tuple[int, ...]
-    ) -> dict[int, F32]:
-        """The result's components that the write mask lets through, by index."""
-        match row.form:
-            case Form.COMPONENTWISE:
-                return {
-                    c: row.evaluate(*(self._operand(src, c) for src in instruction.srcs))
-                    for c in components
-                }
-            case Form.SCALAR:
-                scalar = row.evaluate(*(self._operand(src, 0) for src in instruction.srcs))
-                return dict.fromkeys(components, scalar)
-            case Form.SAMPLE:
-                vector = self._sample(row, instruction)
-            case _:
-                vector = row.evaluate(*self._vectors(instruction))
-        return {c: vector[c] for c in components}
+    def saturated(self, value: F32) -> F32:
+        return saturated(value)
 
-    def _sample(self, row: Opcode, instruction: Instruction) -> Planes:
-        """A lookup; the texture unit computes its coordinates in float32."""
-        assert instruction.texture is not None
-        (src,) = instruction.srcs
-        s, t, r, _ = row.evaluate([self._fetch(src, c, as_interpolated=True) for c in range(4)])
-        bound = self._textures[instruction.texture.unit]
-        return sample(bound.storage, bound.sampler, s, t, r)
+    def rounded(self, value: Any) -> F32:
+        return self._arithmetic.round(value if value.ndim == 2 else np.atleast_2d(value))
 
-    def _vectors(self, instruction: Instruction) -> list[list[Any]]:
-        return [[self._operand(src, c) for c in range(4)] for src in instruction.srcs]
-
-    def _operand(self, src: Src, component: int) -> Any:
-        """A component in the type that an instruction computes in."""
-        return self._arithmetic.wide(self._fetch(src, component))
-
-    def _fetch(self, src: Src, component: int, *, as_interpolated: bool = False) -> F32:
-        """A component of a source operand, with its swizzle and its sign applied."""
-        selector = src.swizzle[component]
-        if selector is Selector.ZERO or selector is Selector.ONE:
-            value: F32 = np.full((1, 1), float(selector is Selector.ONE), np.float32)
-        elif isinstance(src.register, Temporary):
-            value = self._temporaries[src.register.name][selector.value]
-        elif isinstance(src.register, Parameter):
-            number = self._parameter(src.register)[selector.value]
-            value = self._arithmetic.round(np.full((1, 1), number, np.float32))
-        elif as_interpolated:
-            value = self._inputs.attributes[src.register][selector.value]
-        else:
-            value = self._attribute(src.register, selector.value)
-        return -value if src.negate[component] else value
+    def evaluate(self, row: Opcode, sources: Sequence[Any]) -> Any:
+        """A texture unit computes its coordinates in float32 in every arithmetic."""
+        if not self._is_rounded or row.form is Form.SAMPLE:
+            return row.evaluate(*sources)
+        wide = self._arithmetic.wide
+        return row.evaluate(
+            *([wide(v) for v in s] if isinstance(s, list) else wide(s) for s in sources)
+        )
 
     def _attribute(self, attribute: Attribute, component: int) -> F32:
         """A component of an attribute, rounded to the machine's arithmetic once per band."""
         key = (attribute, component)
-        if key not in self._rounded:
-            self._rounded[key] = self._arithmetic.round(
+        if key not in self._attributes:
+            self._attributes[key] = self._arithmetic.round(
                 self._inputs.attributes[attribute][component]
             )
-        return self._rounded[key]
+        return self._attributes[key]
 
     def _parameter(self, parameter: Parameter) -> Vec4:
         match parameter.space:
@@ -311,20 +288,9 @@ class Machine:
             case ParameterSpace.ENV:
                 return self._inputs.env.get(parameter.index, _NOTHING)
 
-    def _store(self, instruction: Instruction, result: Mapping[int, F32]) -> None:
-        assert instruction.dst is not None
-        planes = self._destination(instruction.dst)
-        for component, value in result.items():
-            rounded = self._arithmetic.round(np.atleast_2d(value))
-            planes[component] = saturated(rounded) if instruction.saturate else rounded
 
-    def _destination(self, dst: Dst) -> Planes:
-        if isinstance(dst.register, ResultRegister):
-            return self._result(dst.register)
-        return self._temporaries[dst.register.name]
-
-    def _result(self, register: ResultRegister) -> Planes:
-        return self._results.setdefault(register, _constant(_NOTHING))
+def _zeros() -> Planes:
+    return _constant(_NOTHING)
 
 
 def _constant(vector: Vec4) -> Planes:

@@ -58,8 +58,8 @@ class Domain(ABC, Generic[V]):
         """The texel at s, t, r and a LOD bias: its components that are wanted, by groups."""
 
     @abstractmethod
-    def discard(self, condition: V) -> None:
-        """End the fragments for which the condition of a KIL holds."""
+    def discard(self, condition: Any) -> None:
+        """End the fragments for which the condition of a KIL holds: what a comparison gives."""
 
     @abstractmethod
     def saturated(self, value: V) -> V:
@@ -71,7 +71,7 @@ class Domain(ABC, Generic[V]):
 
     def groups(self, components: Components) -> Iterable[Components]:
         """The components that a componentwise instruction computes together: each by itself."""
-        return ((component,) for component in components)
+        return [(component,) for component in components]
 
     def compose(self, values: Sequence[V]) -> V:
         """One value of several with a component each. Needed where `groups` has larger ones."""
@@ -130,7 +130,7 @@ def _results(
             coordinates = domain.evaluate(row, [vector(srcs[0], domain, coordinate=True)])
             return domain.look_up(instruction, coordinates, components)
     values = domain.evaluate(row, [vector(src, domain) for src in srcs])
-    if all(values[c] is values[components[0]] for c in components):
+    if len({id(values[c]) for c in components}) == 1:
         return domain.replicated(values[components[0]], components)
     return {
         group: values[group[0]] if len(group) == 1 else domain.compose([values[c] for c in group])
@@ -145,16 +145,21 @@ def vector(src: Src, domain: Domain[V], *, coordinate: bool = False) -> list[V]:
 
 def fetch(src: Src, components: Components, domain: Domain[V], *, coordinate: bool = False) -> V:
     """Components of a source, under its swizzle and its sign."""
-    selectors = [src.swizzle[c] for c in components]
-    first, negative = selectors[0], src.negate[components[0]]
-    if len(components) > 1 and not (
-        _PLAIN.issuperset(selectors) and all(src.negate[c] is negative for c in components)
-    ):
-        return domain.compose([fetch(src, (c,), domain, coordinate=coordinate) for c in components])
-    if first is Selector.ZERO or first is Selector.ONE:
-        value = domain.constant(float(first is Selector.ONE))
+    first = components[0]
+    selector, negative = src.swizzle[first], src.negate[first]
+    indices: Components
+    if len(components) == 1:
+        indices = (selector.value,)
     else:
+        selectors = [src.swizzle[c] for c in components]
+        one_sign = all(src.negate[c] is negative for c in components)
+        if not (one_sign and _REGISTER.issuperset(selectors)):
+            parts = [fetch(src, (c,), domain, coordinate=coordinate) for c in components]
+            return domain.compose(parts)
         indices = tuple(selector.value for selector in selectors)
+    if selector is Selector.ZERO or selector is Selector.ONE:
+        value = domain.constant(float(selector is Selector.ONE))
+    else:
         value = domain.read(src.register, indices, coordinate=coordinate)
     if not negative:
         return value
@@ -162,4 +167,5 @@ def fetch(src: Src, components: Components, domain: Domain[V], *, coordinate: bo
     return made
 
 
-_PLAIN = {Selector.X, Selector.Y, Selector.Z, Selector.W}
+_REGISTER = {Selector.X, Selector.Y, Selector.Z, Selector.W}
+"""The selectors of a component of the register."""
