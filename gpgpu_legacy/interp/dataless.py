@@ -35,6 +35,7 @@ from gpgpu_legacy.kernel.ir import (
     Unary,
     Uniform,
     Variable,
+    walk,
 )
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
@@ -236,18 +237,15 @@ def _steps(statements: tuple[Statement, ...]) -> Iterator[tuple[str, _Step]]:
 
 def _is_whole(expression: Expression, changed: Mapping[str, _Step]) -> bool:
     """Whether an integer is made of integers alone, without those that change."""
-    if not expression.type.is_integer:
-        return False
-    match expression:
-        case Variable(name=name):
-            return name not in changed
-        case Literal() | Uniform() | BuiltInComponent():
-            return True
-        case Unary(operand=operand) | Convert(operand=operand):
-            return _is_whole(operand, changed)
-        case Binary(left=left, right=right):
-            return _is_whole(left, changed) and _is_whole(right, changed)
-    return False
+    return all(
+        part.type.is_integer
+        and isinstance(part, _IN_WHOLE_NUMBERS)
+        and not (isinstance(part, Variable) and part.name in changed)
+        for part in walk(expression)
+    )
+
+
+_IN_WHOLE_NUMBERS = Variable | Literal | Uniform | BuiltInComponent | Unary | Convert | Binary
 
 
 def _narrowed(mask: Mask, condition: Array) -> Mask:

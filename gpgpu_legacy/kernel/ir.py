@@ -2,13 +2,18 @@
 
 The names are GLSL's. Every expression knows its type, and GLSL's implicit conversions are explicit,
 as Convert. There are no pointers, function calls or jumps; control flow is `for` and `if`.
+
+Every node lists its `children`, in the order of the text, and `map`s them: it returns itself with
+its expressions changed. `walk` and `rebuild` stand on these two, and all analyses on them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+from typing import ClassVar, Self, overload
 
 
 class Type(Enum):
@@ -37,8 +42,19 @@ class Space(Enum):
 # Expressions ---------------------------------------------------------------------------------
 
 
+class _Leaf:
+    """A node that is made of no other ones."""
+
+    __slots__ = ()
+    children: ClassVar[tuple[Expression, ...]] = ()
+
+    def map(self, change: Change) -> Self:
+        """The node itself."""
+        return self
+
+
 @dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(_Leaf):
     """A number, or true or false."""
 
     type: Type
@@ -46,7 +62,7 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(_Leaf):
     """A private variable. Its name is unique in the kernel; the parser renames shadowed ones."""
 
     type: Type
@@ -54,7 +70,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Uniform:
+class Uniform(_Leaf):
     """A uniform, which has the same value in all invocations."""
 
     type: Type
@@ -70,7 +86,7 @@ class BuiltIn(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class BuiltInComponent:
+class BuiltInComponent(_Leaf):
     """A component of a built-in vector. axis: 0 for x, 1 for y, 2 for z."""
 
     built_in: BuiltIn
@@ -94,6 +110,15 @@ class Element:
     number: int = field(default=0, repr=False)
     is_inside: bool = field(default=False, repr=False)
 
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The indices."""
+        return self.indices
+
+    def map(self, change: Change) -> Element:
+        """The element at changed indices."""
+        return replace(self, indices=tuple([change(index) for index in self.indices]))
+
 
 @dataclass(frozen=True, slots=True)
 class Component:
@@ -103,6 +128,15 @@ class Component:
     index: int
     type: Type = Type.FLOAT
 
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The vector."""
+        return (self.vector,)
+
+    def map(self, change: Change) -> Component:
+        """The component of a changed vector."""
+        return Component(change(self.vector), self.index)
+
 
 @dataclass(frozen=True, slots=True)
 class Unary:
@@ -111,6 +145,15 @@ class Unary:
     type: Type
     operator: str
     operand: Expression
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The operand."""
+        return (self.operand,)
+
+    def map(self, change: Change) -> Unary:
+        """The operator on a changed operand."""
+        return Unary(self.type, self.operator, change(self.operand))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +165,15 @@ class Binary:
     left: Expression
     right: Expression
 
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The operands."""
+        return self.left, self.right
+
+    def map(self, change: Change) -> Binary:
+        """The operator on changed operands."""
+        return Binary(self.type, self.operator, change(self.left), change(self.right))
+
 
 @dataclass(frozen=True, slots=True)
 class Select:
@@ -132,6 +184,16 @@ class Select:
     chosen: Expression
     other: Expression
 
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The condition and the operands."""
+        return self.condition, self.chosen, self.other
+
+    def map(self, change: Change) -> Select:
+        """The selection between changed operands, under a changed condition."""
+        condition, chosen = change(self.condition), change(self.chosen)
+        return Select(self.type, condition, chosen, change(self.other))
+
 
 @dataclass(frozen=True, slots=True)
 class Convert:
@@ -140,6 +202,15 @@ class Convert:
     type: Type
     operand: Expression
 
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The operand."""
+        return (self.operand,)
+
+    def map(self, change: Change) -> Convert:
+        """The conversion of a changed operand."""
+        return Convert(self.type, change(self.operand))
+
 
 @dataclass(frozen=True, slots=True)
 class Vector:
@@ -147,6 +218,16 @@ class Vector:
 
     parts: tuple[Expression, Expression, Expression, Expression]
     type: Type = Type.VEC4
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The parts."""
+        return self.parts
+
+    def map(self, change: Change) -> Vector:
+        """The vector of changed parts."""
+        x, y, z, w = self.parts
+        return Vector((change(x), change(y), change(z), change(w)))
 
 
 Expression = (
@@ -165,6 +246,9 @@ Expression = (
 LValue = Variable | Element | Component
 """What can be assigned to."""
 
+Change = Callable[[Expression], Expression]
+"""Returns another expression for one. What is assigned to remains an LValue."""
+
 
 # Statements ----------------------------------------------------------------------------------
 
@@ -176,6 +260,17 @@ class Declare:
     variable: Variable
     value: Expression | None
 
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The variable and its value."""
+        return (self.variable,) if self.value is None else (self.variable, self.value)
+
+    def map(self, change: Change) -> Declare:
+        """The declaration with its expressions changed."""
+        variable = change(self.variable)
+        assert isinstance(variable, Variable)
+        return Declare(variable, None if self.value is None else change(self.value))
+
 
 @dataclass(frozen=True, slots=True)
 class Assign:
@@ -183,6 +278,17 @@ class Assign:
 
     target: LValue
     value: Expression
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The target and the value."""
+        return self.target, self.value
+
+    def map(self, change: Change) -> Assign:
+        """The assignment with its expressions changed."""
+        target = change(self.target)
+        assert isinstance(target, LValue)
+        return Assign(target, change(self.value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +298,16 @@ class If:
     condition: Expression
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...]
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The condition, and the statements of both branches."""
+        return (self.condition, *self.then, *self.otherwise)
+
+    def map(self, change: Change) -> If:
+        """The branch with its expressions changed, those of nested statements included."""
+        condition, then = change(self.condition), _mapped(self.then, change)
+        return If(condition, then, _mapped(self.otherwise, change))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +319,85 @@ class For:
     step: tuple[Statement, ...]
     body: tuple[Statement, ...]
 
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The start, the condition, the step and the body."""
+        return (*self.start, self.condition, *self.step, *self.body)
+
+    def map(self, change: Change) -> For:
+        """The loop with its expressions changed, those of nested statements included."""
+        start, condition = _mapped(self.start, change), change(self.condition)
+        return For(start, condition, _mapped(self.step, change), _mapped(self.body, change))
+
 
 @dataclass(frozen=True, slots=True)
-class Barrier:
+class Barrier(_Leaf):
     """`barrier()`: every invocation of a work group waits here for all the others."""
 
 
 Statement = Declare | Assign | If | For | Barrier
+Node = Expression | Statement
+
+
+def _mapped(statements: tuple[Statement, ...], change: Change) -> tuple[Statement, ...]:
+    return tuple([statement.map(change) for statement in statements])
+
+
+# Walks ---------------------------------------------------------------------------------------
+
+
+@overload
+def walk(*nodes: Expression) -> Iterator[Expression]: ...
+@overload
+def walk(*nodes: Node) -> Iterator[Node]: ...
+def walk(*nodes: Node) -> Iterator[Node]:
+    """The nodes and all that they are made of, outer ones first, in the order of the text."""
+    waiting = [*reversed(nodes)]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(node.children)
+
+
+@overload
+def rebuild(node: Expression, change: Change) -> Expression: ...
+@overload
+def rebuild(node: Statement, change: Change) -> Statement: ...
+def rebuild(node: Node, change: Change) -> Node:
+    """The node with every expression in it changed, outer ones first, in the order of the text."""
+
+    def rebuilt(expression: Expression) -> Expression:
+        return change(expression).map(rebuilt)
+
+    return node.map(rebuilt) if isinstance(node, Statement) else rebuilt(node)
+
+
+def assigned(node: Node) -> Variable | None:
+    """The private variable that a statement declares or assigns, also in part; None if none."""
+    match node:
+        case Declare(variable=variable):
+            return variable
+        case Assign(target=Variable() as variable):
+            return variable
+        case Assign(target=Component(vector=Variable() as variable)):
+            return variable
+    return None
+
+
+def assigned_names(*statements: Statement) -> set[str]:
+    """The private variables that statements declare or assign, nested ones included."""
+    variables = (assigned(node) for node in walk(*statements))
+    return {variable.name for variable in variables if variable is not None}
+
+
+def variable_names(*nodes: Node) -> set[str]:
+    """The private variables that occur in nodes."""
+    return {node.name for node in walk(*nodes) if isinstance(node, Variable)}
+
+
+def has_barrier(*statements: Statement) -> bool:
+    """Whether statements contain a barrier, nested ones included."""
+    return any(isinstance(node, Barrier) for node in walk(*statements))
 
 
 # The kernel ----------------------------------------------------------------------------------
@@ -266,23 +454,3 @@ class Kernel:
     def threads(self) -> int:
         """The invocations of one work group."""
         return self.local_size[0] * self.local_size[1]
-
-    @property
-    def has_barrier(self) -> bool:
-        """Whether the kernel contains a barrier."""
-        return has_barrier(self.body)
-
-
-def has_barrier(statements: tuple[Statement, ...]) -> bool:
-    """Whether statements contain a barrier, nested ones included."""
-    for statement in statements:
-        if isinstance(statement, Barrier):
-            return True
-        inner: tuple[Statement, ...] = ()
-        if isinstance(statement, If):
-            inner = statement.then + statement.otherwise
-        elif isinstance(statement, For):
-            inner = statement.body
-        if has_barrier(inner):
-            return True
-    return False

@@ -107,7 +107,7 @@ def nodes_and_levels(expression: Expression) -> tuple[int, int]:
         node, level = waiting.pop()
         nodes += 1
         deepest = max(deepest, level)
-        waiting += [(part, level + levels(part)) for part in operands(node)]
+        waiting += [(part, level + levels(part)) for part in node.children]
     return nodes, deepest
 
 
@@ -123,22 +123,6 @@ def levels(expression: Expression) -> int:
         case Unary() | Binary() | Component() | Vector():
             return 1
     return 0
-
-
-def operands(expression: Expression) -> tuple[Expression, ...]:
-    """What an expression is made of."""
-    match expression:
-        case Element(indices=indices):
-            return indices
-        case Component(vector=operand) | Unary(operand=operand) | Convert(operand=operand):
-            return (operand,)
-        case Binary(left=left, right=right):
-            return (left, right)
-        case Select(condition=condition, chosen=chosen, other=other):
-            return (condition, chosen, other)
-        case Vector(parts=parts):
-            return parts
-    return ()
 
 
 def elements(arrays: Iterable[SharedArray]) -> int:

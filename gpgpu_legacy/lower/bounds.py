@@ -34,6 +34,8 @@ from gpgpu_legacy.kernel.ir import (
     Unary,
     Uniform,
     Variable,
+    assigned_names,
+    walk,
 )
 from gpgpu_legacy.lower.integers import RANGES, Dispatch, Facts, Integers, comparison
 from gpgpu_legacy.lower.ranges import Form
@@ -137,7 +139,7 @@ class _Walk(Integers):
     def loop(self, loop: For) -> None:
         self.statements(loop.start)
         inside = (*loop.body, *loop.step)
-        changed = set(_assigned(inside))
+        changed = assigned_names(*inside)
         induction = self.induction(inside, changed)
         for name in changed:
             self.forget(name)
@@ -172,7 +174,7 @@ class _Walk(Integers):
     def induction(self, inside: tuple[Statement, ...], changed: set[str]) -> _Induction:
         """The integers to which each trip adds the same number."""
         found = _Induction()
-        nested = set(_assigned(s for s in inside if isinstance(s, If | For)))
+        nested = assigned_names(*(s for s in inside if isinstance(s, If | For)))
         steps: dict[str, int | None] = {}
         for statement in inside:
             if isinstance(statement, Declare):
@@ -248,10 +250,8 @@ class _Walk(Integers):
         if not (_is_sum(part.left) and _is_sum(part.right)):
             return (), []
         forms: list[tuple[Form, Type]] = []
-        for side in (part.left, part.right):
-            for each in _sums(side):
-                form = self.number(each)
-                forms.append((form, each.type))
+        for number in walk(part.left, part.right):
+            forms.append((self.number(number), number.type))
         facts = comparison(part.operator, self.number(part.left), self.number(part.right))
         return facts.true, forms
 
@@ -265,45 +265,24 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
         yield condition
 
 
-def _sums(expression: Expression) -> Iterator[Expression]:
-    """A sum and all that it is made of."""
-    yield expression
-    match expression:
-        case Binary(left=left, right=right):
-            yield from _sums(left)
-            yield from _sums(right)
-        case Unary(operand=operand) | Convert(operand=operand):
-            yield from _sums(operand)
-
-
 def _is_sum(expression: Expression) -> bool:
     """Whether a number is made of variables, uniforms and literals by sums and products alone."""
-    match expression:
-        case Literal() | Variable() | Uniform() | BuiltInComponent():
+    return all(_may_be_in_a_sum(part) for part in walk(expression))
+
+
+def _may_be_in_a_sum(part: Expression) -> bool:
+    match part:
+        case Literal() | Variable() | Uniform() | BuiltInComponent() | Unary():
             return True
-        case Unary(operand=operand):
-            return _is_sum(operand)
         case Convert(operand=operand):
-            return operand.type.is_integer and _is_sum(operand)
-        case Binary(operator="+" | "-" | "*", left=left, right=right):
-            return _is_sum(left) and _is_sum(right)
+            return operand.type.is_integer
+        case Binary(operator="+" | "-" | "*"):
+            return True
     return False
 
 
 def _is_plain(expression: Expression, changed: set[str]) -> bool:
     """Whether it is such a number, and no variable in it changes."""
     return _is_sum(expression) and not any(
-        isinstance(each, Variable) and each.name in changed for each in _sums(expression)
+        isinstance(part, Variable) and part.name in changed for part in walk(expression)
     )
-
-
-def _assigned(statements: Iterable[Statement]) -> Iterator[str]:
-    """The private variables that statements assign or declare, nested ones included."""
-    for statement in statements:
-        match statement:
-            case Declare(variable=variable) | Assign(target=Variable() as variable):
-                yield variable.name
-            case If(then=then, otherwise=otherwise):
-                yield from _assigned(then + otherwise)
-            case For(start=start, step=step, body=body):
-                yield from _assigned(start + step + body)

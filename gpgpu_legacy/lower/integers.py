@@ -13,7 +13,6 @@ from gpgpu_legacy.kernel.ir import (
     Binary,
     BuiltIn,
     BuiltInComponent,
-    Component,
     Convert,
     Element,
     Expression,
@@ -25,7 +24,6 @@ from gpgpu_legacy.kernel.ir import (
     Unary,
     Uniform,
     Variable,
-    Vector,
 )
 from gpgpu_legacy.lower.ranges import MOST_TERMS, Form, Ranges
 
@@ -96,16 +94,11 @@ class Integers:
         match expression:
             case Element():
                 self.access(expression)
-            case Component(vector=operand) | Unary(operand=operand) | Convert(operand=operand):
-                self.visit(operand)
-            case Binary(left=left, right=right):
-                self.visit(left)
-                self.visit(right)
-            case Vector(parts=parts):
-                for part in parts:
-                    self.visit(part)
             case Select():
                 self.select(expression)
+            case _:
+                for part in expression.children:
+                    self.visit(part)
 
     def select(self, expression: Select) -> Form | None:
         """A number, or none, that is one of two."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
-
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.kernel.dependence import check_data_independent, control_variables
 from gpgpu_legacy.kernel.ir import (
@@ -14,15 +12,15 @@ from gpgpu_legacy.kernel.ir import (
     LValue,
     Select,
     Space,
+    variable_names,
+    walk,
 )
 from gpgpu_legacy.lower.intrinsics import INTRINSICS
 from gpgpu_legacy.lower.kernel_schedule import (
     GROUP,
     Schedule,
     Step,
-    inner,
     scheduled,
-    variables_of,
 )
 from gpgpu_legacy.lower.kernel_text import Printer, marked
 
@@ -63,19 +61,19 @@ class _AddressPrinter(Printer):
         self.accesses(value, depth)
         if isinstance(place, Element):
             self.access(place, depth, store=True)
-        elif variables_of(place) <= self.kept:
+        elif variable_names(place) <= self.kept:
             super().assign(place, value, depth, level)
 
     def end_block(self, body: tuple[Step, ...], depth: int) -> None:
         self.add(depth, "pass")  # what is in the body may all have been data
 
-    def accesses(self, node: object, depth: int) -> None:
+    def accesses(self, expression: Expression, depth: int) -> None:
         """The loads that an expression makes, in the order in which it is evaluated."""
-        if not any(isinstance(each, Element) for each in inner(node)):
+        if not any(isinstance(part, Element) for part in walk(expression)):
             return
-        match node:
+        match expression:
             case Element():
-                self.access(node, depth, store=False)
+                self.access(expression, depth, store=False)
             case Select(condition=condition, chosen=chosen, other=other):
                 self.add(depth, f"if {self.value(condition, GROUP)}:")
                 self.accesses(chosen, depth + 1)
@@ -89,12 +87,9 @@ class _AddressPrinter(Printer):
                 self.add(depth, f"if {negated}{self.value(left, GROUP)}:")
                 self.accesses(right, depth + 1)
                 self.end_block((), depth + 1)
-            case tuple():
-                for each in node:
-                    self.accesses(each, depth)
-            case _ if is_dataclass(node):
-                for field in fields(node):
-                    self.accesses(getattr(node, field.name), depth)
+            case _:
+                for operand in expression.children:
+                    self.accesses(operand, depth)
 
     def access(self, element: Element, depth: int, *, store: bool) -> None:
         name, flat = element.array, self.flat(element, GROUP)

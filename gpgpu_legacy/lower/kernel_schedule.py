@@ -17,10 +17,9 @@ level of every variable), `Scheduler` (which loops, around what).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import count
-from typing import Any, TypeVar
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.kernel.ir import (
@@ -38,68 +37,23 @@ from gpgpu_legacy.kernel.ir import (
     If,
     Kernel,
     Literal,
+    Node,
     Select,
     Statement,
     Unary,
     Uniform,
     Variable,
     Vector,
+    assigned,
+    assigned_names,
     has_barrier,
+    rebuild,
+    variable_names,
+    walk,
 )
 
 GROUP, ROW, INVOCATION = 0, 1, 2
 """The levels, from the outermost loop to the innermost."""
-
-_Node = TypeVar("_Node")
-
-
-# Walks over the data of a kernel -------------------------------------------------------------
-
-
-def inner(node: object) -> Iterator[object]:
-    """The node and all that it is made of."""
-    yield node
-    if isinstance(node, tuple):
-        for each in node:
-            yield from inner(each)
-    elif is_dataclass(node):
-        for field in fields(node):
-            yield from inner(getattr(node, field.name))
-
-
-def variables_of(node: object) -> set[str]:
-    return {each.name for each in inner(node) if isinstance(each, Variable)}
-
-
-def _target(statement: object) -> Variable | None:
-    """The private variable that a statement declares or assigns, if any."""
-    match statement:
-        case Declare(variable=variable):
-            return variable
-        case Assign(target=Variable() as variable):
-            return variable
-        case Assign(target=Component(vector=Variable() as variable)):
-            return variable
-    return None
-
-
-def _assigned(node: object) -> set[str]:
-    targets = (_target(each) for each in inner(node))
-    return {target.name for target in targets if target is not None}
-
-
-def _renamed(node: _Node, names: Mapping[str, str]) -> _Node:
-    """The node with its variables renamed."""
-    result: Any = node
-    if isinstance(node, Variable):
-        result = replace(node, name=names.get(node.name, node.name))
-    elif isinstance(node, tuple):
-        result = tuple(_renamed(each, names) for each in node)
-    elif is_dataclass(node) and not isinstance(node, type):
-        parts = {each.name: _renamed(getattr(node, each.name), names) for each in fields(node)}
-        result = replace(node, **parts)
-    renamed: _Node = result
-    return renamed
 
 
 # Versions of indices -------------------------------------------------------------------------
@@ -121,28 +75,32 @@ def versions(statements: tuple[Statement, ...], number: Iterator[int]) -> tuple[
         for name in sorted(names & latest.keys()):
             made.append(Assign(owners[name], latest.pop(name)))
 
+    def version_of(expression: Expression) -> Expression:
+        if not isinstance(expression, Variable):
+            return expression
+        return latest.get(expression.name, expression)
+
     for place, statement in enumerate(statements):
-        write_back(_assigned(statement) if isinstance(statement, If | For) else set())
-        names = {name: version.name for name, version in latest.items()}
+        write_back(assigned_names(statement) if isinstance(statement, If | For) else set())
         match statement:
             case Assign(target=Variable(type=kind, name=name) as variable, value=value) if (
                 kind.is_integer and place < tail
             ):
                 version = Variable(kind, f"{next(number)}_{name}")  # no name of GLSL begins so
-                made.append(Declare(version, _renamed(value, names)))
+                made.append(Declare(version, rebuild(value, version_of)))
                 latest[name], owners[name] = version, variable
             case Assign(target=Variable(name=name) as variable, value=value):
-                made.append(Assign(variable, _renamed(value, names)))
+                made.append(Assign(variable, rebuild(value, version_of)))
                 latest.pop(name, None)
             case If(condition=condition, then=then, otherwise=otherwise):
                 then, otherwise = versions(then, number), versions(otherwise, number)
-                made.append(_renamed(If(condition, then, otherwise), names))
+                made.append(rebuild(If(condition, then, otherwise), version_of))
             case For(start=start, condition=condition, step=step, body=body):
                 body = versions(body + step, number)
-                made.append(_renamed(For(start, condition, (), body), names))
+                made.append(rebuild(For(start, condition, (), body), version_of))
             case _:
-                made.append(_renamed(statement, names))
-    declared = {each.variable.name for each in statements if isinstance(each, Declare)}
+                made.append(rebuild(statement, version_of))
+    declared = {step.variable.name for step in statements if isinstance(step, Declare)}
     write_back(latest.keys() - declared)
     return tuple(made)
 
@@ -180,8 +138,8 @@ class Analysis:
         self.kernel = kernel
         across, up = kernel.local_size
         self.finest = INVOCATION if across > 1 else ROW if up > 1 else GROUP
-        stores = (each.target for each in inner(body) if isinstance(each, Assign))
-        self.written = {place.array for place in stores if isinstance(place, Element)}
+        targets = (node.target for node in walk(*body) if isinstance(node, Assign))
+        self.written = {target.array for target in targets if isinstance(target, Element)}
         self.variables: dict[str, _Varies] = {}
         before: dict[str, _Varies] | None = None
         while before != self.variables:
@@ -195,7 +153,7 @@ class Analysis:
                 case Declare(variable=variable, value=value):
                     self.join(variable, value, control)
                 case Assign(value=value):
-                    target = _target(statement)
+                    target = assigned(statement)
                     if target is not None:
                         self.join(target, value, control)
                 case If(condition=condition, then=then, otherwise=otherwise):
@@ -220,7 +178,7 @@ class Analysis:
 
     def loop_level(self, loop: For) -> int:
         """The level at which a `for` stands."""
-        short = _is_constant(loop) and not has_barrier(loop.body)
+        short = _is_constant(loop) and not has_barrier(*loop.body)
         return self.finest if short else self.of(loop.condition).level
 
     def level(self, statement: Statement) -> int:
@@ -232,7 +190,7 @@ class Analysis:
                 return self.loop_level(statement)
             case Barrier():
                 return GROUP
-        target = _target(statement)
+        target = assigned(statement)
         return self.finest if target is None else self.variables[target.name].level
 
     def limited(self, level: int, slope: int) -> _Varies:
@@ -297,9 +255,9 @@ def _is_constant(loop: For) -> bool:
         for each in loop.start
         if isinstance(each, Declare) and isinstance(each.value, Literal)
     }
-    parts = list(inner(loop.condition))
-    unknown = any(isinstance(each, Uniform | BuiltInComponent | Element) for each in parts)
-    return not unknown and variables_of(loop.condition) <= literals
+    parts = walk(loop.condition)
+    unknown = any(isinstance(part, Uniform | BuiltInComponent | Element) for part in parts)
+    return not unknown and variable_names(loop.condition) <= literals
 
 
 # Loops ---------------------------------------------------------------------------------------
@@ -349,9 +307,9 @@ class Scheduler:
                 self.check(statement)
                 waiting.append(statement)
                 continue
-            target = _target(statement)
+            target = assigned(statement)
             # Nothing waiting assigns what this reads, for it reads its own level and below.
-            if target is None or target.name in variables_of(tuple(waiting)):
+            if target is None or target.name in variable_names(*waiting):
                 close()
             steps.extend(self.step(statement, level))
         close()
@@ -371,7 +329,7 @@ class Scheduler:
                 return ()
 
     def check(self, statement: Statement) -> None:
-        if has_barrier((statement,)):
+        if has_barrier(statement):
             kind = "an if" if isinstance(statement, If) else "a for"
             raise PlanError(
                 f"{self.kernel.name}: a barrier stands in {kind} whose condition is not the same "
@@ -389,13 +347,16 @@ def kept_in_arrays(steps: tuple[Step, ...], analysis: Analysis) -> dict[str, tup
             if isinstance(step, Loop):
                 visit(step.body, {**loops, step.level: next(numbers)})
                 continue
-            own: object = step
-            if isinstance(step, Branch | While):
-                own = step.condition
-                inner = (step.then, step.otherwise) if isinstance(step, Branch) else (step.body,)
-                for each in inner:
-                    visit(each, loops)
-            for name in variables_of(own):
+            own: Node
+            match step:
+                case Branch(condition=own, then=then, otherwise=otherwise):
+                    visit(then, loops)
+                    visit(otherwise, loops)
+                case While(condition=own, body=body):
+                    visit(body, loops)
+                case Declare() | Assign():
+                    own = step
+            for name in variable_names(own):
                 for level in range(ROW, analysis.variables[name].level + 1):
                     seen.setdefault((name, level), set()).add(loops[level])
 

@@ -33,6 +33,7 @@ from gpgpu_legacy.kernel.ir import (
     Uniform,
     Variable,
     Vector,
+    walk,
 )
 from gpgpu_legacy.lower.intrinsics import INTRINSICS
 from gpgpu_legacy.lower.kernel_schedule import (
@@ -44,7 +45,6 @@ from gpgpu_legacy.lower.kernel_schedule import (
     Schedule,
     Step,
     While,
-    inner,
     kept_in_arrays,
     scheduled,
 )
@@ -83,7 +83,7 @@ class Printer:
         """Without a line yet."""
         self.kernel, self.analysis, self.steps = kernel, schedule.analysis, schedule.steps
         self.arrays = kept_in_arrays(schedule.steps, schedule.analysis)
-        self.kinds = {v.name: v.type for v in inner(schedule.steps) if isinstance(v, Variable)}
+        self.kinds = {n.name: n.type for n in walk(*schedule.body) if isinstance(n, Variable)}
         self.lines: list[str] = []
 
     def text(self) -> str:

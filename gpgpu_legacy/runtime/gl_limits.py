@@ -13,7 +13,7 @@ would come that far is refused there, for its result would be wrong.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -22,7 +22,7 @@ import numpy as np
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.kernel import Array, Grid, KernelMachine, Mask
 from gpgpu_legacy.kernel.dependence import uniform_loops
-from gpgpu_legacy.kernel.ir import Binary, For, Kernel, Type
+from gpgpu_legacy.kernel.ir import Binary, For, Kernel, Node, Type, walk
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, Plan, UniformValue, constant_groups
 from gpgpu_legacy.plan.textures import Texture, TextureKind
@@ -52,22 +52,21 @@ def why_inexact(plan: Plan, info: Mapping[str, Any]) -> str:
     kernels = [each.kernel for _, each in plan.weighted_passes() if isinstance(each, ComputePass)]
     if kernels and not is_llvmpipe(info):
         return f"{info['GL_RENDERER']} may contract the multiply-adds of a kernel"
-    chained = next((kernel for kernel in kernels if _has_chain(kernel.body)), None)
+    chained = next((kernel for kernel in kernels if _has_chain(kernel)), None)
     return f"llvmpipe may regroup a sum or product of {chained.name}" if chained else ""
 
 
-def _has_chain(node: object) -> bool:
+def _has_chain(kernel: Kernel) -> bool:
     """Whether three or more terms or factors, none of them integers, meet in one expression."""
-    if isinstance(node, tuple):
-        return any(_has_chain(each) for each in node)
-    if not is_dataclass(node):
+    return any(_begins_chain(node) for node in walk(*kernel.body))
+
+
+def _begins_chain(node: Node) -> bool:
+    if not isinstance(node, Binary) or node.type.is_integer:
         return False
-    if isinstance(node, Binary) and not node.type.is_integer:
-        alike = next((each for each in ("+-", "*/") if node.operator in each), "")
-        for operand in (node.left, node.right):
-            if isinstance(operand, Binary) and operand.operator in alike:
-                return True
-    return any(_has_chain(getattr(node, field.name)) for field in fields(node))
+    alike = next((operators for operators in ("+-", "*/") if node.operator in operators), "")
+    operands = (node.left, node.right)
+    return any(isinstance(operand, Binary) and operand.operator in alike for operand in operands)
 
 
 # Limits --------------------------------------------------------------------------------------
