@@ -35,15 +35,15 @@ class GlContext(SharedContext[ModernglContext]):
     colours read from and written to fixed-point framebuffers alone.
     """
 
-    def __init__(self, made: ModernglContext, surroundings: egl.Surroundings | None) -> None:
+    def __init__(self, made: ModernglContext, current: egl.CurrentContext | None) -> None:
         """Take over a context that is current.
 
-        surroundings: where it came through EGL, what else may be current there.
+        current: access to what is current on a thread, if the context came through EGL.
         """
         super().__init__()
-        self._moderngl, self._surroundings = made, surroundings
-        self._current = surroundings.current() if surroundings else None
-        self._info: Mapping[str, Any] = {**made.info, **(egl.core_limits() if surroundings else {})}
+        self._moderngl, self._current = made, current
+        self._egl_handle = current.handle() if current else None
+        self._info: Mapping[str, Any] = {**made.info, **(egl.core_limits() if current else {})}
         self.version_code: int = made.version_code
         made.disable_direct(GL_DITHER)
         made.disable_direct(GL_FRAMEBUFFER_SRGB)
@@ -103,19 +103,17 @@ class GlContext(SharedContext[ModernglContext]):
         return answer == PROBE
 
     def _is_current(self) -> bool:
-        if self._surroundings is None:
-            return False
-        return self._surroundings.current() == self._current
+        return self._current is not None and self._current.handle() == self._egl_handle
 
     def _make_current(self) -> None:
         self._moderngl.__enter__()
 
     def _save(self) -> object:
-        return self._surroundings.save() if self._surroundings else bool(self._before)
+        return self._current.save() if self._current else bool(self._before)
 
     def _restore(self, before: object) -> None:
-        if isinstance(before, egl.Saved) and self._surroundings is not None:
-            self._surroundings.restore(before)
+        if isinstance(before, egl.SavedContext) and self._current is not None:
+            self._current.restore(before)
         elif not before:
             self._moderngl.__exit__(None, None, None)
 
@@ -132,8 +130,8 @@ def _make() -> GlContext:
     require_addresses(DRIVER_ADDRESSES, "OpenGL")
     problems = []
     for backend in (_EGL, {}):
-        surroundings = egl.surroundings() if backend else None
-        with surroundings.kept() if surroundings else nullcontext():
+        current = egl.current_context() if backend else None
+        with current.preserved() if current else nullcontext():
             for version in (_COMPUTE_VERSION, _LEAST_VERSION):
                 try:
                     made: ModernglContext = moderngl.create_context(
@@ -142,8 +140,8 @@ def _make() -> GlContext:
                 except Exception as error:  # the loaders raise what they like
                     problem = str(error).strip() or type(error).__name__
                     continue
-                context = GlContext(made, surroundings)
-                if surroundings is None:
+                context = GlContext(made, current)
+                if current is None:
                     made.__exit__(None, None, None)
                 return context
         problems.append(problem)

@@ -33,7 +33,7 @@ from gpgpu_legacy.plan.plan import (
     written_by,
 )
 from gpgpu_legacy.plan.textures import Rect, constant_rect
-from gpgpu_legacy.runtime.egl import GL, Context, context
+from gpgpu_legacy.runtime.gl_arbfp_context import Context, context
 from gpgpu_legacy.runtime.gl_arbfp_draws import Bound, Clear, Draw, Numbers, Rows, State, Target
 from gpgpu_legacy.runtime.gl_arbfp_objects import (
     TARGETS,
@@ -47,6 +47,7 @@ from gpgpu_legacy.runtime.gl_arbfp_objects import (
     load,
     load_vertex_program,
 )
+from gpgpu_legacy.runtime.gl_headers import GL
 from gpgpu_legacy.runtime.gl_prepared import GlPrepared, Recorded, recorded
 from gpgpu_legacy.runtime.gl_state import setter
 from gpgpu_legacy.runtime.gl_values import clear_values, single

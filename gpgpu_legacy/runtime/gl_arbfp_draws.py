@@ -10,8 +10,8 @@ import numpy as np
 
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.lower.values import F64
-from gpgpu_legacy.runtime.egl import GL
 from gpgpu_legacy.runtime.gl_arbfp_objects import PLACE, Loaded
+from gpgpu_legacy.runtime.gl_headers import GL
 from gpgpu_legacy.runtime.gl_state import reset
 from gpgpu_legacy.runtime.gl_values import in_iteration
 from gpgpu_legacy.runtime.prepared import F32

@@ -1,6 +1,6 @@
 """The GL objects of gl-arbfp: textures of every target, framebuffers, samplers, loaded programs.
 
-They belong to the compatibility context of runtime/egl.py, which is current wherever they are made.
+They belong to the context of runtime/gl_arbfp_context.py, which is current wherever they are made.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.formats import R16F, R32F, RGBA8, RGBA16F, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, Texture, TextureKind, Wrap
-from gpgpu_legacy.runtime.egl import GL, Context
+from gpgpu_legacy.runtime.gl_arbfp_context import Context
+from gpgpu_legacy.runtime.gl_headers import GL
 from gpgpu_legacy.runtime.gl_sharing import Releasable
 
 # Which generic vertex attribute carries which attribute of the fragment. The numbers are those of

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import Vec4
-from gpgpu_legacy.runtime.egl import GL
+from gpgpu_legacy.runtime.gl_headers import GL
 
 _Setter = Callable[[SimpleNamespace, Sequence[str], Vec4], None]
 

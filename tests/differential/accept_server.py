@@ -9,22 +9,21 @@ import struct
 import sys
 from ctypes import byref, c_uint
 
-from gpgpu_legacy.runtime import egl
+from gpgpu_legacy.runtime import gl_arbfp_context
+from gpgpu_legacy.runtime.gl_headers import GL
 
 
 def serve() -> None:
     """Answer each program on standard input with 1 where the driver loads it, else with 0."""
     source, sink = sys.stdin.buffer, sys.stdout.buffer
-    with egl.context().current() as gl:
+    with gl_arbfp_context.context().current() as gl:
         while size := source.read(4):
             text = source.read(struct.unpack("<I", size)[0])
             program = c_uint()
             gl.glGenProgramsARB(1, byref(program))
-            gl.glBindProgramARB(egl.GL.FRAGMENT_PROGRAM, program)
-            gl.glProgramStringARB(
-                egl.GL.FRAGMENT_PROGRAM, egl.GL.PROGRAM_FORMAT_ASCII, len(text), text
-            )
-            sink.write(b"1" if gl.glGetError() == egl.GL.NO_ERROR else b"0")
+            gl.glBindProgramARB(GL.FRAGMENT_PROGRAM, program)
+            gl.glProgramStringARB(GL.FRAGMENT_PROGRAM, GL.PROGRAM_FORMAT_ASCII, len(text), text)
+            sink.write(b"1" if gl.glGetError() == GL.NO_ERROR else b"0")
             sink.flush()
             gl.glDeleteProgramsARB(1, byref(program))
 

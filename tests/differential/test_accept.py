@@ -23,7 +23,7 @@ from language import ATTRIBUTES, MATRICES, OPCODES, ROWS, VECTORS, Writer, joine
 from gpgpu_legacy.errors import AssemblyError, ExecutorUnavailableError
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.runtime import egl
+from gpgpu_legacy.runtime import gl_arbfp_context
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 HEADER = "!!ARBfp1.0\n"
@@ -66,7 +66,7 @@ class Driver:
 @pytest.fixture(scope="module")
 def driver() -> Iterator[Driver]:
     try:
-        context = egl.context()
+        context = gl_arbfp_context.context()
     except ExecutorUnavailableError as error:
         if os.environ.get("REQUIRE_GL") == "1":
             pytest.fail(f"REQUIRE_GL=1, but {error}")

@@ -54,7 +54,7 @@ from gpgpu_legacy.plan.textures import (
     TextureKind,
 )
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.runtime import egl
+from gpgpu_legacy.runtime import gl_arbfp_context
 from gpgpu_legacy.runtime.executors import gl_arbfp, numpy_machine
 from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.registry import executors
@@ -197,7 +197,7 @@ def test_an_empty_sum_is_zero_and_needs_no_gl(monkeypatch: pytest.MonkeyPatch) -
     def refuse() -> None:
         raise AssertionError("GL was asked for")
 
-    monkeypatch.setattr(egl, "context", refuse)
+    monkeypatch.setattr(gl_arbfp_context, "context", refuse)
     plan = find_method("hall-carr-hart-multi").plan(Shape(3, 0, 4))
     operands = {"A": np.zeros((3, 0), np.float32), "B": np.zeros((0, 4), np.float32)}
     result = gl_arbfp.EXECUTOR.run(plan, operands)
@@ -438,10 +438,10 @@ def objects_alive() -> int:
 
     Programs that are kept for later plans do not count.
     """
-    with egl.context().current() as gl:
+    with gl_arbfp_context.context().current() as gl:
         kinds = (gl.glIsTexture, gl.glIsFramebuffer, gl.glIsSampler, gl.glIsProgramARB)
         alive = sum(bool(is_one(name)) for is_one in kinds for name in range(1, 400))
-        return alive - len(egl.context().programs)
+        return alive - len(gl_arbfp_context.context().programs)
 
 
 @pytest.fixture
@@ -460,7 +460,7 @@ def test_the_context_of_others_is_current_again(
     before = current()
     arbfp.run(plan, random_operands(plan))
     assert current() == before
-    with egl.context().current():
+    with gl_arbfp_context.context().current():
         ours = current()
         assert ours is not None
         arbfp.run(plan, random_operands(plan))

@@ -37,7 +37,7 @@ from gpgpu_legacy.plan.plan import (
     Texcoords,
 )
 from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, Input, Matrix, Output, Packing, Rect, Region
-from gpgpu_legacy.runtime import egl, gl, gl_prepared
+from gpgpu_legacy.runtime import egl, gl, gl_arbfp_context, gl_prepared
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl_sharing import ContentCache, SharedContext
 from gpgpu_legacy.runtime.machine import Machine
@@ -72,7 +72,7 @@ def product(n: int = 24) -> Plan:
 
 
 def context_of(name: str) -> SharedContext[Any]:
-    return egl.context() if name == "gl-arbfp" else gl.context()
+    return gl_arbfp_context.context() if name == "gl-arbfp" else gl.context()
 
 
 # Threads -----------------------------------------------------------------------------------------
@@ -172,22 +172,22 @@ def test_a_fresh_process_whose_first_products_are_in_threads(
 def test_the_context_goes_back_to_whom_it_was_taken_from(ready: Ready, name: str) -> None:
     ready(name)
     shared = context_of(name)
-    surroundings = egl.surroundings()
-    if surroundings is None:
+    current = egl.current_context()
+    if current is None:
         pytest.skip("GL does not come through EGL here")
-    before = surroundings.current()
+    before = current.handle()
     with shared.current():
-        ours = surroundings.current()
+        ours = current.handle()
         assert ours != before
         with shared.current():
-            assert surroundings.current() == ours
-        assert surroundings.current() == ours
+            assert current.handle() == ours
+        assert current.handle() == ours
         with shared.released():
-            assert surroundings.current() == before
+            assert current.handle() == before
             with shared.current():
-                assert surroundings.current() == ours
-        assert surroundings.current() == ours
-    assert surroundings.current() == before
+                assert current.handle() == ours
+        assert current.handle() == ours
+    assert current.handle() == before
 
 
 @drawing

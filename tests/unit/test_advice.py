@@ -76,4 +76,4 @@ def test_a_system_without_egl_is_told_so(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(platform, "system", lambda: "Darwin")
     monkeypatch.setattr(ctypes, "CDLL", missing)
     with pytest.raises(ExecutorUnavailableError, match="macOS has no EGL"):
-        egl._load_egl()
+        egl.load_egl()

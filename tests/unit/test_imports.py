@@ -69,7 +69,10 @@ WHERE = {
     "llvmlite": ("lower/grid.py", "lower/native.py", "lower/numba_code.py", "runtime/native.py"),
     "ctypes": tuple(
         f"runtime/{name}.py"
-        for name in ("egl", "gl_arbfp", "gl_arbfp_objects", "gl_sharing", "gl_state", "native")
+        for name in (
+            *("egl", "gl_arbfp", "gl_arbfp_context", "gl_arbfp_objects", "gl_headers"),
+            *("gl_sharing", "gl_state", "native"),
+        )
     ),
 }
 

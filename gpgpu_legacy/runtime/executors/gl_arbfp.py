@@ -23,16 +23,16 @@ class GlArbfpExecutor(Executor):
 
     def device(self) -> str:
         """The renderer and the version of its driver; see Executor."""
-        from gpgpu_legacy.runtime import egl
+        from gpgpu_legacy.runtime import gl_arbfp_context
 
-        made = egl.context()
+        made = gl_arbfp_context.context()
         return f"{made.renderer}, OpenGL {made.version}"
 
     def is_hardware(self) -> bool:
         """Whether the renderer is a GPU; see Executor."""
-        from gpgpu_legacy.runtime import egl
+        from gpgpu_legacy.runtime import gl_arbfp_context
 
-        return egl.context().is_hardware
+        return gl_arbfp_context.context().is_hardware
 
     def memory_bytes(self, plan: Plan) -> int:
         """What the host packs, and results; textures, where a software renderer draws."""
@@ -46,12 +46,12 @@ class GlArbfpExecutor(Executor):
         Raises PlanError where the driver refuses a program, a texture's size or its format, and
         where a pass gives a value to state that OpenGL derives from other state.
         """
-        from gpgpu_legacy.runtime import egl
+        from gpgpu_legacy.runtime import gl_arbfp_context
         from gpgpu_legacy.runtime.gl_arbfp import GlArbfpPrepared, NothingToDo
 
         if not plan.textures:
             return NothingToDo(plan, machine)
-        return GlArbfpPrepared(egl.context(), plan, machine)
+        return GlArbfpPrepared(gl_arbfp_context.context(), plan, machine)
 
 
 EXECUTOR = GlArbfpExecutor()

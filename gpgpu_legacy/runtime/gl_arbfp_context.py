@@ -1,0 +1,223 @@
+"""The OpenGL context of `gl-arbfp`: headless, made with EGL, its functions called through ctypes.
+
+It is a compatibility context, because only there do drivers still offer GL_ARB_fragment_program. It
+is made when it is first asked for; importing this file loads no library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ctypes import byref, c_int, c_uint, c_void_p, create_string_buffer
+from types import SimpleNamespace
+from typing import Any
+
+from gpgpu_legacy.errors import ExecutorUnavailableError
+from gpgpu_legacy.memory import DRIVER_ADDRESSES, require_addresses
+from gpgpu_legacy.runtime.advice import Need, advice_here
+from gpgpu_legacy.runtime.devices import is_gpu
+from gpgpu_legacy.runtime.egl import CurrentContext, SavedContext, load_egl, load_function
+from gpgpu_legacy.runtime.gl_headers import EGL, GL, GL_FUNCTIONS
+from gpgpu_legacy.runtime.gl_sharing import PROBE, OnePerProcess, SharedContext
+
+REQUIRED_EXTENSIONS = (
+    "GL_ARB_fragment_program",
+    "GL_ARB_vertex_program",
+    "GL_ARB_draw_buffers",
+    "GL_ARB_sampler_objects",
+    "GL_ARB_texture_rectangle",
+    "GL_ARB_texture_float",
+    "GL_ARB_texture_rg",
+    "GL_ARB_framebuffer_object",
+    "GL_ARB_color_buffer_float",
+)
+
+_MOST_DEVICES = 32
+
+
+class Context(SharedContext[SimpleNamespace]):
+    """A compatibility context of OpenGL, with its functions in `gl` under their own names.
+
+    Nobody else changes its state: it starts from that of a fresh context (identity matrices, no
+    tests).
+    """
+
+    def __init__(self, egl: SimpleNamespace, display: int, context: int) -> None:
+        """Take over an EGL context, which must be current."""
+        super().__init__()
+        self._egl, self._display, self._context = egl, display, context
+        self._current = CurrentContext(egl)
+        self.gl = SimpleNamespace(
+            **{
+                name: load_function(egl, name, signature)
+                for name, signature in GL_FUNCTIONS.items()
+            }
+        )
+        self.renderer = self._string(GL.RENDERER)
+        self.version = self._string(GL.VERSION)
+        self.extensions = frozenset(self._string(GL.EXTENSIONS).split())
+
+    def _string(self, name: int) -> str:
+        value = self.gl.glGetString(name)
+        return value.decode("ascii", "replace") if value else ""
+
+    @property
+    def handle(self) -> SimpleNamespace:
+        """OpenGL's functions."""
+        return self.gl
+
+    @property
+    def is_hardware(self) -> bool:
+        """Whether a GPU renders."""
+        return is_gpu(self.renderer)
+
+    def integer(self, name: int) -> int:
+        """The value of a state variable or limit of one integer; the context is current."""
+        value = c_int()
+        self.gl.glGetIntegerv(name, byref(value))
+        return value.value
+
+    def finish(self) -> None:
+        """Wait until all that was asked for is done; the context is current."""
+        self.gl.glFinish()
+
+    def _answers(self) -> bool:
+        gl, name, answer = self.gl, c_uint(), create_string_buffer(len(PROBE))
+        gl.glGenBuffers(1, byref(name))
+        gl.glBindBuffer(GL.ARRAY_BUFFER, name.value)
+        gl.glBufferData(GL.ARRAY_BUFFER, len(PROBE), PROBE, GL.STREAM_READ)
+        gl.glGetBufferSubData(GL.ARRAY_BUFFER, 0, len(PROBE), answer)
+        gl.glBindBuffer(GL.ARRAY_BUFFER, 0)
+        gl.glDeleteBuffers(1, byref(name))
+        return answer.raw == PROBE
+
+    def _is_current(self) -> bool:
+        return self._current.handle() == self._context
+
+    def _make_current(self) -> None:
+        if not self._egl.eglMakeCurrent(self._display, None, None, self._context):
+            raise ExecutorUnavailableError(
+                f"the OpenGL context cannot be made current (EGL error {self._error()}); "
+                "end what else uses it in another thread"
+            )
+
+    def _save(self) -> SavedContext:
+        return self._current.save()
+
+    def _restore(self, before: object) -> None:
+        assert isinstance(before, SavedContext)
+        self._current.restore(before)
+
+    def destroy(self) -> None:
+        """Delete the context, when it is no longer current.
+
+        Its display stays initialised: EGL hands the same one to everybody in the process.
+        """
+        self._egl.eglDestroyContext(self._display, self._context)
+
+    def _error(self) -> str:
+        return hex(self._egl.eglGetError())
+
+
+def _make() -> Context:
+    """A GPU's context where there is one, else a software renderer's."""
+    require_addresses(DRIVER_ADDRESSES, "OpenGL")
+    egl = load_egl()
+    software: Context | None = None
+    problems: list[str] = []
+    for platform, display in _displays(egl):
+        try:
+            context = _make_context(egl, display)
+        except ExecutorUnavailableError as error:
+            problems.append(f"{platform}: {error}")
+            continue
+        if context.is_hardware:
+            return context
+        if software is None:
+            software = context
+        else:
+            context.destroy()
+    if software is not None:
+        return software
+    reasons = "; ".join(dict.fromkeys(problems)) or "EGL has no display"
+    raise ExecutorUnavailableError(
+        f"no OpenGL context with GL_ARB_fragment_program ({reasons}); "
+        f"{advice_here(Need.FRAGMENT_PROGRAMS)}"
+    )
+
+
+_CONTEXT = OnePerProcess(_make)
+
+
+def context() -> Context:
+    """The one context of its kind in the process, made when first asked for.
+
+    Raises ExecutorUnavailableError, which says what to install, where there is none with
+    GL_ARB_fragment_program, and in a process that was forked from one that has used OpenGL.
+    """
+    return _CONTEXT()
+
+
+def _displays(egl: SimpleNamespace) -> Iterator[tuple[str, int]]:
+    """The displays that need no window system, GPUs first, then EGL's own choice."""
+    if egl.eglGetPlatformDisplayEXT:
+        for number, device in enumerate(_devices(egl)):
+            display = egl.eglGetPlatformDisplayEXT(EGL.PLATFORM_DEVICE, device, None)
+            if display:
+                yield f"device {number}", display
+        display = egl.eglGetPlatformDisplayEXT(EGL.PLATFORM_SURFACELESS, None, None)
+        if display:
+            yield "surfaceless", display
+    display = egl.eglGetDisplay(None)
+    if display:
+        yield "default display", display
+
+
+def _devices(egl: SimpleNamespace) -> list[int]:
+    if not egl.eglQueryDevicesEXT:
+        return []
+    devices, count = (c_void_p * _MOST_DEVICES)(), c_int()
+    if not egl.eglQueryDevicesEXT(_MOST_DEVICES, devices, byref(count)):
+        return []
+    return [device for device in devices[: count.value] if device]
+
+
+def _make_context(egl: SimpleNamespace, display: int) -> Context:
+    """A context on a display; ExecutorUnavailableError, with the reason alone, where it fails."""
+    if not egl.eglInitialize(display, None, None):
+        raise _refused(egl, "cannot be initialised")
+    attributes = _integers(
+        *(EGL.SURFACE_TYPE, EGL.PBUFFER_BIT),
+        *(EGL.RENDERABLE_TYPE, EGL.OPENGL_BIT),
+    )
+    config, count = c_void_p(), c_int()
+    with CurrentContext(egl).preserved():
+        if not egl.eglBindAPI(EGL.OPENGL_API):
+            raise _refused(egl, "has no OpenGL")
+        egl.eglChooseConfig(display, attributes, byref(config), 1, byref(count))
+        if count.value < 1:
+            raise _refused(egl, "has no configuration for OpenGL")
+        # No attribute asks for a version or a profile: that is what makes it a compatibility one.
+        handle = egl.eglCreateContext(display, config, None, _integers())
+        if not handle:
+            raise _refused(egl, "makes no context")
+        if not egl.eglMakeCurrent(display, None, None, handle):
+            problem = _refused(egl, "makes no context without a surface")
+            egl.eglDestroyContext(display, handle)
+            raise problem
+        context = Context(egl, display, handle)
+    missing = [name for name in REQUIRED_EXTENSIONS if name not in context.extensions]
+    if missing:
+        context.destroy()
+        raise ExecutorUnavailableError(f"{context.renderer} lacks {', '.join(missing)}")
+    return context
+
+
+def _integers(*values: int) -> Any:
+    """An attribute list, ended as EGL wants it."""
+    return (c_int * (len(values) + 1))(*values, EGL.NONE)
+
+
+def _refused(egl: SimpleNamespace, problem: str) -> ExecutorUnavailableError:
+    error = egl.eglGetError()
+    reason = "" if error == EGL.SUCCESS else f" (EGL error {error:#x})"
+    return ExecutorUnavailableError(problem + reason)

@@ -1,0 +1,243 @@
+"""What C's headers say of OpenGL and EGL: constants, and the types of functions for ctypes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ctypes import (
+    POINTER,
+    c_char_p,
+    c_double,
+    c_float,
+    c_int,
+    c_ssize_t,
+    c_ubyte,
+    c_uint,
+    c_void_p,
+)
+from typing import Any
+
+
+class GL:
+    """The constants of OpenGL's headers that are used here, by their names without `GL_`."""
+
+    NO_ERROR = 0
+    ONE = 1
+    TRIANGLE_FAN = 0x0006
+    FRONT = 0x0404
+    BACK = 0x0405
+    OUT_OF_MEMORY = 0x0505
+    LIGHT_MODEL_AMBIENT = 0x0B53
+    FOG_DENSITY = 0x0B62
+    FOG_START = 0x0B63
+    FOG_END = 0x0B64
+    FOG_COLOR = 0x0B66
+    DITHER = 0x0BD0
+    BLEND = 0x0BE2
+    UNPACK_ALIGNMENT = 0x0CF5
+    PACK_ALIGNMENT = 0x0D05
+    MAX_TEXTURE_SIZE = 0x0D33
+    TEXTURE_1D = 0x0DE0
+    TEXTURE_2D = 0x0DE1
+    AMBIENT = 0x1200
+    DIFFUSE = 0x1201
+    SPECULAR = 0x1202
+    POSITION = 0x1203
+    SPOT_DIRECTION = 0x1204
+    SPOT_EXPONENT = 0x1205
+    SPOT_CUTOFF = 0x1206
+    CONSTANT_ATTENUATION = 0x1207
+    LINEAR_ATTENUATION = 0x1208
+    QUADRATIC_ATTENUATION = 0x1209
+    UNSIGNED_BYTE = 0x1401
+    FLOAT = 0x1406
+    EMISSION = 0x1600
+    SHININESS = 0x1601
+    MODELVIEW = 0x1700
+    PROJECTION = 0x1701
+    TEXTURE = 0x1702
+    RED = 0x1903
+    RGBA = 0x1908
+    RENDERER = 0x1F01
+    VERSION = 0x1F02
+    EXTENSIONS = 0x1F03
+    TEXTURE_ENV_COLOR = 0x2201
+    TEXTURE_ENV = 0x2300
+    NEAREST = 0x2600
+    LINEAR = 0x2601
+    TEXTURE_MAG_FILTER = 0x2800
+    TEXTURE_MIN_FILTER = 0x2801
+    TEXTURE_WRAP_S = 0x2802
+    TEXTURE_WRAP_T = 0x2803
+    CLAMP = 0x2900
+    REPEAT = 0x2901
+    LIGHT0 = 0x4000
+    RGBA8 = 0x8058
+    TEXTURE_3D = 0x806F
+    TEXTURE_WRAP_R = 0x8072
+    MAX_3D_TEXTURE_SIZE = 0x8073
+    CLAMP_TO_EDGE = 0x812F
+    R8 = 0x8229
+    R16F = 0x822D
+    R32F = 0x822E
+    TEXTURE0 = 0x84C0
+    TEXTURE_RECTANGLE = 0x84F5
+    MAX_RECTANGLE_TEXTURE_SIZE = 0x84F8
+    TEXTURE_CUBE_MAP = 0x8513
+    TEXTURE_CUBE_MAP_POSITIVE_X = 0x8515
+    MAX_CUBE_MAP_TEXTURE_SIZE = 0x851C
+    VERTEX_PROGRAM = 0x8620
+    CURRENT_MATRIX = 0x8641
+    PROGRAM_ERROR_POSITION = 0x864B
+    FRAGMENT_PROGRAM = 0x8804
+    PROGRAM_ALU_INSTRUCTIONS = 0x8805
+    PROGRAM_TEX_INSTRUCTIONS = 0x8806
+    PROGRAM_TEX_INDIRECTIONS = 0x8807
+    PROGRAM_NATIVE_ALU_INSTRUCTIONS = 0x8808
+    PROGRAM_NATIVE_TEX_INSTRUCTIONS = 0x8809
+    PROGRAM_NATIVE_TEX_INDIRECTIONS = 0x880A
+    RGBA32F = 0x8814
+    RGBA16F = 0x881A
+    MAX_DRAW_BUFFERS = 0x8824
+    TEXTURE_CUBE_MAP_SEAMLESS = 0x884F
+    PROGRAM_ERROR_STRING = 0x8874
+    PROGRAM_FORMAT_ASCII = 0x8875
+    ARRAY_BUFFER = 0x8892
+    PROGRAM_INSTRUCTIONS = 0x88A0
+    PROGRAM_NATIVE_INSTRUCTIONS = 0x88A2
+    PROGRAM_TEMPORARIES = 0x88A4
+    PROGRAM_NATIVE_TEMPORARIES = 0x88A6
+    PROGRAM_PARAMETERS = 0x88A8
+    PROGRAM_NATIVE_PARAMETERS = 0x88AA
+    PROGRAM_ATTRIBS = 0x88AC
+    PROGRAM_NATIVE_ATTRIBS = 0x88AE
+    PROGRAM_UNDER_NATIVE_LIMITS = 0x88B6
+    MATRIX0 = 0x88C0
+    STREAM_READ = 0x88E1
+    CLAMP_VERTEX_COLOR = 0x891A
+    CLAMP_FRAGMENT_COLOR = 0x891B
+    CLAMP_READ_COLOR = 0x891C
+    FRAMEBUFFER_COMPLETE = 0x8CD5
+    COLOR_ATTACHMENT0 = 0x8CE0
+    FRAMEBUFFER = 0x8D40
+    FRAMEBUFFER_SRGB = 0x8DB9
+    # Bits of glClear and glPushAttrib
+    LIGHTING_BIT = 0x0040
+    FOG_BIT = 0x0080
+    VIEWPORT_BIT = 0x0800
+    COLOR_BUFFER_BIT = 0x4000
+    TEXTURE_BIT = 0x40000
+
+
+class EGL:
+    """The constants of EGL's headers that are used here, by their names without `EGL_`."""
+
+    SUCCESS = 0x3000
+    NONE = 0x3038
+    SURFACE_TYPE = 0x3033
+    PBUFFER_BIT = 0x0001
+    RENDERABLE_TYPE = 0x3040
+    OPENGL_BIT = 0x0008
+    DRAW = 0x3059
+    READ = 0x305A
+    OPENGL_API = 0x30A2
+    PLATFORM_DEVICE = 0x313F
+    PLATFORM_SURFACELESS = 0x31DD
+
+
+Signatures = Mapping[str, tuple[Any, ...]]
+"""Functions by name: the type of the result, then those of the arguments."""
+
+EGL_FUNCTIONS: Signatures = {
+    "eglBindAPI": (c_uint, c_uint),
+    "eglChooseConfig": (c_uint, c_void_p, POINTER(c_int), POINTER(c_void_p), c_int, POINTER(c_int)),
+    "eglCreateContext": (c_void_p, c_void_p, c_void_p, c_void_p, POINTER(c_int)),
+    "eglDestroyContext": (c_uint, c_void_p, c_void_p),
+    "eglGetCurrentContext": (c_void_p,),
+    "eglGetCurrentDisplay": (c_void_p,),
+    "eglGetCurrentSurface": (c_void_p, c_int),
+    "eglGetDisplay": (c_void_p, c_void_p),
+    "eglGetError": (c_int,),
+    "eglGetProcAddress": (c_void_p, c_char_p),
+    "eglInitialize": (c_uint, c_void_p, POINTER(c_int), POINTER(c_int)),
+    "eglMakeCurrent": (c_uint, c_void_p, c_void_p, c_void_p, c_void_p),
+    "eglQueryAPI": (c_uint,),
+}
+
+EGL_EXTENSION_FUNCTIONS: Signatures = {
+    "eglGetPlatformDisplayEXT": (c_void_p, c_uint, c_void_p, POINTER(c_int)),
+    "eglQueryDevicesEXT": (c_uint, c_int, POINTER(c_void_p), POINTER(c_int)),
+}
+
+GL_FUNCTIONS: Signatures = {
+    "glActiveTexture": (None, c_uint),
+    "glBegin": (None, c_uint),
+    "glBindBuffer": (None, c_uint, c_uint),
+    "glBindFramebuffer": (None, c_uint, c_uint),
+    "glBindProgramARB": (None, c_uint, c_uint),
+    "glBindSampler": (None, c_uint, c_uint),
+    "glBindTexture": (None, c_uint, c_uint),
+    "glBlendFunc": (None, c_uint, c_uint),
+    "glBufferData": (None, c_uint, c_ssize_t, c_void_p, c_uint),
+    "glCheckFramebufferStatus": (c_uint, c_uint),
+    "glClampColor": (None, c_uint, c_uint),
+    "glClear": (None, c_uint),
+    "glClearColor": (None, c_float, c_float, c_float, c_float),
+    "glCopyTexSubImage2D": (None, c_uint, *(c_int,) * 7),
+    "glDeleteBuffers": (None, c_int, POINTER(c_uint)),
+    "glDeleteFramebuffers": (None, c_int, POINTER(c_uint)),
+    "glDeleteProgramsARB": (None, c_int, POINTER(c_uint)),
+    "glDeleteSamplers": (None, c_int, POINTER(c_uint)),
+    "glDeleteTextures": (None, c_int, POINTER(c_uint)),
+    "glDepthRange": (None, c_double, c_double),
+    "glDisable": (None, c_uint),
+    "glDrawBuffers": (None, c_int, POINTER(c_uint)),
+    "glEnable": (None, c_uint),
+    "glEnd": (None,),
+    "glFinish": (None,),
+    "glFogf": (None, c_uint, c_float),
+    "glFogfv": (None, c_uint, POINTER(c_float)),
+    "glFramebufferTexture1D": (None, c_uint, c_uint, c_uint, c_uint, c_int),
+    "glFramebufferTexture2D": (None, c_uint, c_uint, c_uint, c_uint, c_int),
+    "glFramebufferTexture3D": (None, c_uint, c_uint, c_uint, c_uint, c_int, c_int),
+    "glGenBuffers": (None, c_int, POINTER(c_uint)),
+    "glGenFramebuffers": (None, c_int, POINTER(c_uint)),
+    "glGenProgramsARB": (None, c_int, POINTER(c_uint)),
+    "glGenSamplers": (None, c_int, POINTER(c_uint)),
+    "glGenTextures": (None, c_int, POINTER(c_uint)),
+    "glGetBufferSubData": (None, c_uint, c_ssize_t, c_ssize_t, c_void_p),
+    "glGetError": (c_uint,),
+    "glGetFloatv": (None, c_uint, POINTER(c_float)),
+    "glGetIntegerv": (None, c_uint, POINTER(c_int)),
+    "glGetProgramivARB": (None, c_uint, c_uint, POINTER(c_int)),
+    "glGetString": (c_char_p, c_uint),
+    "glIsFramebuffer": (c_ubyte, c_uint),
+    "glIsProgramARB": (c_ubyte, c_uint),
+    "glIsSampler": (c_ubyte, c_uint),
+    "glIsTexture": (c_ubyte, c_uint),
+    "glLightModelfv": (None, c_uint, POINTER(c_float)),
+    "glLightf": (None, c_uint, c_uint, c_float),
+    "glLightfv": (None, c_uint, c_uint, POINTER(c_float)),
+    "glLoadIdentity": (None,),
+    "glLoadMatrixf": (None, POINTER(c_float)),
+    "glMaterialf": (None, c_uint, c_uint, c_float),
+    "glMaterialfv": (None, c_uint, c_uint, POINTER(c_float)),
+    "glMatrixMode": (None, c_uint),
+    "glPixelStorei": (None, c_uint, c_int),
+    "glPopAttrib": (None,),
+    "glProgramEnvParameter4fvARB": (None, c_uint, c_uint, c_void_p),
+    "glProgramLocalParameter4fvARB": (None, c_uint, c_uint, c_void_p),
+    "glProgramStringARB": (None, c_uint, c_uint, c_int, c_char_p),
+    "glPushAttrib": (None, c_uint),
+    "glReadPixels": (None, c_int, c_int, c_int, c_int, c_uint, c_uint, c_void_p),
+    "glSamplerParameteri": (None, c_uint, c_uint, c_int),
+    "glTexEnvfv": (None, c_uint, c_uint, POINTER(c_float)),
+    "glTexImage1D": (None, c_uint, *(c_int,) * 4, c_uint, c_uint, c_void_p),
+    "glTexImage2D": (None, c_uint, *(c_int,) * 5, c_uint, c_uint, c_void_p),
+    "glTexImage3D": (None, c_uint, *(c_int,) * 6, c_uint, c_uint, c_void_p),
+    "glTexParameteri": (None, c_uint, c_uint, c_int),
+    "glTexSubImage1D": (None, c_uint, *(c_int,) * 3, c_uint, c_uint, c_void_p),
+    "glTexSubImage2D": (None, c_uint, *(c_int,) * 5, c_uint, c_uint, c_void_p),
+    "glTexSubImage3D": (None, c_uint, *(c_int,) * 7, c_uint, c_uint, c_void_p),
+    "glVertexAttrib4fv": (None, c_uint, c_void_p),
+    "glViewport": (None, c_int, c_int, c_int, c_int),
+}
