@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from lark import Token, Tree
+from lark import Token
 
 from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.kernel.ir import Literal, SharedArray, StorageBuffer, Type, Uniform, Variable
-
-Node = Tree[Token]
+from gpgpu_legacy.kernel.trees import Node
 
 Symbol = Variable | Uniform | Literal | StorageBuffer | SharedArray
 """What a name can stand for."""

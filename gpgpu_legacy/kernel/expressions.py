@@ -1,0 +1,209 @@
+"""The expressions of a kernel: each node of the syntax tree as one of the IR, with its type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lark import Token, Tree
+
+from gpgpu_legacy.kernel.conversions import Conversions, floating_literal, integer_literal
+from gpgpu_legacy.kernel.ir import (
+    Binary,
+    BuiltIn,
+    BuiltInComponent,
+    Component,
+    Convert,
+    Element,
+    Expression,
+    Literal,
+    Select,
+    SharedArray,
+    Space,
+    StorageBuffer,
+    Type,
+    Unary,
+    Vector,
+)
+from gpgpu_legacy.kernel.limits import DEEPEST, MOST_NESTED, MOST_NODES, TOO_DEEP, nodes_and_levels
+from gpgpu_legacy.kernel.trees import Node, tokens, trees
+
+_AXES = "xyz"
+_VECTOR_COMPONENTS = "xyzw"
+
+
+class ExpressionReader(Conversions):
+    """Reads expressions, and counts their nodes. local_size: of a work group."""
+
+    def __init__(self, text: str, name: str) -> None:
+        """Without a node yet, in work groups of one invocation."""
+        super().__init__(text, name)
+        self.local_size = (1, 1)
+        self.nodes = self.nested = 0
+
+    # Limits ---------------------------------------------------------------------------------
+
+    def whole(self, node: Node) -> Expression:
+        """An expression that is no part of another one, within the limits."""
+        return self.limited(self.expression(node), node)
+
+    def whole_condition(self, node: Node) -> Expression:
+        """A condition that is no part of another one, within the limits."""
+        return self.limited(self.condition(node), node)
+
+    def limited(self, expression: Expression, at: Node) -> Expression:
+        """The expression, if it is within the limits."""
+        nodes, levels = nodes_and_levels(expression)
+        if levels > DEEPEST:
+            raise self.error(TOO_DEEP, at)
+        self.count(nodes, at)
+        return expression
+
+    def count(self, nodes: int, at: Token | Node) -> None:
+        """Count more nodes of the kernel."""
+        self.nodes += nodes
+        if self.nodes > MOST_NODES:
+            raise self.error(
+                f"the kernel has more than {MOST_NODES} operations up to here; make several of it",
+                at,
+            )
+
+    # Expressions ----------------------------------------------------------------------------
+
+    def expression(self, node: Node) -> Expression:
+        """The expression of a node of the syntax tree."""
+        self.nested += 1
+        if self.nested > MOST_NESTED:
+            raise self.error(TOO_DEEP, node)
+        readers: dict[str, Callable[[Node], Expression]] = {
+            "name": lambda n: self.name_expression(tokens(n)[0]),
+            "integer": lambda n: self.integer_constant(tokens(n)[0]),
+            "floating": lambda n: floating_literal(str(tokens(n)[0])),
+            "boolean": lambda n: Literal(Type.BOOL, tokens(n)[0] == "true"),
+            "construct": self.construct,
+            "indexed": lambda n: self.element(n, is_read=True, is_written=False),
+            "member": self.member,
+            "signed": self.signed,
+            "negated": lambda n: Unary(Type.BOOL, "!", self.condition(trees(n)[0])),
+            "select": self.select,
+            "any_of": lambda n: self.logical("||", n),
+            "all_of": lambda n: self.logical("&&", n),
+        }
+        value = readers.get(node.data, self.chain)(node)
+        self.nested -= 1
+        return value
+
+    def condition(self, node: Node) -> Expression:
+        """An expression that must be a bool."""
+        condition = self.expression(node)
+        if condition.type is not Type.BOOL:
+            raise self.error(
+                f"the condition has type {condition.type.value}; it must be bool", node
+            )
+        return condition
+
+    def integer_constant(self, token: Token) -> Literal:
+        return integer_literal(Type.UINT if token[-1] in "uU" else Type.INT, self.integer(token))
+
+    def chain(self, node: Node) -> Expression:
+        """Operators of one precedence, associated from the left."""
+        first, *rest = node.children
+        assert isinstance(first, Tree)
+        value = self.expression(first)
+        for operator, operand in zip(rest[::2], rest[1::2], strict=True):
+            assert isinstance(operand, Tree)
+            value = self.binary(str(operator), value, self.expression(operand), node)
+        return value
+
+    def logical(self, operator: str, node: Node) -> Expression:
+        first, *rest = (self.condition(child) for child in trees(node))
+        value: Expression = first
+        for operand in rest:
+            value = Binary(Type.BOOL, operator, value, operand)
+        return value
+
+    def name_expression(self, token: Token) -> Expression:
+        symbol = self.lookup(token)
+        if isinstance(symbol, StorageBuffer | SharedArray):
+            raise self.error(f"{token} is an array; name an element, as in {token}[0]", token)
+        return symbol
+
+    def construct(self, node: Node) -> Expression:
+        kind, parts = Type(str(tokens(node)[0])), [self.expression(c) for c in trees(node)]
+        if kind is not Type.VEC4:
+            if len(parts) != 1:
+                raise self.error(f"{kind.value}() takes one value, found {len(parts)}", node)
+            return parts[0] if parts[0].type is kind else Convert(kind, parts[0])
+        parts = parts * 4 if len(parts) == 1 else parts
+        if len(parts) != 4:
+            raise self.error(f"vec4() takes one value or four, found {len(parts)}", node)
+        x, y, z, w = (self.convert(part, Type.FLOAT, node) for part in parts)
+        return Vector((x, y, z, w))
+
+    def element(self, node: Node, *, is_read: bool, is_written: bool) -> Element:
+        """An element of an array, which its access qualifiers must allow (GLSL 4.3, 4.10)."""
+        indices: list[Expression] = []
+        base = node
+        while base.data == "indexed":
+            base, index = trees(base)
+            value = self.expression(index)
+            if not value.type.is_integer:
+                raise self.error(
+                    f"the index has type {value.type.value}; it must be int or uint", index
+                )
+            indices.insert(0, value)
+        if base.data != "name":
+            raise self.error(
+                "only arrays can be indexed; name a storage buffer or a shared array", base
+            )
+        name = tokens(base)[0]
+        symbol = self.lookup(name)
+        if isinstance(symbol, StorageBuffer) and len(indices) == 1:
+            if is_written and not symbol.is_written:
+                raise self.error(
+                    f"{name} is readonly; store to another buffer, or leave readonly out", node
+                )
+            if is_read and not symbol.is_read:
+                raise self.error(
+                    f"{name} is writeonly; load from another buffer, or leave writeonly out", node
+                )
+            return Element(Type.FLOAT, Space.BUFFER, symbol.name, tuple(indices), name.line or 0)
+        if isinstance(symbol, SharedArray) and len(indices) == len(symbol.extents):
+            array = symbol.name
+            return Element(symbol.type, Space.SHARED, array, tuple(indices), name.line or 0)
+        if not isinstance(symbol, StorageBuffer | SharedArray):
+            raise self.error(f"{name} is not an array; leave the index out", node)
+        dimensions = len(symbol.extents) if isinstance(symbol, SharedArray) else 1
+        expected = f"{dimensions} {'index' if dimensions == 1 else 'indices'}"
+        raise self.error(f"{name} takes {expected}, found {len(indices)}", node)
+
+    def member(self, node: Node) -> Expression:
+        owner, field = trees(node)[0], str(tokens(node)[-1])
+        if owner.data == "name" and str(tokens(owner)[0]).startswith("gl_"):
+            return self.built_in(str(tokens(owner)[0]), field, node)
+        vector = self.expression(owner)
+        if vector.type is not Type.VEC4 or field not in _VECTOR_COMPONENTS:
+            raise self.error(
+                f"there is no component .{field} here; a vec4 has .x, .y, .z and .w", node
+            )
+        return Component(vector, _VECTOR_COMPONENTS.index(field))
+
+    def built_in(self, name: str, field: str, node: Node) -> Expression:
+        names = {built_in.value: built_in for built_in in BuiltIn}
+        if field not in _AXES or not field:
+            raise self.error(f"{name} has no component .{field}; it has .x, .y and .z", node)
+        if name == "gl_WorkGroupSize":
+            return Literal(Type.UINT, (*self.local_size, 1)[_AXES.index(field)])
+        if name not in names:
+            raise self.error(
+                f"{name} is not supported; use {', '.join(names)} or gl_WorkGroupSize", node
+            )
+        return BuiltInComponent(names[name], _AXES.index(field))
+
+    def signed(self, node: Node) -> Expression:
+        operand = self.expression(trees(node)[0])
+        return Unary(operand.type, "-", operand) if tokens(node)[0] == "-" else operand
+
+    def select(self, node: Node) -> Expression:
+        condition, chosen, other = trees(node)
+        left, right = self.balance(self.expression(chosen), self.expression(other), node)
+        return Select(left.type, self.condition(condition), left, right)
