@@ -115,7 +115,7 @@ def state_vector(binding: str, given: Mapping[str, Vec4]) -> Vec4:
     and directions are in eye coordinates. The inverse of a singular matrix, which the specification
     leaves undefined, is the identity. Raises InputError if the name is not a state vector's.
     """
-    names, indices = _parse(binding)
+    names, indices = parse_vector(binding)
     value = given.get(binding)
     if value is None:
         value = _OF_GROUP[names[0]](names[1:], indices, given)
@@ -189,8 +189,11 @@ _OF_GROUP: Mapping[str, Callable[[_Names, _Indices, _Given], Vec4]] = {
 }
 
 
-def _parse(binding: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The names after `state` in a canonical name, and its indices."""
+def parse_vector(binding: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The names after `state` in a state vector's canonical name, and all of its indices.
+
+    Raises InputError if the name is not a state vector's.
+    """
     resolved = _given_binding(binding)
     if not resolved.is_single or resolved.vectors != (binding,):
         raise InputError(

@@ -12,7 +12,7 @@ from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.lower.values import F64
 from gpgpu_legacy.runtime.gl_arbfp_objects import PLACE, Loaded
 from gpgpu_legacy.runtime.gl_headers import GL
-from gpgpu_legacy.runtime.gl_state import reset
+from gpgpu_legacy.runtime.gl_state import Setter, matrix_row
 from gpgpu_legacy.runtime.gl_values import in_iteration
 from gpgpu_legacy.runtime.prepared import F32
 
@@ -45,19 +45,13 @@ class Rows:
 class State:
     """A vector of OpenGL's state, and its values."""
 
-    def __init__(
-        self, binding: str, set_value: Callable[[SimpleNamespace, Vec4], None], values: F64
-    ) -> None:
+    def __init__(self, binding: str, set_value: Setter, values: F64) -> None:
         """values: (n, 4), one row where all iterations have the same."""
         self.binding, self._set, self._values = binding, set_value, values
-
-    @property
-    def is_matrix(self) -> bool:
-        """Whether it is a row of a matrix."""
-        return self.binding.startswith("state.matrix.")
+        self.matrix_row = matrix_row(binding)
 
     def set(self, gl: SimpleNamespace, iteration: int) -> Vec4:
-        """Give it the value of that iteration, and tell it."""
+        """Set it to the value of that iteration, which is returned."""
         x, y, z, w = in_iteration(self._values, iteration)
         self._set(gl, (x, y, z, w))
         return (x, y, z, w)
@@ -179,7 +173,7 @@ class Draw:
         self._bound, self._program, self._textures = bound, program, textures
         self._target, self._numbers = target, numbers
         # Lights are transformed by the modelview matrix of the time when they are set.
-        self._state = sorted(numbers.state, key=lambda given: given.is_matrix)
+        self._state = sorted(numbers.state, key=lambda state: state.matrix_row is not None)
 
     def __call__(self, iteration: int) -> None:
         """Draw it as it is in that iteration."""
@@ -218,16 +212,17 @@ class Draw:
         gl.glEnd()
 
     def _quad_in_its_state(self, iteration: int, check: Check | None) -> None:
-        """Outside of this OpenGL's state has its initial values."""
+        """Draw the quad in its state; afterwards OpenGL's state has its initial values again."""
         gl = self._bound.gl
         gl.glPushAttrib(GL.LIGHTING_BIT | GL.FOG_BIT | GL.TEXTURE_BIT | GL.VIEWPORT_BIT)
         try:
-            for given in self._state:
-                value = given.set(gl, iteration)
+            for state in self._state:
+                value = state.set(gl, iteration)
                 if check is not None:
-                    check(f"{given.binding} = {value}")
+                    check(f"{state.binding} = {value}")
             self._quad(iteration)
         finally:
-            for given in self._state:
-                reset(gl, given.binding)
+            for state in self._state:
+                if state.matrix_row is not None:
+                    state.matrix_row.reset(gl)
             gl.glPopAttrib()

@@ -2,78 +2,89 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from ctypes import Array, c_float
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from math import acos, degrees
 from types import SimpleNamespace
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import Vec4
+from gpgpu_legacy.isa.state import parse_vector
 from gpgpu_legacy.runtime.gl_headers import GL
 
-_Setter = Callable[[SimpleNamespace, Sequence[str], Vec4], None]
+Setter = Callable[[SimpleNamespace, Vec4], object]
+"""Gives a vector of OpenGL's state its value."""
+
+_SetIndexed = Callable[[SimpleNamespace, int, Vec4], object]
+"""The same for a light or a texture unit, by its index; other state has index 0."""
 
 _FACES = {"front": GL.FRONT, "back": GL.BACK}
-_COLORS = {
+_MATERIAL_COLORS = {
     "ambient": GL.AMBIENT,
     "diffuse": GL.DIFFUSE,
     "specular": GL.SPECULAR,
     "emission": GL.EMISSION,
+}
+_LIGHT_VECTORS = {
+    "ambient": GL.AMBIENT,
+    "diffuse": GL.DIFFUSE,
+    "specular": GL.SPECULAR,
     "position": GL.POSITION,
 }
-_MATRICES = {"modelview": GL.MODELVIEW, "projection": GL.PROJECTION, "texture": GL.TEXTURE}
-_MATRIX_ROW = (
-    r"state\.matrix\.(modelview(?=\[0\])|projection|texture|program)(?:\[(\d+)\])?\.row\[([0-3])\]"
-)
 
 
-def _set_material(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
-    gl.glMaterialfv(_FACES[where[0]], _COLORS[where[1]], _vector(value))
+def _material_color(face: int, color: int) -> _SetIndexed:
+    return lambda gl, _, value: gl.glMaterialfv(face, color, _vector(value))
 
 
-def _set_shininess(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
-    gl.glMaterialf(_FACES[where[0]], GL.SHININESS, value[0])
+def _shininess(face: int) -> _SetIndexed:
+    return lambda gl, _, value: gl.glMaterialf(face, GL.SHININESS, value[0])
 
 
-def _set_light(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
-    gl.glLightfv(GL.LIGHT0 + int(where[0]), _COLORS[where[1]], _vector(value))
+def _light_vector(name: int) -> _SetIndexed:
+    return lambda gl, light, value: gl.glLightfv(GL.LIGHT0 + light, name, _vector(value))
 
 
-def _set_attenuation(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
-    for name, each in zip(
-        (
-            *(GL.CONSTANT_ATTENUATION, GL.LINEAR_ATTENUATION),
-            *(GL.QUADRATIC_ATTENUATION, GL.SPOT_EXPONENT),
-        ),
-        value,
-        strict=True,
-    ):
-        gl.glLightf(GL.LIGHT0 + int(where[0]), name, each)
+def _set_attenuation(gl: SimpleNamespace, light: int, value: Vec4) -> None:
+    constant, linear, quadratic, spot_exponent = value
+    gl.glLightf(GL.LIGHT0 + light, GL.CONSTANT_ATTENUATION, constant)
+    gl.glLightf(GL.LIGHT0 + light, GL.LINEAR_ATTENUATION, linear)
+    gl.glLightf(GL.LIGHT0 + light, GL.QUADRATIC_ATTENUATION, quadratic)
+    gl.glLightf(GL.LIGHT0 + light, GL.SPOT_EXPONENT, spot_exponent)
 
 
-def _set_spot(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
+def _set_spot(gl: SimpleNamespace, light: int, value: Vec4) -> None:
     """OpenGL takes the cutoff as an angle in degrees, the state vector has its cosine."""
-    light, cosine = GL.LIGHT0 + int(where[0]), min(1.0, max(-1.0, value[3]))
-    gl.glLightfv(light, GL.SPOT_DIRECTION, _vector(value))
-    gl.glLightf(light, GL.SPOT_CUTOFF, degrees(acos(cosine)))
+    cosine = min(1.0, max(-1.0, value[3]))
+    gl.glLightfv(GL.LIGHT0 + light, GL.SPOT_DIRECTION, _vector(value))
+    gl.glLightf(GL.LIGHT0 + light, GL.SPOT_CUTOFF, degrees(acos(cosine)))
 
 
-def _set_texture_environment(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
-    gl.glActiveTexture(GL.TEXTURE0 + int(where[0]))
+def _set_light_model(gl: SimpleNamespace, _: int, value: Vec4) -> None:
+    gl.glLightModelfv(GL.LIGHT_MODEL_AMBIENT, _vector(value))
+
+
+def _set_texture_environment(gl: SimpleNamespace, unit: int, value: Vec4) -> None:
+    gl.glActiveTexture(GL.TEXTURE0 + unit)
     gl.glTexEnvfv(GL.TEXTURE_ENV, GL.TEXTURE_ENV_COLOR, _vector(value))
 
 
-def _set_fog(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
-    """The fourth of the parameters, 1 / (end - start), is OpenGL's own work."""
+def _set_fog_color(gl: SimpleNamespace, _: int, value: Vec4) -> None:
+    gl.glFogfv(GL.FOG_COLOR, _vector(value))
+
+
+def _set_fog(gl: SimpleNamespace, _: int, value: Vec4) -> None:
+    """OpenGL itself computes the fourth of the parameters, 1 / (end - start)."""
     gl.glFogf(GL.FOG_DENSITY, value[0])
     gl.glFogf(GL.FOG_START, value[1])
     gl.glFogf(GL.FOG_END, value[2])
 
 
-def _set_depth_range(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
-    """The third component, far - near, is OpenGL's own work."""
+def _set_depth_range(gl: SimpleNamespace, _: int, value: Vec4) -> None:
+    """OpenGL itself computes the third component, far - near."""
     near, far = value[:2]
     if not (0.0 <= near <= 1.0 and 0.0 <= far <= 1.0):
         raise PlanError(
@@ -82,57 +93,81 @@ def _set_depth_range(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> 
     gl.glDepthRange(near, far)
 
 
-def _set_matrix_row(gl: SimpleNamespace, where: Sequence[str], value: Vec4) -> None:
-    """One row of a matrix; the other rows stay as they are."""
-    kind, number, row = where[0], int(where[1] or 0), int(where[2])
-    _choose_matrix(gl, kind, number)
-    columns = (c_float * 16)()  # not all drivers give the transposed matrix
-    gl.glGetFloatv(GL.CURRENT_MATRIX, columns)
-    columns[row::4] = list(value)
-    gl.glLoadMatrixf(columns)
-
-
-def reset(gl: SimpleNamespace, binding: str) -> None:
-    """Make the matrix that a binding is a row of, if it is one, the identity again."""
-    match = re.fullmatch(_MATRIX_ROW, binding)
-    if match is not None:
-        _choose_matrix(gl, match[1], int(match[2] or 0))
-        gl.glLoadIdentity()
-
-
-def _choose_matrix(gl: SimpleNamespace, kind: str, number: int) -> None:
-    """Make it the current one."""
-    gl.glActiveTexture(GL.TEXTURE0 + (number if kind == "texture" else 0))
-    gl.glMatrixMode(_MATRICES.get(kind, GL.MATRIX0 + number))
-
-
-_STATE: Mapping[str, _Setter] = {
-    r"state\.material\.(front|back)\.(ambient|diffuse|specular|emission)": _set_material,
-    r"state\.material\.(front|back)\.shininess": _set_shininess,
-    r"state\.light\[(\d+)\]\.(ambient|diffuse|specular|position)": _set_light,
-    r"state\.light\[(\d+)\]\.attenuation": _set_attenuation,
-    r"state\.light\[(\d+)\]\.spot\.direction": _set_spot,
-    r"state\.lightmodel\.ambient": (
-        lambda gl, _, value: gl.glLightModelfv(GL.LIGHT_MODEL_AMBIENT, _vector(value))
-    ),
-    r"state\.texenv\[(\d+)\]\.color": _set_texture_environment,
-    r"state\.fog\.color": lambda gl, _, value: gl.glFogfv(GL.FOG_COLOR, _vector(value)),
-    r"state\.fog\.params": _set_fog,
-    r"state\.depth\.range": _set_depth_range,
-    _MATRIX_ROW: _set_matrix_row,
+_SETTERS: Mapping[tuple[str, ...], _SetIndexed] = {
+    **{
+        ("material", face, color): _material_color(_FACES[face], _MATERIAL_COLORS[color])
+        for face, color in product(_FACES, _MATERIAL_COLORS)
+    },
+    **{("material", name, "shininess"): _shininess(face) for name, face in _FACES.items()},
+    **{("light", name): _light_vector(vector) for name, vector in _LIGHT_VECTORS.items()},
+    ("light", "attenuation"): _set_attenuation,
+    ("light", "spot", "direction"): _set_spot,
+    ("lightmodel", "ambient"): _set_light_model,
+    ("texenv", "color"): _set_texture_environment,
+    ("fog", "color"): _set_fog_color,
+    ("fog", "params"): _set_fog,
+    ("depth", "range"): _set_depth_range,
 }
+
+
+@lru_cache(maxsize=1024)
+def setter(binding: str) -> Setter | None:
+    """What sets a state vector, by its canonical name; None where OpenGL cannot be told it."""
+    row = matrix_row(binding)
+    if row is not None:
+        return row.set
+    names, indices = parse_vector(binding)
+    set_value = _SETTERS.get(names)
+    if set_value is None:
+        return None
+    index = indices[0] if indices else 0
+    return lambda gl, value: set_value(gl, index, value)
 
 
 def _vector(value: Vec4) -> Array[c_float]:
     return (c_float * 4)(*value)
 
 
+# Matrices ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """A row of one of OpenGL's matrices. unit: the texture unit whose matrix it is, or 0."""
+
+    mode: int
+    unit: int
+    row: int
+
+    def set(self, gl: SimpleNamespace, value: Vec4) -> None:
+        """Set the row; the other rows stay as they are."""
+        self._choose(gl)
+        columns = (c_float * 16)()  # not all drivers give the transposed matrix
+        gl.glGetFloatv(GL.CURRENT_MATRIX, columns)
+        columns[self.row :: 4] = list(value)
+        gl.glLoadMatrixf(columns)
+
+    def reset(self, gl: SimpleNamespace) -> None:
+        """Make the whole matrix the identity again."""
+        self._choose(gl)
+        gl.glLoadIdentity()
+
+    def _choose(self, gl: SimpleNamespace) -> None:
+        """Make the matrix the current one."""
+        gl.glActiveTexture(GL.TEXTURE0 + self.unit)
+        gl.glMatrixMode(self.mode)
+
+
 @lru_cache(maxsize=1024)
-def setter(binding: str) -> Callable[[SimpleNamespace, Vec4], None] | None:
-    """What gives a vector of OpenGL's state its value; None where OpenGL cannot be told it."""
-    for pattern, set_value in _STATE.items():
-        match = re.fullmatch(pattern, binding)
-        if match is not None:
-            where = match.groups()
-            return lambda gl, value: set_value(gl, where, value)
+def matrix_row(binding: str) -> MatrixRow | None:
+    """The matrix and the row that a state vector is; None where it is none that can be set."""
+    match parse_vector(binding):
+        case ("matrix", "modelview", "row"), (0, row):
+            return MatrixRow(GL.MODELVIEW, 0, row)
+        case ("matrix", "projection", "row"), (row,):
+            return MatrixRow(GL.PROJECTION, 0, row)
+        case ("matrix", "texture", "row"), (unit, row):
+            return MatrixRow(GL.TEXTURE, unit, row)
+        case ("matrix", "program", "row"), (number, row):
+            return MatrixRow(GL.MATRIX0 + number, 0, row)
     return None
