@@ -9,8 +9,6 @@ So it says independently of this package what a program means, and how fast it c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from ctypes import byref, c_int, c_uint
-from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 
@@ -33,7 +31,7 @@ from gpgpu_legacy.plan.plan import (
     written_by,
 )
 from gpgpu_legacy.plan.textures import Rect, constant_rect
-from gpgpu_legacy.runtime.gl_arbfp_context import Context, context
+from gpgpu_legacy.runtime.gl_arbfp_context import Context
 from gpgpu_legacy.runtime.gl_arbfp_draws import Bound, Clear, Draw, Numbers, Rows, State, Target
 from gpgpu_legacy.runtime.gl_arbfp_objects import (
     TARGETS,
@@ -41,8 +39,6 @@ from gpgpu_legacy.runtime.gl_arbfp_objects import (
     Loaded,
     Objects,
     carried_by,
-    generate,
-    give_text,
     layers_of,
     load,
     load_vertex_program,
@@ -284,69 +280,3 @@ class GlArbfpPrepared(GlPrepared[Context]):
 
     def _forget(self) -> None:
         self._recorded, self._first, self._vertex_program = [], [], None
-
-
-# What the driver says of a program ------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """What a program uses, as a driver counts it."""
-
-    instructions: int
-    alu_instructions: int
-    tex_instructions: int
-    tex_indirections: int
-    temporaries: int
-    parameters: int
-    attributes: int
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramResources:
-    """A driver's counts of a program: of its text, and of what the driver has made of it."""
-
-    text: Resources
-    native: Resources
-    under_native_limits: bool
-
-
-_TEXT_COUNTS = (
-    *(GL.PROGRAM_INSTRUCTIONS, GL.PROGRAM_ALU_INSTRUCTIONS, GL.PROGRAM_TEX_INSTRUCTIONS),
-    *(GL.PROGRAM_TEX_INDIRECTIONS, GL.PROGRAM_TEMPORARIES, GL.PROGRAM_PARAMETERS),
-    GL.PROGRAM_ATTRIBS,
-)
-_NATIVE_COUNTS = (
-    *(GL.PROGRAM_NATIVE_INSTRUCTIONS, GL.PROGRAM_NATIVE_ALU_INSTRUCTIONS),
-    *(GL.PROGRAM_NATIVE_TEX_INSTRUCTIONS, GL.PROGRAM_NATIVE_TEX_INDIRECTIONS),
-    *(GL.PROGRAM_NATIVE_TEMPORARIES, GL.PROGRAM_NATIVE_PARAMETERS, GL.PROGRAM_NATIVE_ATTRIBS),
-)
-
-
-def program_resources(text: str) -> ProgramResources:
-    """What the driver says that a program uses (ARB_fragment_program, section 6.1.12).
-
-    NVIDIA's driver counts texture indirections; Mesa gives 0 and counts END as an instruction.
-    Raises PlanError, with the driver's own words, where it refuses the program, and
-    ExecutorUnavailableError where there is no driver.
-    """
-    made = context()
-    with made.current() as gl:
-        name = generate(gl.glGenProgramsARB)
-        try:
-            refusal = give_text(made, GL.FRAGMENT_PROGRAM, name, text)
-            if refusal:
-                raise PlanError(f"{made.renderer} refuses the program {refusal}")
-
-            def ask(what: int) -> int:
-                count = c_int()
-                gl.glGetProgramivARB(GL.FRAGMENT_PROGRAM, what, byref(count))
-                return count.value
-
-            return ProgramResources(
-                Resources(*map(ask, _TEXT_COUNTS)),
-                Resources(*map(ask, _NATIVE_COUNTS)),
-                bool(ask(GL.PROGRAM_UNDER_NATIVE_LIMITS)),
-            )
-        finally:
-            gl.glDeleteProgramsARB(1, byref(c_uint(name)))

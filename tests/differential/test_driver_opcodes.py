@@ -445,7 +445,7 @@ END
 """
 CHILD = """
 import sys
-from gpgpu_legacy.runtime.gl_arbfp import program_resources
+from gpgpu_legacy.runtime.gl_arbfp_resources import program_resources
 program_resources(sys.stdin.read())
 print("loaded")
 """

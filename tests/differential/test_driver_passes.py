@@ -18,7 +18,7 @@ from gpgpu_legacy.plan.formats import FORMATS, RGBA8, RGBA16F, RGBA32F, UNORM8, 
 from gpgpu_legacy.plan.plan import AttributeCorners, Corners, Texcoords
 from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, TextureKind, Wrap
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.gl_arbfp import program_resources
+from gpgpu_legacy.runtime.gl_arbfp_resources import program_resources
 from gpgpu_legacy.runtime.machine import Machine
 
 pytestmark = pytest.mark.gl
