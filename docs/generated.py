@@ -218,8 +218,9 @@ PLAN_LIMITS = Path("plan/limits.py")
 
 LIMITS = {
     "Programs and kernels": (
-        "languages/*.py", "languages/arb/*.py", "kernel/*.py", "lower/integers.py",
-        "lower/ranges.py", "lower/kernel_text.py", "runtime/jit.py", "interp/dataless.py",
+        "languages/*.py", "languages/arb/*.py", "kernel/*.py", "lower/analysis/integers.py",
+        "lower/analysis/ranges.py", "lower/emit/numba_kernel.py", "runtime/jit.py",
+        "interp/dataless.py",
     ),
     "Plans from files": ("plan/limits.py", "plan/records.py"),
     "Text, recorded results, profiles, recipes": (

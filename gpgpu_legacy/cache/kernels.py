@@ -8,7 +8,7 @@ memory is in RAM, as on the Mali-T604, its loads and stores are accesses like al
 is on chip, they are not.
 
 The addresses come from the reference machine without data (interp/dataless.py), for many work
-groups at once, or from native code (lower/kernel_addresses.py) for kernels of one invocation a
+groups at once, or from native code (lower/emit/numba_addresses.py) for kernels of one invocation a
 work group.
 """
 
@@ -38,9 +38,9 @@ from gpgpu_legacy.interp.kernel import Array, Grid, Mask
 from gpgpu_legacy.kernel.accesses import outside
 from gpgpu_legacy.kernel.dependence import check_data_independent
 from gpgpu_legacy.kernel.ir import Element, Kernel, SharedArray, Space, Type
-from gpgpu_legacy.lower.bounds import unproven
+from gpgpu_legacy.lower.analysis.bounds import unproven
+from gpgpu_legacy.lower.emit.numba_kernel import DTYPES
 from gpgpu_legacy.lower.jit import compile_addresses
-from gpgpu_legacy.lower.kernel_text import DTYPES
 from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan, Repeat, constant_groups

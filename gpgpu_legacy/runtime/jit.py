@@ -152,9 +152,9 @@ class _Dispatch:
 
     def __init__(self, pass_: ComputePass, textures: Textures, count: int | None) -> None:
         """count: how often it runs; None if that is not analysed."""
-        from gpgpu_legacy.lower.bounds import unproven
+        from gpgpu_legacy.lower.analysis.bounds import unproven
+        from gpgpu_legacy.lower.emit.numba_kernel import DTYPES
         from gpgpu_legacy.lower.jit import compile_kernel
-        from gpgpu_legacy.lower.kernel_text import DTYPES
 
         self._kernel = pass_.kernel
         names = {b.binding: b.texture for b in pass_.buffers}

@@ -26,8 +26,8 @@ from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.lower.emit.numba_kernel import python_text
 from gpgpu_legacy.lower.jit import compile_kernel
-from gpgpu_legacy.lower.kernel_text import python_text
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
     BufferBinding,

@@ -9,8 +9,8 @@ from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import methods
 from gpgpu_legacy.kernel.accesses import element_of, numbered, outside
 from gpgpu_legacy.kernel.parser import parse_kernel
-from gpgpu_legacy.lower.bounds import unproven
-from gpgpu_legacy.lower.integers import MOST_ELEMENTS
+from gpgpu_legacy.lower.analysis.bounds import unproven
+from gpgpu_legacy.lower.analysis.integers import MOST_ELEMENTS
 from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.numbers import Affine, Number
 from gpgpu_legacy.plan.plan import BufferBinding, ComputePass, Plan, Repeat, UniformValue

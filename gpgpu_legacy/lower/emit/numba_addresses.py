@@ -15,14 +15,14 @@ from gpgpu_legacy.kernel.ir import (
     variable_names,
     walk,
 )
-from gpgpu_legacy.lower.intrinsics import INTRINSICS
-from gpgpu_legacy.lower.kernel_schedule import (
+from gpgpu_legacy.lower.analysis.kernel_schedule import (
     GROUP,
     Schedule,
     Step,
     scheduled,
 )
-from gpgpu_legacy.lower.kernel_text import Printer, marked
+from gpgpu_legacy.lower.emit.numba_intrinsics import INTRINSICS
+from gpgpu_legacy.lower.emit.numba_kernel import Printer, marked
 
 ADDRESSES = "addresses"
 """The name of the module's generator."""

@@ -1,7 +1,7 @@
 """The integers of a kernel's expressions as linear forms, and the accesses that they prove inside.
 
 `Integers` is the state at one place of a kernel: what its variables are, and what the conditions
-say that lead there. lower/bounds.py walks the statements and keeps it true.
+say that lead there. bounds.py walks the statements and keeps it true.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gpgpu_legacy.kernel.ir import (
     Uniform,
     Variable,
 )
-from gpgpu_legacy.lower.ranges import MOST_TERMS, Form, Ranges
+from gpgpu_legacy.lower.analysis.ranges import MOST_TERMS, Form, Ranges
 
 MOST_ELEMENTS = 2**31 - 2**24
 """Up to here an index may be proven: native code then computes it as an int plus a distance in its

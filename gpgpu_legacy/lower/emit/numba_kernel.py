@@ -1,10 +1,10 @@
 """Compute kernels as Python text, which numba compiles (lower/jit.py).
 
-Its function runs work groups one after another, each in the loops of lower/kernel_schedule.py.
+Its function runs work groups one after another, each in the loops of analysis/kernel_schedule.py.
 
 Results are the reference machine's, bit for bit, NaN's sign and payload apart. So is what stops a
-run, an access outside of its array: where lower/bounds.py has not proven that there is none, the
-code checks, and raises IndexError.
+run, an access outside of its array: where analysis/bounds.py has not proven that there is none,
+the code checks, and raises IndexError.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ from gpgpu_legacy.kernel.ir import (
     Vector,
     walk,
 )
-from gpgpu_legacy.lower.intrinsics import INTRINSICS
-from gpgpu_legacy.lower.kernel_schedule import (
+from gpgpu_legacy.lower.analysis.kernel_schedule import (
     GROUP,
     INVOCATION,
     ROW,
@@ -48,6 +47,7 @@ from gpgpu_legacy.lower.kernel_schedule import (
     kept_in_arrays,
     scheduled,
 )
+from gpgpu_legacy.lower.emit.numba_intrinsics import INTRINSICS
 
 MOST_STACK = 2**21
 """Bytes of the shared arrays of a work group, and of the variables that all of its invocations

@@ -1,0 +1,1 @@
+"""Emitters: one file a target, which spells the lowering IR."""
