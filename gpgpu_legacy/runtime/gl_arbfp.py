@@ -36,12 +36,13 @@ from gpgpu_legacy.runtime.gl_arbfp_draws import Bound, Clear, Draw, Numbers, Row
 from gpgpu_legacy.runtime.gl_arbfp_objects import (
     TARGETS,
     TEXELS,
-    Loaded,
     Objects,
-    carried_by,
     layers_of,
+)
+from gpgpu_legacy.runtime.gl_arbfp_programs import (
     load,
     load_vertex_program,
+    vertex_attribute,
 )
 from gpgpu_legacy.runtime.gl_headers import GL
 from gpgpu_legacy.runtime.gl_prepared import GlPrepared, Recorded, recorded
@@ -90,7 +91,7 @@ class GlArbfpPrepared(GlPrepared[Context]):
             objects.require_draw_buffers(written_by(each))
         for texture in self.plan.textures:
             objects.make_texture(texture)
-        self._vertex_program: Loaded | None = load_vertex_program(self.context)
+        self._vertex_program: LoadedProgram | None = load_vertex_program(self.context)
         self._make_transfers()
         self._recorded = recorded(self.plan, self._record)
         self._warm_up()
@@ -176,7 +177,7 @@ class GlArbfpPrepared(GlPrepared[Context]):
         )
 
     def _carried(
-        self, program: Loaded, each: FragmentPass, count: int
+        self, program: LoadedProgram, each: FragmentPass, count: int
     ) -> tuple[tuple[int, Rows], ...]:
         """The vertex attributes that a pass needs, by number, with their corner values."""
         given = given_corners(each)
@@ -185,7 +186,7 @@ class GlArbfpPrepared(GlPrepared[Context]):
             corners = given.get(attribute) or (ATTRIBUTE_DEFAULTS[attribute.kind],) * 4
             numbers = [number for corner in corners for number in corner]
             rows = self._rows(over_iterations(numbers, count))
-            carried.append((carried_by(attribute), rows))
+            carried.append((vertex_attribute(attribute), rows))
         return tuple(carried)
 
     def _state(self, given: StateValue, count: int) -> State:

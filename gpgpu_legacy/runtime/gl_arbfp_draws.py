@@ -10,7 +10,7 @@ import numpy as np
 
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.lower.values import F64
-from gpgpu_legacy.runtime.gl_arbfp_objects import PLACE, Loaded
+from gpgpu_legacy.runtime.gl_arbfp_programs import POSITION, LoadedProgram
 from gpgpu_legacy.runtime.gl_headers import GL
 from gpgpu_legacy.runtime.gl_state import Setter, matrix_row
 from gpgpu_legacy.runtime.gl_values import in_iteration
@@ -164,7 +164,7 @@ class Draw:
     def __init__(
         self,
         bound: Bound,
-        program: Loaded,
+        program: LoadedProgram,
         textures: tuple[tuple[int, int, int, int], ...],
         target: Target,
         numbers: Numbers,
@@ -208,7 +208,7 @@ class Draw:
         for offset in _CORNER_OFFSETS:
             for number, address in carried:
                 vertex(number, address + offset)
-            vertex(PLACE, _FIRST_CORNER + offset)
+            vertex(POSITION, _FIRST_CORNER + offset)
         gl.glEnd()
 
     def _quad_in_its_state(self, iteration: int, check: Check | None) -> None:

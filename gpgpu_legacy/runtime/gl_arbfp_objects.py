@@ -1,4 +1,4 @@
-"""The GL objects of gl-arbfp: textures of every target, framebuffers, samplers, loaded programs.
+"""The GL objects of gl-arbfp: textures of every target, framebuffers and samplers.
 
 They belong to the context of runtime/gl_arbfp_context.py, which is current wherever they are made.
 """
@@ -6,7 +6,7 @@ They belong to the context of runtime/gl_arbfp_context.py, which is current wher
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from ctypes import byref, c_uint
+from ctypes import c_uint
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -14,42 +14,13 @@ from typing import Any
 import numpy as np
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, ParameterSpace, Program
-from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.formats import R16F, R32F, RGBA8, RGBA16F, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, Texture, TextureKind, Wrap
 from gpgpu_legacy.runtime.gl_arbfp_context import Context
+from gpgpu_legacy.runtime.gl_arbfp_programs import Name, generate
 from gpgpu_legacy.runtime.gl_headers import GL
 from gpgpu_legacy.runtime.gl_sharing import Releasable
-
-# Which generic vertex attribute carries which attribute of the fragment. The numbers are those of
-# the conventional attributes where a driver has one set for both, so that none is in the way.
-PLACE = 0
-_CARRIED_BY = {
-    AttributeKind.COLOR: 3,
-    AttributeKind.SECONDARY_COLOR: 4,
-    AttributeKind.FOGCOORD: 5,
-    AttributeKind.TEXCOORD: 8,  # set 0, then the others
-}
-_TEXCOORD_SETS = 8
-
-# Vertices pass through unchanged. Fixed-function vertices would go through the matrices, which are
-# a fragment program's to read, and would leave the secondary colour without an alpha.
-_VERTEX_PROGRAM = "\n".join(
-    [
-        "!!ARBvp1.0",
-        f"MOV result.position, vertex.attrib[{PLACE}];",
-        f"MOV result.color, vertex.attrib[{_CARRIED_BY[AttributeKind.COLOR]}];",
-        f"MOV result.color.secondary, vertex.attrib[{_CARRIED_BY[AttributeKind.SECONDARY_COLOR]}];",
-        f"MOV result.fogcoord, vertex.attrib[{_CARRIED_BY[AttributeKind.FOGCOORD]}];",
-        *(
-            f"MOV result.texcoord[{n}], vertex.attrib[{_CARRIED_BY[AttributeKind.TEXCOORD] + n}];"
-            for n in range(_TEXCOORD_SETS)
-        ),
-        "END",
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,69 +95,6 @@ _WRAPS = {
 
 Surface = tuple[str, int]
 """A texture by name, and one of its layers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A GL object by its name, and the function that deletes such objects."""
-
-    number: int
-    delete: Any
-
-    def release(self) -> None:
-        """Delete it; the context is current."""
-        self.delete(1, byref(c_uint(self.number)))
-
-
-class Loaded:
-    """A program as the driver has it. It is deleted when nobody refers to it any more.
-
-    attributes: those that a vertex has to carry. locals, env: the parameters that it reads.
-    """
-
-    def __init__(self, context: Context, stage: int, text: str, who: str) -> None:
-        """Give the driver the text; PlanError, which names `who`, where it is refused."""
-        gl = context.gl
-        made = Name(generate(gl.glGenProgramsARB), gl.glDeleteProgramsARB)
-        refusal = give_text(context, stage, made.number, text)
-        if refusal:
-            made.release()
-            raise PlanError(f"{context.renderer} refuses {who} {refusal}")
-        context.release_with(self, [made])
-        self.number = made.number
-        self.attributes: tuple[Attribute, ...] = ()
-        self.locals: tuple[int, ...] = ()
-        self.env: tuple[int, ...] = ()
-
-
-def load(context: Context, program: Program) -> Loaded:
-    """A fragment program, loaded once while anybody uses it. PlanError where it is refused."""
-
-    def make() -> Loaded:
-        who = f"program {program.name or 'without a name'}"
-        loaded = Loaded(context, GL.FRAGMENT_PROGRAM, disassemble(program), who)
-        attributes = [a for a in program.attributes_read if a.kind is not AttributeKind.POSITION]
-        if program.fog is not None:
-            attributes.append(Attribute(AttributeKind.FOGCOORD))
-        loaded.attributes = tuple(dict.fromkeys(attributes))
-        loaded.locals = program.parameter_indices(ParameterSpace.LOCAL)
-        loaded.env = program.parameter_indices(ParameterSpace.ENV)
-        return loaded
-
-    return context.program(program, make)
-
-
-def load_vertex_program(context: Context) -> Loaded:
-    """The program that passes vertices through."""
-    return context.program(
-        _VERTEX_PROGRAM,
-        lambda: Loaded(context, GL.VERTEX_PROGRAM, _VERTEX_PROGRAM, "the vertex program"),
-    )
-
-
-def carried_by(attribute: Attribute) -> int:
-    """The generic vertex attribute that carries an attribute of the fragment."""
-    return _CARRIED_BY[attribute.kind] + attribute.index
 
 
 class Objects:
@@ -320,22 +228,3 @@ def layers_of(rect: Rect, height: int) -> Iterator[tuple[int, Rect, slice]]:
         last = min(rect.y + rect.height, (layer + 1) * height)
         part = Rect(rect.x, first - layer * height, rect.width, last - first)
         yield layer, part, slice(first - rect.y, last - rect.y)
-
-
-def generate(generator: Any) -> int:
-    name = c_uint()
-    generator(1, byref(name))
-    return name.value
-
-
-def give_text(made: Context, stage: int, name: int, text: str) -> str:
-    """Give the driver a program's text; returns where and why it refuses it, or nothing."""
-    encoded = text.encode("ascii")
-    made.gl.glBindProgramARB(stage, name)
-    made.gl.glProgramStringARB(stage, GL.PROGRAM_FORMAT_ASCII, len(encoded), encoded)
-    position = made.integer(GL.PROGRAM_ERROR_POSITION)
-    if position == -1:
-        return ""
-    made.gl.glGetError()
-    message = made.gl.glGetString(GL.PROGRAM_ERROR_STRING).decode("ascii", "replace")
-    return f"at position {position}: {' '.join(message.split())}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.runtime.gl_arbfp_context import context
-from gpgpu_legacy.runtime.gl_arbfp_objects import generate, give_text
+from gpgpu_legacy.runtime.gl_arbfp_programs import generate, load_text
 from gpgpu_legacy.runtime.gl_headers import GL
 
 
@@ -52,13 +52,13 @@ def program_resources(text: str) -> ProgramResources:
     Raises PlanError, with the driver's own words, where it refuses the program, and
     ExecutorUnavailableError where there is no driver.
     """
-    made = context()
-    with made.current() as gl:
+    shared = context()
+    with shared.current() as gl:
         name = generate(gl.glGenProgramsARB)
         try:
-            refusal = give_text(made, GL.FRAGMENT_PROGRAM, name, text)
+            refusal = load_text(shared, GL.FRAGMENT_PROGRAM, name, text)
             if refusal:
-                raise PlanError(f"{made.renderer} refuses the program {refusal}")
+                raise PlanError(f"{shared.renderer} refuses the program {refusal}")
 
             def ask(what: int) -> int:
                 count = c_int()

@@ -18,7 +18,7 @@ from gpgpu_legacy.plan.textures import Input, Matrix, Output, Rect
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer
 from gpgpu_legacy.runtime.gl_shader import UniformTable
 from gpgpu_legacy.runtime.gl_storage import TextureBuffers, groups_over, whole_numbers
-from gpgpu_legacy.runtime.gl_transfers import (
+from gpgpu_legacy.runtime.gl_transfer_shaders import (
     PACK_COMPUTE_SHADER,
     UNPACK_COMPUTE_SHADER,
     packing_uniforms,

@@ -6,8 +6,7 @@ moves its elements from there to where its packing has them; one draw an output 
 sheet. Elements lie on the sheet row after row without gaps, so that a matrix of any
 shape fits that has not too many of them.
 
-Storage buffers need no sheet: PACK_COMPUTE_SHADER and UNPACK_COMPUTE_SHADER are the same moves from
-buffer to buffer. All of them keep all bits.
+Storage buffers need no sheet; see runtime/gl_matrices.py.
 """
 
 from __future__ import annotations
@@ -24,10 +23,11 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Input, Matrix, Output, Rect
 from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
 from gpgpu_legacy.runtime.gl_draws import Bound, Draw, Target, Viewport, viewport
-from gpgpu_legacy.runtime.gl_shader import (
-    UniformTable,
-    Values,
-    drawing_shader,
+from gpgpu_legacy.runtime.gl_shader import UniformTable, drawing_shader
+from gpgpu_legacy.runtime.gl_transfer_shaders import (
+    PACK_FRAGMENT_SHADER,
+    UNPACK_FRAGMENT_SHADER,
+    packing_uniforms,
 )
 from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.transfers import is_the_matrix, overlap
@@ -37,131 +37,6 @@ _Transfer = TypeVar("_Transfer", Input, Output)
 _LEAST_WIDTH = 4096  # of a sheet, in elements
 _FLOAT_BYTES = 4
 _MOST_ELEMENTS = 1 << 30  # which an int counts, with room for what the last row lacks
-_MOST_CHANNELS = 4
-
-# What all moves know. `region` is a region of a matrix with so many `columns`: its first row and
-# column, its rows and columns. `corner` and `size` are its rectangle of texels, x and y.
-_PACKING = """
-uniform ivec4 region;
-uniform ivec2 offsets[4], steps, corner, size;
-uniform int channels, columns, transposed;
-"""
-
-# Where channel c of a texel of the rectangle comes from; false where that is padding.
-_SOURCE = """
-bool source(ivec2 texel, int c, out int index) {
-    ivec2 element = offsets[c] + steps * texel.yx;
-    if (transposed != 0) element = element.yx;
-    index = (region.x + element.x) * columns + region.y + element.y;
-    return all(greaterThanEqual(element, ivec2(0))) && all(lessThan(element, region.zw));
-}
-"""
-
-# Which texel of the rectangle, and which channel of it, holds an element of the region: the last
-# one, where several do; false where none does.
-_HOLDER = """
-bool holder(ivec2 element, out ivec2 texel, out int c) {
-    if (transposed != 0) element = element.yx;
-    bool is_held = false;
-    for (int n = 0; n < channels; n++) {
-        ivec2 away = element - offsets[n], there = (away / steps).yx;
-        bool held = all(greaterThanEqual(away, ivec2(0))) && there.yx * steps == away;
-        if (held && all(lessThan(there, size))) {
-            is_held = true;
-            texel = there;
-            c = n;
-        }
-    }
-    return is_held;
-}
-"""
-
-_PACK_FRAGMENT_SHADER = f"""#version 400 core
-uniform sampler2D sheet;
-uniform int shift;
-{_PACKING}{_SOURCE}
-out vec4 color;
-float element(ivec2 texel, int c) {{
-    int index;
-    if (c >= channels || !source(texel, c, index)) return 0.0;
-    return texelFetch(sheet, ivec2(index & ((1 << shift) - 1), index >> shift), 0).r;
-}}
-void main() {{
-    ivec2 texel = ivec2(gl_FragCoord.xy) - corner;
-    color = vec4(element(texel, 0), element(texel, 1), element(texel, 2), element(texel, 3));
-}}
-"""
-
-_UNPACK_FRAGMENT_SHADER = f"""#version 400 core
-uniform sampler2D texels;
-uniform int shift;
-{_PACKING}{_HOLDER}
-out float element_value;
-void main() {{
-    ivec2 place = ivec2(gl_FragCoord.xy), texel;
-    int index = (place.y << shift) + place.x, c;
-    ivec2 element = ivec2(index / columns, index % columns) - region.xy;
-    bool inside = all(greaterThanEqual(element, ivec2(0))) && all(lessThan(element, region.zw));
-    if (!inside || !holder(element, texel, c)) discard;
-    vec4 held = texelFetch(texels, corner + texel, 0);
-    element_value = c == 0 ? held.r : c == 1 ? held.g : c == 2 ? held.b : held.a;
-}}
-"""
-
-COMPUTE_GROUP = (16, 16)
-
-_COMPUTE_BUFFERS = f"""#version 430 core
-layout(local_size_x = {COMPUTE_GROUP[0]}, local_size_y = {COMPUTE_GROUP[1]}) in;
-layout(std430, binding = 0) buffer Matrix {{ uint elements[]; }};
-layout(std430, binding = 1) buffer Texture {{ uint texels[]; }};
-uniform int width;
-{_PACKING}"""
-
-PACK_COMPUTE_SHADER = f"""{_COMPUTE_BUFFERS}{_SOURCE}
-void main() {{
-    ivec2 texel = ivec2(gl_GlobalInvocationID.xy);
-    if (any(greaterThanEqual(texel, size))) return;
-    int first = ((corner.y + texel.y) * width + corner.x + texel.x) * channels, index;
-    for (int c = 0; c < channels; c++) {{
-        texels[first + c] = source(texel, c, index) ? elements[index] : 0u;
-    }}
-}}
-"""
-"""One invocation a texel of an Input's rectangle, from the matrix (binding 0, float32 elements row
-after row) to the texture (binding 1, float32 channels, texel after texel, row after row). Uniforms:
-packing_uniforms, and `width`, the texture's."""
-
-UNPACK_COMPUTE_SHADER = f"""{_COMPUTE_BUFFERS}{_HOLDER}
-void main() {{
-    ivec2 element = ivec2(gl_GlobalInvocationID.yx), texel;
-    int c;
-    if (any(greaterThanEqual(element, region.zw)) || !holder(element, texel, c)) return;
-    int first = ((corner.y + texel.y) * width + corner.x + texel.x) * channels;
-    elements[(region.x + element.x) * columns + region.y + element.y] = texels[first + c];
-}}
-"""
-"""One invocation an element of an Output's region, its column first: the way back. Elements that no
-texel holds are left as they are."""
-
-
-def packing_uniforms(matrix: Matrix, each: Input | Output) -> dict[str, Values]:
-    """What the shaders of this file ask about a transfer, by name, for UniformTable."""
-    region, rect, packing = each.region, each.rect, each.packing
-    missing = [(0, 0)] * (_MOST_CHANNELS - len(packing.offsets))
-    numbers: dict[str, object] = {
-        "region": (region.row, region.column, region.rows, region.columns),
-        "offsets": (*packing.offsets, *missing),
-        "steps": (packing.row_step, packing.column_step),
-        "corner": (rect.x, rect.y),
-        "size": (rect.width, rect.height),
-        "channels": len(packing.offsets),
-        "columns": matrix.columns,
-        "transposed": int(packing.transposed),
-    }
-    return {name: np.array([value], np.int32) for name, value in numbers.items()}
-
-
-# By drawing --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +152,7 @@ class DeviceTransfers:
         for each in self.inputs:
             if not is_the_matrix(each, self._matrices[each.matrix]):
                 target = Target(self._textures[each.texture].framebuffer, viewport(each.rect))
-                self._packs[each] = self._record(_PACK_FRAGMENT_SHADER, each, sheet.texture, target)
+                self._packs[each] = self._record(PACK_FRAGMENT_SHADER, each, sheet.texture, target)
         for output in self.outputs:
             matrix, region = self._matrices[output.matrix], output.region
             is_last = output == [o for o in self.outputs if o.matrix == output.matrix][-1]
@@ -287,7 +162,7 @@ class DeviceTransfers:
             last = ((region.row + region.rows) * matrix.columns - 1) // sheet.width
             target = Target(sheet.framebuffer, (0, first, sheet.width, last - first + 1))
             source = self._textures[output.texture].texture
-            self._unpacks[output] = self._record(_UNPACK_FRAGMENT_SHADER, output, source, target)
+            self._unpacks[output] = self._record(UNPACK_FRAGMENT_SHADER, output, source, target)
         self._uniforms.settle()
         self._uniforms.begin()
         for move in (*self._packs.values(), *self._unpacks.values()):

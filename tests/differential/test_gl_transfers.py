@@ -32,7 +32,7 @@ from gpgpu_legacy.plan.textures import (
 from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl_raster import GlRasterPrepared
-from gpgpu_legacy.runtime.gl_transfers import (
+from gpgpu_legacy.runtime.gl_transfer_shaders import (
     COMPUTE_GROUP,
     PACK_COMPUTE_SHADER,
     UNPACK_COMPUTE_SHADER,

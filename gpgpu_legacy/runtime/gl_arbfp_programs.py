@@ -1,0 +1,125 @@
+"""Programs in the driver of gl-arbfp: fragment programs, and the vertex program before them."""
+
+from __future__ import annotations
+
+from ctypes import byref, c_uint
+from dataclasses import dataclass
+from typing import Any
+
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, ParameterSpace, Program
+from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.runtime.gl_arbfp_context import Context
+from gpgpu_legacy.runtime.gl_headers import GL
+
+# The generic vertex attribute of each attribute of the fragment. The numbers are those of the
+# conventional attributes, because some drivers have one set for both.
+POSITION = 0
+_ATTRIBUTES = {
+    AttributeKind.COLOR: 3,
+    AttributeKind.SECONDARY_COLOR: 4,
+    AttributeKind.FOGCOORD: 5,
+    AttributeKind.TEXCOORD: 8,  # set 0, then the others
+}
+_TEXCOORD_SETS = 8
+
+# It passes vertices through unchanged. Fixed-function vertices would be transformed by matrices,
+# which belong to fragment programs here, and would lose the alpha of the secondary colour.
+_VERTEX_PROGRAM = "\n".join(
+    [
+        "!!ARBvp1.0",
+        f"MOV result.position, vertex.attrib[{POSITION}];",
+        f"MOV result.color, vertex.attrib[{_ATTRIBUTES[AttributeKind.COLOR]}];",
+        f"MOV result.color.secondary, vertex.attrib[{_ATTRIBUTES[AttributeKind.SECONDARY_COLOR]}];",
+        f"MOV result.fogcoord, vertex.attrib[{_ATTRIBUTES[AttributeKind.FOGCOORD]}];",
+        *(
+            f"MOV result.texcoord[{n}], vertex.attrib[{_ATTRIBUTES[AttributeKind.TEXCOORD] + n}];"
+            for n in range(_TEXCOORD_SETS)
+        ),
+        "END",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A GL object by its name, and the function that deletes such objects."""
+
+    number: int
+    delete: Any
+
+    def release(self) -> None:
+        """Delete it; the context is current."""
+        self.delete(1, byref(c_uint(self.number)))
+
+
+class LoadedProgram:
+    """A program that the driver holds. It is deleted with the last reference to this.
+
+    attributes: those that each vertex must have. locals, env: the parameters that it reads.
+    """
+
+    def __init__(self, context: Context, stage: int, text: str, who: str) -> None:
+        """Load the text; PlanError, which names `who`, where the driver refuses it."""
+        gl = context.gl
+        name = Name(generate(gl.glGenProgramsARB), gl.glDeleteProgramsARB)
+        refusal = load_text(context, stage, name.number, text)
+        if refusal:
+            name.release()
+            raise PlanError(f"{context.renderer} refuses {who} {refusal}")
+        context.release_with(self, [name])
+        self.number = name.number
+        self.attributes: tuple[Attribute, ...] = ()
+        self.locals: tuple[int, ...] = ()
+        self.env: tuple[int, ...] = ()
+
+
+def load(context: Context, program: Program) -> LoadedProgram:
+    """A fragment program, loaded once while anybody uses it; PlanError if the driver refuses it."""
+
+    def make() -> LoadedProgram:
+        who = f"program {program.name or 'without a name'}"
+        loaded = LoadedProgram(context, GL.FRAGMENT_PROGRAM, disassemble(program), who)
+        attributes = [a for a in program.attributes_read if a.kind is not AttributeKind.POSITION]
+        if program.fog is not None:
+            attributes.append(Attribute(AttributeKind.FOGCOORD))
+        loaded.attributes = tuple(dict.fromkeys(attributes))
+        loaded.locals = program.parameter_indices(ParameterSpace.LOCAL)
+        loaded.env = program.parameter_indices(ParameterSpace.ENV)
+        return loaded
+
+    return context.program(program, make)
+
+
+def load_vertex_program(context: Context) -> LoadedProgram:
+    """The program that passes vertices through."""
+    return context.program(
+        _VERTEX_PROGRAM,
+        lambda: LoadedProgram(context, GL.VERTEX_PROGRAM, _VERTEX_PROGRAM, "the vertex program"),
+    )
+
+
+def vertex_attribute(attribute: Attribute) -> int:
+    """The generic vertex attribute that is interpolated to an attribute of the fragment."""
+    return _ATTRIBUTES[attribute.kind] + attribute.index
+
+
+def generate(generator: Any) -> int:
+    """A new name from a function such as glGenTextures."""
+    name = c_uint()
+    generator(1, byref(name))
+    return name.value
+
+
+def load_text(context: Context, stage: int, name: int, text: str) -> str:
+    """Load a program's text; returns where and why the driver refuses it, or nothing."""
+    encoded = text.encode("ascii")
+    gl = context.gl
+    gl.glBindProgramARB(stage, name)
+    gl.glProgramStringARB(stage, GL.PROGRAM_FORMAT_ASCII, len(encoded), encoded)
+    position = context.integer(GL.PROGRAM_ERROR_POSITION)
+    if position == -1:
+        return ""
+    gl.glGetError()
+    message = gl.glGetString(GL.PROGRAM_ERROR_STRING).decode("ascii", "replace")
+    return f"at position {position}: {' '.join(message.split())}"
