@@ -40,6 +40,7 @@ from gpgpu_legacy.runtime.gl_arbfp_objects import (
     layers_of,
 )
 from gpgpu_legacy.runtime.gl_arbfp_programs import (
+    LoadedProgram,
     load,
     load_vertex_program,
     vertex_attribute,

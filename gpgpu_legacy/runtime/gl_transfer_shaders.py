@@ -13,8 +13,8 @@ from gpgpu_legacy.runtime.gl_shader import Values
 
 _MOST_CHANNELS = 4
 
-# The uniforms of all shaders. `region` is part of a matrix with `columns` columns: its first row and
-# column, then its rows and columns. `corner` and `size` are its rectangle of texels, x first.
+# All shaders have these uniforms. `region` is part of a matrix of `columns` columns: its first
+# row and column, then its rows and columns. `corner` and `size` are its rectangle's, x first.
 _PACKING = """
 uniform ivec4 region;
 uniform ivec2 offsets[4], steps, corner, size;
