@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.raster import Positions
 from gpgpu_legacy.cache.trace import NO_ACCESS
-from gpgpu_legacy.lower.affine import Linear
+from gpgpu_legacy.lower.analysis.affine import Linear
 from gpgpu_legacy.lower.numba_code import native
 
 I64 = NDArray[np.int64]

@@ -1,7 +1,8 @@
 """What each fragment of a pass touches, and where in memory that lies.
 
-lower/affine.py gives the coordinates of a program's lookups as affine forms of the fragment's
-position and the iteration. A texture's layout gives the bytes of each column and of each row.
+lower/analysis/affine.py gives the coordinates of a program's lookups as affine forms of the
+fragment's position and the iteration. A texture's layout gives the bytes of each column and of each
+row.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from gpgpu_legacy.cache.layout import LINEAR, Layout
 from gpgpu_legacy.cache.trace import REGION_ALIGNMENT, Region
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Instruction
-from gpgpu_legacy.lower.affine import Linear, Value, lookup_coordinates
+from gpgpu_legacy.lower.analysis.affine import Linear, Value, lookup_coordinates
 from gpgpu_legacy.lower.sampling import coordinate_count
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.plan import Binding, Blend, CopyPass, FragmentPass, Pass, Plan

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpgpu_legacy.isa.ir import Instruction
-from gpgpu_legacy.lower.affine import Texels, Value, chosen_texels, lookup_coordinates
+from gpgpu_legacy.lower.analysis.affine import Texels, Value, chosen_texels, lookup_coordinates
 from gpgpu_legacy.plan.plan import (
     Binding,
     ClearPass,

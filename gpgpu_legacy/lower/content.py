@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from gpgpu_legacy.isa.ir import Attribute, Program
 from gpgpu_legacy.lower import chains
-from gpgpu_legacy.lower.affine import Texels
+from gpgpu_legacy.lower.analysis.affine import Texels
 from gpgpu_legacy.lower.chains import Loop
 from gpgpu_legacy.lower.values import given_corners, is_flat
 from gpgpu_legacy.plan.formats import Format

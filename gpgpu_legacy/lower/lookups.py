@@ -1,4 +1,4 @@
-"""Decisions on a pass, from what lower/affine.py knows: lookups folded, dead instructions left out.
+"""Decisions on a pass, from what is known to be affine: lookups folded, dead instructions left out.
 
 A lookup whose coordinates are affine and lie on texel centres can be placed by the rasteriser: its
 coordinates are interpolated from the corners, however roughly, and still choose the same texel.
@@ -20,7 +20,7 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.lower.affine import Texels, Value, chosen_texels, lookup_coordinates
+from gpgpu_legacy.lower.analysis.affine import Texels, Value, chosen_texels, lookup_coordinates
 from gpgpu_legacy.lower.sampling import coordinate_count
 from gpgpu_legacy.lower.values import iterations_of
 from gpgpu_legacy.plan.numbers import Affine

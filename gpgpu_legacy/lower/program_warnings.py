@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from gpgpu_legacy.isa.ir import Instruction, ParameterSpace, Program, TextureTarget
-from gpgpu_legacy.lower.affine import Linear, Value, lookup_coordinates
+from gpgpu_legacy.lower.analysis.affine import Linear, Value, lookup_coordinates
 from gpgpu_legacy.plan.plan import Corners, FragmentPass, Texcoords
 from gpgpu_legacy.plan.textures import Rect
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import chain
 
-from gpgpu_legacy.lower.affine import Linear, lookup_coordinates
+from gpgpu_legacy.lower.analysis.affine import Linear, lookup_coordinates
 from gpgpu_legacy.plan.expand import at_iteration, moves, passes, varies
 from gpgpu_legacy.plan.numbers import Affine, NumberVec4, PerIteration, Table
 from gpgpu_legacy.plan.plan import Corners, FragmentPass, ParameterValue, Pass, Plan, Repeat, Step

@@ -15,7 +15,7 @@ from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.ir import Program, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.lower.affine import (
+from gpgpu_legacy.lower.analysis.affine import (
     UNKNOWN,
     Linear,
     Unknown,
@@ -188,10 +188,26 @@ def test_dot_products_with_constants_and_cross_products_keep_a_form() -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "known"),
+    [("LIT R0.xy, fragment.color;", linear(1)), ("LIT R0.w, fragment.color;", linear(1)),
+     ("DST R0.x, fragment.color, fragment.color;", linear(1)),
+     ("SCS R0.z, fragment.color.x;", linear(0)),
+     ("XPD R0.w, fragment.color, fragment.color;", linear(0))],
+)  # fmt: skip
+def test_components_that_are_numbers_whatever_the_sources_are_known(
+    line: str, known: Linear
+) -> None:
+    """Sections 3.11.5.8 and 13: 1. What the spec leaves open, SCS's z and XPD's w, is 0 here."""
+    component = line[line.index(".") + 1]
+    s, _ = coordinates("MOV R0, fragment.color;", line, f"MOV R0, R0.{component};")
+    assert s == known
+
+
+@pytest.mark.parametrize(
     "line",
     ["RCP R0, {2}.x;", "EX2 R0, fragment.texcoord[0].x;", "FLR R0, fragment.texcoord[0];",
      "MAX R0, fragment.texcoord[0], 1;", "MOV R0, state.fog.color;", "MOV R0, fragment.color;",
-     "LIT R0.xyw, fragment.texcoord[0];", "LRP R0, fragment.texcoord[0], 1, 2;"],
+     "LIT R0.yzw, fragment.texcoord[0];", "LRP R0, fragment.texcoord[0], 1, 2;"],
 )  # fmt: skip
 def test_what_is_not_affine_is_unknown(line: str) -> None:
     assert all(

@@ -6,7 +6,7 @@ import pytest
 from drawing import corners, program, texture
 
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.lower.affine import Texels
+from gpgpu_legacy.lower.analysis.affine import Texels
 from gpgpu_legacy.lower.chains import Computed, Draw, Loop, Move, Own, Placed, Turns, loops
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.numbers import Affine

@@ -13,7 +13,7 @@ from sorting import distances, sort_plan
 
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.isa.state import state_vector
-from gpgpu_legacy.lower.affine import Texels
+from gpgpu_legacy.lower.analysis.affine import Texels
 from gpgpu_legacy.lower.chains import Loop, loops, loops_of
 from gpgpu_legacy.lower.content import (
     Arguments,

@@ -1,0 +1,291 @@
+"""Which lookup coordinates are affine in the fragment's position and the pass's iteration.
+
+A program is executed on forms in place of numbers. A form is a Symbol: operations that keep it
+affine give a form, all others UNKNOWN. So the analysis knows no opcode by name. A pass runs only
+the instructions that make coordinates which may be affine (affine_slice.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from math import lcm
+from typing import Any
+
+from gpgpu_legacy.isa.execute import execute_instruction
+from gpgpu_legacy.isa.ir import (
+    Attribute,
+    AttributeKind,
+    Parameter,
+    ParameterSpace,
+    Program,
+)
+from gpgpu_legacy.isa.symbol import Symbol
+from gpgpu_legacy.lower.analysis.affine_slice import UNKNOWN, Coordinates, Unknown, affine_slice
+from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4, Table
+from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, FragmentPass, ParameterValue, Texcoords
+from gpgpu_legacy.plan.textures import Rect, constant_rect
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Over what a form ranges: the rectangle's width and height, and iterations of the pass."""
+
+    width: int = 1
+    height: int = 1
+    iterations: int = 1
+
+    def __or__(self, other: Ranges) -> Ranges:
+        """What holds both."""
+        return Ranges(
+            max(self.width, other.width),
+            max(self.height, other.height),
+            max(self.iterations, other.iterations),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Linear(Symbol):
+    """constant + x·(fragment x) + y·(fragment y) + iteration·(iteration of the Repeat), exactly.
+
+    Fragment x and y count from 0.5 at the lower left of the target rectangle. The arithmetic here
+    is exact, so an operation gives UNKNOWN where float32 could not hold the result everywhere in
+    the ranges: a program's own arithmetic would round it.
+    """
+
+    constant: Fraction
+    x: Fraction = Fraction(0)
+    y: Fraction = Fraction(0)
+    iteration: Fraction = Fraction(0)
+    ranges: Ranges = field(default=Ranges(), compare=False)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is the same in every fragment of every iteration."""
+        return not (self.x or self.y or self.iteration)
+
+    @property
+    def fits_float32(self) -> bool:
+        """Whether every value in the ranges is a whole number of steps, fewer than 2²⁴."""
+        coefficients = (self.constant, self.x, self.y, self.iteration)
+        steps = 2 * lcm(*(c.denominator for c in coefficients))  # 2: fragments lie at halves
+        most = (
+            abs(self.constant)
+            + abs(self.x) * self.ranges.width
+            + abs(self.y) * self.ranges.height
+            + abs(self.iteration) * self.ranges.iterations
+        )
+        return steps.bit_count() == 1 and most * steps <= 2**24
+
+    def operate(self, name: str, operands: tuple[Any, ...]) -> Value:
+        """What keeps a form affine does so; operations with a number of the opcode's own do not."""
+        kept = _KEPT.get(name)
+        if kept is None or not all(isinstance(operand, Linear) for operand in operands):
+            return UNKNOWN
+        return kept(*operands)
+
+    def scaled(self, factor: Fraction) -> Value:
+        """The form times a number."""
+        return _if_it_fits(
+            Linear(
+                self.constant * factor,
+                self.x * factor,
+                self.y * factor,
+                self.iteration * factor,
+                self.ranges,
+            )
+        )
+
+
+Value = Linear | Unknown
+
+
+def _sum(a: Linear, b: Linear) -> Value:
+    return _if_it_fits(
+        Linear(
+            a.constant + b.constant,
+            a.x + b.x,
+            a.y + b.y,
+            a.iteration + b.iteration,
+            a.ranges | b.ranges,
+        )
+    )
+
+
+def _negative(a: Linear) -> Value:
+    return a.scaled(Fraction(-1))
+
+
+def _difference(a: Linear, b: Linear) -> Value:
+    negative = _negative(b)
+    return _sum(a, negative) if isinstance(negative, Linear) else UNKNOWN
+
+
+def _product(a: Linear, b: Linear) -> Value:
+    if b.is_constant:
+        return a.scaled(b.constant)
+    return b.scaled(a.constant) if a.is_constant else UNKNOWN
+
+
+def _quotient(a: Linear, b: Linear) -> Value:
+    return a.scaled(1 / b.constant) if b.is_constant and b.constant else UNKNOWN
+
+
+_KEPT: Mapping[str, Callable[..., Value]] = {
+    "add": _sum,
+    "subtract": _difference,
+    "multiply": _product,
+    "divide": _quotient,
+    "negative": _negative,
+}
+
+
+def _if_it_fits(form: Linear) -> Value:
+    return form if form.fits_float32 else UNKNOWN
+
+
+def lookup_coordinates(each: FragmentPass, iterations: int = 1) -> tuple[tuple[Value, Value], ...]:
+    """The coordinates (s, t) of each lookup of a pass, in program order.
+
+    each: a pass as its plan writes it; Affine numbers become the `iteration` part of the forms.
+    iterations: how often the plan carries it out.
+    """
+    reads = affine_slice(each.program)
+    rect = constant_rect(each.rect)
+    if not reads.position:
+        rect = Rect(0, 0, rect.width, rect.height)
+    given = _Given(
+        rect,
+        iterations,
+        tuple(t for t in each.texcoords if t.set in reads.texcoords),
+        tuple(p for p in each.locals if p.index in reads.locals),
+        tuple(p for p in each.env if p.index in reads.env),
+    )
+    return _coordinates(each.program, given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a pass gives to the instructions that make coordinates; and how often it is run."""
+
+    rect: Rect
+    iterations: int
+    texcoords: tuple[Texcoords, ...]
+    locals: tuple[ParameterValue, ...]
+    env: tuple[ParameterValue, ...]
+
+
+@lru_cache(maxsize=64)
+def _coordinates(program: Program, given: _Given) -> tuple[tuple[Value, Value], ...]:
+    reads, forms = affine_slice(program), _Forms(given)
+    made: list[tuple[Value, Value]] = []
+    for number, instruction in enumerate(program.instructions):
+        if number in reads.instructions:
+            execute_instruction(instruction, forms)
+        if instruction.texture is not None:
+            # What no coordinate is made by was not run: a value may be one that it wrote over.
+            possible = reads.lookups[len(made)]
+            s, t = forms.coordinates.pop() if forms.coordinates else (UNKNOWN, UNKNOWN)
+            made.append((s if possible[0] else UNKNOWN, t if possible[1] else UNKNOWN))
+    return tuple(made)
+
+
+@dataclass(frozen=True, slots=True)
+class Texels:
+    """constant + x·(fragment x) + y·(fragment y) + iteration·(iteration), in whole texels.
+
+    Fragments count from 0 at the rectangle's lower left.
+    """
+
+    constant: int
+    x: int = 0
+    y: int = 0
+    iteration: int = 0
+
+    @property
+    def slopes(self) -> tuple[int, int, int]:
+        """What is added for each x, y and iteration."""
+        return self.x, self.y, self.iteration
+
+
+def chosen_texels(value: Value) -> Texels | None:
+    """Which texels a coordinate chooses; None unless it lies on the centre of one everywhere.
+
+    A centre is half a texel away from where the lookup would change, so the coordinate can be
+    scaled and rounded on the way without reading another texel.
+    """
+    if not isinstance(value, Linear):
+        return None
+    constant, slopes = value.constant, (value.x, value.y, value.iteration)
+    if constant.denominator > 2 or any(slope.denominator != 1 for slope in slopes):
+        return None
+    x, y, iteration = (slope.numerator for slope in slopes)
+    # The first fragment's centre is half a fragment from the corner, its texel's half a texel.
+    twice = constant.numerator * (2 // constant.denominator) + x + y - 1
+    return None if twice % 2 else Texels(twice // 2, x, y, iteration)
+
+
+class _Forms(Coordinates[Linear]):
+    """The forms that a pass gives, and those made of them."""
+
+    def __init__(self, given: _Given) -> None:
+        super().__init__()
+        rect = given.rect
+        self._ranges = Ranges(rect.width, rect.height, given.iterations)
+        self._local = {p.index: p.value for p in given.locals}
+        self._env = {p.index: p.value for p in given.env}
+        self._texcoords = {t.set: _planes(t.corners, self._ranges) for t in given.texcoords}
+        self._origin = (rect.x, rect.y)
+
+    def constant(self, number: float) -> Value:
+        return _form(number, self._ranges)
+
+    def given(self, register: Attribute | Parameter, component: int) -> Value:
+        if isinstance(register, Attribute):
+            return self._attribute(register, component)
+        values = self._local if register.space is ParameterSpace.LOCAL else self._env
+        vector: NumberVec4 = values.get(register.index, (0.0, 0.0, 0.0, 0.0))
+        return _form(vector[component], self._ranges)
+
+    def _attribute(self, attribute: Attribute, component: int) -> Value:
+        if attribute.kind is AttributeKind.TEXCOORD:
+            planes = self._texcoords.get(attribute.index)
+            if planes is None:
+                return self.constant(ATTRIBUTE_DEFAULTS[attribute.kind][component])
+            return planes[component]
+        if attribute.kind is AttributeKind.POSITION and component < 2:
+            x, y = Fraction(component == 0), Fraction(component == 1)
+            return Linear(Fraction(self._origin[component]), x, y, ranges=self._ranges)
+        return UNKNOWN
+
+
+def _form(number: Number, ranges: Ranges) -> Value:
+    """A number as a form; unknown where it is not finite or float32 rounds it."""
+    if isinstance(number, Table):
+        return UNKNOWN
+    base, step = (number.base, number.step) if isinstance(number, Affine) else (number, 0.0)
+    try:
+        form = Linear(Fraction(base), iteration=Fraction(step), ranges=ranges)
+    except (ValueError, OverflowError):
+        return UNKNOWN
+    return _if_it_fits(form)
+
+
+def _planes(corners: tuple[NumberVec4, ...], ranges: Ranges) -> list[Value]:
+    """A texture coordinate set as forms, from its values at the corners."""
+    origin, right, far, top = ([_form(n, ranges) for n in corner] for corner in corners)
+    planes: list[Value] = []
+    for a, b, c, d in zip(origin, right, far, top, strict=True):
+        along, up = b - a, d - a
+        if not (isinstance(a, Linear) and isinstance(along, Linear) and isinstance(up, Linear)):
+            planes.append(UNKNOWN)
+        elif along.iteration or up.iteration:
+            planes.append(UNKNOWN)  # a slope that changes from pass to pass is not affine
+        elif c != b + up:
+            planes.append(UNKNOWN)  # two triangles, each with a plane of its own
+        else:
+            x, y = along.constant / ranges.width, up.constant / ranges.height
+            planes.append(_if_it_fits(Linear(a.constant, x, y, a.iteration, ranges)))
+    return planes
