@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from itertools import count
 from math import prod
@@ -14,24 +14,25 @@ from gpgpu_legacy.kernel.ir import Element, Expression, Kernel, rebuild, walk
 def numbered(kernel: Kernel) -> Kernel:
     """The kernel with a number of its own for each load and store, the same in equal kernels."""
     numbers = count(1)
-
-    def with_number(expression: Expression) -> Expression:
-        if not isinstance(expression, Element):
-            return expression
-        return replace(expression, number=next(numbers))
-
-    return replace(kernel, body=tuple([rebuild(step, with_number) for step in kernel.body]))
+    return _with_accesses(kernel, lambda element: replace(element, number=next(numbers)))
 
 
 def with_inside(kernel: Kernel, unproven: Collection[int]) -> Kernel:
     """A numbered kernel whose loads and stores are inside of their arrays, but those numbers."""
 
-    def marked(expression: Expression) -> Expression:
-        if not isinstance(expression, Element):
-            return expression
-        return replace(expression, is_inside=expression.number not in unproven)
+    def marked(element: Element) -> Element:
+        return replace(element, is_inside=element.number not in unproven)
 
-    return replace(kernel, body=tuple([rebuild(step, marked) for step in kernel.body]))
+    return _with_accesses(kernel, marked)
+
+
+def _with_accesses(kernel: Kernel, change: Callable[[Element], Element]) -> Kernel:
+    """The kernel with each of its loads and stores changed."""
+
+    def changed(expression: Expression) -> Expression:
+        return change(expression) if isinstance(expression, Element) else expression
+
+    return replace(kernel, body=tuple([rebuild(s, changed) for s in kernel.body]))
 
 
 def outside(kernel: Kernel, lengths: Mapping[str, int], number: int, index: int) -> PlanError:

@@ -64,10 +64,10 @@ def check_text(text: str, name: str) -> None:
         raise AssemblyError(problem, text[:MOST_TEXT], 1, 1, name)
     refuse_two_readings(text, name)
     depth = 0
-    for found in _BRACKETS.finditer(text):
-        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(found[0], 0)
+    for bracket in _BRACKETS.finditer(text):
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(bracket[0], 0)
         if depth > MOST_NESTED:
-            raise AssemblyError(TOO_DEEP, text, *_place(text, found.start()), name)
+            raise AssemblyError(TOO_DEEP, text, *_place(text, bracket.start()), name)
 
 
 _BRACKETS = re.compile(r"//[^\n]*|/\*.*?\*/|[()\[\]{}]", re.DOTALL)

@@ -1,1 +1,1 @@
-"""From programs and plans to code for a device: analysis, then printing."""
+"""From programs and plans to code for a device: analyses, then emitters."""

@@ -57,14 +57,14 @@ def _kernel(kernel: Kernel, unproven: frozenset[int] | None) -> WorkGroups:
     buffers = [numba.float32[::1]] * len(kernel.buffers)
     uniforms = [getattr(numba, DTYPES[uniform.type]) for uniform in kernel.uniforms]
     signature = numba.void(*buffers, *uniforms, numba.int64[::1], *[numba.int64] * 4)
-    made: WorkGroups = _compiled(text, ENTRY, signature)
-    return made
+    compiled: WorkGroups = _compiled(text, ENTRY, signature)
+    return compiled
 
 
 @lru_cache(maxsize=64)
 def _addresses(kernel: Kernel, unproven: frozenset[int] | None) -> Addresses:
-    made: Addresses = _compiled(address_text(kernel, unproven), ADDRESSES)
-    return made
+    compiled: Addresses = _compiled(address_text(kernel, unproven), ADDRESSES)
+    return compiled
 
 
 def _compiled(text: str, entry: str, signature: Any = None) -> Callable[..., Any]:
@@ -75,9 +75,9 @@ def _compiled(text: str, entry: str, signature: Any = None) -> Callable[..., Any
     exec(compile(text, module.__name__, "exec"), module.__dict__)
     # Where numba looks for the module when it reads kept code: as long as there is code of it.
     sys.modules[module.__name__] = module
-    made = compile_text_function(getattr(module, entry), text, signature)
-    finalize(made, _forget, module)
-    return made
+    compiled = compile_text_function(getattr(module, entry), text, signature)
+    finalize(compiled, _forget, module)
+    return compiled
 
 
 def _forget(module: ModuleType) -> None:

@@ -51,10 +51,10 @@ def unproven(pass_: ComputePass, lengths: Mapping[str, int], iterations: int = 1
     pass_: without Tables. lengths: elements of the buffers by their names in the kernel.
     iterations: how often the pass runs; uniforms may be Affine in them.
     """
-    given = {uniform.name: uniform.value for uniform in pass_.uniforms}
+    values = {uniform.name: uniform.value for uniform in pass_.uniforms}
     uniforms: list[tuple[str, int, int]] = []
     for uniform in pass_.kernel.uniforms:
-        value = given[uniform.name]
+        value = values[uniform.name]
         if uniform.type.is_integer and isinstance(value, Affine):
             uniforms.append((uniform.name, int(value.base), int(value.step)))
         elif uniform.type.is_integer and not isinstance(value, Affine | Table):
@@ -173,7 +173,7 @@ class _Walk(Integers):
 
     def induction(self, inside: tuple[Statement, ...], changed: set[str]) -> _Induction:
         """The integers to which each trip adds the same number."""
-        found = _Induction()
+        induction = _Induction()
         nested = assigned_names(*(s for s in inside if isinstance(s, If | For)))
         steps: dict[str, int | None] = {}
         for statement in inside:
@@ -185,8 +185,8 @@ class _Walk(Integers):
                 steps[name] = None if step is None or before is None else before + step
         for name, total in steps.items():
             if total is not None and name in self.numbers and name not in nested:
-                found.start[name], found.step[name] = self.numbers[name], total
-        return found
+                induction.start[name], induction.step[name] = self.numbers[name], total
+        return induction
 
     def step(self, statement: Assign, changed: set[str]) -> int | None:
         """What an assignment `v = v + n` adds, where that is the same number each time."""
@@ -220,8 +220,8 @@ class _Walk(Integers):
         forms: list[tuple[Form, Type]] = []
         most: int | None = None
         for part in _conjuncts(condition):
-            facts, made = self.compared(part, symbol)
-            forms += made
+            facts, compared = self.compared(part, symbol)
+            forms += compared
             for fact in facts:
                 growth = fact.of(symbol)
                 if growth > 0:

@@ -1,7 +1,7 @@
 """The integers of a kernel's expressions as linear forms, and the accesses that they prove inside.
 
-`Integers` is the state at one place of a kernel: what its variables are, and what the conditions
-say that lead there. bounds.py walks the statements and keeps it true.
+`Integers` is the state at one program point: what the kernel's variables are, and what the
+conditions say that lead there. bounds.py walks the statements and keeps it true.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _NEVER = Facts((Form(1),), ())  # of the literal false; 1 is never at most 0
 
 
 class Integers:
-    """What is known of a kernel's integers at one place, for any one of its invocations.
+    """What is known of a kernel's integers at one program point, for any one of its invocations.
 
     unproven: the numbers of the accesses that were met and may be outside of their arrays.
     """
@@ -122,8 +122,8 @@ class Integers:
         for index, extent in zip(indices, extents, strict=True):
             flat = flat.times(extent) + index
             length *= extent
-        each = all(self.ranges.is_within(index, 0, MOST_ELEMENTS - 1) for index in indices)
-        if not each or not self.ranges.is_within(flat, 0, length - 1):
+        are_small = all(self.ranges.is_within(index, 0, MOST_ELEMENTS - 1) for index in indices)
+        if not are_small or not self.ranges.is_within(flat, 0, length - 1):
             self.unproven.add(element.number)
 
     def condition(self, expression: Expression) -> Facts:  # noqa: PLR0911 - a case each
@@ -205,8 +205,8 @@ class Integers:
         """A symbol for the quotient of a number that is at least 0."""
         if (left, divisor) not in self.quotients:
             low, high = self.ranges.range(left)
-            found = self.ranges.symbol(max(low, 0) // divisor, high // divisor)
-            self.quotients[left, divisor] = found
+            symbol = self.ranges.symbol(max(low, 0) // divisor, high // divisor)
+            self.quotients[left, divisor] = symbol
         quotient = self.quotients[left, divisor]
         rest = left - quotient.times(divisor)
         self.ranges.learn(rest.times(-1), rest - Form(divisor - 1))

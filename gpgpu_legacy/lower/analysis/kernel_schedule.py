@@ -1,11 +1,11 @@
 """The loops of a kernel's native code: which statements stand in which of them.
 
-In a work group, each statement is done at its level: once for the group where it is the same for
-all invocations (GROUP), once a row of invocations where it depends on gl_LocalInvocationID.y alone
-(ROW), else once an invocation. Statements of the lower levels stand outside of the loops over rows
-(ty) and invocations (tx); what follows one another at a higher level shares a loop. A barrier ends
-the loops, so a statement that holds one must be at the level of the group. It is the loop fission
-of OpenCL on CPUs.
+In a work group, each statement is executed at its level: once for the group where it is the same
+for all invocations (GROUP), once a row of invocations where it depends on gl_LocalInvocationID.y
+alone (ROW), else once an invocation. Statements of the lower levels stand outside of the loops over
+rows (ty) and invocations (tx); neighbours at a higher level share a loop. A barrier ends the loops,
+so a statement that holds one must be at the level of the group. It is the loop fission of OpenCL on
+CPUs.
 
 A `for` is at its condition's level, too: where it is the same for all invocations it goes around
 the loop over tx, which then reads rows in order and vectorises. Only a `for` with constant bounds
@@ -66,43 +66,43 @@ def versions(statements: tuple[Statement, ...], number: Iterator[int]) -> tuple[
     that they stand in one loop. Versions end where a nested statement assigns the variable, and
     with the list. The steps of a `for` move to the end of its body.
     """
-    made: list[Statement] = []
+    versioned: list[Statement] = []
     latest: dict[str, Variable] = {}  # the version that holds a variable's value
     owners: dict[str, Variable] = {}
     tail = _tail(statements)
 
     def write_back(names: Iterable[str]) -> None:
         for name in sorted(names & latest.keys()):
-            made.append(Assign(owners[name], latest.pop(name)))
+            versioned.append(Assign(owners[name], latest.pop(name)))
 
     def version_of(expression: Expression) -> Expression:
         if not isinstance(expression, Variable):
             return expression
         return latest.get(expression.name, expression)
 
-    for place, statement in enumerate(statements):
+    for index, statement in enumerate(statements):
         write_back(assigned_names(statement) if isinstance(statement, If | For) else set())
         match statement:
             case Assign(target=Variable(type=kind, name=name) as variable, value=value) if (
-                kind.is_integer and place < tail
+                kind.is_integer and index < tail
             ):
                 version = Variable(kind, f"{next(number)}_{name}")  # no name of GLSL begins so
-                made.append(Declare(version, rebuild(value, version_of)))
+                versioned.append(Declare(version, rebuild(value, version_of)))
                 latest[name], owners[name] = version, variable
             case Assign(target=Variable(name=name) as variable, value=value):
-                made.append(Assign(variable, rebuild(value, version_of)))
+                versioned.append(Assign(variable, rebuild(value, version_of)))
                 latest.pop(name, None)
             case If(condition=condition, then=then, otherwise=otherwise):
                 then, otherwise = versions(then, number), versions(otherwise, number)
-                made.append(rebuild(If(condition, then, otherwise), version_of))
+                versioned.append(rebuild(If(condition, then, otherwise), version_of))
             case For(start=start, condition=condition, step=step, body=body):
                 body = versions(body + step, number)
-                made.append(rebuild(For(start, condition, (), body), version_of))
+                versioned.append(rebuild(For(start, condition, (), body), version_of))
             case _:
-                made.append(rebuild(statement, version_of))
-    declared = {step.variable.name for step in statements if isinstance(step, Declare)}
+                versioned.append(rebuild(statement, version_of))
+    declared = {s.variable.name for s in statements if isinstance(s, Declare)}
     write_back(latest.keys() - declared)
-    return tuple(made)
+    return tuple(versioned)
 
 
 def _tail(statements: tuple[Statement, ...]) -> int:
@@ -117,7 +117,7 @@ def _tail(statements: tuple[Statement, ...]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Varies:
+class Variation:
     """How a value varies in a work group: its level, and a constant slope along tx.
 
     An integer below the level of invocations is base + slope·tx (modulo 2³²) with a base of that
@@ -140,8 +140,8 @@ class Analysis:
         self.finest = INVOCATION if across > 1 else ROW if up > 1 else GROUP
         targets = (node.target for node in walk(*body) if isinstance(node, Assign))
         self.written = {target.array for target in targets if isinstance(target, Element)}
-        self.variables: dict[str, _Varies] = {}
-        before: dict[str, _Varies] | None = None
+        self.variables: dict[str, Variation] = {}
+        before: dict[str, Variation] | None = None
         while before != self.variables:
             before = dict(self.variables)
             self.visit(body, GROUP)
@@ -169,7 +169,7 @@ class Analysis:
 
     def join(self, variable: Variable, value: Expression | None, control: int) -> None:
         """One more assignment to a variable."""
-        new = _Varies(GROUP) if value is None else self.of(value)
+        new = Variation(GROUP) if value is None else self.of(value)
         old = self.variables.get(variable.name, new)
         level = max(new.level, old.level, control)
         self.variables[variable.name] = self.limited(
@@ -182,7 +182,7 @@ class Analysis:
         return self.finest if short else self.of(loop.condition).level
 
     def level(self, statement: Statement) -> int:
-        """The level at which a statement is carried out; of an `if` or `for`, its condition's."""
+        """The level at which a statement is executed; of an `if` or `for`, its condition's."""
         match statement:
             case If(condition=condition):
                 return self.of(condition).level
@@ -193,29 +193,30 @@ class Analysis:
         target = assigned(statement)
         return self.finest if target is None else self.variables[target.name].level
 
-    def limited(self, level: int, slope: int) -> _Varies:
+    def limited(self, level: int, slope: int) -> Variation:
         if level == self.finest or abs(slope) > _LARGEST_SLOPE:
-            return _Varies(self.finest)
-        return _Varies(level, slope)
+            return Variation(self.finest)
+        return Variation(level, slope)
 
-    def flat(self, *parts: Expression) -> _Varies:
+    def flat(self, *parts: Expression) -> Variation:
         """What no slope comes through."""
-        found = [self.of(part) for part in parts]
-        sloping = any(each.slope for each in found)
-        return _Varies(self.finest if sloping else max(each.level for each in found))
+        variations = [self.of(part) for part in parts]
+        if any(variation.slope for variation in variations):
+            return Variation(self.finest)
+        return Variation(max(variation.level for variation in variations))
 
-    def of(self, expression: Expression) -> _Varies:  # noqa: PLR0911 - a case each
+    def of(self, expression: Expression) -> Variation:  # noqa: PLR0911 - a case each
         """How an expression varies, as far as the variables are known."""
         match expression:
             case Literal() | Uniform():
-                return _Varies(GROUP)
+                return Variation(GROUP)
             case Variable(name=name):
                 # Unknown yet: taken as the least, until the fixed point has seen it.
-                return self.variables.get(name, _Varies(GROUP))
+                return self.variables.get(name, Variation(GROUP))
             case BuiltInComponent():
                 return self.identity(expression)
             case Element(array=array, indices=indices):
-                return _Varies(self.finest) if array in self.written else self.flat(*indices)
+                return Variation(self.finest) if array in self.written else self.flat(*indices)
             case Component(vector=vector):
                 return self.of(vector)
             case Vector(parts=parts):
@@ -231,7 +232,7 @@ class Analysis:
                 sums = kind.is_integer and operator in ("+", "-", "*")
                 return self.affine(operator, left, right) if sums else self.flat(left, right)
 
-    def affine(self, operator: str, left: Expression, right: Expression) -> _Varies:
+    def affine(self, operator: str, left: Expression, right: Expression) -> Variation:
         a, b = self.of(left), self.of(right)
         level = max(a.level, b.level)
         if operator != "*":
@@ -241,19 +242,19 @@ class Analysis:
                 return self.limited(level, int(factor.value) * other.slope)
         return self.flat(left, right)
 
-    def identity(self, expression: BuiltInComponent) -> _Varies:
+    def identity(self, expression: BuiltInComponent) -> Variation:
         axis = expression.axis
         if expression.built_in is BuiltIn.WORK_GROUP_ID or (*self.kernel.local_size, 1)[axis] == 1:
-            return _Varies(GROUP)
-        return _Varies(ROW) if axis == 1 else _Varies(GROUP, 1)
+            return Variation(GROUP)
+        return Variation(ROW) if axis == 1 else Variation(GROUP, 1)
 
 
 def _is_constant(loop: For) -> bool:
     """Whether a loop's bounds are literals, as far as its condition tells."""
     literals = {
-        each.variable.name
-        for each in loop.start
-        if isinstance(each, Declare) and isinstance(each.value, Literal)
+        statement.variable.name
+        for statement in loop.start
+        if isinstance(statement, Declare) and isinstance(statement.value, Literal)
     }
     parts = walk(loop.condition)
     unknown = any(isinstance(part, Uniform | BuiltInComponent | Element) for part in parts)
@@ -268,23 +269,28 @@ class Loop:
     """A loop over the rows of a work group, or over the invocations of a row."""
 
     level: int
-    body: tuple[Step, ...]
+    body: tuple[Scheduled, ...]
 
 
 @dataclass(frozen=True)
 class Branch:
+    """An `if` at the level of the loops around it."""
+
     condition: Expression
-    then: tuple[Step, ...]
-    otherwise: tuple[Step, ...]
+    then: tuple[Scheduled, ...]
+    otherwise: tuple[Scheduled, ...]
 
 
 @dataclass(frozen=True)
 class While:
+    """A `for` at the level of the loops around it. body: with the step at its end."""
+
     condition: Expression
-    body: tuple[Step, ...]
+    body: tuple[Scheduled, ...]
 
 
-Step = Declare | Assign | Loop | Branch | While
+Scheduled = Declare | Assign | Loop | Branch | While
+"""A statement in its loops."""
 
 
 class Scheduler:
@@ -293,13 +299,14 @@ class Scheduler:
     def __init__(self, kernel: Kernel, analysis: Analysis) -> None:
         self.kernel, self.analysis = kernel, analysis
 
-    def schedule(self, statements: tuple[Statement, ...], level: int) -> tuple[Step, ...]:
-        steps: list[Step] = []
+    def schedule(self, statements: tuple[Statement, ...], level: int) -> tuple[Scheduled, ...]:
+        scheduled: list[Scheduled] = []
         waiting: list[Statement] = []  # of higher levels, for one loop
 
         def close() -> None:
             if waiting:
-                steps.append(Loop(level + 1, self.schedule(tuple(waiting), level + 1)))
+                inside = self.schedule(tuple(waiting), level + 1)
+                scheduled.append(Loop(level + 1, inside))
                 waiting.clear()
 
         for statement in statements:
@@ -311,11 +318,12 @@ class Scheduler:
             # Nothing waiting assigns what this reads, for it reads its own level and below.
             if target is None or target.name in variable_names(*waiting):
                 close()
-            steps.extend(self.step(statement, level))
+            scheduled.extend(self.at_level(statement, level))
         close()
-        return tuple(steps)
+        return tuple(scheduled)
 
-    def step(self, statement: Statement, level: int) -> tuple[Step, ...]:
+    def at_level(self, statement: Statement, level: int) -> tuple[Scheduled, ...]:
+        """A statement of that level or below; what is nested in it may need loops."""
         match statement:
             case Declare() | Assign():
                 return (statement,)
@@ -337,30 +345,30 @@ class Scheduler:
             )
 
 
-def kept_in_arrays(steps: tuple[Step, ...], analysis: Analysis) -> dict[str, tuple[int, ...]]:
+def kept_in_arrays(nest: tuple[Scheduled, ...], analysis: Analysis) -> dict[str, tuple[int, ...]]:
     """Variables that outlive a loop over ty or tx, with the levels of those loops."""
     seen: dict[tuple[str, int], set[int]] = {}
     numbers = count()
 
-    def visit(steps: tuple[Step, ...], loops: dict[int, int]) -> None:
-        for step in steps:
-            if isinstance(step, Loop):
-                visit(step.body, {**loops, step.level: next(numbers)})
+    def visit(statements: tuple[Scheduled, ...], loops: dict[int, int]) -> None:
+        for statement in statements:
+            if isinstance(statement, Loop):
+                visit(statement.body, {**loops, statement.level: next(numbers)})
                 continue
             own: Node
-            match step:
+            match statement:
                 case Branch(condition=own, then=then, otherwise=otherwise):
                     visit(then, loops)
                     visit(otherwise, loops)
                 case While(condition=own, body=body):
                     visit(body, loops)
                 case Declare() | Assign():
-                    own = step
+                    own = statement
             for name in variable_names(own):
                 for level in range(ROW, analysis.variables[name].level + 1):
                     seen.setdefault((name, level), set()).add(loops[level])
 
-    visit(steps, {})
+    visit(nest, {})
     arrays: dict[str, tuple[int, ...]] = {}
     for (name, level), loops in sorted(seen.items()):
         if len(loops) > 1:
@@ -370,14 +378,17 @@ def kept_in_arrays(steps: tuple[Step, ...], analysis: Analysis) -> dict[str, tup
 
 @dataclass(frozen=True)
 class Schedule:
-    """A kernel's statements in their loops. body: the statements, each variable in its versions."""
+    """A kernel's statements in their loops.
+
+    body: the statements, each variable in its versions. nest: those, in their loops.
+    """
 
     body: tuple[Statement, ...]
     analysis: Analysis
-    steps: tuple[Step, ...]
+    nest: tuple[Scheduled, ...]
 
 
-def scheduled(kernel: Kernel) -> Schedule:
+def schedule_kernel(kernel: Kernel) -> Schedule:
     """The loops of a kernel; PlanError where not all invocations of a group reach a barrier."""
     body = versions(kernel.body, count(1))
     analysis = Analysis(kernel, body)

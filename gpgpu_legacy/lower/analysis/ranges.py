@@ -2,7 +2,8 @@
 
 A form is constant + Σ coefficient·symbol. A symbol is a number that stays what it is wherever it is
 known: the work group, the invocation, the trip of a loop, or a number of which only the range is
-known. Facts are forms that are at most 0, such as those of the conditions that lead to a place.
+known. Facts are forms that are at most 0, such as those of the conditions that lead to a program
+point.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Form:
 
 
 class Ranges:
-    """The ranges of all symbols, and the facts that hold at the place that is looked at."""
+    """The ranges of all symbols, and the facts that hold at the program point that is analysed."""
 
     def __init__(self) -> None:
         """Without symbols and facts."""
@@ -117,7 +118,7 @@ class Ranges:
         rest = Fraction(form.constant), {s: Fraction(c) for s, c in form.terms}
         best = Fraction(top)
         while (enough is None or best > enough) and self._trials > 0:
-            found: tuple[Fraction, dict[int, Fraction]] | None = None
+            lower: tuple[Fraction, dict[int, Fraction]] | None = None
             for fact in self._about(rest[1]):
                 for symbol, coefficient in fact.terms:
                     factor = rest[1].get(symbol, Fraction(0)) / coefficient
@@ -127,10 +128,10 @@ class Ranges:
                     tried = _less(rest, fact, factor)
                     bound = self._highest(tried)
                     if bound < best:
-                        best, found = bound, tried
-            if found is None:
+                        best, lower = bound, tried
+            if lower is None:
                 break
-            rest = found
+            rest = lower
         return best.numerator // best.denominator
 
     def _about(self, terms: dict[int, Fraction]) -> list[Form]:

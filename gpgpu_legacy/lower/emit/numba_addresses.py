@@ -18,21 +18,21 @@ from gpgpu_legacy.kernel.ir import (
 from gpgpu_legacy.lower.analysis.kernel_schedule import (
     GROUP,
     Schedule,
-    Step,
-    scheduled,
+    Scheduled,
+    schedule_kernel,
 )
 from gpgpu_legacy.lower.emit.numba_intrinsics import INTRINSICS
-from gpgpu_legacy.lower.emit.numba_kernel import Printer, marked
+from gpgpu_legacy.lower.emit.numba_kernel import Emitter, marked
 
 ADDRESSES = "addresses"
 """The name of the module's generator."""
 
 
-class _AddressPrinter(Printer):
-    """A kernel of one invocation a work group that goes where it goes, and touches no data.
+class _AddressEmitter(Emitter):
+    """Emits the control flow of a kernel of one invocation a work group, and none of its data.
 
-    It keeps the variables that conditions and indices are made of; each load and store becomes a
-    line and a kind in two arrays, which are handed over whenever they are full.
+    It keeps the variables that conditions and indices depend on; each load and store becomes a line
+    and a kind in two arrays, which are yielded whenever they are full.
     """
 
     def __init__(self, kernel: Kernel, schedule: Schedule, kept: frozenset[str]) -> None:
@@ -53,18 +53,18 @@ class _AddressPrinter(Printer):
         self.add(1, "at = 0")
         self.add(1, "for group in range(first, last):")
         self.add(2, "gx, gy = group % across, group // across")
-        self.print(self.steps, 2, GROUP)
+        self.emit(self.nest, 2, GROUP)
         self.add(1, "yield at")
         return INTRINSICS + "\n".join(self.lines) + "\n"
 
-    def assign(self, place: LValue, value: Expression, depth: int, level: int) -> None:
+    def assign(self, target: LValue, value: Expression, depth: int, level: int) -> None:
         self.accesses(value, depth)
-        if isinstance(place, Element):
-            self.access(place, depth, store=True)
-        elif variable_names(place) <= self.kept:
-            super().assign(place, value, depth, level)
+        if isinstance(target, Element):
+            self.access(target, depth, store=True)
+        elif variable_names(target) <= self.kept:
+            super().assign(target, value, depth, level)
 
-    def end_block(self, body: tuple[Step, ...], depth: int) -> None:
+    def end_block(self, body: tuple[Scheduled, ...], depth: int) -> None:
         self.add(depth, "pass")  # what is in the body may all have been data
 
     def accesses(self, expression: Expression, depth: int) -> None:
@@ -124,5 +124,5 @@ def address_text(kernel: Kernel, unproven: frozenset[int] | None = None) -> str:
         raise PlanError(f"{kernel.name} has {kernel.threads} invocations a work group and not one")
     check_data_independent(kernel)
     kernel = marked(kernel, unproven)
-    schedule = scheduled(kernel)
-    return _AddressPrinter(kernel, schedule, control_variables(schedule.body)).text()
+    schedule = schedule_kernel(kernel)
+    return _AddressEmitter(kernel, schedule, control_variables(schedule.body)).text()

@@ -30,8 +30,8 @@ def divided(context, builder, signature, arguments):
     wide = [context.cast(builder, value, kind, types.int64)
             for value, kind in zip(arguments, signature.args)]
     by_zero = builder.icmp_signed("==", wide[1], I64(0))
-    found = builder.sdiv(wide[0], builder.select(by_zero, I64(1), wide[1]))
-    return *wide, builder.select(by_zero, I64(0), found)
+    result = builder.sdiv(wide[0], builder.select(by_zero, I64(1), wide[1]))
+    return *wide, builder.select(by_zero, I64(0), result)
 
 
 @intrinsic
@@ -45,8 +45,8 @@ def quotient(context, a, b):
 @intrinsic
 def remainder(context, a, b):
     def code(context, builder, signature, arguments):
-        left, right, found = divided(context, builder, signature, arguments)
-        return builder.sub(left, builder.mul(found, right))
+        left, right, result = divided(context, builder, signature, arguments)
+        return builder.sub(left, builder.mul(result, right))
 
     return types.int64(a, b), code
 
@@ -55,8 +55,8 @@ def remainder(context, a, b):
 def nearest(context, value, low, high):
     # What is too large for an integer becomes the nearest one, NaN becomes 0.
     def code(context, builder, signature, arguments):
-        value, low, high = [context.cast(builder, each, kind, types.float64)
-                            for each, kind in zip(arguments, signature.args)]
+        value, low, high = [context.cast(builder, argument, kind, types.float64)
+                            for argument, kind in zip(arguments, signature.args)]
         value = builder.select(builder.fcmp_ordered("<", value, low), low, value)
         value = builder.select(builder.fcmp_ordered(">", value, high), high, value)
         number = builder.fcmp_ordered("ord", value, value)
@@ -74,9 +74,9 @@ def inside(context, index, length, number, failed):
                                  for value, kind in zip(arguments[:3], kinds)]
         outside = builder.icmp_unsigned(">=", index, length)
         with builder.if_then(outside, likely=False):
-            places = context.make_array(kinds[3])(context, builder, arguments[3]).data
-            builder.store(number, places)
-            builder.store(index, builder.gep(places, [I64(1)]))
+            pointer = context.make_array(kinds[3])(context, builder, arguments[3]).data
+            builder.store(number, pointer)
+            builder.store(index, builder.gep(pointer, [I64(1)]))
             context.call_conv.return_user_exc(builder, IndexError, ())
         return index
 

@@ -42,10 +42,10 @@ from gpgpu_legacy.lower.analysis.kernel_schedule import (
     Branch,
     Loop,
     Schedule,
-    Step,
+    Scheduled,
     While,
     kept_in_arrays,
-    scheduled,
+    schedule_kernel,
 )
 from gpgpu_legacy.lower.emit.numba_intrinsics import INTRINSICS
 
@@ -72,17 +72,18 @@ _CALLS = {"/": "quotient", "%": "remainder"}
 _WORDS = {"&&": "and", "||": "or"}
 
 
-class Printer:
-    """Python text. Names have a letter before them, for what GLSL allows may be a word of Python's.
+class Emitter:
+    """Emits a kernel as Python text.
 
-    Integers are kept as int32 and uint32; numba computes on 64 bits, and the cast afterwards drops
-    what wraps around. A part is 0 to 3 in a vec4, 0 elsewhere.
+    Names have a letter before them, for what GLSL allows may be a word of Python's. Integers are
+    kept as int32 and uint32; numba computes on 64 bits, and the cast afterwards drops what wraps
+    around. A part is 0 to 3 in a vec4, 0 elsewhere.
     """
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
         """Without a line yet."""
-        self.kernel, self.analysis, self.steps = kernel, schedule.analysis, schedule.steps
-        self.arrays = kept_in_arrays(schedule.steps, schedule.analysis)
+        self.kernel, self.analysis, self.nest = kernel, schedule.analysis, schedule.nest
+        self.arrays = kept_in_arrays(schedule.nest, schedule.analysis)
         self.kinds = {n.name: n.type for n in walk(*schedule.body) if isinstance(n, Variable)}
         self.lines: list[str] = []
 
@@ -105,7 +106,7 @@ class Printer:
         self.add(2, "gx, gy = group % across, group // across")
         for array in self.kernel.shared:
             self.add(2, f"s_{array.name}[:] = 0")
-        self.print(self.steps, 2, GROUP)
+        self.emit(self.nest, 2, GROUP)
         return INTRINSICS + "\n".join(self.lines) + "\n"
 
     def check_stack(self) -> None:
@@ -129,51 +130,51 @@ class Printer:
 
     # Statements -----------------------------------------------------------------------------
 
-    def print(self, steps: tuple[Step, ...], depth: int, level: int) -> None:
-        """The steps, inside of the loops up to `level`."""
-        for step in steps:
-            match step:
+    def emit(self, statements: tuple[Scheduled, ...], depth: int, level: int) -> None:
+        """Emit statements, inside of the loops up to `level`."""
+        for statement in statements:
+            match statement:
                 case Declare(variable=variable, value=value):
                     initial = Literal(variable.type, 0) if value is None else value
                     self.assign(variable, initial, depth, level)
-                case Assign(target=place, value=value):
-                    self.assign(place, value, depth, level)
+                case Assign(target=target, value=value):
+                    self.assign(target, value, depth, level)
                 case Loop(level=inner, body=body):
                     # A constant number of columns LLVM would unroll, and then not vectorise.
                     head = f"ty in range({self.size(ROW)})" if inner == ROW else _COLUMNS
                     self.add(depth, f"for {head}:")
-                    self.print(body, depth + 1, inner)
+                    self.emit(body, depth + 1, inner)
                 case While(condition=condition, body=body):
                     self.add(depth, f"while {self.value(condition, level)}:")
-                    self.print(body, depth + 1, level)
+                    self.emit(body, depth + 1, level)
                     self.end_block(body, depth + 1)
                 case Branch(condition=condition, then=then, otherwise=otherwise):
                     self.add(depth, f"if {self.value(condition, level)}:")
-                    self.print(then, depth + 1, level)
+                    self.emit(then, depth + 1, level)
                     self.end_block(then, depth + 1)
                     if otherwise:
                         self.add(depth, "else:")
-                        self.print(otherwise, depth + 1, level)
+                        self.emit(otherwise, depth + 1, level)
                         self.end_block(otherwise, depth + 1)
 
-    def end_block(self, body: tuple[Step, ...], depth: int) -> None:
+    def end_block(self, body: tuple[Scheduled, ...], depth: int) -> None:
         if not body:
             self.add(depth, "pass")
 
-    def assign(self, place: LValue, value: Expression, depth: int, level: int) -> None:
-        match place:
+    def assign(self, target: LValue, value: Expression, depth: int, level: int) -> None:
+        match target:
             case Variable(type=kind, name=name):
                 # A variable with a slope keeps its base, which is its value at tx = 0.
                 below = min(level, self.analysis.variables[name].level)
-                targets = [self.variable(name, part) for part in range(_width(kind))]
+                parts = [self.variable(name, part) for part in range(_width(kind))]
                 values = [self.value(value, below, part) for part in range(_width(kind))]
-                self.add(depth, f"{', '.join(targets)} = {', '.join(values)}")
+                self.add(depth, f"{', '.join(parts)} = {', '.join(values)}")
             case Component(vector=Variable(name=name), index=part):
                 self.add(depth, f"{self.variable(name, part)} = {self.value(value, level)}")
             case Element():
-                self.add(depth, f"{self.element(place, level)} = {self.value(value, level)}")
+                self.add(depth, f"{self.element(target, level)} = {self.value(value, level)}")
 
-    # Places ---------------------------------------------------------------------------------
+    # Storage --------------------------------------------------------------------------------
 
     def name(self, name: str, part: int) -> str:
         return f"v_{name}_{_PARTS[part]}" if self.kinds[name] is Type.VEC4 else f"v_{name}"
@@ -276,12 +277,12 @@ class Printer:
             return f"np.{DTYPES[kind]}({_CALLS[operator]}({left}, {right}))"
         return f"np.{DTYPES[kind]}({left} {operator} {right})"
 
-    def convert(self, kind: Type, given: Type, value: str) -> str:
+    def convert(self, kind: Type, source: Type, value: str) -> str:
         if kind is Type.BOOL:
             return f"({value} != 0)"
-        if given is Type.BOOL:
+        if source is Type.BOOL:
             return f"(np.{DTYPES[kind]}(1) if {value} else np.{DTYPES[kind]}(0))"
-        if kind.is_integer and not given.is_integer:
+        if kind.is_integer and not source.is_integer:
             low, high = (0.0, 2.0**32 - 1) if kind is Type.UINT else (-(2.0**31), 2.0**31 - 1)
             return f"np.{DTYPES[kind]}(nearest({value}, {low}, {high}))"
         return f"np.{DTYPES[kind]}({value})"
@@ -330,9 +331,10 @@ def python_text(kernel: Kernel, unproven: frozenset[int] | None = None) -> str:
     if Type.VEC4 in kinds:
         raise PlanError(f"{kernel.name}: vec4 is a type of private variables only")
     kernel = marked(kernel, unproven)
-    return Printer(kernel, scheduled(kernel)).text()
+    return Emitter(kernel, schedule_kernel(kernel)).text()
 
 
 def marked(kernel: Kernel, unproven: frozenset[int] | None) -> Kernel:
+    """The kernel with its accesses numbered, and with what is proven of them."""
     kernel = numbered(kernel)
     return kernel if unproven is None else with_inside(kernel, unproven)
