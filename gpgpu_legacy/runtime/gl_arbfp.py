@@ -46,7 +46,7 @@ from gpgpu_legacy.runtime.gl_arbfp_programs import (
     vertex_attribute,
 )
 from gpgpu_legacy.runtime.gl_headers import GL
-from gpgpu_legacy.runtime.gl_prepared import GlPrepared, Recorded, recorded
+from gpgpu_legacy.runtime.gl_prepared import GlPrepared, RecordedSteps, record_steps
 from gpgpu_legacy.runtime.gl_state import setter
 from gpgpu_legacy.runtime.gl_values import clear_values, single
 from gpgpu_legacy.runtime.machine import Machine
@@ -75,7 +75,7 @@ class GlArbfpPrepared(GlPrepared[Context]):
 
     def __init__(self, context: Context, plan: Plan, machine: Machine) -> None:
         """See GlPrepared."""
-        self._recorded: list[Recorded] = []
+        self._recorded: list[RecordedSteps] = []
         self._first: list[Clear] = []
         self._interned: dict[tuple[int, bytes], Rows] = {}
         super().__init__(context, plan, machine)
@@ -94,7 +94,7 @@ class GlArbfpPrepared(GlPrepared[Context]):
             objects.make_texture(texture)
         self._vertex_program: LoadedProgram | None = load_vertex_program(self.context)
         self._make_transfers()
-        self._recorded = recorded(self.plan, self._record)
+        self._recorded = record_steps(self.plan, self._record)
         self._warm_up()
 
     def _make_transfers(self) -> None:
@@ -230,7 +230,7 @@ class GlArbfpPrepared(GlPrepared[Context]):
         assert self._vertex_program is not None
         gl.glBindProgramARB(GL.VERTEX_PROGRAM, self._vertex_program.number)
 
-    def _steps(self, *, observed: bool) -> Sequence[Recorded]:
+    def _steps(self, *, observed: bool) -> Sequence[RecordedSteps]:
         return self._recorded
 
     def _send(self, operands: Mapping[str, F32]) -> None:

@@ -25,7 +25,7 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch
-from gpgpu_legacy.runtime.gl_fragments import Call, Device, FragmentRecorder
+from gpgpu_legacy.runtime.gl_fragments import Device, FragmentRecorder
 from gpgpu_legacy.runtime.gl_limits import (
     LLVMPIPE_ITERATIONS,
     check_kernels,
@@ -34,7 +34,7 @@ from gpgpu_legacy.runtime.gl_limits import (
     limit,
 )
 from gpgpu_legacy.runtime.gl_matrices import Matrices
-from gpgpu_legacy.runtime.gl_prepared import GlPrepared, Recorded
+from gpgpu_legacy.runtime.gl_prepared import Call, GlPrepared, RecordedSteps
 from gpgpu_legacy.runtime.gl_shader import Shader, Values
 from gpgpu_legacy.runtime.gl_storage import TextureBuffers
 from gpgpu_legacy.runtime.machine import Machine, Tuning
@@ -93,7 +93,7 @@ class GlComputePrepared(GlPrepared[GlContext]):
     def _begin(self, *, observed: bool) -> None:
         self._recordings[observed].uniforms.begin()
 
-    def _steps(self, *, observed: bool) -> Sequence[Recorded]:
+    def _steps(self, *, observed: bool) -> Sequence[RecordedSteps]:
         return self._recordings[observed].steps
 
     def _texels(self, name: str) -> F32:

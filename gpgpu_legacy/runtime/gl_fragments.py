@@ -1,12 +1,13 @@
-"""Passes that draw, made ready as compute shaders on storage buffers.
+"""Fragment passes as compute shaders on storage buffers.
 
-A Loop (lower/chains.py) is one dispatch over its tiles (lower/workgroups.py); a pass that work
-groups are not made for is drawn one invocation a fragment (lower/compute.py).
+A Loop (lower/chains.py), whose passes are fused, is one dispatch over its tiles
+(lower/workgroups.py). A pass that work groups do not support has one invocation a fragment
+(lower/compute.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,16 +32,10 @@ from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer, UniformBlocks
-from gpgpu_legacy.runtime.gl_prepared import Recorded
+from gpgpu_legacy.runtime.gl_prepared import Call, Record, RecordedSteps, joined
 from gpgpu_legacy.runtime.gl_shader import Shader, UniformTable, Values
 from gpgpu_legacy.runtime.gl_values import pass_values
 from gpgpu_legacy.runtime.machine import Machine
-
-Call = Callable[[int], object]
-"""A step made ready: a function of the iteration."""
-
-Record = Callable[[Pass, int], Call]
-"""Makes a pass ready, given how often it runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,24 +79,24 @@ class FragmentRecorder:
         self.buffers = buffers
         self.uniforms, self.blocks = UniformTable(), UniformBlocks()
 
-    def steps(self, record: Record, *, apart: bool) -> list[Recorded]:
+    def steps(self, record: Record, *, apart: bool) -> list[RecordedSteps]:
         """The plan's steps in order; uniforms and blocks are to be settled next.
 
         record: for passes that draw no fragments. apart: every pass by itself, as an observer wants
         them.
         """
         fuses = not apart and not self.machine.arithmetic.rounds
-        groups: list[Recorded] = []
+        groups: list[RecordedSteps] = []
         for step in loops(self.plan, apart=not fuses):
             if isinstance(step, Turns):
                 calls = tuple(self._member(member, step.count, record) for member in step.body)
                 passes = tuple(m.passes[0] if isinstance(m, Loop) else m for m in step.body)
-                groups.append(Recorded(step.count, passes, calls))
+                groups.append(RecordedSteps(step.count, passes, calls))
             elif isinstance(step, Loop):
                 groups.append(self._loop(step, record))
             else:
-                groups.append(Recorded(1, (step,), (record(step, 1),)))
-        return list(_joined(groups))
+                groups.append(RecordedSteps(1, (step,), (record(step, 1),)))
+        return list(joined(groups))
 
     def _member(self, member: Loop | Pass, count: int, record: Record) -> Call:
         """A pass of a Repeat whose iterations run one at a time."""
@@ -109,14 +104,14 @@ class FragmentRecorder:
             return record(member, count)
         return self._groups(member) or self._pass(member.passes[0], count, record)
 
-    def _loop(self, loop: Loop, record: Record) -> Recorded:
+    def _loop(self, loop: Loop, record: Record) -> RecordedSteps:
         """A Loop whose iterations run in one go; pass by pass where work groups are not for it."""
         dispatch = self._groups(loop)
         if dispatch is None:
             calls = tuple(self._pass(pass_, loop.count, record) for pass_ in loop.passes)
-            return Recorded(loop.count, loop.passes, calls)
+            return RecordedSteps(loop.count, loop.passes, calls)
         alone = loop.passes if loop.count == len(loop.passes) == 1 else ()
-        return Recorded(dispatch.pieces, alone, (dispatch,))
+        return RecordedSteps(dispatch.pieces, alone, (dispatch,))
 
     def _pass(self, pass_: Pass, count: int, record: Record) -> Call:
         if isinstance(pass_, FragmentPass):
@@ -214,22 +209,3 @@ class FragmentRecorder:
                 f"textures at once, and a compute shader has {most} storage buffers here; choose "
                 "another executor"
             )
-
-
-def _joined(groups: Sequence[Recorded]) -> Iterator[Recorded]:
-    """The same with steps in a row that are done once as one Recorded."""
-    row: list[Recorded] = []
-    for group in groups:
-        if group.count == 1:
-            row.append(group)
-            continue
-        yield from _one(row)
-        row = []
-        yield group
-    yield from _one(row)
-
-
-def _one(row: Sequence[Recorded]) -> Iterator[Recorded]:
-    if row:
-        passes = tuple(pass_ for group in row for pass_ in group.passes)
-        yield Recorded(1, passes, tuple(call for group in row for call in group.calls))

@@ -1,15 +1,16 @@
 """The skeleton of prepared plans on OpenGL: allocate and compile, upload, step, read back.
 
-What a pass asks of OpenGL is settled when the plan is prepared and recorded as a function of the
-iteration; a run calls one after another. A Repeat is recorded once, whatever its count.
+Preparing a plan records its passes: each becomes a function of the iteration, and a run calls one
+after another. A Repeat is recorded once, whatever its count.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import groupby
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
@@ -29,57 +30,61 @@ _Object = TypeVar("_Object", bound=Releasable)
 _Shared = TypeVar("_Shared", bound=SharedContext[Any])
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """Steps made ready, in order, done `count` times.
+Call = Callable[[int], object]
+"""A pass recorded: a function of the iteration, from 0."""
 
-    passes: what the steps are in the plan; needed only where an observer is told of it, and then
-    one a step. calls: a function of the iteration, from 0, for each step.
+Record = Callable[[Pass, int], Call]
+"""Records a pass as the plan writes it, given how often it runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSteps:
+    """Recorded calls that run in order, `count` times over.
+
+    passes: those of the plan, one a call; an observer is shown them. Empty where passes are fused.
     """
 
     count: int
     passes: tuple[Pass, ...]
-    calls: tuple[Callable[[int], object], ...]
+    calls: tuple[Call, ...]
 
 
-def recorded(plan: Plan, record: Callable[[Pass, int], Callable[[int], object]]) -> list[Recorded]:
-    """A plan's steps, pass by pass; passes in a row are one Recorded.
-
-    record: makes a pass ready as the plan writes it, given how often it runs.
-    """
-    groups: list[Recorded] = []
-    row: list[Pass] = []
-
-    def add(count: int, passes: Sequence[Pass]) -> None:
-        if passes and count:
-            calls = tuple(record(each, count) for each in passes)
-            groups.append(Recorded(count, tuple(passes), calls))
-
+def record_steps(plan: Plan, record: Record) -> list[RecordedSteps]:
+    """A plan's steps, recorded pass by pass."""
+    groups: list[RecordedSteps] = []
     for step in plan.steps:
-        if isinstance(step, Repeat):
-            add(1, row)
-            row = []
-            add(step.count, step.body)
-        else:
-            row.append(step)
-    add(1, row)
-    return groups
+        count, passes = (step.count, step.body) if isinstance(step, Repeat) else (1, (step,))
+        if passes and count:
+            calls = tuple(record(pass_, count) for pass_ in passes)
+            groups.append(RecordedSteps(count, passes, calls))
+    return list(joined(groups))
+
+
+def joined(groups: Iterable[RecordedSteps]) -> Iterator[RecordedSteps]:
+    """The same, with neighbours that run once joined into one."""
+    for runs_once, neighbours in groupby(groups, key=lambda group: group.count == 1):
+        if not runs_once:
+            yield from neighbours
+            continue
+        row = list(neighbours)
+        passes = tuple(pass_ for group in row for pass_ in group.passes)
+        yield RecordedSteps(1, passes, tuple(call for group in row for call in group.calls))
 
 
 class GlPrepared(Prepared, Generic[_Shared]):
-    """A plan made ready on an OpenGL context, with the objects that it made there.
+    """A plan prepared on an OpenGL context, with the objects that it owns there.
 
     A subclass allocates and compiles in `_build`, and says how to upload, what the steps are and
-    how to read. All of that runs while the context is current. Objects given to `keep` are released
-    by closing, last first; and, where nobody closes, when the context is next used.
+    how to read. All of that runs while the context is current. `close` releases the objects given
+    to `keep`, last first; if nobody closes, the next use of the context releases them.
     """
 
     def __init__(self, context: _Shared, plan: Plan, machine: Machine) -> None:
-        """plan: validated, without Tables. What is made goes again where making it fails."""
+        """plan: validated, without Tables. If preparing fails, nothing stays allocated."""
         super().__init__(plan, machine)
         self.context = context
         self._objects: list[Releasable] = []
-        self._let_go = context.release_with(self, self._objects)
+        context.release_with(self, self._objects)
         with context.current():
             try:
                 self._build()
@@ -87,10 +92,10 @@ class GlPrepared(Prepared, Generic[_Shared]):
                 self._release()
                 raise
 
-    def keep(self, made: _Object) -> _Object:
-        """Remember an object, to be released when the plan is closed."""
-        self._objects.append(made)
-        return made
+    def keep(self, resource: _Object) -> _Object:
+        """Own an object: closing the plan releases it."""
+        self._objects.append(resource)
+        return resource
 
     def run(self, operands: Mapping[str, F32], observer: Observer | None = None) -> Result:
         """See Prepared. Raises ExecutorUnavailableError in a process that was forked since."""
@@ -98,7 +103,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
         return super().run(operands, observer)
 
     def close(self) -> None:
-        """See Prepared. In a process that was forked since, there is nothing to release."""
+        """See Prepared. In a process that was forked since, nothing is released."""
         if self.context.is_usable:
             super().close()
 
@@ -126,41 +131,41 @@ class GlPrepared(Prepared, Generic[_Shared]):
 
     def _compute_observed(self, observer: Observer) -> None:
         steps = _one_by_one(self._steps(observed=True))
-        for number, (each, call, iteration) in enumerate(steps):
+        for number, (pass_, call, iteration) in enumerate(steps):
             call(iteration)
-            self._show(observer, number, at_iteration(each, iteration))
+            self._show(observer, number, at_iteration(pass_, iteration))
 
-    def _show(self, observer: Observer, number: int, done: Pass) -> None:
-        """Call the observer without the context; it may use whichever contexts it likes."""
-        telling = True
+    def _show(self, observer: Observer, number: int, pass_: Pass) -> None:
+        """Call the observer, which may use any context: this one is released meanwhile."""
+        may_read = True
 
         def read(name: str) -> F32:
-            if not telling:
+            if not may_read:
                 raise InputError(
-                    f"texture {name} of plan {self.plan.name} is read while the observer is told "
-                    "of a pass, and not later"
+                    f"texture {name} of plan {self.plan.name} can be read while its observer runs, "
+                    "and not later"
                 )
             with self.context.current():
                 return self._texels(name)
 
         with self.context.released():
             try:
-                on_behalf(observer, number, done, read)
+                on_behalf(observer, number, pass_, read)
             finally:
-                telling = False
+                may_read = False
         self._begin(observed=True)
 
     def _release(self) -> None:
-        objects = list(reversed(self._objects))
+        resources = list(reversed(self._objects))
         self._objects.clear()
-        for made in objects:
-            made.release()
+        for resource in resources:
+            resource.release()
         self._forget()
         self.context.collect()
 
     @abstractmethod
     def _build(self) -> None:
-        """Refuse what the device has no room for; then allocate, compile and warm up."""
+        """Refuse what exceeds the device; then allocate, compile, record and warm up."""
 
     @abstractmethod
     def _send(self, operands: Mapping[str, F32]) -> None:
@@ -168,11 +173,11 @@ class GlPrepared(Prepared, Generic[_Shared]):
 
     @abstractmethod
     def _begin(self, *, observed: bool) -> None:
-        """Set what the steps rely on: before the first one, and again after an observer."""
+        """Set the state that steps rely on: before the first step, and again after an observer."""
 
     @abstractmethod
-    def _steps(self, *, observed: bool) -> Sequence[Recorded]:
-        """The steps; for an observed run pass by pass, with nothing fused."""
+    def _steps(self, *, observed: bool) -> Sequence[RecordedSteps]:
+        """The recorded steps; those of an observed run pass by pass, with nothing fused."""
 
     @abstractmethod
     def _texels(self, name: str) -> F32:
@@ -180,13 +185,13 @@ class GlPrepared(Prepared, Generic[_Shared]):
 
     @abstractmethod
     def _forget(self) -> None:
-        """Drop references to what was compiled, so that it can go."""
+        """Drop references to compiled code, so that it can be released."""
 
 
 def _one_by_one(
-    groups: Sequence[Recorded],
-) -> Iterator[tuple[Pass, Callable[[int], object], int]]:
+    groups: Sequence[RecordedSteps],
+) -> Iterator[tuple[Pass, Call, int]]:
     for group in groups:
         for iteration in range(group.count):
-            for each, call in zip(group.passes, group.calls, strict=True):
-                yield each, call, iteration
+            for pass_, call in zip(group.passes, group.calls, strict=True):
+                yield pass_, call, iteration

@@ -29,7 +29,7 @@ from gpgpu_legacy.plan.plan import Blend, ClearPass, CopyPass, FragmentPass, Pas
 from gpgpu_legacy.plan.textures import Input, Output, Texture, constant_rect
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_draws import Bound, Clear, Draw, Target, copy_offset, viewport
-from gpgpu_legacy.runtime.gl_prepared import GlPrepared, Recorded, recorded
+from gpgpu_legacy.runtime.gl_prepared import GlPrepared, RecordedSteps, record_steps
 from gpgpu_legacy.runtime.gl_shader import UniformTable, Values, drawing_shader
 from gpgpu_legacy.runtime.gl_transfers import DeviceTransfers, Drawable
 from gpgpu_legacy.runtime.gl_values import clear_values, pass_values, single
@@ -65,7 +65,7 @@ class GlRasterPrepared(GlPrepared[GlContext]):
         self._framebuffers: dict[tuple[str, ...], Any] = {}
         self._uniforms = UniformTable()
         self._bound = Bound(context.handle)
-        self._recorded: list[Recorded] = []
+        self._recorded: list[RecordedSteps] = []
         self._first: list[Clear] = []
         self._device: DeviceTransfers | None = None
         super().__init__(context, plan, machine)
@@ -81,7 +81,7 @@ class GlRasterPrepared(GlPrepared[GlContext]):
         for texture in self.plan.textures:
             self._make_texture(texture)
         self._make_transfers()
-        self._recorded = recorded(self.plan, self._record)
+        self._recorded = record_steps(self.plan, self._record)
         self._uniforms.settle()
         self._warm_up()
 
@@ -211,7 +211,7 @@ class GlRasterPrepared(GlPrepared[GlContext]):
         self._bound.forget()
         self._uniforms.begin()
 
-    def _steps(self, *, observed: bool) -> Sequence[Recorded]:
+    def _steps(self, *, observed: bool) -> Sequence[RecordedSteps]:
         return self._recorded
 
     def _texels(self, name: str) -> F32:

@@ -413,7 +413,7 @@ def test_what_a_closed_or_misused_plan_says(ready: Ready, name: str) -> None:
         prepared.run({**operands, "A": np.zeros((3, 3), np.float32)})
     kept: list[Callable[[str], F32]] = []
     prepared.run(operands, lambda _n, _p, read: kept.append(read))
-    with pytest.raises(InputError, match="while the observer is told"):
+    with pytest.raises(InputError, match="while its observer runs"):
         kept[0](plan.textures[0].name)
     prepared.close()
     prepared.close()
