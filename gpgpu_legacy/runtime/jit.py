@@ -62,13 +62,13 @@ class JitPrepared(HostPrepared):
         self._plan_textures = {texture.name: texture for texture in plan.textures}
         self._staging = Staging()
         self._analysed: set[ComputePass] = set()
-        self._steps = self._made(fused)
+        self._steps = self._prepared_steps(fused)
         self._observed: tuple[_Step, ...] | None = None
 
     def _make_ready(self, *, observed: bool) -> None:
         """Passes that are told of one by one are compiled one by one, when that is first asked."""
         if observed and self._observed is None:
-            self._observed = self._made(tuple(loops(self.plan, apart=True)))
+            self._observed = self._prepared_steps(tuple(loops(self.plan, apart=True)))
 
     def _work_unobserved(self) -> None:
         for step in self._steps:
@@ -93,7 +93,7 @@ class JitPrepared(HostPrepared):
 
     # Preparing -----------------------------------------------------------------------------
 
-    def _made(self, steps: tuple[Loop | Turns | Pass, ...]) -> tuple[_Step, ...]:
+    def _prepared_steps(self, steps: tuple[Loop | Turns | Pass, ...]) -> tuple[_Step, ...]:
         return tuple(self._step(step) for step in steps)
 
     def _step(self, step: Loop | Turns | Pass) -> _Step:
@@ -101,15 +101,15 @@ class JitPrepared(HostPrepared):
             return _Step(step.count, (self._loop(step),), step.passes, whole=True)
         members = step.body if isinstance(step, Turns) else (step,)
         count = step.count if isinstance(step, Turns) else 1
-        runs, told = [], []
+        runs, passes = [], []
         for member in members:
             if isinstance(member, Loop):
                 runs.append(self._loop(member))
-                told.append(member.passes[0])
+                passes.append(member.passes[0])
             else:
                 runs.append(self._pass(member, count))
-                told.append(member)
-        return _Step(count, tuple(runs), tuple(told), whole=False)
+                passes.append(member)
+        return _Step(count, tuple(runs), tuple(passes), whole=False)
 
     def _loop(self, loop: Loop) -> Run:
         """A Loop as native code, or on the reference machine where there is none for it."""
@@ -165,9 +165,9 @@ class _Dispatch:
         self._lengths = {declared.name: buffer.size for declared, buffer in names_and_buffers}
         open_ = None if count is None else unproven(pass_, self._lengths, count)
         self._code = compile_kernel(pass_.kernel, open_)
-        given = {u.name: u.value for u in pass_.uniforms}
+        values = {u.name: u.value for u in pass_.uniforms}
         self._uniforms = [
-            (getattr(np, DTYPES[u.type]), given[u.name]) for u in pass_.kernel.uniforms
+            (getattr(np, DTYPES[u.type]), values[u.name]) for u in pass_.kernel.uniforms
         ]
         self._across, up = constant_groups(pass_.groups)
         self._groups, self._threads = self._across * up, pass_.kernel.local_size[0]
@@ -182,12 +182,12 @@ class _Dispatch:
                 uniforms = [dtype(number_at(value, iteration)) for dtype, value in self._uniforms]
             arguments = (*self._buffers, *uniforms)
 
-            def run_chunk(worker: int, chunk: int, given: tuple[object, ...] = arguments) -> None:
+            def run_chunk(worker: int, chunk: int, values: tuple[object, ...] = arguments) -> None:
                 start = chunk * self._chunk
                 end = min(start + self._chunk, self._groups)
                 failed = self._failed[worker]
                 try:
-                    self._code(*given, failed, self._threads, self._across, start, end)
+                    self._code(*values, failed, self._threads, self._across, start, end)
                 except IndexError:
                     number, index = failed.tolist()
                     raise outside(self._kernel, self._lengths, number, index) from None
