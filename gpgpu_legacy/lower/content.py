@@ -1,6 +1,6 @@
 """What shapes the code of a Loop, as a value of its own; and what a run hands to that code.
 
-A Loop (lower/chains.py) is a stretch of a plan: it names textures, and has its passes with all
+A Loop (analysis/fusion.py) is a stretch of a plan: it names textures, and has its passes with all
 their numbers. Code for it depends on far less. `native_content` and `group_content` give that, for
 native code and for work groups: a Content, in which textures are numbers and places are relative.
 The emitters see the Content alone, so nothing else can shape what they emit; Loops with equal
@@ -16,9 +16,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from gpgpu_legacy.isa.ir import Attribute, Program
-from gpgpu_legacy.lower import chains
+from gpgpu_legacy.lower.analysis import fusion
 from gpgpu_legacy.lower.analysis.affine import Texels
-from gpgpu_legacy.lower.chains import Loop
+from gpgpu_legacy.lower.analysis.fusion import FusedPasses
 from gpgpu_legacy.lower.values import given_corners, is_flat
 from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, written_by
@@ -61,14 +61,14 @@ class Surface:
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class OwnLookup:
     """A lookup of the fragment's own texel in a surface that the Loop writes: a register."""
 
     texture: int
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class AffineLookup:
     """A lookup at whole texels that are affine in position and iteration.
 
     place: to which of the Loop's places, which the Arguments give, s and t are relative. Lookups in
@@ -84,14 +84,14 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Computed:
+class DependentLookup:
     """A lookup at coordinates of which nothing is known: the program's arithmetic gives them."""
 
     texture: int
     sampler: Sampler
 
 
-Lookup = Own | Placed | Computed
+Lookup = OwnLookup | AffineLookup | DependentLookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class Arguments:
 
 
 def native_content(
-    loop: Loop, textures: Mapping[str, Texture], interleaved: Collection[str] = ()
+    loop: FusedPasses, textures: Mapping[str, Texture], interleaved: Collection[str] = ()
 ) -> tuple[Content, Arguments]:
     """What shapes a Loop's native code, and what it is handed.
 
@@ -191,7 +191,7 @@ def native_content(
     return Content(body, surfaces, len(arguments.bases), tall=tall), arguments
 
 
-def group_content(loop: Loop, textures: Mapping[str, Texture]) -> tuple[Content, Arguments]:
+def group_content(loop: FusedPasses, textures: Mapping[str, Texture]) -> tuple[Content, Arguments]:
     """What shapes a Loop's work groups, and what they are handed; textures: the plan's, by name."""
     written, owned = _written(loop), {name for name, *_ in loop.origins}
 
@@ -206,12 +206,12 @@ def group_content(loop: Loop, textures: Mapping[str, Texture]) -> tuple[Content,
     return Content(body, surfaces, len(arguments.bases), together=together), arguments
 
 
-def _written(loop: Loop) -> set[str]:
+def _written(loop: FusedPasses) -> set[str]:
     return {name for pass_ in loop.passes for name in written_by(pass_)}
 
 
 def _described(
-    loop: Loop, textures: Mapping[str, Texture], surface: Callable[[str, bool], Surface]
+    loop: FusedPasses, textures: Mapping[str, Texture], surface: Callable[[str, bool], Surface]
 ) -> tuple[tuple[Draw | Move, ...], tuple[Surface, ...], Arguments]:
     """A Loop's members and surfaces by number.
 
@@ -230,7 +230,7 @@ def _described(
         loop.width,
         loop.height,
         loop.count,
-        tuple(member.each for member in loop.body if isinstance(member, chains.Draw)),
+        tuple(member.each for member in loop.body if isinstance(member, fusion.Draw)),
     )
     return body, surfaces, arguments
 
@@ -241,7 +241,7 @@ _Slopes = tuple[str, tuple[int, int, int], tuple[int, int, int]]
 class _Numbering:
     """Textures and places, in the order in which the Loop's members name them."""
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: FusedPasses) -> None:
         self.count = loop.count
         self.textures: dict[str, int] = {}
         self.bases: dict[_Slopes, tuple[int, int]] = {}
@@ -252,8 +252,8 @@ class _Numbering:
     def texture(self, name: str) -> int:
         return self.textures.setdefault(name, len(self.textures))
 
-    def member(self, member: chains.Draw | chains.Move) -> Draw | Move:
-        if isinstance(member, chains.Move):
+    def member(self, member: fusion.Draw | fusion.Move) -> Draw | Move:
+        if isinstance(member, fusion.Move):
             return Move(self.texture(member.source), self.texture(member.target))
         pass_ = member.each
         return Draw(
@@ -264,17 +264,17 @@ class _Numbering:
             tuple(bent_attributes(pass_, self.count)),
         )
 
-    def lookup(self, lookup: chains.Lookup) -> Lookup:
+    def lookup(self, lookup: fusion.Lookup) -> Lookup:
         match lookup:
-            case chains.Own(name):
-                return Own(self.texture(name))
-            case chains.Computed(binding):
+            case fusion.OwnLookup(name):
+                return OwnLookup(self.texture(name))
+            case fusion.DependentLookup(binding):
                 self.computed.add(binding.texture)
-                return Computed(self.texture(binding.texture), binding.sampler)
+                return DependentLookup(self.texture(binding.texture), binding.sampler)
         s, t = lookup.s, lookup.t
         slopes = (lookup.texture, s.slopes, t.slopes)
         base = self.bases.setdefault(slopes, (s.constant, t.constant))
-        return Placed(
+        return AffineLookup(
             self.texture(lookup.texture),
             list(self.bases).index(slopes),
             Texels(s.constant - base[0], *s.slopes),

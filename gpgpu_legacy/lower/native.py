@@ -1,7 +1,7 @@
 """A Loop's Content (lower/content.py) as LLVM IR: tiles of fragments, iterations in registers.
 
-What is decided elsewhere is emitted here: what each lookup reads (chains.py), what is alive
-(lookups.py), what repeats (roll.py), how large a tile is (tiles.py). A lookup that does not vary
+What is decided elsewhere is emitted here: what each lookup reads (fusion), what is alive
+(rerolling), how large a tile is (register_tile). A lookup that does not vary
 along x is a scalar, loaded once a row of fragments and broadcast. One that does not vary along y is
 shared by the rows; where there are many of them it is staged: copied once a strip of tiles, in the
 order in which the tiles will want it.
@@ -33,14 +33,16 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.lower import chains
+from gpgpu_legacy.lower.analysis import fusion
+from gpgpu_legacy.lower.analysis.register_tile import lookup_axes, register_tile
+from gpgpu_legacy.lower.analysis.rerolling import Advance, Segment, Step, live_segments
 from gpgpu_legacy.lower.content import (
-    Computed,
+    AffineLookup,
     Content,
+    DependentLookup,
     Draw,
     Move,
-    Own,
-    Placed,
+    OwnLookup,
     Surface,
     UnsupportedError,
 )
@@ -59,8 +61,6 @@ from gpgpu_legacy.lower.grid import (
     load,
     store,
 )
-from gpgpu_legacy.lower.roll import Advance, Segment, Step, live_segments
-from gpgpu_legacy.lower.tiles import along, rows_and_strips
 from gpgpu_legacy.plan.formats import RGBA32F, Format, Numeric
 from gpgpu_legacy.plan.plan import Blend, Plan, written_by
 from gpgpu_legacy.plan.textures import Filter, TextureKind, Wrap
@@ -140,21 +140,21 @@ def emit_loop(
     return _Module(content, processor, exact=exact, tile=tile).emit_all()
 
 
-def gathered_alone(loops: Iterable[chains.Loop], plan: Plan) -> frozenset[str]:
+def gathered_alone(fused_steps: Iterable[fusion.FusedPasses], plan: Plan) -> frozenset[str]:
     """The rgba32f textures that lookups gather texel by texel, and that nothing else touches.
 
     With its channels side by side such a texel is one load; planes, which rows of fragments read
     and write, would take four.
     """
     computed, others = set[str](), {n for _, p in plan.weighted_passes() for n in written_by(p)}
-    for loop in loops:
+    for loop in fused_steps:
         for member in loop.body:
-            for lookup in member.lookups if isinstance(member, chains.Draw) else ():
-                if isinstance(lookup, chains.Computed):
+            for lookup in member.lookups if isinstance(member, fusion.Draw) else ():
+                if isinstance(lookup, fusion.DependentLookup):
                     computed.add(lookup.binding.texture)
                 else:
                     others.add(lookup.texture)
-            if isinstance(member, chains.Move):
+            if isinstance(member, fusion.Move):
                 others.add(member.source)
     return frozenset(n for n in computed - others if plan.texture(n).format is RGBA32F)
 
@@ -165,7 +165,7 @@ def _check(draw: Draw) -> None:
     if draw.bent:
         raise UnsupportedError("two triangles")
     for lookup in draw.lookups:
-        if isinstance(lookup, Computed) and lookup.sampler.filter is not Filter.NEAREST:
+        if isinstance(lookup, DependentLookup) and lookup.sampler.filter is not Filter.NEAREST:
             raise UnsupportedError("filtering")
 
 
@@ -176,10 +176,10 @@ def _check(draw: Draw) -> None:
 class Plane:
     """A channel of a placed lookup in a Segment of so many turns."""
 
-    lookup: Placed
+    lookup: AffineLookup
     channel: int
     advance: Advance
-    turns: int
+    trips: int
 
 
 class _Module:
@@ -202,7 +202,7 @@ class _Module:
                 for segment in program:
                     self.staged.add(self._shared_planes(segment))
         carried = sum(self.formats[number].channels for number in content.owned)
-        rows, strips = rows_and_strips(self.programs, carried, processor.registers, tile)
+        rows, strips = register_tile(self.programs, carried, processor.registers, tile)
         self.tile = Tile(rows, strips, processor.lanes)
         self.table: dict[Scalar, int] = {}
         self.module = ir.Module("loop")
@@ -210,9 +210,9 @@ class _Module:
     def _shared_planes(self, segment: Segment) -> list[Plane]:
         """The planes of one turn of a segment that vary along x and are the same for all rows."""
         return [
-            Plane(step.lookup, channel, step.advance, segment.turns)
+            Plane(step.lookup, channel, step.advance, segment.trips)
             for step in segment.steps
-            if isinstance(step.lookup, Placed) and along(step.lookup) == (True, False)
+            if isinstance(step.lookup, AffineLookup) and lookup_axes(step.lookup) == (True, False)
             for channel in step.components
             if channel < self.formats[step.lookup.texture].channels
         ]
@@ -223,7 +223,7 @@ class _Module:
             blocks.append(self._tile_function(Tile(1, self.tile.strips, self.tile.lanes)))
         self._run_function(blocks)
         self._stage_function()
-        instructions = sum(len(s.steps) * s.turns for program in self.programs for s in program)
+        instructions = sum(len(s.steps) * s.trips for program in self.programs for s in program)
         return Code(
             str(self.module), self.tile, tuple(self.table), self.staged.planes, instructions
         )
@@ -281,7 +281,7 @@ class _Staging:
         new = [plane for plane in dict.fromkeys(planes) if plane not in self._places]
         for number, plane in enumerate(new):
             self._places[plane] = (self.planes + number, len(new))
-        self.planes += sum(plane.turns for plane in new)
+        self.planes += sum(plane.trips for plane in new)
 
     def __iter__(self) -> Iterator[Plane]:
         return iter(self._places)
@@ -402,7 +402,9 @@ class _TileEmitter:
             if isinstance(member, Move):
                 numbers[member.source] = None
                 continue
-            numbers.update({look.texture: None for look in member.lookups if isinstance(look, Own)})
+            numbers.update(
+                {look.texture: None for look in member.lookups if isinstance(look, OwnLookup)}
+            )
             if member.blend is not Blend.NONE or member.program.kills:
                 numbers.update(dict.fromkeys(member.targets))
         return [(n, c) for n in numbers for c in range(self.module.formats[n].channels)]
@@ -412,7 +414,7 @@ class _TileEmitter:
         self.x = self.words.integer(X_FIRST)
         with Counted(self.builder, self.first, self.last) as self.iteration:
             for plane in self.module.staged:
-                with Counted(self.builder, integer(0), integer(plane.turns)) as self.turn:
+                with Counted(self.builder, integer(0), integer(plane.trips)) as self.turn:
                     self.known = {}
                     value = self._placed(plane)
                     for strip in range(self.tile.strips):
@@ -477,7 +479,7 @@ class _TileEmitter:
     def _placed(self, plane: Plane) -> Grid:
         lookup, b, lanes = plane.lookup, self.builder, self.tile.lanes
         memory = self.memory[lookup.texture]
-        along_x, along_y = along(lookup)
+        along_x, along_y = lookup_axes(lookup)
         s, s_constant = self._affine(lookup, 0, plane.advance[0])
         t, t_constant = self._affine(lookup, 1, plane.advance[1])
         contiguous = lookup.s.x == 1 and not lookup.t.x and lookup.inside
@@ -520,7 +522,7 @@ class _TileEmitter:
         first = b.gep(memory.planes[plane.channel], [offset])
         return [b.gep(first, [lane]) for lane in self._lane_offsets(lookup, strip)]
 
-    def _lane_offsets(self, lookup: Placed, strip: int) -> list[Any]:
+    def _lane_offsets(self, lookup: AffineLookup, strip: int) -> list[Any]:
         """How far each lane reads from where column 0 does; past the rectangle, as its last one."""
         b, lanes = self.builder, self.tile.lanes
         right, up = lookup.s.x, lookup.t.x
@@ -534,7 +536,7 @@ class _TileEmitter:
         found: list[Any] = self.known[key]
         return found
 
-    def _affine(self, lookup: Placed, axis: int, advance: int) -> tuple[Any, int]:
+    def _affine(self, lookup: AffineLookup, axis: int, advance: int) -> tuple[Any, int]:
         """A coordinate at the tile's first fragment: what is computed of it, and a constant."""
         form = (lookup.s, lookup.t)[axis]
         factors = (form.x, form.y, form.iteration, advance)
@@ -603,11 +605,11 @@ class _TileEmitter:
     def _staged_place(self, plane: Plane, strip: int) -> Any:
         b, width = self.builder, self.tile.width
         number, a_turn = self.module.staged.place(plane)
-        key = ("staged", a_turn, plane.turns)
+        key = ("staged", a_turn, plane.trips)
         if key not in self.known:
             gone = b.sub(self.iteration, self.first)
             offset = b.mul(gone, integer(self.module.staged.planes * width))
-            if plane.turns > 1:
+            if plane.trips > 1:
                 offset = b.add(offset, b.mul(self.turn, integer(a_turn * width)))
             self.known[key] = b.gep(self.staged_at, [offset])
         offset = (number + self.ahead * a_turn) * width + strip * self.tile.lanes
@@ -616,7 +618,7 @@ class _TileEmitter:
     # Computed ones
 
     def computed(
-        self, lookup: Computed, coordinates: Sequence[Grid], channels: Sequence[int]
+        self, lookup: DependentLookup, coordinates: Sequence[Grid], channels: Sequence[int]
     ) -> dict[int, Grid]:
         """The texel that a fragment's own coordinates fall on, by interp/sampler.py's rules."""
         surface = self.module.content.surfaces[lookup.texture]
@@ -792,7 +794,7 @@ class _DrawEmitter:
 
     def emit_all(self) -> None:
         for segment in self.tile.module.programs[self.number]:
-            if segment.turns == 1:
+            if segment.trips == 1:
                 self._turn(segment)
             else:
                 self._turns(segment)
@@ -800,13 +802,13 @@ class _DrawEmitter:
 
     def _turn(self, segment: Segment) -> None:
         for step in segment.steps:
-            self._step(step, segment.turns)
+            self._step(step, segment.trips)
 
     def _turns(self, segment: Segment) -> None:
         """A loop that takes several turns at a time; then those that are left."""
         tile, known = self.tile, self.tile.known
-        together = min(segment.turns, max(1, UNROLLED // len(segment.steps)))
-        whole = segment.turns // together * together
+        together = min(segment.trips, max(1, UNROLLED // len(segment.steps)))
+        whole = segment.trips // together * together
         carried = _carried(segment)
         loop = Turning(self.emit, integer(0), together)
         starts = loop.begin([self._value(place) for place in carried])
@@ -816,11 +818,11 @@ class _DrawEmitter:
             self._turn(segment)
         loop.end(integer(whole), [self._value(place) for place in carried])
         tile.turn, tile.known = integer(whole), {}
-        for tile.ahead in range(segment.turns - whole):
+        for tile.ahead in range(segment.trips - whole):
             self._turn(segment)
         tile.turn, tile.ahead, tile.known = integer(0), 0, known
 
-    def _step(self, step: Step, turns: int) -> None:
+    def _step(self, step: Step, trips: int) -> None:
         instruction, components = step.instruction, step.components
         row, srcs = OPCODES[instruction.mnemonic], instruction.srcs
         if instruction.dst is None:
@@ -836,7 +838,7 @@ class _DrawEmitter:
                 one = row.evaluate(*(self._fetch(src, 0) for src in srcs))
                 result = dict.fromkeys(components, one)
             case Form.SAMPLE:
-                result = self._look_up(step, turns, row.evaluate)
+                result = self._look_up(step, trips, row.evaluate)
             case _:
                 vector = row.evaluate(*(self._vector(src) for src in srcs))
                 result = {c: vector[c] for c in components}
@@ -845,21 +847,21 @@ class _DrawEmitter:
             value = self.emit.grid(made)
             self.values[name, c] = self.emit.saturated(value) if instruction.saturate else value
 
-    def _look_up(self, step: Step, turns: int, coordinates: Callable[..., Any]) -> dict[int, Any]:
+    def _look_up(self, step: Step, trips: int, coordinates: Callable[..., Any]) -> dict[int, Any]:
         lookup, tile = step.lookup, self.tile
         assert lookup is not None
         channels = tile.module.formats[lookup.texture].channels
         present = [c for c in step.components if c < channels]
         missing = {c: _MISSING[c] for c in step.components if c >= channels}
         match lookup:
-            case Own(texture):
+            case OwnLookup(texture):
                 return missing | {
                     c: tile.decoded(texture, self.registers[texture, c]) for c in present
                 }
-            case Placed():
-                planes = {c: Plane(lookup, c, step.advance, turns) for c in present}
+            case AffineLookup():
+                planes = {c: Plane(lookup, c, step.advance, trips) for c in present}
                 return missing | {c: tile.placed(plane) for c, plane in planes.items()}
-            case Computed():
+            case DependentLookup():
                 made = coordinates(self._vector(step.instruction.srcs[0]))
                 grids = [self.emit.grid(coordinate) for coordinate in made]
                 return missing | tile.computed(lookup, grids, present)

@@ -1,18 +1,35 @@
-"""Texture lookups as GLSL functions: from coordinates to texels that are fetched by integer.
+"""Texture lookups as functions of the lowering IR: from coordinates to texels.
 
 A sampler's own addressing differs from driver to driver, and its filter has weights of 8 bits. So
 these functions compute both in float32, in the order of interp/sampler.py. A texture lies in one
-array of rows, its layers one above the other, as in transfers; the shader around says how a texel
-is fetched from there.
+array of rows, its layers one above the other, as in transfers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
-from gpgpu_legacy.lower.body import one, zero
+from gpgpu_legacy.lower.ir import (
+    FLOAT,
+    Constant,
+    Declare,
+    Expression,
+    Function,
+    Kind,
+    Operator,
+    Read,
+    Statement,
+    Variable,
+    component,
+    compose,
+    constant,
+    expression,
+    operation,
+    uncontracted,
+)
 from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, TextureKind, Wrap
 
@@ -45,146 +62,211 @@ _COORDINATES = {
 }
 
 
-def lookup_name(number: int) -> str:
-    """The function that looks a unit's texture up at s, t and r."""
-    return f"lookup{number}"
-
-
-def fetch_name(number: int) -> str:
-    """The function that the shader around provides: the texel at (column, row)."""
-    return f"fetch{number}"
-
-
-def missing_channels(*, exact: bool) -> tuple[str, ...]:
-    """The expressions of r, g, b and a where a format lacks them."""
-    nothing = zero(exact=exact)
-    return (nothing, nothing, nothing, one(exact=exact))
-
-
-def lookup_function(unit: Unit, missing: Sequence[str]) -> list[str]:
-    """The lines of `vec4 lookupN(vec4 at)`, which calls `vec4 fetchN(ivec2 texel)`.
-
-    missing: the expressions of r, g, b and a where the format lacks them.
-    """
-    lines = [f"vec4 {lookup_name(unit.number)}(vec4 at) {{"]
-    axes = [
-        _Axis("s", "at.x", unit.extent.width, unit.sampler.wrap_s),
-        _Axis("t", "at.y", unit.extent.height, unit.sampler.wrap_t),
-        _Axis("r", "at.z", unit.extent.depth, unit.sampler.wrap_r),
-    ][: coordinate_count(unit.kind)]
-    layer = ""
-    if unit.kind is TextureKind.CUBE:
-        lines += _CUBE
-        axes = [
-            _Axis("s", "on_face.x", unit.extent.width, Wrap.CLAMP_TO_EDGE),
-            _Axis("t", "on_face.y", unit.extent.height, Wrap.CLAMP_TO_EDGE),
-        ]
-        layer = f"face * {unit.extent.height}"
-    normalised = unit.kind is not TextureKind.RECT
-    for axis in axes:
-        lines.append(axis.texels(normalised=normalised))
-    if unit.sampler.filter is Filter.NEAREST:
-        lines += [axis.nearest() for axis in axes]
-        place = _texel([f"{axis.name}0" for axis in axes], unit.extent.height, layer)
-        return [*lines, f"    return {fetch_name(unit.number)}({place});", "}"]
-    for axis in axes:
-        lines += axis.linear()
-    return [*lines, *_blended(unit, axes, layer, missing), "}"]
+def extent_sizes(extent: Extent) -> tuple[Expression, ...]:
+    """The sizes along s, t and r of a texture whose extent is known."""
+    return tuple(constant(n, Kind.INT) for n in (extent.width, extent.height, extent.depth))
 
 
 @dataclass(frozen=True, slots=True)
+class Sampled:
+    """A texture that lookups find through a sampler.
+
+    sizes: along s, t and r, in texels, as whole numbers; constants, or what the target knows them
+    by. fetch: the texel at a column and a row, both inside.
+    """
+
+    kind: TextureKind
+    sampler: Sampler
+    format: Format
+    sizes: tuple[Expression, ...]
+    fetch: Callable[[Expression, Expression], Expression]
+
+
+def lookup_function(number: int, sampled: Sampled) -> Function:
+    """The function of that number: of s, t and r, as many as the kind reads, it gives the texel."""
+    return _Lookup(sampled).function(number)
+
+
+class _Block:
+    """Statements, each of which gives a name to a value."""
+
+    def __init__(self) -> None:
+        self.statements: list[Statement] = []
+
+    def let(self, name: str, value: Any) -> Expression:
+        """The variable of that name, with its value: rounded by itself."""
+        whole = uncontracted(expression(value))
+        variable = Variable(name, whole.type)
+        self.statements.append(Declare(variable, whole))
+        return Read(variable, tuple(range(whole.type.width)), whole.axes)
+
+
+def select(condition: Any, chosen: Any, other: Any) -> Expression:
+    """Condition ? chosen : other."""
+    return operation(Operator.SELECT, condition, chosen, other)
+
+
+class _Lookup(_Block):
+    def __init__(self, sampled: Sampled) -> None:
+        super().__init__()
+        self.kind, self.sampler, self.format = sampled.kind, sampled.sampler, sampled.format
+        self.sizes, self.fetch = sampled.sizes, sampled.fetch
+
+    def function(self, number: int) -> Function:
+        count = coordinate_count(self.kind)
+        parameters = tuple(Variable(name, FLOAT) for name in "str"[:count])
+        coordinates = [Read(parameter, (0,)) for parameter in parameters]
+        result = self.texel(coordinates)
+        return Function(f"lookup{number}", parameters, tuple(self.statements), result)
+
+    def texel(self, coordinates: Sequence[Expression]) -> Expression:
+        sampler = self.sampler
+        wraps = (sampler.wrap_s, sampler.wrap_t, sampler.wrap_r)
+        layer: Expression = constant(0, Kind.INT)
+        if self.kind is TextureKind.CUBE:
+            layer, *coordinates = self.face(*coordinates)
+            wraps = (Wrap.CLAMP_TO_EDGE,) * 3
+        axes = [
+            _Axis(self, name, self.scaled(coordinate, size, wrap), size, wrap)
+            for name, coordinate, size, wrap in zip(
+                "ijk", coordinates, self.sizes, wraps, strict=False
+            )
+        ]
+        if sampler.filter is Filter.NEAREST:
+            return self.fetched([axis.nearest() for axis in axes], layer)
+        return self.blended([axis.linear() for axis in axes], layer)
+
+    def scaled(self, coordinate: Expression, size: Expression, wrap: Wrap) -> Expression:
+        """A coordinate in texels; of its fraction, where the texture repeats."""
+        if wrap is Wrap.REPEAT:
+            coordinate = coordinate - operation(Operator.FLOOR, coordinate)
+        return coordinate if self.kind is TextureKind.RECT else coordinate * _as_float(size)
+
+    def fetched(self, indices: Sequence[Expression], layer: Expression) -> Expression:
+        """The texel at an index along each axis."""
+        row: Expression = indices[1] if len(indices) > 1 else constant(0, Kind.INT)
+        if len(indices) > 2:
+            layer = indices[2]
+        return self.fetch(indices[0], row + layer * self.sizes[1])
+
+    def blended(self, taps: Sequence[_Taps], layer: Expression) -> Expression:
+        """The sum over all pairs of texels, s running fastest."""
+        total: Expression | None = None
+        for n, reversed_ends in enumerate(product((0, 1), repeat=len(taps))):
+            ends = reversed_ends[::-1]
+            chosen = [tap.index[end] for tap, end in zip(taps, ends, strict=True)]
+            texel = fetched = self.let(f"texel{n}", self.fetched(chosen, layer))
+            inside = [tap.inside[end] for tap, end in zip(taps, ends, strict=True) if tap.inside]
+            if inside:
+                whole = inside[0]
+                for more in inside[1:]:
+                    whole = operation(Operator.AND, whole, more)
+                texel = select(whole, texel, compose([0.0] * 4))
+            weight = taps[0].weight[ends[0]]
+            for tap, end in zip(taps[1:], ends[1:], strict=True):
+                weight = weight * tap.weight[end]
+            weighted = weight * texel
+            total = self.let(f"sum{n}", weighted if total is None else total + weighted)
+        assert total is not None
+        # What the format lacks is no texel to be weighted.
+        present = self.format.channels
+        return compose(
+            component(total if channel < present else fetched, channel) for channel in range(4)
+        )
+
+    def face(self, x: Expression, y: Expression, z: Expression) -> list[Expression]:
+        """The face that a direction selects, and the coordinates on it."""
+        let = self.let
+        along_x, along_y, along_z = (
+            let(f"along_{name}", operation(Operator.ABSOLUTE, value))
+            for name, value in zip("xyz", (x, y, z), strict=True)
+        )
+        both = operation(Operator.AND, along_z >= along_x, along_z >= along_y)
+        on_z = let("on_z", both)
+        on_y = let(
+            "on_y",
+            operation(Operator.AND, operation(Operator.NOT, on_z), along_y >= along_x),
+        )
+        major = let("major", select(on_z, along_z, select(on_y, along_y, along_x)))
+
+        def chosen(name: str, z_way: Any, y_way: Any, x_way: Any) -> Expression:
+            return let(name, select(on_z, z_way, select(on_y, y_way, x_way)))
+
+        def sides(value: Expression, negative: int) -> Expression:
+            low, high = constant(negative, Kind.INT), constant(negative - 1, Kind.INT)
+            return select(value < 0.0, low, high)
+
+        face = chosen("face", sides(z, 5), sides(y, 3), sides(x, 1))
+        across = chosen("across", select(z < 0.0, -x, x), x, select(x < 0.0, z, -z))
+        up = chosen("up", -y, select(y < 0.0, -z, z), -y)
+        return [
+            face,
+            let("face_s", (across / major + 1.0) * 0.5),
+            let("face_t", (up / major + 1.0) * 0.5),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Taps:
+    """Two texels along an axis: indices, weights, and whether they are inside, if they may not."""
+
+    index: tuple[Expression, Expression]
+    weight: tuple[Expression, Expression]
+    inside: tuple[Expression, ...] = ()
+
+
 class _Axis:
-    """One coordinate of a lookup: its name, where it comes from, the texels along it, its wrap."""
+    """One coordinate of a lookup, in texels."""
 
-    name: str
-    source: str
-    size: int
-    wrap: Wrap
+    def __init__(
+        self, block: _Block, name: str, texels: Expression, size: Expression, wrap: Wrap
+    ) -> None:
+        self.let, self.name, self.wrap = block.let, name, wrap
+        self.size = size
+        self.texels = self.let(f"{name}_texels", texels)
 
-    def texels(self, *, normalised: bool) -> str:
-        """`u` in texels, of the fraction of the coordinate where it repeats."""
-        coordinate = self.source
-        if self.wrap is Wrap.REPEAT:
-            coordinate = f"({coordinate} - floor({coordinate}))"
-        scale = f" * {self.size}.0" if normalised and self.size > 1 else ""
-        return f"    precise float {self.name} = {coordinate}{scale};"
+    def nearest(self) -> Expression:
+        """The texel that a coordinate falls on; NaN falls on texel 0."""
+        at = self.let(f"{self.name}_floor", operation(Operator.FLOOR, self.texels))
+        inside = self.limited(at, constant(0.0), _as_float(self.size, -1.0))
+        return self.let(self.name, operation(Operator.TO_INT, inside))
 
-    def nearest(self) -> str:
-        """The texel that a coordinate falls on.
+    def limited(self, value: Expression, low: Expression, high: Expression) -> Expression:
+        """Clamped, by choices that take a NaN to the lower end."""
+        least = self.let(f"{self.name}_least", select(value > low, value, low))
+        return select(least < high, least, high)
 
-        Not clamp: max first takes a NaN to 0 on drivers that pick the other operand.
-        """
-        clamped = f"min(max(floor({self.name}), 0.0), {self.size - 1}.0)"
-        return f"    int {self.name}0 = int({clamped});"
-
-    def linear(self) -> list[str]:
-        """Two texels with their weights; `inside` says whether each is in the texture."""
-        n, last = self.name, self.size - 1
-        lines = [f"    if ((floatBitsToUint({n}) & 0x7fffffffu) > 0x7f800000u) {n} = 0.5;"]
+    def linear(self) -> _Taps:
+        """The two texels whose centres are nearest; NaN is half a texel."""
+        name, let, texels = self.name, self.let, self.texels
+        texels = let(
+            f"{name}_number", select(operation(Operator.IS_NAN, texels), constant(0.5), texels)
+        )
         if self.wrap is not Wrap.REPEAT:
-            border = 0.5 if self.wrap is Wrap.CLAMP_TO_EDGE else 0.0
-            lines.append(f"    {n} = min(max({n}, {border}), {self.size - border});")
-        lines += [
-            f"    precise float {n}_low = floor({n} - 0.5);",
-            f"    precise float {n}_weight1 = ({n} - 0.5) - {n}_low;",
-            f"    precise float {n}_weight0 = 1.0 - {n}_weight1;",
-            f"    int {n}0 = int({n}_low), {n}1 = {n}0 + 1;",
-        ]
-        if self.wrap is Wrap.CLAMP:
-            lines.append(f"    bool {n}_inside0 = {n}0 >= 0, {n}_inside1 = {n}1 <= {last};")
+            border = constant(0.5 if self.wrap is Wrap.CLAMP_TO_EDGE else 0.0)
+            high = _as_float(self.size, -border.values[0])
+            texels = let(f"{name}_inside", self.limited(texels, border, high))
+        low = let(f"{name}_low", operation(Operator.FLOOR, texels - 0.5))
+        weight = let(f"{name}_weight1", (texels - 0.5) - low)
+        first = let(f"{name}0", operation(Operator.TO_INT, low))
+        second = let(f"{name}1", first + 1)
+        weights = (let(f"{name}_weight0", constant(1.0) - weight), weight)
+        zero, last = constant(0, Kind.INT), self.size + -1
         if self.wrap is Wrap.REPEAT:
-            lines.append(f"    {n}0 = {n}0 < 0 ? {last} : {n}0; {n}1 = {n}1 > {last} ? 0 : {n}1;")
-        else:
-            lines.append(f"    {n}0 = max({n}0, 0); {n}1 = min({n}1, {last});")
-        return lines
-
-
-_CUBE = [
-    "    precise vec3 along = abs(at.xyz);",
-    "    precise bool on_z = along.z >= along.x && along.z >= along.y;",
-    "    precise bool on_y = !on_z && along.y >= along.x;",
-    "    precise float major = on_z ? along.z : on_y ? along.y : along.x;",
-    "    int face = on_z ? (at.z < 0.0 ? 5 : 4) : on_y ? (at.y < 0.0 ? 3 : 2)"
-    " : (at.x < 0.0 ? 1 : 0);",
-    "    float across = on_z ? (at.z < 0.0 ? -at.x : at.x) : on_y ? at.x"
-    " : (at.x < 0.0 ? at.z : -at.z);",
-    "    float up = on_y ? (at.y < 0.0 ? -at.z : at.z) : -at.y;",
-    "    precise vec2 on_face = (vec2(across, up) / major + 1.0) * 0.5;",
-]
-
-
-def _texel(indices: list[str], height: int, layer: str) -> str:
-    """The place of a texel, (column, row), from its index along each axis."""
-    row = indices[1] if len(indices) > 1 else "0"
-    if len(indices) > 2:
-        layer = f"{indices[2]} * {height}"
-    return f"ivec2({indices[0]}, {f'{row} + {layer}' if layer else row})"
-
-
-def _blended(unit: Unit, axes: list[_Axis], layer: str, missing: Sequence[str]) -> list[str]:
-    """The sum over all pairs of texels, s running fastest."""
-    lines = ["    precise vec4 sum, texel;"]
-    fastest_last = product((0, 1), repeat=len(axes))
-    for number, ends in enumerate(tuple(reversed(each)) for each in fastest_last):
-        place = _texel(
-            [f"{axis.name}{end}" for axis, end in zip(axes, ends, strict=True)],
-            unit.extent.height,
-            layer,
+            first, second = select(first < zero, last, first), select(second > last, zero, second)
+            return _Taps((first, second), weights)
+        inside = (first >= zero, second <= last) if self.wrap is Wrap.CLAMP else ()
+        ends = (
+            operation(Operator.MAXIMUM, first, zero),
+            operation(Operator.MINIMUM, second, last),
         )
-        weights = " * ".join(
-            f"{axis.name}_weight{end}" for axis, end in zip(axes, ends, strict=True)
-        )
-        lines.append(f"    texel = {fetch_name(unit.number)}({place});")
-        guards = [
-            f"{axis.name}_inside{end}"
-            for axis, end in zip(axes, ends, strict=True)
-            if axis.wrap is Wrap.CLAMP
-        ]
-        if guards:
-            lines.append(f"    if (!({' && '.join(guards)})) texel = vec4({missing[0]});")
-        lines.append(f"    sum {'+=' if number else '='} ({weights}) * texel;")
-    # What the format lacks is no texel to be weighted.
-    lacked = "rgba"[unit.format.channels :]
-    if lacked:
-        lines.append(f"    sum.{lacked} = vec4({', '.join(missing)}).{lacked};")
-    return [*lines, "    return sum;"]
+        return _Taps(ends, weights, inside)
+
+
+def _as_float(size: Expression, more: float = 0.0) -> Expression:
+    """A size as a float, and a number more."""
+    if isinstance(size, Constant):
+        return constant(size.values[0] + more)
+    whole = operation(Operator.TO_FLOAT, size)
+    total: Expression = whole + more if more else whole
+    return total

@@ -5,7 +5,7 @@ on them, partial sums in registers. The statements are the fragment shader's (lo
 for each fragment where they differ: a register that varies along x alone is kept once a strip, one
 that varies along y alone once a row.
 
-Lookups that turn (lower/roll.py) and vary along one axis alone are wanted by a whole row or column
+Lookups that turn (rerolling) and vary along one axis alone are wanted by a whole row or column
 of invocations. They are staged in the group's shared memory, `depth` turns at a time, and while one
 batch is being used the next is on its way from the textures, in registers. Where a program has no
 turns but its Loop has iterations, those are the turns.
@@ -34,6 +34,8 @@ from gpgpu_legacy.isa.ir import (
     ParameterSpace,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.lower.analysis.register_tile import lookup_axes
+from gpgpu_legacy.lower.analysis.rerolling import Segment, Step, live_segments
 from gpgpu_legacy.lower.body import (
     Body,
     Surroundings,
@@ -46,33 +48,29 @@ from gpgpu_legacy.lower.body import (
     zero,
 )
 from gpgpu_legacy.lower.content import (
+    AffineLookup,
     Arguments,
-    Computed,
     Content,
+    DependentLookup,
     Draw,
     Move,
-    Own,
-    Placed,
+    OwnLookup,
     UnsupportedError,
 )
-from gpgpu_legacy.lower.roll import Segment, Step, live_segments
-from gpgpu_legacy.lower.sampling import (
+from gpgpu_legacy.lower.ir import EVERYWHERE, NOWHERE, Axes
+from gpgpu_legacy.lower.sampling_text import (
     Unit,
     fetch_name,
     lookup_function,
     lookup_name,
     missing_channels,
 )
-from gpgpu_legacy.lower.tiles import Axes, along
 from gpgpu_legacy.lower.values import parameter_values, plane_values
 from gpgpu_legacy.plan.expand import varies
 from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.plan import Blend
 
 VERSION = "#version 430 core"
-
-NOWHERE: Axes = (False, False)
-EVERYWHERE: Axes = (True, True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +122,7 @@ class GroupCode:
     surfaces: int
     places: int
     vectors: tuple[Uniform, ...]
-    turns: int
+    trips: int
 
     @property
     def block_bytes(self) -> int:
@@ -217,7 +215,7 @@ def _is_stencil(content: Content) -> bool:
         for draw in content.draws
         for segment in live_segments(draw)
         for step in segment.steps
-        if step.lookup is not None and not isinstance(step.lookup, Own)
+        if step.lookup is not None and not isinstance(step.lookup, OwnLookup)
     ]
     return bool(axes) and all(each == EVERYWHERE for each in axes)
 
@@ -231,7 +229,7 @@ _DOT_OPERATIONS = 7  # four products and their sums, which nothing contracts
 def _longest_turn(content: Content) -> int:
     """Operations on single numbers of a turn of any of its programs, for one fragment."""
     segments = [segment for draw in content.draws for segment in live_segments(draw)]
-    return max((sum(map(_operations, s.steps)) for s in segments if s.turns > 1), default=0)
+    return max((sum(map(_operations, s.steps)) for s in segments if s.trips > 1), default=0)
 
 
 def _operations(step: Step) -> int:
@@ -248,7 +246,7 @@ def _operations(step: Step) -> int:
 class _Staged:
     """A lookup of a trip that is staged: which, along which axis, and in which shared array."""
 
-    lookup: Placed
+    lookup: AffineLookup
     advance: tuple[int, int]
     across: bool
     slot: int
@@ -290,7 +288,7 @@ class _Emitter:
         self._plan_staging(shape, shared_bytes)
         self.cells = _Cells(self.shape)
         self.functions: dict[str, None] = {}
-        self.lookups: dict[Computed, int] = {}
+        self.lookups: dict[DependentLookup, int] = {}
         self.lines: list[str] = []
         self.vectors: dict[str, Uniform] = {}
         self.texts: dict[_Where, list[str]] = {}
@@ -300,10 +298,10 @@ class _Emitter:
     def _plan_staging(self, shape: GroupShape, shared_bytes: int) -> None:
         """Choose what trips are made of, and how deep they can be."""
         turning = [
-            ((d, n), segment.turns, segment)
+            ((d, n), segment.trips, segment)
             for d, program in enumerate(self.programs)
             for n, segment in enumerate(program)
-            if segment.turns > 1
+            if segment.trips > 1
         ]
         candidates: list[tuple[_Where, int | None, Segment]] = list(turning)
         together = self.content.together
@@ -312,10 +310,10 @@ class _Emitter:
         depth = shape.depth
         while depth >= 2:
             made: dict[_Where, _Trips] = {}
-            for key, turns, segment in candidates:
+            for key, trips, segment in candidates:
                 staged = self._staged(segment)
-                if staged and (turns or together) >= depth:
-                    made[key] = _Trips(len(made), turns, staged)
+                if staged and (trips or together) >= depth:
+                    made[key] = _Trips(len(made), trips, staged)
             if (
                 made
                 and self._shared_bytes(made.values(), replace(shape, depth=depth)) <= shared_bytes
@@ -327,13 +325,13 @@ class _Emitter:
         self.shape = replace(shape, depth=0)
 
     def _staged(self, segment: Segment) -> tuple[_Staged, ...]:
-        found: dict[tuple[Placed, tuple[int, int]], _Staged] = {}
+        found: dict[tuple[AffineLookup, tuple[int, int]], _Staged] = {}
         counts = {True: 0, False: 0}
         for step in segment.steps:
             lookup = step.lookup
-            if not isinstance(lookup, Placed) or sum(along(lookup)) != 1:
+            if not isinstance(lookup, AffineLookup) or sum(lookup_axes(lookup)) != 1:
                 continue
-            key, across = (lookup, step.advance), along(lookup)[0]
+            key, across = (lookup, step.advance), lookup_axes(lookup)[0]
             if key not in found:
                 found[key] = _Staged(lookup, step.advance, across, counts[across])
                 counts[across] += 1
@@ -382,9 +380,9 @@ class _Emitter:
         declared = [f"    precise vec4 {name};" for name in sorted(self.cells.declared)]
         start = [f"    int first = {ITERATIONS}.x, last = {ITERATIONS}.y;"]
         lines = [*head, "", "void main() {", *start, *self._places(), *declared, *body, "}", ""]
-        turns = sum(s.turns for program in self.programs for s in program)
+        trips = sum(s.trips for program in self.programs for s in program)
         text = with_constants_declared("\n".join(lines))
-        return GroupCode(text, self.shape, surfaces, places, tuple(self.vectors.values()), turns)
+        return GroupCode(text, self.shape, surfaces, places, tuple(self.vectors.values()), trips)
 
     def _channels(self, number: int) -> int:
         return self.formats[number].channels
@@ -546,7 +544,7 @@ class _Emitter:
 
         def lookup(_: Instruction, number: int, coordinates: str) -> str:
             known = segment.steps[numbers[number]].lookup
-            if isinstance(known, Computed):
+            if isinstance(known, DependentLookup):
                 return f"{lookup_name(self._lookup_function(known))}({coordinates})"
             return f"looked{numbers[number]}"
 
@@ -563,7 +561,7 @@ class _Emitter:
                 statements = [re.sub(rf"\b{name}\b", own, each) for each in statements]
         return statements
 
-    def _lookup_function(self, lookup: Computed) -> int:
+    def _lookup_function(self, lookup: DependentLookup) -> int:
         """The number of the function that looks a surface up at computed coordinates."""
         number = self.lookups.setdefault(lookup, len(self.lookups))
         surface = self.content.surfaces[lookup.texture]
@@ -579,14 +577,14 @@ class _Emitter:
     def _segment(self, where: _Where) -> None:
         segment, statements = self.programs[where[0]][where[1]], self._statements(where)
         trips = self.trips.get(where)
-        if segment.turns == 1:
+        if segment.trips == 1:
             self._turn(where, "0")
             return
         self._widen(segment, statements)
         done = 0
         if trips is not None:
             depth, together = self.shape.depth, self.shape.together
-            done = segment.turns // depth * depth
+            done = segment.trips // depth * depth
             self.line(f"for (int start = 0; start < {done}; start += {depth}) {{")
             self._commit(trips, "iteration", "start", done)
             self.line(f"for (int within = 0; within < batch; within += {together}) {{")
@@ -594,8 +592,8 @@ class _Emitter:
                 place = f"within + {ahead}"
                 self._turn(where, f"start + {place}", _At(trips, place))
             self.line("}}")
-        if done < segment.turns:
-            self.line(f"for (int turn = {done}; turn < {segment.turns}; turn++) {{")
+        if done < segment.trips:
+            self.line(f"for (int turn = {done}; turn < {segment.trips}; turn++) {{")
             self._turn(where, "turn")
             self.line("}")
 
@@ -606,10 +604,7 @@ class _Emitter:
             trial = _Cells(self.shape, dict(before))
             for statement, step in zip(statements, segment.steps, strict=True):
                 trial.follow(statement, _lookup_axes(step))
-            after = {
-                name: (axes[0] or trial.axes[name][0], axes[1] or trial.axes[name][1])
-                for name, axes in before.items()
-            }
+            after = {name: axes | trial.axes[name] for name, axes in before.items()}
             if after == before:
                 break
             before = after
@@ -621,7 +616,7 @@ class _Emitter:
         segment, statements = self.programs[where[0]][where[1]], self._statements(where)
         self.line("{")
         for number, step in enumerate(segment.steps):
-            if step.lookup is not None and not isinstance(step.lookup, Computed):
+            if step.lookup is not None and not isinstance(step.lookup, DependentLookup):
                 self._look_up(f"looked{number}", step, turn, staged)
         for statement, step in zip(statements, segment.steps, strict=True):
             self.cells.emit(self, statement, _lookup_axes(step))
@@ -630,11 +625,11 @@ class _Emitter:
     def _look_up(self, name: str, step: Step, turn: str, at: _At | None) -> None:
         """Variables that hold a placed lookup's texel, one for each cell that it tells apart."""
         lookup = step.lookup
-        if isinstance(lookup, Own):
+        if isinstance(lookup, OwnLookup):
             self.cells.alias(name, f"own{lookup.texture}")
             return
-        assert isinstance(lookup, Placed)
-        axes = along(lookup)
+        assert isinstance(lookup, AffineLookup)
+        axes = lookup_axes(lookup)
         self.cells.define(name, axes)
         staged = None
         if at is not None:
@@ -651,7 +646,11 @@ class _Emitter:
                 self.line(f"vec4 {cell} = {texel};")
 
     def _texel(
-        self, lookup: Placed, advance: tuple[int, int], at: tuple[str, str], trip: tuple[str, str]
+        self,
+        lookup: AffineLookup,
+        advance: tuple[int, int],
+        at: tuple[str, str],
+        trip: tuple[str, str],
     ) -> str:
         """A placed lookup's texel, from its texture.
 
@@ -892,11 +891,11 @@ def _written(member: Draw | Move) -> tuple[int, ...]:
 def _lookup_axes(step: Step) -> Axes:
     if step.lookup is None:
         return NOWHERE
-    return along(step.lookup) if isinstance(step.lookup, Placed) else EVERYWHERE
+    return lookup_axes(step.lookup) if isinstance(step.lookup, AffineLookup) else EVERYWHERE
 
 
 def _sum(
-    lookup: Placed,
+    lookup: AffineLookup,
     axis: int,
     advance: tuple[int, int],
     variables: tuple[str, str, str, str],
@@ -995,7 +994,7 @@ class _Cells:
             found.append(NOWHERE)
         if partial:
             found.append(self.axes.get(target, NOWHERE))
-        return any(x for x, _ in found), any(y for _, y in found)
+        return Axes(any(x for x, _ in found), any(y for _, y in found))
 
     def emit(
         self, emitter: _Emitter, statement: str, lookup: Axes = NOWHERE, force: Axes = NOWHERE

@@ -22,9 +22,9 @@ from gpgpu_legacy.algorithms.operands import random_operands
 from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.lower.chains import Loop, Turns, loops
+from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
+from gpgpu_legacy.lower.analysis.register_tile import MOST_ROWS, MOST_VECTORS
 from gpgpu_legacy.lower.content import group_content
-from gpgpu_legacy.lower.tiles import MOST_ROWS, MOST_STRIPS
 from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.other_work import OtherWork
@@ -134,7 +134,7 @@ class _Search:
         while way != before and self.may_run():
             before, number = way, 0
             while self.may_run() and number < len(axes := list(self.axes(way))):
-                fastest, best = self.along(way, best, axes[number][1])
+                fastest, best = self.lookup_axes(way, best, axes[number][1])
                 if fastest != way:
                     way, tried = fastest, tuple(self.trials.values())
                     improved(SearchResult(way, best, first, tried, finished=False))
@@ -163,7 +163,7 @@ class _Search:
         self.progress(str(way))
         return seconds
 
-    def along(self, way: Way, best: float, others: Sequence[Way]) -> tuple[Way, float]:
+    def lookup_axes(self, way: Way, best: float, others: Sequence[Way]) -> tuple[Way, float]:
         """The best of a way and of those beside it on an axis, and its time."""
         promising = [
             other for other in others if other not in self.trials and self.is_promising(other, best)
@@ -237,9 +237,9 @@ def axes_of(method: Method, size: int, executors: Sequence[str]) -> Axes:
 def _usual_group(plan: Plan) -> GroupShape | None:
     """The shape that a plan's work groups have by rule; None where no pass becomes a work group."""
     textures = {texture.name: texture for texture in plan.textures}
-    for step in loops(plan):
-        for member in step.body if isinstance(step, Turns) else (step,):
-            if isinstance(member, Loop):
+    for step in fused_steps(plan):
+        for member in step.body if isinstance(step, UnfusedRepeat) else (step,):
+            if isinstance(member, FusedPasses):
                 return group_shape(group_content(member, textures)[0])
     return None
 
@@ -273,7 +273,7 @@ def _is_consistent(shape: GroupShape) -> bool:
 def _tiles(way: Way, _: GroupShape) -> Iterator[tuple[str, list[Way]]]:
     """The axis of native code's tiles: the rows and vectors that its own rule chooses from."""
     shapes = [
-        (rows, strips) for rows in range(1, MOST_ROWS + 1) for strips in range(1, MOST_STRIPS + 1)
+        (rows, strips) for rows in range(1, MOST_ROWS + 1) for strips in range(1, MOST_VECTORS + 1)
     ]
     yield "tile", [replace(way, tuning=Tuning(tile=shape)) for shape in shapes]
 

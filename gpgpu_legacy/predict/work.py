@@ -17,13 +17,21 @@ from functools import lru_cache
 from gpgpu_legacy.count.traffic import count_repeated
 from gpgpu_legacy.isa.ir import ResultRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form
-from gpgpu_legacy.lower.chains import Computed, Draw, Loop, Own, Placed, Turns, loops
+from gpgpu_legacy.lower.analysis.fusion import (
+    AffineLookup,
+    DependentLookup,
+    Draw,
+    FusedPasses,
+    OwnLookup,
+    UnfusedRepeat,
+    fused_steps,
+)
+from gpgpu_legacy.lower.analysis.register_tile import lookup_axes
+from gpgpu_legacy.lower.analysis.rerolling import live_segments
+from gpgpu_legacy.lower.content import AffineLookup as AffineTileLookup
 from gpgpu_legacy.lower.content import Content, Lookup, group_content
-from gpgpu_legacy.lower.content import Own as RegisterLookup
-from gpgpu_legacy.lower.content import Placed as PlacedLookup
+from gpgpu_legacy.lower.content import OwnLookup as OwnTileLookup
 from gpgpu_legacy.lower.lookups import live_components
-from gpgpu_legacy.lower.roll import live_segments
-from gpgpu_legacy.lower.tiles import along
 from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
 from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import (
@@ -86,7 +94,7 @@ def count_work(plan: Plan, rates: Rates) -> Work:
     for part in parts_of(plan, apart=apart):
         counter = _Counter(part.plan, rates)
         for times, step in _members(_steps(part.plan, apart=apart)):
-            if isinstance(step, Loop):
+            if isinstance(step, FusedPasses):
                 counter.add_loop(step)
             else:
                 counter.add_pass(step, times)
@@ -95,21 +103,23 @@ def count_work(plan: Plan, rates: Rates) -> Work:
 
 
 @lru_cache(maxsize=1024)
-def _steps(plan: Plan, *, apart: bool) -> tuple[Loop | Turns | Pass, ...]:
+def _steps(plan: Plan, *, apart: bool) -> tuple[FusedPasses | UnfusedRepeat | Pass, ...]:
     """The Loops and passes of a part, kept because long programs take a while to analyse.
 
     For passes that may be fused, Repeats with Tables are expanded, as for an executor that fuses.
     Otherwise (apart), a Repeat is expanded if only single iterations of it can be analysed.
     """
     if not apart:
-        return tuple(loops(without_tables(plan)))
-    return tuple(loops(expand_opaque_repeats(plan), apart=True))
+        return tuple(fused_steps(without_tables(plan)))
+    return tuple(fused_steps(expand_opaque_repeats(plan), apart=True))
 
 
-def _members(steps: Iterable[Loop | Turns | Pass]) -> Iterator[tuple[int, Loop | Pass]]:
+def _members(
+    steps: Iterable[FusedPasses | UnfusedRepeat | Pass],
+) -> Iterator[tuple[int, FusedPasses | Pass]]:
     """The Loops and passes, with how often each runs."""
     for step in steps:
-        if isinstance(step, Turns):
+        if isinstance(step, UnfusedRepeat):
             yield from ((step.count, member) for member in step.body)
         else:
             yield 1, step
@@ -137,7 +147,7 @@ class _Counter:
             self.work.memory_bytes += times * self._read_bytes(draw)
         self.work.passes += times
 
-    def add_loop(self, loop: Loop) -> None:
+    def add_loop(self, loop: FusedPasses) -> None:
         """A Loop. If it is fused, partial sums stay in registers from one iteration to the next."""
         fused = self.rates.fuses_passes and len(loop.passes) * loop.count > 1
         textures = {texture.name: texture for texture in self.plan.textures}
@@ -153,10 +163,10 @@ class _Counter:
         if fused:
             self._add_results(loop)
 
-    def _add_draw(self, draw: Draw, loop: Loop, *, tiled: bool, fused: bool) -> None:
+    def _add_draw(self, draw: Draw, loop: FusedPasses, *, tiled: bool, fused: bool) -> None:
         self._add_arithmetic(draw, loop.count)
         if not tiled:
-            own = Counter(look.texture for look in draw.lookups if isinstance(look, Own))
+            own = Counter(look.texture for look in draw.lookups if isinstance(look, OwnLookup))
             self._add_lookups(draw, loop.count, own if fused else Counter())
         self.work.memory_bytes += loop.count * self._read_bytes(draw)
         if not fused:
@@ -167,7 +177,7 @@ class _Counter:
             self.work.instructions += fragments * len(formats)
             self.work.components += fragments * sum(format_.channels for format_ in formats)
 
-    def _add_results(self, loop: Loop) -> None:
+    def _add_results(self, loop: FusedPasses) -> None:
         """What a fused Loop reads before its first iteration and writes after its last."""
         area = loop.width * loop.height
         for name in {name for pass_ in loop.passes for name in written_by(pass_)}:
@@ -175,7 +185,7 @@ class _Counter:
             self.work.fills[8 * texel] += area
             self.work.memory_bytes += 2 * area * texel
 
-    def _add_tiles(self, loop: Loop, shape: GroupShape) -> None:
+    def _add_tiles(self, loop: FusedPasses, shape: GroupShape) -> None:
         """A Loop's fragments, and the fragments that the chip could compute in the same time."""
         across, up = shape.tile
         tiles = -(-loop.width // across) * -(-loop.height // up)
@@ -191,7 +201,7 @@ class _Counter:
         """
         pass_ = draw.each
         fragments = times * constant_rect(pass_.rect).area
-        placed = [None if isinstance(look, Computed) else look for look in draw.lookups]
+        placed = [None if isinstance(look, DependentLookup) else look for look in draw.lookups]
         live = live_components(pass_.program, placed)
         for instruction, components in zip(pass_.program.instructions, live, strict=True):
             row = OPCODES[instruction.mnemonic]
@@ -223,7 +233,7 @@ class _Counter:
             self.work.lookups[self._texel_bits(name)] -= fragments * number
 
     def _add_tiled_lookups(
-        self, content: Content, loop: Loop, shape: GroupShape, *, fused: bool
+        self, content: Content, loop: FusedPasses, shape: GroupShape, *, fused: bool
     ) -> None:
         """Lookups of passes that are computed in tiles, both staged and not staged.
 
@@ -232,9 +242,9 @@ class _Counter:
         """
         fragments = loop.count * loop.width * loop.height
         for trips, in_loop, lookup in _lookups_of_tiles(content, loop.count):
-            if fused and isinstance(lookup, RegisterLookup):
+            if fused and isinstance(lookup, OwnTileLookup):
                 continue
-            x, y = along(lookup) if isinstance(lookup, PlacedLookup) else (True, True)
+            x, y = lookup_axes(lookup) if isinstance(lookup, AffineTileLookup) else (True, True)
             texel_bytes = content.surfaces[lookup.texture].format.texel_bytes
             number = trips * fragments
             alone = number // ((1 if x else shape.strips) * (1 if y else shape.rows))
@@ -257,9 +267,9 @@ class _Counter:
         rect = constant_rect(draw.each.rect)
         touched: Counter[str] = Counter()
         for lookup in draw.lookups:
-            if isinstance(lookup, Placed):
+            if isinstance(lookup, AffineLookup):
                 touched[lookup.texture] += _texels(lookup, rect)
-            elif not isinstance(lookup, Own):
+            elif not isinstance(lookup, OwnLookup):
                 touched[lookup.binding.texture] += rect.area
         return sum(
             min(texels * self._texel_bits(name) // 8, self.plan.texture(name).size_bytes)
@@ -277,14 +287,14 @@ def _lookups_of_tiles(content: Content, count: int) -> Iterator[tuple[int, bool,
         for segment in segments:
             for step in segment.steps:
                 if step.lookup is not None:
-                    yield segment.turns, segment.turns > 1 or iterates, step.lookup
+                    yield segment.trips, segment.trips > 1 or iterates, step.lookup
 
 
 def _unanalysed(pass_: FragmentPass) -> Draw:
     """A pass with lookups of which nothing is known."""
     bound = {binding.unit: binding for binding in pass_.bindings}
     units = [i.texture.unit for i in pass_.program.instructions if i.texture is not None]
-    return Draw(pass_, tuple(Computed(bound[unit]) for unit in units))
+    return Draw(pass_, tuple(DependentLookup(bound[unit]) for unit in units))
 
 
 def _ends_in_a_product(draw: Draw) -> bool:
@@ -297,7 +307,7 @@ def _ends_in_a_product(draw: Draw) -> bool:
 _PRODUCT = "{0} * {1}"
 
 
-def _texels(lookup: Placed, rect: Rect) -> int:
+def _texels(lookup: AffineLookup, rect: Rect) -> int:
     """How many texels all fragments together read by one lookup."""
     across = rect.width if lookup.s.x or lookup.t.x else 1
     up = rect.height if lookup.s.y or lookup.t.y else 1

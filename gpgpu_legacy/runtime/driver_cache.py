@@ -15,11 +15,11 @@ def quiet_driver_cache() -> None:
     """Switch the cache off where it could not be written; call this before OpenGL is loaded."""
     if not sys.platform.startswith("linux") or os.environ.get(_DISABLE):
         return
-    configured = os.environ.get(_FOLDER)
-    folders = [Path(configured).absolute() if configured else library_folder(CACHE)]
-    if not configured and not os.environ.get(CACHE):
-        folders.append(_folder_of_account())
-    if not all(can_write(folder) for folder in folders):
+    given = os.environ.get(_FOLDER)
+    wanted = [Path(given).absolute() if given else library_folder(CACHE)]
+    if not given and not os.environ.get(CACHE):
+        wanted.append(_folder_of_account())
+    if not all(can_write(folder) for folder in wanted):
         os.environ[_DISABLE] = "true"
 
 

@@ -35,21 +35,18 @@ class GlContext(SharedContext[ModernglContext]):
     colours read from and written to fixed-point framebuffers alone.
     """
 
-    def __init__(self, native: ModernglContext, current: egl.CurrentContext | None) -> None:
+    def __init__(self, made: ModernglContext, current: egl.CurrentContext | None) -> None:
         """Take over a context that is current.
 
         current: access to what is current on a thread, if the context came through EGL.
         """
         super().__init__()
-        self._moderngl, self._current = native, current
+        self._moderngl, self._current = made, current
         self._egl_handle = current.handle() if current else None
-        self._info: Mapping[str, Any] = {
-            **native.info,
-            **(egl.core_limits() if current else {}),
-        }
-        self.version_code: int = native.version_code
-        native.disable_direct(GL_DITHER)
-        native.disable_direct(GL_FRAMEBUFFER_SRGB)
+        self._info: Mapping[str, Any] = {**made.info, **(egl.core_limits() if current else {})}
+        self.version_code: int = made.version_code
+        made.disable_direct(GL_DITHER)
+        made.disable_direct(GL_FRAMEBUFFER_SRGB)
 
     @property
     def handle(self) -> ModernglContext:
@@ -137,15 +134,15 @@ def _make() -> GlContext:
         with current.preserved() if current else nullcontext():
             for version in (_COMPUTE_VERSION, _LEAST_VERSION):
                 try:
-                    native: ModernglContext = moderngl.create_context(
+                    made: ModernglContext = moderngl.create_context(
                         standalone=True, require=version, **backend
                     )
                 except Exception as error:  # the loaders raise what they like
                     problem = str(error).strip() or type(error).__name__
                     continue
-                context = GlContext(native, current)
+                context = GlContext(made, current)
                 if current is None:
-                    native.__exit__(None, None, None)
+                    made.__exit__(None, None, None)
                 return context
         problems.append(problem)
     raise ExecutorUnavailableError(
@@ -170,11 +167,11 @@ def compute_context() -> GlContext:
 
     Raises ExecutorUnavailableError where there is no OpenGL, or one before 4.3.
     """
-    shared = context()
-    if shared.version_code < _COMPUTE_VERSION:
-        major, minor = divmod(shared.version_code // 10, 10)
+    made = context()
+    if made.version_code < _COMPUTE_VERSION:
+        major, minor = divmod(made.version_code // 10, 10)
         raise ExecutorUnavailableError(
             f"compute shaders need OpenGL 4.3 and this driver gives {major}.{minor}; "
             f"{advice_here(Need.COMPUTE_SHADERS)}"
         )
-    return shared
+    return made

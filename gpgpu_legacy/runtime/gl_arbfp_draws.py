@@ -13,9 +13,10 @@ from gpgpu_legacy.lower.values import F64
 from gpgpu_legacy.runtime.gl_arbfp_programs import POSITION, LoadedProgram
 from gpgpu_legacy.runtime.gl_headers import GL
 from gpgpu_legacy.runtime.gl_state import Setter, matrix_row
-from gpgpu_legacy.runtime.gl_values import Viewport, in_iteration
+from gpgpu_legacy.runtime.gl_values import in_iteration
 from gpgpu_legacy.runtime.prepared import F32
 
+Viewport = tuple[int, int, int, int]
 Check = Callable[[str], None]
 
 # Where the vertices lie, in a plan's order of corners: a fan of two triangles, split as the plan
@@ -71,7 +72,7 @@ class Numbers:
 
     locals: tuple[tuple[int, Rows], ...]
     env: tuple[tuple[int, Rows], ...]
-    attributes: tuple[tuple[int, Rows], ...]
+    carried: tuple[tuple[int, Rows], ...]
     state: tuple[State, ...]
 
 
@@ -200,12 +201,12 @@ class Draw:
             self._quad(iteration)
 
     def _quad(self, iteration: int) -> None:
-        gl, attributes = self._bound.gl, self._numbers.attributes
+        gl = self._bound.gl
         vertex = gl.glVertexAttrib4fv
-        addresses = [(number, rows.address(iteration)) for number, rows in attributes]
+        carried = [(number, rows.address(iteration)) for number, rows in self._numbers.carried]
         gl.glBegin(GL.TRIANGLE_FAN)
         for offset in _CORNER_OFFSETS:
-            for number, address in addresses:
+            for number, address in carried:
                 vertex(number, address + offset)
             vertex(POSITION, _FIRST_CORNER + offset)
         gl.glEnd()

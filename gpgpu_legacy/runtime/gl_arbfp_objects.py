@@ -110,9 +110,9 @@ class Objects:
         self._samplers: dict[Sampler, int] = {}
 
     def _make(self, generator: Any, deleter: Any) -> int:
-        name = Name(generate(generator), deleter)
-        self._objects.append(name)
-        return name.number
+        made = Name(generate(generator), deleter)
+        self._objects.append(made)
+        return made.number
 
     def check(self, what: str) -> None:
         """Raise PlanError if GL has found a fault since the last check."""
@@ -135,7 +135,7 @@ class Objects:
                 f"{self.context.renderer} is {largest}; plan with largest_texture {largest} or less"
             )
         if texture.format not in TEXELS:
-            known = ", ".join(texel_format.name for texel_format in TEXELS)
+            known = ", ".join(each.name for each in TEXELS)
             raise PlanError(
                 f"texture {texture.name} is {texture.format.name}; gl-arbfp has {known}"
             )
@@ -172,8 +172,8 @@ class Objects:
         if surfaces in self._framebuffers:
             return self._framebuffers[surfaces]
         gl = self.gl
-        number = self._make(gl.glGenFramebuffers, gl.glDeleteFramebuffers)
-        gl.glBindFramebuffer(GL.FRAMEBUFFER, number)
+        made = self._make(gl.glGenFramebuffers, gl.glDeleteFramebuffers)
+        gl.glBindFramebuffer(GL.FRAMEBUFFER, made)
         attachments = [GL.COLOR_ATTACHMENT0 + n for n in range(len(surfaces))]
         for attachment, (name, layer) in zip(attachments, surfaces, strict=True):
             target = TARGETS[self.described[name].kind]
@@ -191,8 +191,8 @@ class Objects:
                 f"{self.context.renderer} cannot draw to {' and '.join(t.name for t in textures)}, "
                 f"{' and '.join(described)}"
             )
-        self._framebuffers[surfaces] = number
-        return number
+        self._framebuffers[surfaces] = made
+        return made
 
     def sampler(self, texture: str, sampler: Sampler) -> int:
         """A sampler for a texture; cube maps clamp to the edge, whatever it says."""
@@ -200,7 +200,7 @@ class Objects:
             sampler = Sampler(sampler.filter)
         if sampler not in self._samplers:
             gl = self.gl
-            number = self._samplers[sampler] = self._make(gl.glGenSamplers, gl.glDeleteSamplers)
+            made = self._samplers[sampler] = self._make(gl.glGenSamplers, gl.glDeleteSamplers)
             for parameter, value in (
                 (GL.TEXTURE_MIN_FILTER, _FILTERS[sampler.filter]),
                 (GL.TEXTURE_MAG_FILTER, _FILTERS[sampler.filter]),
@@ -208,7 +208,7 @@ class Objects:
                 (GL.TEXTURE_WRAP_T, _WRAPS[sampler.wrap_t]),
                 (GL.TEXTURE_WRAP_R, _WRAPS[sampler.wrap_r]),
             ):
-                gl.glSamplerParameteri(number, parameter, value)
+                gl.glSamplerParameteri(made, parameter, value)
         return self._samplers[sampler]
 
 

@@ -11,8 +11,14 @@ import numpy as np
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.runtime.gl import ModernglContext
 from gpgpu_legacy.runtime.gl_shader import DrawingShader, Uniforms
-from gpgpu_legacy.runtime.gl_values import Viewport, in_iteration
-from gpgpu_legacy.runtime.prepared import F32
+from gpgpu_legacy.runtime.gl_values import F32, in_iteration
+
+Viewport = tuple[int, int, int, int]
+
+
+def viewport(rect: Rect) -> Viewport:
+    """A rectangle in moderngl's words."""
+    return (rect.x, rect.y, rect.width, rect.height)
 
 
 class Bound:

@@ -1,6 +1,6 @@
 """Fragment passes as compute shaders on storage buffers.
 
-A Loop (lower/chains.py), whose passes are fused, is one dispatch over its tiles
+A Loop (lower/analysis/fusion.py), whose passes are fused, is one dispatch over its tiles
 (lower/workgroups.py). A pass that work groups do not support has one invocation a fragment
 (lower/compute.py).
 """
@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.lower.chains import Loop, Turns, loops
-from gpgpu_legacy.lower.compute import GROUP, compute_shader
+from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.content import Content, UnsupportedError, group_content
-from gpgpu_legacy.lower.glsl import shader_key
+from gpgpu_legacy.lower.emit.glsl_compute import GROUP, compute_shader
 from gpgpu_legacy.lower.lookups import undecided
+from gpgpu_legacy.lower.shader_key import shader_key
 from gpgpu_legacy.lower.workgroups import (
     ITERATIONS,
     GroupCode,
@@ -87,24 +87,24 @@ class FragmentRecorder:
         """
         fuses = not apart and not self.machine.arithmetic.rounds
         groups: list[RecordedSteps] = []
-        for step in loops(self.plan, apart=not fuses):
-            if isinstance(step, Turns):
+        for step in fused_steps(self.plan, apart=not fuses):
+            if isinstance(step, UnfusedRepeat):
                 calls = tuple(self._member(member, step.count, record) for member in step.body)
-                passes = tuple(m.passes[0] if isinstance(m, Loop) else m for m in step.body)
+                passes = tuple(m.passes[0] if isinstance(m, FusedPasses) else m for m in step.body)
                 groups.append(RecordedSteps(step.count, passes, calls))
-            elif isinstance(step, Loop):
+            elif isinstance(step, FusedPasses):
                 groups.append(self._loop(step, record))
             else:
                 groups.append(RecordedSteps(1, (step,), (record(step, 1),)))
         return list(joined(groups))
 
-    def _member(self, member: Loop | Pass, count: int, record: Record) -> Call:
+    def _member(self, member: FusedPasses | Pass, count: int, record: Record) -> Call:
         """A pass of a Repeat whose iterations run one at a time."""
-        if not isinstance(member, Loop):
+        if not isinstance(member, FusedPasses):
             return record(member, count)
         return self._groups(member) or self._pass(member.passes[0], count, record)
 
-    def _loop(self, loop: Loop, record: Record) -> RecordedSteps:
+    def _loop(self, loop: FusedPasses, record: Record) -> RecordedSteps:
         """A Loop whose iterations run in one go; pass by pass where work groups are not for it."""
         dispatch = self._groups(loop)
         if dispatch is None:
@@ -120,7 +120,7 @@ class FragmentRecorder:
 
     # Work groups ---------------------------------------------------------------------------
 
-    def _groups(self, loop: Loop) -> Dispatch | None:
+    def _groups(self, loop: FusedPasses) -> Dispatch | None:
         """A Loop on work groups; None where they are not for it."""
         if self.machine.arithmetic.rounds:
             return None
@@ -145,13 +145,13 @@ class FragmentRecorder:
             pieces=len(iterations),
         )
 
-    def _stretches(self, loop: Loop, code: GroupCode) -> NDArray[np.int32]:
+    def _stretches(self, loop: FusedPasses, code: GroupCode) -> NDArray[np.int32]:
         """The iterations of each dispatch, (n, 2): the first, and the one after the last."""
         most = self.device.most_iterations
         if loop.alternates:
             together = 1
         else:
-            together = loop.count if most is None else max(1, most // (code.turns + 2))
+            together = loop.count if most is None else max(1, most // (code.trips + 2))
         first = np.arange(0, loop.count, together)
         return np.stack([first, np.minimum(first + together, loop.count)], axis=1).astype(np.int32)
 

@@ -49,9 +49,7 @@ def is_llvmpipe(info: Mapping[str, Any]) -> bool:
 
 def why_inexact(plan: Plan, info: Mapping[str, Any]) -> str:
     """Why the driver may round or add otherwise than a kernel says, in words; else empty."""
-    kernels = [
-        pass_.kernel for _, pass_ in plan.weighted_passes() if isinstance(pass_, ComputePass)
-    ]
+    kernels = [each.kernel for _, each in plan.weighted_passes() if isinstance(each, ComputePass)]
     if kernels and not is_llvmpipe(info):
         return f"{info['GL_RENDERER']} may contract the multiply-adds of a kernel"
     chained = next((kernel for kernel in kernels if _has_chain(kernel)), None)
@@ -89,10 +87,10 @@ def check_textures(plan: Plan, info: Mapping[str, Any]) -> None:
 
 def check_kernels(plan: Plan, info: Mapping[str, Any]) -> None:
     """Raise PlanError, in one line, at the first thing that the device has no room for."""
-    for _, pass_ in plan.weighted_passes():
-        if isinstance(pass_, ComputePass):
-            _check_kernel(pass_.kernel, info)
-            _check_groups(pass_, info)
+    for _, each in plan.weighted_passes():
+        if isinstance(each, ComputePass):
+            _check_kernel(each.kernel, info)
+            _check_groups(each, info)
     if is_llvmpipe(info):
         _check_loops(plan)
 
@@ -125,13 +123,13 @@ def _check_kernel(kernel: Kernel, info: Mapping[str, Any]) -> None:
     )
 
 
-def _check_groups(pass_: ComputePass, info: Mapping[str, Any]) -> None:
-    for axis, groups in enumerate(constant_groups(pass_.groups)):
+def _check_groups(each: ComputePass, info: Mapping[str, Any]) -> None:
+    for axis, groups in enumerate(constant_groups(each.groups)):
         _within(
             info,
             "GL_MAX_COMPUTE_WORK_GROUP_COUNT",
             groups,
-            f"{pass_.kernel.name} takes {groups} work groups along {'xy'[axis]}",
+            f"{each.kernel.name} takes {groups} work groups along {'xy'[axis]}",
             "choose a larger --block or smaller matrices",
             axis=axis,
         )
@@ -169,15 +167,15 @@ def _check_loops(plan: Plan) -> None:
     the other: its first and its last iteration stand for all.
     """
     ends = (
-        at_iteration(pass_, iteration)
-        for times, pass_ in plan.weighted_passes()
+        at_iteration(each, iteration)
+        for times, each in plan.weighted_passes()
         for iteration in dict.fromkeys((0, times - 1))
-        if isinstance(pass_, ComputePass)
+        if isinstance(each, ComputePass)
     )
-    for pass_ in ends:
-        if isinstance(pass_, ComputePass) and not _loops_end(pass_.kernel, pass_.uniforms):
+    for each in ends:
+        if isinstance(each, ComputePass) and not _loops_end(each.kernel, each.uniforms):
             raise PlanError(
-                f"an invocation of {pass_.kernel.name} goes through more than "
+                f"an invocation of {each.kernel.name} goes through more than "
                 f"{LLVMPIPE_ITERATIONS} iterations of its loops, which is where llvmpipe leaves "
                 "them; multiply smaller matrices, or use the numpy executor"
             )

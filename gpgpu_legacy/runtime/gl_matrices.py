@@ -58,16 +58,16 @@ class Matrices:
 
     def _make_ready(self) -> None:
         textures = self._storage.textures
-        for input_ in self._plan.inputs:
-            texture = textures[input_.texture]
+        for each in self._plan.inputs:
+            texture = textures[each.texture]
             rounds = texture.format.bits_per_channel != _FLOAT_BITS
-            if not rounds and self._is_in_one_piece(input_):
+            if not rounds and self._is_in_one_piece(each):
                 continue
             if rounds or not self._packs_on_device:
-                self._packed_by_host[input_] = HostInput(self._plan, input_)
+                self._packed_by_host[each] = HostInput(self._plan, each)
             else:
-                size = (input_.rect.width, input_.rect.height)
-                self._packs[input_] = self._record(PACK_COMPUTE_SHADER, input_, size)
+                size = (each.rect.width, each.rect.height)
+                self._packs[each] = self._record(PACK_COMPUTE_SHADER, each, size)
         for output in self._plan.outputs:
             if self._is_in_one_piece(output):
                 continue
@@ -80,22 +80,22 @@ class Matrices:
                 self._unpacked_by_host[output] = np.empty(shape, np.float32)
         self._uniforms.settle()
 
-    def _is_in_one_piece(self, transfer: Input | Output) -> bool:
+    def _is_in_one_piece(self, each: Input | Output) -> bool:
         """Whether a texture's buffer holds what the matrix does, element by element."""
-        extent = self._storage.textures[transfer.texture].extent
-        is_whole = transfer.rect == Rect(0, 0, extent.width, extent.rows)
-        return is_whole and is_the_matrix(transfer, self._matrices[transfer.matrix])
+        extent = self._storage.textures[each.texture].extent
+        is_whole = each.rect == Rect(0, 0, extent.width, extent.rows)
+        return is_whole and is_the_matrix(each, self._matrices[each.matrix])
 
-    def _record(self, text: str, transfer: Input | Output, size: tuple[int, int]) -> Dispatch:
+    def _record(self, text: str, each: Input | Output, size: tuple[int, int]) -> Dispatch:
         storage = self._storage
         shader = storage.shader(text)
-        values = packing_uniforms(self._matrices[transfer.matrix], transfer)
-        values |= whole_numbers(width=(storage.textures[transfer.texture].extent.width,))
+        values = packing_uniforms(self._matrices[each.matrix], each)
+        values |= whole_numbers(width=(storage.textures[each.texture].extent.width,))
         return Dispatch(
             storage.context,
             shader,
             self._uniforms.add(shader, values),
-            (self._travelling, storage.buffers[transfer.texture]),
+            (self._travelling, storage.buffers[each.texture]),
             groups_over(*size),
         )
 
@@ -106,29 +106,29 @@ class Matrices:
             storage.clear(name, texels[0])
         self._uniforms.begin()
         travelling = None
-        for input_ in self._plan.inputs:
-            matrix = operands[input_.matrix]
-            if input_ in self._packed_by_host:
-                self._write(input_, matrix)
-            elif input_ in self._packs:
-                if travelling != input_.matrix:
+        for each in self._plan.inputs:
+            matrix = operands[each.matrix]
+            if each in self._packed_by_host:
+                self._write(each, matrix)
+            elif each in self._packs:
+                if travelling != each.matrix:
                     storage.send(matrix, self._travelling)
-                    travelling = input_.matrix
-                self._packs[input_](0)
+                    travelling = each.matrix
+                self._packs[each](0)
             else:
-                storage.send(matrix, storage.buffers[input_.texture])
+                storage.send(matrix, storage.buffers[each.texture])
         storage.context.handle.memory_barrier()
 
-    def _write(self, input_: Input, matrix: F32) -> None:
+    def _write(self, each: Input, matrix: F32) -> None:
         """Put what the host has packed into a rectangle of a texture."""
-        storage, rect = self._storage, input_.rect
-        texture = storage.textures[input_.texture]
-        texels = decode(self._packed_by_host[input_].stored(matrix), texture.format)
+        storage, rect = self._storage, each.rect
+        texture = storage.textures[each.texture]
+        texels = decode(self._packed_by_host[each].stored(matrix), texture.format)
         if rect.area < texture.extent.width * texture.extent.rows:
-            whole = storage.read(input_.texture)
+            whole = storage.read(each.texture)
             whole[slices(rect)] = texels
             texels = whole
-        storage.send(np.ascontiguousarray(texels, np.float32), storage.buffers[input_.texture])
+        storage.send(np.ascontiguousarray(texels, np.float32), storage.buffers[each.texture])
 
     def results(self) -> dict[str, F32]:
         """The matrices that the plan makes, by name; zero where no output covers them."""
@@ -136,7 +136,7 @@ class Matrices:
         return {matrix.name: self._result(matrix) for matrix in self._plan.results}
 
     def _result(self, matrix: Matrix) -> F32:
-        outputs = [output for output in self._plan.outputs if output.matrix == matrix.name]
+        outputs = [each for each in self._plan.outputs if each.matrix == matrix.name]
         shape = (matrix.rows, matrix.columns)
         if outputs and self._is_in_one_piece(outputs[-1]):
             result = np.empty(shape, np.float32)
@@ -147,29 +147,29 @@ class Matrices:
             self._storage.fetch(result, self._travelling)
         else:
             result = np.zeros(shape, np.float32)
-            for output in outputs:
-                self._unpack(output, result)
+            for each in outputs:
+                self._unpack(each, result)
         return result
 
     def _collect(self, matrix: Matrix, outputs: Sequence[Output]) -> None:
         """Bring a result together in the travelling buffer."""
         storage, size = self._storage, (matrix.columns, matrix.rows)
         storage.set_all(self._travelling, size, np.zeros(1, np.float32))
-        for output in outputs:
-            if output in self._unpacks:
-                self._unpacks[output](0)
+        for each in outputs:
+            if each in self._unpacks:
+                self._unpacks[each](0)
             else:
                 storage.context.handle.memory_barrier()
                 bytes_ = _FLOAT_BYTES * matrix.rows * matrix.columns
-                source = storage.buffers[output.texture]
+                source = storage.buffers[each.texture]
                 storage.context.handle.copy_buffer(self._travelling, source, bytes_)
 
-    def _unpack(self, output: Output, result: F32) -> None:
+    def _unpack(self, each: Output, result: F32) -> None:
         """Put an output's elements into its result, on the host."""
-        source = self._storage.buffers[output.texture]
-        if output not in self._unpacked_by_host:
+        source = self._storage.buffers[each.texture]
+        if each not in self._unpacked_by_host:
             self._storage.fetch(result, source)
             return
-        texels = self._unpacked_by_host[output]
+        texels = self._unpacked_by_host[each]
         self._storage.fetch(texels, source)
-        unpack(texels[slices(output.rect)], result, output.region, output.packing)
+        unpack(texels[slices(each.rect)], result, each.region, each.packing)

@@ -20,19 +20,20 @@ import numpy as np
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import decode
-from gpgpu_legacy.lower.glsl import COPY_FRAGMENT_SHADER, fragment_shader, shader_key
+from gpgpu_legacy.lower.emit.glsl_fragment import COPY_FRAGMENT_SHADER, fragment_shader
 from gpgpu_legacy.lower.lookups import decide
+from gpgpu_legacy.lower.shader_key import shader_key
 from gpgpu_legacy.lower.values import over_iterations
 from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import Blend, ClearPass, CopyPass, FragmentPass, Pass, Plan, written_by
 from gpgpu_legacy.plan.textures import Input, Output, Texture, constant_rect
 from gpgpu_legacy.runtime.gl import GlContext
-from gpgpu_legacy.runtime.gl_draws import Bound, Clear, Draw, Target, copy_offset
+from gpgpu_legacy.runtime.gl_draws import Bound, Clear, Draw, Target, copy_offset, viewport
 from gpgpu_legacy.runtime.gl_prepared import GlPrepared, RecordedSteps, record_steps
 from gpgpu_legacy.runtime.gl_shader import UniformTable, Values, drawing_shader
 from gpgpu_legacy.runtime.gl_transfers import DeviceTransfers, Drawable
-from gpgpu_legacy.runtime.gl_values import clear_values, pass_values, single, viewport
+from gpgpu_legacy.runtime.gl_values import clear_values, pass_values, single
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first, zero_results
@@ -75,7 +76,7 @@ class GlRasterPrepared(GlPrepared[GlContext]):
     def _build(self) -> None:
         for texture in self.plan.textures:
             self._require_room(texture)
-        targets = {written_by(pass_): None for _, pass_ in self.plan.weighted_passes()}
+        targets = {written_by(each): None for _, each in self.plan.weighted_passes()}
         for names in targets:
             self._require_draw_buffers(names)
         for texture in self.plan.textures:
@@ -117,11 +118,11 @@ class GlRasterPrepared(GlPrepared[GlContext]):
     def _make_texture(self, texture: Texture) -> None:
         ctx, size = self.context.handle, (texture.extent.width, texture.extent.rows)
         channels, dtype = texture.format.channels, _dtype(texture.format)
-        gl_texture = self.keep(ctx.texture(size, channels, dtype=dtype, alignment=1))
-        gl_texture.filter = (ctx.NEAREST, ctx.NEAREST)
-        gl_texture.repeat_x = gl_texture.repeat_y = False
-        framebuffer = self.keep(ctx.framebuffer([gl_texture]))
-        self._textures[texture.name] = Drawable(gl_texture, framebuffer, texture.format)
+        made = self.keep(ctx.texture(size, channels, dtype=dtype, alignment=1))
+        made.filter = (ctx.NEAREST, ctx.NEAREST)
+        made.repeat_x = made.repeat_y = False
+        framebuffer = self.keep(ctx.framebuffer([made]))
+        self._textures[texture.name] = Drawable(made, framebuffer, texture.format)
 
     def _framebuffer(self, targets: tuple[str, ...]) -> Any:
         """What a pass with these targets draws into, made once."""
@@ -132,26 +133,26 @@ class GlRasterPrepared(GlPrepared[GlContext]):
             self._framebuffers[targets] = self.keep(self.context.handle.framebuffer(attached))
         return self._framebuffers[targets]
 
-    def _record(self, pass_: Pass, count: int) -> Draw | Clear:
+    def _record(self, each: Pass, count: int) -> Draw | Clear:
         """A pass as the plan writes it, for its iterations."""
-        match pass_:
+        match each:
             case FragmentPass():
-                return self._record_draw(pass_, count)
+                return self._record_draw(each, count)
             case CopyPass():
-                return self._record_copy(pass_)
+                return self._record_copy(each)
             case ClearPass():
-                return self._clear(pass_.target, pass_.value, count)
-        raise AssertionError(pass_)  # the executor has no other passes
+                return self._clear(each.target, each.value, count)
+        raise AssertionError(each)  # the executor has no other passes
 
-    def _record_draw(self, pass_: FragmentPass, count: int) -> Draw:
+    def _record_draw(self, each: FragmentPass, count: int) -> Draw:
         exact, arithmetic = self.machine.exact, self.machine.arithmetic
-        decisions = decide(self.plan, pass_, folding=not arithmetic.rounds)
-        key = shader_key(self.plan, pass_, decisions, exact=exact, arithmetic=arithmetic)
+        decisions = decide(self.plan, each, folding=not arithmetic.rounds)
+        key = shader_key(self.plan, each, decisions, exact=exact, arithmetic=arithmetic)
         shader = drawing_shader(
-            self.context, key, pass_.program.name, lambda: fragment_shader(key), key.places
+            self.context, key, each.program.name, lambda: fragment_shader(key), key.places
         )
-        rect = constant_rect(pass_.rect)
-        values: dict[str, Values] = dict(pass_values(pass_, count, shader.has))
+        rect = constant_rect(each.rect)
+        values: dict[str, Values] = dict(pass_values(each, count, shader.has))
         values["origin"] = np.array([(rect.x, rect.y)], np.float32)
         values["size"] = np.array([(rect.width, rect.height)], np.float32)
         for number, place in enumerate(decisions.places):
@@ -161,8 +162,8 @@ class GlRasterPrepared(GlPrepared[GlContext]):
             self._bound,
             shader,
             self._uniforms.add(shader, values),
-            [(b.unit, self._textures[b.texture].texture) for b in pass_.bindings],
-            Target(self._framebuffer(pass_.targets), viewport(rect), pass_.blend is Blend.ADD),
+            [(b.unit, self._textures[b.texture].texture) for b in each.bindings],
+            Target(self._framebuffer(each.targets), viewport(rect), each.blend is Blend.ADD),
         )
 
     def _clear(self, name: str, value: NumberVec4, count: int = 1) -> Clear:
@@ -170,9 +171,9 @@ class GlRasterPrepared(GlPrepared[GlContext]):
         values = clear_values(value, target.format, count)
         return Clear(self._bound, target.framebuffer, values)
 
-    def _record_copy(self, pass_: CopyPass) -> Draw:
+    def _record_copy(self, each: CopyPass) -> Draw:
         """A copy is drawn: it is exact for floats, and takes any two rectangles."""
-        there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
+        there, here = constant_rect(each.source_rect), constant_rect(each.target_rect)
         shader = drawing_shader(
             self.context, COPY_FRAGMENT_SHADER, "a copy", lambda: COPY_FRAGMENT_SHADER
         )
@@ -180,8 +181,8 @@ class GlRasterPrepared(GlPrepared[GlContext]):
             self._bound,
             shader,
             self._uniforms.add(shader, {"offset": copy_offset(there, here)}),
-            [(0, self._textures[pass_.source].texture)],
-            Target(self._framebuffer((pass_.target,)), viewport(here)),
+            [(0, self._textures[each.source].texture)],
+            Target(self._framebuffer((each.target,)), viewport(here)),
         )
 
     def _warm_up(self) -> None:
@@ -200,10 +201,10 @@ class GlRasterPrepared(GlPrepared[GlContext]):
         self._bound.forget()
         for clear in self._first:
             clear(0)
-        for host_input in self._host_inputs:
-            texture = self._textures[host_input.input.texture].texture
-            stored = host_input.stored(operands[host_input.input.matrix])
-            texture.write(stored, viewport=viewport(host_input.input.rect), alignment=1)
+        for each in self._host_inputs:
+            texture = self._textures[each.input.texture].texture
+            stored = each.stored(operands[each.input.matrix])
+            texture.write(stored, viewport=viewport(each.input.rect), alignment=1)
         if self._device is not None:
             self._device.send(operands)
 
@@ -224,15 +225,15 @@ class GlRasterPrepared(GlPrepared[GlContext]):
     def _read_back(self) -> dict[str, F32]:
         there = self._device.fetch() if self._device is not None else {}
         results = zero_results(self.plan, but=there)
-        for host_output in self._host_outputs:
-            source = self._textures[host_output.output.texture]
+        for each in self._host_outputs:
+            source = self._textures[each.output.texture]
             source.framebuffer.read_into(
-                host_output.destination(results),
-                viewport=viewport(host_output.output.rect),
+                each.destination(results),
+                viewport=viewport(each.output.rect),
                 components=source.format.channels,
                 dtype=_dtype(source.format),
             )
-            host_output.put(results)
+            each.put(results)
         return results
 
     def _forget(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.lower.glsl import vertex_shader
+from gpgpu_legacy.lower.emit.glsl_fragment import vertex_shader
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_sharing import Releasable
 

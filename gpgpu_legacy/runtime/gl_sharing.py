@@ -164,20 +164,20 @@ class SharedContext(ABC, Generic[_Handle]):
             if self._is_current():
                 yield self.handle
                 return
-            with self._as_current():
+            with self._made_current():
                 yield self.handle
             return
         with self._lock:
             self._owner = get_ident()
             try:
-                with self._as_current():
+                with self._made_current():
                     self.collect()
                     yield self.handle
             finally:
                 self._owner = None
 
     @contextmanager
-    def _as_current(self) -> Iterator[None]:
+    def _made_current(self) -> Iterator[None]:
         self._before.append(self._save())
         try:
             self._make_current()
@@ -240,7 +240,7 @@ class ContentCache:
         self._kept = kept
         self._alive: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
         self._recent: OrderedDict[Hashable, Any] = OrderedDict()
-        self.created = 0
+        self.made = 0
 
     def __len__(self) -> int:
         """How many there are."""
@@ -251,7 +251,7 @@ class ContentCache:
         value = self._alive.get(key)
         if value is None:
             value = make()
-            self.created += 1
+            self.made += 1
             self._alive[key] = value
         self._recent[key] = value
         self._recent.move_to_end(key)
@@ -266,7 +266,7 @@ class OnePerProcess(Generic[_Context]):
     def __init__(self, make: Callable[[], _Context]) -> None:
         """make: raises ExecutorUnavailableError where there can be none; it is then tried again."""
         self._make, self._lock = make, RLock()
-        self._context: _Context | None = None
+        self._made: _Context | None = None
         self._problem: ExecutorUnavailableError | None = None
 
     def __call__(self) -> _Context:
@@ -275,11 +275,11 @@ class OnePerProcess(Generic[_Context]):
             _PROCESS.begin()  # before the lock, which the parent may have held
         except ExecutorUnavailableError as error:
             raise self._problem or error from None
-        if self._context is None:
+        if self._made is None:
             with self._lock:
-                if self._context is None:
-                    self._context = self._try()
-        return self._context
+                if self._made is None:
+                    self._made = self._try()
+        return self._made
 
     def _try(self) -> _Context:
         try:

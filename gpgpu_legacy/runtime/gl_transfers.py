@@ -22,14 +22,13 @@ from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Input, Matrix, Output, Rect
 from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
-from gpgpu_legacy.runtime.gl_draws import Bound, Draw, Target
+from gpgpu_legacy.runtime.gl_draws import Bound, Draw, Target, Viewport, viewport
 from gpgpu_legacy.runtime.gl_shader import UniformTable, drawing_shader
 from gpgpu_legacy.runtime.gl_transfer_shaders import (
     PACK_FRAGMENT_SHADER,
     UNPACK_FRAGMENT_SHADER,
     packing_uniforms,
 )
-from gpgpu_legacy.runtime.gl_values import Viewport, viewport
 from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.transfers import is_the_matrix, overlap
 
@@ -109,8 +108,8 @@ class Sheet:
 
     def release(self) -> None:
         """Give everything back; the context is current."""
-        for resource in (self.buffer, self.framebuffer, self.texture):
-            resource.release()
+        for made in (self.buffer, self.framebuffer, self.texture):
+            made.release()
 
 
 class DeviceTransfers:
@@ -129,8 +128,8 @@ class DeviceTransfers:
         self._matrices = {n: m for n, m in matrices.items() if Sheet.has_room(m, self._largest)}
         self.inputs = [] if _overlapping(plan.inputs) else self._movable(plan.inputs)
         movable = frozenset(self._movable(plan.outputs))
-        on_the_host = {output.matrix for output in plan.outputs if output not in movable}
-        self.outputs = [output for output in plan.outputs if output.matrix not in on_the_host]
+        on_the_host = {each.matrix for each in plan.outputs if each not in movable}
+        self.outputs = [each for each in plan.outputs if each.matrix not in on_the_host]
         self._sheet: Sheet | None = None
         self._uniforms = UniformTable()
         self._packs: dict[Input, Draw] = {}
@@ -138,24 +137,22 @@ class DeviceTransfers:
 
     def _movable(self, transfers: Iterable[_Transfer]) -> list[_Transfer]:
         return [
-            transfer
-            for transfer in transfers
-            if transfer.matrix in self._matrices and self._textures[transfer.texture].holds_floats
+            each
+            for each in transfers
+            if each.matrix in self._matrices and self._textures[each.texture].holds_floats
         ]
 
     def make(self) -> Sheet | None:
         """Make the sheet and record the draws; None where there is nothing to do."""
-        used = {i.matrix for i in self.inputs} | {o.matrix for o in self.outputs}
+        used = {each.matrix for each in self.inputs} | {each.matrix for each in self.outputs}
         if not used:
             return None
         elements = max(m.rows * m.columns for n, m in self._matrices.items() if n in used)
         sheet = self._sheet = Sheet(self._context.handle, elements, self._largest)
-        for input_ in self.inputs:
-            if not is_the_matrix(input_, self._matrices[input_.matrix]):
-                target = Target(self._textures[input_.texture].framebuffer, viewport(input_.rect))
-                self._packs[input_] = self._record(
-                    PACK_FRAGMENT_SHADER, input_, sheet.texture, target
-                )
+        for each in self.inputs:
+            if not is_the_matrix(each, self._matrices[each.matrix]):
+                target = Target(self._textures[each.texture].framebuffer, viewport(each.rect))
+                self._packs[each] = self._record(PACK_FRAGMENT_SHADER, each, sheet.texture, target)
         for output in self.outputs:
             matrix, region = self._matrices[output.matrix], output.region
             is_last = output == [o for o in self.outputs if o.matrix == output.matrix][-1]
@@ -175,13 +172,13 @@ class DeviceTransfers:
     def _record(
         self,
         text: str,
-        transfer: Input | Output,
+        each: Input | Output,
         source: Any,
         target: Target,
     ) -> Draw:
         assert self._sheet is not None
         shader = drawing_shader(self._context, text, "the transfers", lambda: text)
-        values = packing_uniforms(self._matrices[transfer.matrix], transfer)
+        values = packing_uniforms(self._matrices[each.matrix], each)
         values["shift"] = np.array([self._sheet.width.bit_length() - 1], np.int32)
         uniforms = self._uniforms.add(shader, values)
         return Draw(self._bound, shader, uniforms, [(0, source)], target)
@@ -192,17 +189,17 @@ class DeviceTransfers:
             return
         self._uniforms.begin()
         self._bound.forget()
-        on_sheet = None
-        for input_ in self.inputs:
-            matrix, values = self._matrices[input_.matrix], operands[input_.matrix]
-            if input_ not in self._packs:
-                texture = self._textures[input_.texture].texture
-                self._sheet.send_to(texture, viewport(input_.rect), values)
+        lies_there = None
+        for each in self.inputs:
+            matrix, values = self._matrices[each.matrix], operands[each.matrix]
+            if each not in self._packs:
+                texture = self._textures[each.texture].texture
+                self._sheet.send_to(texture, viewport(each.rect), values)
                 continue
-            if on_sheet != input_.matrix:
+            if lies_there != each.matrix:
                 self._sheet.send(matrix, values)
-                on_sheet = input_.matrix
-            self._packs[input_](0)
+                lies_there = each.matrix
+            self._packs[each](0)
 
     def fetch(self) -> dict[str, F32]:
         """The results that are its own, by name; zero where no output covers them."""
@@ -210,8 +207,8 @@ class DeviceTransfers:
         if self._sheet is None:
             return results
         self._uniforms.begin()
-        for name in dict.fromkeys(output.matrix for output in self.outputs):
-            outputs = [output for output in self.outputs if output.matrix == name]
+        for name in dict.fromkeys(each.matrix for each in self.outputs):
+            outputs = [each for each in self.outputs if each.matrix == name]
             results[name] = self._fetched(self._sheet, self._matrices[name], outputs)
         return results
 
@@ -223,14 +220,14 @@ class DeviceTransfers:
             return sheet.fetch_from(framebuffer, viewport(last.rect), matrix)
         sheet.clear(matrix)
         self._bound.forget()
-        for output in outputs:
-            self._unpacks[output](0)
+        for each in outputs:
+            self._unpacks[each](0)
         return sheet.fetch(matrix)
 
 
 def _overlapping(inputs: Sequence[Input]) -> bool:
     """Whether the order of the inputs matters."""
     by_texture: dict[str, list[Rect]] = {}
-    for input_ in inputs:
-        by_texture.setdefault(input_.texture, []).append(input_.rect)
+    for each in inputs:
+        by_texture.setdefault(each.texture, []).append(each.rect)
     return any(overlap(a, b) for rects in by_texture.values() for a, b in combinations(rects, 2))

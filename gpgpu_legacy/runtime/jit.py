@@ -1,6 +1,6 @@
 """Prepared plans of `jit`: native code on the CPU, fragment programs by LLVM, kernels by numba.
 
-A Repeat whose passes chain (lower/chains.py) is one Loop: all of its iterations run on a tile of
+A Repeat whose passes chain (fusion) is one Loop: all of its iterations run on a tile of
 fragments before the next tile. What native code is not made for, or could not give to the
 last bit where that is asked for, runs on the reference machine.
 """
@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from gpgpu_legacy.kernel.accesses import outside
-from gpgpu_legacy.lower.chains import Loop, Turns, loops, loops_of
+from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, all_fused, fused_steps
 from gpgpu_legacy.lower.content import UnsupportedError, native_content
 from gpgpu_legacy.plan.expand import at_iteration, number_at
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan, constant_groups
@@ -56,19 +56,19 @@ class JitPrepared(HostPrepared):
         from gpgpu_legacy.lower.native import gathered_alone
         from gpgpu_legacy.runtime.native import Staging, roomy
 
-        fused = tuple(loops(plan))
-        self._interleaved = gathered_alone(loops_of(fused), plan)
+        fused = tuple(fused_steps(plan))
+        self._interleaved = gathered_alone(all_fused(fused), plan)
         super().__init__(plan, machine, partial(roomy, interleaved=self._interleaved))
         self._plan_textures = {texture.name: texture for texture in plan.textures}
         self._staging = Staging()
         self._analysed: set[ComputePass] = set()
-        self._steps = self._prepared_steps(fused)
+        self._steps = self._made(fused)
         self._observed: tuple[_Step, ...] | None = None
 
     def _make_ready(self, *, observed: bool) -> None:
         """Passes that are told of one by one are compiled one by one, when that is first asked."""
         if observed and self._observed is None:
-            self._observed = self._prepared_steps(tuple(loops(self.plan, apart=True)))
+            self._observed = self._made(tuple(fused_steps(self.plan, apart=True)))
 
     def _work_unobserved(self) -> None:
         for step in self._steps:
@@ -93,25 +93,25 @@ class JitPrepared(HostPrepared):
 
     # Preparing -----------------------------------------------------------------------------
 
-    def _prepared_steps(self, steps: tuple[Loop | Turns | Pass, ...]) -> tuple[_Step, ...]:
+    def _made(self, steps: tuple[FusedPasses | UnfusedRepeat | Pass, ...]) -> tuple[_Step, ...]:
         return tuple(self._step(step) for step in steps)
 
-    def _step(self, step: Loop | Turns | Pass) -> _Step:
-        if isinstance(step, Loop):
+    def _step(self, step: FusedPasses | UnfusedRepeat | Pass) -> _Step:
+        if isinstance(step, FusedPasses):
             return _Step(step.count, (self._loop(step),), step.passes, whole=True)
-        members = step.body if isinstance(step, Turns) else (step,)
-        count = step.count if isinstance(step, Turns) else 1
-        runs, passes = [], []
+        members = step.body if isinstance(step, UnfusedRepeat) else (step,)
+        count = step.count if isinstance(step, UnfusedRepeat) else 1
+        runs, told = [], []
         for member in members:
-            if isinstance(member, Loop):
+            if isinstance(member, FusedPasses):
                 runs.append(self._loop(member))
-                passes.append(member.passes[0])
+                told.append(member.passes[0])
             else:
                 runs.append(self._pass(member, count))
-                passes.append(member)
-        return _Step(count, tuple(runs), tuple(passes), whole=False)
+                told.append(member)
+        return _Step(count, tuple(runs), tuple(told), whole=False)
 
-    def _loop(self, loop: Loop) -> Run:
+    def _loop(self, loop: FusedPasses) -> Run:
         """A Loop as native code, or on the reference machine where there is none for it."""
         from gpgpu_legacy.runtime.native import LoopRun, native_code
 
@@ -165,9 +165,9 @@ class _Dispatch:
         self._lengths = {declared.name: buffer.size for declared, buffer in names_and_buffers}
         open_ = None if count is None else unproven(pass_, self._lengths, count)
         self._code = compile_kernel(pass_.kernel, open_)
-        values = {u.name: u.value for u in pass_.uniforms}
+        given = {u.name: u.value for u in pass_.uniforms}
         self._uniforms = [
-            (getattr(np, DTYPES[u.type]), values[u.name]) for u in pass_.kernel.uniforms
+            (getattr(np, DTYPES[u.type]), given[u.name]) for u in pass_.kernel.uniforms
         ]
         self._across, up = constant_groups(pass_.groups)
         self._groups, self._threads = self._across * up, pass_.kernel.local_size[0]
@@ -182,12 +182,12 @@ class _Dispatch:
                 uniforms = [dtype(number_at(value, iteration)) for dtype, value in self._uniforms]
             arguments = (*self._buffers, *uniforms)
 
-            def run_chunk(worker: int, chunk: int, values: tuple[object, ...] = arguments) -> None:
+            def run_chunk(worker: int, chunk: int, given: tuple[object, ...] = arguments) -> None:
                 start = chunk * self._chunk
                 end = min(start + self._chunk, self._groups)
                 failed = self._failed[worker]
                 try:
-                    self._code(*values, failed, self._threads, self._across, start, end)
+                    self._code(*given, failed, self._threads, self._across, start, end)
                 except IndexError:
                     number, index = failed.tolist()
                     raise outside(self._kernel, self._lengths, number, index) from None

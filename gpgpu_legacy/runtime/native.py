@@ -306,12 +306,12 @@ def words_of(
     words = np.zeros(HEADER_WORDS + surfaces * TEXTURE_WORDS + places * PLACE_WORDS, np.int64)
     words[TABLE], words[COUNT], words[WIDTH] = table.ctypes.data, table.shape[1], arguments.width
     for number, name in enumerate(arguments.textures):
-        of_texture = words[HEADER_WORDS + number * TEXTURE_WORDS :][:TEXTURE_WORDS]
+        mine = words[HEADER_WORDS + number * TEXTURE_WORDS :][:TEXTURE_WORDS]
         planes, extent = textures[name].planes, arguments.extents[number]
-        of_texture[: len(planes)] = [texels.ctypes.data for texels in planes]
-        of_texture[ROW_LENGTH] = planes[0].strides[0] // planes[0].strides[1]
-        of_texture[SIZES:ORIGIN] = extent.width, extent.height, extent.depth
-        of_texture[ORIGIN:] = arguments.origins[number]
+        mine[: len(planes)] = [texels.ctypes.data for texels in planes]
+        mine[ROW_LENGTH] = planes[0].strides[0] // planes[0].strides[1]
+        mine[SIZES:ORIGIN] = extent.width, extent.height, extent.depth
+        mine[ORIGIN:] = arguments.origins[number]
     words[HEADER_WORDS + surfaces * TEXTURE_WORDS :] = np.array(arguments.bases).reshape(-1)
     return words
 
@@ -324,13 +324,13 @@ def table_of(columns: Sequence[Scalar], arguments: Arguments) -> NDArray[np.floa
     with np.errstate(over="ignore"):
         for number, scalar in enumerate(columns):
             source = scalar.source
-            numbers = values.get((scalar.draw, source))
-            if numbers is None:  # (count, coefficients, 4), computed once for all components
+            given = values.get((scalar.draw, source))
+            if given is None:  # (count, coefficients, 4), computed once for all components
                 pass_ = arguments.passes[scalar.draw]
-                numbers = values[scalar.draw, source] = (
+                given = values[scalar.draw, source] = (
                     parameter_values(pass_, source, count)[:, None]
                     if isinstance(source, Parameter)
                     else plane_values(pass_, source, count)
                 )
-            table[number] = numbers[:, scalar.coefficient, scalar.component]
+            table[number] = given[:, scalar.coefficient, scalar.component]
     return table

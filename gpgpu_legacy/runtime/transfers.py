@@ -67,27 +67,27 @@ def packing_bytes(plan: Plan) -> int:
     matrices = {matrix.name: matrix for matrix in (*plan.operands, *plan.results)}
     total = 0
     transfers: list[Input | Output] = [*plan.inputs, *plan.outputs]
-    for transfer in transfers:
-        texel_format = plan.texture(transfer.texture).format
-        if texel_format is R32F and is_the_matrix(transfer, matrices[transfer.matrix]):
+    for each in transfers:
+        texel_format = plan.texture(each.texture).format
+        if texel_format is R32F and is_the_matrix(each, matrices[each.matrix]):
             continue
         rounds = texel_format.bits_per_channel != _FLOAT_BITS
         texel_bytes = _FLOAT_BYTES * texel_format.channels + rounds * texel_format.texel_bytes
-        total += transfer.rect.area * texel_bytes
+        total += each.rect.area * texel_bytes
     return total
 
 
 class HostInput:
     """An Input, packed on the host."""
 
-    def __init__(self, plan: Plan, input_: Input) -> None:
-        """input_: of the plan."""
-        self.input = input_
-        self.format: Format = plan.texture(input_.texture).format
-        matrix = next(m for m in plan.operands if m.name == input_.matrix)
-        self._as_it_is = self.format is R32F and is_the_matrix(input_, matrix)
+    def __init__(self, plan: Plan, each: Input) -> None:
+        """each: of the plan."""
+        self.input = each
+        self.format: Format = plan.texture(each.texture).format
+        matrix = next(m for m in plan.operands if m.name == each.matrix)
+        self._as_it_is = self.format is R32F and is_the_matrix(each, matrix)
         # What lies outside the region is 0 and stays so.
-        shape = (input_.rect.height, input_.rect.width, self.format.channels)
+        shape = (each.rect.height, each.rect.width, self.format.channels)
         self._texels = None if self._as_it_is else np.zeros(shape, np.float32)
 
     def stored(self, matrix: F32) -> Stored:
@@ -97,23 +97,21 @@ class HostInput:
         """
         if self._texels is None:
             return matrix[..., None]
-        input_ = self.input
-        texels = pack(matrix, input_.region, input_.rect, input_.packing, self._texels)
+        each = self.input
+        texels = pack(matrix, each.region, each.rect, each.packing, self._texels)
         return encode(texels, self.format)
 
 
 class HostOutput:
     """An Output, unpacked on the host."""
 
-    def __init__(
-        self, plan: Plan, output: Output, dtype: np.dtype[np.generic] | None = None
-    ) -> None:
-        """output: of the plan. dtype: what texels are read as, if not as they are stored."""
-        self.output = output
-        self.format: Format = plan.texture(output.texture).format
-        matrix = next(m for m in plan.results if m.name == output.matrix)
-        whole = self.format is R32F and is_the_matrix(output, matrix)
-        shape = (output.rect.height, output.rect.width, self.format.channels)
+    def __init__(self, plan: Plan, each: Output, dtype: np.dtype[np.generic] | None = None) -> None:
+        """each: of the plan. dtype: what texels are read as, if not as they are stored."""
+        self.output = each
+        self.format: Format = plan.texture(each.texture).format
+        matrix = next(m for m in plan.results if m.name == each.matrix)
+        whole = self.format is R32F and is_the_matrix(each, matrix)
+        shape = (each.rect.height, each.rect.width, self.format.channels)
         stored = dtype or encode(np.zeros((), np.float32), self.format).dtype
         self._stored: Stored | None = None if whole else np.empty(shape, stored)
 
@@ -131,12 +129,12 @@ class HostOutput:
             unpack(texels, results[self.output.matrix], self.output.region, self.output.packing)
 
 
-def is_the_matrix(transfer: Input | Output, matrix: Matrix) -> bool:
+def is_the_matrix(each: Input | Output, matrix: Matrix) -> bool:
     """Whether the texels of a transfer are the matrix as it lies in memory."""
     return (
-        transfer.packing == ONE_PER_TEXEL
-        and transfer.region == Region(0, 0, matrix.rows, matrix.columns)
-        and (transfer.rect.width, transfer.rect.height) == (matrix.columns, matrix.rows)
+        each.packing == ONE_PER_TEXEL
+        and each.region == Region(0, 0, matrix.rows, matrix.columns)
+        and (each.rect.width, each.rect.height) == (matrix.columns, matrix.rows)
     )
 
 
@@ -161,16 +159,16 @@ def undefined_textures(plan: Plan) -> tuple[str, ...]:
     """
     seen = {texture.name for texture in plan.textures if texture.initial is not None}
     for texture in plan.textures:
-        rects = [input_.rect for input_ in plan.inputs if input_.texture == texture.name]
+        rects = [each.rect for each in plan.inputs if each.texture == texture.name]
         if rects and _cover(rects, texture.extent):
             seen.add(texture.name)
     undefined: dict[str, None] = {}
-    for pass_ in _first_passes(plan):
-        for name in (*read_by(pass_), *written_by(pass_)):
+    for each in _first_passes(plan):
+        for name in (*read_by(each), *written_by(each)):
             if name not in seen:
                 seen.add(name)
                 extent = plan.texture(name).extent
-                if not (name in written_by(pass_) and _fills(pass_, extent)):
+                if not (name in written_by(each) and _fills(each, extent)):
                     undefined[name] = None
     for output in plan.outputs:
         if output.texture not in seen:
@@ -187,17 +185,17 @@ def _first_passes(plan: Plan) -> Iterable[Pass]:
             yield step
 
 
-def _fills(pass_: Pass, extent: Extent) -> bool:
+def _fills(each: Pass, extent: Extent) -> bool:
     """Whether a pass writes every texel of its targets, and reads none of them."""
-    match pass_:
+    match each:
         case ClearPass():
             return True
         case CopyPass():
-            rect = pass_.target_rect
+            rect = each.target_rect
         case FragmentPass():
-            if pass_.blend is not Blend.NONE or pass_.program.kills:
+            if each.blend is not Blend.NONE or each.program.kills:
                 return False
-            rect = pass_.rect
+            rect = each.rect
         case ComputePass():
             return False
     return isinstance(rect, Rect) and _cover([rect], extent)

@@ -54,11 +54,11 @@ def share_out(task: Callable[[int, int], object], pieces: int) -> None:
 
 def _pool() -> ThreadPoolExecutor | None:
     with _LOCK:
-        return _pool_of(os.getpid())
+        return _made_pool(os.getpid())
 
 
 @lru_cache(maxsize=1)
-def _pool_of(_: int) -> ThreadPoolExecutor | None:
+def _made_pool(_: int) -> ThreadPoolExecutor | None:
     """The pool of the process of that number; None where the system gives it no threads.
 
     All threads are started now: work that is handed out when one cannot be started is run by

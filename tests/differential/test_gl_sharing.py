@@ -543,12 +543,12 @@ def test_a_cache_keeps_what_is_referred_to_and_the_last_few() -> None:
         cache.get(n, Value)
     assert len(cache) == 3
     assert cache.get("held", Value) is held
-    assert cache.created == 6
+    assert cache.made == 6
     del held
     cache.get(0, Value)
     cache.get(1, Value)
     assert len(cache) == 2
-    assert cache.created == 8
+    assert cache.made == 8
 
 
 @drawing

@@ -1,4 +1,4 @@
-"""Fragment programs printed as compute shaders, dispatched, against the reference machine."""
+"""Fragment programs emitted as compute shaders, dispatched, against the reference machine."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from gpgpu_legacy.isa.ir import ParameterSpace
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.lower.body import PARAMETERS, attribute_name, state_name
-from gpgpu_legacy.lower.compute import GROUP, compute_shader
-from gpgpu_legacy.lower.glsl import program_key, shader_key
+from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name, state_name
+from gpgpu_legacy.lower.emit.glsl_compute import GROUP, compute_shader
 from gpgpu_legacy.lower.lookups import undecided
+from gpgpu_legacy.lower.shader_key import program_key, shader_key
 from gpgpu_legacy.lower.values import given_corners
 from gpgpu_legacy.plan.formats import FORMATS, RGBA32F, Format
 from gpgpu_legacy.plan.interpolation import triangle_planes

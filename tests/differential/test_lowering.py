@@ -39,7 +39,7 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.isa.ir import ParameterSpace, Vec4
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.lower.chains import Loop, loops
+from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.plan.expand import expand, without_tables
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan, Texcoords
@@ -246,8 +246,8 @@ def test_some_random_plans_chain() -> None:
     @settings(max_examples=40)
     @given(plans(tame=True))
     def look(made: Made) -> None:
-        for step in loops(without_tables(made.plan)):
-            if isinstance(step, Loop) and step.count * len(step.passes) > 1:
+        for step in fused_steps(without_tables(made.plan)):
+            if isinstance(step, FusedPasses) and step.count * len(step.passes) > 1:
                 kinds["chained"] += 1
             else:
                 kinds["not chained"] += 1

@@ -22,10 +22,11 @@ from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.lower.compute import compute_shader
-from gpgpu_legacy.lower.glsl import fragment_shader, program_key
+from gpgpu_legacy.lower.emit.glsl_compute import compute_shader
+from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader
 from gpgpu_legacy.lower.numpy_source import numpy_source
 from gpgpu_legacy.lower.program_warnings import program_warnings
+from gpgpu_legacy.lower.shader_key import program_key
 from gpgpu_legacy.sources import shader_folder
 
 CORPUS = Path(__file__).parents[1] / "corpus"

@@ -19,8 +19,8 @@ from gpgpu_legacy.chips.profile import (
     read_profile,
 )
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.lower.chains import Draw, Loop, Placed, loops
-from gpgpu_legacy.lower.tiles import along
+from gpgpu_legacy.lower.analysis.fusion import AffineLookup, Draw, FusedPasses, fused_steps
+from gpgpu_legacy.lower.analysis.register_tile import lookup_axes
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.calibration.model import calibrate, count_steps, write_calibration
 from gpgpu_legacy.measure.calibration.plans import tasks
@@ -121,20 +121,28 @@ def test_what_is_to_be_staged_varies_along_one_axis(plan: str, axes: tuple[bool,
     """The first walk is that of arithmetic, whose operands are a product's."""
     tiles = Tiles()
     calibrate(tiles, runs=1)
-    [loop] = [each for each in loops(tiles.plans[f"calibrate-{plan}"]) if isinstance(each, Loop)]
+    [loop] = [
+        each
+        for each in fused_steps(tiles.plans[f"calibrate-{plan}"])
+        if isinstance(each, FusedPasses)
+    ]
     looked_up = [look for draw in loop.body if isinstance(draw, Draw) for look in draw.lookups]
-    assert looked_up and all(isinstance(look, Placed) and look.inside for look in looked_up)
-    assert axes in {along(look) for look in looked_up if isinstance(look, Placed)}
-    assert (True, True) not in {along(look) for look in looked_up if isinstance(look, Placed)}
+    assert looked_up and all(isinstance(look, AffineLookup) and look.inside for look in looked_up)
+    assert axes in {lookup_axes(look) for look in looked_up if isinstance(look, AffineLookup)}
+    assert (True, True) not in {
+        lookup_axes(look) for look in looked_up if isinstance(look, AffineLookup)
+    }
 
 
 def test_what_every_fragment_has_of_its_own_is_staged_by_no_tile() -> None:
     walk = next(t for t in tasks(tiled=True) if t.name == "lookups_32_bits_g_per_s")
-    [loop] = [each for each in loops(walk.build(2)) if isinstance(each, Loop)]
+    [loop] = [each for each in fused_steps(walk.build(2)) if isinstance(each, FusedPasses)]
     looked_up = [look for draw in loop.body if isinstance(draw, Draw) for look in draw.lookups]
     assert len(looked_up) == 2 * 32
-    assert all(isinstance(look, Placed) and look.inside for look in looked_up)
-    assert {along(look) for look in looked_up if isinstance(look, Placed)} == {(True, True)}
+    assert all(isinstance(look, AffineLookup) and look.inside for look in looked_up)
+    assert {lookup_axes(look) for look in looked_up if isinstance(look, AffineLookup)} == {
+        (True, True)
+    }
 
 
 def test_a_calibrated_profile_is_found_by_its_name(

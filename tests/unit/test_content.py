@@ -14,13 +14,13 @@ from sorting import distances, sort_plan
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.lower.analysis.affine import Texels
-from gpgpu_legacy.lower.chains import Loop, loops, loops_of
+from gpgpu_legacy.lower.analysis.fusion import FusedPasses, all_fused, fused_steps
 from gpgpu_legacy.lower.content import (
+    AffineLookup,
     Arguments,
-    Computed,
     Content,
-    Own,
-    Placed,
+    DependentLookup,
+    OwnLookup,
     group_content,
     native_content,
 )
@@ -60,8 +60,8 @@ WALK = program(
 
 
 def place(n: int = 0, right: float = 0.0, up: float = 0.0, dx: float = 1.0) -> Texcoords:
-    base, along, across = (right, up, 0.0, 1.0), (dx, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)
-    return Texcoords(n, corners(base, along, across, *SIZE))
+    base, lookup_axes, across = (right, up, 0.0, 1.0), (dx, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)
+    return Texcoords(n, corners(base, lookup_axes, across, *SIZE))
 
 
 PASS = FragmentPass(TEXT, (Binding(0, "A"),), ("P",), Rect(0, 0, *SIZE), (place(),))
@@ -76,8 +76,8 @@ def described(
     return group_content(loop, textures) if groups else native_content(loop, textures)
 
 
-def loop_of(*steps: Step, target: Texture = TARGET, source: Texture = GIVEN) -> Loop:
-    [loop] = loops_of(list(loops(Plan("content", (), (), (target, source), (), steps, ()))))
+def loop_of(*steps: Step, target: Texture = TARGET, source: Texture = GIVEN) -> FusedPasses:
+    [loop] = all_fused(list(fused_steps(Plan("content", (), (), (target, source), (), steps, ()))))
     return loop
 
 
@@ -116,7 +116,7 @@ def test_a_sort_is_one_content_however_many_passes() -> None:
     for tables in (False, True):
         plan = without_tables(sort_plan(16, 16, tables=tables))
         textures = {each.name: each for each in plan.textures}
-        made = list(loops_of(list(loops(plan))))
+        made = list(all_fused(list(fused_steps(plan))))
         assert len(made) == len(list(distances(256))) == 36
         assert len({native_content(loop, textures)[0] for loop in made}) == 1
         assert len({group_content(loop, textures)[0] for loop in made}) == 1
@@ -172,9 +172,9 @@ def test_places_are_relative_and_shared_by_lookups_of_the_same_slopes() -> None:
     assert content.places == 2
     assert arguments.bases == ((1, 0), (1, 0))
     assert content.draws[0].lookups == (
-        Placed(1, 0, Texels(0, 1, 0, 0), Texels(0, 0, 1, 0), True),
-        Placed(1, 0, Texels(0, 1, 0, 0), Texels(2, 0, 1, 0), True),
-        Placed(1, 1, Texels(0, 2, 0, 0), Texels(0, 0, 1, 0), True),
+        AffineLookup(1, 0, Texels(0, 1, 0, 0), Texels(0, 0, 1, 0), True),
+        AffineLookup(1, 0, Texels(0, 1, 0, 0), Texels(2, 0, 1, 0), True),
+        AffineLookup(1, 1, Texels(0, 2, 0, 0), Texels(0, 0, 1, 0), True),
     )
     moved = replace(pass_, texcoords=(place(0, 3.0, 5.0), place(1, right=0.5, dx=2.0)))
     assert described(moved)[0] == content
@@ -186,7 +186,7 @@ def test_lookups_of_what_is_written_and_at_unknown_places() -> None:
     pass_ = replace(PASS, program=text, bindings=(Binding(0, "P"), Binding(1, "A")))
     for groups in (False, True):
         content, _ = described(pass_, groups=groups)
-        assert content.draws[0].lookups == (Own(0), Computed(1, Sampler()))
+        assert content.draws[0].lookups == (OwnLookup(0), DependentLookup(1, Sampler()))
         assert content.surfaces[1].extent == (Extent(16, 16) if groups else None)
         assert [surface.written for surface in content.surfaces] == [True, False]
 
@@ -197,7 +197,7 @@ def test_iterations_that_run_in_one_go_are_counted_in_powers_of_two() -> None:
         assert described(Repeat(count, (blended,)), groups=True)[0].together == together
     copied = (blended, replace(blended, rect=Rect(1, 1, *SIZE)))
     plan = Plan("apart", (), (), (TARGET, GIVEN), (), (Repeat(9, copied),), ())
-    for loop in loops_of(list(loops(plan))):
+    for loop in all_fused(list(fused_steps(plan))):
         assert loop.alternates
         assert group_content(loop, {"P": TARGET, "A": GIVEN})[0].together == 1
 

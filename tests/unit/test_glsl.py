@@ -13,9 +13,10 @@ from strategies import program_texts, reaches
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.lower.body import literal
-from gpgpu_legacy.lower.compute import compute_shader
-from gpgpu_legacy.lower.glsl import fragment_shader, program_key
+from gpgpu_legacy.lower.emit.glsl import literal
+from gpgpu_legacy.lower.emit.glsl_compute import compute_shader
+from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader
+from gpgpu_legacy.lower.shader_key import program_key
 from gpgpu_legacy.plan.plan import Blend
 from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, Wrap
 

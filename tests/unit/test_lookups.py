@@ -27,8 +27,9 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.isa.ir import Dst, Instruction, Program, ResultKind, ResultRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.lower.glsl import fragment_shader, shader_key, vertex_shader
+from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader, vertex_shader
 from gpgpu_legacy.lower.lookups import MOST_PLACES, Decisions, Folded, decide, undecided
+from gpgpu_legacy.lower.shader_key import shader_key
 from gpgpu_legacy.plan.formats import RGBA32F, UNORM8
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords

@@ -27,7 +27,8 @@ from drawing import (
 
 from gpgpu_legacy import kept
 from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.lower.chains import Loop, loops
+from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
+from gpgpu_legacy.lower.analysis.register_tile import MOST_VECTORS
 from gpgpu_legacy.lower.content import ROOM, native_content
 from gpgpu_legacy.lower.grid import APPROXIMATE, UFUNCS, UnsupportedError
 from gpgpu_legacy.lower.native import (
@@ -42,7 +43,6 @@ from gpgpu_legacy.lower.native import (
     Processor,
     emit_loop,
 )
-from gpgpu_legacy.lower.tiles import MOST_STRIPS
 from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA16F, RGBA32F, Format
 from gpgpu_legacy.plan.numbers import Affine, constant_vector
 from gpgpu_legacy.plan.plan import (
@@ -81,9 +81,9 @@ def single(
     return Plan("native", (), (), textures, (), (each,), ())
 
 
-def loop_of(plan: Plan) -> tuple[Loop, dict[str, Texture]]:
-    [loop] = loops(plan)
-    assert isinstance(loop, Loop)
+def loop_of(plan: Plan) -> tuple[FusedPasses, dict[str, Texture]]:
+    [loop] = fused_steps(plan)
+    assert isinstance(loop, FusedPasses)
     return loop, {each.name: each for each in plan.textures}
 
 
@@ -269,7 +269,7 @@ def test_nothing_outside_of_the_rectangle_is_written(
 
 def test_no_row_is_shorter_than_a_tile_that_runs_over_its_end() -> None:
     """A tile begins left of a row's end and is at most ROOM texels wide."""
-    assert native._host().processor.lanes * MOST_STRIPS <= ROOM
+    assert native._host().processor.lanes * MOST_VECTORS <= ROOM
     for width in (1, 63, 64, 65, 127, 128, 1000):
         [plane] = roomy(texture("P", width, 2, R32F)).planes
         assert plane.shape == (2, width)

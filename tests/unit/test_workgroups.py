@@ -11,7 +11,7 @@ from drawing import corners, fragment_texcoords, program, texture
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.isa.ir import Vec4
-from gpgpu_legacy.lower.chains import Loop, loops
+from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.content import Arguments, Content, group_content
 from gpgpu_legacy.lower.workgroups import (
     GroupCode,
@@ -27,7 +27,7 @@ KIB = 1 << 10
 
 
 def content_of(plan: Plan) -> tuple[Content, Arguments]:
-    loop = next(step for step in loops(plan) if isinstance(step, Loop))
+    loop = next(step for step in fused_steps(plan) if isinstance(step, FusedPasses))
     return group_content(loop, {each.name: each for each in plan.textures})
 
 
@@ -119,7 +119,7 @@ def test_an_exact_shader_calls_no_fma() -> None:
 
 def test_turns_are_those_of_the_longest_way_round() -> None:
     """A block of 8 is 8 steps of the inner product, unrolled in the program and rolled up here."""
-    assert emitted().turns >= 8
+    assert emitted().trips >= 8
 
 
 def test_textures_of_one_channel_give_an_invocation_more_fragments() -> None:

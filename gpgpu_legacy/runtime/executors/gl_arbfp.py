@@ -25,8 +25,8 @@ class GlArbfpExecutor(Executor):
         """The renderer and the version of its driver; see Executor."""
         from gpgpu_legacy.runtime import gl_arbfp_context
 
-        context = gl_arbfp_context.context()
-        return f"{context.renderer}, OpenGL {context.version}"
+        made = gl_arbfp_context.context()
+        return f"{made.renderer}, OpenGL {made.version}"
 
     def is_hardware(self) -> bool:
         """Whether the renderer is a GPU; see Executor."""

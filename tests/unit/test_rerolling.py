@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpgpu_legacy.isa.ir import Instruction
-from gpgpu_legacy.lower.chains import Loop, loops
-from gpgpu_legacy.lower.content import Computed, Draw, Lookup, Placed, group_content
+from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
+from gpgpu_legacy.lower.analysis.rerolling import LONGEST_PERIOD, Segment, segments
+from gpgpu_legacy.lower.content import AffineLookup, DependentLookup, Draw, Lookup, group_content
 from gpgpu_legacy.lower.lookups import live_components
-from gpgpu_legacy.lower.roll import LONGEST_PERIOD, Segment, segments
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import Rect
@@ -27,8 +27,8 @@ def drawn(lines: Sequence[str]) -> Draw:
     text = program(*lines, temporaries="TEMP R0, R1, R2, R3, at;")
     each = FragmentPass(text, (Binding(0, "A"),), ("P",), Rect(0, 0, 4, 4), (PLACE,))
     textures = (texture("P", 4, 4, RGBA32F), texture("A", 400, 400, RGBA32F))
-    [loop] = loops(Plan("rolled", (), (), textures, (), (each,), ()))
-    assert isinstance(loop, Loop)
+    [loop] = fused_steps(Plan("rolled", (), (), textures, (), (each,), ()))
+    assert isinstance(loop, FusedPasses)
     content, _ = group_content(loop, {each.name: each for each in textures})
     [member] = content.draws
     return member
@@ -40,7 +40,7 @@ def rolled(lines: Sequence[str]) -> tuple[Segment, ...]:
 
 
 def live_of(member: Draw) -> tuple[tuple[int, ...], ...]:
-    known = [None if isinstance(lookup, Computed) else lookup for lookup in member.lookups]
+    known = [None if isinstance(lookup, DependentLookup) else lookup for lookup in member.lookups]
     return live_components(member.program, known)
 
 
@@ -58,13 +58,13 @@ def alive(member: Draw) -> list[Live]:
 
 def unrolled(parts: Sequence[Segment]) -> Iterator[Live]:
     for part in parts:
-        for turn in range(part.turns):
+        for turn in range(part.trips):
             for step in part.steps:
                 yield step.instruction, step.components, moved(step.lookup, step.advance, turn)
 
 
 def moved(lookup: Lookup | None, advance: tuple[int, int], turn: int) -> Lookup | None:
-    if not isinstance(lookup, Placed):
+    if not isinstance(lookup, AffineLookup):
         assert advance == (0, 0)
         return lookup
     s, t = lookup.s, lookup.t
@@ -78,7 +78,11 @@ def moved(lookup: Lookup | None, advance: tuple[int, int], turn: int) -> Lookup 
 def of_placed(live: Sequence[Live]) -> list[object]:
     """What matters of each: a placed lookup's coordinates are known, its source is not read."""
     return [
-        (replace(instruction, srcs=()) if isinstance(lookup, Placed) else instruction, c, lookup)
+        (
+            replace(instruction, srcs=()) if isinstance(lookup, AffineLookup) else instruction,
+            c,
+            lookup,
+        )
         for instruction, c, lookup in live
     ]
 
@@ -96,7 +100,7 @@ START, END = ["MOV R0, 0;"], ["MOV result.color, R0;"]
 
 
 def shapes(parts: Sequence[Segment]) -> list[tuple[int, int]]:
-    return [(len(part.steps), part.turns) for part in parts]
+    return [(len(part.steps), part.trips) for part in parts]
 
 
 def test_a_loop_between_what_comes_before_and_after() -> None:
@@ -108,7 +112,7 @@ def test_a_loop_between_what_comes_before_and_after() -> None:
 
 def test_a_lookup_that_stays_has_no_advance() -> None:
     [_, part, _] = rolled(START + turn(3) * 5 + END)
-    assert part.turns == 5
+    assert part.trips == 5
     assert [step.advance for step in part.steps] == [(0, 0)] * 2
 
 
@@ -140,7 +144,7 @@ def test_a_loop_in_what_is_left_of_a_longer_one() -> None:
 def test_the_longest_period(period: int, found: bool) -> None:
     body = [f"ADD R0.{'xyzw'[k % 4]}, R0.x, {k + 1};" for k in range(period)]
     parts = rolled(START + body * 5 + END)
-    assert (max(part.turns for part in parts) == 5) is found
+    assert (max(part.trips for part in parts) == 5) is found
     assert list(unrolled(parts)) == alive(drawn(START + body * 5 + END))
 
 

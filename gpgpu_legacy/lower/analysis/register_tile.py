@@ -8,29 +8,26 @@ registers, and loads x·strips + y·rows values for rows·strips results: the fe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from gpgpu_legacy.isa.ir import Attribute, Temporary
-from gpgpu_legacy.lower import chains
-from gpgpu_legacy.lower.content import Computed, Lookup, Placed
-from gpgpu_legacy.lower.roll import Segment, Step
+from gpgpu_legacy.lower.analysis import fusion
+from gpgpu_legacy.lower.analysis.rerolling import Segment, Step
+from gpgpu_legacy.lower.content import AffineLookup, DependentLookup, Lookup
+from gpgpu_legacy.lower.ir import EVERYWHERE, NOWHERE, Axes, union
 
-MOST_ROWS, MOST_STRIPS = 8, 4
+MOST_ROWS, MOST_VECTORS = 8, 4
 SHORT_BODY = 16  # steps; in a longer body, registers that are carried through it can be spilt
-
-Axes = tuple[bool, bool]
-"""Whether a value varies along x, and along y."""
 
 Demand = tuple[int, int, int]
 """Values alive that vary along both axes, along x alone, along y alone."""
 
 
-def along(lookup: Placed | chains.Placed) -> Axes:
+def lookup_axes(lookup: AffineLookup | fusion.AffineLookup) -> Axes:
     """The axes along which a placed lookup varies."""
-    return bool(lookup.s.x or lookup.t.x), bool(lookup.s.y or lookup.t.y)
+    return Axes(bool(lookup.s.x or lookup.t.x), bool(lookup.s.y or lookup.t.y))
 
 
-def rows_and_strips(
+def register_tile(
     programs: Sequence[Sequence[Segment]],
     carried: int,
     registers: int,
@@ -42,17 +39,17 @@ def rows_and_strips(
     wanted: a shape that is taken for the best, as far as there can be such a one.
     """
     steps = [step for program in programs for segment in program for step in segment.steps]
-    if any(isinstance(step.lookup, Computed) for step in steps):
+    if any(isinstance(step.lookup, DependentLookup) for step in steps):
         return 1, 1
     if wanted is not None:
-        return min(wanted[0], MOST_ROWS), min(wanted[1], MOST_STRIPS)
+        return min(wanted[0], MOST_ROWS), min(wanted[1], MOST_VECTORS)
     demands = {demand for program in programs for demand in _demands(program)} or {(0, 0, 0)}
-    carried_out = sum(len(s.steps) * s.turns for program in programs for s in program)
+    carried_out = sum(len(s.steps) * s.trips for program in programs for s in program)
     if carried_out < SHORT_BODY:
         demands = {(xy + carried, x, y) for xy, x, y in demands}
     best, least = (1, 1), float("inf")
     for rows in range(1, MOST_ROWS + 1):
-        for strips in range(1, MOST_STRIPS + 1):
+        for strips in range(1, MOST_VECTORS + 1):
             needed = max(xy * rows * strips + x * strips + y * rows for xy, x, y in demands)
             cost = _loads(demands, rows, strips) / (rows * strips)
             if needed <= registers and cost < least:
@@ -68,7 +65,7 @@ def _loads(demands: set[Demand], rows: int, strips: int) -> float:
 
 def _demands(program: Sequence[Segment]) -> set[Demand]:
     """What is alive at each step; a segment that turns counts as one turn after another."""
-    steps = [step for segment in program for step in segment.steps * min(segment.turns, 2)]
+    steps = [step for segment in program for step in segment.steps * min(segment.trips, 2)]
     axes: list[dict[tuple[str, int], Axes]] = []
     now: dict[tuple[str, int], Axes] = {}
     for step in steps:
@@ -96,11 +93,11 @@ def _demands(program: Sequence[Segment]) -> set[Demand]:
 
 def _axes(step: Step, now: Mapping[tuple[str, int], Axes]) -> Axes:
     lookup: Lookup | None = step.lookup
-    if isinstance(lookup, Placed):
-        return along(lookup)
+    if isinstance(lookup, AffineLookup):
+        return lookup_axes(lookup)
     if lookup is not None:
-        return True, True
-    found: list[Any] = [now.get(place, (False, False)) for place in step.reads]
+        return EVERYWHERE
+    found: list[Axes] = [now.get(place, NOWHERE) for place in step.reads]
     sources = [src.register for src in step.instruction.srcs]
-    found += [(True, True) for register in sources if isinstance(register, Attribute)]
-    return any(x for x, _ in found), any(y for _, y in found)
+    found += [EVERYWHERE for register in sources if isinstance(register, Attribute)]
+    return union(found)

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from gpgpu_legacy.isa.ir import Instruction
-from gpgpu_legacy.lower.content import Computed, Draw, Lookup, Placed
+from gpgpu_legacy.lower.content import AffineLookup, DependentLookup, Draw, Lookup
 from gpgpu_legacy.lower.lookups import live_components, temporaries_read
 
 LONGEST_PERIOD = 64
-LEAST_TURNS = 4
+LEAST_TRIPS = 4
 
 Advance = tuple[int, int]
 """How many texels right and up a lookup moves from one turn to the next."""
@@ -43,7 +43,7 @@ class Segment:
     """Steps carried out `turns` times; in turn i each lookup has moved by i times its advance."""
 
     steps: tuple[Step, ...]
-    turns: int = 1
+    trips: int = 1
 
 
 def segments(draw: Draw, live: Sequence[tuple[int, ...]]) -> tuple[Segment, ...]:
@@ -54,7 +54,7 @@ def segments(draw: Draw, live: Sequence[tuple[int, ...]]) -> tuple[Segment, ...]
         lookup = next(lookups) if instruction.texture is not None else None
         if not components:
             continue
-        known = lookup is not None and not isinstance(lookup, Computed)
+        known = lookup is not None and not isinstance(lookup, DependentLookup)
         reads = () if known else tuple(sorted(temporaries_read(instruction, components)))
         steps.append(Step(instruction, components, lookup, reads))
     return tuple(_rolled(steps))
@@ -63,15 +63,15 @@ def segments(draw: Draw, live: Sequence[tuple[int, ...]]) -> tuple[Segment, ...]
 @lru_cache(maxsize=256)
 def live_segments(draw: Draw) -> tuple[Segment, ...]:
     """The same of what is alive where known lookups read no coordinates."""
-    known = [None if isinstance(lookup, Computed) else lookup for lookup in draw.lookups]
+    known = [None if isinstance(lookup, DependentLookup) else lookup for lookup in draw.lookups]
     return segments(draw, live_components(draw.program, known))
 
 
 def _rolled(steps: list[Step]) -> Iterator[Segment]:
     if not steps:
         return
-    start, period, turns = _longest(steps)
-    if turns == 1:
+    start, period, trips = _longest(steps)
+    if trips == 1:
         yield Segment(tuple(steps))
         return
     yield from _rolled(steps[:start])
@@ -79,8 +79,8 @@ def _rolled(steps: list[Step]) -> Iterator[Segment]:
         replace(step, advance=_advance(_place(step), _place(steps[start + period + i])))
         for i, step in enumerate(steps[start : start + period])
     ]
-    yield Segment(tuple(body), turns)
-    yield from _rolled(steps[start + period * turns :])
+    yield Segment(tuple(body), trips)
+    yield from _rolled(steps[start + period * trips :])
 
 
 def _longest(steps: list[Step]) -> tuple[int, int, int]:
@@ -93,9 +93,9 @@ def _longest(steps: list[Step]) -> tuple[int, int, int]:
         start = 0
         while start + period < len(steps):
             length = _run(places, kinds, start, period)
-            turns = length // period + 1
-            if turns >= LEAST_TURNS and turns * period > best[1] * best[2]:
-                best = (start, period, turns)
+            trips = length // period + 1
+            if trips >= LEAST_TRIPS and trips * period > best[1] * best[2]:
+                best = (start, period, trips)
             start += max(1, length)
     return best
 
@@ -119,7 +119,7 @@ def _kind(step: Step) -> object:
     instruction, lookup = step.instruction, step.lookup
     if lookup is None:
         return instruction, step.components
-    if isinstance(lookup, Placed):  # its place says which slopes it has
+    if isinstance(lookup, AffineLookup):  # its place says which slopes it has
         placed = (lookup.texture, lookup.place, lookup.inside)
         return replace(instruction, srcs=()), step.components, placed
     return instruction, step.components, lookup
@@ -130,7 +130,7 @@ _Place = tuple[int, int] | None
 
 
 def _place(step: Step) -> _Place:
-    if not isinstance(step.lookup, Placed):
+    if not isinstance(step.lookup, AffineLookup):
         return None
     return step.lookup.s.constant, step.lookup.t.constant
 

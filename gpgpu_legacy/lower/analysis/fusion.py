@@ -29,14 +29,14 @@ from gpgpu_legacy.plan.textures import Extent, Filter, Rect, TextureKind, Wrap, 
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class OwnLookup:
     """A lookup of the fragment's own texel in a texture that the Loop writes: a register."""
 
     texture: str
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class AffineLookup:
     """A lookup at whole texels that are affine in position and iteration.
 
     inside: it never leaves the texture.
@@ -49,13 +49,13 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Computed:
+class DependentLookup:
     """A lookup at coordinates of which nothing is known: the program's arithmetic gives them."""
 
     binding: Binding
 
 
-Lookup = Own | Placed | Computed
+Lookup = OwnLookup | AffineLookup | DependentLookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class FusedPasses:
     """Passes over rectangles of one size, which repeat; no fragment reads another's results.
 
     passes: as the plan writes them; body: what they come to.
@@ -94,14 +94,14 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class UnfusedRepeat:
     """A Repeat that does not chain: its passes take turns, one iteration of each at a time."""
 
     count: int
-    body: tuple[Loop | Pass, ...]
+    body: tuple[FusedPasses | Pass, ...]
 
 
-def loops(plan: Plan, *, apart: bool = False) -> Iterator[Loop | Turns | Pass]:
+def fused_steps(plan: Plan, *, apart: bool = False) -> Iterator[FusedPasses | UnfusedRepeat | Pass]:
     """The plan's steps in order: Loops, Turns, and as passes what is no drawing.
 
     apart: every pass by itself, chained or not.
@@ -111,27 +111,27 @@ def loops(plan: Plan, *, apart: bool = False) -> Iterator[Loop | Turns | Pass]:
             yield _loop(plan, (step,), 1) or step
         elif step.count:
             whole = None if apart else _loop(plan, step.body, step.count)
-            yield whole or Turns(step.count, tuple(_members(plan, step)))
+            yield whole or UnfusedRepeat(step.count, tuple(_members(plan, step)))
 
 
-def _members(plan: Plan, step: Repeat) -> Iterator[Loop | Pass]:
+def _members(plan: Plan, step: Repeat) -> Iterator[FusedPasses | Pass]:
     """The passes of a Repeat that does not chain, each by itself."""
     for pass_ in step.body:
         alone = _loop(plan, (pass_,), step.count)
         yield pass_ if alone is None else replace(alone, alternates=True)
 
 
-Steps = Sequence[Loop | Turns | Pass]
+Steps = Sequence[FusedPasses | UnfusedRepeat | Pass]
 
 
-def loops_of(steps: Steps) -> Iterator[Loop]:
+def all_fused(steps: Steps) -> Iterator[FusedPasses]:
     """The Loops among them, those that take turns too."""
     for step in steps:
-        members = step.body if isinstance(step, Turns) else (step,)
-        yield from (member for member in members if isinstance(member, Loop))
+        members = step.body if isinstance(step, UnfusedRepeat) else (step,)
+        yield from (member for member in members if isinstance(member, FusedPasses))
 
 
-def _loop(plan: Plan, body: tuple[Pass, ...], count: int) -> Loop | None:
+def _loop(plan: Plan, body: tuple[Pass, ...], count: int) -> FusedPasses | None:
     """The Loop that these passes make; None where they do not chain."""
     if not any(isinstance(each, FragmentPass) for each in body):
         return None
@@ -148,7 +148,7 @@ def _loop(plan: Plan, body: tuple[Pass, ...], count: int) -> Loop | None:
         return None
     members = tuple(member for member in made if member is not None)
     named = tuple((name, x, y) for name, (x, y) in origins.items())
-    return Loop(count, body, members, width, height, named)
+    return FusedPasses(count, body, members, width, height, named)
 
 
 def _rectangles(each: Pass) -> list[tuple[str, Rect]]:
@@ -177,9 +177,9 @@ def _member(
         lookup = _lookup(plan, each, binding, (s, t), count)
         if binding.texture in written:
             x, y = origins[binding.texture]
-            if not isinstance(lookup, Placed) or not _is_own(lookup, x, y):
+            if not isinstance(lookup, AffineLookup) or not _is_own(lookup, x, y):
                 return None
-            lookup = Own(binding.texture)
+            lookup = OwnLookup(binding.texture)
         found.append(lookup)
     return Draw(each, tuple(found))
 
@@ -203,12 +203,12 @@ def _lookup(
     )
     s, t = map(chosen_texels, coordinates)
     if not plain or s is None or t is None:
-        return Computed(binding)
+        return DependentLookup(binding)
     inside = _stays((s, t), texture.extent, constant_rect(each.rect), count)
-    return Placed(binding.texture, s, t, inside)
+    return AffineLookup(binding.texture, s, t, inside)
 
 
-def _is_own(lookup: Placed, x: int, y: int) -> bool:
+def _is_own(lookup: AffineLookup, x: int, y: int) -> bool:
     return lookup.s == Texels(x, x=1) and lookup.t == Texels(y, y=1)
 
 

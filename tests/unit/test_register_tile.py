@@ -9,10 +9,10 @@ from drawing import corners, program, texture
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.lower.chains import Loop, loops
+from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
+from gpgpu_legacy.lower.analysis.register_tile import register_tile
+from gpgpu_legacy.lower.analysis.rerolling import Segment, live_segments
 from gpgpu_legacy.lower.content import native_content
-from gpgpu_legacy.lower.roll import Segment, live_segments
-from gpgpu_legacy.lower.tiles import rows_and_strips
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import Rect
@@ -26,8 +26,8 @@ ROW = Texcoords(1, corners((0.0, 0.5, 0.0, 1.0), X, FLAT, SIDE, SIDE))  # varies
 OWN = Texcoords(2, corners((0.0, 0.0, 0.0, 1.0), X, Y, SIDE, SIDE))
 
 
-def programs_of(plan: Plan) -> tuple[Loop, list[tuple[Segment, ...]]]:
-    loop = next(step for step in loops(plan) if isinstance(step, Loop))
+def programs_of(plan: Plan) -> tuple[FusedPasses, list[tuple[Segment, ...]]]:
+    loop = next(step for step in fused_steps(plan) if isinstance(step, FusedPasses))
     content, _ = native_content(loop, {each.name: each for each in plan.textures})
     return loop, [live_segments(draw) for draw in content.draws]
 
@@ -37,7 +37,7 @@ def tile_of(lines: Sequence[str], registers: int, carried: int = 0) -> tuple[int
                         (COLUMN, ROW, OWN))  # fmt: skip
     textures = (texture("P", SIDE, SIDE, RGBA32F), texture("A", SIDE, SIDE, RGBA32F))
     _, programs = programs_of(Plan("tiles", (), (), textures, (), (each,), ()))
-    return rows_and_strips(programs, carried, registers)
+    return register_tile(programs, carried, registers)
 
 
 PRODUCT = [
@@ -112,4 +112,4 @@ def test_the_tiles_of_the_methods(
 ) -> None:
     loop, programs = programs_of(find_method(name).plan(Shape(256, 256, 256), options))
     channels = 4 if name == "hall-carr-hart-multi" else 1
-    assert rows_and_strips(programs, channels * len(loop.origins), registers) == tile
+    assert register_tile(programs, channels * len(loop.origins), registers) == tile

@@ -7,7 +7,16 @@ from drawing import corners, program, texture
 
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.lower.analysis.affine import Texels
-from gpgpu_legacy.lower.chains import Computed, Draw, Loop, Move, Own, Placed, Turns, loops
+from gpgpu_legacy.lower.analysis.fusion import (
+    AffineLookup,
+    DependentLookup,
+    Draw,
+    FusedPasses,
+    Move,
+    OwnLookup,
+    UnfusedRepeat,
+    fused_steps,
+)
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
@@ -77,8 +86,8 @@ def plan(*steps: Step, kind: TextureKind = TextureKind.RECT) -> Plan:
     return Plan("chains", (), (), made, (), steps, ())
 
 
-def only(*steps: Step) -> Loop | Turns | Pass:
-    [step] = loops(plan(*steps))
+def only(*steps: Step) -> FusedPasses | UnfusedRepeat | Pass:
+    [step] = fused_steps(plan(*steps))
     return step
 
 
@@ -91,47 +100,47 @@ COPY = CopyPass("P", WHOLE, "Q", WHOLE)
 def test_a_draw_and_a_copy_back_are_a_loop() -> None:
     body = (draw("P", "Q"), COPY)
     loop = only(Repeat(3, body))
-    assert isinstance(loop, Loop)
+    assert isinstance(loop, FusedPasses)
     assert (loop.count, loop.passes) == (3, body)
     assert (loop.width, loop.height) == (WIDTH, HEIGHT)
     assert sorted(loop.origins) == [("P", 0, 0), ("Q", 0, 0)]
     first, second = loop.body
     assert isinstance(first, Draw)
-    assert first.lookups[0] == Own("Q")
+    assert first.lookups[0] == OwnLookup("Q")
     assert second == Move("P", "Q")
 
 
 def test_two_textures_that_take_turns_are_a_loop() -> None:
     loop = only(Repeat(2, (draw("P", "Q"), draw("Q", "P"))))
-    assert isinstance(loop, Loop)
+    assert isinstance(loop, FusedPasses)
     assert [member.lookups[0] for member in loop.body if isinstance(member, Draw)] == [
-        Own("Q"), Own("P"),
+        OwnLookup("Q"), OwnLookup("P"),
     ]  # fmt: skip
 
 
 def test_draws_that_blend_are_a_loop() -> None:
     loop = only(Repeat(7, (draw("P", "Q", blend=Blend.ADD),)))
-    assert isinstance(loop, Loop)
+    assert isinstance(loop, FusedPasses)
     [member] = loop.body
     assert isinstance(member, Draw)
-    still = Placed("Q", Texels(0, x=1), Texels(0, y=1), True)
+    still = AffineLookup("Q", Texels(0, x=1), Texels(0, y=1), True)
     assert member.lookups[0] == still  # nothing writes it, so it is no register
 
 
 def test_fragments_that_die_are_a_loop_too() -> None:
-    assert isinstance(only(Repeat(4, (draw("P", "Q", text=KILLS), COPY))), Loop)
+    assert isinstance(only(Repeat(4, (draw("P", "Q", text=KILLS), COPY))), FusedPasses)
 
 
 def test_several_targets_are_a_loop() -> None:
     body = (draw("P", "S", text=TWO, also=("Q",)), CopyPass("Q", WHOLE, "S", WHOLE))
     loop = only(Repeat(2, body))
-    assert isinstance(loop, Loop)
+    assert isinstance(loop, FusedPasses)
     assert {name for name, *_ in loop.origins} == {"P", "Q", "S"}
 
 
 def test_a_pass_by_itself_is_a_loop_of_one_iteration() -> None:
     loop = only(draw("P", "Q"))
-    assert isinstance(loop, Loop)
+    assert isinstance(loop, FusedPasses)
     assert (loop.count, len(loop.passes)) == (1, 1)
 
 
@@ -142,7 +151,7 @@ def test_rectangles_at_different_places_of_one_size_chain() -> None:
         CopyPass("P", low, "Q", high),
     )
     loop = only(Repeat(2, body))
-    assert isinstance(loop, Loop)
+    assert isinstance(loop, FusedPasses)
     assert sorted(loop.origins) == [("P", 0, 0), ("Q", 2, 1)]
 
 
@@ -166,38 +175,40 @@ def test_rectangles_at_different_places_of_one_size_chain() -> None:
     ],
 )  # fmt: skip
 def test_these_take_turns(body: tuple[Pass, ...]) -> None:
-    turns = only(Repeat(3, body))
-    assert isinstance(turns, Turns)
-    assert turns.count == 3
-    members = [m.passes[0] if isinstance(m, Loop) else m for m in turns.body]
+    trips = only(Repeat(3, body))
+    assert isinstance(trips, UnfusedRepeat)
+    assert trips.count == 3
+    members = [m.passes[0] if isinstance(m, FusedPasses) else m for m in trips.body]
     assert members == list(body)
-    assert all(isinstance(m, Loop) for m in turns.body if isinstance(m, Loop | FragmentPass))
+    assert all(
+        isinstance(m, FusedPasses) for m in trips.body if isinstance(m, FusedPasses | FragmentPass)
+    )
 
 
 def test_rectangles_of_one_texture_at_two_places_take_turns() -> None:
     low, high = Rect(0, 0, 3, 2), Rect(2, 1, 3, 2)
     body = (CopyPass("P", low, "Q", high), draw("P", "Q", rect=high))
-    assert isinstance(only(Repeat(2, body)), Turns)
+    assert isinstance(only(Repeat(2, body)), UnfusedRepeat)
 
 
 def test_a_repeat_of_no_iterations_is_nothing() -> None:
-    assert list(loops(plan(Repeat(0, (draw("P", "Q"), COPY))))) == []
+    assert list(fused_steps(plan(Repeat(0, (draw("P", "Q"), COPY))))) == []
 
 
 def test_apart_every_pass_is_by_itself() -> None:
-    steps = list(loops(plan(Repeat(3, (draw("P", "Q"), COPY)), COPY), apart=True))
+    steps = list(fused_steps(plan(Repeat(3, (draw("P", "Q"), COPY)), COPY), apart=True))
     assert steps[1] == COPY
-    [turns, _] = steps
-    assert isinstance(turns, Turns)
-    assert [type(member) for member in turns.body] == [Loop, CopyPass]
+    [trips, _] = steps
+    assert isinstance(trips, UnfusedRepeat)
+    assert [type(member) for member in trips.body] == [FusedPasses, CopyPass]
 
 
 # What is known of lookups ------------------------------------------------------------------------
 
 
 def lookup_of(each: FragmentPass, count: int = 1, kind: TextureKind = TextureKind.RECT) -> object:
-    [loop] = loops(plan(Repeat(count, (each,)), kind=kind))
-    assert isinstance(loop, Loop)
+    [loop] = fused_steps(plan(Repeat(count, (each,)), kind=kind))
+    assert isinstance(loop, FusedPasses)
     [member] = loop.body
     assert isinstance(member, Draw)
     return member.lookups[1]
@@ -207,7 +218,7 @@ def test_texel_numbers_are_counted_from_the_first_fragment() -> None:
     rect = Rect(1, 1, 2, 3)
     each = draw("P", "Q", place(0), place(1, 3.0, 1.0, step=1.0, rect=rect), rect=rect)
     found = lookup_of(each, 2)
-    assert found == Placed("G", Texels(3, x=1, iteration=1), Texels(1, y=1), True)
+    assert found == AffineLookup("G", Texels(3, x=1, iteration=1), Texels(1, y=1), True)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +235,7 @@ def test_a_lookup_that_leaves_its_texture_is_not_inside(
     right: float, step: float, count: int, inside: bool
 ) -> None:
     found = lookup_of(draw("P", "Q", place(0), place(1, right, step=step)), count)
-    assert isinstance(found, Placed)
+    assert isinstance(found, AffineLookup)
     assert found.inside is inside
 
 
@@ -239,7 +250,7 @@ def test_of_a_lookup_in_a_narrow_rectangle_the_last_iteration_counts() -> None:
     [Sampler(Filter.LINEAR), Sampler(wrap_s=Wrap.CLAMP), Sampler(wrap_t=Wrap.CLAMP)],
 )
 def test_a_sampler_that_is_not_plain_is_computed(sampler: Sampler) -> None:
-    assert isinstance(lookup_of(draw("P", "Q", sampler=sampler)), Computed)
+    assert isinstance(lookup_of(draw("P", "Q", sampler=sampler)), DependentLookup)
 
 
 def test_a_texture_of_another_kind_is_computed() -> None:
@@ -248,4 +259,4 @@ def test_a_texture_of_another_kind_is_computed() -> None:
         "TEX R1, fragment.texcoord[1], texture[1], 2D;",
         "ADD result.color, R0, R1;",
     )
-    assert isinstance(lookup_of(draw("P", "Q", text=text), kind=TextureKind.T2D), Computed)
+    assert isinstance(lookup_of(draw("P", "Q", text=text), kind=TextureKind.T2D), DependentLookup)

@@ -1,0 +1,487 @@
+"""The lowering IR as GLSL: expressions, statements and functions, whatever shader they stand in.
+
+Shaders are classes of this one: they say where a texel is fetched from, and what stands around the
+statements. Everything that is assigned is `precise`, so that no compiler reorders a sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
+from gpgpu_legacy.isa.ir import COMPONENTS, Attribute, AttributeKind, Parameter, ParameterSpace
+from gpgpu_legacy.languages.arb.printer import print_instruction
+from gpgpu_legacy.lower.emit.glsl_functions import HELPERS, QUANTIZERS, TO_HALF, Helper
+from gpgpu_legacy.lower.ir import (
+    COMPARISONS,
+    Assign,
+    Barrier,
+    Call,
+    Compose,
+    Constant,
+    Dead,
+    Declare,
+    Discard,
+    Element,
+    Expression,
+    Fetch,
+    For,
+    Function,
+    Given,
+    If,
+    Kind,
+    Operation,
+    Operator,
+    Place,
+    Plane,
+    Read,
+    Return,
+    Role,
+    Statement,
+    Store,
+    Swizzle,
+    Texel,
+    Type,
+    Variable,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What versions of the language differ in.
+
+    header: the first lines of a shader. precise: what stands before a declaration, so that no
+    compiler reorders what the variable gets. fma: whether there is such a function. initialises:
+    whether uniforms have values of their own.
+    """
+
+    header: tuple[str, ...]
+    precise: str = "precise "
+    fma: bool = True
+    initialises: bool = True
+
+
+_NAMES = {Kind.FLOAT: ("float", "vec"), Kind.INT: ("int", "ivec"), Kind.BOOL: ("bool", "bvec")}
+
+# How tightly the language binds; a function's call and a name bind the tightest.
+_CHOICE, _OR, _AND, _COMPARISON, _SUM, _PRODUCT, _SIGN, _ATOM = range(8)
+
+_INFIX = {
+    Operator.ADD: ("+", _SUM),
+    Operator.SUBTRACT: ("-", _SUM),
+    Operator.MULTIPLY: ("*", _PRODUCT),
+    Operator.DIVIDE: ("/", _PRODUCT),
+    Operator.REMAINDER: ("%", _PRODUCT),
+    Operator.LESS: ("<", _COMPARISON),
+    Operator.LESS_EQUAL: ("<=", _COMPARISON),
+    Operator.GREATER: (">", _COMPARISON),
+    Operator.GREATER_EQUAL: (">=", _COMPARISON),
+    Operator.AND: ("&&", _AND),
+    Operator.OR: ("||", _OR),
+}
+
+_CALLED = {
+    Operator.ABSOLUTE: "abs",
+    Operator.FLOOR: "floor",
+    Operator.SQRT: "sqrt",
+    Operator.EXP: "exp",
+    Operator.EXP2: "exp2",
+    Operator.LOG2: "log2",
+    Operator.SIN: "sin",
+    Operator.COS: "cos",
+    Operator.MINIMUM: "min",
+    Operator.MAXIMUM: "max",
+    Operator.TO_INT: "int",
+    Operator.TO_FLOAT: "float",
+}
+
+PARAMETERS = {ParameterSpace.LOCAL: "local", ParameterSpace.ENV: "env"}
+
+_ATTRIBUTES = {
+    AttributeKind.COLOR: "color",
+    AttributeKind.SECONDARY_COLOR: "secondary_color",
+    AttributeKind.TEXCOORD: "texcoord",
+    AttributeKind.FOGCOORD: "fogcoord",
+    AttributeKind.POSITION: "position",
+}
+
+PLACES = {Place.CENTRE: "fragment", Place.ORIGIN: "origin", Place.WINDOW: "gl_FragCoord"}
+PLANE_PARTS = ("base", "dx", "dy")
+
+
+def attribute_name(attribute: Attribute) -> str:
+    """What the shaders call an attribute."""
+    name = _ATTRIBUTES[attribute.kind]
+    return f"{name}{attribute.index}" if attribute.kind is AttributeKind.TEXCOORD else name
+
+
+def state_name(binding: str) -> str:
+    """What the shaders call a vector of state: its canonical name without what GLSL refuses."""
+    words = "".join(c if c.isalnum() else " " for c in binding).split()
+    return "_".join(words)
+
+
+def parameter_name(parameter: Parameter) -> str:
+    """What the shaders call a parameter that is no constant, or a vector of state."""
+    if parameter.space is ParameterSpace.STATE:
+        return state_name(parameter.binding)
+    return f"{PARAMETERS[parameter.space]}{parameter.index}"
+
+
+def variable_name(variable: Variable) -> str:
+    """A GLSL identifier, in which `$` and two underscores in a row cannot stand."""
+    match variable.role:
+        case Role.TEMPORARY:
+            return "t_" + variable.name.replace("_", "u_").replace("$", "d_")
+        case Role.RESULT:
+            kind = "result" if variable.name == "color" else variable.name
+            return f"{kind}{variable.number}"
+        case Role.ATTRIBUTE:
+            return attribute_name(Attribute(AttributeKind(variable.name), variable.number))
+        case Role.OWN:
+            return f"own{variable.number}"
+    return f"{variable.name}{variable.number or ''}"
+
+
+def type_name(kind: Type) -> str:
+    """GLSL's name of a type."""
+    scalar, vector = _NAMES[kind.kind]
+    return scalar if kind.width == 1 else f"{vector}{kind.width}"
+
+
+def literal(value: float) -> str:
+    """A float32 as GLSL reads it back exactly; a denormal, an infinity or a NaN by its bits."""
+    with np.errstate(over="ignore"):
+        number = np.float32(value)
+    if not np.isfinite(number) or 0 < abs(number) < np.finfo(np.float32).tiny:
+        return f"uintBitsToFloat({int(number.view(np.uint32)):#x}u)"
+    text = repr(float(number))
+    return f"({text})" if text.startswith("-") else text
+
+
+class GlslEmitter:
+    """Spells expressions and statements, and keeps what they refer to, for the shader's head.
+
+    exact: multiply and add are kept apart, and constants are hidden from the compiler: Mesa takes
+    x * 0.0 for 0, though it is NaN for an infinity, and x + 0.0 for x, though -0 becomes 0;
+    `precise` does not forbid that. So they are made of the uniform `zero`, which might be anything.
+    """
+
+    def __init__(self, dialect: Dialect, arithmetic: Arithmetic = FP32, *, exact: bool) -> None:
+        """Nothing spelled yet."""
+        self.dialect, self.arithmetic, self.exact = dialect, arithmetic, exact
+        self.given: dict[str, Given] = {}
+        self._helpers: dict[Helper, set[int]] = {}
+        self._functions: dict[str, list[str]] = {}
+        self._hides = exact
+        self._hidden: dict[str, None] = {}
+
+    # What a kind of shader spells by itself
+
+    def fetch(self, fetch: Fetch) -> str:
+        """A texel at a column and a row."""
+        raise NotImplementedError
+
+    def texel(self, texel: Texel) -> str:
+        """All components of a texel of which it is known where it lies."""
+        raise NotImplementedError
+
+    def source(self, given: Given) -> str:
+        """The name of what a pass gives."""
+        match given.source:
+            case Parameter() as parameter:
+                return parameter_name(parameter)
+            case Plane(attribute=attribute, part=part):
+                return f"{attribute_name(attribute)}_{PLANE_PARTS[part]}"
+            case Place() as place:
+                return PLACES[place]
+
+    # The head
+
+    def uniforms(self) -> list[str]:
+        """The declarations of the constants that are hidden."""
+        values = {"zero": "0.0", "one": "1.0"}
+        names = [name + (f" = {values[name]}" * self.dialect.initialises) for name in self._hidden]
+        return [f"uniform float {', '.join(sorted(names, reverse=True))};"] if names else []
+
+    def functions(self) -> list[str]:
+        """The functions that are called, before any that calls them."""
+        lines = []
+        for helper, widths in self._helpers.items():
+            lines.append(self._definition(helper))
+            lines += [helper.overload(width) for width in sorted(widths - {1})]
+        return lines + [line for function in self._functions.values() for line in function]
+
+    def _definition(self, helper: Helper) -> str:
+        values = {"precise": self.dialect.precise, "one": self._constant(1.0)}
+        return helper.definition(values)
+
+    # Statements
+
+    def block(self, statements: Iterable[Statement], depth: int = 1) -> list[str]:
+        """Statements as lines, so many times indented."""
+        return [
+            "    " * depth + line for statement in statements for line in self.statement(statement)
+        ]
+
+    def statement(self, statement: Statement) -> list[str]:  # noqa: PLR0911 - a case each
+        """A statement as lines."""
+        match statement:
+            case Assign():
+                return [self._assignment(statement)]
+            case Declare(variable=variable, value=value):
+                return [self._declaration(variable, value)]
+            case Store(element=element, value=value):
+                return [f"{self.expression(element)} = {self.expression(value)};"]
+            case Discard(condition=condition):
+                return [f"if ({self.expression(condition)}) discard;"]
+            case Dead(instruction=instruction):
+                return [f"// {print_instruction(instruction)}"]
+            case Barrier():
+                return ["barrier();"]
+            case Return():
+                return ["return;"]
+            case If():
+                return self._choice(statement)
+            case For():
+                return self._loop(statement)
+
+    def _assignment(self, statement: Assign) -> str:
+        variable, wanted = statement.variable, statement.components
+        target = self.name(variable) + _suffix(wanted, variable.type.width)
+        return f"{target} = {self.widened(statement.value, len(wanted))};"
+
+    def _declaration(self, variable: Variable, value: Expression | None) -> str:
+        kind = variable.type
+        # Mesa takes !(a >= b) for a < b, if it may, which NaN makes another thing.
+        precise = "" if kind.kind is Kind.INT else self.dialect.precise
+        head = f"{precise}{type_name(kind)} {self.name(variable)}"
+        return f"{head};" if value is None else f"{head} = {self.widened(value, kind.width)};"
+
+    def _choice(self, statement: If) -> list[str]:
+        condition = self.expression(statement.condition)
+        if len(statement.then) == 1 and not statement.otherwise:
+            [line, *more] = self.statement(statement.then[0])
+            return [f"if ({condition}) {line}", *more]
+        lines = [f"if ({condition}) {{", *self.block(statement.then)]
+        if statement.otherwise:
+            lines += ["} else {", *self.block(statement.otherwise)]
+        return [*lines, "}"]
+
+    def _loop(self, loop: For) -> list[str]:
+        name, first, last = self.name(loop.number), loop.first, loop.last
+        step = f"{name}++" if loop.step == 1 else f"{name} += {loop.step}"
+        head = f"for (int {name} = {self.expression(first)}; {name} < {self.expression(last)}; "
+        return [f"{head}{step}) {{", *self.block(loop.body), "}"]
+
+    def name(self, variable: Variable) -> str:
+        """What a variable is called."""
+        return variable_name(variable)
+
+    # Expressions
+
+    def expression(self, value: Expression) -> str:
+        """An expression as text."""
+        return self._spelt(value)[0]
+
+    def widened(self, value: Expression, width: int) -> str:
+        """An expression as a vector of that width, each component the same if it is a number."""
+        text = self.expression(value)
+        if width == 1 or value.type.width > 1:
+            return text
+        return f"{type_name(Type(value.type.kind, width))}({text})"
+
+    def inside(self, value: Expression, binds: int) -> str:
+        """An expression, in parentheses if it binds less than that."""
+        text, own = self._spelt(value)
+        return f"({text})" if own < binds else text
+
+    def _spelt(self, value: Expression) -> tuple[str, int]:  # noqa: PLR0911 - a case each
+        """The text of an expression, and how tightly its outermost operator binds."""
+        match value:
+            case Read(variable=variable, components=wanted):
+                return self.name(variable) + _suffix(wanted, variable.type.width), _ATOM
+            case Constant():
+                return self._numbers(value), _ATOM
+            case Operation():
+                return self._operation(value)
+            case Given(components=wanted):
+                name = self.source(value)
+                self.given.setdefault(name, value)
+                return name + _suffix(wanted, 4), _ATOM
+            case Texel(components=wanted):
+                return self.texel(value) + _suffix(wanted, 4), _ATOM
+            case Fetch():
+                return self.fetch(value), _ATOM
+            case Swizzle(vector=vector, components=wanted):
+                return self.inside(vector, _ATOM) + _suffix(wanted, vector.type.width), _ATOM
+            case Compose(parts=parts):
+                same = all(part is parts[0] for part in parts)
+                listed = [self.expression(part) for part in (parts[:1] if same else parts)]
+                return f"{type_name(value.type)}({', '.join(listed)})", _ATOM
+            case Element(array=array, indices=indices):
+                places = "".join(f"[{self.expression(index)}]" for index in indices)
+                return f"{array.name}{places}", _ATOM
+            case Call(function=function, arguments=arguments):
+                name = self._defined(function)
+                return f"{name}({', '.join(map(self.expression, arguments))})", _ATOM
+        raise AssertionError(value)
+
+    def _defined(self, function: Function) -> str:
+        """The name of a function, which is spelled when it is first called."""
+        if function.name not in self._functions:
+            # What a function computes with is no result, and needs not be hidden.
+            hides, self._hides = self._hides, False
+            parameters = ", ".join(
+                f"{type_name(p.type)} {self.name(p)}" for p in function.parameters
+            )
+            body = self.block(function.body)
+            self._hides = hides
+            result = self.expression(function.result)
+            head = f"{type_name(function.result.type)} {function.name}({parameters}) {{"
+            self._functions[function.name] = [head, *body, f"    return {result};", "}"]
+        return function.name
+
+    def _numbers(self, value: Constant, *, plain: bool = False) -> str:
+        numbers, kind = value.values, value.type
+        if kind.kind is not Kind.FLOAT:
+            texts = [str(number).lower() for number in numbers]
+            return texts[0] if len(texts) == 1 else f"{type_name(kind)}({', '.join(texts)})"
+        if kind.width == 1:
+            return literal(numbers[0]) if plain else self._constant(numbers[0])
+        texts = [literal(number) for number in numbers]
+        text = f"{type_name(kind)}({', '.join(texts[:1] if len(set(texts)) == 1 else texts)})"
+        return f"{self.helper(HELPERS['constant'], kind.width)}({text})" if self._hides else text
+
+    def _constant(self, value: float) -> str:
+        """A number, of the uniforms where it is to be hidden."""
+        text = literal(value)
+        if not self._hides:
+            return text
+        if text == "0.0" or (text == "1.0" and self.dialect.initialises):
+            name = "zero" if text == "0.0" else "one"
+            self._hidden[name] = None
+            return name
+        return f"{self.helper(HELPERS['constant'], 1)}({text})"
+
+    def helper(self, helper: Helper, width: int) -> str:
+        """The name of a helper that is called with numbers, or with vectors of that width."""
+        self._helpers.setdefault(helper, set()).add(width)
+        if helper is HELPERS["constant"]:
+            self._hidden["zero"] = None
+        return helper.name
+
+    def _called(self, helper: Helper, operands: Sequence[Expression], width: int) -> str:
+        texts = [self.widened(operand, width) for operand in operands]
+        return f"{self.helper(helper, width)}({', '.join(texts)})"
+
+    def _operation(self, value: Operation) -> tuple[str, int]:  # noqa: PLR0911 - a case each
+        operator, operands, width = value.operator, value.operands, value.type.width
+        if factors := self._contracted(value):
+            return f"fma({', '.join(self.widened(f, width) for f in factors)})", _ATOM
+        if _is_reciprocal_root(value):
+            return f"inversesqrt({self.expression(value.operands[1].children[0])})", _ATOM
+        if operator in _INFIX:
+            return self._infix(value)
+        if operator in _CALLED:
+            return f"{_CALLED[operator]}({', '.join(map(self.expression, operands))})", _ATOM
+        match operator:
+            case Operator.SELECT:
+                return self._select(value)
+            case Operator.NEGATE:
+                return self._called(HELPERS["negated"], operands, width), _ATOM
+            case Operator.POWER:
+                return self._called(HELPERS["power"], operands, width), _ATOM
+            case Operator.SATURATE:
+                return f"clamp({self.expression(operands[0])}, 0.0, 1.0)", _ATOM
+            case Operator.ROUND:
+                return self._called(QUANTIZERS[self.arithmetic.name], operands, width), _ATOM
+            case Operator.HALF:
+                return self._called(TO_HALF, operands, width), _ATOM
+            case Operator.NOT:
+                return f"!{self.inside(operands[0], _SIGN)}", _SIGN
+            case Operator.IS_NAN:
+                bits = f"(floatBitsToUint({self.expression(operands[0])}) & 0x7fffffffu)"
+                return f"{bits} > 0x7f800000u", _COMPARISON
+        raise AssertionError(operator)
+
+    def _contracted(self, value: Operation) -> tuple[Expression, Expression, Expression] | None:
+        """The operands of a multiply-add that is to be rounded once.
+
+        A sum of two products is none: which of them would be rounded by itself is not said.
+        """
+        if self.exact or not self.dialect.fma or not _contracts(value, Operator.ADD):
+            return None
+        product, other = value.operands
+        if not _contracts(product, Operator.MULTIPLY) or _contracts(other, Operator.MULTIPLY):
+            return None
+        a, b = product.children
+        return a, b, other
+
+    def _infix(self, value: Operation) -> tuple[str, int]:
+        sign, binds = _INFIX[value.operator]
+        left, right = value.operands
+        plain = value.operator in COMPARISONS
+        first = self._operand(left, binds, plain=plain or value.operator is Operator.DIVIDE)
+        second = self._operand(right, binds + 1, plain=plain)
+        return f"{first} {sign} {second}", binds
+
+    def _operand(self, value: Expression, binds: int, *, plain: bool) -> str:
+        """An operand; of a comparison, or a numerator, which no compiler gets wrong, as it is."""
+        if plain and isinstance(value, Constant):
+            return self._numbers(value, plain=value.type.width == 1)
+        return self.inside(value, binds)
+
+    def _select(self, value: Operation) -> tuple[str, int]:
+        """A choice. Of floats by a function: a compiler may turn one that is not precise into a
+        min or a max, which treat NaN otherwise.
+        """
+        condition, chosen, other = value.operands
+        if value.type.kind is Kind.FLOAT and _compares_floats(condition):
+            assert isinstance(condition, Operation)
+            helper = HELPERS[condition.operator.value]
+            compared = [self._compared(c, value.type.width) for c in condition.operands]
+            results = [self.widened(v, value.type.width) for v in (chosen, other)]
+            name = self.helper(helper, value.type.width)
+            return f"{name}({', '.join([*compared, *results])})", _ATOM
+        width = value.type.width
+        a, b = (
+            self.widened(v, width) if v.type.width < width else self.inside(v, _OR)
+            for v in (chosen, other)
+        )
+        return f"{self.inside(condition, _OR)} ? {a} : {b}", _CHOICE
+
+    def _compared(self, value: Expression, width: int) -> str:
+        if not isinstance(value, Constant) or value.type.width > 1:
+            return self.widened(value, width)
+        text = self._numbers(value, plain=True)
+        return text if width == 1 else f"vec{width}({text})"
+
+
+def _contracts(value: Expression, operator: Operator) -> bool:
+    return isinstance(value, Operation) and value.operator is operator and value.contracts
+
+
+def _is_reciprocal_root(value: Operation) -> bool:
+    if value.operator is not Operator.DIVIDE:
+        return False
+    one, root = value.operands
+    is_root = isinstance(root, Operation) and root.operator is Operator.SQRT
+    return is_root and isinstance(one, Constant) and set(one.values) == {1.0}
+
+
+def _compares_floats(condition: Expression) -> bool:
+    return (
+        isinstance(condition, Operation)
+        and condition.operator in COMPARISONS
+        and condition.operands[0].type.kind is Kind.FLOAT
+    )
+
+
+def _suffix(components: tuple[int, ...], width: int) -> str:
+    if components == tuple(range(width)):
+        return ""
+    return "." + "".join(COMPONENTS[c] for c in components)

@@ -1,0 +1,168 @@
+"""A fragment program as a GLSL fragment shader, instruction for instruction.
+
+Every texture is a sampler2D, whatever its kind: its layers lie one above the other, and a lookup
+that the rasteriser does not place is fetched by integer (lower/sampling.py).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
+from gpgpu_legacy.isa.execute import ALL
+from gpgpu_legacy.isa.ir import Attribute, Parameter
+from gpgpu_legacy.lower.emit.glsl import PLANE_PARTS, Dialect, GlslEmitter, attribute_name
+from gpgpu_legacy.lower.fragments import (
+    as_decoded,
+    folded_unit,
+    fragment_statements,
+    target_variable,
+)
+from gpgpu_legacy.lower.ir import EVERYWHERE, Expression, Fetch, Given, Place, Plane, Texel
+from gpgpu_legacy.lower.sampling import Unit
+from gpgpu_legacy.lower.shader_key import ShaderKey
+
+GLSL = Dialect(("#version 400 core",))
+
+ORIGIN = "// A fragment program, instruction for instruction."
+"""What it is called does not stand there: in a file's name anything may, the end of a comment, too.
+Names of registers are letters, digits, _ and $."""
+
+COPY_FRAGMENT_SHADER = """#version 400 core
+// Texel for texel, offset from the target's rectangle to the source's.
+uniform sampler2D source;
+uniform ivec2 offset;
+out vec4 color;
+void main() {
+    color = texelFetch(source, ivec2(gl_FragCoord.xy) + offset, 0);
+}
+"""
+
+
+class PassEmitter(GlslEmitter):
+    """What shaders of a pass have in common, drawn by itself: attributes of bent rectangles."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        arithmetic: Arithmetic = FP32,
+        *,
+        exact: bool,
+        bent: tuple[Attribute, ...] = (),
+    ) -> None:
+        """bent: the attributes of which each triangle has its own planes."""
+        super().__init__(dialect, arithmetic, exact=exact)
+        self.bent = bent
+
+    def source(self, given: Given) -> str:
+        """The triangle's plane, where each has its own."""
+        name = super().source(given)
+        if isinstance(given.source, Plane) and given.source.attribute in self.bent:
+            return f"{name}[side]"
+        return name
+
+    def given_uniforms(self) -> list[str]:
+        """The declarations of attributes, then of parameters and state."""
+        attributes = dict.fromkeys(
+            g.source.attribute for g in self.given.values() if isinstance(g.source, Plane)
+        )
+        lines = []
+        for attribute in attributes:
+            count = "[2]" if attribute in self.bent else ""
+            name = attribute_name(attribute)
+            names = ", ".join(f"{name}_{part}{count}" for part in PLANE_PARTS)
+            lines.append(f"uniform vec4 {names};")
+        vectors = [n for n, g in self.given.items() if isinstance(g.source, Parameter)]
+        return lines + [f"uniform vec4 {name};" for name in vectors]
+
+    @property
+    def needs_place(self) -> bool:
+        """Whether the statements read `fragment`, the fragment's centre in the rectangle."""
+        return "fragment" in self.given
+
+    @property
+    def needs_size(self) -> bool:
+        """Whether they read `size`, the rectangle's extent, to tell its triangles apart."""
+        planes = (g.source for g in self.given.values() if isinstance(g.source, Plane))
+        return any(plane.attribute in self.bent for plane in planes)
+
+    def side(self) -> list[str]:
+        """The statements that say which triangle the fragment's centre is in."""
+        if not self.needs_size:
+            return []
+        return [
+            "    ivec2 doubled = ivec2(fragment * 2.0), extent = ivec2(size);",
+            "    int side = doubled.y * extent.x > doubled.x * extent.y ? 1 : 0;",
+        ]
+
+
+class _FragmentEmitter(PassEmitter):
+    """Texels come from samplers."""
+
+    def __init__(self, key: ShaderKey, dialect: Dialect) -> None:
+        super().__init__(dialect, key.arithmetic, exact=key.exact, bent=key.bent)
+        self.samplers: dict[int, None] = {}
+
+    def fetch(self, fetch: Fetch) -> str:
+        place = f"ivec2({self.expression(fetch.column)}, {self.expression(fetch.row)})"
+        return f"texelFetch({self.sampler(fetch.texture)}, {place}, 0)"
+
+    def texel(self, texel: Texel) -> str:
+        """A folded lookup is one `texture` at its place, the fast way on every driver."""
+        folded, unit = folded_unit(texel)
+        place, extent = f"place{folded.place}", unit.extent
+        if folded.right or folded.up:
+            place += f" + vec2({folded.right / extent.width!r}, {folded.up / extent.height!r})"
+        return f"texture({self.sampler(unit.number)}, {place})"
+
+    def sampler(self, unit: int) -> str:
+        self.samplers[unit] = None
+        return f"texture{unit}"
+
+
+@lru_cache(maxsize=256)
+def fragment_shader(key: ShaderKey, dialect: Dialect = GLSL) -> str:
+    """The GLSL text, made once a key. An instruction of which nothing is needed is a comment.
+
+    Uniforms, as far as the code that is left reads them: `NAME_base`, `_dx`, `_dy`, the plane of
+    each attribute over the rectangle, or an array of the two triangles' planes; `origin` and
+    `size`, the rectangle's corner and extent; `localN`, `envN`, the vectors of state by the names
+    that lower/emit/glsl.py gives them, and `textureN`.
+    """
+    emitter = _FragmentEmitter(key, dialect)
+
+    def fetch(unit: Unit, column: Expression, row: Expression) -> Expression:
+        return as_decoded(Fetch(unit.number, column, row), unit.format, exact=key.exact)
+
+    position = Given(Place.WINDOW, ALL, EVERYWHERE)
+    body = emitter.block(fragment_statements(key, fetch, position, discards=True))
+    functions, targets = emitter.functions(), range(len(key.targets))
+    lines = [*dialect.header, ORIGIN, *emitter.uniforms()]
+    lines += [f"in vec2 place{n};" for n in range(key.places)]
+    lines += ["uniform vec2 origin;"] if emitter.needs_place else []
+    lines += ["uniform vec2 size;"] if emitter.needs_size else []
+    lines += emitter.given_uniforms()
+    lines += [f"uniform sampler2D texture{n};" for n in sorted(emitter.samplers)]
+    lines += [f"layout(location = {n}) out vec4 target{n};" for n in targets]
+    lines += [*functions, "", "void main() {"]
+    lines += ["    vec2 fragment = gl_FragCoord.xy - origin;"] if emitter.needs_place else []
+    lines += [*emitter.side(), *body]
+    lines += [f"    target{n} = {emitter.name(target_variable(n))};" for n in targets]
+    return "\n".join([*lines, "}", ""])
+
+
+def vertex_shader(places: int = 0, dialect: Dialect = GLSL) -> str:
+    """The GLSL text that draws a pass's rectangle as a strip of 4 vertices.
+
+    Uniforms: `placeN_corners` for each place, in the plan's order of corners.
+    """
+    lines = [*dialect.header]
+    lines.append("// The rectangle is the viewport: (0, 0), (W, 0), (0, H), (W, H) in turn.")
+    for n in range(places):
+        lines += [f"uniform vec2 place{n}_corners[4];", f"out vec2 place{n};"]
+    lines += ["void main() {", "    int right = gl_VertexID & 1, top = gl_VertexID >> 1;"]
+    if places:
+        lines.append("    int corner = top == 0 ? right : 3 - right;")
+    lines += [f"    place{n} = place{n}_corners[corner];" for n in range(places)]
+    lines += ["    gl_Position = vec4(2 * right - 1, 2 * top - 1, 0.0, 1.0);", "}", ""]
+    return "\n".join(lines)

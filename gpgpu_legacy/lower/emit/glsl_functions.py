@@ -1,0 +1,116 @@
+"""Functions that GLSL lacks, or has with fewer promises than the specifications of programs make.
+
+Each is one of numbers; vectors come by overloads. {precise} and {one} stand for a dialect's words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpgpu_legacy.isa.ir import COMPONENTS
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """A function of floats. parameters: their names. body: its statements."""
+
+    name: str
+    parameters: str
+    body: str
+
+    def definition(self, words: dict[str, str]) -> str:
+        """For numbers."""
+        body = self.body
+        for word, text in words.items():
+            body = body.replace("{" + word + "}", text)
+        listed = ", ".join(f"float {name}" for name in self.parameters)
+        return f"float {self.name}({listed}) {{{body}}}"
+
+    def overload(self, width: int) -> str:
+        """For vectors, component by component."""
+        listed = ", ".join(f"vec{width} {name}" for name in self.parameters)
+        calls = (
+            f"{self.name}({', '.join(f'{name}.{c}' for name in self.parameters)})"
+            for c in COMPONENTS[:width]
+        )
+        return f"vec{width} {self.name}({listed}) {{ return vec{width}({', '.join(calls)}); }}"
+
+
+def _select(name: str, sign: str) -> Helper:
+    # The variable is precise, for a compiler may turn a choice that is not into a min or a max,
+    # which treats NaN otherwise.
+    body = f" {{precise}}float c = x {sign} y ? a : b; return c; "
+    return Helper(f"select_{name}", "xyab", body)
+
+
+HELPERS = {
+    "less": _select("less", "<"),
+    "less_equal": _select("less_equal", "<="),
+    "greater": _select("greater", ">"),
+    "greater_equal": _select("greater_equal", ">="),
+    # Mesa 22.3 takes -r.x * r.y for a number that is not positive (it looks past the two letters),
+    # and a comparison with 0 later on is folded away. A sign changed as a bit is no negation to it.
+    "negated": Helper(
+        "negated", "a", " return uintBitsToFloat(floatBitsToUint(a) ^ 0x80000000u); "
+    ),
+    "constant": Helper(
+        "constant", "a", " return uintBitsToFloat(floatBitsToUint(a) ^ floatBitsToUint(zero)); "
+    ),
+    # A product of a logarithm that is not precise may become pow, which is wrong for a base of 0.
+    "power": Helper(
+        "power",
+        "ab",
+        " {precise}float c = b == 0.0 || a == 1.0 ? {one} : exp2(b * log2(a)); return c; ",
+    ),
+}
+
+_FP24 = """
+    uint bits = floatBitsToUint(a), sign = bits & 0x80000000u, size = bits & 0x7fffffffu;
+    if (size >= 0x7f800000u) return a;
+    size = (size + 0x3fu + ((size >> 7) & 1u)) & 0xffffff80u;
+    if (size < 0x20800000u) size = 0u;
+    if (size >= 0x5f800000u) size = 0x7f800000u;
+    return uintBitsToFloat(sign | size);
+"""
+
+_FP16 = """
+    uint bits = floatBitsToUint(a), sign = bits & 0x80000000u, size = bits & 0x7fffffffu;
+    if (size > 0x7f800000u) return a;
+    if (size < 0x38800000u) {
+        float steps = roundEven(uintBitsToFloat(size) * 16777216.0);
+        return uintBitsToFloat(sign | floatBitsToUint(steps / 16777216.0));
+    }
+    size = (size + 0xfffu + ((size >> 13) & 1u)) & 0xffffe000u;
+    if (size >= 0x47800000u) size = 0x7f800000u;
+    return uintBitsToFloat(sign | size);
+"""
+
+_FX12 = """
+    if ((floatBitsToUint(a) & 0x7fffffffu) > 0x7f800000u) return 0.0;
+    int steps = int(roundEven(clamp(a, -2.0, 1.9990234375) * 1024.0));
+    return steps == 0 ? 0.0 : float(steps) / 1024.0;
+"""
+
+# a = m·2^-s with an integer m of 24 bits, so 255·m is exact in 32; 1/510, half a step, is > 2^-9.
+_RC9 = """
+    uint bits = floatBitsToUint(a), size = bits & 0x7fffffffu;
+    if (size > 0x7f800000u || size < 0x3b000000u) return 0.0;
+    uint whole = 255u;
+    if (size < 0x3f800000u) {
+        uint product = ((size & 0x7fffffu) | 0x800000u) * 255u;
+        uint shift = 149u - (size >> 23);
+        uint halves = product >> shift, rest = product - (halves << shift);
+        whole = halves >> 1;
+        if ((halves & 1u) == 1u && (rest != 0u || (whole & 1u) == 1u)) whole += 1u;
+    }
+    return float((bits >> 31) == 1u ? -int(whole) : int(whole)) / 255.0;
+"""
+
+QUANTIZERS = {
+    name: Helper("quantize", "a", body)
+    for name, body in (("fp24", _FP24), ("fp16", _FP16), ("fx12", _FX12), ("rc9", _RC9))
+}
+"""What rounds a float32 to an arithmetic of isa/arithmetic.py, bit for bit, by its name."""
+
+TO_HALF = Helper("to_half", "a", _FP16)
+"""What rounds a float32 to what a texture of 16-bit floats holds."""

@@ -1,0 +1,232 @@
+"""One iteration of fused passes as statements of the lowering IR, for one fragment.
+
+What a fragment has in a surface, at its own texel, is a variable (Role.OWN): it is loaded before
+the first iteration and stored after the last. Emitters decide how many fragments are worked on at
+once, and which lookups fragments share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction
+from gpgpu_legacy.lower.analysis.register_tile import lookup_axes
+from gpgpu_legacy.lower.analysis.rerolling import Segment, Step, live_segments
+from gpgpu_legacy.lower.content import (
+    AffineLookup,
+    Content,
+    DependentLookup,
+    Draw,
+    Move,
+    OwnLookup,
+    Surface,
+)
+from gpgpu_legacy.lower.ir import (
+    EVERYWHERE,
+    Assign,
+    Call,
+    Components,
+    Expression,
+    Fetch,
+    Function,
+    Kind,
+    Operator,
+    Read,
+    Role,
+    Statement,
+    Texel,
+    Type,
+    Variable,
+    components,
+    compose,
+    operation,
+)
+from gpgpu_legacy.lower.lowering import (
+    KILLED,
+    Lowering,
+    attribute_value,
+    blended,
+    color_number,
+    decoded,
+    encoded,
+    result_variable,
+    result_variables,
+    temporary_variable,
+    variables_read,
+)
+from gpgpu_legacy.lower.sampling import Sampled, coordinate_count, lookup_function
+from gpgpu_legacy.plan.formats import Format
+from gpgpu_legacy.plan.plan import Blend
+
+Sizes = Callable[[int], tuple[Expression, ...]]
+"""Of a surface, how many texels it has along s, t and r."""
+
+_MISSING = (0.0, 0.0, 0.0, 1.0)
+
+
+def own_variable(number: int, texel_format: Format) -> Variable:
+    """What a fragment has in the surface of that number, a component a channel."""
+    return Variable("own", Type(Kind.FLOAT, texel_format.channels), Role.OWN, number)
+
+
+def own_texel(number: int, texel_format: Format) -> Read:
+    """The same, read."""
+    variable = own_variable(number, texel_format)
+    return Read(variable, tuple(range(texel_format.channels)), EVERYWHERE)
+
+
+def fused_body(content: Content, sizes: Sizes, *, as_level: bool) -> tuple[Statement, ...]:
+    """The statements of one iteration.
+
+    as_level: whether what a fragment has in a fixed-point surface is the whole number that its
+    channel stores, else the number of [0, 1] that it stands for.
+    """
+    body, draws = list[Statement](), 0
+    for member in content.body:
+        if isinstance(member, Move):
+            body.append(_move(content, member))
+        else:
+            body += _Draw(content, member, draws, sizes, as_level=as_level).statements()
+            draws += 1
+    return tuple(body)
+
+
+def _move(content: Content, move: Move) -> Assign:
+    source = own_texel(move.source, content.surfaces[move.source].format)
+    target = own_variable(move.target, content.surfaces[move.target].format)
+    return Assign(target, source.components, source)
+
+
+class _Draw:
+    """A fragment pass among fused passes."""
+
+    def __init__(
+        self, content: Content, draw: Draw, number: int, sizes: Sizes, *, as_level: bool
+    ) -> None:
+        self.content, self.draw, self.number = content, draw, number
+        self.sizes, self.as_level = sizes, as_level
+        self.lowering = Lowering(self.look_up, discards=False, draw=number)
+        self.step: Step | None = None
+
+    def statements(self) -> list[Statement]:
+        program, lowering = self.draw.program, self.lowering
+        lowering.clear(temporary_variable(name) for name in program.temporaries)
+        lowering.clear(result_variables(program, len(self.draw.targets)))
+        if program.kills:
+            lowering.clear([KILLED])
+        cleared, lowering.statements = lowering.statements, []
+        for segment in live_segments(self.draw):
+            self.segment(segment)
+        body = lowering.statements
+        body += self.writes(body)
+        return [*cleared, *self.attributes(body), *body]
+
+    def segment(self, segment: Segment) -> None:
+        def trip() -> None:
+            for self.step in segment.steps:
+                self.lowering.instruction(self.step.instruction, self.step.components)
+
+        if segment.trips == 1:
+            trip()
+        else:
+            self.lowering.loop(segment.trips, trip)
+
+    def attributes(self, body: Sequence[Statement]) -> list[Statement]:
+        """The components of attributes that statements read."""
+        return [
+            Assign(variable, read, attribute_value(_attribute(variable), read, self.number))
+            for variable, read in variables_read(body, Role.ATTRIBUTE).items()
+        ]
+
+    # Lookups
+
+    def look_up(
+        self, _: Instruction, coordinates: Sequence[Expression], wanted: Components
+    ) -> Expression:
+        """The components of a texel; those that the format lacks are 0, 0, 1."""
+        assert self.step is not None
+        assert self.step.lookup is not None
+        surface = self.content.surfaces[self.step.lookup.texture]
+        present = tuple(c for c in wanted if c < surface.format.channels)
+        if not present:
+            return compose(_MISSING[c] for c in wanted)
+        texel = self.texel(surface, coordinates, present)
+        if present == wanted:
+            return texel
+        found = dict(zip(present, range(len(present)), strict=True))
+        return compose(
+            components(texel, (found[c],)) if c in found else _MISSING[c] for c in wanted
+        )
+
+    def texel(
+        self, surface: Surface, coordinates: Sequence[Expression], wanted: Components
+    ) -> Expression:
+        assert self.step is not None
+        match self.step.lookup:
+            case OwnLookup(texture):
+                held = components(own_texel(texture, surface.format), wanted)
+                return decoded(held, surface.format, as_level=self.as_level)
+            case AffineLookup() as lookup:
+                return Texel(lookup, wanted, lookup_axes(lookup), self.step.advance)
+            case DependentLookup() as lookup:
+                function = self.function(lookup, surface)
+                given = tuple(coordinates[: coordinate_count(surface.kind)])
+                return components(Call(function, given), wanted)
+        raise AssertionError(self.step.lookup)
+
+    def function(self, lookup: DependentLookup, surface: Surface) -> Function:
+        """The lookup function of a surface and a sampler: one number for equal ones."""
+        number = _dependent(self.content).index(lookup)
+
+        def fetch(column: Expression, row: Expression) -> Expression:
+            return Fetch(lookup.texture, column, row)
+
+        sizes = self.sizes(lookup.texture)
+        return lookup_function(
+            number, Sampled(surface.kind, lookup.sampler, surface.format, sizes, fetch)
+        )
+
+    # Targets
+
+    def writes(self, body: list[Statement]) -> list[Statement]:
+        """The colours to the targets' variables: encoded, blended, unless the fragment died."""
+        draw = self.draw
+        writes: list[Statement] = []
+        for number, target in enumerate(draw.targets):
+            texel_format = self.content.surfaces[target].format
+            held = own_texel(target, texel_format)
+            colour = self.colour(body, color_number(draw.program, number), held.components)
+            value = encoded(colour, texel_format, as_level=self.as_level)
+            if draw.blend is Blend.ADD:
+                value = blended(value, held, texel_format, as_level=self.as_level)
+            if draw.program.kills:
+                dead = Read(KILLED, (0,), EVERYWHERE) > 0.0
+                value = operation(Operator.SELECT, dead, held, value)
+            writes.append(Assign(held.variable, held.components, value))
+        return writes
+
+    def colour(self, body: list[Statement], number: int, channels: Components) -> Expression:
+        """The channels of a colour.
+
+        If they are what the last statement gives it, that statement's value: a product can then be
+        contracted with the sum that blending makes of it.
+        """
+        variable = result_variable(number)
+        last = body[-1] if body else None
+        if len(self.draw.targets) == 1 and isinstance(last, Assign) and last.variable == variable:
+            places = [last.components.index(c) for c in channels if c in last.components]
+            if len(places) == len(channels):
+                body.pop()
+                return components(last.value, tuple(places))
+        axes = self.lowering.axes_of(variable, channels)
+        return Read(variable, channels, axes)
+
+
+def _dependent(content: Content) -> list[DependentLookup]:
+    """The lookups at computed coordinates, each once."""
+    lookups = (look for draw in content.draws for look in draw.lookups)
+    return list(dict.fromkeys(look for look in lookups if isinstance(look, DependentLookup)))
+
+
+def _attribute(variable: Variable) -> Attribute:
+    return Attribute(AttributeKind(variable.name), variable.number)

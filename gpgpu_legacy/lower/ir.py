@@ -1,0 +1,674 @@
+"""The lowering IR: typed expressions and structured statements, between programs and emitters.
+
+A fragment program that is executed on Expressions (lower/lowering.py) becomes Statements. Analyses
+read them and emitters (lower/emit/) spell them; neither reads generated text. Every expression
+knows its type, the axes along which it varies, and, if it is a sum or a product, whether it may be
+contracted with another.
+
+At first a lookup is a Texel of which it is known where it falls, or a call of a lookup function,
+and parameters and attributes are Given. What a target has in their places (elements of buffers and
+of shared arrays, integers that address them, loops, barriers) are expressions and statements, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any, NamedTuple
+
+from gpgpu_legacy.isa.ir import Attribute, Instruction, Parameter
+from gpgpu_legacy.isa.symbol import Symbol
+
+Components = tuple[int, ...]
+
+
+class Kind(Enum):
+    """The kinds of number. FLOAT is float32, INT has 32 bits."""
+
+    FLOAT = "float"
+    INT = "int"
+    BOOL = "bool"
+
+
+class Type(NamedTuple):
+    """A number, or a vector of 2 to 4 of them."""
+
+    kind: Kind
+    width: int = 1
+
+
+FLOAT, INT, BOOL = Type(Kind.FLOAT), Type(Kind.INT), Type(Kind.BOOL)
+VEC4, IVEC2 = Type(Kind.FLOAT, 4), Type(Kind.INT, 2)
+
+
+class Axes(NamedTuple):
+    """Whether a value differs from column to column, along x, and from row to row, along y."""
+
+    x: bool
+    y: bool
+
+    def __or__(self, other: tuple[Any, ...]) -> Axes:
+        """The axes of what is made of both."""
+        return _UNIONS[self, other]
+
+
+NOWHERE, ALONG_X, ALONG_Y, EVERYWHERE = (
+    Axes(False, False),
+    Axes(True, False),
+    Axes(False, True),
+    Axes(True, True),
+)
+_ALL = (NOWHERE, ALONG_X, ALONG_Y, EVERYWHERE)
+_UNIONS: dict[tuple[Any, Any], Axes] = {
+    (a, b): _ALL[(a.x or b.x) + 2 * (a.y or b.y)] for a in _ALL for b in _ALL
+}
+
+
+class Operator(Enum):
+    """The operations. The values are NumPy's names, where it has the operation."""
+
+    ADD = "add"
+    SUBTRACT = "subtract"
+    MULTIPLY = "multiply"
+    DIVIDE = "divide"
+    NEGATE = "negative"
+    ABSOLUTE = "absolute"
+    FLOOR = "floor"
+    SQRT = "sqrt"
+    EXP = "exp"
+    EXP2 = "exp2"
+    LOG2 = "log2"
+    POWER = "power"  # of bases that are not negative
+    SIN = "sin"
+    COS = "cos"
+    MINIMUM = "minimum"
+    MAXIMUM = "maximum"
+    LESS = "less"
+    LESS_EQUAL = "less_equal"
+    GREATER = "greater"
+    GREATER_EQUAL = "greater_equal"
+    OR = "bitwise_or"
+    AND = "bitwise_and"
+    NOT = "logical_not"
+    IS_NAN = "isnan"
+    SELECT = "where"
+    REMAINDER = "remainder"  # of whole numbers that are not negative, as DIVIDE of them
+    SATURATE = "saturate"  # clamped to [0, 1]; NaN may become 0
+    ROUND = "round to the registers' format"
+    HALF = "round to float16"
+    TO_INT = "to int"  # of a float that is a whole number
+    TO_FLOAT = "to float"
+
+
+COMPARISONS = frozenset(
+    {Operator.LESS, Operator.LESS_EQUAL, Operator.GREATER, Operator.GREATER_EQUAL}
+)
+_TO_BOOL = COMPARISONS | {Operator.OR, Operator.AND, Operator.NOT, Operator.IS_NAN}
+_CONTRACTED = frozenset({Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY})
+_NAMES = {operator.value: operator for operator in Operator}
+
+
+# Expressions ---------------------------------------------------------------------------------
+
+
+class Expression(Symbol):
+    """A value. It has the operators in which isa/opcodes.py is written."""
+
+    __slots__ = ()
+
+    type: Type
+    axes: Axes
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The expressions that it is made of."""
+        return ()
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        """The same of other expressions, of the same types and axes."""
+        assert not children
+        return self
+
+    def operate(self, name: str, operands: tuple[Any, ...]) -> Expression:
+        """The operation that NumPy calls so."""
+        return operation(_NAMES[name], *operands)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Expression):
+    """Numbers that are written in the code."""
+
+    values: tuple[float | int | bool, ...]
+    type: Type
+    axes: Axes = NOWHERE
+
+
+class Role(Enum):
+    """What a variable is."""
+
+    TEMPORARY = "temporary"
+    RESULT = "result"
+    ATTRIBUTE = "attribute"
+    OWN = "own texel"  # of the surface of that number, kept from pass to pass
+    LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """Where values are kept: a register of a program, or a name of an emitter's own.
+
+    name: of a register, its name in the program, or that of a result. number: tells variables of
+    one name apart.
+    """
+
+    name: str
+    type: Type = VEC4
+    role: Role = Role.LOCAL
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Expression):
+    """Components of a variable, in this order."""
+
+    variable: Variable
+    components: Components
+    axes: Axes = NOWHERE
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        """Of as many components."""
+        return Type(self.variable.type.kind, len(self.components))
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """An attribute's plane over the rectangle. part: 0 for its base, 1 for dx, 2 for dy."""
+
+    attribute: Attribute
+    part: int
+
+
+class Place(Enum):
+    """Numbers of the fragment and of its rectangle."""
+
+    CENTRE = "the fragment's centre, relative to the rectangle"
+    ORIGIN = "the rectangle's lower left in its target"
+    WINDOW = "the fragment's window coordinates, as the rasteriser gives them"
+
+
+@dataclass(frozen=True, slots=True)
+class Given(Expression):
+    """Components of what a pass gives: a parameter, a vector of state, a plane, a place.
+
+    draw: the number of the pass, among those whose fragments the code works on.
+    """
+
+    source: Parameter | Plane | Place
+    components: Components
+    axes: Axes = NOWHERE
+    draw: int = 0
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        """Floats."""
+        return Type(Kind.FLOAT, len(self.components))
+
+
+@dataclass(frozen=True, slots=True)
+class Texel(Expression):
+    """Components of a texel of which it is known where it lies, as a lookup finds them.
+
+    lookup: says so; a record of the target's own. advance: how many texels right and up it moves
+    from trip to trip of the loop around.
+    """
+
+    lookup: Any
+    components: Components
+    axes: Axes
+    advance: tuple[int, int] = (0, 0)
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        """Floats."""
+        return Type(Kind.FLOAT, len(self.components))
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch(Expression):
+    """The texel of a texture at a column and a row, whole numbers inside of it.
+
+    texture: a number of the target's own.
+    """
+
+    texture: int
+    column: Expression
+    row: Expression
+    type: Type = VEC4
+
+    @property
+    def axes(self) -> Axes:  # type: ignore[override]
+        """Those of its place."""
+        return self.column.axes | self.row.axes
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """Its place."""
+        return (self.column, self.row)
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        """At another place."""
+        column, row = children
+        return Fetch(self.texture, column, row)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Expression):
+    """An operation on expressions. contracts: it may be rounded once, together with another."""
+
+    operator: Operator
+    operands: tuple[Expression, ...]
+    type: Type
+    axes: Axes
+    contracts: bool = False
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        """The same on others."""
+        return replace(self, operands=children)
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The operands."""
+        return self.operands
+
+
+@dataclass(frozen=True, slots=True)
+class Swizzle(Expression):
+    """Components of a vector, in this order."""
+
+    vector: Expression
+    components: Components
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        """Of as many components."""
+        return Type(self.vector.type.kind, len(self.components))
+
+    @property
+    def axes(self) -> Axes:  # type: ignore[override]
+        """The vector's."""
+        return self.vector.axes
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The vector."""
+        return (self.vector,)
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        """Of another vector."""
+        return Swizzle(children[0], self.components)
+
+
+@dataclass(frozen=True, slots=True)
+class Compose(Expression):
+    """A vector of expressions of one component each."""
+
+    parts: tuple[Expression, ...]
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        """Of as many components."""
+        return Type(self.parts[0].type.kind, len(self.parts))
+
+    @property
+    def axes(self) -> Axes:  # type: ignore[override]
+        """Those of its parts."""
+        return union(part.axes for part in self.parts)
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The parts."""
+        return self.parts
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        """Of other parts."""
+        return Compose(children)
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """Memory: a storage buffer, or a shared array of a work group.
+
+    extents: of a shared array, its length along each dimension; empty for a buffer.
+    """
+
+    name: str
+    element: Type
+    extents: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Element(Expression):
+    """An element of an array."""
+
+    array: Array
+    indices: tuple[Expression, ...]
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        """The array's."""
+        return self.array.element
+
+    @property
+    def axes(self) -> Axes:  # type: ignore[override]
+        """Those of its indices."""
+        return union(index.axes for index in self.indices)
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The indices."""
+        return self.indices
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        """At other indices."""
+        return Element(self.array, children)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of numbers. It assigns nothing but its own variables."""
+
+    name: str
+    parameters: tuple[Variable, ...]
+    body: tuple[Statement, ...]
+    result: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expression):
+    """What a function gives."""
+
+    function: Function
+    arguments: tuple[Expression, ...]
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        """The result's."""
+        return self.function.result.type
+
+    @property
+    def axes(self) -> Axes:  # type: ignore[override]
+        """Those of the arguments."""
+        return union(argument.axes for argument in self.arguments)
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        """The arguments."""
+        return self.arguments
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        """Of other arguments."""
+        return Call(self.function, children)
+
+
+def union(axes: Iterable[Axes]) -> Axes:
+    """The axes of what is made of all."""
+    total = NOWHERE
+    for one in axes:
+        total = total | one
+    return total
+
+
+# Making them -----------------------------------------------------------------------------------
+
+
+def constant(value: float, kind: Kind = Kind.FLOAT) -> Constant:
+    """A number."""
+    return Constant((value,), Type(kind))
+
+
+def expression(value: Any, kind: Kind = Kind.FLOAT) -> Expression:
+    """An expression, or a number as one of that kind."""
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, bool):
+        return Constant((value,), BOOL)
+    return Constant((int(value) if kind is Kind.INT else float(value),), Type(kind))
+
+
+def operation(operator: Operator, *operands: Any) -> Expression:
+    """An operation on expressions and numbers; vectors are of one width, numbers go with each."""
+    results = operands[1:] if operator is Operator.SELECT else operands
+    kinds = [operand.type.kind for operand in results if isinstance(operand, Expression)]
+    kind = kinds[0] if kinds else Kind.FLOAT
+    made = tuple(expression(operand, kind) for operand in operands)
+    if operator is Operator.NEGATE and isinstance(made[0], Constant):
+        return Constant(tuple(-value for value in made[0].values), made[0].type)
+    if operator is Operator.MINIMUM and kind is Kind.FLOAT:
+        return _minimum(*made)
+    if kind is Kind.INT and (simple := _simplified(operator, made)) is not None:
+        return simple
+    width = max(operand.type.width for operand in made)
+    if operator in _TO_BOOL:
+        kind = Kind.BOOL
+    elif operator is Operator.TO_FLOAT:
+        kind = Kind.FLOAT
+    elif operator is Operator.TO_INT:
+        kind = Kind.INT
+    axes = union(operand.axes for operand in made)
+    contracts = operator in _CONTRACTED and kind is Kind.FLOAT
+    return Operation(operator, made, Type(kind, width), axes, contracts)
+
+
+def _minimum(a: Expression, b: Expression) -> Expression:
+    """The smaller, or NaN where a is one; b is a number greater than 0, so a choice does."""
+    assert isinstance(b, Constant), "NaN on both sides"
+    assert min(b.values) > 0.0, "zeros of either sign"
+    return operation(Operator.SELECT, operation(Operator.LESS, b, a), b, a)
+
+
+def _simplified(operator: Operator, operands: tuple[Expression, ...]) -> Expression | None:
+    """A sum or a product of whole numbers that is one of them, or a number; None for others."""
+    if operator not in (Operator.ADD, Operator.MULTIPLY) or operands[0].type.width > 1:
+        return None
+    left, right = operands
+    if isinstance(left, Constant):
+        left, right = right, left
+    if not isinstance(right, Constant):
+        return None
+    (number,) = right.values
+    if isinstance(left, Constant):
+        total = left.values[0] + number if operator is Operator.ADD else left.values[0] * number
+        return Constant((total,), INT)
+    if operator is Operator.MULTIPLY and number == 0:
+        return right
+    neutral = 0 if operator is Operator.ADD else 1
+    return left if number == neutral else None
+
+
+def compose(parts: Iterable[Any]) -> Expression:
+    """A vector of expressions and numbers of one component each; of one part, the part."""
+    made = tuple(expression(part) for part in parts)
+    if len(made) == 1:
+        return made[0]
+    if all(isinstance(part, Constant) for part in made):
+        values = tuple(part.values[0] for part in made if isinstance(part, Constant))
+        return Constant(values, Type(made[0].type.kind, len(made)))
+    return Compose(made)
+
+
+def component(vector: Expression, index: int) -> Expression:
+    """One component of a vector."""
+    return components(vector, (index,))
+
+
+def components(  # noqa: PLR0911 - a case each
+    vector: Expression, wanted: Components
+) -> Expression:
+    """Components of a vector, in this order; of a number, the number."""
+    width = vector.type.width
+    if width == 1 or wanted == tuple(range(width)):
+        return vector
+    match vector:
+        case Constant(values=values):
+            return Constant(tuple(values[c] for c in wanted), Type(vector.type.kind, len(wanted)))
+        case Read(variable=variable, components=old, axes=axes):
+            return Read(variable, tuple(old[c] for c in wanted), axes)
+        case Given() | Texel():
+            return replace(vector, components=tuple(vector.components[c] for c in wanted))
+        case Compose(parts=parts):
+            return compose(parts[c] for c in wanted)
+        case Swizzle(vector=whole, components=old):
+            return Swizzle(whole, tuple(old[c] for c in wanted))
+        case Operation(operands=operands):  # every operation is one of components
+            parts = tuple(components(operand, wanted) for operand in operands)
+            return replace(vector, operands=parts, type=Type(vector.type.kind, len(wanted)))
+        case _:
+            return Swizzle(vector, wanted)
+
+
+def uncontracted(value: Expression) -> Expression:
+    """An expression in which every operation is rounded by itself."""
+
+    def apart(part: Expression) -> Expression:
+        return replace(part, contracts=False) if isinstance(part, Operation) else part
+
+    return rebuilt(value, apart)
+
+
+def rebuilt(value: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """An expression with a change made to each part of it, inner ones first."""
+    if old := value.children:
+        new = tuple(rebuilt(child, change) for child in old)
+        if any(a is not b for a, b in zip(new, old, strict=True)):
+            value = value.with_children(new)
+    return change(value)
+
+
+def walk(value: Expression) -> Iterator[Expression]:
+    """An expression and all that it is made of."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting += part.children
+
+
+# Statements ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """Components of a variable get a value: as many numbers, or one that all of them get.
+
+    instruction: of the program, which this is the result of.
+    """
+
+    variable: Variable
+    components: Components
+    value: Expression
+    instruction: Instruction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """A variable of the block, with its value; without one, what it holds is undefined."""
+
+    variable: Variable
+    value: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An element of an array gets a value."""
+
+    element: Element
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Discard:
+    """The fragment ends, and nothing of it is written, where a condition holds."""
+
+    condition: Expression
+    instruction: Instruction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dead:
+    """An instruction of which nothing is needed; a reader of the code may want to see it."""
+
+    instruction: Instruction
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """Statements that are executed where a condition holds, and others where it does not."""
+
+    condition: Expression
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """A loop. number: its variable, which counts from `first` to below `last` in steps of `step`.
+
+    carried: the components that a trip reads of what the trip before it wrote, each with the axes
+    that it has at the beginning of any trip.
+    """
+
+    number: Variable
+    first: Expression
+    last: Expression
+    body: tuple[Statement, ...]
+    step: int = 1
+    carried: tuple[tuple[Variable, int, Axes], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """All invocations of a work group wait for one another, and see what they stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """The invocation ends."""
+
+
+Statement = Assign | Declare | Store | Discard | Dead | If | For | Barrier | Return
+
+
+def statements_below(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """The statements, and those nested in them."""
+    for statement in statements:
+        yield statement
+        if isinstance(statement, If):
+            yield from statements_below(statement.then)
+            yield from statements_below(statement.otherwise)
+        elif isinstance(statement, For):
+            yield from statements_below(statement.body)
+
+
+def expressions_of(statement: Statement) -> tuple[Expression, ...]:
+    """The expressions that a statement itself is made of."""
+    match statement:
+        case Assign(value=value):
+            return (value,)
+        case Declare(value=value):
+            return () if value is None else (value,)
+        case Store(element=element, value=value):
+            return (element, value)
+        case Discard(condition=condition) | If(condition=condition):
+            return (condition,)
+        case For(first=first, last=last):
+            return (first, last)
+    return ()
+
+
+def all_expressions(statements: Iterable[Statement]) -> Iterator[Expression]:
+    """Every expression in statements, nested ones and what they are made of included."""
+    for statement in statements_below(statements):
+        for value in expressions_of(statement):
+            yield from walk(value)

@@ -1,0 +1,377 @@
+"""Fragment programs as statements of the lowering IR: executed on expressions in place of numbers.
+
+What a rasteriser gives and a framebuffer does becomes statements, too: attributes at the fragment's
+centre, fog, the rounding to what a target stores, blending.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
+from gpgpu_legacy.isa.execute import ALL, Domain, execute_instruction
+from gpgpu_legacy.isa.ir import (
+    Attribute,
+    AttributeKind,
+    DestinationRegister,
+    Instruction,
+    Parameter,
+    ParameterSpace,
+    Program,
+    SourceRegister,
+    Temporary,
+)
+from gpgpu_legacy.lower.ir import (
+    ALONG_X,
+    ALONG_Y,
+    EVERYWHERE,
+    FLOAT,
+    INT,
+    NOWHERE,
+    VEC4,
+    Assign,
+    Axes,
+    Components,
+    Compose,
+    Constant,
+    Dead,
+    Declare,
+    Discard,
+    Expression,
+    For,
+    Given,
+    Kind,
+    Operation,
+    Operator,
+    Place,
+    Plane,
+    Read,
+    Role,
+    Statement,
+    Type,
+    Variable,
+    all_expressions,
+    compose,
+    constant,
+    operation,
+    uncontracted,
+    union,
+)
+from gpgpu_legacy.plan.formats import Format, Numeric
+
+LookUp = Callable[[Instruction, Sequence[Expression], Components], Expression]
+"""Of a texture instruction, its coordinates s, t, r and bias, and the components that are wanted of
+it, the texel's components."""
+
+KILLED = Variable("killed", FLOAT)
+"""Where there is no statement that discards a fragment: 1 where it is dead, else 0."""
+
+
+class Lowering(Domain[Expression]):
+    """Executes instructions, and collects the statements that they come to.
+
+    It follows along which axes each component of a register varies.
+    """
+
+    def __init__(
+        self, look_up: LookUp, arithmetic: Arithmetic = FP32, *, discards: bool, draw: int = 0
+    ) -> None:
+        """discards: whether the target has a statement that does. draw: number of the pass."""
+        self._look_up, self._arithmetic, self._discards = look_up, arithmetic, discards
+        self._draw = draw
+        self._parts = 0
+        self._instruction: Instruction | None = None
+        self.axes: dict[tuple[Variable, int], Axes] = {}
+        self.statements: list[Statement] = []
+
+    # Statements
+
+    def assign(self, variable: Variable, components: Components, value: Expression) -> None:
+        """Add an assignment. What a value is made of several times is computed once."""
+        value = self._with_names(value)
+        self.statements.append(Assign(variable, components, value, self._instruction))
+        for index, c in enumerate(components):
+            self.axes[variable, c] = self._component_axes(value, index)
+
+    def _component_axes(self, value: Expression, index: int) -> Axes:
+        """Along which axes one component of a value varies."""
+        if value.type.width == 1 or value.axes == NOWHERE:
+            return value.axes
+        match value:
+            case Read(variable=variable, components=read):
+                return self.axes.get((variable, read[index]), value.axes)
+            case Compose(parts=parts):
+                return parts[index].axes
+            case Operation(operands=operands):
+                return union(self._component_axes(operand, index) for operand in operands)
+        return value.axes
+
+    def _with_names(self, value: Expression) -> Expression:
+        """A value with a variable in place of each operation that it is made of several times."""
+        uses: dict[int, int] = {}
+        waiting = [value]
+        while waiting:
+            part = waiting.pop()
+            uses[id(part)] = uses.get(id(part), 0) + 1
+            if uses[id(part)] == 1:
+                waiting += part.children
+        if not any(count > 1 for count in uses.values()):
+            return value
+        names: dict[int, Expression] = {}
+
+        def named(part: Expression) -> Expression:
+            if id(part) in names:
+                return names[id(part)]
+            made = part
+            if part.children:
+                made = part.with_children(tuple(named(child) for child in part.children))
+            if uses[id(part)] > 1 and isinstance(part, Operation):
+                variable = Variable("part", part.type, number=self._parts)
+                self._parts += 1
+                self.statements.append(Declare(variable, made))
+                made = Read(variable, tuple(range(part.type.width)), part.axes)
+            names[id(part)] = made
+            return made
+
+        return named(value)
+
+    def clear(self, variables: Iterable[Variable]) -> None:
+        """Let variables be 0."""
+        for variable in variables:
+            every = tuple(range(variable.type.width))
+            self.assign(variable, every, Constant((0.0,) * len(every), variable.type))
+
+    def instruction(self, instruction: Instruction, components: Components) -> None:
+        """Execute an instruction, of which these components are needed."""
+        if not components:
+            self.statements.append(Dead(instruction))
+            return
+        self._instruction = instruction
+        execute_instruction(instruction, self, components)
+        self._instruction = None
+
+    def loop(self, trips: int, body: Callable[[], None]) -> None:
+        """Add a loop of several trips, whose statements `body` adds."""
+        before, outer = self.axes, self.statements
+        while True:
+            self.axes, self.statements = dict(before), []
+            body()
+            wider = {place: axes | self.axes[place] for place, axes in before.items()}
+            if wider == before:
+                break
+            before = wider
+        statements = tuple(self.statements)
+        carried = tuple((*place, before[place]) for place in _carried(statements))
+        number = Variable("trip", INT)
+        first, last = constant(0, Kind.INT), constant(trips, Kind.INT)
+        self.statements = outer
+        self.statements.append(For(number, first, last, statements, carried=carried))
+
+    # What execute asks for
+
+    def constant(self, number: float) -> Expression:
+        return constant(number)
+
+    def read(
+        self, register: SourceRegister, components: Components, *, coordinate: bool
+    ) -> Expression:
+        if isinstance(register, Temporary):
+            variable = Variable(register.name, VEC4, Role.TEMPORARY)
+            return Read(variable, components, self.axes_of(variable, components))
+        if isinstance(register, Attribute):
+            variable = attribute_variable(register)
+            axes = union(_attribute_axes(register, c) for c in components)
+            value: Expression = Read(variable, components, axes)
+            return value if coordinate else self.rounded(value)
+        if register.space is ParameterSpace.CONSTANT:
+            with np.errstate(over="ignore"):
+                numbers = self._arithmetic.round(np.array(register.value, np.float32)).tolist()
+            values = tuple(numbers[c] for c in components)
+            return Constant(values, Type(Kind.FLOAT, len(values)))
+        return self.rounded(Given(_unnamed(register), components, draw=self._draw))
+
+    def axes_of(self, variable: Variable, components: Components) -> Axes:
+        """Along which axes components of a variable vary here."""
+        return union(self.axes.get((variable, c), NOWHERE) for c in components)
+
+    def store(
+        self, register: DestinationRegister, components: Components, value: Expression
+    ) -> None:
+        self.assign(_destination(register), components, value)
+
+    def look_up(
+        self, instruction: Instruction, coordinates: Sequence[Any], components: Components
+    ) -> dict[Components, Expression]:
+        return {components: self._look_up(instruction, coordinates, components)}
+
+    def discard(self, condition: Expression) -> None:
+        if self._discards:
+            self.statements.append(Discard(condition, self._instruction))
+            return
+        killed = Read(KILLED, (0,), self.axes_of(KILLED, (0,)))
+        self.assign(KILLED, (0,), operation(Operator.SELECT, condition, 1.0, killed))
+
+    def saturated(self, value: Expression) -> Expression:
+        return operation(Operator.SATURATE, value)
+
+    def rounded(self, value: Expression) -> Expression:
+        return operation(Operator.ROUND, value) if self._arithmetic.rounds else value
+
+    def groups(self, components: Components) -> Iterable[Components]:
+        return (components,)
+
+    def compose(self, values: Sequence[Expression]) -> Expression:
+        return compose(values)
+
+    def replicated(self, value: Expression, components: Components) -> dict[Components, Expression]:
+        return {components: compose([value] * len(components))}
+
+
+def _carried(statements: Sequence[Statement]) -> list[tuple[Variable, int]]:
+    """What statements without loops in them read before they write it, and write."""
+    written: set[tuple[Variable, int]] = set()
+    early: dict[tuple[Variable, int], None] = {}
+    for statement in statements:
+        for value in all_expressions([statement]):
+            if isinstance(value, Read):
+                places = ((value.variable, c) for c in value.components)
+                early.update((place, None) for place in places if place not in written)
+        if isinstance(statement, Assign):
+            written |= {(statement.variable, c) for c in statement.components}
+    return [place for place in early if place in written]
+
+
+def _unnamed(parameter: Parameter) -> Parameter:
+    """A parameter by what it is, whatever the program's text calls it."""
+    if not parameter.name:
+        return parameter
+    return Parameter(parameter.space, parameter.index, binding=parameter.binding)
+
+
+# Registers -------------------------------------------------------------------------------------
+
+
+def temporary_variable(name: str) -> Variable:
+    """A temporary register."""
+    return Variable(name, VEC4, Role.TEMPORARY)
+
+
+def result_variable(number: int) -> Variable:
+    """The colour that goes to target `number`, or to all."""
+    return Variable("color", VEC4, Role.RESULT, number)
+
+
+def attribute_variable(attribute: Attribute) -> Variable:
+    """An attribute at the fragment."""
+    return Variable(attribute.kind.value, VEC4, Role.ATTRIBUTE, attribute.index)
+
+
+def _destination(register: DestinationRegister) -> Variable:
+    if isinstance(register, Temporary):
+        return temporary_variable(register.name)
+    return Variable(register.kind.value, VEC4, Role.RESULT, register.index)
+
+
+def result_variables(program: Program, targets: int) -> list[Variable]:
+    """The colours that a program writes, and those that its targets get unwritten."""
+    read = targets if program.has_separate_colors else 1
+    return [result_variable(n) for n in range(max(program.color_outputs, read))]
+
+
+def variables_read(statements: Iterable[Statement], role: Role) -> dict[Variable, Components]:
+    """The variables of a role that statements read, in order, with the components that they do."""
+    found: dict[Variable, set[int]] = {}
+    for value in all_expressions(statements):
+        if isinstance(value, Read) and value.variable.role is role:
+            found.setdefault(value.variable, set()).update(value.components)
+    return {variable: tuple(sorted(components)) for variable, components in found.items()}
+
+
+# Attributes ------------------------------------------------------------------------------------
+
+
+def _attribute_axes(attribute: Attribute, index: int) -> Axes:
+    if attribute.kind is AttributeKind.POSITION:
+        return (ALONG_X, ALONG_Y, NOWHERE, NOWHERE)[index]
+    return EVERYWHERE
+
+
+def centre(axis: int) -> Given:
+    """The fragment's centre along an axis, from the rectangle's lower left."""
+    return Given(Place.CENTRE, (axis,), (ALONG_X, ALONG_Y)[axis])
+
+
+def attribute_value(attribute: Attribute, wanted: Components = ALL, draw: int = 0) -> Expression:
+    """Components of an attribute at the fragment: base + dx·x + dy·y, in that order, rounded."""
+    if attribute.kind is AttributeKind.POSITION:
+        return uncontracted(compose(_position(c, draw) for c in wanted))
+    base, dx, dy = (Given(Plane(attribute, n), wanted, draw=draw) for n in range(3))
+    value = base + dx * centre(0) + dy * centre(1)
+    return uncontracted(value)
+
+
+def _position(index: int, draw: int) -> Expression:
+    """fragment.position: rectangles are drawn at a depth of 0.5, and 1/w is 1."""
+    if index >= 2:
+        return constant((0.5, 1.0)[index - 2])
+    value: Expression = centre(index) + Given(Place.ORIGIN, (index,), draw=draw)
+    return value
+
+
+# Targets ---------------------------------------------------------------------------------------
+
+
+def levels_of(texel_format: Format) -> float:
+    """The largest whole number that a channel of a fixed-point format stores."""
+    return 2.0**texel_format.bits_per_channel - 1
+
+
+def level(value: Expression, texel_format: Format) -> Expression:
+    """The whole number that a fixed-point format stores of a colour."""
+    scaled = operation(Operator.SATURATE, value) * levels_of(texel_format) + 0.5
+    return operation(Operator.FLOOR, uncontracted(scaled))
+
+
+def encoded(value: Expression, texel_format: Format, *, as_level: bool = False) -> Expression:
+    """What a target holds of a colour: as a float32, or as_level, as the whole number stored."""
+    if texel_format.numeric is Numeric.UNORM:
+        whole = level(value, texel_format)
+        return whole if as_level else whole / levels_of(texel_format)
+    if texel_format.bits_per_channel == 16:
+        return operation(Operator.HALF, value)
+    return value
+
+
+def decoded(held: Expression, texel_format: Format, *, as_level: bool = False) -> Expression:
+    """The colour that a lookup finds where a target holds this."""
+    is_level = as_level and texel_format.numeric is Numeric.UNORM
+    value: Expression = held / levels_of(texel_format) if is_level else held
+    return value
+
+
+def blended(
+    value: Expression, held: Expression, texel_format: Format, *, as_level: bool = False
+) -> Expression:
+    """What a target holds after an encoded colour has been added to what it held before."""
+    total: Expression = value + held
+    if texel_format.numeric is not Numeric.UNORM:
+        return encoded(total, texel_format)
+    levels = levels_of(texel_format)
+    if not as_level:
+        total = operation(Operator.FLOOR, uncontracted(total * levels + 0.5))
+    limited = operation(Operator.SELECT, total < levels, total, levels)
+    return limited if as_level else limited / levels
+
+
+def color_number(program: Program, target: int) -> int:
+    """The result.color that goes to a target."""
+    return target if program.has_separate_colors else 0
+
+
+def nearest_level(value: Expression, texel_format: Format) -> Expression:
+    """The number that a fixed-point format stores, where a driver may be off by a rounding."""
+    levels = levels_of(texel_format)
+    return uncontracted(operation(Operator.FLOOR, value * levels + 0.5) / levels)
