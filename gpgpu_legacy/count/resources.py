@@ -17,6 +17,7 @@ from struct import pack, unpack
 
 from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.boundary import public
+from gpgpu_legacy.isa.dependences import parts_read
 from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeKind,
@@ -29,9 +30,8 @@ from gpgpu_legacy.isa.ir import (
     ResultRegister,
     Span,
     Temporary,
-    TextureTarget,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form
+from gpgpu_legacy.isa.opcodes import OPCODES, Cost
 
 
 class Resource(Enum):
@@ -402,15 +402,6 @@ def _written_temporary(instruction: Instruction) -> str:
     return register.name if isinstance(register, Temporary) else ""
 
 
-_COORDINATES = {
-    TextureTarget.T1D: 1,
-    TextureTarget.T2D: 2,
-    TextureTarget.RECT: 2,
-    TextureTarget.T3D: 3,
-    TextureTarget.CUBE: 3,
-}
-
-
 def _least_nodes(program: Program) -> dict[int, int]:
     """The earliest node that could hold each lookup, by the lookup's index in the program.
 
@@ -420,8 +411,10 @@ def _least_nodes(program: Program) -> dict[int, int]:
     known: dict[tuple[str, int], int] = {}
     least: dict[int, int] = {}
     for index, instruction in enumerate(program.instructions):
-        read = _components_read(instruction)
-        level = {c: max((known.get(source, 0) for source in read[c]), default=0) for c in read}
+        read = parts_read(instruction)
+        level = {
+            c: max((known.get(part, 0) for part in parts), default=0) for c, parts in read.items()
+        }
         if _is_arithmetic(instruction):
             available = {c: max(node, 1) for c, node in level.items()}
         else:
@@ -433,22 +426,3 @@ def _least_nodes(program: Program) -> dict[int, int]:
                 for c in instruction.dst.components
             )
     return least
-
-
-def _components_read(instruction: Instruction) -> dict[int, list[tuple[str, int]]]:
-    """The components of temporaries that each component of the result depends on."""
-    form = OPCODES[instruction.mnemonic].form
-    result: dict[int, list[tuple[str, int]]] = {c: [] for c in range(4)}
-    for src in instruction.srcs:
-        if not isinstance(src.register, Temporary):
-            continue
-        components = [(src.register.name, s.value) if s.value < 4 else None for s in src.swizzle]
-        if form is Form.SAMPLE and instruction.texture is not None:
-            # w is TXP's divisor and TXB's bias; that TEX ignores it is not looked at.
-            used = {*range(_COORDINATES[instruction.texture.target]), 3}
-        else:
-            used = set(range(4))
-        for c in range(4):
-            wanted = {c} if form is Form.COMPONENTWISE else used
-            result[c] += [source for k in wanted if (source := components[k]) is not None]
-    return result

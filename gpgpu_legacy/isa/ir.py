@@ -157,6 +157,20 @@ class TextureTarget(Enum):
     CUBE = "CUBE"
     RECT = "RECT"
 
+    @property
+    def coordinates(self) -> int:
+        """How many of s, t and r a lookup reads."""
+        return _COORDINATES[self]
+
+
+_COORDINATES = {
+    TextureTarget.T1D: 1,
+    TextureTarget.T2D: 2,
+    TextureTarget.RECT: 2,
+    TextureTarget.T3D: 3,
+    TextureTarget.CUBE: 3,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class TextureSource:

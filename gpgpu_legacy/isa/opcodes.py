@@ -6,10 +6,15 @@ GLSL emitters read `glsl`, and the counter reads `cost`. A new opcode is a new r
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
+from math import nan
 from typing import Any
+
+from gpgpu_legacy.isa.symbol import Symbol
 
 
 class Cost(Enum):
@@ -75,8 +80,7 @@ class Opcode:
     COMPONENTWISE and SCALAR it takes one value for each source and returns one; for VECTOR it takes
     four components for each source and returns four. For SAMPLE it turns the source into the
     coordinates s, t, r and the LOD bias. For KILL it returns the condition. A value is a float32
-    array, or any object with these operators: the affine analysis passes affine forms, which raise
-    TypeError for operations that would not be affine.
+    array, or any object with these operators, such as a Symbol.
     glsl: an expression of the fetched sources {0}, {1}, {2}. They are floats for SCALAR, vectors of
     the written components for COMPONENTWISE, and vec4s otherwise. `one` and `zero` stand for 1 and
     0 in results and sums (lower/body.py).
@@ -98,12 +102,24 @@ class Opcode:
 
 
 class _NumPy:
-    """NumPy, imported when an opcode is evaluated: reading a program does without it."""
+    """NumPy. Where nothing has imported it there are no arrays, and Symbols do without it."""
 
     def __getattr__(self, name: str) -> Any:
+        if "numpy" not in sys.modules:
+            return partial(_operate, name)
         import numpy
 
         return getattr(numpy, name)
+
+
+def _operate(name: str, *operands: Any) -> Any:
+    """NumPy's function of that name: what the first Symbol among the operands makes of it."""
+    for operand in operands:
+        if isinstance(operand, Symbol):
+            return operand.operate(name, operands)
+    import numpy
+
+    return getattr(numpy, name)(*operands)
 
 
 np: Any = _NumPy()
@@ -113,7 +129,8 @@ _JUST_BELOW_128 = 128 - 2.0**-17
 
 
 def _f32(value: float) -> Any:
-    return np.float32(value)
+    """A number of float32; any number where there are only Symbols."""
+    return np.float32(value) if "numpy" in sys.modules else value
 
 
 def _ufunc(name: str) -> Callable[[Any], Any]:
@@ -136,7 +153,8 @@ def _dot3(a: Any, b: Any) -> Any:
 
 def _lit(a: Any) -> Any:
     """0^0 is 1, as the specification and np.power have it. A base of -0 is a base of 0."""
-    diffuse, specular = _select(a[0] < 0, _f32(0), a[0]), np.abs(_select(a[1] < 0, _f32(0), a[1]))
+    diffuse = _select(a[0] < 0, _f32(0), a[0])
+    specular = np.absolute(_select(a[1] < 0, _f32(0), a[1]))
     most = _f32(_JUST_BELOW_128)
     low = _select(a[3] < -most, -most, a[3])
     exponent = _select(low > most, most, low)
@@ -157,7 +175,7 @@ def _xpd(a: Any, b: Any) -> Any:
 _ROWS = (
     Opcode(
         "ABS", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        _ufunc("abs"), "abs({0})", "3.11.5.1",
+        _ufunc("absolute"), "abs({0})", "3.11.5.1",
     ),
     Opcode(
         "ADD", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
@@ -263,7 +281,7 @@ _ROWS = (
     # The specification leaves negative bases open. Here they give NaN, as log2 does; -0 is 0.
     Opcode(
         "POW", Shape.BINARY_SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
-        lambda a, b: _select(a < 0, _f32(np.nan), np.power(np.abs(a), b)),
+        lambda a, b: _select(a < 0, _f32(nan), np.power(np.absolute(a), b)),
         "power({0}, {1})", "3.11.5.20",
         glsl_function=(
             "power(float a, float b) { "
@@ -277,7 +295,7 @@ _ROWS = (
     ),
     Opcode(
         "RSQ", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
-        lambda a: _f32(1) / np.sqrt(np.abs(a)), "inversesqrt(abs({0}))", "3.11.5.22",
+        lambda a: _f32(1) / np.sqrt(np.absolute(a)), "inversesqrt(abs({0}))", "3.11.5.22",
     ),
     # The specification leaves z and w undefined; here they are 0.
     Opcode(

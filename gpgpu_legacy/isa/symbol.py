@@ -32,6 +32,18 @@ class Symbol(ABC):
     def __truediv__(self, other: Any) -> Any:
         return self.operate("divide", (self, other))
 
+    def __radd__(self, other: Any) -> Any:
+        return self.operate("add", (other, self))
+
+    def __rsub__(self, other: Any) -> Any:
+        return self.operate("subtract", (other, self))
+
+    def __rmul__(self, other: Any) -> Any:
+        return self.operate("multiply", (other, self))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self.operate("divide", (other, self))
+
     def __neg__(self) -> Any:
         return self.operate("negative", (self,))
 

@@ -12,16 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gpgpu_legacy.isa.ir import (
-    Instruction,
-    Program,
-    ResultKind,
-    ResultRegister,
-    Temporary,
-)
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.dependences import Parts, parts_read
+from gpgpu_legacy.isa.ir import Instruction, Program, ResultKind, ResultRegister
 from gpgpu_legacy.lower.analysis.affine import Texels, Value, chosen_texels, lookup_coordinates
-from gpgpu_legacy.lower.sampling import coordinate_count
 from gpgpu_legacy.lower.values import iterations_of
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan
@@ -177,38 +170,9 @@ def _needed(instruction: Instruction, needed: set[tuple[str, int]]) -> tuple[int
     return components
 
 
-def temporaries_read(instruction: Instruction, components: tuple[int, ...]) -> set[tuple[str, int]]:
-    """The components of temporaries that these components of the result are made from."""
-    wanted = _components_read(instruction, components)
-    return {
-        (src.register.name, src.swizzle[c].value)
-        for src in instruction.srcs
-        if isinstance(src.register, Temporary)
-        for c in wanted
-    }
+def temporaries_read(instruction: Instruction, components: tuple[int, ...]) -> Parts:
+    """The components of temporaries that these components of the result are made from.
 
-
-def _components_read(instruction: Instruction, components: tuple[int, ...]) -> tuple[int, ...]:
-    """Which components of its operands, after their swizzles, an instruction reads."""
-    row = OPCODES[instruction.mnemonic]
-    match row.form:
-        case Form.COMPONENTWISE:
-            return components
-        case Form.SCALAR:
-            return (0,)
-        case Form.SAMPLE:
-            assert instruction.texture is not None
-            count = coordinate_count(TextureKind(instruction.texture.target.value))
-            made = row.evaluate([_Traced(frozenset({c})) for c in range(4)])[:count]
-            return tuple(sorted(frozenset().union(*(value.parts for value in made))))
-    return (0, 1, 2, 3)
-
-
-@dataclass(frozen=True, slots=True)
-class _Traced:
-    """A value that only remembers which components of the source it is made from."""
-
-    parts: frozenset[int]
-
-    def __truediv__(self, other: _Traced) -> _Traced:
-        return _Traced(self.parts | other.parts)
+    Textures have one level, so a bias changes nothing.
+    """
+    return frozenset().union(*parts_read(instruction, components, bias=False).values())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -215,6 +217,48 @@ def test_fog_is_written_like_opcodes(mode: Fog, factor: str) -> None:
     assert fog_factor(mode, Text("c"), params) == Text(factor)
     mixed = fog_mixed(Text("f"), Text("colour"), Text("fog"))
     assert mixed == Text("add(multiply(f, colour), multiply(subtract(1, f), fog))")
+
+
+EVALUATED = """
+from gpgpu_legacy.isa.opcodes import OPCODES, Form, Operand
+from gpgpu_legacy.isa.symbol import Symbol
+
+class Text(Symbol):
+    def __init__(self, text):
+        self.text = text
+
+    def __repr__(self):
+        return self.text
+
+    def operate(self, name, operands):
+        shown = [repr(o) if isinstance(o, Text) else repr(float(o)) for o in operands]
+        return Text(name + "(" + ", ".join(shown) + ")")
+
+SOURCES = {Operand.VECTOR, Operand.SCALAR, Operand.REGISTER}
+for name, row in OPCODES.items():
+    count = sum(kind in SOURCES for kind in row.shape.value)
+    if row.form in (Form.COMPONENTWISE, Form.SCALAR):
+        sources = [Text(s) for s in "abc"[:count]]
+    else:
+        sources = [[Text(s + c) for c in "xyzw"] for s in "abc"[:count]]
+    made = row.evaluate(*sources)
+    values = made if isinstance(made, (tuple, list)) else [made]
+    print(name, [v if isinstance(v, Text) else float(v) for v in values])
+import sys
+print("numpy" in sys.modules, file=sys.stderr)
+"""
+
+
+def test_symbols_do_without_numpy_and_operations_have_the_same_names() -> None:
+    without, given = (
+        subprocess.run(
+            [sys.executable, "-c", first + EVALUATED], capture_output=True, text=True, check=True
+        )
+        for first in ("", "import numpy\n")
+    )
+    assert (without.stderr.strip(), given.stderr.strip()) == ("False", "True")
+    assert without.stdout == given.stdout
+    assert "LRP [add(multiply(a, b), multiply(subtract(1.0, a), c))]" in without.stdout
 
 
 def test_symbols_take_no_option_of_numpy_s_functions() -> None:

@@ -252,7 +252,9 @@ def test_a_program_is_checked_without_numpy_and_plans() -> None:
         "from gpgpu_legacy.chips.check import check_program\n"
         "from gpgpu_legacy.chips.profile import find_profile\n"
         "from gpgpu_legacy.languages.arb.parser import assemble\n"
-        "text = '!!ARBfp1.0\\nMOV result.color, fragment.color;\\nEND'\n"
+        "text = '!!ARBfp1.0 TEMP a; TEX a, fragment.color, texture[0], 2D; LIT a, a;"
+        " POW a, a.x, a.y; SCS a.xy, a.x; FRC a, a; MAX a, a, a; LRP a, a, a, a; RSQ a, a.x; KIL a;"
+        " TEX a, a, texture[0], 2D; MOV result.color, a; END'\n"
         "check_program(assemble(text), find_profile('r300'))"
     )
     assert f"{PACKAGE}.chips.check" in found

@@ -218,7 +218,16 @@ def test_what_addresses_another_lookup_is_live_in_s_and_t() -> None:
         ("TXB R1, R0, texture[0], 2D;", "xy"),  # one level: the bias changes nothing
         ("RCP R1, R0.z;", "z"),
         ("POW R1, R0.z, R0.x;", "xz"),
-        ("DP3 R1.x, R0, R0;", "xyzw"),
+        ("DP3 R1.x, R0, R0;", "xyz"),  # the product of the w components is not in the sum
+        ("DPH R1.x, R0, {1, 2, 3, 4};", "xyz"),  # the first vector's w counts as 1
+        ("DPH R1.x, {1, 2, 3, 4}, R0;", "xyzw"),
+        ("DP4 R1.x, R0, R0;", "xyzw"),
+        ("SCS R1, R0.y;", "y"),
+        ("LIT R1, R0;", "xyw"),
+        ("LIT R1.y, R0;", "x"),
+        ("DST R1, R0, R0;", "yzw"),
+        ("DST R1, R0, {1, 2, 3, 4};", "yz"),
+        ("XPD R1.x, R0, {1, 2, 3, 4};", "yz"),
         ("KIL R0.zzww;", "zw"),
     ],
 )

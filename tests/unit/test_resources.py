@@ -131,6 +131,23 @@ def test_what_to_hoist_is_said_by_line() -> None:
     assert actual.least_indirections == 2
 
 
+def test_a_lookup_waits_for_what_its_coordinate_is_made_of_alone() -> None:
+    """DP3 does not read w, which the second lookup gives, nor TEX of a 2D texture z and w."""
+    actual = taken(
+        "TEMP a, b, c;",
+        "TEX a, fragment.texcoord[0], texture[0], 2D;",
+        "TEX a, a, texture[0], 2D;",
+        "MOV b.xyz, fragment.color;",
+        "MOV b.w, a;",
+        "DP3 c.xy, b, b;",
+        "MOV c.zw, a;",
+        "TEX result.color, c, texture[0], 2D;",
+    )
+    assert [node.least for node in actual.nodes] == [1, 2, 2]
+    assert actual.nodes[2].avoidable
+    assert actual.least_indirections == 2
+
+
 @dataclass(frozen=True)
 class Step:
     """An instruction of the pseudocode: a texture instruction or not, its registers by number.

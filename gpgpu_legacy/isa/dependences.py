@@ -1,0 +1,93 @@
+"""What results are made of: the components of temporaries that an instruction reads for each.
+
+An instruction is executed on sets in place of numbers; whatever an opcode does to its operands
+unites them. So a dot product of three components does not depend on the fourth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from gpgpu_legacy.isa.execute import ALL, Components, Domain, execute_instruction
+from gpgpu_legacy.isa.ir import DestinationRegister, Instruction, SourceRegister, Temporary
+from gpgpu_legacy.isa.symbol import Symbol
+
+Parts = frozenset[tuple[str, int]]
+"""Components of temporaries: the register's name and 0 to 3."""
+
+
+def parts_read(
+    instruction: Instruction, components: Components | None = None, *, bias: bool = True
+) -> dict[int, Parts]:
+    """The components of temporaries that each component of the result is made of.
+
+    components: of the result, those that are wanted; all that are written, unless given. What a KIL
+    tests belongs to all four. bias: whether a lookup depends on its LOD bias.
+    """
+    domain = _MadeOf(bias=bias)
+    execute_instruction(instruction, domain, components)
+    return domain.parts
+
+
+class _Value(Symbol):
+    """A value of which only its parts are known."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+
+    def operate(self, name: str, operands: tuple[Any, ...]) -> _Value:
+        return _united(operands)
+
+
+_NOTHING = _Value(frozenset())
+
+
+@lru_cache(maxsize=4096)
+def _component(name: str, component: int) -> _Value:
+    return _Value(frozenset({(name, component)}))
+
+
+def _united(values: Iterable[Any]) -> _Value:
+    """What values are made of together; numbers are made of nothing."""
+    return _Value(_NOTHING.parts.union(*[v.parts for v in values if type(v) is _Value]))
+
+
+class _MadeOf(Domain[_Value]):
+    """parts: what each component of the result is made of."""
+
+    def __init__(self, *, bias: bool) -> None:
+        self.parts: dict[int, Parts] = {}
+        self._bias = bias
+
+    def constant(self, number: float) -> _Value:
+        return _NOTHING
+
+    def read(self, register: SourceRegister, components: Components, *, coordinate: bool) -> _Value:
+        (component,) = components
+        return _component(register.name, component) if isinstance(register, Temporary) else _NOTHING
+
+    def store(self, register: DestinationRegister, components: Components, value: _Value) -> None:
+        (component,) = components
+        self.parts[component] = value.parts
+
+    def look_up(
+        self, instruction: Instruction, coordinates: Sequence[Any], components: Components
+    ) -> dict[Components, _Value]:
+        assert instruction.texture is not None
+        *place, bias = coordinates
+        used = place[: instruction.texture.target.coordinates]
+        texel = _united([*used, bias] if self._bias else used)
+        return {(c,): texel for c in components}
+
+    def discard(self, condition: _Value) -> None:
+        self.parts = dict.fromkeys(ALL, condition.parts)
+
+    def saturated(self, value: _Value) -> _Value:
+        return value
+
+    def rounded(self, value: Any) -> _Value:
+        return value if type(value) is _Value else _NOTHING
