@@ -1,1 +1,1 @@
-"""The executors: each carries out plans on one kind of machine."""
+"""The executors: each runs plans on one kind of machine."""

@@ -1,4 +1,4 @@
-"""What machines call themselves."""
+"""The names of devices, and how many processors there are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SOFTWARE_RENDERERS = ("llvmpipe", "softpipe", "swrast", "swiftshader", "softwar
 
 
 def is_gpu(renderer: str) -> bool:
-    """Whether what GL calls its renderer is a GPU, and none of the known software renderers."""
+    """Whether a renderer, by OpenGL's name for it, is a GPU and no known software renderer."""
     return not any(name in renderer.lower() for name in _SOFTWARE_RENDERERS)
 
 

@@ -1,4 +1,4 @@
-"""Mesa's own cache of shaders, which complains on stderr of a folder that it cannot write to."""
+"""Mesa's own cache of shaders, which warns on stderr about a folder that it cannot write to."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _FOLDER, _DISABLE = "MESA_SHADER_CACHE_DIR", "MESA_SHADER_CACHE_DISABLE"
 
 
 def quiet_driver_cache() -> None:
-    """Switch the cache off where it could not be written; call this before OpenGL is loaded."""
+    """Switch the cache off if it cannot be written; call this before OpenGL is loaded."""
     if not sys.platform.startswith("linux") or os.environ.get(_DISABLE):
         return
-    given = os.environ.get(_FOLDER)
-    wanted = [Path(given).absolute() if given else library_folder(CACHE)]
-    if not given and not os.environ.get(CACHE):
-        wanted.append(_folder_of_account())
-    if not all(can_write(folder) for folder in wanted):
+    configured = os.environ.get(_FOLDER)
+    folders = [Path(configured).absolute() if configured else library_folder(CACHE)]
+    if not configured and not os.environ.get(CACHE):
+        folders.append(_folder_of_account())
+    if not all(can_write(folder) for folder in folders):
         os.environ[_DISABLE] = "true"
 
 

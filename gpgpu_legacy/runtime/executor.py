@@ -61,7 +61,7 @@ class Executor(ABC):
 
     @abstractmethod
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
-        """Make a validated plan without Tables ready, on a machine whose arithmetic it has."""
+        """Prepare a validated plan without Tables, on a machine whose arithmetic it supports."""
 
     def prepare(self, plan: Plan, machine: Machine = Machine()) -> Prepared:
         """Prepare a plan to run: validate it, generate and compile code, allocate memory.
@@ -101,7 +101,7 @@ class Executor(ABC):
             return prepared.run(operands, observer)
 
     def why_inexact(self, plan: Plan, machine: Machine) -> str:
-        """Why an exact run would not give the reference's bits here, in words; empty if it would.
+        """Why an exact run would not give the reference's bits here, in words; empty if it does.
 
         Raises ExecutorUnavailableError where the executor cannot run here.
         """

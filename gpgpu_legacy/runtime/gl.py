@@ -1,5 +1,6 @@
-"""The one OpenGL context of the process, made when it is first needed. Only this file imports
-moderngl.
+"""The OpenGL context that gl-raster and gl-compute share; only this file imports moderngl.
+
+A process has one such context, made when it is first needed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _LEAST_VERSION, _COMPUTE_VERSION = 400, 430
 _EGL: dict[str, Any] = {"backend": "egl", "libgl": "libEGL.so.1", "libegl": "libEGL.so.1"}
 
 ModernglContext = Any
-"""moderngl tells no types."""
+"""moderngl has no type annotations."""
 
 
 class GlContext(SharedContext[ModernglContext]):
@@ -35,18 +36,21 @@ class GlContext(SharedContext[ModernglContext]):
     colours read from and written to fixed-point framebuffers alone.
     """
 
-    def __init__(self, made: ModernglContext, current: egl.CurrentContext | None) -> None:
+    def __init__(self, native: ModernglContext, current: egl.CurrentContext | None) -> None:
         """Take over a context that is current.
 
         current: access to what is current on a thread, if the context came through EGL.
         """
         super().__init__()
-        self._moderngl, self._current = made, current
+        self._moderngl, self._current = native, current
         self._egl_handle = current.handle() if current else None
-        self._info: Mapping[str, Any] = {**made.info, **(egl.core_limits() if current else {})}
-        self.version_code: int = made.version_code
-        made.disable_direct(GL_DITHER)
-        made.disable_direct(GL_FRAMEBUFFER_SRGB)
+        self._info: Mapping[str, Any] = {
+            **native.info,
+            **(egl.core_limits() if current else {}),
+        }
+        self.version_code: int = native.version_code
+        native.disable_direct(GL_DITHER)
+        native.disable_direct(GL_FRAMEBUFFER_SRGB)
 
     @property
     def handle(self) -> ModernglContext:
@@ -69,7 +73,7 @@ class GlContext(SharedContext[ModernglContext]):
         return is_gpu(str(self.info["GL_RENDERER"]))
 
     def finish(self) -> None:
-        """Wait until all that was asked for is done; the context is current."""
+        """Wait until all earlier calls are done; the context is current."""
         self._moderngl.finish()
 
     def compile(self, name: str, **stages: str) -> Any:
@@ -119,8 +123,8 @@ class GlContext(SharedContext[ModernglContext]):
 
 
 def _make() -> GlContext:
-    """Drivers may give exactly the version that is asked for, so 4.3, with its compute shaders, is
-    asked for first.
+    """A context of the highest version: drivers may give exactly the one that is asked for, so 4.3,
+    which has compute shaders, is asked for first.
     """
     try:
         import moderngl
@@ -134,15 +138,15 @@ def _make() -> GlContext:
         with current.preserved() if current else nullcontext():
             for version in (_COMPUTE_VERSION, _LEAST_VERSION):
                 try:
-                    made: ModernglContext = moderngl.create_context(
+                    native: ModernglContext = moderngl.create_context(
                         standalone=True, require=version, **backend
                     )
-                except Exception as error:  # the loaders raise what they like
+                except Exception as error:  # the loaders raise errors of many types
                     problem = str(error).strip() or type(error).__name__
                     continue
-                context = GlContext(made, current)
+                context = GlContext(native, current)
                 if current is None:
-                    made.__exit__(None, None, None)
+                    native.__exit__(None, None, None)
                 return context
         problems.append(problem)
     raise ExecutorUnavailableError(
@@ -156,7 +160,7 @@ _CONTEXT = OnePerProcess(_make)
 def context() -> GlContext:
     """The context of OpenGL 4.0 or later: headless through EGL, else the platform's own.
 
-    Raises ExecutorUnavailableError, with what to install, where there is no such thing, and in a
+    Raises ExecutorUnavailableError, which says what to install, where there is none, and in a
     process that was forked from one that has used OpenGL.
     """
     return _CONTEXT()
@@ -167,11 +171,11 @@ def compute_context() -> GlContext:
 
     Raises ExecutorUnavailableError where there is no OpenGL, or one before 4.3.
     """
-    made = context()
-    if made.version_code < _COMPUTE_VERSION:
-        major, minor = divmod(made.version_code // 10, 10)
+    shared = context()
+    if shared.version_code < _COMPUTE_VERSION:
+        major, minor = divmod(shared.version_code // 10, 10)
         raise ExecutorUnavailableError(
             f"compute shaders need OpenGL 4.3 and this driver gives {major}.{minor}; "
             f"{advice_here(Need.COMPUTE_SHADERS)}"
         )
-    return made
+    return shared

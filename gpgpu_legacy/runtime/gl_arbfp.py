@@ -1,9 +1,9 @@
 """Prepared plans of `gl-arbfp`: plans on the driver's own ARB_fragment_program.
 
 Nothing is translated. The driver gets the text of each program, and a pass is what it was in 2003:
-a quad with texture coordinates at its corners, drawn into a framebuffer. Textures are of the very
-targets that the program names, and state vectors are OpenGL's own materials, lights and matrices.
-So it says independently of this package what a program means, and how fast it can be.
+a quad with texture coordinates at its corners, drawn into a framebuffer. Textures have the targets
+that the program names, and state vectors are OpenGL's own materials, lights and matrices. So the
+driver shows independently of this package what a program means, and how fast it can be.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ from gpgpu_legacy.runtime.gl_arbfp_programs import (
 from gpgpu_legacy.runtime.gl_headers import GL
 from gpgpu_legacy.runtime.gl_prepared import GlPrepared, RecordedSteps, record_steps
 from gpgpu_legacy.runtime.gl_state import setter
-from gpgpu_legacy.runtime.gl_values import clear_values, single
+from gpgpu_legacy.runtime.gl_values import clear_values, single, viewport
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared
 from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first, zero_results
 
 
 class NothingToDo(Prepared):
-    """A plan without textures: its results are zero, and OpenGL need not be there."""
+    """A plan without textures: its results are zero, and it needs no OpenGL."""
 
     def _upload(self, operands: Mapping[str, F32]) -> None:
         pass
@@ -85,11 +85,11 @@ class GlArbfpPrepared(GlPrepared[Context]):
     def _build(self) -> None:
         self._gl: SimpleNamespace = self.context.gl
         self._bound = Bound(self._gl)
-        self._objects_of = objects = Objects(self.context, self.plan, self._objects)
+        self._gl_objects = objects = Objects(self.context, self.plan, self._objects)
         for texture in self.plan.textures:
             objects.require_room(texture)
-        for _, each in self.plan.weighted_passes():
-            objects.require_draw_buffers(written_by(each))
+        for _, pass_ in self.plan.weighted_passes():
+            objects.require_draw_buffers(written_by(pass_))
         for texture in self.plan.textures:
             objects.make_texture(texture)
         self._vertex_program: LoadedProgram | None = load_vertex_program(self.context)
@@ -100,33 +100,33 @@ class GlArbfpPrepared(GlPrepared[Context]):
     def _make_transfers(self) -> None:
         plan = self.plan
         self._first = [self._clear(name, value) for name, value in cleared_first(plan).items()]
-        self._host_inputs = [HostInput(plan, each) for each in plan.inputs]
+        self._host_inputs = [HostInput(plan, input_) for input_ in plan.inputs]
         self._host_outputs = [
-            HostOutput(plan, each, TEXELS[plan.texture(each.texture).format].dtype)
-            for each in plan.outputs
+            HostOutput(plan, output, TEXELS[plan.texture(output.texture).format].dtype)
+            for output in plan.outputs
         ]
 
-    def _record(self, each: Pass, count: int) -> Callable[[int], object]:
-        match each:
+    def _record(self, pass_: Pass, count: int) -> Callable[[int], object]:
+        match pass_:
             case FragmentPass():
-                return self._record_draw(each, count)
+                return self._record_draw(pass_, count)
             case CopyPass():
-                return self._record_copy(each)
+                return self._record_copy(pass_)
             case ClearPass():
-                return self._clear(each.target, each.value, count)
-        raise AssertionError(each)  # the executor has no other passes
+                return self._clear(pass_.target, pass_.value, count)
+        raise AssertionError(pass_)  # the executor has no other passes
 
     def _clear(self, name: str, value: NumberVec4, count: int = 1) -> Clear:
         texture = self.plan.texture(name)
         layers = range(texture.extent.depth)
-        framebuffers = tuple(self._objects_of.framebuffer((name, layer)) for layer in layers)
+        framebuffers = tuple(self._gl_objects.framebuffer((name, layer)) for layer in layers)
         return Clear(self._bound, framebuffers, clear_values(value, texture.format, count))
 
-    def _record_copy(self, each: CopyPass) -> Callable[[int], object]:
-        """The framebuffer into the texture, as Hall, Carr & Hart's Section 3 has it."""
-        there, here = constant_rect(each.source_rect), constant_rect(each.target_rect)
-        framebuffer = self._objects_of.framebuffer((each.source, 0))
-        target, number = self._objects_of.texture(each.target)
+    def _record_copy(self, pass_: CopyPass) -> Callable[[int], object]:
+        """From the framebuffer to the texture, as in Section 3 of Hall, Carr & Hart."""
+        there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
+        framebuffer = self._gl_objects.framebuffer((pass_.source, 0))
+        target, number = self._gl_objects.texture(pass_.target)
         copy = partial(
             self._gl.glCopyTexSubImage2D,
             *(target, 0, here.x, here.y, there.x, there.y, there.width, there.height),
@@ -141,23 +141,23 @@ class GlArbfpPrepared(GlPrepared[Context]):
 
         return run
 
-    def _record_draw(self, each: FragmentPass, count: int) -> Draw:
-        objects, program = self._objects_of, load(self.context, each.program)
-        framebuffer = objects.framebuffer(*((name, 0) for name in each.targets))
-        rect = constant_rect(each.rect)
+    def _record_draw(self, pass_: FragmentPass, count: int) -> Draw:
+        objects, program = self._gl_objects, load(self.context, pass_.program)
+        framebuffer = objects.framebuffer(*((name, 0) for name in pass_.targets))
+        rect = constant_rect(pass_.rect)
         return Draw(
             self._bound,
             program,
             tuple(
                 (b.unit, *objects.texture(b.texture), objects.sampler(b.texture, b.sampler))
-                for b in each.bindings
+                for b in pass_.bindings
             ),
-            Target(framebuffer, (rect.x, rect.y, rect.width, rect.height), each.blend is Blend.ADD),
+            Target(framebuffer, viewport(rect), pass_.blend is Blend.ADD),
             Numbers(
-                self._parameters(program.locals, each.locals, count),
-                self._parameters(program.env, each.env, count),
-                self._carried(program, each, count),
-                tuple(self._state(given, count) for given in each.state),
+                self._parameters(program.locals, pass_.locals, count),
+                self._parameters(program.env, pass_.env, count),
+                self._attributes(program, pass_, count),
+                tuple(self._state(state, count) for state in pass_.state),
             ),
         )
 
@@ -170,48 +170,48 @@ class GlArbfpPrepared(GlPrepared[Context]):
     def _parameters(
         self, indices: Iterable[int], given: Iterable[ParameterValue], count: int
     ) -> tuple[tuple[int, Rows], ...]:
-        """The parameters that a program reads, with what a pass gives for them, else 0."""
+        """The parameters that a program reads, with a pass's values for them, else 0."""
         values: dict[int, NumberVec4] = {parameter.index: parameter.value for parameter in given}
         return tuple(
             (index, self._rows(over_iterations(values.get(index, NO_PARAMETER), count)))
             for index in indices
         )
 
-    def _carried(
-        self, program: LoadedProgram, each: FragmentPass, count: int
+    def _attributes(
+        self, program: LoadedProgram, pass_: FragmentPass, count: int
     ) -> tuple[tuple[int, Rows], ...]:
         """The vertex attributes that a pass needs, by number, with their corner values."""
-        given = given_corners(each)
-        carried = []
+        given = given_corners(pass_)
+        attributes = []
         for attribute in program.attributes:
             corners = given.get(attribute) or (ATTRIBUTE_DEFAULTS[attribute.kind],) * 4
             numbers = [number for corner in corners for number in corner]
             rows = self._rows(over_iterations(numbers, count))
-            carried.append((vertex_attribute(attribute), rows))
-        return tuple(carried)
+            attributes.append((vertex_attribute(attribute), rows))
+        return tuple(attributes)
 
-    def _state(self, given: StateValue, count: int) -> State:
-        set_value = setter(given.binding)
+    def _state(self, state: StateValue, count: int) -> State:
+        set_value = setter(state.binding)
         if set_value is None:
             raise PlanError(
-                f"plan {self.plan.name}: gl-arbfp cannot set {given.binding}, which OpenGL derives "
+                f"plan {self.plan.name}: gl-arbfp cannot set {state.binding}, which OpenGL derives "
                 "from other state or does not have; give the state that it derives from"
             )
-        return State(given.binding, set_value, over_iterations(given.value, count))
+        return State(state.binding, set_value, over_iterations(state.value, count))
 
     def _warm_up(self) -> None:
-        """Draw one fragment of each pass that the plan writes out.
+        """Draw one fragment of each recorded pass.
 
-        Drivers compile a program for the textures and the target of its first draw, and compiling
-        is no part of a run's time. Nothing is in the textures yet that this could spoil.
+        Drivers compile a program for the textures and the target of its first draw, and a run's
+        time excludes compiling. The textures hold nothing yet that this could overwrite.
         """
         self._begin(observed=False)
         for group in self._recorded:
             for call in group.calls:
                 if isinstance(call, Draw):
-                    call.warm_up(self._objects_of.check)
+                    call.warm_up(self._gl_objects.check)
         self.context.finish()
-        self._objects_of.check("what this plan draws with")
+        self._gl_objects.check("what this plan draws with")
 
     # Running ------------------------------------------------------------------------------
 
@@ -238,26 +238,27 @@ class GlArbfpPrepared(GlPrepared[Context]):
         self._begin(observed=False)
         for clear in self._first:
             clear(0)
-        for each in self._host_inputs:
-            texture = self.plan.texture(each.input.texture)
+        for host_input in self._host_inputs:
+            texture = self.plan.texture(host_input.input.texture)
             target, texels = TARGETS[texture.kind], TEXELS[texture.format]
-            stored = np.ascontiguousarray(each.stored(operands[each.input.matrix]), texels.dtype)
+            packed = host_input.stored(operands[host_input.input.matrix])
+            stored = np.ascontiguousarray(packed, texels.dtype)
             store = getattr(self._gl, f"glTexSubImage{target.dimensions}D")
-            self._bound.texture(0, *self._objects_of.texture(texture.name))
-            for layer, part, rows in layers_of(each.input.rect, texture.extent.height):
+            self._bound.texture(0, *self._gl_objects.texture(texture.name))
+            for layer, part, rows in layers_of(host_input.input.rect, texture.extent.height):
                 store(
-                    *(target.image(layer), 0, *target.place(part.x, part.y, layer)),
-                    *target.place(part.width, part.height, 1),
+                    *(target.image(layer), 0, *target.leading(part.x, part.y, layer)),
+                    *target.leading(part.width, part.height, 1),
                     *(texels.layout, texels.component, stored[rows].ctypes.data),
                 )
 
     def _read_back(self) -> dict[str, F32]:
         results = zero_results(self.plan)
-        for each in self._host_outputs:
-            destination = each.destination(results)
-            self._read(each.output.texture, each.output.rect, destination)
-            each.put(results)
-        self._objects_of.check("this run")
+        for host_output in self._host_outputs:
+            destination = host_output.destination(results)
+            self._read(host_output.output.texture, host_output.output.rect, destination)
+            host_output.put(results)
+        self._gl_objects.check("this run")
         return results
 
     def _texels(self, name: str) -> F32:
@@ -274,7 +275,7 @@ class GlArbfpPrepared(GlPrepared[Context]):
         texture = self.plan.texture(name)
         texels = TEXELS[texture.format]
         for layer, part, rows in layers_of(rect, texture.extent.height):
-            self._bound.aim(self._objects_of.framebuffer((name, layer)))
+            self._bound.aim(self._gl_objects.framebuffer((name, layer)))
             self._gl.glReadPixels(
                 *(part.x, part.y, part.width, part.height),
                 *(texels.layout, texels.component, stored[rows].ctypes.data),

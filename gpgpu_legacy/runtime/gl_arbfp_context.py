@@ -77,7 +77,7 @@ class Context(SharedContext[SimpleNamespace]):
         return value.value
 
     def finish(self) -> None:
-        """Wait until all that was asked for is done; the context is current."""
+        """Wait until all earlier calls are done; the context is current."""
         self.gl.glFinish()
 
     def _answers(self) -> bool:
@@ -108,9 +108,9 @@ class Context(SharedContext[SimpleNamespace]):
         self._current.restore(before)
 
     def destroy(self) -> None:
-        """Delete the context, when it is no longer current.
+        """Delete the context, which is no longer current.
 
-        Its display stays initialised: EGL hands the same one to everybody in the process.
+        Its display stays initialised: EGL gives the same one to everybody in the process.
         """
         self._egl.eglDestroyContext(self._display, self._context)
 
@@ -149,7 +149,7 @@ _CONTEXT = OnePerProcess(_make)
 
 
 def context() -> Context:
-    """The one context of its kind in the process, made when first asked for.
+    """The only such context of the process, made when it is first asked for.
 
     Raises ExecutorUnavailableError, which says what to install, where there is none with
     GL_ARB_fragment_program, and in a process that was forked from one that has used OpenGL.
@@ -182,7 +182,7 @@ def _devices(egl: SimpleNamespace) -> list[int]:
 
 
 def _make_context(egl: SimpleNamespace, display: int) -> Context:
-    """A context on a display; ExecutorUnavailableError, with the reason alone, where it fails."""
+    """A context on a display; ExecutorUnavailableError, with the reason alone, if that fails."""
     if not egl.eglInitialize(display, None, None):
         raise _refused(egl, "cannot be initialised")
     attributes = _integers(
@@ -213,7 +213,7 @@ def _make_context(egl: SimpleNamespace, display: int) -> Context:
 
 
 def _integers(*values: int) -> Any:
-    """An attribute list, ended as EGL wants it."""
+    """An attribute list, terminated as EGL expects."""
     return (c_int * (len(values) + 1))(*values, EGL.NONE)
 
 

@@ -1,4 +1,4 @@
-"""The passes of a prepared plan as calls of gl-arbfp's OpenGL, settled beforehand."""
+"""The recorded passes of gl-arbfp, as calls of OpenGL."""
 
 from __future__ import annotations
 
@@ -13,32 +13,31 @@ from gpgpu_legacy.lower.values import F64
 from gpgpu_legacy.runtime.gl_arbfp_programs import POSITION, LoadedProgram
 from gpgpu_legacy.runtime.gl_headers import GL
 from gpgpu_legacy.runtime.gl_state import Setter, matrix_row
-from gpgpu_legacy.runtime.gl_values import in_iteration
+from gpgpu_legacy.runtime.gl_values import Viewport, in_iteration
 from gpgpu_legacy.runtime.prepared import F32
 
-Viewport = tuple[int, int, int, int]
 Check = Callable[[str], None]
 
-# Where the vertices lie, in a plan's order of corners: a fan of two triangles, split as the plan
-# says, from corner (0, 0) to (W, H).
+# The vertices in a plan's order of corners: a fan of two triangles, split as plans define it, from
+# corner (0, 0) to (W, H).
 _CORNERS = np.array([(-1, -1, 0, 1), (1, -1, 0, 1), (1, 1, 0, 1), (-1, 1, 0, 1)], np.float32)
 _FIRST_CORNER: int = _CORNERS.ctypes.data
 _CORNER_OFFSETS = tuple(range(0, _CORNERS.nbytes, _CORNERS.strides[0]))
 
 
 class Rows:
-    """Values of each iteration, one row where all are the same; OpenGL reads them by address."""
+    """A row of values for each iteration, or one for all; OpenGL reads rows by address."""
 
     __slots__ = ("_address", "_stride", "_values")
 
     def __init__(self, values: F32) -> None:
-        """values: (n, …), in one piece."""
+        """values: (n, …), contiguous."""
         self._values = values
         self._address = values.ctypes.data
         self._stride = values.nbytes // len(values) if len(values) > 1 else 0
 
     def address(self, iteration: int) -> int:
-        """Where the row of an iteration begins."""
+        """The address of the row of an iteration."""
         return self._address + iteration * self._stride
 
 
@@ -46,7 +45,7 @@ class State:
     """A vector of OpenGL's state, and its values."""
 
     def __init__(self, binding: str, set_value: Setter, values: F64) -> None:
-        """values: (n, 4), one row where all iterations have the same."""
+        """values: (n, 4), or (1, 4) where all iterations have the same."""
         self.binding, self._set, self._values = binding, set_value, values
         self.matrix_row = matrix_row(binding)
 
@@ -59,7 +58,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a draw goes: a rectangle of a framebuffer; added to what is there, or in its place."""
+    """The rectangle of a framebuffer that a draw writes. adds: blend by addition."""
 
     framebuffer: int
     viewport: Viewport
@@ -68,24 +67,24 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """What a pass tells OpenGL besides what it binds: parameters, corner values, state."""
+    """The numbers of a pass: parameters, attributes at the corners, state."""
 
     locals: tuple[tuple[int, Rows], ...]
     env: tuple[tuple[int, Rows], ...]
-    carried: tuple[tuple[int, Rows], ...]
+    attributes: tuple[tuple[int, Rows], ...]
     state: tuple[State, ...]
 
 
 class Bound:
-    """What is bound on the context, as far as it is known: nothing is bound twice."""
+    """What is known to be bound on the context, so that nothing is bound twice."""
 
     def __init__(self, gl: SimpleNamespace) -> None:
-        """Of a context of which nothing is known."""
+        """Nothing is known of the context yet."""
         self.gl = gl
         self.forget()
 
     def forget(self) -> None:
-        """Others have used the context."""
+        """Forget all: others have used the context."""
         self._program = self._framebuffer = 0
         self._adds: bool | None = None
         self._viewport: Viewport | None = None
@@ -95,7 +94,7 @@ class Bound:
         self._env: dict[int, int] = {}
 
     def aim(self, framebuffer: int) -> None:
-        """Let what is drawn, cleared or read next be of a framebuffer."""
+        """Bind the framebuffer that is drawn to, cleared or read next."""
         if framebuffer != self._framebuffer:
             self.gl.glBindFramebuffer(GL.FRAMEBUFFER, framebuffer)
             self._framebuffer = framebuffer
@@ -107,7 +106,7 @@ class Bound:
         self._textures[unit, target] = number
 
     def look_up(self, unit: int, target: int, number: int, sampler: int) -> None:
-        """Have a program find a texture at a unit, by a sampler."""
+        """Bind a texture and a sampler to a unit."""
         if self._textures.get((unit, target)) != number:
             self.texture(unit, target, number)
         if self._samplers.get(unit) != sampler:
@@ -115,7 +114,7 @@ class Bound:
             self._samplers[unit] = sampler
 
     def program(self, number: int) -> None:
-        """Draw with a fragment program."""
+        """Bind a fragment program."""
         if number != self._program:
             self.gl.glBindProgramARB(GL.FRAGMENT_PROGRAM, number)
             self._program = number
@@ -133,7 +132,7 @@ class Bound:
             self._env[index] = address
 
     def draw_to(self, viewport: Viewport, *, adds: bool) -> None:
-        """Draw to a rectangle, adding to what is there or not."""
+        """Set the rectangle to draw to, and whether draws are added to it."""
         if adds is not self._adds:
             (self.gl.glEnable if adds else self.gl.glDisable)(GL.BLEND)
             self._adds = adds
@@ -143,14 +142,14 @@ class Bound:
 
 
 class Clear:
-    """All texels of a texture set to a value; called with the iteration."""
+    """A recorded clear of a whole texture; call it with the iteration."""
 
     def __init__(self, bound: Bound, framebuffers: Sequence[int], values: F32) -> None:
-        """framebuffers: of all layers. values: (n, 4), one row where all iterations are alike."""
+        """framebuffers: of all layers. values: (n, 4), or (1, 4) where all are the same."""
         self._bound, self._framebuffers, self._values = bound, framebuffers, values
 
     def __call__(self, iteration: int) -> None:
-        """Clear it to the value of that iteration."""
+        """Clear the texture to the value of that iteration."""
         gl = self._bound.gl
         gl.glClearColor(*in_iteration(self._values, iteration))
         for framebuffer in self._framebuffers:
@@ -159,7 +158,7 @@ class Clear:
 
 
 class Draw:
-    """A rectangle drawn with a program; called with the iteration."""
+    """A recorded draw of a rectangle; call it with the iteration."""
 
     def __init__(
         self,
@@ -169,18 +168,18 @@ class Draw:
         target: Target,
         numbers: Numbers,
     ) -> None:
-        """textures: unit, target, number and sampler of each."""
+        """textures: the unit, target, number and sampler of each."""
         self._bound, self._program, self._textures = bound, program, textures
         self._target, self._numbers = target, numbers
-        # Lights are transformed by the modelview matrix of the time when they are set.
+        # Setting a light transforms it by the modelview matrix, so matrices are set last.
         self._state = sorted(numbers.state, key=lambda state: state.matrix_row is not None)
 
     def __call__(self, iteration: int) -> None:
-        """Draw it as it is in that iteration."""
+        """Draw that iteration."""
         self._draw(iteration, self._target.viewport)
 
     def warm_up(self, check: Check) -> None:
-        """Draw one fragment. check: raises PlanError where OpenGL finds a fault, naming what."""
+        """Draw one fragment. check: raises PlanError, naming its argument, if OpenGL failed."""
         x, y, _, _ = self._target.viewport
         self._draw(0, (x, y, 1, 1), check)
 
@@ -201,18 +200,18 @@ class Draw:
             self._quad(iteration)
 
     def _quad(self, iteration: int) -> None:
-        gl = self._bound.gl
+        gl, attributes = self._bound.gl, self._numbers.attributes
         vertex = gl.glVertexAttrib4fv
-        carried = [(number, rows.address(iteration)) for number, rows in self._numbers.carried]
+        addresses = [(number, rows.address(iteration)) for number, rows in attributes]
         gl.glBegin(GL.TRIANGLE_FAN)
         for offset in _CORNER_OFFSETS:
-            for number, address in carried:
+            for number, address in addresses:
                 vertex(number, address + offset)
             vertex(POSITION, _FIRST_CORNER + offset)
         gl.glEnd()
 
     def _quad_in_its_state(self, iteration: int, check: Check | None) -> None:
-        """Draw the quad in its state; afterwards OpenGL's state has its initial values again."""
+        """Draw with the pass's state, and restore OpenGL's initial state."""
         gl = self._bound.gl
         gl.glPushAttrib(GL.LIGHTING_BIT | GL.FOG_BIT | GL.TEXTURE_BIT | GL.VIEWPORT_BIT)
         try:

@@ -1,6 +1,6 @@
 """The GL objects of gl-arbfp: textures of every target, framebuffers and samplers.
 
-They belong to the context of runtime/gl_arbfp_context.py, which is current wherever they are made.
+They belong to the context of runtime/gl_arbfp_context.py, which must be current.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gpgpu_legacy.runtime.gl_sharing import Releasable
 
 @dataclass(frozen=True, slots=True)
 class Texels:
-    """A texel format in GL's words: how a texture stores it, and how it is transferred."""
+    """A texel format in GL's constants: as a texture stores it, and as it is transferred."""
 
     internal: int
     layout: int
@@ -35,7 +35,7 @@ class Texels:
 
 _FLOAT32, _UINT8 = np.dtype(np.float32), np.dtype(np.uint8)
 
-# Half-precision numbers travel as float32, which holds each of them.
+# Half-precision numbers are transferred as float32, which holds each of them.
 TEXELS: Mapping[Format, Texels] = {
     R16F: Texels(GL.R16F, GL.RED, GL.FLOAT, _FLOAT32),
     RGBA16F: Texels(GL.RGBA16F, GL.RGBA, GL.FLOAT, _FLOAT32),
@@ -48,10 +48,10 @@ TEXELS: Mapping[Format, Texels] = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A texture target in GL's words.
+    """A texture target in GL's constants.
 
     dimensions: the digit in the names of its functions. limit: the state variable of the largest
-    size. faces: the target of the first of six images, where it has those.
+    size. faces: the target of the first of a cube map's six images.
     """
 
     name: int
@@ -68,7 +68,7 @@ class Target:
         """The target of the image that has this layer."""
         return self.name if self.faces is None else self.faces + layer
 
-    def place(self, x: int, y: int, layer: int) -> tuple[int, ...]:
+    def leading(self, x: int, y: int, layer: int) -> tuple[int, ...]:
         """As many of three offsets or sizes as its functions take."""
         return (x, y, layer)[: self.dimensions]
 
@@ -98,10 +98,10 @@ Surface = tuple[str, int]
 
 
 class Objects:
-    """Textures, framebuffers and samplers of a plan, by what they are."""
+    """Textures, framebuffers and samplers of a plan."""
 
     def __init__(self, context: Context, plan: Plan, objects: list[Releasable]) -> None:
-        """objects: where those that are made go, for somebody to release."""
+        """objects: the list that owns what is allocated here; its holder releases it."""
         self.context, self.plan, self._objects = context, plan, objects
         self.gl: SimpleNamespace = context.gl
         self.described = {texture.name: texture for texture in plan.textures}
@@ -110,12 +110,12 @@ class Objects:
         self._samplers: dict[Sampler, int] = {}
 
     def _make(self, generator: Any, deleter: Any) -> int:
-        made = Name(generate(generator), deleter)
-        self._objects.append(made)
-        return made.number
+        name = Name(generate(generator), deleter)
+        self._objects.append(name)
+        return name.number
 
     def check(self, what: str) -> None:
-        """Raise PlanError if GL has found a fault since the last check."""
+        """Raise PlanError if GL has reported an error since the last check."""
         error = self.gl.glGetError()
         if error == GL.NO_ERROR:
             return
@@ -126,22 +126,22 @@ class Objects:
         )
 
     def require_room(self, texture: Texture) -> None:
-        """Raise PlanError where the driver has no texture so large, or none of that format."""
+        """Raise PlanError if the texture is too large for the driver, or has another format."""
         extent, target = texture.extent, TARGETS[texture.kind]
         largest = self.context.integer(target.limit)
-        if max(target.place(extent.width, extent.height, extent.depth)) > largest:
+        if max(target.leading(extent.width, extent.height, extent.depth)) > largest:
             raise PlanError(
                 f"texture {texture.name} is {_size(texture)}, but the largest {target.noun} of "
                 f"{self.context.renderer} is {largest}; plan with largest_texture {largest} or less"
             )
         if texture.format not in TEXELS:
-            known = ", ".join(each.name for each in TEXELS)
+            known = ", ".join(texel_format.name for texel_format in TEXELS)
             raise PlanError(
                 f"texture {texture.name} is {texture.format.name}; gl-arbfp has {known}"
             )
 
     def require_draw_buffers(self, targets: Sequence[str]) -> None:
-        """Raise PlanError where the driver draws to fewer textures at once."""
+        """Raise PlanError if the driver draws to fewer textures at once."""
         most = self.context.integer(GL.MAX_DRAW_BUFFERS)
         if len(targets) > most:
             raise PlanError(
@@ -150,14 +150,14 @@ class Objects:
             )
 
     def make_texture(self, texture: Texture) -> None:
-        """Allocate a texture, and see that it can be drawn to."""
+        """Allocate a texture, and check that it can be drawn to."""
         gl, extent, target = self.gl, texture.extent, TARGETS[texture.kind]
         texels = TEXELS[texture.format]
         self._textures[texture.name] = self._make(gl.glGenTextures, gl.glDeleteTextures)
         gl.glActiveTexture(GL.TEXTURE0)
         gl.glBindTexture(target.name, self._textures[texture.name])
         allocate = getattr(gl, f"glTexImage{target.dimensions}D")
-        sizes = target.place(extent.width, extent.height, extent.depth)
+        sizes = target.leading(extent.width, extent.height, extent.depth)
         for image in target.images(extent.depth):
             allocate(image, 0, texels.internal, *sizes, 0, texels.layout, texels.component, None)
         self.check(f"texture {texture.name} of {_size(texture)} texels")
@@ -168,12 +168,12 @@ class Objects:
         return TARGETS[self.described[name].kind].name, self._textures[name]
 
     def framebuffer(self, *surfaces: Surface) -> int:
-        """One that draws its colour n to the layer of a texture that surface n is."""
+        """The framebuffer whose colour n is surface n."""
         if surfaces in self._framebuffers:
             return self._framebuffers[surfaces]
         gl = self.gl
-        made = self._make(gl.glGenFramebuffers, gl.glDeleteFramebuffers)
-        gl.glBindFramebuffer(GL.FRAMEBUFFER, made)
+        number = self._make(gl.glGenFramebuffers, gl.glDeleteFramebuffers)
+        gl.glBindFramebuffer(GL.FRAMEBUFFER, number)
         attachments = [GL.COLOR_ATTACHMENT0 + n for n in range(len(surfaces))]
         for attachment, (name, layer) in zip(attachments, surfaces, strict=True):
             target = TARGETS[self.described[name].kind]
@@ -191,16 +191,16 @@ class Objects:
                 f"{self.context.renderer} cannot draw to {' and '.join(t.name for t in textures)}, "
                 f"{' and '.join(described)}"
             )
-        self._framebuffers[surfaces] = made
-        return made
+        self._framebuffers[surfaces] = number
+        return number
 
     def sampler(self, texture: str, sampler: Sampler) -> int:
-        """A sampler for a texture; cube maps clamp to the edge, whatever it says."""
+        """A sampler for a texture; those of cube maps always clamp to the edge."""
         if self.described[texture].kind is TextureKind.CUBE:
             sampler = Sampler(sampler.filter)
         if sampler not in self._samplers:
             gl = self.gl
-            made = self._samplers[sampler] = self._make(gl.glGenSamplers, gl.glDeleteSamplers)
+            number = self._samplers[sampler] = self._make(gl.glGenSamplers, gl.glDeleteSamplers)
             for parameter, value in (
                 (GL.TEXTURE_MIN_FILTER, _FILTERS[sampler.filter]),
                 (GL.TEXTURE_MAG_FILTER, _FILTERS[sampler.filter]),
@@ -208,7 +208,7 @@ class Objects:
                 (GL.TEXTURE_WRAP_T, _WRAPS[sampler.wrap_t]),
                 (GL.TEXTURE_WRAP_R, _WRAPS[sampler.wrap_r]),
             ):
-                gl.glSamplerParameteri(made, parameter, value)
+                gl.glSamplerParameteri(number, parameter, value)
         return self._samplers[sampler]
 
 
@@ -219,9 +219,9 @@ def _size(texture: Texture) -> str:
 
 
 def layers_of(rect: Rect, height: int) -> Iterator[tuple[int, Rect, slice]]:
-    """A rectangle of a texture's rows, layer by layer of `height` rows.
+    """The parts of a rectangle of a texture's rows, one for each layer of `height` rows.
 
-    Each time the layer, the rectangle's part in it, and which of the rectangle's rows those are.
+    Yields the layer, the part in it, and the slice of the rectangle's rows.
     """
     for layer in range(rect.y // height, (rect.y + rect.height - 1) // height + 1):
         first = max(rect.y, layer * height)

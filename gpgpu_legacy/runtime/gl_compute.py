@@ -1,8 +1,8 @@
 """Prepared plans of `gl-compute`: everything on storage buffers and compute shaders.
 
 A texture of any kind is a storage buffer (runtime/gl_storage.py). A pass that draws becomes a
-compute shader (runtime/gl_fragments.py). A dispatch runs its kernel, of which the driver gets the
-text as it stands under shaders/; runtime/gl_limits.py says what may go wrong there.
+compute shader (runtime/gl_fragments.py). A dispatch runs its kernel, whose text the driver gets as
+it stands under shaders/; runtime/gl_limits.py says what that risks.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _DTYPES: Mapping[Type, type[np.generic]] = {
 
 
 class GlComputePrepared(GlPrepared[GlContext]):
-    """A plan's buffers and shaders, and its steps as dispatches."""
+    """A plan's buffers and shaders, and its steps recorded as dispatches."""
 
     def __init__(self, context: GlContext, plan: Plan, machine: Machine) -> None:
         """See GlPrepared."""
@@ -68,7 +68,7 @@ class GlComputePrepared(GlPrepared[GlContext]):
         self._recordings[False] = self._recorded(apart=False)
 
     def _recorded(self, *, apart: bool) -> _Recording:
-        """The steps made ready and compiled."""
+        """The steps, recorded and compiled."""
         device = _device(self.context.info, self.machine.tuning)
         recorder = FragmentRecorder(
             self.context, self.plan, self.machine, device, self._storage.buffers
@@ -107,7 +107,7 @@ class GlComputePrepared(GlPrepared[GlContext]):
 
 
 class _Recording:
-    """The steps of a plan, fused or pass by pass."""
+    """The recorded steps of a plan, fused or pass by pass."""
 
     def __init__(self, recorder: FragmentRecorder, storage: TextureBuffers, *, apart: bool) -> None:
         self._context, self._storage = recorder.context, storage
@@ -117,13 +117,13 @@ class _Recording:
 
     @property
     def has_fused_passes(self) -> bool:
-        """Whether an observer cannot be told of each pass."""
+        """Whether an observer cannot be shown every pass."""
         return any(len(group.passes) != len(group.calls) for group in self.steps)
 
     def warm_up(self) -> None:
         """Run one group of every shader that has not run yet.
 
-        Nothing has been sent yet, so what is written here is overwritten or undefined anyway.
+        Nothing has been sent yet: whatever this writes is overwritten, or undefined in any case.
         """
         self.uniforms.begin()
         for group in self.steps:
@@ -143,7 +143,7 @@ class _Recording:
                 raise AssertionError
 
     def _kernel(self, pass_: ComputePass, count: int) -> Dispatch:
-        """A dispatch of a kernel; what a kernel has stored is seen by nothing without a barrier."""
+        """A dispatch of a kernel. Without a barrier nothing sees what it stores."""
         kernel = pass_.kernel
 
         def make() -> Shader:
@@ -169,7 +169,7 @@ class _Recording:
 
 
 def _device(info: Mapping[str, Any], tuning: Tuning | None) -> Device:
-    """What moderngl does not ask the driver for: 32 KiB of shared memory is what all have."""
+    """The device's limits; 32 KiB of shared memory is what all devices have."""
     most = LLVMPIPE_ITERATIONS if is_llvmpipe(info) else None
     shared = 48 << 10 if "NVIDIA" in info["GL_VENDOR"] else 32 << 10
     blocks = limit(info, "GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS")

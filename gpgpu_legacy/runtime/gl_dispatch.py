@@ -1,4 +1,4 @@
-"""A dispatch of a compute shader, made ready: what it binds, sets and runs."""
+"""Recorded dispatches of compute shaders: what they bind, set and run."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_shader import Shader, Uniforms
 
 GlBuffer = Any
-"""moderngl tells no types."""
+"""moderngl has no type annotations."""
 
 _BLOCK_ALIGNMENT = 256
-"""Of what is bound as a uniform block, in bytes; no device asks for more."""
+"""The alignment of uniform blocks, in bytes; no device needs more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Where in its UniformBlocks a dispatch finds its own: in row `iteration` of `rows`, or row 0.
+    """A dispatch's part of UniformBlocks: a row for each iteration, or one row for all.
 
     offset: of the first row; stride: from row to row; size: of one; all in bytes.
     """
@@ -42,11 +42,11 @@ class UniformBlocks:
     """The uniform blocks of all dispatches of a plan, in one buffer."""
 
     def __init__(self) -> None:
-        """With none in it."""
+        """Empty."""
         self._parts: list[bytes] = []
         self._size = 0
         self.bind: Any = None
-        """moderngl's way to bind a part of the buffer: binding, offset, size."""
+        """moderngl's function that binds part of the buffer: binding, offset, size."""
 
     def add(self, rows: NDArray[np.uint8]) -> Block:
         """Blocks, (n, bytes): one for each of n iterations, or one for all."""
@@ -60,7 +60,7 @@ class UniformBlocks:
         return block
 
     def settle(self, context: GlContext) -> GlBuffer | None:
-        """All are known: make the buffer, which is the caller's to keep; None where it is empty."""
+        """Allocate the buffer when all blocks are known. The caller owns it; None if empty."""
         if not self._parts:
             return None
         buffer = context.handle.buffer(b"".join(self._parts))
@@ -70,7 +70,7 @@ class UniformBlocks:
 
 
 class Dispatch:
-    """A dispatch made ready: its shader, uniforms, storage buffers from binding 0 on, groups."""
+    """A recorded dispatch: shader, uniforms, storage buffers from binding 0 on, groups."""
 
     __slots__ = (
         "_barrier",
@@ -95,9 +95,9 @@ class Dispatch:
         pieces: int = 1,
         waits: bool = True,
     ) -> None:
-        """buffers: None leaves a binding as it is. waits: for what was stored before it.
+        """buffers: None leaves a binding as it is. waits: for earlier stores to be visible.
 
-        pieces: how many dispatches, one after another, the whole of it is.
+        pieces: how many calls, one after another, do all of the work.
         """
         self.shader, self.pieces = shader, pieces
         self._set, self._run, self._groups = uniforms.set, shader.program.run, groups
@@ -110,7 +110,7 @@ class Dispatch:
         )
 
     def __call__(self, iteration: int) -> None:
-        """Do it as in this iteration."""
+        """Dispatch that iteration."""
         if self._barrier is not None:
             self._barrier()
         self._set(iteration)
@@ -121,7 +121,7 @@ class Dispatch:
         self._run(*self._groups, 1)
 
     def warm_up(self) -> None:
-        """Dispatch one group of it, if its shader has not run yet: drivers compile only then."""
+        """Dispatch one group if its shader has not run yet: drivers compile it only then."""
         if self.shader.warm:
             return
         self.shader.warm.add(None)

@@ -1,4 +1,4 @@
-"""The passes of a prepared plan as draws: what each asks of OpenGL, settled beforehand."""
+"""The recorded passes of gl-raster: draws and clears."""
 
 from __future__ import annotations
 
@@ -11,21 +11,15 @@ import numpy as np
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.runtime.gl import ModernglContext
 from gpgpu_legacy.runtime.gl_shader import DrawingShader, Uniforms
-from gpgpu_legacy.runtime.gl_values import F32, in_iteration
-
-Viewport = tuple[int, int, int, int]
-
-
-def viewport(rect: Rect) -> Viewport:
-    """A rectangle in moderngl's words."""
-    return (rect.x, rect.y, rect.width, rect.height)
+from gpgpu_legacy.runtime.gl_values import Viewport, in_iteration
+from gpgpu_legacy.runtime.prepared import F32
 
 
 class Bound:
-    """What is bound and set on the context, as far as it is known: nothing is done twice."""
+    """What is known to be bound and set on the context, so that nothing is done twice."""
 
     def __init__(self, context: ModernglContext) -> None:
-        """Of a context of which nothing is known."""
+        """Nothing is known of the context yet."""
         self._context = context
         self._textures: dict[int, Any] = {}
         self._framebuffer: Any = None
@@ -33,18 +27,18 @@ class Bound:
         self._adds: bool | None = None
 
     def forget(self) -> None:
-        """Others have used the context."""
+        """Forget all: others have used the context."""
         self._textures.clear()
         self._framebuffer = self._viewport = self._adds = None
 
     def look_up(self, unit: int, texture: Any) -> None:
-        """Have a texture at a unit."""
+        """Bind a texture to a unit."""
         if self._textures.get(unit) is not texture:
             texture.use(unit)
             self._textures[unit] = texture
 
     def aim(self, framebuffer: Any, place: Viewport, *, adds: bool) -> None:
-        """Have what is drawn go to a rectangle of a framebuffer, added to what is there or not."""
+        """Set the rectangle of a framebuffer to draw to, and whether draws are added to it."""
         if framebuffer is not self._framebuffer or place != self._viewport:
             framebuffer.viewport = place
             framebuffer.use()
@@ -64,7 +58,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a draw goes: a rectangle of a framebuffer; added to what is there, or in its place."""
+    """The rectangle of a framebuffer that a draw writes. adds: blend by addition."""
 
     framebuffer: Any
     where: Viewport
@@ -72,7 +66,7 @@ class Target:
 
 
 class Draw:
-    """A rectangle drawn with a shader; called with the iteration."""
+    """A recorded draw of a rectangle; call it with the iteration."""
 
     __slots__ = ("_adds", "_bound", "_framebuffer", "_shader", "_textures", "_uniforms", "_where")
 
@@ -91,7 +85,7 @@ class Draw:
         self._where, self._adds = target.where, target.adds
 
     def __call__(self, iteration: int) -> None:
-        """Draw it as it is in that iteration."""
+        """Draw that iteration."""
         bound = self._bound
         for unit, texture in self._textures:
             bound.look_up(unit, texture)
@@ -100,9 +94,9 @@ class Draw:
         self._shader.render()
 
     def warm_up(self) -> None:
-        """Draw one fragment, if nothing has been drawn in this way yet.
+        """Draw one fragment if the shader has not drawn yet, with blending or without it.
 
-        Drivers finish compiling at a shader's first draw, and that is no part of a run's time.
+        Drivers finish compiling at a shader's first draw, and a run's time excludes compiling.
         """
         if self._adds in self._shader.warm:
             return
@@ -113,19 +107,19 @@ class Draw:
 
 
 class Clear:
-    """All texels of a texture set to a value; called with the iteration."""
+    """A recorded clear of a whole texture; call it with the iteration."""
 
     __slots__ = ("_bound", "_framebuffer", "_values")
 
     def __init__(self, bound: Bound, framebuffer: Any, values: F32) -> None:
-        """values: (n, 4), one row where all iterations are alike."""
+        """values: (n, 4), or (1, 4) where all iterations have the same."""
         self._bound, self._framebuffer, self._values = bound, framebuffer, values
 
     def __call__(self, iteration: int) -> None:
-        """Clear it to the value of that iteration."""
+        """Clear the texture to the value of that iteration."""
         self._bound.clear(self._framebuffer, in_iteration(self._values, iteration))
 
 
 def copy_offset(source: Rect, target: Rect) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
-    """From the target's texels to the source's, x and y."""
+    """The offset from the target's texels to the source's, x and y."""
     return np.array([(source.x - target.x, source.y - target.y)], np.int32)

@@ -1,8 +1,8 @@
 """Fragment passes as compute shaders on storage buffers.
 
-A Loop (lower/analysis/fusion.py), whose passes are fused, is one dispatch over its tiles
-(lower/workgroups.py). A pass that work groups do not support has one invocation a fragment
-(lower/compute.py).
+Fused passes (lower/analysis/fusion.py) are one dispatch over their tiles (lower/workgroups.py). A
+pass that work groups do not support has one invocation for each fragment
+(lower/emit/glsl_compute.py).
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from gpgpu_legacy.runtime.machine import Machine
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """What of the device decides how Loops become code.
+    """The limits of the device that shape the code of fused passes.
 
-    shared_bytes: of a work group. storage_blocks: that a shader may have. most_iterations: of all
-    loops of an invocation together, where a driver ends them in silence; None where there is no
-    such end. shape: of work groups, where one is wanted.
+    shared_bytes: of a work group. storage_blocks: of a shader. most_iterations: of all loops of an
+    invocation together, after which a driver silently ends them; None where there is no such
+    limit. shape: of work groups, if it is tuned.
     """
 
     shared_bytes: int
@@ -54,7 +54,7 @@ class Device:
 
 
 class GroupShader(Shader):
-    """A compiled shader of work groups, and what it was emitted as."""
+    """A compiled shader of work groups, and the code that was emitted for it."""
 
     def __init__(self, context: GlContext, program: Any, code: GroupCode) -> None:
         """Take over a program."""
@@ -63,7 +63,7 @@ class GroupShader(Shader):
 
 
 class FragmentRecorder:
-    """Makes a plan's steps ready: those that draw by itself, others by who knows them."""
+    """Records a plan's fragment passes; the caller records the other passes."""
 
     def __init__(
         self,
@@ -80,10 +80,9 @@ class FragmentRecorder:
         self.uniforms, self.blocks = UniformTable(), UniformBlocks()
 
     def steps(self, record: Record, *, apart: bool) -> list[RecordedSteps]:
-        """The plan's steps in order; uniforms and blocks are to be settled next.
+        """The plan's steps in order. The caller settles the uniforms and blocks next.
 
-        record: for passes that draw no fragments. apart: every pass by itself, as an observer wants
-        them.
+        record: for passes that draw no fragments. apart: fuse no passes, for an observer.
         """
         fuses = not apart and not self.machine.arithmetic.rounds
         groups: list[RecordedSteps] = []
@@ -93,7 +92,7 @@ class FragmentRecorder:
                 passes = tuple(m.passes[0] if isinstance(m, FusedPasses) else m for m in step.body)
                 groups.append(RecordedSteps(step.count, passes, calls))
             elif isinstance(step, FusedPasses):
-                groups.append(self._loop(step, record))
+                groups.append(self._fused(step, record))
             else:
                 groups.append(RecordedSteps(1, (step,), (record(step, 1),)))
         return list(joined(groups))
@@ -104,13 +103,13 @@ class FragmentRecorder:
             return record(member, count)
         return self._groups(member) or self._pass(member.passes[0], count, record)
 
-    def _loop(self, loop: FusedPasses, record: Record) -> RecordedSteps:
-        """A Loop whose iterations run in one go; pass by pass where work groups are not for it."""
-        dispatch = self._groups(loop)
+    def _fused(self, fused: FusedPasses, record: Record) -> RecordedSteps:
+        """Fused passes, or pass by pass where work groups do not support them."""
+        dispatch = self._groups(fused)
         if dispatch is None:
-            calls = tuple(self._pass(pass_, loop.count, record) for pass_ in loop.passes)
-            return RecordedSteps(loop.count, loop.passes, calls)
-        alone = loop.passes if loop.count == len(loop.passes) == 1 else ()
+            calls = tuple(self._pass(pass_, fused.count, record) for pass_ in fused.passes)
+            return RecordedSteps(fused.count, fused.passes, calls)
+        alone = fused.passes if fused.count == len(fused.passes) == 1 else ()
         return RecordedSteps(dispatch.pieces, alone, (dispatch,))
 
     def _pass(self, pass_: Pass, count: int, record: Record) -> Call:
@@ -120,20 +119,20 @@ class FragmentRecorder:
 
     # Work groups ---------------------------------------------------------------------------
 
-    def _groups(self, loop: FusedPasses) -> Dispatch | None:
-        """A Loop on work groups; None where they are not for it."""
+    def _groups(self, fused: FusedPasses) -> Dispatch | None:
+        """Fused passes on work groups; None where work groups do not support them."""
         if self.machine.arithmetic.rounds:
             return None
-        content, arguments = group_content(loop, self.textures)
+        content, arguments = group_content(fused, self.textures)
         try:
-            shader = self._group_shader(content, loop.passes)
+            shader = self._group_shader(content, fused.passes)
         except UnsupportedError:
             return None
         code = shader.code
         rows = uniform_blocks(code, arguments)
-        if len(rows) > 1 and not loop.alternates:
+        if len(rows) > 1 and not fused.alternates:
             return None
-        iterations = self._stretches(loop, code)
+        iterations = self._iteration_ranges(fused, code)
         across, up = code.shape.tile
         return Dispatch(
             self.context,
@@ -145,15 +144,15 @@ class FragmentRecorder:
             pieces=len(iterations),
         )
 
-    def _stretches(self, loop: FusedPasses, code: GroupCode) -> NDArray[np.int32]:
-        """The iterations of each dispatch, (n, 2): the first, and the one after the last."""
+    def _iteration_ranges(self, fused: FusedPasses, code: GroupCode) -> NDArray[np.int32]:
+        """The range of iterations of each dispatch, (n, 2): the first, and one past the last."""
         most = self.device.most_iterations
-        if loop.alternates:
+        if fused.alternates:
             together = 1
         else:
-            together = loop.count if most is None else max(1, most // (code.trips + 2))
-        first = np.arange(0, loop.count, together)
-        return np.stack([first, np.minimum(first + together, loop.count)], axis=1).astype(np.int32)
+            together = fused.count if most is None else max(1, most // (code.trips + 2))
+        first = np.arange(0, fused.count, together)
+        return np.stack([first, np.minimum(first + together, fused.count)], axis=1).astype(np.int32)
 
     def _group_shader(self, content: Content, passes: tuple[Pass, ...]) -> GroupShader:
         device, exact = self.device, self.machine.exact
@@ -168,10 +167,10 @@ class FragmentRecorder:
 
         return self.context.program((content, shape, device.shared_bytes, exact), make)
 
-    # An invocation a fragment --------------------------------------------------------------
+    # One invocation for each fragment ------------------------------------------------------
 
     def _fragments(self, pass_: FragmentPass, count: int) -> Dispatch:
-        """A pass, one invocation a fragment."""
+        """A pass with one invocation for each fragment."""
         key = shader_key(
             self.plan,
             pass_,
@@ -200,12 +199,12 @@ class FragmentRecorder:
         return Dispatch(self.context, shader, uniforms, bound, groups)
 
     def _require_blocks(self, needed: int, passes: tuple[Pass, ...]) -> None:
-        """Raise PlanError where a shader would have more storage buffers than it may."""
+        """Raise PlanError if a shader needs more storage buffers than the device allows."""
         most = self.device.storage_blocks
         if needed > most:
             programs = {p.program.name for p in passes if isinstance(p, FragmentPass)}
             raise PlanError(
-                f"plan {self.plan.name}: {' and '.join(sorted(programs))} has to do with {needed} "
-                f"textures at once, and a compute shader has {most} storage buffers here; choose "
+                f"plan {self.plan.name}: {' and '.join(sorted(programs))} uses {needed} textures "
+                f"at once, and a compute shader has {most} storage buffers here; choose "
                 "another executor"
             )

@@ -1,4 +1,4 @@
-"""What a device must have for kernels, asked before any is compiled, and where it would go wrong.
+"""The limits of a device, checked before a kernel is compiled, and where drivers go wrong.
 
 The driver gets the text of a kernel as it stands under shaders/. So what GLSL leaves open stays
 open: a driver may contract a multiply and an add into one rounding, and regroup a sum. llvmpipe
@@ -6,8 +6,8 @@ contracts nothing, and regroups only within an expression of three terms or more
 x + y + z + w as (x + y) + (z + w)). Where there is none, `Machine.exact` holds on llvmpipe without
 a change to the text; any other exact run is refused.
 
-llvmpipe leaves every loop, in silence, once an invocation has gone through 65536 iterations. What
-would come that far is refused there, for its result would be wrong.
+llvmpipe silently leaves every loop once an invocation has executed 65536 iterations. A kernel that
+would come that far is refused there, because its result would be wrong.
 """
 
 from __future__ import annotations
@@ -48,8 +48,10 @@ def is_llvmpipe(info: Mapping[str, Any]) -> bool:
 
 
 def why_inexact(plan: Plan, info: Mapping[str, Any]) -> str:
-    """Why the driver may round or add otherwise than a kernel says, in words; else empty."""
-    kernels = [each.kernel for _, each in plan.weighted_passes() if isinstance(each, ComputePass)]
+    """Why the driver may round or add otherwise than a kernel says, in words; empty if not."""
+    kernels = [
+        pass_.kernel for _, pass_ in plan.weighted_passes() if isinstance(pass_, ComputePass)
+    ]
     if kernels and not is_llvmpipe(info):
         return f"{info['GL_RENDERER']} may contract the multiply-adds of a kernel"
     chained = next((kernel for kernel in kernels if _has_chain(kernel)), None)
@@ -73,7 +75,7 @@ def _begins_chain(node: Node) -> bool:
 
 
 def check_textures(plan: Plan, info: Mapping[str, Any]) -> None:
-    """Raise PlanError, in one line, where a texture is no storage buffer of the device."""
+    """Raise PlanError, in one line, if a texture is too large for a storage buffer."""
     for texture in plan.textures:
         noun = "buffer" if texture.kind is TextureKind.BUFFER else "texture"
         _within(
@@ -86,11 +88,11 @@ def check_textures(plan: Plan, info: Mapping[str, Any]) -> None:
 
 
 def check_kernels(plan: Plan, info: Mapping[str, Any]) -> None:
-    """Raise PlanError, in one line, at the first thing that the device has no room for."""
-    for _, each in plan.weighted_passes():
-        if isinstance(each, ComputePass):
-            _check_kernel(each.kernel, info)
-            _check_groups(each, info)
+    """Raise PlanError, in one line, for the first limit that a kernel exceeds."""
+    for _, pass_ in plan.weighted_passes():
+        if isinstance(pass_, ComputePass):
+            _check_kernel(pass_.kernel, info)
+            _check_groups(pass_, info)
     if is_llvmpipe(info):
         _check_loops(plan)
 
@@ -123,13 +125,13 @@ def _check_kernel(kernel: Kernel, info: Mapping[str, Any]) -> None:
     )
 
 
-def _check_groups(each: ComputePass, info: Mapping[str, Any]) -> None:
-    for axis, groups in enumerate(constant_groups(each.groups)):
+def _check_groups(pass_: ComputePass, info: Mapping[str, Any]) -> None:
+    for axis, groups in enumerate(constant_groups(pass_.groups)):
         _within(
             info,
             "GL_MAX_COMPUTE_WORK_GROUP_COUNT",
             groups,
-            f"{each.kernel.name} takes {groups} work groups along {'xy'[axis]}",
+            f"{pass_.kernel.name} takes {groups} work groups along {'xy'[axis]}",
             "choose a larger --block or smaller matrices",
             axis=axis,
         )
@@ -138,7 +140,7 @@ def _check_groups(each: ComputePass, info: Mapping[str, Any]) -> None:
 def _within(
     info: Mapping[str, Any], name: str, needed: int, problem: str, remedy: str, *, axis: int = 0
 ) -> None:
-    """Raise PlanError where more is needed than the limit of that name allows.
+    """Raise PlanError if more is needed than the limit of that name allows.
 
     axis: which number of a limit that has one for x, y and z.
     """
@@ -161,21 +163,21 @@ LLVMPIPE_ITERATIONS = 65535
 
 
 def _check_loops(plan: Plan) -> None:
-    """Raise PlanError where llvmpipe would leave a loop before its end.
+    """Raise PlanError if llvmpipe would leave a loop before its end.
 
     Numbers that vary are Affine here, and make loops longer or shorter from one end of a Repeat to
     the other: its first and its last iteration stand for all.
     """
     ends = (
-        at_iteration(each, iteration)
-        for times, each in plan.weighted_passes()
+        at_iteration(pass_, iteration)
+        for times, pass_ in plan.weighted_passes()
         for iteration in dict.fromkeys((0, times - 1))
-        if isinstance(each, ComputePass)
+        if isinstance(pass_, ComputePass)
     )
-    for each in ends:
-        if isinstance(each, ComputePass) and not _loops_end(each.kernel, each.uniforms):
+    for pass_ in ends:
+        if isinstance(pass_, ComputePass) and not _loops_end(pass_.kernel, pass_.uniforms):
             raise PlanError(
-                f"an invocation of {each.kernel.name} goes through more than "
+                f"an invocation of {pass_.kernel.name} executes more than "
                 f"{LLVMPIPE_ITERATIONS} iterations of its loops, which is where llvmpipe leaves "
                 "them; multiply smaller matrices, or use the numpy executor"
             )
@@ -199,14 +201,14 @@ def _loops_end(kernel: Kernel, uniforms: tuple[UniformValue, ...]) -> bool:
 
 
 class _TooLongError(Exception):
-    """A kernel has gone through more iterations than are allowed."""
+    """A kernel has executed more iterations than are allowed."""
 
 
 class _LoopCounter(KernelMachine):
     """A machine that counts the iterations of all loops, and stops at the most allowed.
 
-    A loop whose iterations all do the same is gone through once and multiplied; only its condition
-    and its step are run every time.
+    Where all iterations of a loop do the same, its body is executed once and its count multiplied;
+    only the condition and the step are executed every time.
     """
 
     def __init__(self, kernel: Kernel, *args: Any) -> None:
@@ -233,7 +235,7 @@ class _LoopCounter(KernelMachine):
 
 
 class _Zeros:
-    """Buffers without an end that read 0: enough for loops that go by uniforms."""
+    """Endless buffers of zeros: enough for loops whose trip counts depend on uniforms."""
 
     def load(self, name: str, index: Array) -> Array:
         return np.zeros(index.shape, np.float32)

@@ -1,14 +1,13 @@
-"""Prepared plans of `gl-raster`: plans as they were meant, rectangles drawn into framebuffers.
+"""Prepared plans of `gl-raster`: rectangles drawn into framebuffers, as plans were meant.
 
 Every fragment program becomes a GLSL fragment shader (lower/glsl.py). A pass is a draw into the
-viewport of its rectangle. Coordinates that only choose texels are interpolated by the rasteriser
-from their corner values, as they always were; texture coordinates that a program computes with are
-evaluated at the fragment's centre with the arithmetic that interp/machine.py defines, so that no
-rasteriser's own interpolation stands between two executors.
+viewport of its rectangle. The rasteriser interpolates coordinates that only choose texels. Texture
+coordinates that a program computes with are evaluated at the fragment's centre by the arithmetic
+that interp/machine.py defines, so that executors do not differ by a rasteriser's interpolation.
 
-A texture of any kind is a 2D texture with its layers one above the other: texels are fetched by
-integer, so the driver's own addressing and filters, and its kinds of texture, are not needed. That
-asks for as many rows as all layers have together.
+A texture of any kind is a 2D texture with its layers one above the other, and has as many rows as
+all layers together: shaders fetch texels by integers, and need no addressing, filters or kinds of
+texture of the driver.
 """
 
 from __future__ import annotations
@@ -29,18 +28,18 @@ from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import Blend, ClearPass, CopyPass, FragmentPass, Pass, Plan, written_by
 from gpgpu_legacy.plan.textures import Input, Output, Texture, constant_rect
 from gpgpu_legacy.runtime.gl import GlContext
-from gpgpu_legacy.runtime.gl_draws import Bound, Clear, Draw, Target, copy_offset, viewport
+from gpgpu_legacy.runtime.gl_draws import Bound, Clear, Draw, Target, copy_offset
 from gpgpu_legacy.runtime.gl_prepared import GlPrepared, RecordedSteps, record_steps
 from gpgpu_legacy.runtime.gl_shader import UniformTable, Values, drawing_shader
 from gpgpu_legacy.runtime.gl_transfers import DeviceTransfers, Drawable
-from gpgpu_legacy.runtime.gl_values import clear_values, pass_values, single
+from gpgpu_legacy.runtime.gl_values import clear_values, pass_values, single, viewport
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first, zero_results
 
 
 def _dtype(texel_format: Format) -> str:
-    """The format's components in moderngl's words."""
+    """The format's components by moderngl's names."""
     return f"f{texel_format.bits_per_channel // 8}"
 
 
@@ -59,7 +58,7 @@ class GlRasterPrepared(GlPrepared[GlContext]):
     def __init__(
         self, context: GlContext, plan: Plan, machine: Machine, *, packs_on_device: bool
     ) -> None:
-        """packs_on_device: whether operands and results are packed by draws, where they can be."""
+        """packs_on_device: whether draws pack operands and results, where they can."""
         self._packs_on_device = packs_on_device
         self._described = {texture.name: texture for texture in plan.textures}
         self._textures: dict[str, Drawable] = {}
@@ -76,7 +75,7 @@ class GlRasterPrepared(GlPrepared[GlContext]):
     def _build(self) -> None:
         for texture in self.plan.textures:
             self._require_room(texture)
-        targets = {written_by(each): None for _, each in self.plan.weighted_passes()}
+        targets = {written_by(pass_): None for _, pass_ in self.plan.weighted_passes()}
         for names in targets:
             self._require_draw_buffers(names)
         for texture in self.plan.textures:
@@ -118,14 +117,14 @@ class GlRasterPrepared(GlPrepared[GlContext]):
     def _make_texture(self, texture: Texture) -> None:
         ctx, size = self.context.handle, (texture.extent.width, texture.extent.rows)
         channels, dtype = texture.format.channels, _dtype(texture.format)
-        made = self.keep(ctx.texture(size, channels, dtype=dtype, alignment=1))
-        made.filter = (ctx.NEAREST, ctx.NEAREST)
-        made.repeat_x = made.repeat_y = False
-        framebuffer = self.keep(ctx.framebuffer([made]))
-        self._textures[texture.name] = Drawable(made, framebuffer, texture.format)
+        gl_texture = self.keep(ctx.texture(size, channels, dtype=dtype, alignment=1))
+        gl_texture.filter = (ctx.NEAREST, ctx.NEAREST)
+        gl_texture.repeat_x = gl_texture.repeat_y = False
+        framebuffer = self.keep(ctx.framebuffer([gl_texture]))
+        self._textures[texture.name] = Drawable(gl_texture, framebuffer, texture.format)
 
     def _framebuffer(self, targets: tuple[str, ...]) -> Any:
-        """What a pass with these targets draws into, made once."""
+        """The framebuffer of a pass with these targets, allocated once."""
         if len(targets) == 1:
             return self._textures[targets[0]].framebuffer
         if targets not in self._framebuffers:
@@ -133,26 +132,26 @@ class GlRasterPrepared(GlPrepared[GlContext]):
             self._framebuffers[targets] = self.keep(self.context.handle.framebuffer(attached))
         return self._framebuffers[targets]
 
-    def _record(self, each: Pass, count: int) -> Draw | Clear:
-        """A pass as the plan writes it, for its iterations."""
-        match each:
+    def _record(self, pass_: Pass, count: int) -> Draw | Clear:
+        """A recorded pass, for `count` iterations."""
+        match pass_:
             case FragmentPass():
-                return self._record_draw(each, count)
+                return self._record_draw(pass_, count)
             case CopyPass():
-                return self._record_copy(each)
+                return self._record_copy(pass_)
             case ClearPass():
-                return self._clear(each.target, each.value, count)
-        raise AssertionError(each)  # the executor has no other passes
+                return self._clear(pass_.target, pass_.value, count)
+        raise AssertionError(pass_)  # the executor has no other passes
 
-    def _record_draw(self, each: FragmentPass, count: int) -> Draw:
+    def _record_draw(self, pass_: FragmentPass, count: int) -> Draw:
         exact, arithmetic = self.machine.exact, self.machine.arithmetic
-        decisions = decide(self.plan, each, folding=not arithmetic.rounds)
-        key = shader_key(self.plan, each, decisions, exact=exact, arithmetic=arithmetic)
+        decisions = decide(self.plan, pass_, folding=not arithmetic.rounds)
+        key = shader_key(self.plan, pass_, decisions, exact=exact, arithmetic=arithmetic)
         shader = drawing_shader(
-            self.context, key, each.program.name, lambda: fragment_shader(key), key.places
+            self.context, key, pass_.program.name, lambda: fragment_shader(key), key.places
         )
-        rect = constant_rect(each.rect)
-        values: dict[str, Values] = dict(pass_values(each, count, shader.has))
+        rect = constant_rect(pass_.rect)
+        values: dict[str, Values] = dict(pass_values(pass_, count, shader.has))
         values["origin"] = np.array([(rect.x, rect.y)], np.float32)
         values["size"] = np.array([(rect.width, rect.height)], np.float32)
         for number, place in enumerate(decisions.places):
@@ -162,8 +161,8 @@ class GlRasterPrepared(GlPrepared[GlContext]):
             self._bound,
             shader,
             self._uniforms.add(shader, values),
-            [(b.unit, self._textures[b.texture].texture) for b in each.bindings],
-            Target(self._framebuffer(each.targets), viewport(rect), each.blend is Blend.ADD),
+            [(b.unit, self._textures[b.texture].texture) for b in pass_.bindings],
+            Target(self._framebuffer(pass_.targets), viewport(rect), pass_.blend is Blend.ADD),
         )
 
     def _clear(self, name: str, value: NumberVec4, count: int = 1) -> Clear:
@@ -171,9 +170,9 @@ class GlRasterPrepared(GlPrepared[GlContext]):
         values = clear_values(value, target.format, count)
         return Clear(self._bound, target.framebuffer, values)
 
-    def _record_copy(self, each: CopyPass) -> Draw:
-        """A copy is drawn: it is exact for floats, and takes any two rectangles."""
-        there, here = constant_rect(each.source_rect), constant_rect(each.target_rect)
+    def _record_copy(self, pass_: CopyPass) -> Draw:
+        """A draw: it copies floats exactly, between any two rectangles."""
+        there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
         shader = drawing_shader(
             self.context, COPY_FRAGMENT_SHADER, "a copy", lambda: COPY_FRAGMENT_SHADER
         )
@@ -181,12 +180,12 @@ class GlRasterPrepared(GlPrepared[GlContext]):
             self._bound,
             shader,
             self._uniforms.add(shader, {"offset": copy_offset(there, here)}),
-            [(0, self._textures[each.source].texture)],
-            Target(self._framebuffer((each.target,)), viewport(here)),
+            [(0, self._textures[pass_.source].texture)],
+            Target(self._framebuffer((pass_.target,)), viewport(here)),
         )
 
     def _warm_up(self) -> None:
-        """Nothing has been uploaded yet that this could spoil, and each run clears what it must."""
+        """Compile by drawing. Nothing that is uploaded yet is overwritten, and each run clears."""
         self._begin(observed=False)
         for group in self._recorded:
             for call in group.calls:
@@ -201,10 +200,10 @@ class GlRasterPrepared(GlPrepared[GlContext]):
         self._bound.forget()
         for clear in self._first:
             clear(0)
-        for each in self._host_inputs:
-            texture = self._textures[each.input.texture].texture
-            stored = each.stored(operands[each.input.matrix])
-            texture.write(stored, viewport=viewport(each.input.rect), alignment=1)
+        for host_input in self._host_inputs:
+            texture = self._textures[host_input.input.texture].texture
+            stored = host_input.stored(operands[host_input.input.matrix])
+            texture.write(stored, viewport=viewport(host_input.input.rect), alignment=1)
         if self._device is not None:
             self._device.send(operands)
 
@@ -225,15 +224,15 @@ class GlRasterPrepared(GlPrepared[GlContext]):
     def _read_back(self) -> dict[str, F32]:
         there = self._device.fetch() if self._device is not None else {}
         results = zero_results(self.plan, but=there)
-        for each in self._host_outputs:
-            source = self._textures[each.output.texture]
+        for host_output in self._host_outputs:
+            source = self._textures[host_output.output.texture]
             source.framebuffer.read_into(
-                each.destination(results),
-                viewport=viewport(each.output.rect),
+                host_output.destination(results),
+                viewport=viewport(host_output.output.rect),
                 components=source.format.channels,
                 dtype=_dtype(source.format),
             )
-            each.put(results)
+            host_output.put(results)
         return results
 
     def _forget(self) -> None:

@@ -1,8 +1,8 @@
-"""A compiled program of moderngl, and what its uniforms hold in the passes of a prepared plan.
+"""Compiled programs of moderngl, and the values of their uniforms in a prepared plan.
 
-A uniform that is the same in all passes of the plan that use the shader is set once a run, for
-another plan may have used the shader in between; one that differs is set by each pass, from bytes
-that were made when the plan was prepared.
+A uniform that is the same in all passes of a plan is set once a run, because another plan may have
+used the shader in between. A uniform that differs is set by each pass, from bytes that preparing
+the plan computed.
 """
 
 from __future__ import annotations
@@ -25,30 +25,32 @@ _TRIANGLE_STRIP = 0x0005
 
 
 class Shader:
-    """A compiled program with its uniforms, as far as the driver has kept them.
+    """A compiled program with its active uniforms.
 
-    It is released when nobody refers to it any more, as soon as the context is used.
+    Once nothing refers to it, the next use of the context releases it.
     """
 
     def __init__(self, context: GlContext, program: Any, *others: Releasable) -> None:
-        """Take over a program, and objects that go with it; they are released before it."""
+        """Own a program, and objects that are released before it."""
         self.program = program
-        self.warm: set[object] = set()  # in which ways it has been used, and so is compiled
+        self.warm: set[object] = (
+            set()
+        )  # the modes of blending it has been used with, and so is compiled for
         members = {name: program[name] for name in program}
         self._uniforms = {n: m for n, m in members.items() if hasattr(m, "array_length")}
         context.release_with(self, [program, *others])
 
     def has(self, name: str) -> bool:
-        """Whether the program has a uniform of that name in use."""
+        """Whether the program has an active uniform of that name."""
         return name in self._uniforms
 
     def set(self, name: str, values: Values) -> None:
-        """Set a uniform for good, as far as it is in use."""
+        """Set a uniform for good, if it is active."""
         if name in self._uniforms:
             self.writer(name)(self.fitted(name, values[None]).tobytes())
 
     def writer(self, name: str) -> Write:
-        """What sets a uniform to bytes."""
+        """The function that sets a uniform to bytes."""
         write: Write = self._uniforms[name].write
         return write
 
@@ -63,7 +65,7 @@ class DrawingShader(Shader):
     """A shader that draws the rectangle of the viewport."""
 
     def __init__(self, context: GlContext, program: Any) -> None:
-        """Take over a program whose vertex shader is one of vertex_shader."""
+        """Own a program whose vertex shader comes from vertex_shader."""
         vertices = context.handle.vertex_array(program, [])
         super().__init__(context, program, vertices)
         self.render = partial(vertices.mglo.render, _TRIANGLE_STRIP, 4, 0, 1)
@@ -72,7 +74,7 @@ class DrawingShader(Shader):
 def drawing_shader(
     context: GlContext, key: Hashable, name: str, fragment_text: Callable[[], str], places: int = 0
 ) -> DrawingShader:
-    """The shader of a key, made where there is none yet; the context is current.
+    """The shader of a key, compiled if there is none yet; the context is current.
 
     key: equal for equal texts. name: whose shader it is, for messages. places: those of
     vertex_shader. Its `textureN` is unit N. Raises PlanError where the driver refuses the text.
@@ -91,17 +93,17 @@ def drawing_shader(
 
 
 class Uniforms:
-    """What a pass sets before it draws or dispatches; filled in by UniformTable.settle."""
+    """The uniforms that a pass sets before it runs; UniformTable.settle fills them in."""
 
     __slots__ = ("constant", "varying")
 
     def __init__(self) -> None:
-        """Nothing yet."""
+        """Empty."""
         self.constant: list[tuple[Write, bytes]] = []
         self.varying: list[tuple[Write, memoryview, int]] = []
 
     def set(self, iteration: int) -> None:
-        """Set those that may differ from what the shader's last pass has left."""
+        """Set those whose values the shader's last pass may have changed."""
         for write, data in self.constant:
             write(data)
         for write, rows, size in self.varying:
@@ -113,15 +115,14 @@ class UniformTable:
     """The uniforms of all passes of a plan."""
 
     def __init__(self) -> None:
-        """For no pass yet."""
+        """Empty."""
         self._uses: dict[tuple[Shader, str], list[tuple[Uniforms, Values]]] = {}
         self._once: list[tuple[Write, bytes]] = []
 
     def add(self, shader: Shader, values: Mapping[str, Values]) -> Uniforms:
         """A pass's values (n, …) by name; n is its iterations, or 1 where they are the same in all.
 
-        Those that the shader does not have are passed over. What comes back is filled in when all
-        passes are known.
+        Values that the shader does not use are ignored. `settle` fills in the result.
         """
         uniforms = Uniforms()
         for name, given in values.items():
@@ -131,7 +132,7 @@ class UniformTable:
         return uniforms
 
     def settle(self) -> None:
-        """All passes are known: part what is the same in all from what is not."""
+        """Separate uniforms that all passes share from others, once all passes are known."""
         for (shader, name), uses in self._uses.items():
             write = shader.writer(name)
             if all(len(rows) == 1 for _, rows in uses):
@@ -148,6 +149,6 @@ class UniformTable:
         self._uses.clear()
 
     def begin(self) -> None:
-        """At the start of a run: set what is the same in all passes."""
+        """Start a run: set the uniforms that all passes share."""
         for write, data in self._once:
             write(data)

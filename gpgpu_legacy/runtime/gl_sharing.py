@@ -1,13 +1,12 @@
-"""OpenGL contexts that all threads of a process take turns at, and what outlives its owner there.
+"""OpenGL contexts that the threads of a process share, and objects that outlive their owners there.
 
-A context is current on one thread at a time, so whoever uses it holds its lock: `current` takes it
-and makes the context current, which costs a few microseconds; a thread that owned the context and
-served the others would cost two changes of thread a run, and each GL call would hold Python's lock
-in any case.
+A context is current on one thread at a time, so a thread that uses it holds its lock: `current`
+takes the lock and makes the context current, in a few microseconds. One thread that served all
+others would cost two thread switches a run, and each GL call would hold Python's lock in any case.
 
 Drivers do not survive a fork: their threads are missing in the child, and the first wait for one
-never ends. So a child of a process that has used OpenGL gets one clear error, and no lock that
-somebody held when it was forked is ever asked for.
+never ends. So a child of a process that has used OpenGL gets one clear error, and never waits for a
+lock that was held when it was forked.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ _Context = TypeVar("_Context", bound="SharedContext[Any]")
 
 
 class Releasable(Protocol):
-    """An object of a context that can be given back."""
+    """An object of a context that can be released."""
 
     def release(self) -> object:
-        """Give it back; the context is current."""
+        """Release it; the context is current."""
 
 
 def _leave_without_the_driver() -> None:
-    """Have this process, which was forked, end without the exit handlers of C libraries.
+    """Make this process, which was forked, exit without the exit handlers of C libraries.
 
-    Mesa's waits for threads that only the parent has: it crashes, or never ends. Python's own
-    handlers have run by then; C's files are flushed. It needs the GNU C library.
+    Mesa's handler waits for threads that only the parent has: it crashes, or never ends. Python's
+    own handlers have run by then, and C's files are flushed. This needs the GNU C library.
     """
     libc = ctypes.CDLL(None)
     if hasattr(libc, "on_exit"):  # handlers registered last run first
@@ -49,17 +48,17 @@ def _leave_without_the_driver() -> None:
 
 
 PROBE = b"is anybody there"
-"""What is written to a buffer, and read back, to learn whether a context still works."""
+"""Bytes that are written to a buffer, and read back, to learn whether a context still works."""
 
 
 class _Process:
-    """Which process was the first to use OpenGL, of this one and those that it was forked from."""
+    """The first process to use OpenGL: this one, or one that it was forked from."""
 
     def __init__(self) -> None:
         self._first_user: int | None = None
 
     def begin(self) -> None:
-        """OpenGL is used from now on; ExecutorUnavailableError where the parent has used it."""
+        """Note a use of OpenGL; ExecutorUnavailableError if the parent has used it."""
         if self._first_user is None:
             self._first_user = os.getpid()
             if hasattr(os, "register_at_fork"):
@@ -76,8 +75,8 @@ _PROCESS = _Process()
 
 def _lost() -> ExecutorUnavailableError:
     return ExecutorUnavailableError(
-        "the driver has reset the device and given this process's OpenGL context up, after waiting "
-        "too long for it; start a new process, with less to do in one run"
+        "the driver has waited too long for the device and reset it, and has lost this process's "
+        "OpenGL context; start a new process, with less work in one run"
     )
 
 
@@ -85,7 +84,7 @@ class SharedContext(ABC, Generic[_Handle]):
     """An OpenGL context that any thread may use, one at a time."""
 
     def __init__(self, kept_programs: int = 64) -> None:
-        """kept_programs: how many that no prepared plan uses any more are kept."""
+        """kept_programs: how many programs are kept that no prepared plan uses any more."""
         self._lock = Lock()
         self._owner: int | None = None  # the thread that holds the lock
         self._before: list[object] = []  # what was current before each use of that thread
@@ -97,19 +96,19 @@ class SharedContext(ABC, Generic[_Handle]):
     @property
     @abstractmethod
     def handle(self) -> _Handle:
-        """What OpenGL is called through."""
+        """The object through which OpenGL is called."""
 
     @abstractmethod
     def finish(self) -> None:
-        """Wait until all that was asked for is done; the context is current."""
+        """Wait until all earlier calls are done; the context is current."""
 
     @abstractmethod
     def _answers(self) -> bool:
-        """Whether what is written to a new buffer is read back; the context is current."""
+        """Whether a new buffer can be written and read back; the context is current."""
 
     @abstractmethod
     def _is_current(self) -> bool:
-        """Whether it is current on this thread; False where that cannot be told."""
+        """Whether it is current on this thread; False if that is not known."""
 
     @abstractmethod
     def _make_current(self) -> None:
@@ -117,27 +116,24 @@ class SharedContext(ABC, Generic[_Handle]):
 
     @abstractmethod
     def _save(self) -> object:
-        """Whichever context is current on this thread."""
+        """The context that is current on this thread."""
 
     @abstractmethod
     def _restore(self, before: object) -> None:
         """Make current on this thread what was so when it was saved."""
 
     def require_own_process(self) -> None:
-        """Raise ExecutorUnavailableError in a process that was forked from the context's own.
-
-        And where the driver has given the context up.
-        """
+        """Raise ExecutorUnavailableError in a forked process, and if the context is lost."""
         if not self.is_of_this_process:
             _PROCESS.begin()
         if self._lost:
             raise _lost()
 
     def require_answers(self) -> None:
-        """Raise ExecutorUnavailableError where the driver has given the context up; it is current.
+        """Raise ExecutorUnavailableError if the driver has lost the context, which is current.
 
         A driver resets a device that it has waited for too long; from then on all calls of its
-        contexts do nothing, in silence.
+        contexts silently do nothing.
         """
         self._lost = not self._answers()
         if self._lost:
@@ -145,39 +141,39 @@ class SharedContext(ABC, Generic[_Handle]):
 
     @property
     def is_of_this_process(self) -> bool:
-        """Whether the context was made in this process, and not in one that it was forked from."""
+        """Whether this process created the context, and not one that it was forked from."""
         return self._pid == os.getpid()
 
     @property
     def is_usable(self) -> bool:
-        """Whether it is of this process and works: else there is nothing in it to release."""
+        """Whether it is of this process and works; if not, it holds nothing to release."""
         return self.is_of_this_process and not self._lost
 
     @contextmanager
     def current(self) -> Iterator[_Handle]:
-        """The context is current inside the block; what was current before is so again after it.
+        """Make the context current in the block, and restore afterwards what was current before.
 
-        One thread at a time is let in; it may use the context again inside. Gives the handle.
+        One thread at a time enters; it may enter again inside. Yields the handle.
         """
         self.require_own_process()
         if self._owner == get_ident():
             if self._is_current():
                 yield self.handle
                 return
-            with self._made_current():
+            with self._as_current():
                 yield self.handle
             return
         with self._lock:
             self._owner = get_ident()
             try:
-                with self._made_current():
+                with self._as_current():
                     self.collect()
                     yield self.handle
             finally:
                 self._owner = None
 
     @contextmanager
-    def _made_current(self) -> Iterator[None]:
+    def _as_current(self) -> Iterator[None]:
         self._before.append(self._save())
         try:
             self._make_current()
@@ -187,13 +183,13 @@ class SharedContext(ABC, Generic[_Handle]):
 
     @contextmanager
     def released(self) -> Iterator[None]:
-        """Inside a use of the context: without it, as if this thread had not begun to use it.
+        """Release the context for a block inside of `current`.
 
-        Other threads may use it in the block, and so may this one, by `current`. After it nothing
-        can be relied on of what was bound or set before.
+        Other threads may use it in the block, and so may this one, by `current`. After the block
+        the state of the context is unknown.
         """
         if self._owner != get_ident():
-            raise RuntimeError("the context is released by the thread that uses it")
+            raise RuntimeError("only the thread that uses the context releases it")
         before, self._before = self._before, []
         self._restore(before[-1])
         self._owner = None
@@ -210,48 +206,48 @@ class SharedContext(ABC, Generic[_Handle]):
     # What outlives its owner ------------------------------------------------------------------
 
     def program(self, key: Hashable, make: Callable[[], _Value]) -> _Value:
-        """What was compiled under a key, or is now by `make`; the context is current.
+        """The program of a key, which `make` compiles if there is none; the context is current.
 
-        It lives as long as somebody refers to it, and longer while it is among the last used.
+        It lives as long as something refers to it, and longer while it was used recently.
         """
         return cast(_Value, self.programs.get(key, make))
 
     def discard(self, objects: Iterable[Releasable]) -> None:
-        """Have objects released as soon as the context is current, last first. Any thread may."""
+        """Release objects, last first, at the next use of the context. Any thread may call it."""
         self._discarded.extend(reversed(list(objects)))
 
     def release_with(self, owner: object, objects: list[Releasable]) -> finalize[[Any], object]:
-        """Discard the objects that are in a list when its owner is no more."""
+        """Discard the objects of a list when their owner is collected."""
         finalizer = finalize(owner, self.discard, objects)
         finalizer.atexit = False
         return finalizer
 
     def collect(self) -> None:
-        """Release what was discarded; the context is current."""
+        """Release the discarded objects; the context is current."""
         while self._discarded:
             self._discarded.popleft().release()
 
 
 class ContentCache:
-    """Values by content: all that somebody refers to, and the last few that nobody does."""
+    """Values by content: all that are in use, and the last few that were."""
 
     def __init__(self, kept: int) -> None:
-        """kept: how many are referred to from here."""
+        """kept: how many recently used values stay alive."""
         self._kept = kept
         self._alive: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
         self._recent: OrderedDict[Hashable, Any] = OrderedDict()
-        self.made = 0
+        self.created = 0
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of values."""
         return len(self._alive)
 
     def get(self, key: Hashable, make: Callable[[], object]) -> object:
-        """The value of a key, made where there is none; it becomes the one used last."""
+        """The value of a key, created if there is none; it becomes the most recent one."""
         value = self._alive.get(key)
         if value is None:
             value = make()
-            self.made += 1
+            self.created += 1
             self._alive[key] = value
         self._recent[key] = value
         self._recent.move_to_end(key)
@@ -261,12 +257,12 @@ class ContentCache:
 
 
 class OnePerProcess(Generic[_Context]):
-    """The one context of its kind in the process, made when it is first asked for."""
+    """The only context of its kind in the process, created when it is first asked for."""
 
     def __init__(self, make: Callable[[], _Context]) -> None:
-        """make: raises ExecutorUnavailableError where there can be none; it is then tried again."""
+        """make: raises ExecutorUnavailableError if there is none; the next call tries again."""
         self._make, self._lock = make, RLock()
-        self._made: _Context | None = None
+        self._context: _Context | None = None
         self._problem: ExecutorUnavailableError | None = None
 
     def __call__(self) -> _Context:
@@ -275,11 +271,11 @@ class OnePerProcess(Generic[_Context]):
             _PROCESS.begin()  # before the lock, which the parent may have held
         except ExecutorUnavailableError as error:
             raise self._problem or error from None
-        if self._made is None:
+        if self._context is None:
             with self._lock:
-                if self._made is None:
-                    self._made = self._try()
-        return self._made
+                if self._context is None:
+                    self._context = self._try()
+        return self._context
 
     def _try(self) -> _Context:
         try:

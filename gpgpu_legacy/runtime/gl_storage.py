@@ -56,25 +56,25 @@ void main() {{
 
 
 def buffers_bytes(plan: Plan) -> int:
-    """Bytes of all TextureBuffers of a plan, the one through which all travels included."""
+    """Bytes of all TextureBuffers of a plan, with the staging buffer."""
     sizes = [size_bytes(texture) for texture in plan.textures]
-    return sum(sizes) + _travelling_bytes(plan, sizes)
+    return sum(sizes) + _staging_bytes(plan, sizes)
 
 
-def _travelling_bytes(plan: Plan, sizes: Iterable[int]) -> int:
+def _staging_bytes(plan: Plan, sizes: Iterable[int]) -> int:
     """Bytes of the largest texture or matrix. sizes: of the textures' buffers."""
     matrices = (_FLOAT_BYTES * m.rows * m.columns for m in (*plan.operands, *plan.results))
     return max(*sizes, *matrices, _FLOAT_BYTES)
 
 
 class TextureBuffers:
-    """The storage buffers of a plan's textures, and the one through which all that travels goes.
+    """The storage buffers of a plan's textures, and the staging buffer of all transfers.
 
-    The context is current for all that is done here.
+    The context must be current for every method.
     """
 
     def __init__(self, context: GlContext, plan: Plan) -> None:
-        """Allocate what the plan needs; `buffers` and `release` are the caller's to use."""
+        """Allocate the buffers of a plan; the caller may use `buffers`, and calls `release`."""
         self.context = context
         self._gl: ModernglContext = context.handle
         self.textures = {texture.name: texture for texture in plan.textures}
@@ -82,12 +82,12 @@ class TextureBuffers:
             name: self._gl.buffer(reserve=size_bytes(texture))
             for name, texture in self.textures.items()
         }
-        travelling = _travelling_bytes(plan, (buffer.size for buffer in self.buffers.values()))
+        staging = _staging_bytes(plan, (buffer.size for buffer in self.buffers.values()))
         # A driver places a buffer by how it is used: the host uses this one, and no shader.
-        self._staging = self._gl.buffer(reserve=travelling, dynamic=True)
+        self._staging = self._gl.buffer(reserve=staging, dynamic=True)
 
     def release(self) -> None:
-        """Give all buffers back."""
+        """Release all buffers."""
         for buffer in (*self.buffers.values(), self._staging):
             buffer.release()
 
@@ -130,7 +130,7 @@ class TextureBuffers:
         return clear_values(value, texel_format, count)[:, : texel_format.channels]
 
     def set_all(self, buffer: GlBuffer, size: tuple[int, int], texel: F32) -> None:
-        """Set the texels of a buffer, so many across and up; texel: its channels."""
+        """Set all texels of a buffer of that width and height; texel: the channels."""
         if not self.context.is_hardware:
             self.send(np.tile(texel, size[0] * size[1]), buffer)
             return
@@ -145,7 +145,7 @@ class TextureBuffers:
     # Passes --------------------------------------------------------------------------------
 
     def record_clear(self, pass_: ClearPass, count: int, uniforms: UniformTable) -> Dispatch:
-        """A clear made ready; `count` iterations of it."""
+        """A recorded clear, for `count` iterations."""
         extent = self.textures[pass_.target].extent
         size = (extent.width, extent.rows)
         texels = self.cleared_to(pass_.target, pass_.value, count)
@@ -159,7 +159,7 @@ class TextureBuffers:
         )
 
     def record_copy(self, pass_: CopyPass, uniforms: UniformTable) -> Callable[[int], object]:
-        """A copy made ready; one of whole rows of both textures goes in one piece."""
+        """A recorded copy; whole rows of both textures are copied at once."""
         there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
         source, target = self.buffers[pass_.source], self.buffers[pass_.target]
         channels = self.textures[pass_.source].format.channels

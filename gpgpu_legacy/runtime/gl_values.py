@@ -1,8 +1,8 @@
 """The numbers that a fragment pass gives its shader, for all iterations of a Repeat at once.
 
-Each is an array (n, elements, 4) float32: n is the number of iterations, or 1 where no number in it
-varies. They are computed in float64 as interp/machine.py and plan/interpolation.py do one by
-one, so that the bits are theirs.
+They are arrays (n, elements, 4) of float32: n is the number of iterations, or 1 where no number
+varies. They are computed in float64, as interp/machine.py and plan/interpolation.py compute them
+for one iteration, and so have the same bits.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
@@ -30,50 +29,57 @@ from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Corners, FragmentPass
 from gpgpu_legacy.plan.textures import Rect, constant_rect
+from gpgpu_legacy.runtime.prepared import F32
 
-F32 = NDArray[np.float32]
 Wanted = Callable[[str], bool]
+Viewport = tuple[int, int, int, int]
+"""A rectangle of a framebuffer as OpenGL takes it: x, y, width, height."""
+
+
+def viewport(rect: Rect) -> Viewport:
+    """A rectangle of texels as a viewport."""
+    return (rect.x, rect.y, rect.width, rect.height)
 
 
 def single(values: F64) -> F32:
-    """Rounded to float32, in one piece; what is too large becomes infinite."""
+    """Rounded to float32, contiguous; values that are too large become infinite."""
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(values, np.float32)
 
 
 def clear_values(value: NumberVec4, texel_format: Format, count: int = 1) -> F32:
-    """What clears set texels to, (n, 4), rounded to the format so that no driver has to."""
+    """The values of clears, (n, 4), rounded to the format, which leaves nothing to the driver."""
     values = single(over_iterations(value, count))
     return decode(encode(values, texel_format), texel_format)
 
 
 def in_iteration(values: F32 | F64, iteration: int) -> list[float]:
-    """The vector of one iteration, of (n, 4) or, where all have the same, (1, 4)."""
+    """The vector of one iteration; values: (n, 4), or (1, 4) where all have the same."""
     vector: list[float] = values[iteration if len(values) > 1 else 0].tolist()
     return vector
 
 
-def pass_values(each: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
+def pass_values(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
     """The attributes, parameters and state that a shader reads, by the names of its uniforms.
 
-    count: the iterations. wanted: whether the shader has the uniform of a name. An attribute's
-    planes are two, those of the rectangle's triangles.
+    count: of iterations. wanted: whether the shader has the uniform of a name. An attribute has two
+    planes, one for each triangle of the rectangle.
     """
-    yield from _attributes(each, count, wanted)
-    for space, given in ((ParameterSpace.LOCAL, each.locals), (ParameterSpace.ENV, each.env)):
+    yield from _attributes(pass_, count, wanted)
+    for space, given in ((ParameterSpace.LOCAL, pass_.locals), (ParameterSpace.ENV, pass_.env)):
         vectors: dict[int, NumberVec4] = {p.index: p.value for p in given}
-        for index in each.program.parameter_indices(space):
+        for index in pass_.program.parameter_indices(space):
             name = f"{PARAMETERS[space]}{index}"
             if wanted(name):
                 vector = over_iterations(vectors.get(index, NO_PARAMETER), count)
                 yield name, single(vector.reshape(-1, 1, 4))
-    yield from _state(each, count, wanted)
+    yield from _state(pass_, count, wanted)
 
 
-def _attributes(each: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
-    given, rect = given_corners(each), constant_rect(each.rect)
-    fog = (FOG_COORDINATE,) if each.program.fog is not None else ()
-    for attribute in dict.fromkeys((*each.program.attributes_read, *fog)):
+def _attributes(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
+    given, rect = given_corners(pass_), constant_rect(pass_.rect)
+    fog = (FOG_COORDINATE,) if pass_.program.fog is not None else ()
+    for attribute in dict.fromkeys((*pass_.program.attributes_read, *fog)):
         name = attribute_name(attribute)
         if attribute.kind is AttributeKind.POSITION or not wanted(f"{name}_base"):
             continue
@@ -103,12 +109,12 @@ def _planes(corners: Corners, rect: Rect, count: int) -> tuple[F32, F32, F32]:
     return single(np.stack([origin, origin], axis=1)), single(dx), single(dy)
 
 
-def _state(each: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
-    fog = (FOG_COLOR, FOG_PARAMS) if each.program.fog is not None else ()
-    names = {binding: state_name(binding) for binding in (*each.program.state_bindings, *fog)}
+def _state(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
+    fog = (FOG_COLOR, FOG_PARAMS) if pass_.program.fog is not None else ()
+    names = {binding: state_name(binding) for binding in (*pass_.program.state_bindings, *fog)}
     read = {binding: name for binding, name in names.items() if wanted(name)}
     if not read:
         return
-    iterations = count if gives_varying_state(each) else 1
+    iterations = count if gives_varying_state(pass_) else 1
     for binding, name in read.items():
-        yield name, single(state_vectors(each, binding, iterations).reshape(-1, 1, 4))
+        yield name, single(state_vectors(pass_, binding, iterations).reshape(-1, 1, 4))

@@ -1,4 +1,4 @@
-"""Plans prepared in the host's own memory, whatever runs their programs and their kernels."""
+"""Plans prepared in the host's memory, whatever runs their programs and kernels."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ RunPass = Callable[[Pass, Textures], None]
 
 
 class HostPrepared(Prepared):
-    """A plan with its textures in memory; a subclass does the work on them."""
+    """A plan with its textures in memory; a subclass runs its passes on them."""
 
     def __init__(
         self, plan: Plan, machine: Machine, make: Callable[[Texture], Storage] = Storage
     ) -> None:
-        """plan: validated, without Tables. make: makes a texture's storage."""
+        """plan: validated, without Tables. make: allocates a texture's storage."""
         super().__init__(plan, machine)
         self.textures = {texture.name: make(texture) for texture in plan.textures}
         filled = {
@@ -40,7 +40,7 @@ class HostPrepared(Prepared):
         self._reset = tuple(cleared_first(plan).keys() - filled)
 
     def run(self, operands: Mapping[str, F32], observer: Observer | None = None) -> Result:
-        """See Prepared. An exact run is refused by a thread that has come to flush denormals."""
+        """See Prepared. A thread that flushes denormals refuses an exact run."""
         if self.machine.exact and self.machine.denormals and not thread_keeps_denormals():
             raise PlanError(
                 f"plan {self.plan.name} cannot run exactly in this thread, where denormals are "
@@ -50,10 +50,10 @@ class HostPrepared(Prepared):
 
     @abstractmethod
     def _work(self) -> Iterator[Pass]:
-        """Run the plan and yield its passes, one after another, as they are done."""
+        """Run the plan, and yield each pass when it is done."""
 
     def _work_unobserved(self) -> None:
-        """Run the plan where nobody is to be told of its passes."""
+        """Run the plan without an observer."""
         for _ in self._work():
             pass
 
@@ -88,7 +88,7 @@ class HostPrepared(Prepared):
 
 
 class PassByPass(HostPrepared):
-    """A plan that runs as its expansion has it, one pass after another."""
+    """A plan that runs the passes of its expansion one after another."""
 
     def __init__(self, plan: Plan, machine: Machine, run_pass: RunPass) -> None:
         """run_pass: called with every pass that is neither a copy nor a clear."""

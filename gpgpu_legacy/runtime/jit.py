@@ -1,8 +1,8 @@
 """Prepared plans of `jit`: native code on the CPU, fragment programs by LLVM, kernels by numba.
 
-A Repeat whose passes chain (fusion) is one Loop: all of its iterations run on a tile of
-fragments before the next tile. What native code is not made for, or could not give to the
-last bit where that is asked for, runs on the reference machine.
+Fused passes (lower/analysis/fusion.py) run all of their iterations on a tile of fragments before
+the next tile. The reference machine runs what native code does not support, or cannot compute to
+the last bit in an exact run.
 """
 
 from __future__ import annotations
@@ -23,23 +23,22 @@ from gpgpu_legacy.runtime.host import HostPrepared, Textures, copied_or_cleared
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.workers import share_out
 
-_CHUNKS = 8  # a thread, so that a thread that is late leaves work to the others
+_CHUNKS = 8  # for each thread, so that others can take the work of one that is late
 
 MOST_ANALYSES = 256
-"""Dispatches of a plan that are analysed, in a second together: in further ones, every access of
-the kernel is checked while it runs. Products of 20 000² matrices have 100."""
+"""The most dispatches of a plan that are analysed, which takes a second: further ones check every
+access of the kernel while it runs. Products of 20 000² matrices have 100."""
 
 
 Run = Callable[[int, int], object]
-"""Runs a stretch of iterations: from the first up to, but without, the last."""
+"""Runs a range of iterations: from the first up to, but without, the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """Passes that alternate, `count` iterations of each one at a time; or one that is all of them.
+    """Passes that alternate, `count` iterations of them; or fused passes, which run all of theirs.
 
-    runs: what runs them. passes: what they are in the plan, as far as an observer is told.
-    whole: all iterations run in one go.
+    passes: those of the plan, which an observer is shown. whole: all iterations run in one call.
     """
 
     count: int
@@ -62,13 +61,13 @@ class JitPrepared(HostPrepared):
         self._plan_textures = {texture.name: texture for texture in plan.textures}
         self._staging = Staging()
         self._analysed: set[ComputePass] = set()
-        self._steps = self._made(fused)
+        self._steps = self._prepared_steps(fused)
         self._observed: tuple[_Step, ...] | None = None
 
     def _make_ready(self, *, observed: bool) -> None:
-        """Passes that are told of one by one are compiled one by one, when that is first asked."""
+        """Compile the passes one by one, unfused, for the first observed run."""
         if observed and self._observed is None:
-            self._observed = self._made(tuple(fused_steps(self.plan, apart=True)))
+            self._observed = self._prepared_steps(tuple(fused_steps(self.plan, apart=True)))
 
     def _work_unobserved(self) -> None:
         for step in self._steps:
@@ -93,39 +92,41 @@ class JitPrepared(HostPrepared):
 
     # Preparing -----------------------------------------------------------------------------
 
-    def _made(self, steps: tuple[FusedPasses | UnfusedRepeat | Pass, ...]) -> tuple[_Step, ...]:
+    def _prepared_steps(
+        self, steps: tuple[FusedPasses | UnfusedRepeat | Pass, ...]
+    ) -> tuple[_Step, ...]:
         return tuple(self._step(step) for step in steps)
 
     def _step(self, step: FusedPasses | UnfusedRepeat | Pass) -> _Step:
         if isinstance(step, FusedPasses):
-            return _Step(step.count, (self._loop(step),), step.passes, whole=True)
+            return _Step(step.count, (self._fused(step),), step.passes, whole=True)
         members = step.body if isinstance(step, UnfusedRepeat) else (step,)
         count = step.count if isinstance(step, UnfusedRepeat) else 1
-        runs, told = [], []
+        runs, passes = [], []
         for member in members:
             if isinstance(member, FusedPasses):
-                runs.append(self._loop(member))
-                told.append(member.passes[0])
+                runs.append(self._fused(member))
+                passes.append(member.passes[0])
             else:
                 runs.append(self._pass(member, count))
-                told.append(member)
-        return _Step(count, tuple(runs), tuple(told), whole=False)
+                passes.append(member)
+        return _Step(count, tuple(runs), tuple(passes), whole=False)
 
-    def _loop(self, loop: FusedPasses) -> Run:
-        """A Loop as native code, or on the reference machine where there is none for it."""
+    def _fused(self, fused: FusedPasses) -> Run:
+        """Fused passes as native code, or on the reference machine if there can be none."""
         from gpgpu_legacy.runtime.native import LoopRun, native_code
 
-        content, arguments = native_content(loop, self._plan_textures, self._interleaved)
+        content, arguments = native_content(fused, self._plan_textures, self._interleaved)
         tile = self.machine.tuning.tile if self.machine.tuning else None
         try:
             code = native_code(content, exact=self.machine.exact, tile=tile)
         except UnsupportedError:
-            return partial(_run_on_reference, loop.passes, self.textures)
-        together = 1 if loop.alternates else loop.count
+            return partial(_run_on_reference, fused.passes, self.textures)
+        together = 1 if fused.alternates else fused.count
         return LoopRun(code, arguments, self.textures, self._staging, together).run
 
     def _pass(self, pass_: Pass, count: int) -> Run:
-        """A pass that draws nothing, and how often it runs."""
+        """A pass that draws nothing. count: how often it runs."""
         if isinstance(pass_, ComputePass):
             if pass_ in self._analysed or len(self._analysed) < MOST_ANALYSES:
                 self._analysed.add(pass_)
@@ -151,7 +152,7 @@ class _Dispatch:
     """A kernel, compiled, with its buffers and uniforms."""
 
     def __init__(self, pass_: ComputePass, textures: Textures, count: int | None) -> None:
-        """count: how often it runs; None if that is not analysed."""
+        """count: how often it runs; None if its accesses are not analysed."""
         from gpgpu_legacy.lower.analysis.bounds import unproven
         from gpgpu_legacy.lower.emit.numba_kernel import DTYPES
         from gpgpu_legacy.lower.jit import compile_kernel
@@ -165,29 +166,29 @@ class _Dispatch:
         self._lengths = {declared.name: buffer.size for declared, buffer in names_and_buffers}
         open_ = None if count is None else unproven(pass_, self._lengths, count)
         self._code = compile_kernel(pass_.kernel, open_)
-        given = {u.name: u.value for u in pass_.uniforms}
+        values = {u.name: u.value for u in pass_.uniforms}
         self._uniforms = [
-            (getattr(np, DTYPES[u.type]), given[u.name]) for u in pass_.kernel.uniforms
+            (getattr(np, DTYPES[u.type]), values[u.name]) for u in pass_.kernel.uniforms
         ]
         self._across, up = constant_groups(pass_.groups)
         self._groups, self._threads = self._across * up, pass_.kernel.local_size[0]
         self._chunk = max(1, -(-self._groups // (thread_count() * _CHUNKS)))
-        # For each worker: which access was outside, and its index.
+        # For each worker: the access that was outside of its buffer, and the index.
         self._failed = [np.zeros(2, np.int64) for _ in range(thread_count())]
 
     def run(self, first: int, last: int) -> None:
-        """A dispatch an iteration, its work groups in chunks."""
+        """Dispatch each iteration, its work groups in chunks."""
         for iteration in range(first, last):
             with np.errstate(over="ignore"):
                 uniforms = [dtype(number_at(value, iteration)) for dtype, value in self._uniforms]
             arguments = (*self._buffers, *uniforms)
 
-            def run_chunk(worker: int, chunk: int, given: tuple[object, ...] = arguments) -> None:
+            def run_chunk(worker: int, chunk: int, values: tuple[object, ...] = arguments) -> None:
                 start = chunk * self._chunk
                 end = min(start + self._chunk, self._groups)
                 failed = self._failed[worker]
                 try:
-                    self._code(*given, failed, self._threads, self._across, start, end)
+                    self._code(*values, failed, self._threads, self._across, start, end)
                 except IndexError:
                     number, index = failed.tolist()
                     raise outside(self._kernel, self._lengths, number, index) from None

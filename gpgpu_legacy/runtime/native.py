@@ -1,7 +1,7 @@
-"""Loops as native code: compiled by LLVM for this processor, kept on disk, run on all cores.
+"""Fused passes as native code: compiled by LLVM for this processor, kept on disk, run on all cores.
 
-Code is made once for equal Contents (lower/content.py). It stays in memory as long as a prepared
-plan has it; besides, what was used last is kept for the plan that comes next.
+Equal Contents (lower/content.py) share code. It stays in memory as long as a prepared plan uses it;
+the code that was used last is kept for the next plan, too.
 """
 
 from __future__ import annotations
@@ -53,24 +53,24 @@ from gpgpu_legacy.runtime.devices import thread_count
 from gpgpu_legacy.runtime.workers import share_out
 
 MOST_CODES = 64
-"""How many pieces of code are kept in memory that no prepared plan has."""
+"""How many pieces of code are kept in memory that no prepared plan uses."""
 
 _LINE_BYTES = 64  # of a cache; no vector is longer
 _STAGED_BYTES = 384 << 10  # of one strip: they stay in a core's second-level cache
-_PIECES = 4  # a thread, so that a thread that is late leaves work to the others
-_LEAST_WORK = 1 << 17  # instructions of fragments in a piece: what another thread is woken for
+_PIECES = 4  # for each thread, so that others can take the work of one that is late
+_LEAST_WORK = 1 << 17  # instructions of fragments in a piece; waking a thread for less costs more
 
 
 def roomy(texture: Texture, interleaved: Collection[str] = ()) -> Storage:
-    """A texture's storage with room at the end of every row, so that tiles may run over it.
+    """A texture's storage with room at the end of every row, so that tiles may cross the end.
 
     interleaved: the names of textures whose channels are to lie side by side.
     """
     dtype, channels = stored_dtype(texture.format), texture.format.channels
     rows, width = texture.extent.rows, texture.extent.width
     if texture.kind is TextureKind.BUFFER:
-        return Storage(texture)  # kernels run over no end
-    if texture.name in interleaved:  # no tile runs over what is only gathered
+        return Storage(texture)  # kernels cross no end
+    if texture.name in interleaved:  # no tile crosses the end of a texture that is only gathered
         texels: Stored = np.zeros((rows, width, channels), dtype)
         return Storage(texture, [texels[..., channel] for channel in range(channels)])
     length = -(-width // ROOM) * ROOM + ROOM
@@ -91,7 +91,7 @@ def _aligned(rows: int, length: int, dtype: type[np.generic]) -> NDArray[Any]:
     """Zeros, (rows, length), of which every row begins a cache line if the first one does."""
     line = _LINE_BYTES // np.dtype(dtype).itemsize
     memory = np.empty(rows * length + line, dtype)
-    memory[...] = 0  # np.zeros would leave finding the memory to who first writes, and is timed
+    memory[...] = 0  # np.zeros would leave page faults to the first write, which is timed
     start = -memory.ctypes.data % _LINE_BYTES // memory.itemsize
     return memory[start : start + rows * length].reshape(rows, length)
 
@@ -100,7 +100,7 @@ def _aligned(rows: int, length: int, dtype: type[np.generic]) -> NDArray[Any]:
 
 
 class NativeCode:
-    """A Content's machine code, which is freed with this.
+    """A Content's machine code; this object owns it.
 
     tile, table, staged: see Code. stage, run: its functions, to be called with the address of their
     arguments.
@@ -119,7 +119,7 @@ class NativeCode:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """All that code depends on, on one processor."""
+    """All that code depends on, for one processor."""
 
     content: Content
     exact: bool
@@ -127,7 +127,7 @@ class _Key:
 
 
 class _Host:
-    """The processor as LLVM knows it, and the code that was last made for it."""
+    """The processor as LLVM knows it, and the code that was compiled last for it."""
 
     def __init__(self) -> None:
         llvm.initialize_native_target()
@@ -142,7 +142,7 @@ class _Host:
         self._codes: OrderedDict[_Key, NativeCode | str] = OrderedDict()  # or why there is none
 
     def code(self, key: _Key) -> NativeCode:
-        """The code for a key; raises UnsupportedError where there can be none."""
+        """The code for a key; raises UnsupportedError if there can be none."""
         code = self._codes.get(key)
         if code is None:
             require_addresses(COMPILER_ADDRESSES, "LLVM")
@@ -160,7 +160,7 @@ class _Host:
         return code
 
     def _load(self, text: str) -> Any:
-        """An engine with a module's code, which is read from disk or compiled and put there."""
+        """An engine with a module's code, which is read from disk, or compiled and stored there."""
         triple, opt = llvm.get_default_triple(), 3
         key = f"llvm {llvmlite.__version__} {triple} {self.cpu} {self.features} {opt}\n{text}"
         target = llvm.Target.from_triple(triple).create_target_machine(
@@ -168,7 +168,7 @@ class _Host:
         )
         machine_code = kept.read(key)
         if machine_code is None:
-            # A context of its own, for constants and types stay in theirs for ever.
+            # A context of its own, because constants and types stay in theirs for ever.
             module = llvm.parse_assembly(text, context=llvm.create_context())
             machine_code = target.emit_object(module)
             kept.keep(key, machine_code)
@@ -178,7 +178,7 @@ class _Host:
         return engine
 
 
-# Held by who makes code.
+# Held while code is compiled.
 _LOCK = held_across_forks(RLock())
 
 
@@ -202,33 +202,33 @@ def _host() -> _Host:
 # Running -------------------------------------------------------------------------------------
 
 _Piece = tuple[int, int]
-"""A stretch of rows or columns: the first, and the one after the last."""
+"""A range of rows or columns: the first, and one past the last."""
 
 
 class Staging:
-    """Memory for what code stages, a part for each thread; shared by the Loops of a plan."""
+    """Memory for staging, a part for each thread; shared by all code of a plan."""
 
     def __init__(self) -> None:
         self._floats: NDArray[np.float32] = np.empty((thread_count(), 0), np.float32)
 
     def require(self, floats: int) -> None:
-        """Let there be so many for each thread."""
+        """Provide this many floats for each thread."""
         if floats > self._floats.shape[1]:
             length = -(-floats // ROOM) * ROOM
             self._floats = _aligned(thread_count(), length, np.float32)
 
     def release(self) -> None:
-        """Give the memory back."""
+        """Release the memory."""
         self._floats = np.empty((thread_count(), 0), np.float32)
 
     def address(self, worker: int) -> int:
-        """Where a thread's part begins."""
+        """The address of a thread's part."""
         start: int = self._floats.ctypes.data + worker * self._floats.strides[0]
         return start
 
 
 class LoopRun:
-    """A Loop ready to be run on textures: code, table, and the arguments of each piece of it."""
+    """Fused passes ready to run: code, table, and the arguments of each piece."""
 
     def __init__(
         self,
@@ -238,7 +238,7 @@ class LoopRun:
         staging: Staging,
         together: int,
     ) -> None:
-        """textures: made by `roomy`. together: how many iterations are run in one go."""
+        """textures: from `roomy`. together: how many iterations run in one call."""
         self.code, self._staging = code, staging
         self.table = table_of(code.table, arguments)
         pieces = _pieces_of(code, arguments, together)
@@ -255,7 +255,7 @@ class LoopRun:
             staging.require(self._together * iteration)
 
     def run(self, first: int, last: int) -> None:
-        """Run a stretch of iterations on all fragments."""
+        """Run a range of iterations on all fragments."""
         self.words[:, FIRST], self.words[:, LAST] = first, last
         if not self.code.staged:
             share_out(self._run_piece, len(self._addresses))
@@ -269,7 +269,7 @@ class LoopRun:
         self.code.run(self._addresses[piece])
 
     def _run_staged(self, worker: int, piece: int, first: int, last: int) -> None:
-        """As many iterations at a time as there is room for what is staged."""
+        """Run as many iterations at a time as the staging memory has room for."""
         words, address = self.words[piece], self._addresses[piece]
         words[STAGED] = self._staging.address(worker)
         for start in range(first, last, self._together):
@@ -281,7 +281,7 @@ class LoopRun:
 def _pieces_of(
     code: NativeCode, arguments: Arguments, together: int
 ) -> list[tuple[_Piece, _Piece]]:
-    """What a rectangle is cut into, columns and rows: enough to keep all threads busy."""
+    """The pieces of a rectangle, columns and rows: enough to keep all threads busy."""
     width, height, tile = arguments.width, arguments.height, code.tile
     work = width * height * together * code.instructions
     most = min(thread_count() * _PIECES, max(1, work // _LEAST_WORK))
@@ -293,7 +293,7 @@ def _pieces_of(
 
 
 def _pieces(length: int, most: int, multiple: int) -> list[_Piece]:
-    """A length cut into at most so many pieces, each a multiple of `multiple` but the last."""
+    """At most `most` pieces of a length, multiples of `multiple` except the last."""
     piece = -(-length // (most * multiple)) * multiple
     return [(start, min(start + piece, length)) for start in range(0, length, piece)]
 
@@ -306,12 +306,12 @@ def words_of(
     words = np.zeros(HEADER_WORDS + surfaces * TEXTURE_WORDS + places * PLACE_WORDS, np.int64)
     words[TABLE], words[COUNT], words[WIDTH] = table.ctypes.data, table.shape[1], arguments.width
     for number, name in enumerate(arguments.textures):
-        mine = words[HEADER_WORDS + number * TEXTURE_WORDS :][:TEXTURE_WORDS]
+        of_texture = words[HEADER_WORDS + number * TEXTURE_WORDS :][:TEXTURE_WORDS]
         planes, extent = textures[name].planes, arguments.extents[number]
-        mine[: len(planes)] = [texels.ctypes.data for texels in planes]
-        mine[ROW_LENGTH] = planes[0].strides[0] // planes[0].strides[1]
-        mine[SIZES:ORIGIN] = extent.width, extent.height, extent.depth
-        mine[ORIGIN:] = arguments.origins[number]
+        of_texture[: len(planes)] = [texels.ctypes.data for texels in planes]
+        of_texture[ROW_LENGTH] = planes[0].strides[0] // planes[0].strides[1]
+        of_texture[SIZES:ORIGIN] = extent.width, extent.height, extent.depth
+        of_texture[ORIGIN:] = arguments.origins[number]
     words[HEADER_WORDS + surfaces * TEXTURE_WORDS :] = np.array(arguments.bases).reshape(-1)
     return words
 
@@ -324,13 +324,13 @@ def table_of(columns: Sequence[Scalar], arguments: Arguments) -> NDArray[np.floa
     with np.errstate(over="ignore"):
         for number, scalar in enumerate(columns):
             source = scalar.source
-            given = values.get((scalar.draw, source))
-            if given is None:  # (count, coefficients, 4), computed once for all components
+            numbers = values.get((scalar.draw, source))
+            if numbers is None:  # (count, coefficients, 4), computed once for all components
                 pass_ = arguments.passes[scalar.draw]
-                given = values[scalar.draw, source] = (
+                numbers = values[scalar.draw, source] = (
                     parameter_values(pass_, source, count)[:, None]
                     if isinstance(source, Parameter)
                     else plane_values(pass_, source, count)
                 )
-            table[number] = given[:, scalar.coefficient, scalar.component]
+            table[number] = numbers[:, scalar.coefficient, scalar.component]
     return table

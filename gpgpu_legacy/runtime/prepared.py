@@ -1,7 +1,7 @@
 """A plan that is ready to run: it moves operands in, runs the passes and moves the results back.
 
 A run neither allocates on the device nor compiles; all of that is done when a plan is prepared
-(runtime/executor.py). Closing a prepared plan gives everything back.
+(runtime/executor.py). Closing a prepared plan releases everything.
 """
 
 from __future__ import annotations
@@ -133,11 +133,11 @@ class Prepared(ABC):
         )
 
     def _session(self) -> AbstractContextManager[object]:
-        """What must be held while the device is used: a context, say."""
+        """Held while the device is used: a context, for example."""
         return nullcontext()
 
-    def _make_ready(self, *, observed: bool) -> None:  # noqa: B027 - many have nothing to do
-        """Before the clock starts: make what only an observed run needs, where it is missing."""
+    def _make_ready(self, *, observed: bool) -> None:  # noqa: B027 - many have nothing to prepare
+        """Before the clock starts: prepare what an observed run needs in addition."""
 
     @abstractmethod
     def _upload(self, operands: Mapping[str, F32]) -> None:
@@ -145,15 +145,15 @@ class Prepared(ABC):
 
     @abstractmethod
     def _compute(self, observer: Observer | None) -> None:
-        """Carry out all passes, telling the observer of each; return when they are done."""
+        """Run all passes, and show each to the observer; return when they are done."""
 
     @abstractmethod
     def _read_back(self) -> dict[str, F32]:
-        """The matrices that the plan makes, by name, in arrays of their own."""
+        """The matrices that the plan computes, by name, in new arrays."""
 
     @abstractmethod
     def _release(self) -> None:
-        """Give back what was allocated."""
+        """Release what was allocated."""
 
 
 def check_operands(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:

@@ -1,10 +1,11 @@
-"""Where the executors are found, and which one `auto` takes."""
+"""All executors, and the one that `auto` takes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
+from operator import itemgetter
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,8 @@ def executors() -> tuple[Executor, ...]:
         import_module(f"{gpgpu_legacy.runtime.executors.__name__}.{module.name}")
         for module in iter_modules(gpgpu_legacy.runtime.executors.__path__)
     )
-    there_are = [module.EXECUTOR for module in modules if hasattr(module, "EXECUTOR")]
-    return tuple(sorted(there_are, key=lambda e: (not e.capabilities.is_reference, e.name)))
+    instances = [module.EXECUTOR for module in modules if hasattr(module, "EXECUTOR")]
+    return tuple(sorted(instances, key=lambda e: (not e.capabilities.is_reference, e.name)))
 
 
 def reference() -> Executor:
@@ -66,7 +67,7 @@ def exact_executors(plan: Plan, machine: Machine) -> list[Executor]:
 
 
 def executor_names() -> tuple[str, ...]:
-    """What may be asked for by name: `auto`, then every executor."""
+    """The names that a caller may give: `auto`, then every executor."""
     return (AUTO, *(executor.name for executor in executors()))
 
 
@@ -124,7 +125,7 @@ def _in_order_of_speed(plan: Plan | None) -> Iterator[Executor]:
 
 def _in_order(ranked: Iterable[tuple[int | None, Executor]]) -> list[Executor]:
     with_rank = [(rank, executor) for rank, executor in ranked if rank is not None]
-    return [executor for _, executor in sorted(with_rank, key=lambda each: each[0])]
+    return [executor for _, executor in sorted(with_rank, key=itemgetter(0))]
 
 
 def _works(executor: Executor) -> bool:

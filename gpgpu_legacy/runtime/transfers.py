@@ -1,6 +1,6 @@
-"""What executors do with operands and results on the host: matrices to texels and back.
+"""Operands and results on the host: matrices to texels and back.
 
-The arrays are made once for a prepared plan and filled in each run.
+The arrays are allocated once for a prepared plan, and filled by each run.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _FLOAT_BYTES, _FLOAT_BITS = 4, 32
 
 
 def zero_results(plan: Plan, *, but: Mapping[str, F32] = MappingProxyType({})) -> dict[str, F32]:
-    """The matrices that a plan makes, by name, before anything is read into them.
+    """The matrices that a plan computes, by name, filled with zeros.
 
-    but: those that are there already.
+    but: those that have their values already.
     """
     return {
         m.name: but[m.name] if m.name in but else np.zeros((m.rows, m.columns), np.float32)
@@ -45,15 +45,15 @@ def zero_results(plan: Plan, *, but: Mapping[str, F32] = MappingProxyType({})) -
 
 
 def results_bytes(plan: Plan) -> int:
-    """Bytes of the matrices that a plan makes."""
+    """Bytes of the matrices that a plan computes."""
     return sum(_FLOAT_BYTES * matrix.rows * matrix.columns for matrix in plan.results)
 
 
 def bytes_beside_gl(plan: Plan, stored_bytes: int, is_hardware: Callable[[], bool]) -> int:
     """Bytes that the host needs for a plan that OpenGL runs.
 
-    stored_bytes: of what OpenGL stores, which takes the host's memory where software renders. A
-    little needs no answer, and no OpenGL.
+    stored_bytes: of what OpenGL stores, in the host's memory if software renders. For a small
+    number OpenGL is not asked what renders.
     """
     stored = 0 if stored_bytes > SURELY_THERE and is_hardware() else stored_bytes
     return stored + packing_bytes(plan) + results_bytes(plan)
@@ -62,84 +62,86 @@ def bytes_beside_gl(plan: Plan, stored_bytes: int, is_hardware: Callable[[], boo
 def packing_bytes(plan: Plan) -> int:
     """Bytes in which a HostInput for each input and a HostOutput for each output pack texels.
 
-    Texels of a format that rounds are there twice: as float32, and as they are stored.
+    Texels of a format that rounds take memory twice: as float32, and as they are stored.
     """
     matrices = {matrix.name: matrix for matrix in (*plan.operands, *plan.results)}
     total = 0
     transfers: list[Input | Output] = [*plan.inputs, *plan.outputs]
-    for each in transfers:
-        texel_format = plan.texture(each.texture).format
-        if texel_format is R32F and is_the_matrix(each, matrices[each.matrix]):
+    for transfer in transfers:
+        texel_format = plan.texture(transfer.texture).format
+        if texel_format is R32F and has_matrix_layout(transfer, matrices[transfer.matrix]):
             continue
         rounds = texel_format.bits_per_channel != _FLOAT_BITS
         texel_bytes = _FLOAT_BYTES * texel_format.channels + rounds * texel_format.texel_bytes
-        total += each.rect.area * texel_bytes
+        total += transfer.rect.area * texel_bytes
     return total
 
 
 class HostInput:
     """An Input, packed on the host."""
 
-    def __init__(self, plan: Plan, each: Input) -> None:
-        """each: of the plan."""
-        self.input = each
-        self.format: Format = plan.texture(each.texture).format
-        matrix = next(m for m in plan.operands if m.name == each.matrix)
-        self._as_it_is = self.format is R32F and is_the_matrix(each, matrix)
-        # What lies outside the region is 0 and stays so.
-        shape = (each.rect.height, each.rect.width, self.format.channels)
+    def __init__(self, plan: Plan, input_: Input) -> None:
+        """input_: of the plan."""
+        self.input = input_
+        self.format: Format = plan.texture(input_.texture).format
+        matrix = next(m for m in plan.operands if m.name == input_.matrix)
+        self._as_it_is = self.format is R32F and has_matrix_layout(input_, matrix)
+        # Texels outside of the region are 0 and stay so.
+        shape = (input_.rect.height, input_.rect.width, self.format.channels)
         self._texels = None if self._as_it_is else np.zeros(shape, np.float32)
 
     def stored(self, matrix: F32) -> Stored:
         """The texels of the rectangle, (height, width, channels) as the texture stores them.
 
-        They are good until the next call.
+        They are valid until the next call.
         """
         if self._texels is None:
             return matrix[..., None]
-        each = self.input
-        texels = pack(matrix, each.region, each.rect, each.packing, self._texels)
+        input_ = self.input
+        texels = pack(matrix, input_.region, input_.rect, input_.packing, self._texels)
         return encode(texels, self.format)
 
 
 class HostOutput:
     """An Output, unpacked on the host."""
 
-    def __init__(self, plan: Plan, each: Output, dtype: np.dtype[np.generic] | None = None) -> None:
-        """each: of the plan. dtype: what texels are read as, if not as they are stored."""
-        self.output = each
-        self.format: Format = plan.texture(each.texture).format
-        matrix = next(m for m in plan.results if m.name == each.matrix)
-        whole = self.format is R32F and is_the_matrix(each, matrix)
-        shape = (each.rect.height, each.rect.width, self.format.channels)
+    def __init__(
+        self, plan: Plan, output: Output, dtype: np.dtype[np.generic] | None = None
+    ) -> None:
+        """output: of the plan. dtype: the type that texels are read as, if not as stored."""
+        self.output = output
+        self.format: Format = plan.texture(output.texture).format
+        matrix = next(m for m in plan.results if m.name == output.matrix)
+        whole = self.format is R32F and has_matrix_layout(output, matrix)
+        shape = (output.rect.height, output.rect.width, self.format.channels)
         stored = dtype or encode(np.zeros((), np.float32), self.format).dtype
         self._stored: Stored | None = None if whole else np.empty(shape, stored)
 
     def destination(self, results: Mapping[str, F32]) -> Stored:
-        """Where the texels of the rectangle belong, as the texture stores them.
+        """The array for the texels of the rectangle, as the texture stores them.
 
-        (height, width, channels), in one piece: a kept array, or the result itself.
+        (height, width, channels), contiguous: a kept array, or the result itself.
         """
         return results[self.output.matrix][..., None] if self._stored is None else self._stored
 
     def put(self, results: Mapping[str, F32]) -> None:
-        """Put what is there now into its result."""
+        """Unpack the texels in the destination into the result."""
         if self._stored is not None:
             texels = decode(self._stored, self.format)
             unpack(texels, results[self.output.matrix], self.output.region, self.output.packing)
 
 
-def is_the_matrix(each: Input | Output, matrix: Matrix) -> bool:
-    """Whether the texels of a transfer are the matrix as it lies in memory."""
+def has_matrix_layout(transfer: Input | Output, matrix: Matrix) -> bool:
+    """Whether the texels of a transfer have the layout of the matrix."""
     return (
-        each.packing == ONE_PER_TEXEL
-        and each.region == Region(0, 0, matrix.rows, matrix.columns)
-        and (each.rect.width, each.rect.height) == (matrix.columns, matrix.rows)
+        transfer.packing == ONE_PER_TEXEL
+        and transfer.region == Region(0, 0, matrix.rows, matrix.columns)
+        and (transfer.rect.width, transfer.rect.height) == (matrix.columns, matrix.rows)
     )
 
 
 def cleared_first(plan: Plan) -> dict[str, Vec4]:
-    """Textures that every run begins by clearing, with their values.
+    """The textures that every run clears first, with their values.
 
     They are those with an initial value, and the undefined ones, which become 0.
     """
@@ -152,23 +154,23 @@ def cleared_first(plan: Plan) -> dict[str, Vec4]:
 
 
 def undefined_textures(plan: Plan) -> tuple[str, ...]:
-    """Textures of which a run may see texels that it has not written.
+    """The textures whose texels a run may read before it writes them.
 
-    They have no initial value, and neither the inputs nor the first pass that has to do with them
-    fill them. So that a second run gives what the first one gave, they are cleared before each.
+    They have no initial value, and neither the inputs nor the first pass that uses them fill them.
+    Every run clears them first, so that it does not depend on earlier runs.
     """
     seen = {texture.name for texture in plan.textures if texture.initial is not None}
     for texture in plan.textures:
-        rects = [each.rect for each in plan.inputs if each.texture == texture.name]
+        rects = [input_.rect for input_ in plan.inputs if input_.texture == texture.name]
         if rects and _cover(rects, texture.extent):
             seen.add(texture.name)
     undefined: dict[str, None] = {}
-    for each in _first_passes(plan):
-        for name in (*read_by(each), *written_by(each)):
+    for pass_ in _first_passes(plan):
+        for name in (*read_by(pass_), *written_by(pass_)):
             if name not in seen:
                 seen.add(name)
                 extent = plan.texture(name).extent
-                if not (name in written_by(each) and _fills(each, extent)):
+                if not (name in written_by(pass_) and _fills(pass_, extent)):
                     undefined[name] = None
     for output in plan.outputs:
         if output.texture not in seen:
@@ -185,24 +187,24 @@ def _first_passes(plan: Plan) -> Iterable[Pass]:
             yield step
 
 
-def _fills(each: Pass, extent: Extent) -> bool:
+def _fills(pass_: Pass, extent: Extent) -> bool:
     """Whether a pass writes every texel of its targets, and reads none of them."""
-    match each:
+    match pass_:
         case ClearPass():
             return True
         case CopyPass():
-            rect = each.target_rect
+            rect = pass_.target_rect
         case FragmentPass():
-            if each.blend is not Blend.NONE or each.program.kills:
+            if pass_.blend is not Blend.NONE or pass_.program.kills:
                 return False
-            rect = each.rect
+            rect = pass_.rect
         case ComputePass():
             return False
     return isinstance(rect, Rect) and _cover([rect], extent)
 
 
 def _cover(rects: list[Rect], extent: Extent) -> bool:
-    """Whether rectangles of a texture, none over another, cover it."""
+    """Whether disjoint rectangles cover a texture."""
     if sum(rect.area for rect in rects) != extent.width * extent.rows:
         return False
     return not any(overlap(a, b) for a, b in combinations(rects, 2))

@@ -1,8 +1,8 @@
-"""The threads of this process that share out work, whoever has it to do.
+"""The worker threads of this process.
 
-There is one pool a process, made when it is first needed; who hands out work takes part in it. So
-where several threads run plans at once, each gets on by itself when the pool is busy. A forked
-child, which has none of its parent's threads, makes its own.
+A process has one pool, started when it is first needed; a thread that shares out work takes part in
+it. So when several threads run plans at once and the pool is busy, each of them still progresses. A
+forked child, which has none of its parent's threads, starts its own pool.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LOCK = held_across_forks(Lock())
 def share_out(task: Callable[[int, int], object], pieces: int) -> None:
     """Call task(worker, piece) once for every piece from 0 on, on all processors.
 
-    worker: a number below `thread_count()`; no two calls at a time have the same. The tasks must
+    worker: a number below `thread_count()`, which no two calls have at the same time. Tasks must
     not share out work themselves. Raises what a task raised, when all have ended.
     """
     helpers = min(thread_count(), pieces) - 1
@@ -31,7 +31,7 @@ def share_out(task: Callable[[int, int], object], pieces: int) -> None:
         for piece in range(pieces):
             task(0, piece)
         return
-    numbers = count()  # as iterators of C are, safe to share
+    numbers = count()  # an iterator written in C, which threads may share
 
     def work(worker: int) -> None:
         for piece in numbers:
@@ -48,21 +48,21 @@ def share_out(task: Callable[[int, int], object], pieces: int) -> None:
         work(0)
     finally:
         for other in others:
-            if not other.cancel():  # one that has not begun has nothing left to do
+            if not other.cancel():  # a worker that has not begun has nothing left to do
                 other.result()
 
 
 def _pool() -> ThreadPoolExecutor | None:
     with _LOCK:
-        return _made_pool(os.getpid())
+        return _pool_of(os.getpid())
 
 
 @lru_cache(maxsize=1)
-def _made_pool(_: int) -> ThreadPoolExecutor | None:
-    """The pool of the process of that number; None where the system gives it no threads.
+def _pool_of(_: int) -> ThreadPoolExecutor | None:
+    """The pool of the process of that number; None if the system refuses threads.
 
-    All threads are started now: work that is handed out when one cannot be started is run by
-    another one later, when nobody waits for it.
+    All threads are started now: if one could not be started later, its work would run on another
+    one, when nobody waits for it any more.
     """
     helpers, gate = max(1, thread_count() - 1), Event()
     pool = ThreadPoolExecutor(helpers, "gpgpu-legacy")

@@ -355,9 +355,9 @@ def test_times_are_not_negative(compute: Executor) -> None:
 
 def test_kernels_are_compiled_once(compute: Executor) -> None:
     compute.run(shown(numbers()), OPERANDS)
-    made = gl.context().programs.made
+    made = gl.context().programs.created
     compute.run(shown(numbers(2.0), numbers(3.0)), OPERANDS)
-    assert gl.context().programs.made == made
+    assert gl.context().programs.created == made
 
 
 # What is refused ---------------------------------------------------------------------------------

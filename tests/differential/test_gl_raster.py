@@ -1119,10 +1119,10 @@ def test_shaders_are_shared_by_plans_of_one_shape(raster: Executor) -> None:
     plan = plan_of(LARSON, Shape(3, 4, 5), Options())
     raster.run(plan, random_operands(plan))
     programs = gl.context().programs
-    made = programs.made
+    made = programs.created
     again = replace(plan, name="the same by another name")
     raster.run(again, random_operands(again))
-    assert programs.made == made
+    assert programs.created == made
 
 
 def test_shaders_that_were_used_longest_ago_are_released(

@@ -543,12 +543,12 @@ def test_a_cache_keeps_what_is_referred_to_and_the_last_few() -> None:
         cache.get(n, Value)
     assert len(cache) == 3
     assert cache.get("held", Value) is held
-    assert cache.made == 6
+    assert cache.created == 6
     del held
     cache.get(0, Value)
     cache.get(1, Value)
     assert len(cache) == 2
-    assert cache.made == 8
+    assert cache.created == 8
 
 
 @drawing
@@ -567,7 +567,7 @@ def test_a_context_that_the_driver_gave_up_is_said_to_be_lost(
         monkeypatch.setattr(type(context), "_answers", lambda _: False)
         for _ in range(2):
             with pytest.raises(
-                ExecutorUnavailableError, match="given this process's OpenGL"
+                ExecutorUnavailableError, match="lost this process's OpenGL"
             ) as raised:
                 prepared.run(operands)
             assert "\n" not in str(raised.value)

@@ -242,21 +242,21 @@ def test_where_no_thread_can_be_started_work_is_done_alone(monkeypatch: pytest.M
 
     monkeypatch.setattr(workers, "thread_count", lambda: 4)
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    workers._made_pool.cache_clear()
+    workers._pool_of.cache_clear()
     done: list[tuple[int, int]] = []
     try:
         workers.share_out(lambda worker, piece: done.append((worker, piece)), 5)
     finally:
-        workers._made_pool.cache_clear()
+        workers._pool_of.cache_clear()
     assert done == [(0, piece) for piece in range(5)]
 
 
 def test_all_pieces_are_done_once_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "thread_count", lambda: 4)
-    workers._made_pool.cache_clear()
+    workers._pool_of.cache_clear()
     done: list[int] = []
     try:
         workers.share_out(lambda _, piece: done.append(piece), 100)
     finally:
-        workers._made_pool.cache_clear()
+        workers._pool_of.cache_clear()
     assert sorted(done) == list(range(100))

@@ -1,5 +1,5 @@
-"""The executors: what each is and can do, a file an executor.
+"""The executors: one file for each, which says what it is and can do.
 
-A module here that has an `EXECUTOR` is found by runtime/registry.py, which imports all of them. So
-what an executor is built on (OpenGL, LLVM, what generates code) is imported inside functions.
+The registry (runtime/registry.py) imports every module here and takes its `EXECUTOR`. So what an
+executor is built on (OpenGL, LLVM, the emitters) is imported inside functions.
 """

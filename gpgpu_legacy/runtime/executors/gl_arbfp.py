@@ -11,10 +11,10 @@ from gpgpu_legacy.runtime.prepared import Prepared
 class GlArbfpExecutor(Executor):
     """Runs where the driver offers GL_ARB_fragment_program to a compatibility context.
 
-    Arithmetic is the driver's: llvmpipe rounds a multiply-add twice, as the numpy executor does,
-    a GPU may round it once, and no program can ask for the one or the other. So exact runs are
-    refused. How a colour becomes 8 bits is the driver's too: llvmpipe gives the
-    nearest of the 256 values, an H100 now and then the one below it.
+    The driver decides the arithmetic: llvmpipe rounds a multiply-add twice, as the numpy executor
+    does, a GPU may round it once, and a program cannot choose. So exact runs are refused. The
+    driver also decides how a colour becomes 8 bits: llvmpipe gives the nearest of the 256 values,
+    an H100 sometimes the one below it.
     """
 
     name = "gl-arbfp"
@@ -25,8 +25,8 @@ class GlArbfpExecutor(Executor):
         """The renderer and the version of its driver; see Executor."""
         from gpgpu_legacy.runtime import gl_arbfp_context
 
-        made = gl_arbfp_context.context()
-        return f"{made.renderer}, OpenGL {made.version}"
+        context = gl_arbfp_context.context()
+        return f"{context.renderer}, OpenGL {context.version}"
 
     def is_hardware(self) -> bool:
         """Whether the renderer is a GPU; see Executor."""
@@ -35,13 +35,13 @@ class GlArbfpExecutor(Executor):
         return gl_arbfp_context.context().is_hardware
 
     def memory_bytes(self, plan: Plan) -> int:
-        """What the host packs, and results; textures, where a software renderer draws."""
+        """Packed texels and results; textures, too, where a software renderer draws."""
         from gpgpu_legacy.runtime.transfers import bytes_beside_gl
 
         return bytes_beside_gl(plan, plan.texture_bytes, self.is_hardware)
 
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
-        """Make a plan ready; see Executor.
+        """Prepare a plan; see Executor.
 
         Raises PlanError where the driver refuses a program, a texture's size or its format, and
         where a pass gives a value to state that OpenGL derives from other state.

@@ -35,14 +35,14 @@ class GlComputeExecutor(Executor):
         return gl.compute_context().is_hardware
 
     def why_inexact(self, plan: Plan, machine: Machine) -> str:
-        """See Executor; the text of a kernel leaves more open."""
+        """See Executor; a driver may also contract or regroup what a kernel computes."""
         from gpgpu_legacy.runtime import gl
         from gpgpu_legacy.runtime.gl_limits import why_inexact
 
         return why_inexact(plan, gl.compute_context().info) or super().why_inexact(plan, machine)
 
     def memory_bytes(self, plan: Plan) -> int:
-        """What the host packs, and results; buffers, where a software renderer computes."""
+        """Packed texels and results; buffers, too, where a software renderer computes."""
         from gpgpu_legacy.runtime.gl_storage import buffers_bytes
         from gpgpu_legacy.runtime.transfers import bytes_beside_gl
 
@@ -51,7 +51,7 @@ class GlComputeExecutor(Executor):
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         """See Executor.
 
-        Raises PlanError for what exceeds a limit of the device, and for kernels' loops that
+        Raises PlanError for a plan that exceeds a limit of the device, and for kernels whose loops
         llvmpipe would not finish.
         """
         from gpgpu_legacy.runtime import gl

@@ -28,13 +28,13 @@ class GlRasterExecutor(Executor):
         return gl.context().is_hardware
 
     def memory_bytes(self, plan: Plan) -> int:
-        """What the host packs, and results; textures, where a software renderer draws."""
+        """Packed texels and results; textures, too, where a software renderer draws."""
         from gpgpu_legacy.runtime.transfers import bytes_beside_gl
 
         return bytes_beside_gl(plan, plan.texture_bytes, self.is_hardware)
 
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
-        """Make a plan ready; PlanError where a texture is too large here."""
+        """Prepare a plan; PlanError where a texture is too large here."""
         from gpgpu_legacy.runtime import gl
         from gpgpu_legacy.runtime.gl_raster import GlRasterPrepared
 

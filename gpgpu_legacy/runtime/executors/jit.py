@@ -14,7 +14,7 @@ from gpgpu_legacy.runtime.prepared import Prepared
 
 
 class JitExecutor(Executor):
-    """All the processor's cores; the numpy executor's results, bit for bit, where `exact`."""
+    """Uses all cores of the processor; an exact run gives the numpy executor's bits."""
 
     name = "jit"
     summary = "native code on all cores of the CPU, compiled by LLVM and numba"
@@ -32,7 +32,7 @@ class JitExecutor(Executor):
         return False
 
     def flushed_paths(self) -> frozenset[DataPath]:
-        """None, but in a thread that a library told otherwise; see thread_keeps_denormals."""
+        """None, unless a library has made this thread flush; see thread_keeps_denormals."""
         return frozenset() if thread_keeps_denormals() else frozenset(DataPath)
 
     def memory_bytes(self, plan: Plan) -> int:

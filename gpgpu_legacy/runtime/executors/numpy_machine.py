@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class NumpyExecutor(Executor):
-    """Runs anywhere, in every arithmetic; every operation is rounded. Kernels are float32 alone."""
+    """Runs anywhere, in every arithmetic; it rounds every operation. Kernels are float32 alone."""
 
     name = "numpy"
     summary = "the reference machine, in NumPy on the CPU"
@@ -31,11 +31,11 @@ class NumpyExecutor(Executor):
         return False
 
     def flushed_paths(self) -> frozenset[DataPath]:
-        """None, but in a thread that a library told otherwise; see thread_keeps_denormals."""
+        """None, unless a library has made this thread flush; see thread_keeps_denormals."""
         return frozenset() if thread_keeps_denormals() else frozenset(DataPath)
 
     def memory_bytes(self, plan: Plan) -> int:
-        """Textures and results; passes run in bands of rows, which take next to nothing."""
+        """Textures and results; passes run in bands of rows, which need little memory."""
         from gpgpu_legacy.runtime.transfers import results_bytes
 
         return plan.texture_bytes + results_bytes(plan)
