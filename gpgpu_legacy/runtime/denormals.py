@@ -1,8 +1,8 @@
 """Whether a device keeps denormal numbers, measured by running a small plan on it.
 
-A GPU may flush denormals to 0, and so may a CPU: llvmpipe tells the threads that draw to do so (FTZ
-and DAZ in x86's MXCSR), and a library compiled with -ffast-math tells the whole process. A device
-may flush on one data path and not on another, so each is measured.
+A GPU may flush denormals to 0, and so may a CPU: llvmpipe makes the threads that draw do so (FTZ
+and DAZ in x86's MXCSR), and a library compiled with -ffast-math the whole process. A device may
+flush on one data path and not on another, so each is measured.
 """
 
 from __future__ import annotations
@@ -108,9 +108,9 @@ def flushed_by(run: Run) -> frozenset[DataPath]:
 
     run: an executor's. Raises ExecutorUnavailableError where the executor cannot run here.
     """
-    given = np.array([[_DENORMAL]], np.float32)
-    given.view(np.uint32)[:] = _bits(_DENORMAL)  # whatever this thread does to denormals
-    outputs = run(_plan(), {"given": given}).outputs
+    operand = np.array([[_DENORMAL]], np.float32)
+    operand.view(np.uint32)[:] = _bits(_DENORMAL)  # whatever this thread does to denormals
+    outputs = run(_plan(), {"given": operand}).outputs
     values = np.concatenate([outputs[name].reshape(-1) for name in ("first", "second", "blended")])
     paths, measured = (*_FIRST, *_SECOND, DataPath.BLENDED), values.view(np.uint32).tolist()
     results = zip(paths, measured, map(_bits, _EXPECTED), strict=True)
@@ -145,20 +145,20 @@ def _plan() -> Plan:
     """One fragment: the operations, drawn to two textures, and a colour blended to a third."""
     from gpgpu_legacy.languages.arb.parser import assemble
 
-    here, one = Rect(0, 0, 1, 1), Extent(1, 1)
+    texel, one = Rect(0, 0, 1, 1), Extent(1, 1)
     rows = {"given": (R32F, 1), "first": (RGBA32F, 4), "second": (RGBA32F, 4), "blended": (R32F, 1)}
 
     def transfer(name: str) -> tuple[Region, str, Rect, Packing]:
         count = rows[name][1]
-        return Region(0, 0, count, 1), name, here, Packing(tuple((c, 0) for c in range(count)))
+        return Region(0, 0, count, 1), name, texel, Packing(tuple((c, 0) for c in range(count)))
 
     def everywhere(x: float) -> NumberVec4:
         return (x, 0.0, 0.0, 1.0)
 
-    given = tuple(
+    parameters = tuple(
         ParameterValue(index, everywhere(x)) for index, x in enumerate((_DENORMAL, _ROOT, _UP))
     )
-    places = (
+    texcoords = (
         Texcoords(
             0,
             (
@@ -185,17 +185,17 @@ def _plan() -> Plan:
                 assemble(_OPERATIONS, name="denormals"),
                 (Binding(0, "given"),),
                 ("first", "second"),
-                here,
-                places,
-                given,
+                texel,
+                texcoords,
+                parameters,
             ),
             FragmentPass(
                 assemble(_BLENDED, name="denormals"),
                 (),
                 ("blended",),
-                here,
+                texel,
                 (),
-                given[:1],
+                parameters[:1],
                 (),
                 Blend.ADD,
             ),

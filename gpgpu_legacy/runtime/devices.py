@@ -15,7 +15,7 @@ def is_gpu(renderer: str) -> bool:
 
 
 def processor_name() -> str:
-    """The processor's model name, or the architecture where the system does not tell."""
+    """The processor's model name, or the architecture if the system does not say."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -64,7 +64,7 @@ class SavedContext:
 
 
 class CurrentContext:
-    """The OpenGL context that is current on a thread: ours, or one of somebody else."""
+    """The OpenGL context that is current on a thread: one of ours or another."""
 
     def __init__(self, functions: SimpleNamespace) -> None:
         """functions: those of EGL."""

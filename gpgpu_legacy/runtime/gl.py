@@ -54,12 +54,12 @@ class GlContext(SharedContext[ModernglContext]):
 
     @property
     def handle(self) -> ModernglContext:
-        """The context that moderngl made."""
+        """Moderngl's context."""
         return self._moderngl
 
     @property
     def info(self) -> Mapping[str, Any]:
-        """What the driver says of itself and its limits, by OpenGL's names."""
+        """The driver's names and limits, by OpenGL's names."""
         return self._info
 
     @property

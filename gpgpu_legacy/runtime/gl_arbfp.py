@@ -168,10 +168,12 @@ class GlArbfpPrepared(GlPrepared[Context]):
         return self._interned.setdefault(key, Rows(rounded))
 
     def _parameters(
-        self, indices: Iterable[int], given: Iterable[ParameterValue], count: int
+        self, indices: Iterable[int], parameters: Iterable[ParameterValue], count: int
     ) -> tuple[tuple[int, Rows], ...]:
         """The parameters that a program reads, with a pass's values for them, else 0."""
-        values: dict[int, NumberVec4] = {parameter.index: parameter.value for parameter in given}
+        values: dict[int, NumberVec4] = {
+            parameter.index: parameter.value for parameter in parameters
+        }
         return tuple(
             (index, self._rows(over_iterations(values.get(index, NO_PARAMETER), count)))
             for index in indices
@@ -181,10 +183,10 @@ class GlArbfpPrepared(GlPrepared[Context]):
         self, program: LoadedProgram, pass_: FragmentPass, count: int
     ) -> tuple[tuple[int, Rows], ...]:
         """The vertex attributes that a pass needs, by number, with their corner values."""
-        given = given_corners(pass_)
+        corner_values = given_corners(pass_)
         attributes = []
         for attribute in program.attributes:
-            corners = given.get(attribute) or (ATTRIBUTE_DEFAULTS[attribute.kind],) * 4
+            corners = corner_values.get(attribute) or (ATTRIBUTE_DEFAULTS[attribute.kind],) * 4
             numbers = [number for corner in corners for number in corner]
             rows = self._rows(over_iterations(numbers, count))
             attributes.append((vertex_attribute(attribute), rows))

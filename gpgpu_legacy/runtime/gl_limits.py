@@ -27,8 +27,8 @@ from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, Plan, UniformValue, constant_groups
 from gpgpu_legacy.plan.textures import Texture, TextureKind
 
-# OpenGL 4.3, table 23.72: what every driver has at least. It is what counts where the context does
-# not tell its own; moderngl does not ask for the size of shared memory.
+# OpenGL 4.3, table 23.72: what every driver has at least, for contexts that do not report their own
+# limit; moderngl does not ask for the size of shared memory.
 _AT_LEAST = {
     "GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS": 1024,
     "GL_MAX_COMPUTE_WORK_GROUP_SIZE": (1024, 1024, 64),

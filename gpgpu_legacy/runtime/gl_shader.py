@@ -125,10 +125,10 @@ class UniformTable:
         Values that the shader does not use are ignored. `settle` fills in the result.
         """
         uniforms = Uniforms()
-        for name, given in values.items():
+        for name, rows in values.items():
             if shader.has(name):
                 uses = self._uses.setdefault((shader, name), [])
-                uses.append((uniforms, shader.fitted(name, given)))
+                uses.append((uniforms, shader.fitted(name, rows)))
         return uniforms
 
     def settle(self) -> None:

@@ -1,4 +1,4 @@
-"""How OpenGL is told its state: materials, lights, matrices, fog, by the names of state vectors."""
+"""Setting OpenGL's state by the names of state vectors: materials, lights, matrices, fog."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ _SETTERS: Mapping[tuple[str, ...], _SetIndexed] = {
 
 @lru_cache(maxsize=1024)
 def setter(binding: str) -> Setter | None:
-    """What sets a state vector, by its canonical name; None where OpenGL cannot be told it."""
+    """What sets a state vector, by its canonical name; None where OpenGL cannot set it."""
     row = matrix_row(binding)
     if row is not None:
         return row.set
@@ -160,7 +160,7 @@ class MatrixRow:
 
 @lru_cache(maxsize=1024)
 def matrix_row(binding: str) -> MatrixRow | None:
-    """The matrix and the row that a state vector is; None where it is none that can be set."""
+    """The row of a matrix that a state vector is; None if it is no row, or cannot be set."""
     match parse_vector(binding):
         case ("matrix", "modelview", "row"), (0, row):
             return MatrixRow(GL.MODELVIEW, 0, row)

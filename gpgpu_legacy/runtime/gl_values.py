@@ -66,8 +66,11 @@ def pass_values(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tup
     planes, one for each triangle of the rectangle.
     """
     yield from _attributes(pass_, count, wanted)
-    for space, given in ((ParameterSpace.LOCAL, pass_.locals), (ParameterSpace.ENV, pass_.env)):
-        vectors: dict[int, NumberVec4] = {p.index: p.value for p in given}
+    for space, parameters in (
+        (ParameterSpace.LOCAL, pass_.locals),
+        (ParameterSpace.ENV, pass_.env),
+    ):
+        vectors: dict[int, NumberVec4] = {p.index: p.value for p in parameters}
         for index in pass_.program.parameter_indices(space):
             name = f"{PARAMETERS[space]}{index}"
             if wanted(name):
@@ -77,13 +80,13 @@ def pass_values(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tup
 
 
 def _attributes(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
-    given, rect = given_corners(pass_), constant_rect(pass_.rect)
+    corner_values, rect = given_corners(pass_), constant_rect(pass_.rect)
     fog = (FOG_COORDINATE,) if pass_.program.fog is not None else ()
     for attribute in dict.fromkeys((*pass_.program.attributes_read, *fog)):
         name = attribute_name(attribute)
         if attribute.kind is AttributeKind.POSITION or not wanted(f"{name}_base"):
             continue
-        corners = given.get(attribute) or _default_corners(attribute)
+        corners = corner_values.get(attribute) or _default_corners(attribute)
         for part, values in zip(("base", "dx", "dy"), _planes(corners, rect, count), strict=True):
             yield f"{name}_{part}", values
 

@@ -76,13 +76,13 @@ class Prepared(ABC):
         observer: called after each pass. Raises InputError for operands that do not fit, for a plan
         that is closed, and when called by an observer of the same run.
         """
-        given = check_operands(self.plan, operands)
+        checked = check_operands(self.plan, operands)
         as_callable("observer", observer)
         with self._lock:
             self._require_idle("run")
             self._running = True
             try:
-                return self._run(given, observer)
+                return self._run(checked, observer)
             finally:
                 self._running = False
 
@@ -171,7 +171,7 @@ def check_operands(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
             f"plan {plan.name} needs the operands {', '.join(wanted)}; "
             f"give {', '.join(missing)}, too"
         )
-    given: dict[str, F32] = {}
+    checked: dict[str, F32] = {}
     for name, matrix in wanted.items():
         array = np.asarray(operands[name])
         if array.dtype.kind not in "fiub":
@@ -184,5 +184,5 @@ def check_operands(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
                 f"operand {name} is {shape_in_words(array.shape)}, but plan {plan.name} needs "
                 f"{shape_in_words(matrix.array_shape)}"
             )
-        given[name] = np.ascontiguousarray(array.reshape(shape), np.float32)
-    return given
+        checked[name] = np.ascontiguousarray(array.reshape(shape), np.float32)
+    return checked
