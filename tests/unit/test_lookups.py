@@ -1,4 +1,4 @@
-"""What is decided on a pass before it is printed as GLSL: folded lookups and dead instructions."""
+"""What is decided on a pass before code of it is emitted: folded lookups and dead instructions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from drawing import (
     corners,
     draw,
     fragment_texcoords,
-    parameters,
     program,
     texture,
 )
@@ -27,10 +26,8 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.isa.ir import Dst, Instruction, Program, ResultKind, ResultRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader, vertex_shader
 from gpgpu_legacy.lower.lookups import MOST_PLACES, Decisions, Folded, decide, undecided
-from gpgpu_legacy.lower.shader_key import shader_key
-from gpgpu_legacy.plan.formats import RGBA32F, UNORM8
+from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Texture, TextureKind, Wrap
@@ -348,62 +345,3 @@ def plane_of(n: int, s: tuple[float, float], t: tuple[float, float]) -> Texcoord
     """Centres: the fragment's own x or y, or the middle of the first texel."""
     base = (0.0 if any(s) else 0.5, 0.0 if any(t) else 0.5, 0.0, 1.0)
     return Texcoords(n, corners(base, (s[0], t[0], 0.0, 0.0), (s[1], t[1], 0.0, 0.0), 4, 3))
-
-
-# The text that is printed ------------------------------------------------------------------------
-
-
-def printed(text: Program, *, exact: bool = True, **more: object) -> str:
-    textures = [texture(f"T{i}", 8, 6, RGBA32F) for i in range(3)]
-    bindings = tuple(Binding(i, each.name) for i, each in enumerate(textures))
-    given_fields: dict[str, object] = {"texcoords": (fragment_texcoords(0, 4, 3),), **more}
-    each = FragmentPass(text, bindings, ("target",), RECT, **given_fields)  # type: ignore[arg-type]
-    plan = plan_with(*textures)
-    return fragment_shader(shader_key(plan, each, decide(plan, each), exact=exact))
-
-
-@given(program_texts())
-def test_no_glsl_identifier_has_two_underscores_in_a_row(given_text: str) -> None:
-    """GLSL reserves them; the assembly language allows `_` and `$` anywhere in a name."""
-    for shader in (printed(assemble(given_text)), vertex_shader(3)):
-        assert "__" not in "".join(line.partition("//")[0] for line in shader.splitlines())
-
-
-def test_names_that_differ_stay_different() -> None:
-    text = program(
-        "MOV a_u, 1;", "MOV a_, 2;", "MOV a$, 3;", "MOV $, a_;", "ADD result.color, a_u, a$;",
-        "ADD result.color, $, a_;",
-        temporaries="TEMP a_u, a_, a$, $;",
-    )  # fmt: skip
-    declared = [line for line in printed(text).splitlines() if "vec4 t_" in line]
-    assert len({line.split()[-3] for line in declared}) == len(declared) == 4
-
-
-@pytest.mark.parametrize("exact", [True, False])
-def test_everything_is_printed_as_precise(exact: bool) -> None:
-    text = program("ADD R0, program.local[0], fragment.position;", "MOV result.color, R0;")
-    lines = [line.strip() for line in printed(text, exact=exact).splitlines()]
-    nothing = "zero" if exact else "0.0"
-    declared = [line for line in lines if line.endswith(f" = vec4({nothing});")]
-    assert len(declared) == 2
-    assert all(line.startswith("precise vec4 ") for line in declared)
-
-
-def test_a_multiply_add_is_contracted_only_where_arithmetic_need_not_be_exact() -> None:
-    text = program("MAD result.color, program.local[0], program.local[1], program.local[2];")
-    assert "local0 * local1 + local2" in printed(text, exact=True)
-    assert "fma(" not in printed(text, exact=True)
-
-
-def test_passes_that_differ_in_numbers_alone_share_a_shader() -> None:
-    text = program("MAD result.color, fragment.texcoord[0], program.local[0], fragment.position;")
-    one = printed(text, locals=parameters({0: (1.0, 2.0, 3.0, 4.0)}))
-    assert one == printed(text, locals=parameters({0: (5.0, 6.0, 7.0, 8.0)}))
-
-
-def test_fixed_point_targets_are_rounded_in_the_shader() -> None:
-    plan = Plan("test", (), (), (texture("target", 4, 3, UNORM8),), (), (), ())
-    each = FragmentPass(program("MOV result.color, 0.5;"), (), ("target",), RECT)
-    key = shader_key(plan, each, decide(plan, each), exact=True)
-    assert key.targets == (UNORM8,)
-    assert "255.0" in fragment_shader(key)

@@ -1,0 +1,541 @@
+"""What programs come to in the lowering IR: which statements they are, and what these compute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pytest
+from drawing import (
+    EXACT,
+    F32,
+    Image,
+    assert_same_bits,
+    carry_out_all,
+    fragment_texcoords,
+    parameters,
+    program,
+    show,
+    texture,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ir_values import Values
+from strategies import Scene, whole_scenes
+
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Program
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.lower.fragments import fragment_statements, target_variable
+from gpgpu_legacy.lower.ir import (
+    ALONG_X,
+    ALONG_Y,
+    BOOL,
+    EVERYWHERE,
+    FLOAT,
+    INT,
+    NOWHERE,
+    VEC4,
+    Assign,
+    Call,
+    Constant,
+    Dead,
+    Declare,
+    Discard,
+    Expression,
+    Fetch,
+    Given,
+    Kind,
+    Operation,
+    Operator,
+    Read,
+    Role,
+    Statement,
+    Variable,
+    all_expressions,
+    component,
+    components,
+    compose,
+    constant,
+    operation,
+    rebuilt,
+    uncontracted,
+    walk,
+)
+from gpgpu_legacy.lower.lookups import decide, undecided
+from gpgpu_legacy.lower.lowering import (
+    KILLED,
+    attribute_value,
+    attribute_variable,
+    blended,
+    result_variable,
+    temporary_variable,
+)
+from gpgpu_legacy.lower.sampling import Unit
+from gpgpu_legacy.lower.shader_key import ShaderKey, program_key, shader_key
+from gpgpu_legacy.plan.formats import FORMATS, RGBA32F, UNORM8, Format
+from gpgpu_legacy.plan.plan import Binding, Blend, FragmentPass, Plan, StateValue
+from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, TextureKind, Wrap
+from gpgpu_legacy.runtime.machine import Machine
+
+RECT = Rect(0, 0, 4, 3)
+POSITION = attribute_value(Attribute(AttributeKind.POSITION))
+
+
+def fetch(unit: Unit, column: Expression, row: Expression) -> Expression:
+    return Fetch(unit.number, column, row)
+
+
+def lowered(key: ShaderKey, *, discards: bool = True) -> list[Statement]:
+    return fragment_statements(key, fetch, POSITION, discards=discards)
+
+
+def statements_of(
+    *lines: str, exact: bool = True, arithmetic: Arithmetic = FP32, option: str = ""
+) -> list[Statement]:
+    """Those of the instructions, fog and targets: without what declares registers."""
+    text = program(*lines, temporaries=f"{option} TEMP R0, R1, R2, R3;")
+    made = lowered(program_key(text, exact=exact, arithmetic=arithmetic))
+    registers = (Role.TEMPORARY, Role.RESULT, Role.ATTRIBUTE)
+    return [s for s in made if not isinstance(s, Declare) or s.variable.role not in registers]
+
+
+def assignments(*lines: str, **more: object) -> list[Assign]:
+    made = statements_of(*lines, **more)  # type: ignore[arg-type]
+    return [s for s in made if isinstance(s, Assign)]
+
+
+def operations(value: Expression) -> list[Operator]:
+    """The operators of an expression, outer ones first."""
+    return [part.operator for part in walk(value) if isinstance(part, Operation)]
+
+
+R0, R1, R2 = map(temporary_variable, ("R0", "R1", "R2"))
+SHOWN = "MOV result.color, R0;"
+
+
+# Values ------------------------------------------------------------------------------------------
+
+VECTORS = {"R1": (2.0, 3.0, 5.0, 7.0), "R2": (-1.0, 0.5, -4.0, 2.0)}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("MOV R0, {1, 2, 3, 4};", (1, 2, 3, 4)),
+        ("MOV R0, 2;", (2, 2, 2, 2)),
+        ("MOV R0.y, {1, 2, 3, 4}.wzyx;", (0, 3, 0, 0)),
+        ("MOV R0, -{1, 0, 2, 3};", (-1, -0.0, -2, -3)),
+        ("MOV R0.xw, R1.wzyx;", (7, 0, 0, 2)),
+        ("MOV R0, -R2;", (1, -0.5, 4, -2)),
+        ("SWZ R0, R1, 1, -x, 0, -1;", (1, -2, 0, -1)),
+        ("SWZ R0.y, R1, 1, -x, 0, w;", (0, -2, 0, 0)),
+        ("RCP R0, R1.x;", (0.5, 0.5, 0.5, 0.5)),
+        ("RCP R0.z, -R1.x;", (0, 0, -0.5, 0)),
+        ("POW R0.xy, R1.x, R1.y;", (8, 8, 0, 0)),
+        ("CMP R0.xy, R2, R1, 1;", (2, 1, 0, 0)),
+        ("ADD_SAT R0.xy, R1, -R1.yxzw;", (0, 1, 0, 0)),
+        ("MAD R0, R1, R2, 1;", (-1, 2.5, -19, 15)),
+        ("MOV R0, program.env[3];", (3, 2, 1, 0)),
+        ("MOV R0, state.light[2].half;", (4, 3, 2, 1)),
+        ("MOV R0, fragment.color.secondary;", (0, 0, 0, 1)),  # GL's initial one
+        ("TXP R0.x, R1, texture[0], 2D;", (0.75, 0, 0, 0)),  # at (2, 3) / 7: of 8 × 8 the (2, 3)
+    ],
+)
+def test_an_instruction_computes(line: str, expected: tuple[float, ...]) -> None:
+    loads = [f"MOV {name}, {{{', '.join(map(str, v))}}};" for name, v in VECTORS.items()]
+    text = program(*loads, line, SHOWN)
+    texels = np.zeros((8, 8, 1), np.float32)
+    texels[3, 2] = 0.75
+    bound = Image(texels, TextureKind.T2D) if "texture" in line else None
+    state = (StateValue("state.light[2].half", (4.0, 3.0, 2.0, 1.0)),)
+    pass_ = FragmentPass(
+        text, (Binding(0, "T"),) if bound else (), ("target",), RECT,
+        env=parameters({3: (3.0, 2.0, 1.0, 0.0)}), state=state,
+    )  # fmt: skip
+    plan = plan_of(pass_, {"T": bound} if bound else {})
+    found = run(plan, pass_, {0: bound} if bound else {}).variables[target_variable(0)]
+    assert_same_bits(np.array([part.flat[0] for part in found]), np.array(expected))
+
+
+def plan_of(
+    pass_: FragmentPass, images: dict[str, Image], formats: Iterable[Format] = (RGBA32F,)
+) -> Plan:
+    x, y = pass_.rect.x + pass_.rect.width, pass_.rect.y + pass_.rect.height  # type: ignore[operator]
+    targets = [
+        texture(name, int(x), int(y), kept, INITIAL)
+        for name, kept in zip(pass_.targets, formats, strict=True)
+    ]
+    return show([pass_], targets[0], images, also=targets[1:])
+
+
+INITIAL = (0.5, 0.25, 1.0, 0.75)
+
+
+def run(
+    plan: Plan,
+    pass_: FragmentPass,
+    images: dict[int, Image],
+    arithmetic: Arithmetic = FP32,
+    *,
+    discards: bool = True,
+) -> Values:
+    """The statements of a pass, with lookups folded where they may be, on all its fragments."""
+    decisions = decide(plan, pass_, folding=not arithmetic.rounds)
+    key = shader_key(plan, pass_, decisions, exact=True, arithmetic=arithmetic)
+    values = Values(pass_, images, decisions.places, arithmetic)
+    values.run(lowered(key, discards=discards))
+    if KILLED in values.variables:
+        values.alive = values.variables[KILLED][0] == 0
+    return values
+
+
+FOG = st.sampled_from([(), ("ARB_fog_exp",), ("ARB_fog_exp2",), ("ARB_fog_linear",)])
+
+
+@given(
+    FOG.flatmap(lambda options: whole_scenes(options=options)),
+    st.sampled_from(list(ARITHMETICS.values())),
+    st.lists(st.sampled_from(list(FORMATS.values())), min_size=2, max_size=2),
+    st.sampled_from(Blend),
+    st.booleans(),
+)
+@settings(max_examples=150)
+def test_any_pass_computes_what_the_machine_does(
+    scene: Scene, arithmetic: Arithmetic, formats: list[Format], blend: Blend, discards: bool
+) -> None:
+    """All opcodes, samplers, attributes, fog, targets, arithmetics: to the last bit."""
+    images = {n: i if isinstance(i, Image) else Image(i) for n, i in scene.textures.items()}
+    names = ("target", "also")[: scene.targets]
+    pass_ = FragmentPass(
+        assemble(scene.text),
+        tuple(Binding(n, f"T{n}", image.sampler) for n, image in images.items()),
+        names,
+        scene.rect,
+        scene.texcoords,
+        parameters(scene.local),
+        parameters(scene.env),
+        blend,
+        scene.attributes,
+        tuple(StateValue(*item) for item in scene.state.items()),
+    )
+    plan = plan_of(pass_, {f"T{n}": i for n, i in images.items()}, formats[: len(names)])
+    values = run(plan, pass_, images, arithmetic, discards=discards)
+    machine = Machine(exact=EXACT.exact, denormals=EXACT.denormals, arithmetic=arithmetic)
+    given_texels = {f"T{n}": i for n, i in images.items()}
+    expected = carry_out_all(plan, given_texels, machine=machine)
+    for number, wanted in enumerate(expected):
+        assert_same_bits(stored(values, number, formats[number], blend), wanted)
+
+
+def stored(values: Values, number: int, target: Format, blend: Blend) -> F32:
+    """The texels of a target after the pass."""
+    held = Variable("held", VEC4)
+    start = np.array(INITIAL, np.float32)
+    if target in (FORMATS["unorm8"], FORMATS["rgba8"]):
+        start = np.floor(start * np.float32(255) + np.float32(0.5)) / np.float32(255)
+    values.variables[held] = list(start)
+    rect = values.rect
+    texels = np.empty((rect.y + rect.height, rect.x + rect.width, target.channels), np.float32)
+    texels[...] = start[: target.channels]
+    for channel in range(target.channels):
+        value: Expression = Read(target_variable(number), (channel,), EVERYWHERE)
+        if blend is Blend.ADD:
+            value = blended(value, Read(held, (channel,)), target)
+        [found] = values.of(value)
+        part = texels[rect.y :, rect.x :, channel]
+        np.copyto(part, np.broadcast_to(found, values.shape), where=values.alive)
+    return texels
+
+
+# Statements --------------------------------------------------------------------------------------
+
+
+def test_a_result_is_assigned_to_the_components_that_are_needed() -> None:
+    made = assignments("MOV R0.xyw, R1.wzyx;", "MOV result.color.yzw, R0.yxxw;")
+    assert [(s.variable, s.components) for s in made] == [
+        (R0, (0, 3)), (result_variable(0), (1, 2, 3)),
+    ]  # fmt: skip
+    assert [s.value for s in made] == [Read(R1, (3, 0)), Read(R0, (0, 0, 3))]
+    assert [s.instruction and s.instruction.mnemonic for s in made] == ["MOV", "MOV"]
+
+
+@pytest.mark.parametrize(
+    ("line", "operators"),
+    [
+        ("MOV R0, R1;", []),
+        ("MOV R0, -R1;", [Operator.NEGATE]),
+        ("MOV R0, -{1, 2, 3, 4};", []),  # of numbers that are written
+        ("ADD_SAT R0, R1, R2;", [Operator.SATURATE, Operator.ADD]),
+        ("MAD R0, R1, R2, R3;", [Operator.ADD, Operator.MULTIPLY]),
+        ("RSQ R0.x, R1.z;", [Operator.DIVIDE, Operator.SQRT, Operator.ABSOLUTE]),
+        ("MAX R0, R1, R2;", [Operator.SELECT, Operator.GREATER]),
+        ("MIN R0, R1, R2;", [Operator.SELECT, Operator.GREATER]),
+    ],
+)
+def test_an_instruction_is_operations(line: str, operators: list[Operator]) -> None:
+    [first, *_] = assignments(line, SHOWN)
+    assert operations(first.value) == operators
+
+
+def test_what_several_components_share_is_computed_once() -> None:
+    [part, first, *_] = statements_of("RCP R0, R1.z;", SHOWN)
+    assert isinstance(part, Declare)
+    assert part.variable.type == FLOAT
+    assert part.value is not None
+    assert operations(part.value) == [Operator.DIVIDE]
+    assert isinstance(first, Assign)
+    assert first.value == compose([Read(part.variable, (0,))] * 4)
+
+
+def test_a_discard_is_a_statement_or_a_variable_that_says_who_is_dead() -> None:
+    key = program_key(program("KIL R0.x;", "MOV result.color, 1;"))
+    [discard] = [s for s in lowered(key) if isinstance(s, Discard)]
+    assert discard.condition.type == BOOL
+    assert set(operations(discard.condition)) == {Operator.OR, Operator.LESS}
+    without = lowered(key, discards=False)
+    assert not any(isinstance(s, Discard) for s in without)
+    assert [s for s in without if isinstance(s, Declare) and s.variable == KILLED] == [
+        Declare(KILLED, constant(0.0))
+    ]
+    [killed] = [s for s in without if isinstance(s, Assign) and s.variable == KILLED]
+    assert isinstance(killed.value, Operation)
+    assert killed.value.operator is Operator.SELECT
+    for discards in (True, False):
+        made = lowered(program_key(program("MOV result.color, 1;")), discards=discards)
+        assert not any(isinstance(s, Discard) for s in made)
+        assert KILLED not in [s.variable for s in made if isinstance(s, Assign | Declare)]
+
+
+def test_what_is_dead_is_kept_for_readers_and_names_no_register() -> None:
+    text = program("MOV R0, R1;", "MOV result.depth, R0;", "MOV result.color, 1;")
+    made = lowered(program_key(text))
+    assert [s.instruction for s in made if isinstance(s, Dead)] == list(text.instructions[:2])
+    named = [s.variable for s in made if isinstance(s, Assign | Declare)]
+    named += [value.variable for value in all_expressions(made) if isinstance(value, Read)]
+    assert all(variable.role is not Role.TEMPORARY for variable in named)
+
+
+def test_a_register_starts_as_0() -> None:
+    made = lowered(program_key(program("ADD R0, program.local[0], R1;", SHOWN)))
+    nothing = Constant((0.0,) * 4, VEC4)
+    started = [s for s in made if isinstance(s, Declare) and s.value == nothing]
+    assert {s.variable for s in started} == {R0, R1, result_variable(0)}
+
+
+def test_a_target_a_colour() -> None:
+    text = program(
+        "MOV result.color[2], 1;", "MOV result.color.x, 2;",
+        temporaries="OPTION ARB_draw_buffers; TEMP R0;",
+    )  # fmt: skip
+    made = [s for s in lowered(program_key(text)) if isinstance(s, Declare)]
+    colours = {s.variable: s.value for s in made if s.variable.name.startswith("colour")}
+    assert colours == {
+        target_variable(n): Read(result_variable(n), (0, 1, 2, 3), EVERYWHERE) for n in range(3)
+    }
+
+
+def test_fog_is_the_last_thing_and_reads_what_it_needs() -> None:
+    made = lowered(program_key(program("MOV result.color, 1;", temporaries="OPTION ARB_fog_exp;")))
+    order = [s.variable for s in made if isinstance(s, Assign | Declare)]
+    result, fog = result_variable(0), Variable("fog", FLOAT)
+    assert order[-3:] == [fog, target_variable(0), target_variable(0)]
+    last_write = max(n for n, variable in enumerate(order) if variable == result)
+    assert order.index(attribute_variable(Attribute(AttributeKind.FOGCOORD))) < last_write
+    assert last_write < order.index(fog)
+    read = {v.source for v in all_expressions(made) if isinstance(v, Given)}
+    assert {"state.fog.color", "state.fog.params"} <= {getattr(s, "binding", "") for s in read}
+
+
+def test_fixed_point_targets_hold_whole_numbers_of_255() -> None:
+    pass_ = FragmentPass(program("MOV result.color, 0.3;"), (), ("target",), RECT)
+    plan = plan_of(pass_, {}, (UNORM8,))
+    key = shader_key(plan, pass_, decide(plan, pass_), exact=True)
+    assert key.targets == (UNORM8,)
+    [colour] = run(plan, pass_, {}).of(Read(target_variable(0), (0,)))
+    assert colour == np.float32(77) / np.float32(255)  # 0.3 · 255 is 76.5, and 77 the nearest
+
+
+# Rounding and contraction ------------------------------------------------------------------------
+
+
+def test_a_rounding_arithmetic_rounds_results_attributes_parameters_and_constants() -> None:
+    made = assignments(
+        "MUL R0, fragment.texcoord[0], program.local[0];",
+        "TEX R1.xy, fragment.texcoord[0], texture[0], RECT;",
+        "TEX R1.zw, program.local[0], texture[0], RECT;",
+        "ADD result.color, R0, R1;",
+        "MOV result.color.x, 0.1;",
+        arithmetic=ARITHMETICS["fp16"],
+    )
+    product, at_attribute, at_parameter, total, number = [s.value for s in made]
+    rounded = Operator.ROUND
+    assert operations(product) == [rounded, Operator.MULTIPLY, rounded, rounded]
+    assert operations(at_attribute) == [rounded]  # a texture unit takes it as it is interpolated
+    assert operations(at_parameter) == [rounded, *[rounded] * 2]
+    assert operations(total) == [rounded, Operator.ADD]
+    assert Constant((0.0999755859375,), FLOAT) in list(walk(number))  # the nearest half
+
+
+@pytest.mark.parametrize(
+    ("line", "contracted"),
+    [
+        ("MAD R0, R1, R2, R3;", {Operator.ADD, Operator.MULTIPLY}),
+        ("DP3 R0.x, R1, R2;", {Operator.ADD, Operator.MULTIPLY}),
+        ("LRP R0, R1, R2, R3;", {Operator.ADD, Operator.MULTIPLY, Operator.SUBTRACT}),
+        ("RCP R0.x, R1.x;", set()),
+    ],
+)
+def test_sums_and_products_of_instructions_may_be_contracted(
+    line: str, contracted: set[Operator]
+) -> None:
+    """An emitter of exact code keeps them apart all the same."""
+    [first, *_] = assignments(line, SHOWN)
+    parts = [part for part in walk(first.value) if isinstance(part, Operation)]
+    assert {part.operator for part in parts if part.contracts} == contracted
+
+
+def functions_called(statements: Iterable[Statement]) -> Iterator[Call]:
+    return (value for value in all_expressions(statements) if isinstance(value, Call))
+
+
+def test_what_specifies_places_is_rounded_operation_by_operation() -> None:
+    """Attributes at a fragment, lookups, and the levels of a target."""
+    linear = Sampler(Filter.LINEAR, Wrap.REPEAT)
+    text = program("TEX R0, fragment.texcoord[0], texture[0], 3D;", SHOWN)
+    made = lowered(program_key(text, {0: (Extent(7, 5, 3), linear)}, exact=False))
+    attribute = attribute_variable(Attribute(AttributeKind.TEXCOORD))
+    [interpolated] = [s for s in made if isinstance(s, Declare) and s.variable == attribute]
+    [call] = functions_called(made)
+    assert interpolated.value is not None
+    for value in [*walk(interpolated.value), *all_expressions(call.function.body)]:
+        assert not (isinstance(value, Operation) and value.contracts)
+
+
+# Lookups -----------------------------------------------------------------------------------------
+
+
+def test_a_program_alone_has_textures_of_an_assumed_size_or_a_given_one() -> None:
+    text = program("TEX R0, fragment.texcoord[0], texture[2], 3D;", SHOWN)
+    assert [u.extent for u in program_key(text).units] == [Extent(256, 256, 256)]
+    linear = Sampler(Filter.LINEAR, Wrap.REPEAT)
+    key = program_key(text, {2: (Extent(7, 5, 3), linear)})
+    [unit] = key.units
+    assert (unit.number, unit.extent, unit.sampler) == (2, Extent(7, 5, 3), linear)
+
+
+def test_a_lookup_calls_the_function_of_its_unit() -> None:
+    lines = (
+        "TEX R0, fragment.texcoord[0], texture[2], 3D;",
+        "TEX R1, R0, texture[2], 3D;",
+        "TEX R0, R1, texture[0], 1D;",
+        SHOWN,
+    )
+    linear = Sampler(Filter.LINEAR, Wrap.REPEAT)
+    key = program_key(program(*lines), {2: (Extent(7, 5, 3), linear)})
+    calls = list(functions_called(lowered(key)))
+    assert [(c.function.name, len(c.arguments)) for c in calls] == [
+        ("lookup2", 3), ("lookup2", 3), ("lookup0", 1),
+    ]  # fmt: skip
+    assert calls[0].function is calls[1].function
+    volume, line = calls[0].function, calls[2].function
+    assert [p.type for p in volume.parameters] == [FLOAT] * 3
+    fetched = [v for v in all_expressions(volume.body) if isinstance(v, Fetch)]
+    assert len(fetched) == 8  # the corners of a cube
+    assert all(v.column.type == v.row.type == INT for v in fetched)
+    assert sum(isinstance(v, Fetch) for v in walk(line.result)) == 1
+
+
+# Axes --------------------------------------------------------------------------------------------
+
+
+def test_values_know_the_axes_along_which_they_vary() -> None:
+    """Component by component: what the machine keeps as a row, a column or a number, is one."""
+    made = assignments(
+        "MOV R0.x, fragment.position.x;",
+        "MUL R0.y, fragment.position.y, program.local[0];",
+        "MOV R0.z, program.local[0];",
+        "ADD R0.w, R0.x, R0.z;",
+        "ADD R1, R0.x, R0.y;",
+        "MOV R2, R0;",
+        "ADD result.color, R1, R2;",
+    )
+    assert [s.value.axes for s in made[:5]] == [ALONG_X, ALONG_Y, NOWHERE, ALONG_X, EVERYWHERE]
+    assert component(made[5].value, 2).axes == EVERYWHERE  # of a register as a whole
+    by_component = assignments("MOV R0.xz, fragment.position;", "MOV R1, R0.z;",
+                               "MOV result.color, R1;")  # fmt: skip
+    assert by_component[1].value.axes == NOWHERE
+
+
+def test_axes_of_two_are_those_of_both() -> None:
+    assert (ALONG_X | ALONG_Y, ALONG_X | NOWHERE, NOWHERE | NOWHERE) == (
+        EVERYWHERE, ALONG_X, NOWHERE,
+    )  # fmt: skip
+
+
+# Expressions -------------------------------------------------------------------------------------
+
+
+def test_components_of_a_vector_are_taken_where_they_are_made() -> None:
+    whole = Read(R1, (0, 1, 2, 3), EVERYWHERE)
+    assert components(whole, (3, 0)) == Read(R1, (3, 0), EVERYWHERE)
+    assert components(constant(2.0), (1, 1)) == constant(2.0)
+    assert component(Constant((1.0, 2.0), VEC4), 1).type == FLOAT
+    total = operation(Operator.ADD, whole, 1.0)
+    assert component(total, 2) == operation(Operator.ADD, Read(R1, (2,), EVERYWHERE), 1.0)
+    assert component(compose([Read(R1, (0,)), Read(R2, (1,))]), 1) == Read(R2, (1,))
+
+
+def test_a_sum_of_whole_numbers_is_as_small_as_it_can_be() -> None:
+    i = Read(Variable("i", INT), (0,))
+    zero, one = constant(0, Kind.INT), constant(1, Kind.INT)
+    assert (i + zero, i * one, i * zero, zero + i) == (i, i, zero, i)
+    assert operation(Operator.ADD, constant(2, Kind.INT), 3) == constant(5, Kind.INT)
+    x = Read(Variable("x", FLOAT), (0,))
+    assert isinstance(x + 0.0, Operation)  # of -0 it is 0
+    assert isinstance(x * 0.0, Operation)  # of an infinity it is NaN
+
+
+def test_rebuilding_keeps_what_is_not_changed() -> None:
+    value = Read(R1, (0,)) * 2.0 + Read(R2, (0,))
+    assert rebuilt(value, lambda part: part) is value
+    swapped = rebuilt(value, lambda part: Read(R2, (0,)) if part == Read(R1, (0,)) else part)
+    assert swapped == Read(R2, (0,)) * 2.0 + Read(R2, (0,))
+    apart = uncontracted(value)
+    assert [o.contracts for o in walk(apart) if isinstance(o, Operation)] == [False, False]
+
+
+# Keys --------------------------------------------------------------------------------------------
+
+
+def test_passes_that_differ_in_numbers_alone_are_the_same_statements() -> None:
+    text = program("MAD result.color, fragment.texcoord[0], program.local[0], fragment.position;")
+    keys = []
+    for vector in ((1.0, 2.0, 3.0, 4.0), (5.0, 6.0, 7.0, 8.0)):
+        pass_ = FragmentPass(
+            text, (), ("target",), RECT, (fragment_texcoords(0, 4, 3),), parameters({0: vector})
+        )
+        plan = plan_of(pass_, {})
+        keys.append(shader_key(plan, pass_, decide(plan, pass_), exact=True))
+    assert keys[0] == keys[1]
+    assert lowered(keys[0]) == lowered(keys[1])
+
+
+@pytest.mark.parametrize("mnemonic", [n for n, row in OPCODES.items() if row.form is not Form.KILL])
+def test_every_opcode_assigns_a_vector_of_floats(mnemonic: str) -> None:
+    sources = {"SWZ": "R1, x, -y, 0, 1", "TEX": "R1, texture[0], RECT"}
+    row = OPCODES[mnemonic]
+    count = sum(kind.value.endswith("SrcReg") for kind in row.shape.value)
+    scalar = "scalarSrcReg" in [kind.value for kind in row.shape.value]
+    listed = sources.get("TEX" if row.form is Form.SAMPLE else mnemonic)
+    text = program(f"{mnemonic} R0, {listed or ', '.join(['R1.x' if scalar else 'R1'] * count)};",
+                   SHOWN)  # fmt: skip
+    [first] = [s for s in lowered_text(text) if isinstance(s, Assign) and s.variable == R0]
+    assert first.components == (0, 1, 2, 3)
+    assert first.value.type == VEC4
+
+
+def lowered_text(text: Program) -> list[Statement]:
+    assert all(undecided(text).live)
+    return lowered(program_key(text))
