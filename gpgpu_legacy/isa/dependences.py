@@ -18,17 +18,24 @@ Parts = frozenset[tuple[str, int]]
 """Components of temporaries: the register's name and 0 to 3."""
 
 
-def parts_read(
-    instruction: Instruction, components: Components | None = None, *, bias: bool = True
-) -> dict[int, Parts]:
+def parts_read(instruction: Instruction) -> dict[int, Parts]:
     """The components of temporaries that each component of the result is made of.
 
-    components: of the result, those that are wanted; all that are written, unless given. What a KIL
-    tests belongs to all four. bias: whether a lookup depends on its LOD bias.
+    What a KIL tests belongs to all four.
     """
-    domain = _MadeOf(bias=bias)
-    execute_instruction(instruction, domain, components)
+    domain = _MadeOf(together=False, bias=True)
+    execute_instruction(instruction, domain)
     return domain.parts
+
+
+def all_parts_read(instruction: Instruction, components: Components, *, bias: bool) -> Parts:
+    """The components of temporaries that these components of the result are made of.
+
+    bias: whether a lookup depends on its LOD bias.
+    """
+    domain = _MadeOf(together=True, bias=bias)
+    execute_instruction(instruction, domain, components)
+    return frozenset().union(*domain.parts.values())
 
 
 class _Value(Symbol):
@@ -47,8 +54,8 @@ _NOTHING = _Value(frozenset())
 
 
 @lru_cache(maxsize=4096)
-def _component(name: str, component: int) -> _Value:
-    return _Value(frozenset({(name, component)}))
+def _components(name: str, components: Components) -> _Value:
+    return _Value(frozenset((name, c) for c in components))
 
 
 def _united(values: Iterable[Any]) -> _Value:
@@ -59,20 +66,21 @@ def _united(values: Iterable[Any]) -> _Value:
 class _MadeOf(Domain[_Value]):
     """parts: what each component of the result is made of."""
 
-    def __init__(self, *, bias: bool) -> None:
+    def __init__(self, *, together: bool, bias: bool) -> None:
+        """together: whether components need not be told apart, which is less work."""
         self.parts: dict[int, Parts] = {}
-        self._bias = bias
+        self._together, self._bias = together, bias
 
     def constant(self, number: float) -> _Value:
         return _NOTHING
 
     def read(self, register: SourceRegister, components: Components, *, coordinate: bool) -> _Value:
-        (component,) = components
-        return _component(register.name, component) if isinstance(register, Temporary) else _NOTHING
+        if not isinstance(register, Temporary):
+            return _NOTHING
+        return _components(register.name, components)
 
     def store(self, register: DestinationRegister, components: Components, value: _Value) -> None:
-        (component,) = components
-        self.parts[component] = value.parts
+        self.parts.update(dict.fromkeys(components, value.parts))
 
     def look_up(
         self, instruction: Instruction, coordinates: Sequence[Any], components: Components
@@ -80,8 +88,7 @@ class _MadeOf(Domain[_Value]):
         assert instruction.texture is not None
         *place, bias = coordinates
         used = place[: instruction.texture.target.coordinates]
-        texel = _united([*used, bias] if self._bias else used)
-        return {(c,): texel for c in components}
+        return {components: _united([*used, bias] if self._bias else used)}
 
     def discard(self, condition: _Value) -> None:
         self.parts = dict.fromkeys(ALL, condition.parts)
@@ -91,3 +98,12 @@ class _MadeOf(Domain[_Value]):
 
     def rounded(self, value: Any) -> _Value:
         return value if type(value) is _Value else _NOTHING
+
+    def groups(self, components: Components) -> Iterable[Components]:
+        return [components] if self._together else super().groups(components)
+
+    def compose(self, values: Sequence[Any]) -> _Value:
+        return _united(values)
+
+    def replicated(self, value: _Value, components: Components) -> dict[Components, _Value]:
+        return {components: value}

@@ -105,6 +105,8 @@ def execute_instruction(
         domain.discard(domain.evaluate(row, [vector(src, domain) for src in instruction.srcs]))
         return
     wanted = dst.components if components is None else components
+    if not wanted:
+        return
     for group, value in _results(row, instruction, domain, wanted).items():
         result = domain.rounded(value)
         if instruction.saturate:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gpgpu_legacy.isa.dependences import Parts, parts_read
+from gpgpu_legacy.isa.dependences import Parts, all_parts_read
 from gpgpu_legacy.isa.ir import Instruction, Program, ResultKind, ResultRegister
 from gpgpu_legacy.lower.analysis.affine import Texels, Value, chosen_texels, lookup_coordinates
 from gpgpu_legacy.lower.values import iterations_of
@@ -175,4 +175,4 @@ def temporaries_read(instruction: Instruction, components: tuple[int, ...]) -> P
 
     Textures have one level, so a bias changes nothing.
     """
-    return frozenset().union(*parts_read(instruction, components, bias=False).values())
+    return all_parts_read(instruction, components, bias=False)

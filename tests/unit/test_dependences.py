@@ -5,16 +5,17 @@ from __future__ import annotations
 import pytest
 from drawing import program
 
-from gpgpu_legacy.isa.dependences import parts_read
+from gpgpu_legacy.isa.dependences import Parts, all_parts_read, parts_read
+from gpgpu_legacy.isa.ir import Instruction
 
 
-def read(line: str, *, bias: bool = True) -> dict[str, str]:
-    """The parts of each component, as in `a.x`."""
-    [instruction] = program(line, temporaries="TEMP a, b, c;").instructions
-    return {
-        "xyzw"[component]: " ".join(sorted(f"{name}.{'xyzw'[c]}" for name, c in parts))
-        for component, parts in parts_read(instruction, bias=bias).items()
-    }
+def instruction(line: str) -> Instruction:
+    return program(line, temporaries="TEMP a, b, c;").instructions[0]
+
+
+def shown(parts: Parts) -> str:
+    """As in `a.x`."""
+    return " ".join(sorted(f"{name}.{'xyzw'[c]}" for name, c in parts))
 
 
 @pytest.mark.parametrize(
@@ -39,15 +40,22 @@ def read(line: str, *, bias: bool = True) -> dict[str, str]:
     ],
 )
 def test_what_each_component_is_made_of(line: str, expected: dict[str, str]) -> None:
-    assert read(line) == expected
+    made = instruction(line)
+    parts = parts_read(made)
+    assert {"xyzw"[c]: shown(read) for c, read in parts.items()} == expected
+    together = sorted({part for read in expected.values() for part in read.split()})
+    assert shown(all_parts_read(made, tuple(parts), bias=True)) == " ".join(together)
 
 
 def test_a_bias_can_be_left_out() -> None:
-    assert read("TXB a.x, b, texture[0], 2D;", bias=False) == {"x": "b.x b.y"}
-    assert read("TXP a.x, b, texture[0], 2D;", bias=False) == {"x": "b.w b.x b.y"}
+    biased = instruction("TXB a.x, b, texture[0], 2D;")
+    assert shown(all_parts_read(biased, (0,), bias=False)) == "b.x b.y"
+    divided = instruction("TXP a.x, b, texture[0], 2D;")
+    assert shown(all_parts_read(divided, (0,), bias=False)) == "b.w b.x b.y"
 
 
 def test_only_what_is_wanted_is_looked_at() -> None:
-    [instruction] = program("ADD a, b, c.wzyx;", temporaries="TEMP a, b, c;").instructions
-    assert parts_read(instruction, (1,)) == {1: {("b", 1), ("c", 2)}}
-    assert parts_read(instruction, ()) == {}
+    made = instruction("ADD a, b, c.wzyx;")
+    assert shown(all_parts_read(made, (1,), bias=True)) == "b.y c.z"
+    assert all_parts_read(made, (), bias=True) == frozenset()
+    assert shown(all_parts_read(instruction("DST a, b, c;"), (1, 3), bias=True)) == "b.y c.w c.y"
