@@ -16,6 +16,7 @@ from drawing import Image
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Parameter, ParameterSpace
 from gpgpu_legacy.isa.state import state_vector
+from gpgpu_legacy.lower.analysis.folding import Varying
 from gpgpu_legacy.lower.fragments import folded_unit
 from gpgpu_legacy.lower.ir import (
     Assign,
@@ -39,7 +40,6 @@ from gpgpu_legacy.lower.ir import (
     Texel,
     Variable,
 )
-from gpgpu_legacy.lower.lookups import Place as Interpolated
 from gpgpu_legacy.lower.values import given_corners
 from gpgpu_legacy.plan.interpolation import triangle_planes
 from gpgpu_legacy.plan.numbers import constant_vector
@@ -57,13 +57,13 @@ DTYPES = {Kind.FLOAT: "f", Kind.INT: "i", Kind.BOOL: "b"}
 class Values:
     """What a pass gives, and what the statements have come to so far.
 
-    images: the textures by unit. places: what folded lookups refer to. variables: by name; what is
-    put in before is given. alive: which fragments are not discarded.
+    images: the textures by unit. varyings: what folded lookups refer to. variables: by name; what
+    is put in before is given. alive: which fragments are not discarded.
     """
 
     pass_: FragmentPass
     images: Mapping[int, Image] = field(default_factory=dict)
-    places: Sequence[Interpolated] = ()
+    varyings: Sequence[Varying] = ()
     arithmetic: Arithmetic = FP32
     variables: dict[Variable, Value] = field(default_factory=dict)
 
@@ -202,10 +202,10 @@ class Values:
 
     def _folded(self, texel: Texel, components: Sequence[int]) -> Value:
         folded, unit = folded_unit(texel)
-        place = self.places[folded.place]
+        varying = self.varyings[folded.varying]
         column, row = (
             np.asarray(form.constant + form.x * (self.x - 0.5) + form.y * (self.y - 0.5) + moved)
-            for form, moved in ((place.s, folded.right), (place.t, folded.up))
+            for form, moved in ((varying.s, folded.right), (varying.t, folded.up))
         )
         found = self.texel(unit.number, column.astype(int), row.astype(int))
         return [found[c] for c in components]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader, vertex_shader
-from gpgpu_legacy.lower.lookups import decide
 from gpgpu_legacy.lower.shader_key import shader_key
 from gpgpu_legacy.outputs import check_output_folder, text_writer, write_folder
 from gpgpu_legacy.plan.expand import without_tables
@@ -36,6 +36,6 @@ def _texts(plan: Plan, *, exact: bool) -> dict[str, str]:
     draws = [pass_ for _, pass_ in run.weighted_passes() if isinstance(pass_, FragmentPass)]
     keys = dict.fromkeys(shader_key(run, pass_, decide(run, pass_), exact=exact) for pass_ in draws)
     for number, key in enumerate(keys):
-        files[f"shader-{number}.vert"] = vertex_shader(key.places)
+        files[f"shader-{number}.vert"] = vertex_shader(key.varyings)
         files[f"shader-{number}.frag"] = fragment_shader(key)
     return files

@@ -101,7 +101,7 @@ class Body:
         *,
         exact: bool,
     ) -> None:
-        """live: the components of each instruction that are needed (lower/lookups.py)."""
+        """live: the components of each instruction that are needed (lower/analysis/liveness.py)."""
         self._around, self._arithmetic, self._exact = around, arithmetic, exact
         self._functions: dict[str, set[int]] = {}
         self._lookups = 0

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS, fog_factor, fog_mixed
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction, Parameter, ParameterSpace
+from gpgpu_legacy.lower.analysis.folding import Folded
 from gpgpu_legacy.lower.ir import (
     EVERYWHERE,
     FLOAT,
@@ -32,7 +33,6 @@ from gpgpu_legacy.lower.ir import (
     constant,
     operation,
 )
-from gpgpu_legacy.lower.lookups import Folded
 from gpgpu_legacy.lower.lowering import (
     KILLED,
     Lowering,

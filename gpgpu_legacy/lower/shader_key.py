@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.fog import FOG_COORDINATE
 from gpgpu_legacy.isa.ir import Attribute, Program, TextureTarget
-from gpgpu_legacy.lower.lookups import Decisions, Folded, undecided
+from gpgpu_legacy.lower.analysis.folding import Decisions, Folded, undecided
 from gpgpu_legacy.lower.sampling import Unit
 from gpgpu_legacy.lower.values import given_corners, iterations_of
 from gpgpu_legacy.plan.expand import corners_at
@@ -22,7 +22,7 @@ from gpgpu_legacy.plan.textures import Extent, Sampler, TextureKind
 class ShaderKey:
     """What a pass's shader depends on; passes with equal keys share one.
 
-    lookups, live: see Decisions. places: how many the folded lookups refer to.
+    lookups, live: see Decisions. varyings: how many the folded lookups refer to.
     units: the textures and samplers bound. Their sizes are emitted into the shader, as drivers do
     better with a constant than with a uniform.
     targets: the formats of the targets. A colour is rounded to an 8-bit or a 16-bit one here, since
@@ -37,7 +37,7 @@ class ShaderKey:
     program: Program
     lookups: tuple[Folded | None, ...]
     live: tuple[tuple[int, ...], ...]
-    places: int
+    varyings: int
     units: tuple[Unit, ...]
     targets: tuple[Format, ...]
     bent: tuple[Attribute, ...]
@@ -67,7 +67,7 @@ def shader_key(
         pass_.program,
         decisions.lookups,
         decisions.live,
-        len(decisions.places),
+        len(decisions.varyings),
         tuple(units),
         tuple(plan.texture(name).format for name in pass_.targets),
         tuple(a for a, corners in given.items() if _is_bent(corners, iterations)),

@@ -26,12 +26,12 @@ from gpgpu_legacy.lower.analysis.fusion import (
     UnfusedRepeat,
     fused_steps,
 )
+from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.lower.analysis.register_tile import lookup_axes
 from gpgpu_legacy.lower.analysis.rerolling import live_segments
 from gpgpu_legacy.lower.content import AffineLookup as AffineTileLookup
 from gpgpu_legacy.lower.content import Content, Lookup, group_content
 from gpgpu_legacy.lower.content import OwnLookup as OwnTileLookup
-from gpgpu_legacy.lower.lookups import live_components
 from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
 from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import (

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.lower.analysis.folding import undecided
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.content import Content, UnsupportedError, group_content
 from gpgpu_legacy.lower.emit.glsl_compute import GROUP, compute_shader
-from gpgpu_legacy.lower.lookups import undecided
 from gpgpu_legacy.lower.shader_key import shader_key
 from gpgpu_legacy.lower.workgroups import (
     ITERATIONS,

@@ -20,8 +20,8 @@ import numpy as np
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import decode
+from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.emit.glsl_fragment import COPY_FRAGMENT_SHADER, fragment_shader
-from gpgpu_legacy.lower.lookups import decide
 from gpgpu_legacy.lower.shader_key import shader_key
 from gpgpu_legacy.lower.values import over_iterations
 from gpgpu_legacy.plan.formats import Format, Numeric
@@ -149,15 +149,15 @@ class GlRasterPrepared(GlPrepared[GlContext]):
         decisions = decide(self.plan, pass_, folding=not arithmetic.rounds)
         key = shader_key(self.plan, pass_, decisions, exact=exact, arithmetic=arithmetic)
         shader = drawing_shader(
-            self.context, key, pass_.program.name, lambda: fragment_shader(key), key.places
+            self.context, key, pass_.program.name, lambda: fragment_shader(key), key.varyings
         )
         rect = constant_rect(pass_.rect)
         values: dict[str, Values] = dict(pass_values(pass_, count, shader.has))
         values["origin"] = np.array([(rect.x, rect.y)], np.float32)
         values["size"] = np.array([(rect.width, rect.height)], np.float32)
-        for number, place in enumerate(decisions.places):
-            corners = over_iterations(place.corners(rect), count)
-            values[f"place{number}_corners"] = single(corners)
+        for number, varying in enumerate(decisions.varyings):
+            corners = over_iterations(varying.corners(rect), count)
+            values[f"varying{number}_corners"] = single(corners)
         return Draw(
             self._bound,
             shader,

@@ -72,17 +72,21 @@ class DrawingShader(Shader):
 
 
 def drawing_shader(
-    context: GlContext, key: Hashable, name: str, fragment_text: Callable[[], str], places: int = 0
+    context: GlContext,
+    key: Hashable,
+    name: str,
+    fragment_text: Callable[[], str],
+    varyings: int = 0,
 ) -> DrawingShader:
     """The shader of a key, compiled if there is none yet; the context is current.
 
-    key: equal for equal texts. name: whose shader it is, for messages. places: those of
+    key: equal for equal texts. name: whose shader it is, for messages. varyings: as of
     vertex_shader. Its `textureN` is unit N. Raises PlanError where the driver refuses the text.
     """
 
     def make() -> DrawingShader:
         program = context.compile(
-            name, vertex_shader=vertex_shader(places), fragment_shader=fragment_text()
+            name, vertex_shader=vertex_shader(varyings), fragment_shader=fragment_text()
         )
         shader = DrawingShader(context, program)
         for unit in range(int(context.info["GL_MAX_TEXTURE_IMAGE_UNITS"])):

@@ -451,7 +451,7 @@ def test_coordinates_of_many_slopes(raster: Executor, base: float, slope: float)
     assert_same_drawing(raster, text, (9, 8), textures={5: texels}, texcoords=[Texcoords(0, four)])
 
 
-def test_a_place_that_moves_from_pass_to_pass(raster: Executor) -> None:
+def test_a_varying_that_moves_from_pass_to_pass(raster: Executor) -> None:
     text = program("TEX result.color, fragment.texcoord[0], texture[0], RECT;")
     texels = np.arange(40, dtype=np.float32).reshape(2, 20, 1)
 
@@ -495,7 +495,7 @@ def test_a_coordinate_off_its_centre_by_rounding_reads_what_the_reference_reads(
     )  # fmt: skip
 
 
-def test_more_lookups_than_places(raster: Executor) -> None:
+def test_more_lookups_than_varyings(raster: Executor) -> None:
     lines = ["MOV R1, 0;"]
     for n in range(12):
         lines += [f"MUL R0, fragment.texcoord[0], {2 * n + 1};", "TEX R2, R0, texture[0], RECT;",
@@ -985,8 +985,8 @@ def test_a_multiply_add_rounds_twice_where_arithmetic_is_exact(raster: Executor)
 
 def test_names_that_glsl_would_not_take(raster: Executor) -> None:
     """GLSL's own words, prefixes and double underscores are ordinary names in the assembly."""
-    names = ["main", "vec4", "gl_Position", "a__b", "__", "$", "_$", "color", "texture0", "place0",
-             "texcoord0", "local0", "precise", "fragment_"]  # fmt: skip
+    names = ["main", "vec4", "gl_Position", "a__b", "__", "$", "_$", "color", "texture0",
+             "varying0", "texcoord0", "local0", "precise", "fragment_"]  # fmt: skip
     lines = [f"MOV {name}, {n};" for n, name in enumerate(names, 1)]
     lines += [f"MAD result.color, {name}, 1, 0;" for name in names[:1]]
     total = ["MOV sum, 0;", *[f"ADD sum, sum, {name};" for name in names], "MOV result.color, sum;"]

@@ -26,9 +26,9 @@ from gpgpu_legacy.isa.ir import ParameterSpace
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.lower.analysis.folding import undecided
 from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name, state_name
 from gpgpu_legacy.lower.emit.glsl_compute import GROUP, compute_shader
-from gpgpu_legacy.lower.lookups import undecided
 from gpgpu_legacy.lower.shader_key import program_key, shader_key
 from gpgpu_legacy.lower.values import given_corners
 from gpgpu_legacy.plan.formats import FORMATS, RGBA32F, Format

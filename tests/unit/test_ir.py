@@ -27,6 +27,7 @@ from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Program
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.lower.analysis.folding import decide, undecided
 from gpgpu_legacy.lower.fragments import fragment_statements, target_variable
 from gpgpu_legacy.lower.ir import (
     ALONG_X,
@@ -63,7 +64,6 @@ from gpgpu_legacy.lower.ir import (
     uncontracted,
     walk,
 )
-from gpgpu_legacy.lower.lookups import decide, undecided
 from gpgpu_legacy.lower.lowering import (
     KILLED,
     attribute_value,
@@ -184,7 +184,7 @@ def run(
     """The statements of a pass, with lookups folded where they may be, on all its fragments."""
     decisions = decide(plan, pass_, folding=not arithmetic.rounds)
     key = shader_key(plan, pass_, decisions, exact=True, arithmetic=arithmetic)
-    values = Values(pass_, images, decisions.places, arithmetic)
+    values = Values(pass_, images, decisions.varyings, arithmetic)
     values.run(lowered(key, discards=discards))
     if KILLED in values.variables:
         values.alive = values.variables[KILLED][0] == 0

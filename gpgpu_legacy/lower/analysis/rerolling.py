@@ -1,7 +1,7 @@
 """Unrolled programs rolled up again: the turns of a loop that a straight-line program spells out.
 
 ARB_fragment_program has no loops, so programs of the time were unrolled by hand or by a script.
-What is alive of them (lower/lookups.py) is periodic: the same instructions on the same registers,
+What is alive of them (liveness.py) is periodic: the same instructions on the same registers,
 whose lookups move on by the same number of texels each turn. Code printed from the turns is small
 however long the program is.
 """
@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from gpgpu_legacy.isa.ir import Instruction
+from gpgpu_legacy.lower.analysis.liveness import live_components, temporaries_read
 from gpgpu_legacy.lower.content import AffineLookup, DependentLookup, Draw, Lookup
-from gpgpu_legacy.lower.lookups import live_components, temporaries_read
 
 LONGEST_PERIOD = 64
 LEAST_TRIPS = 4

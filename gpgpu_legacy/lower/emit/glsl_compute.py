@@ -51,14 +51,14 @@ _AT = Variable("at", INT)
 
 @lru_cache(maxsize=256)
 def compute_shader(key: ShaderKey, blend: Blend = Blend.NONE) -> str:
-    """The GLSL text, made once a key; no lookup of it may be folded, as no rasteriser places it.
+    """The GLSL text, made once a key; no lookup of it may be folded, as there is no rasteriser.
 
     Buffers, by binding: the textures of key.units in their order, then the targets in theirs. Each
     holds its texels' channels as float32, row after row and layer after layer, an 8-bit one as
     numbers of [0, 1]. Uniforms: `origin` and `size`, the rectangle in the target; `target_width` in
     texels; the rest as fragment_shader has them.
     """
-    assert key.places == 0
+    assert key.varyings == 0
     emitter = PassEmitter(COMPUTE, key.arithmetic, exact=key.exact, bent=key.bent)
     textures = _Textures()
     position = attribute_value(Attribute(AttributeKind.POSITION))

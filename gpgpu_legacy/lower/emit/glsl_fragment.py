@@ -1,7 +1,7 @@
 """A fragment program as a GLSL fragment shader, instruction for instruction.
 
 Every texture is a sampler2D, whatever its kind: its layers lie one above the other, and a lookup
-that the rasteriser does not place is fetched by integer (lower/sampling.py).
+that is not folded into a varying is fetched by integer (lower/sampling.py).
 """
 
 from __future__ import annotations
@@ -108,12 +108,12 @@ class _FragmentEmitter(PassEmitter):
         return f"texelFetch({self.sampler(fetch.texture)}, {place}, 0)"
 
     def texel(self, texel: Texel) -> str:
-        """A folded lookup is one `texture` at its place, the fast way on every driver."""
+        """A folded lookup is one `texture` at its varying, the fast way on every driver."""
         folded, unit = folded_unit(texel)
-        place, extent = f"place{folded.place}", unit.extent
+        at, extent = f"varying{folded.varying}", unit.extent
         if folded.right or folded.up:
-            place += f" + vec2({folded.right / extent.width!r}, {folded.up / extent.height!r})"
-        return f"texture({self.sampler(unit.number)}, {place})"
+            at += f" + vec2({folded.right / extent.width!r}, {folded.up / extent.height!r})"
+        return f"texture({self.sampler(unit.number)}, {at})"
 
     def sampler(self, unit: int) -> str:
         self.samplers[unit] = None
@@ -138,7 +138,7 @@ def fragment_shader(key: ShaderKey, dialect: Dialect = GLSL) -> str:
     body = emitter.block(fragment_statements(key, fetch, position, discards=True))
     functions, targets = emitter.functions(), range(len(key.targets))
     lines = [*dialect.header, ORIGIN, *emitter.uniforms()]
-    lines += [f"in vec2 place{n};" for n in range(key.places)]
+    lines += [f"in vec2 varying{n};" for n in range(key.varyings)]
     lines += ["uniform vec2 origin;"] if emitter.needs_place else []
     lines += ["uniform vec2 size;"] if emitter.needs_size else []
     lines += emitter.given_uniforms()
@@ -151,18 +151,18 @@ def fragment_shader(key: ShaderKey, dialect: Dialect = GLSL) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def vertex_shader(places: int = 0, dialect: Dialect = GLSL) -> str:
+def vertex_shader(varyings: int = 0, dialect: Dialect = GLSL) -> str:
     """The GLSL text that draws a pass's rectangle as a strip of 4 vertices.
 
-    Uniforms: `placeN_corners` for each place, in the plan's order of corners.
+    Uniforms: `varyingN_corners` for each varying, in the plan's order of corners.
     """
     lines = [*dialect.header]
     lines.append("// The rectangle is the viewport: (0, 0), (W, 0), (0, H), (W, H) in turn.")
-    for n in range(places):
-        lines += [f"uniform vec2 place{n}_corners[4];", f"out vec2 place{n};"]
+    for n in range(varyings):
+        lines += [f"uniform vec2 varying{n}_corners[4];", f"out vec2 varying{n};"]
     lines += ["void main() {", "    int right = gl_VertexID & 1, top = gl_VertexID >> 1;"]
-    if places:
+    if varyings:
         lines.append("    int corner = top == 0 ? right : 3 - right;")
-    lines += [f"    place{n} = place{n}_corners[corner];" for n in range(places)]
+    lines += [f"    varying{n} = varying{n}_corners[corner];" for n in range(varyings)]
     lines += ["    gl_Position = vec4(2 * right - 1, 2 * top - 1, 0.0, 1.0);", "}", ""]
     return "\n".join(lines)

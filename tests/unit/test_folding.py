@@ -26,7 +26,7 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.isa.ir import Dst, Instruction, Program, ResultKind, ResultRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.lower.lookups import MOST_PLACES, Decisions, Folded, decide, undecided
+from gpgpu_legacy.lower.analysis.folding import MOST_VARYINGS, Decisions, Folded, decide, undecided
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
@@ -67,26 +67,27 @@ SHOWN = "MOV result.color, R1;"
 # Folding -----------------------------------------------------------------------------------------
 
 
-def test_a_lookup_at_the_fragments_own_texel_is_placed_by_the_rasteriser() -> None:
+def test_a_lookup_at_the_fragments_own_texel_is_folded_into_a_varying() -> None:
     found = decided(program(HERE, SHOWN))
     assert found.lookups == (Folded(0, 0, 0),)
-    [place] = found.places
+    [varying] = found.varyings
     across, up = 4 / 8, 3 / 6  # of a texture of 8×6
-    assert [corner.at(5) for corner in place.corners(RECT)] == [0, 0, across, 0, across, up, 0, up]
+    at_corners = [corner.at(5) for corner in varying.corners(RECT)]
+    assert at_corners == [0, 0, across, 0, across, up, 0, up]
 
 
-def test_the_corners_of_a_place_move_with_the_iteration() -> None:
+def test_the_corners_of_a_varying_move_with_the_iteration() -> None:
     def corner(x: float) -> tuple[Affine | float, ...]:
         return (Affine(x, 2.0), 0.5, 0.0, 1.0)
 
     moving = Texcoords(0, (corner(0.0), corner(4.0), corner(4.0), corner(0.0)))  # type: ignore[arg-type]
-    [place] = decided(program(HERE, SHOWN), texcoords=(moving,)).places
-    at_third = [corner.at(2) for corner in place.corners(RECT)]
+    [varying] = decided(program(HERE, SHOWN), texcoords=(moving,)).varyings
+    at_third = [corner.at(2) for corner in varying.corners(RECT)]
     assert at_third[::2] == pytest.approx([4 / 8, 8 / 8, 8 / 8, 4 / 8])
     assert at_third[1::2] == pytest.approx([0.5 / 6] * 4)
 
 
-def test_lookups_that_march_share_a_place_and_differ_by_texels() -> None:
+def test_lookups_that_march_share_a_varying_and_differ_by_texels() -> None:
     found = folds(
         "MOV R0, fragment.texcoord[0];",
         "TEX R1, R0, texture[0], RECT;",
@@ -99,14 +100,14 @@ def test_lookups_that_march_share_a_place_and_differ_by_texels() -> None:
     assert found == (Folded(0, 0, 0), Folded(0, 1, 0), Folded(0, 2, -3))
 
 
-def test_textures_of_different_extents_do_not_share_a_place() -> None:
+def test_textures_of_different_extents_do_not_share_a_varying() -> None:
     lines = (HERE, HERE.replace("R1", "R2").replace("texture[0]", "texture[1]"),
              "ADD result.color, R1, R2;")  # fmt: skip
     assert folds(*lines, sizes=((8, 6), (8, 5))) == (Folded(0, 0, 0), Folded(1, 0, 0))
     assert folds(*lines, sizes=((8, 6), (8, 6))) == (Folded(0, 0, 0), Folded(0, 0, 0))
 
 
-def test_coordinates_that_run_in_other_directions_do_not_share_a_place() -> None:
+def test_coordinates_that_run_in_other_directions_do_not_share_a_varying() -> None:
     turned = "TEX R2, fragment.texcoord[0].yxzw, texture[0], RECT;"
     found = folds(HERE, turned, "ADD result.color, R1, R2;")
     assert found == (Folded(0, 0, 0), Folded(1, 0, 0))
@@ -135,7 +136,7 @@ def test_a_lookup_that_may_be_anywhere_is_not_folded(lines: tuple[str, ...]) -> 
         (TextureKind.T2D, Sampler(), False),
     ],
 )
-def test_only_nearest_texels_of_rectangles_that_clamp_are_placed(
+def test_only_nearest_texels_of_rectangles_that_clamp_are_folded(
     kind: TextureKind, sampler: Sampler, is_folded: bool
 ) -> None:
     text = program(f"TEX R1, fragment.texcoord[0], texture[0], {kind.value};", SHOWN)
@@ -146,21 +147,21 @@ def test_only_nearest_texels_of_rectangles_that_clamp_are_placed(
     assert decide(plan_with(bound), each, folding=False) == undecided(text)
 
 
-def test_a_projected_lookup_whose_divisor_is_1_is_placed() -> None:
+def test_a_projected_lookup_whose_divisor_is_1_is_folded() -> None:
     assert folds(HERE.replace("TEX", "TXP"), SHOWN) == (Folded(0, 0, 0),)
 
 
-def test_there_is_room_for_so_many_places_and_no_more() -> None:
+def test_there_is_room_for_so_many_varyings_and_no_more() -> None:
     one_column = [
         f"TEX R1, {{{k}.5, {k}.5}}, texture[0], RECT;" for k in range(3)
-    ]  # constants differ by whole texels: one place for all
-    assert {f.place for f in folds(*one_column, SHOWN) if f} == {0}
+    ]  # constants differ by whole texels: one varying for all
+    assert {f.varying for f in folds(*one_column, SHOWN) if f} == {0}
     lines = []
-    for n in range(MOST_PLACES + 2):
+    for n in range(MOST_VARYINGS + 2):
         scale = 2 * n + 1  # centres: odd multiples of the fragment's own
         lines += [f"MUL R0, fragment.texcoord[0], {scale};", "TEX R1, R0, texture[0], RECT;"]
     found = folds(*lines, SHOWN)
-    assert [f.place if f else None for f in found] == [*range(MOST_PLACES), None, None]
+    assert [f.varying if f else None for f in found] == [*range(MOST_VARYINGS), None, None]
 
 
 @pytest.mark.parametrize("transposed", [False, True])
@@ -174,12 +175,12 @@ def test_every_lookup_of_the_methods_is_folded_and_their_coordinates_cost_nothin
         if isinstance(each, FragmentPass):
             found = decide(plan, each)
             assert all(found.lookups)
-            assert len(found.places) <= 3  # A's, B's and F's
+            assert len(found.varyings) <= 3  # A's, B's and F's
             instructions = each.program.instructions
-            places = {i.srcs[0].register for i in instructions if i.texture is not None}
+            coordinates = {i.srcs[0].register for i in instructions if i.texture is not None}
             for instruction, components in zip(instructions, found.live, strict=True):
                 assert instruction.dst is not None
-                assert bool(components) != (instruction.dst.register in places)
+                assert bool(components) != (instruction.dst.register in coordinates)
 
 
 def test_figure_1_as_it_is_printed_lies_on_no_centres() -> None:
@@ -310,7 +311,7 @@ def with_mask(instruction: Instruction, mask: tuple[bool, ...]) -> Instruction:
 
 
 @given(st.data())
-def test_a_folded_lookup_reads_at_its_place_and_offset(data: st.DataObject) -> None:
+def test_a_folded_lookup_reads_at_its_varying_and_offset(data: st.DataObject) -> None:
     """Random programs: what the machine computes for a coordinate is what the lookup was folded to,
     and lies on a texel's centre."""
     numbers = st.integers(-2, 2).map(float)
@@ -326,12 +327,12 @@ def test_a_folded_lookup_reads_at_its_place_and_offset(data: st.DataObject) -> N
         show = Instruction("MOV", Dst(ResultRegister(ResultKind.COLOR)), instruction.srcs)
         before = Program((*text.instructions[:number], show), text.temporaries, text.parameters)
         values = draw(before, (4, 3), textures=TEXELS, texcoords=sets)
-        place = found.places[lookup.place]
+        varying = found.varyings[lookup.varying]
         for y in range(3):
             for x in range(4):
                 expected = [
                     form.constant + form.x * x + form.y * y + offset + HALF
-                    for form, offset in ((place.s, lookup.right), (place.t, lookup.up))
+                    for form, offset in ((varying.s, lookup.right), (varying.t, lookup.up))
                 ]
                 assert values[y, x, :2].tolist() == expected
                 assert [v % 1 for v in expected] == [HALF, HALF]
