@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,10 +19,11 @@ from drawing import (
     show,
     texture,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ir_values import Values
-from strategies import Scene, whole_scenes
+from random_programs import SIZE, random_batch
+from strategies import SMALL_NUMBER, Scene, whole_scenes
 
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Program
@@ -75,9 +77,8 @@ from gpgpu_legacy.lower.lowering import (
 from gpgpu_legacy.lower.sampling import Unit
 from gpgpu_legacy.lower.shader_key import ShaderKey, program_key, shader_key
 from gpgpu_legacy.plan.formats import FORMATS, RGBA32F, UNORM8, Format
-from gpgpu_legacy.plan.plan import Binding, Blend, FragmentPass, Plan, StateValue
+from gpgpu_legacy.plan.plan import Binding, Blend, FragmentPass, Plan, StateValue, Texcoords
 from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, TextureKind, Wrap
-from gpgpu_legacy.runtime.machine import Machine
 
 RECT = Rect(0, 0, 4, 3)
 POSITION = attribute_value(Attribute(AttributeKind.POSITION))
@@ -194,18 +195,35 @@ def run(
 FOG = st.sampled_from([(), ("ARB_fog_exp",), ("ARB_fog_exp2",), ("ARB_fog_linear",)])
 
 
+def check_pass(
+    pass_: FragmentPass,
+    images: dict[int, Image],
+    formats: Sequence[Format],
+    arithmetic: Arithmetic,
+    *,
+    discards: bool,
+) -> None:
+    """What the statements compute is what the machine does, to the last bit."""
+    named = {f"T{n}": image for n, image in images.items()}
+    plan = plan_of(pass_, named, formats)
+    values = run(plan, pass_, images, arithmetic, discards=discards)
+    machine = replace(EXACT, arithmetic=arithmetic)
+    expected = carry_out_all(plan, named, machine=machine)
+    for number, wanted in enumerate(expected):
+        assert_same_bits(stored(values, number, formats[number], pass_.blend), wanted)
+
+
 @given(
-    FOG.flatmap(lambda options: whole_scenes(options=options)),
+    FOG.flatmap(lambda options: whole_scenes(SMALL_NUMBER, SMALL_NUMBER, options=options)),
     st.sampled_from(list(ARITHMETICS.values())),
     st.lists(st.sampled_from(list(FORMATS.values())), min_size=2, max_size=2),
     st.sampled_from(Blend),
     st.booleans(),
 )
-@settings(max_examples=150)
 def test_any_pass_computes_what_the_machine_does(
     scene: Scene, arithmetic: Arithmetic, formats: list[Format], blend: Blend, discards: bool
 ) -> None:
-    """All opcodes, samplers, attributes, fog, targets, arithmetics: to the last bit."""
+    """With fog, in targets of all formats."""
     images = {n: i if isinstance(i, Image) else Image(i) for n, i in scene.textures.items()}
     names = ("target", "also")[: scene.targets]
     pass_ = FragmentPass(
@@ -220,13 +238,29 @@ def test_any_pass_computes_what_the_machine_does(
         scene.attributes,
         tuple(StateValue(*item) for item in scene.state.items()),
     )
-    plan = plan_of(pass_, {f"T{n}": i for n, i in images.items()}, formats[: len(names)])
-    values = run(plan, pass_, images, arithmetic, discards=discards)
-    machine = Machine(exact=EXACT.exact, denormals=EXACT.denormals, arithmetic=arithmetic)
-    given_texels = {f"T{n}": i for n, i in images.items()}
-    expected = carry_out_all(plan, given_texels, machine=machine)
-    for number, wanted in enumerate(expected):
-        assert_same_bits(stored(values, number, formats[number], blend), wanted)
+    check_pass(pass_, images, formats[: len(names)], arithmetic, discards=discards)
+
+
+@pytest.mark.parametrize("arithmetic", ARITHMETICS.values(), ids=ARITHMETICS.keys())
+def test_random_programs_compute_what_the_machine_does(arithmetic: Arithmetic) -> None:
+    """Eight in a pass, of all opcodes, samplers and attributes, on numbers that are hard."""
+    for number in range(10):
+        batch = random_batch(f"statements {number}")
+        images, width, height = batch.given["textures"], *SIZE
+        pass_ = FragmentPass(
+            batch.program,
+            tuple(Binding(n, f"T{n}", image.sampler) for n, image in images.items()),
+            tuple(f"target{n}" for n in range(batch.targets)),
+            Rect(0, 0, width, height),
+            tuple(batch.given["texcoords"]),
+            parameters(batch.given["local"]),
+            parameters(batch.given["env"]),
+            batch.given["blend"],
+            tuple(batch.given["attributes"]),
+            tuple(StateValue(*item) for item in batch.given["state"].items()),
+        )
+        formats = (RGBA32F,) * batch.targets
+        check_pass(pass_, images, formats, arithmetic, discards=number % 2 == 0)
 
 
 def stored(values: Values, number: int, target: Format, blend: Blend) -> F32:
@@ -445,6 +479,44 @@ def test_a_lookup_calls_the_function_of_its_unit() -> None:
     assert len(fetched) == 8  # the corners of a cube
     assert all(v.column.type == v.row.type == INT for v in fetched)
     assert sum(isinstance(v, Fetch) for v in walk(line.result)) == 1
+
+
+EXTENTS = {
+    TextureKind.RECT: (5, 3, 1),
+    TextureKind.T1D: (5, 1, 1),
+    TextureKind.T2D: (5, 3, 1),
+    TextureKind.T3D: (5, 3, 4),
+    TextureKind.CUBE: (5, 5, 6),
+}
+
+
+@pytest.mark.parametrize("kind", EXTENTS)
+@pytest.mark.parametrize("filter_", Filter)
+@pytest.mark.parametrize("wrap", Wrap)
+def test_a_lookup_finds_what_the_machine_does(
+    kind: TextureKind, filter_: Filter, wrap: Wrap
+) -> None:
+    """Inside, across the edges and beside them, on texels' centres and between them."""
+    if kind is TextureKind.RECT and wrap is Wrap.REPEAT:
+        pytest.skip("rectangles do not repeat")
+    width, height, depth = EXTENTS[kind]
+    rng = np.random.default_rng(0)
+    texels = rng.normal(0, 1, (height * depth, width, 4)).astype(np.float32)
+    sampler = Sampler(filter_, wrap, wrap, Wrap.CLAMP_TO_EDGE)
+    image = Image(texels, kind, depth, sampler)
+    scale = 5.0 if kind is TextureKind.RECT else 1.0
+    ends = ((-0.75, -0.5, 0.1, 1.0), (1.75, -0.6, 0.2, 1.0), (1.6, 1.5, 0.9, 1.0),
+            (-0.85, 1.4, 1.1, 1.0))  # fmt: skip
+    corner_values = tuple(tuple(scale * c for c in corner) for corner in ends)
+    text = program(f"TEX R0, fragment.texcoord[0], texture[0], {kind.value};", SHOWN)
+    pass_ = FragmentPass(
+        text, (Binding(0, "T", sampler),), ("target",), Rect(0, 0, 23, 17),
+        (Texcoords(0, corner_values),),  # type: ignore[arg-type]
+    )  # fmt: skip
+    plan = plan_of(pass_, {"T": image})
+    values = run(plan, pass_, {0: image})
+    [expected] = carry_out_all(plan, {"T": image}, machine=EXACT)
+    assert_same_bits(stored(values, 0, RGBA32F, Blend.NONE), expected)
 
 
 # Axes --------------------------------------------------------------------------------------------
