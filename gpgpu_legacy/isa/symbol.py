@@ -7,18 +7,17 @@ add, `np.where(c, a, b)` is where. So an analysis of programs, or an emitter, is
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any
 
 
-class Symbol(ABC):
+class Symbol:
     """A value that stands for numbers."""
 
     __slots__ = ()
 
-    @abstractmethod
     def operate(self, name: str, operands: tuple[Any, ...]) -> Any:
         """What NumPy's function of that name makes of operands, among which is this symbol."""
+        raise NotImplementedError
 
     def __add__(self, other: Any) -> Any:
         return self.operate("add", (self, other))

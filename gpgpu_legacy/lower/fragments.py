@@ -26,12 +26,12 @@ from gpgpu_legacy.lower.ir import (
     Role,
     Statement,
     Texel,
-    Type,
     Variable,
     component,
     components,
     constant,
     operation,
+    type_of,
 )
 from gpgpu_legacy.lower.lowering import (
     KILLED,
@@ -152,7 +152,7 @@ def _attributes(body: Sequence[Statement], position: Expression) -> list[Stateme
         value = position if is_position else attribute_value(attribute)
         statements.append(Declare(variable, value))
         if attribute == FOG_COORDINATE:
-            rest = Constant((0.0, 0.0, 1.0), Type(Kind.FLOAT, 3))
+            rest = Constant((0.0, 0.0, 1.0), type_of(Kind.FLOAT, 3))
             statements.append(Assign(variable, (1, 2, 3), rest))
     return statements
 

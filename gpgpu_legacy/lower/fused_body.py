@@ -35,15 +35,15 @@ from gpgpu_legacy.lower.ir import (
     Role,
     Statement,
     Texel,
-    Type,
     Variable,
     components,
     compose,
     operation,
+    type_of,
 )
 from gpgpu_legacy.lower.lowering import (
     KILLED,
-    Lowering,
+    AxesLowering,
     attribute_value,
     blended,
     color_number,
@@ -66,7 +66,7 @@ _MISSING = (0.0, 0.0, 0.0, 1.0)
 
 def own_variable(number: int, texel_format: Format) -> Variable:
     """What a fragment has in the surface of that number, a component a channel."""
-    return Variable("own", Type(Kind.FLOAT, texel_format.channels), Role.OWN, number)
+    return Variable("own", type_of(Kind.FLOAT, texel_format.channels), Role.OWN, number)
 
 
 def own_texel(number: int, texel_format: Format) -> Read:
@@ -105,7 +105,7 @@ class _Draw:
     ) -> None:
         self.content, self.draw, self.number = content, draw, number
         self.sizes, self.as_level = sizes, as_level
-        self.lowering = Lowering(self.look_up, discards=False, draw=number)
+        self.lowering = AxesLowering(self.look_up, number)
         self.step: Step | None = None
 
     def statements(self) -> list[Statement]:

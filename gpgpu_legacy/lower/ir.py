@@ -30,6 +30,8 @@ class Kind(Enum):
     INT = "int"
     BOOL = "bool"
 
+    __hash__ = object.__hash__  # members are keys of many dicts
+
 
 class Type(NamedTuple):
     """A number, or a vector of 2 to 4 of them."""
@@ -38,8 +40,16 @@ class Type(NamedTuple):
     width: int = 1
 
 
-FLOAT, INT, BOOL = Type(Kind.FLOAT), Type(Kind.INT), Type(Kind.BOOL)
-VEC4, IVEC2 = Type(Kind.FLOAT, 4), Type(Kind.INT, 2)
+_TYPES = {kind: tuple(Type(kind, width) for width in range(5)) for kind in Kind}
+
+
+def type_of(kind: Kind, width: int) -> Type:
+    """The type of so many numbers of a kind."""
+    return _TYPES[kind][width]
+
+
+FLOAT, INT, BOOL = (type_of(kind, 1) for kind in Kind)
+VEC4, IVEC2 = type_of(Kind.FLOAT, 4), type_of(Kind.INT, 2)
 
 
 class Axes(NamedTuple):
@@ -50,7 +60,9 @@ class Axes(NamedTuple):
 
     def __or__(self, other: tuple[Any, ...]) -> Axes:
         """The axes of what is made of both."""
-        return _UNIONS[self, other]
+        if self is other:
+            return self
+        return _ALL[(self.x or other[0]) + 2 * (self.y or other[1])]
 
 
 NOWHERE, ALONG_X, ALONG_Y, EVERYWHERE = (
@@ -60,9 +72,6 @@ NOWHERE, ALONG_X, ALONG_Y, EVERYWHERE = (
     Axes(True, True),
 )
 _ALL = (NOWHERE, ALONG_X, ALONG_Y, EVERYWHERE)
-_UNIONS: dict[tuple[Any, Any], Axes] = {
-    (a, b): _ALL[(a.x or b.x) + 2 * (a.y or b.y)] for a in _ALL for b in _ALL
-}
 
 
 class Operator(Enum):
@@ -100,11 +109,20 @@ class Operator(Enum):
     TO_INT = "to int"  # of a float that is a whole number
     TO_FLOAT = "to float"
 
+    __hash__ = object.__hash__  # members are keys of many dicts
+
 
 COMPARISONS = frozenset(
     {Operator.LESS, Operator.LESS_EQUAL, Operator.GREATER, Operator.GREATER_EQUAL}
 )
-_TO_BOOL = COMPARISONS | {Operator.OR, Operator.AND, Operator.NOT, Operator.IS_NAN}
+_RESULTS = {
+    **dict.fromkeys(COMPARISONS, Kind.BOOL),
+    **dict.fromkeys((Operator.OR, Operator.AND, Operator.NOT, Operator.IS_NAN), Kind.BOOL),
+    Operator.TO_FLOAT: Kind.FLOAT,
+    Operator.TO_INT: Kind.INT,
+}
+"""The kinds of the results that are not of their operands' kind."""
+
 _CONTRACTED = frozenset({Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY})
 _NAMES = {operator.value: operator for operator in Operator}
 
@@ -159,13 +177,20 @@ class Variable:
     """Where values are kept: a register of a program, or a name of an emitter's own.
 
     name: of a register, its name in the program, or that of a result. number: tells variables of
-    one name apart.
+    one name apart. row, column: of the fragment of a register tile whose it is; None along an axis
+    along which it does not vary.
     """
 
     name: str
     type: Type = VEC4
     role: Role = Role.LOCAL
     number: int = 0
+    row: int | None = None
+    column: int | None = None
+
+    def __hash__(self) -> int:
+        """A hash of what tells most variables apart: they are keys of many dicts."""
+        return hash((self.name, self.number, self.row, self.column))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +204,7 @@ class Read(Expression):
     @property
     def type(self) -> Type:  # type: ignore[override]
         """Of as many components."""
-        return Type(self.variable.type.kind, len(self.components))
+        return _TYPES[self.variable.type.kind][len(self.components)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +238,7 @@ class Given(Expression):
     @property
     def type(self) -> Type:  # type: ignore[override]
         """Floats."""
-        return Type(Kind.FLOAT, len(self.components))
+        return _TYPES[Kind.FLOAT][len(self.components)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +257,7 @@ class Texel(Expression):
     @property
     def type(self) -> Type:  # type: ignore[override]
         """Floats."""
-        return Type(Kind.FLOAT, len(self.components))
+        return _TYPES[Kind.FLOAT][len(self.components)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +300,7 @@ class Operation(Expression):
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         """The same on others."""
-        return replace(self, operands=children)
+        return Operation(self.operator, children, self.type, self.axes, self.contracts)
 
     @property
     def children(self) -> tuple[Expression, ...]:
@@ -293,7 +318,7 @@ class Swizzle(Expression):
     @property
     def type(self) -> Type:  # type: ignore[override]
         """Of as many components."""
-        return Type(self.vector.type.kind, len(self.components))
+        return _TYPES[self.vector.type.kind][len(self.components)]
 
     @property
     def axes(self) -> Axes:  # type: ignore[override]
@@ -319,7 +344,7 @@ class Compose(Expression):
     @property
     def type(self) -> Type:  # type: ignore[override]
         """Of as many components."""
-        return Type(self.parts[0].type.kind, len(self.parts))
+        return _TYPES[self.parts[0].type.kind][len(self.parts)]
 
     @property
     def axes(self) -> Axes:  # type: ignore[override]
@@ -425,7 +450,7 @@ def union(axes: Iterable[Axes]) -> Axes:
 
 def constant(value: float, kind: Kind = Kind.FLOAT) -> Constant:
     """A number."""
-    return Constant((value,), Type(kind))
+    return Constant((value,), type_of(kind, 1))
 
 
 def expression(value: Any, kind: Kind = Kind.FLOAT) -> Expression:
@@ -434,31 +459,32 @@ def expression(value: Any, kind: Kind = Kind.FLOAT) -> Expression:
         return value
     if isinstance(value, bool):
         return Constant((value,), BOOL)
-    return Constant((int(value) if kind is Kind.INT else float(value),), Type(kind))
+    return Constant((int(value) if kind is Kind.INT else float(value),), type_of(kind, 1))
 
 
 def operation(operator: Operator, *operands: Any) -> Expression:
     """An operation on expressions and numbers; vectors are of one width, numbers go with each."""
-    results = operands[1:] if operator is Operator.SELECT else operands
-    kinds = [operand.type.kind for operand in results if isinstance(operand, Expression)]
-    kind = kinds[0] if kinds else Kind.FLOAT
-    made = tuple(expression(operand, kind) for operand in operands)
+    kind = _kind(operands[1:] if operator is Operator.SELECT else operands)
+    made = tuple([o if isinstance(o, Expression) else expression(o, kind) for o in operands])
     if operator is Operator.NEGATE and isinstance(made[0], Constant):
         return Constant(tuple(-value for value in made[0].values), made[0].type)
     if operator is Operator.MINIMUM and kind is Kind.FLOAT:
         return _minimum(*made)
     if kind is Kind.INT and (simple := _simplified(operator, made)) is not None:
         return simple
-    width = max(operand.type.width for operand in made)
-    if operator in _TO_BOOL:
-        kind = Kind.BOOL
-    elif operator is Operator.TO_FLOAT:
-        kind = Kind.FLOAT
-    elif operator is Operator.TO_INT:
-        kind = Kind.INT
-    axes = union(operand.axes for operand in made)
+    width, axes = 1, NOWHERE
+    for operand in made:
+        width, axes = max(width, operand.type.width), axes | operand.axes
     contracts = operator in _CONTRACTED and kind is Kind.FLOAT
-    return Operation(operator, made, Type(kind, width), axes, contracts)
+    return Operation(operator, made, _TYPES[_RESULTS.get(operator, kind)][width], axes, contracts)
+
+
+def _kind(operands: tuple[Any, ...]) -> Kind:
+    """The kind of the expressions among operands."""
+    for operand in operands:
+        if isinstance(operand, Expression):
+            return operand.type.kind
+    return Kind.FLOAT
 
 
 def _minimum(a: Expression, b: Expression) -> Expression:
@@ -494,7 +520,7 @@ def compose(parts: Iterable[Any]) -> Expression:
         return made[0]
     if all(isinstance(part, Constant) for part in made):
         values = tuple(part.values[0] for part in made if isinstance(part, Constant))
-        return Constant(values, Type(made[0].type.kind, len(made)))
+        return Constant(values, type_of(made[0].type.kind, len(made)))
     return Compose(made)
 
 
@@ -511,8 +537,9 @@ def components(  # noqa: PLR0911 - a case each
     if width == 1 or wanted == tuple(range(width)):
         return vector
     match vector:
-        case Constant(values=values):
-            return Constant(tuple(values[c] for c in wanted), Type(vector.type.kind, len(wanted)))
+        case Constant(values=numbers):
+            values = tuple(numbers[c] for c in wanted)
+            return Constant(values, type_of(vector.type.kind, len(wanted)))
         case Read(variable=variable, components=old, axes=axes):
             return Read(variable, tuple(old[c] for c in wanted), axes)
         case Given() | Texel():
@@ -523,7 +550,8 @@ def components(  # noqa: PLR0911 - a case each
             return Swizzle(whole, tuple(old[c] for c in wanted))
         case Operation(operands=operands):  # every operation is one of components
             parts = tuple(components(operand, wanted) for operand in operands)
-            return replace(vector, operands=parts, type=Type(vector.type.kind, len(wanted)))
+            kind = type_of(vector.type.kind, len(wanted))
+            return replace(vector, operands=parts, type=kind)
         case _:
             return Swizzle(vector, wanted)
 
@@ -638,6 +666,12 @@ class Return:
 
 
 Statement = Assign | Declare | Store | Discard | Dead | If | For | Barrier | Return
+
+
+def trip_count(loop: For) -> int:
+    """The trips of a loop that counts to a number, from 0."""
+    assert isinstance(loop.last, Constant)
+    return int(loop.last.values[0])
 
 
 def statements_below(statements: Iterable[Statement]) -> Iterator[Statement]:

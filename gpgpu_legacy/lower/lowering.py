@@ -7,6 +7,7 @@ centre, fog, the rounding to what a target stores, blending.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from gpgpu_legacy.isa.ir import (
     Parameter,
     ParameterSpace,
     Program,
+    ResultKind,
     SourceRegister,
     Temporary,
 )
@@ -51,12 +53,12 @@ from gpgpu_legacy.lower.ir import (
     Read,
     Role,
     Statement,
-    Type,
     Variable,
     all_expressions,
     compose,
     constant,
     operation,
+    type_of,
     uncontracted,
     union,
 )
@@ -71,10 +73,7 @@ KILLED = Variable("killed", FLOAT)
 
 
 class Lowering(Domain[Expression]):
-    """Executes instructions, and collects the statements that they come to.
-
-    It follows along which axes each component of a register varies.
-    """
+    """Executes instructions, and collects the statements that they come to."""
 
     def __init__(
         self, look_up: LookUp, arithmetic: Arithmetic = FP32, *, discards: bool, draw: int = 0
@@ -84,7 +83,6 @@ class Lowering(Domain[Expression]):
         self._draw = draw
         self._parts = 0
         self._instruction: Instruction | None = None
-        self.axes: dict[tuple[Variable, int], Axes] = {}
         self.statements: list[Statement] = []
 
     # Statements
@@ -93,32 +91,21 @@ class Lowering(Domain[Expression]):
         """Add an assignment. What a value is made of several times is computed once."""
         value = self._with_names(value)
         self.statements.append(Assign(variable, components, value, self._instruction))
-        for index, c in enumerate(components):
-            self.axes[variable, c] = self._component_axes(value, index)
-
-    def _component_axes(self, value: Expression, index: int) -> Axes:
-        """Along which axes one component of a value varies."""
-        if value.type.width == 1 or value.axes == NOWHERE:
-            return value.axes
-        match value:
-            case Read(variable=variable, components=read):
-                return self.axes.get((variable, read[index]), value.axes)
-            case Compose(parts=parts):
-                return parts[index].axes
-            case Operation(operands=operands):
-                return union(self._component_axes(operand, index) for operand in operands)
-        return value.axes
 
     def _with_names(self, value: Expression) -> Expression:
         """A value with a variable in place of each operation that it is made of several times."""
+        if not value.children:
+            return value
         uses: dict[int, int] = {}
-        waiting = [value]
+        waiting, repeats = [value], False
         while waiting:
             part = waiting.pop()
-            uses[id(part)] = uses.get(id(part), 0) + 1
-            if uses[id(part)] == 1:
-                waiting += part.children
-        if not any(count > 1 for count in uses.values()):
+            uses[id(part)] = count = uses.get(id(part), 0) + 1
+            if count == 1:
+                waiting += {id(child): child for child in part.children}.values()
+            elif isinstance(part, Operation):
+                repeats = True
+        if not repeats:
             return value
         names: dict[int, Expression] = {}
 
@@ -153,23 +140,6 @@ class Lowering(Domain[Expression]):
         execute_instruction(instruction, self, components)
         self._instruction = None
 
-    def loop(self, trips: int, body: Callable[[], None]) -> None:
-        """Add a loop of several trips, whose statements `body` adds."""
-        before, outer = self.axes, self.statements
-        while True:
-            self.axes, self.statements = dict(before), []
-            body()
-            wider = {place: axes | self.axes[place] for place, axes in before.items()}
-            if wider == before:
-                break
-            before = wider
-        statements = tuple(self.statements)
-        carried = tuple((*place, before[place]) for place in _carried(statements))
-        number = Variable("trip", INT)
-        first, last = constant(0, Kind.INT), constant(trips, Kind.INT)
-        self.statements = outer
-        self.statements.append(For(number, first, last, statements, carried=carried))
-
     # What execute asks for
 
     def constant(self, number: float) -> Expression:
@@ -179,7 +149,7 @@ class Lowering(Domain[Expression]):
         self, register: SourceRegister, components: Components, *, coordinate: bool
     ) -> Expression:
         if isinstance(register, Temporary):
-            variable = Variable(register.name, VEC4, Role.TEMPORARY)
+            variable = temporary_variable(register.name)
             return Read(variable, components, self.axes_of(variable, components))
         if isinstance(register, Attribute):
             variable = attribute_variable(register)
@@ -190,12 +160,12 @@ class Lowering(Domain[Expression]):
             with np.errstate(over="ignore"):
                 numbers = self._arithmetic.round(np.array(register.value, np.float32)).tolist()
             values = tuple(numbers[c] for c in components)
-            return Constant(values, Type(Kind.FLOAT, len(values)))
+            return Constant(values, type_of(Kind.FLOAT, len(values)))
         return self.rounded(Given(_unnamed(register), components, draw=self._draw))
 
-    def axes_of(self, variable: Variable, components: Components) -> Axes:
-        """Along which axes components of a variable vary here."""
-        return union(self.axes.get((variable, c), NOWHERE) for c in components)
+    def axes_of(self, _variable: Variable, _components: Components) -> Axes:
+        """Along which axes components of a variable vary here; along both, as far as is known."""
+        return EVERYWHERE
 
     def store(
         self, register: DestinationRegister, components: Components, value: Expression
@@ -230,6 +200,61 @@ class Lowering(Domain[Expression]):
         return {components: compose([value] * len(components))}
 
 
+class AxesLowering(Lowering):
+    """A Lowering that follows along which axes each component of a variable varies."""
+
+    def __init__(self, look_up: LookUp, draw: int) -> None:
+        """draw: the number of the pass."""
+        super().__init__(look_up, discards=False, draw=draw)
+        self.axes: dict[tuple[Variable, int], Axes] = {}
+
+    def assign(self, variable: Variable, components: Components, value: Expression) -> None:
+        """Add an assignment."""
+        super().assign(variable, components, value)
+        for index, c in enumerate(components):
+            self.axes[variable, c] = self._component_axes(value, index)
+
+    def axes_of(self, variable: Variable, components: Components) -> Axes:
+        """Along which axes components of a variable vary here."""
+        axes = NOWHERE
+        for c in components:
+            axes |= self.axes.get((variable, c), NOWHERE)
+        return axes
+
+    def _component_axes(self, value: Expression, index: int) -> Axes:
+        """Along which axes one component of a value varies."""
+        if value.type.width == 1 or value.axes == NOWHERE:
+            return value.axes
+        match value:
+            case Read(variable=variable, components=read):
+                return self.axes.get((variable, read[index]), value.axes)
+            case Compose(parts=parts):
+                return parts[index].axes
+            case Operation(operands=operands):
+                axes = NOWHERE
+                for operand in operands:
+                    axes |= self._component_axes(operand, index)
+                return axes
+        return value.axes
+
+    def loop(self, trips: int, body: Callable[[], None]) -> None:
+        """Add a loop of several trips, whose statements `body` adds."""
+        before, outer = self.axes, self.statements
+        while True:
+            self.axes, self.statements = dict(before), []
+            body()
+            wider = {place: axes | self.axes[place] for place, axes in before.items()}
+            if wider == before:
+                break
+            before = wider
+        statements = tuple(self.statements)
+        carried = tuple((*place, before[place]) for place in _carried(statements))
+        number = Variable("trip", INT)
+        first, last = constant(0, Kind.INT), constant(trips, Kind.INT)
+        self.statements = outer
+        self.statements.append(For(number, first, last, statements, carried=carried))
+
+
 def _carried(statements: Sequence[Statement]) -> list[tuple[Variable, int]]:
     """What statements without loops in them read before they write it, and write."""
     written: set[tuple[Variable, int]] = set()
@@ -254,16 +279,19 @@ def _unnamed(parameter: Parameter) -> Parameter:
 # Registers -------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=4096)
 def temporary_variable(name: str) -> Variable:
     """A temporary register."""
     return Variable(name, VEC4, Role.TEMPORARY)
 
 
+@cache
 def result_variable(number: int) -> Variable:
     """The colour that goes to target `number`, or to all."""
     return Variable("color", VEC4, Role.RESULT, number)
 
 
+@cache
 def attribute_variable(attribute: Attribute) -> Variable:
     """An attribute at the fragment."""
     return Variable(attribute.kind.value, VEC4, Role.ATTRIBUTE, attribute.index)
@@ -272,6 +300,8 @@ def attribute_variable(attribute: Attribute) -> Variable:
 def _destination(register: DestinationRegister) -> Variable:
     if isinstance(register, Temporary):
         return temporary_variable(register.name)
+    if register.kind is ResultKind.COLOR:
+        return result_variable(register.index)
     return Variable(register.kind.value, VEC4, Role.RESULT, register.index)
 
 

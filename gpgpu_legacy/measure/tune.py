@@ -255,18 +255,18 @@ def _groups(way: Way, usual: GroupShape) -> Iterator[tuple[str, list[Way]]]:
     threads = ((8, 8), (16, 8), (8, 16), (16, 16), (32, 8), (32, 16))
     yield ways("threads", (replace(now, threads=size) for size in threads))
     fragments = ((2, 2), (4, 2), (2, 4), (4, 4), (8, 4), (4, 8), (8, 8))
-    yield ways("fragments", (replace(now, strips=s, rows=r) for s, r in fragments))
+    yield ways("fragments", (replace(now, columns=c, rows=r) for c, r in fragments))
     yield ways("adjacent", (replace(now, adjacent=n) for n in (1, 2, 4)))
-    yield ways("depth", (replace(now, depth=n) for n in (4, 8, 16, 32)))
-    yield ways("together", (replace(now, together=n) for n in (1, 2, 4, 8)))
+    yield ways("depth", (replace(now, k_depth=n) for n in (4, 8, 16, 32)))
+    yield ways("together", (replace(now, unroll=n) for n in (1, 2, 4, 8)))
 
 
 def _is_consistent(shape: GroupShape) -> bool:
     """Whether the numbers of a shape divide one another as the code needs."""
     return (
-        shape.strips % shape.adjacent == 0
+        shape.columns % shape.adjacent == 0
         and shape.rows % shape.adjacent == 0
-        and shape.depth % shape.together == 0
+        and shape.k_depth % shape.unroll == 0
     )
 
 

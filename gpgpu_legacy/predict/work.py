@@ -247,7 +247,7 @@ class _Counter:
             x, y = lookup_axes(lookup) if isinstance(lookup, AffineTileLookup) else (True, True)
             texel_bytes = content.surfaces[lookup.texture].format.texel_bytes
             number = trips * fragments
-            alone = number // ((1 if x else shape.strips) * (1 if y else shape.rows))
+            alone = number // ((1 if x else shape.columns) * (1 if y else shape.rows))
             if x == y or not in_loop:
                 self.work.lookups[8 * texel_bytes] += alone
                 continue

@@ -1,6 +1,6 @@
 """Fragment passes as compute shaders on storage buffers.
 
-Fused passes (lower/analysis/fusion.py) are one dispatch over their tiles (lower/workgroups.py). A
+Fused passes (lower/analysis/fusion.py) are one dispatch over their tiles (lower/tiling.py). A
 pass that work groups do not support has one invocation for each fragment
 (lower/emit/glsl_compute.py).
 """
@@ -19,15 +19,14 @@ from gpgpu_legacy.lower.analysis.folding import undecided
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.content import Content, UnsupportedError, group_content
 from gpgpu_legacy.lower.emit.glsl_compute import GROUP, compute_shader
-from gpgpu_legacy.lower.shader_key import shader_key
-from gpgpu_legacy.lower.workgroups import (
+from gpgpu_legacy.lower.emit.glsl_workgroups import (
     ITERATIONS,
     GroupCode,
-    GroupShape,
     emit_groups,
-    group_shape,
     uniform_blocks,
 )
+from gpgpu_legacy.lower.shader_key import shader_key
+from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
 from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
 from gpgpu_legacy.runtime.gl import GlContext

@@ -24,8 +24,9 @@ from gpgpu_legacy.lower.content import (
     group_content,
     native_content,
 )
+from gpgpu_legacy.lower.emit.glsl_workgroups import emit_groups, uniform_blocks
 from gpgpu_legacy.lower.values import is_flat, number_values, parameter_values, plane_values
-from gpgpu_legacy.lower.workgroups import GroupShape, emit_groups, uniform_blocks
+from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.plan.expand import at_iteration, without_tables
 from gpgpu_legacy.plan.formats import R32F, RGBA16F, RGBA32F, Format
 from gpgpu_legacy.plan.interpolation import plane
@@ -219,7 +220,7 @@ def test_the_block_of_a_pass_by_hand() -> None:
         attributes=(color,),
     )
     content, arguments = described(pass_, groups=True)
-    code = emit_groups(content, GroupShape(depth=0), 0, exact=True)
+    code = emit_groups(content, GroupShape(k_depth=0), 0, exact=True)
     [block] = uniform_blocks(code, arguments)
     assert block.nbytes == code.block_bytes
     vectors = {

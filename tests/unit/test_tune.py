@@ -239,7 +239,7 @@ def test_every_way_of_a_work_group_is_one_change_from_the_usual_shape() -> None:
             groups = [w.tuning.group for w in ways if w.tuning]
             assert groups
             assert usual not in groups
-            assert all(group and group.strips % group.adjacent == 0 for group in groups)
+            assert all(group and group.columns % group.adjacent == 0 for group in groups)
 
 
 # Shapes that are asked for -----------------------------------------------------------------------

@@ -13,12 +13,8 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.content import Arguments, Content, group_content
-from gpgpu_legacy.lower.workgroups import (
-    GroupCode,
-    GroupShape,
-    emit_groups,
-    group_shape,
-)
+from gpgpu_legacy.lower.emit.glsl_workgroups import GroupCode, emit_groups
+from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import Rect
@@ -59,7 +55,7 @@ def drawn(*lines: str, place: Texcoords = OFF_CENTRES) -> tuple[Content, Argumen
 
 
 def test_the_tile_of_a_group() -> None:
-    assert GroupShape((8, 4), strips=3, rows=5).tile == (24, 20)
+    assert GroupShape((8, 4), columns=3, rows=5).tile == (24, 20)
 
 
 @pytest.mark.parametrize("threads", [(8, 8), (16, 16), (32, 4)])
@@ -72,24 +68,24 @@ def test_a_group_is_as_large_as_asked_for(threads: tuple[int, int]) -> None:
 def test_shared_memory_stays_within_what_there_is(kib: int) -> None:
     found = emitted(shared=kib * KIB)
     assert shared_bytes(found.text) <= kib * KIB
-    assert (found.shape.depth > 0) is ("shared" in found.text)
-    assert ("barrier()" in found.text) is (found.shape.depth > 0)
+    assert (found.shape.k_depth > 0) is ("shared" in found.text)
+    assert ("barrier()" in found.text) is (found.shape.k_depth > 0)
 
 
 def test_with_more_memory_it_stages_deeper() -> None:
-    depths = [emitted(shared=kib * KIB).shape.depth for kib in (1, 4, 16, 32)]
+    depths = [emitted(shared=kib * KIB).shape.k_depth for kib in (1, 4, 16, 32)]
     assert depths == sorted(depths)
     assert depths[0] < depths[-1]
 
 
 def test_without_memory_nothing_is_staged() -> None:
     found = emitted(shared=0)
-    assert found.shape.depth == 0
+    assert found.shape.k_depth == 0
     assert "shared" not in found.text
 
 
 def test_no_depth_asked_for_is_none() -> None:
-    assert "shared" not in emitted(replace(GroupShape(), depth=0)).text
+    assert "shared" not in emitted(replace(GroupShape(), k_depth=0)).text
 
 
 def test_every_texture_has_a_binding_and_its_sizes() -> None:
@@ -125,8 +121,8 @@ def test_turns_are_those_of_the_longest_way_round() -> None:
 def test_textures_of_one_channel_give_an_invocation_more_fragments() -> None:
     single = find_method("hall-carr-hart-single").plan(Shape(64, 64, 64), Options(block=8))
     one, four = group_shape(content_of(single)[0]), group_shape(multi())
-    assert one.strips * one.rows > four.strips * four.rows
-    assert one.strips % one.adjacent == one.rows % one.adjacent == 0
+    assert one.columns * one.rows > four.columns * four.rows
+    assert one.columns % one.adjacent == one.rows % one.adjacent == 0
 
 
 @pytest.mark.parametrize(
@@ -143,7 +139,7 @@ def test_where_fragments_share_no_lookup_they_are_few(
 ) -> None:
     place = Texcoords(1, corners(base, dx, dy, 6, 4))
     shape = group_shape(drawn(LOOKUP, "MOV result.color, R0;", place=place)[0])
-    assert (shape.strips, shape.rows) == tile
+    assert (shape.columns, shape.rows) == tile
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ statements. Everything that is assigned is `precise`, so that no compiler reorde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +48,7 @@ from gpgpu_legacy.lower.ir import (
     Texel,
     Type,
     Variable,
+    type_of,
 )
 
 
@@ -131,8 +134,15 @@ def parameter_name(parameter: Parameter) -> str:
     return f"{PARAMETERS[parameter.space]}{parameter.index}"
 
 
+@lru_cache(maxsize=4096)
 def variable_name(variable: Variable) -> str:
     """A GLSL identifier, in which `$` and two underscores in a row cannot stand."""
+    row = "" if variable.row is None else f"_r{variable.row}"
+    column = "" if variable.column is None else f"_c{variable.column}"
+    return _plain_name(variable) + row + column
+
+
+def _plain_name(variable: Variable) -> str:
     match variable.role:
         case Role.TEMPORARY:
             return "t_" + variable.name.replace("_", "u_").replace("$", "d_")
@@ -221,7 +231,7 @@ class GlslEmitter:
 
     # Statements
 
-    def block(self, statements: Iterable[Statement], depth: int = 1) -> list[str]:
+    def block(self, statements: Sequence[Statement], depth: int = 1) -> list[str]:
         """Statements as lines, so many times indented."""
         return [
             "    " * depth + line for statement in statements for line in self.statement(statement)
@@ -292,43 +302,46 @@ class GlslEmitter:
         text = self.expression(value)
         if width == 1 or value.type.width > 1:
             return text
-        return f"{type_name(Type(value.type.kind, width))}({text})"
+        return f"{type_name(type_of(value.type.kind, width))}({text})"
 
     def inside(self, value: Expression, binds: int) -> str:
         """An expression, in parentheses if it binds less than that."""
         text, own = self._spelt(value)
         return f"({text})" if own < binds else text
 
-    def _spelt(self, value: Expression) -> tuple[str, int]:  # noqa: PLR0911 - a case each
+    def _spelt(self, value: Expression) -> tuple[str, int]:
         """The text of an expression, and how tightly its outermost operator binds."""
-        match value:
-            case Read(variable=variable, components=wanted):
-                return self.name(variable) + _suffix(wanted, variable.type.width), _ATOM
-            case Constant():
-                return self._numbers(value), _ATOM
-            case Operation():
-                return self._operation(value)
-            case Given(components=wanted):
-                name = self.source(value)
-                self.given.setdefault(name, value)
-                return name + _suffix(wanted, 4), _ATOM
-            case Texel(components=wanted):
-                return self.texel(value) + _suffix(wanted, 4), _ATOM
-            case Fetch():
-                return self.fetch(value), _ATOM
-            case Swizzle(vector=vector, components=wanted):
-                return self.inside(vector, _ATOM) + _suffix(wanted, vector.type.width), _ATOM
-            case Compose(parts=parts):
-                same = all(part is parts[0] for part in parts)
-                listed = [self.expression(part) for part in (parts[:1] if same else parts)]
-                return f"{type_name(value.type)}({', '.join(listed)})", _ATOM
-            case Element(array=array, indices=indices):
-                places = "".join(f"[{self.expression(index)}]" for index in indices)
-                return f"{array.name}{places}", _ATOM
-            case Call(function=function, arguments=arguments):
-                name = self._defined(function)
-                return f"{name}({', '.join(map(self.expression, arguments))})", _ATOM
-        raise AssertionError(value)
+        if isinstance(value, Operation):
+            return self._operation(value)
+        return _SPELLINGS[type(value)](self, value), _ATOM
+
+    def _read(self, value: Read) -> str:
+        return self.name(value.variable) + _suffix(value.components, value.variable.type.width)
+
+    def _given(self, value: Given) -> str:
+        name = self.source(value)
+        self.given.setdefault(name, value)
+        return name + _suffix(value.components, 4)
+
+    def _texel(self, value: Texel) -> str:
+        return self.texel(value) + _suffix(value.components, 4)
+
+    def _swizzle(self, value: Swizzle) -> str:
+        whole = self.inside(value.vector, _ATOM)
+        return whole + _suffix(value.components, value.vector.type.width)
+
+    def _compose(self, value: Compose) -> str:
+        parts = value.parts
+        same = all(part is parts[0] for part in parts)
+        listed = [self.expression(part) for part in (parts[:1] if same else parts)]
+        return f"{type_name(value.type)}({', '.join(listed)})"
+
+    def _element(self, value: Element) -> str:
+        return value.array.name + "".join(f"[{self.expression(i)}]" for i in value.indices)
+
+    def _call(self, value: Call) -> str:
+        name = self._defined(value.function)
+        return f"{name}({', '.join(map(self.expression, value.arguments))})"
 
     def _defined(self, function: Function) -> str:
         """The name of a function, which is spelled when it is first called."""
@@ -461,6 +474,19 @@ class GlslEmitter:
         return text if width == 1 else f"vec{width}({text})"
 
 
+_SPELLINGS: dict[type[Expression], Callable[[GlslEmitter, Any], str]] = {
+    Read: GlslEmitter._read,
+    Constant: GlslEmitter._numbers,
+    Given: GlslEmitter._given,
+    Texel: GlslEmitter._texel,
+    Fetch: lambda emitter, value: emitter.fetch(value),
+    Swizzle: GlslEmitter._swizzle,
+    Compose: GlslEmitter._compose,
+    Element: GlslEmitter._element,
+    Call: GlslEmitter._call,
+}
+
+
 def _contracts(value: Expression, operator: Operator) -> bool:
     return isinstance(value, Operation) and value.operator is operator and value.contracts
 
@@ -481,6 +507,7 @@ def _compares_floats(condition: Expression) -> bool:
     )
 
 
+@cache
 def _suffix(components: tuple[int, ...], width: int) -> str:
     if components == tuple(range(width)):
         return ""

@@ -65,7 +65,7 @@ def compute_shader(key: ShaderKey, blend: Blend = Blend.NONE) -> str:
     statements = fragment_statements(key, textures.fetch, position, discards=False)
     body = emitter.block([*statements, *_killed(key)])
     stores = emitter.block(
-        store for n, target in enumerate(key.targets) for store in _stores(n, target, blend)
+        [store for n, target in enumerate(key.targets) for store in _stores(n, target, blend)]
     )
     functions = emitter.functions()
     lines = [*COMPUTE.header, ORIGIN]

@@ -1,0 +1,110 @@
+"""What an invocation of a work group knows: its place, the rectangle, where texels are."""
+
+from __future__ import annotations
+
+from gpgpu_legacy.lower.content import AffineLookup, Content
+from gpgpu_legacy.lower.ir import (
+    INT,
+    IVEC2,
+    NOWHERE,
+    Array,
+    Axes,
+    Element,
+    Expression,
+    Kind,
+    Operator,
+    Read,
+    Variable,
+    constant,
+    operation,
+    type_of,
+)
+
+EXTENT, CORNER, THREAD = (Variable(name, IVEC2) for name in ("extent", "corner", "thread"))
+"""The rectangle's width and height; the group's first fragment; the invocation's place in it."""
+
+INVOCATION, BATCH, FIRST, LAST = (
+    Variable(name, INT) for name in ("invocation", "batch", "first", "last")
+)
+"""The invocation's number in its group; the K-depth; the iterations, from the first to below the
+last. BATCH is known to the code alone as a number that may be any: a compiler that knew it would
+unroll the loops over it."""
+
+
+def size_variable(surface: int) -> Variable:
+    """The width of a surface, and its rows over all layers."""
+    return Variable(f"size_{surface}", IVEC2)
+
+
+def origin_variable(surface: int) -> Variable:
+    """The lower left of the rectangle in a surface."""
+    return Variable(f"origin_{surface}", IVEC2)
+
+
+def base_variable(base: int) -> Variable:
+    """The texel that affine lookups are relative to."""
+    return Variable(f"base_{base}", IVEC2)
+
+
+def texture_array(content: Content, surface: int) -> Array:
+    """The array of a surface's texels: vectors of four channels, or numbers."""
+    channels = content.surfaces[surface].format.channels
+    return Array(f"texture{surface}", type_of(Kind.FLOAT, channels))
+
+
+def read(variable: Variable, axis: int | None = None, axes: Axes = NOWHERE) -> Read:
+    """A variable, or one component of it."""
+    every = tuple(range(variable.type.width)) if axis is None else (axis,)
+    return Read(variable, every, axes)
+
+
+def integer(number: int) -> Expression:
+    """A whole number."""
+    return constant(number, Kind.INT)
+
+
+def smaller(a: Expression, b: Expression) -> Expression:
+    """The smaller of two whole numbers."""
+    return operation(Operator.MINIMUM, a, b)
+
+
+def texel_number(
+    lookup: AffineLookup,
+    axis: int,
+    advance: tuple[int, int],
+    variables: tuple[Expression, ...],
+    *,
+    moved: bool = False,
+) -> Expression:
+    """The number of a texel's column or row.
+
+    variables: the fragment's x and y, the iteration and the trip, of which it is a sum. moved: only
+    what iteration and trip add to it.
+    """
+    form = (lookup.s, lookup.t)[axis]
+    factors = (form.x, form.y, form.iteration, advance[axis])
+    total: Expression = integer(0)
+    for factor, variable in list(zip(factors, variables, strict=True))[2 if moved else 0 :]:
+        total = total + variable * factor
+    if not moved:
+        total = total + read(base_variable(lookup.place), axis) + form.constant
+    return total
+
+
+def texel_element(
+    content: Content,
+    lookup: AffineLookup,
+    advance: tuple[int, int],
+    at: tuple[Expression, Expression],
+    trip: tuple[Expression, Expression],
+) -> Expression:
+    """A texel from its texture. at: the fragment's (x, y). trip: the iteration and the trip."""
+    number = lookup.texture
+    s, t = (texel_number(lookup, axis, advance, (*at, *trip)) for axis in range(2))
+    size = size_variable(number)
+    if not lookup.inside:
+        s, t = (
+            smaller(operation(Operator.MAXIMUM, value, integer(0)), read(size, axis) + -1)
+            for axis, value in enumerate((s, t))
+        )
+    return Element(texture_array(content, number), (t * read(size, 0) + s,))

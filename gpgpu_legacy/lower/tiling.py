@@ -1,0 +1,284 @@
+"""Fused passes as the statements of an invocation that has a register tile of fragments.
+
+A statement of one fragment (lower/fused_body.py) is executed for every fragment of the register
+tile that it tells apart: a variable that varies along x alone is kept once a column, one that
+varies along y alone once a row. Texels become elements of the textures' arrays, or of the shared
+arrays in which they are staged: while one batch of trips is being used, the next is on its way from
+the textures, in variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gpgpu_legacy.lower.analysis.staging import Staged, StagedTrips, Staging
+from gpgpu_legacy.lower.content import Content
+from gpgpu_legacy.lower.fused_body import own_variable
+from gpgpu_legacy.lower.invocation import (
+    BATCH,
+    CORNER,
+    EXTENT,
+    FIRST,
+    LAST,
+    THREAD,
+    integer,
+    origin_variable,
+    read,
+    size_variable,
+    smaller,
+    texel_element,
+    texture_array,
+)
+from gpgpu_legacy.lower.ir import (
+    EVERYWHERE,
+    FLOAT,
+    INT,
+    Declare,
+    Element,
+    Expression,
+    For,
+    Given,
+    If,
+    Operator,
+    Place,
+    Statement,
+    Store,
+    Texel,
+    Variable,
+    component,
+    components,
+    operation,
+    trip_count,
+)
+from gpgpu_legacy.lower.staged_copies import StagedCopies
+from gpgpu_legacy.lower.tile_variables import Fragment, RegisterTile
+
+
+@dataclass(frozen=True, slots=True)
+class _Trip:
+    """Which trip statements are executed in. place: where its staged texels lie in their arrays."""
+
+    iteration: Expression
+    trip: Expression
+    staged: StagedTrips | None = None
+    place: Expression | None = None
+
+
+class Tiling:
+    """Makes the statements of an invocation."""
+
+    def __init__(self, content: Content, body: Sequence[Statement], staging: Staging) -> None:
+        """body: of one iteration, for one fragment."""
+        self.content, self.body, self.staging = content, body, staging
+        self.shape = staging.shape
+        self.tile = RegisterTile(self.shape.rows, self.shape.columns, self._at_fragment)
+        self.ahead = StagedCopies(content, staging)
+        self.trip = _Trip(integer(0), integer(0))
+
+    def statements(self) -> list[Statement]:
+        """All of them, the variables' declarations first."""
+        tile = self.tile
+        for surface in self.content.owned:
+            tile.axes[self._own(surface)] = EVERYWHERE
+        tile.add(*self.ahead.before_all())
+        for surface in self.content.owned:
+            self._load_own(surface)
+        if None in self.staging.loops:
+            self._trips_of_iterations(self.staging.loops[None])
+        else:
+            number = Variable("iteration", INT)
+            self.trip = _Trip(read(number), integer(0))
+            inner = tile.inside(lambda: self._iteration(self.body))
+            tile.add(For(number, read(FIRST), read(LAST), inner))
+        for surface in self.content.owned:
+            if self.content.surfaces[surface].written:
+                self._store_own(surface)
+        return [*self._places(), *tile.declarations(), *tile.statements]
+
+    def _own(self, number: int) -> Variable:
+        return own_variable(number, self.content.surfaces[number].format)
+
+    # Fragments
+
+    def _places(self) -> Iterator[Statement]:
+        """Where the invocation's fragments lie."""
+        for axis, count in enumerate((self.shape.columns, self.shape.rows)):
+            for number in range(count):
+                place = read(CORNER, axis) + self.in_tile(axis, number)
+                yield Declare(Variable("xy"[axis] + str(number), INT), place)
+
+    def in_tile(self, axis: int, number: int) -> Expression:
+        """Where in the group's tile a fragment of the register tile lies along an axis."""
+        adjacent = self.shape.adjacent
+        group, rest = divmod(number, adjacent)
+        between = group * self.shape.threads[axis] * adjacent + rest
+        place: Expression = read(THREAD, axis) * adjacent + between
+        return place
+
+    def _fragment(self, axis: int, number: int) -> Expression:
+        return read(Variable("xy"[axis] + str(number), INT))
+
+    def _kept(self, axis: int, number: int) -> Expression:
+        """A fragment's column or row; past the rectangle, its last."""
+        return smaller(self._fragment(axis, number), read(EXTENT, axis) + -1)
+
+    def _load_own(self, number: int) -> None:
+        variable = self._own(number)
+        for fragment, element in self._own_elements(number, "load"):
+            self.tile.assign(variable, fragment, element)
+
+    def _store_own(self, number: int) -> None:
+        variable = self._own(number)
+        for fragment, element in self._own_elements(number, "store"):
+            x, y = (self._fragment(axis, n) for axis, n in enumerate(reversed(fragment)))
+            inside = operation(Operator.AND, x < read(EXTENT, 0), y < read(EXTENT, 1))
+            held = read(self.tile.cell(variable, fragment))
+            self.tile.add(If(inside, (Store(element, held),)))
+
+    def _own_elements(self, number: int, use: str) -> Iterator[tuple[Fragment, Element]]:
+        """The fragments' own texels; past the rectangle, those of its last column or row.
+
+        use: what they are for. Each has variables of its own, which need not live from one to the
+        other.
+        """
+        array, width = texture_array(self.content, number), read(size_variable(number), 0)
+        names: list[list[Expression]] = []
+        for axis, count in enumerate((self.shape.columns, self.shape.rows)):
+            names.append([])
+            for n in range(count):
+                place = self._kept(axis, n) + read(origin_variable(number), axis)
+                name = Variable(f"{use}{number}_{'xy'[axis]}{n}", INT)
+                self.tile.add(Declare(name, place * width if axis else place))
+                names[axis].append(read(name))
+        for row, column in self.tile.fragments(EVERYWHERE):
+            yield (row, column), Element(array, (names[1][row] + names[0][column],))
+
+    def _at_fragment(self, value: Expression, fragment: Fragment) -> Expression:
+        """A part of an expression at a fragment of the register tile."""
+        match value:
+            case Texel():
+                return self._texel(value, fragment)
+            case Given(source=Place.CENTRE, components=(axis,)):
+                number = self._fragment(axis, fragment[1 - axis])
+                centre: Expression = operation(Operator.TO_FLOAT, number) + 0.5
+                return centre
+            case Given(source=Place.ORIGIN, components=(axis,), draw=draw):
+                target = self.content.draws[draw].targets[0]
+                return operation(Operator.TO_FLOAT, read(origin_variable(target), axis))
+        return value
+
+    # Texels
+
+    def _texel(self, texel: Texel, fragment: Fragment) -> Expression:
+        staged = self._staged(texel)
+        if staged is not None:
+            assert self.trip.place is not None
+            number = fragment[1 if staged.across else 0]
+            whole = self._from_shared(staged, number, self.trip.place)
+        else:
+            row, column = fragment
+            at = (self._kept(0, column), self._kept(1, row))
+            trip = (self.trip.iteration, self.trip.trip)
+            whole = texel_element(self.content, texel.lookup, texel.advance, at, trip)
+        return components(whole, texel.components)
+
+    def _staged(self, texel: Texel) -> Staged | None:
+        if self.trip.staged is None:
+            return None
+        wanted = (texel.lookup, texel.advance)
+        return next((s for s in self.trip.staged.staged if (s.lookup, s.advance) == wanted), None)
+
+    def _from_shared(self, staged: Staged, number: int, place: Expression) -> Expression:
+        axis = 0 if staged.across else 1
+        array = self.staging.arrays()[staged.name]
+        if staged.channels == 4:
+            return Element(array, (place, self.in_tile(axis, number)))
+        if self.shape.adjacent == 4:
+            group, rest = divmod(number, 4)
+            index = read(THREAD, axis) + group * self.shape.threads[axis]
+            return component(Element(array, (place, index)), rest)
+        at, numbers = self.in_tile(axis, number), replace(array, element=FLOAT)
+        return Element(numbers, (place, at / integer(4), operation(Operator.REMAINDER, at, 4)))
+
+    # Loops
+
+    def _iteration(self, statements: Sequence[Statement]) -> None:
+        for position, statement in enumerate(statements):
+            if isinstance(statement, For):
+                self._loop(statement, self.staging.loops.get(position))
+            else:
+                self.tile.execute(statement)
+
+    def _loop(self, loop: For, staged: StagedTrips | None) -> None:
+        tile, depth, outer, done = self.tile, self.shape.k_depth, self.trip, 0
+        head, trips = tile.widen_for(loop), trip_count(loop)
+
+        def trip(trip: _Trip) -> None:
+            self.trip = trip
+            for statement in loop.body:
+                tile.execute(statement)
+            for variable, axes in head.items():
+                tile.widen(variable, axes)
+
+        def staged_trip(place: Expression, number: Expression) -> None:
+            trip(_Trip(outer.iteration, number, staged, place))
+
+        if staged is not None:
+            done = trips // depth * depth
+            self._batches(staged, (integer(0), integer(done)), staged_trip)
+        if done < trips:
+            number = Variable("trip", INT)
+            inner = tile.inside(lambda: trip(_Trip(outer.iteration, read(number))))
+            tile.add(For(number, integer(done), integer(trips), inner))
+        self.trip = outer
+
+    def _batches(
+        self,
+        staged: StagedTrips,
+        ends: tuple[Expression, Expression],
+        body: Callable[[Expression, Expression], None],
+    ) -> None:
+        """Trips in batches that are staged together. body: of one, by its place and number."""
+        tile, shape, iteration = self.tile, self.shape, self.trip.iteration
+        start, within = Variable("start", INT), Variable("within", INT)
+        first, last = ends
+
+        def unrolled() -> None:
+            for ahead in range(shape.unroll):
+                place = read(within) + ahead
+                body(place, read(start) + place)
+
+        inner = tile.inside(unrolled)
+        tile.add(
+            For(
+                start,
+                first,
+                last,
+                (
+                    *self.ahead.commit(staged, iteration, read(start), last),
+                    For(within, integer(0), read(BATCH), inner, shape.unroll),
+                ),
+                shape.k_depth,
+            )
+        )
+
+    def _trips_of_iterations(self, staged: StagedTrips) -> None:
+        """Fused passes whose iterations are the trips; those that are left over come last."""
+        tile, depth = self.tile, self.shape.k_depth
+        whole = Variable("whole", INT)
+        length = read(LAST) - read(FIRST)
+        tile.add(Declare(whole, read(FIRST) + length / integer(depth) * depth))
+
+        def staged_trip(place: Expression, number: Expression) -> None:
+            self.trip = _Trip(number, integer(0), staged, place)
+            self._iteration(self.body)
+
+        self._batches(staged, (read(FIRST), read(whole)), staged_trip)
+        left = Variable("left", INT)
+
+        def trip() -> None:
+            self.trip = _Trip(read(left), integer(0))
+            self._iteration(self.body)
+
+        tile.add(For(left, read(whole), read(LAST), tile.inside(trip)))
