@@ -10,13 +10,14 @@ part of the chip is idle.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 
 from gpgpu_legacy.count.traffic import count_repeated
 from gpgpu_legacy.isa.ir import ResultRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form
+from gpgpu_legacy.lower.analysis.contraction import blended_products
 from gpgpu_legacy.lower.analysis.fusion import (
     AffineLookup,
     DependentLookup,
@@ -157,10 +158,11 @@ class _Counter:
             self._add_tiles(loop, shape)
             self._add_tiled_lookups(content, loop, shape, fused=fused)
         self.work.passes += 1 if fused else loop.count
-        for draw in loop.body:
-            if isinstance(draw, Draw):  # else a copy between registers
-                self._add_draw(draw, loop, tiled=shape is not None, fused=fused)
+        draws = [draw for draw in loop.body if isinstance(draw, Draw)]  # not copies of registers
+        for draw in draws:
+            self._add_draw(draw, loop, tiled=shape is not None, fused=fused)
         if fused:
+            self._add_sums(draws, content, loop.count)
             self._add_results(loop)
 
     def _add_draw(self, draw: Draw, loop: FusedPasses, *, tiled: bool, fused: bool) -> None:
@@ -171,11 +173,19 @@ class _Counter:
         self.work.memory_bytes += loop.count * self._read_bytes(draw)
         if not fused:
             self._add_writes(draw.each, loop.count)
-        elif draw.each.blend is not Blend.NONE and not _ends_in_a_product(draw):
-            fragments = loop.count * constant_rect(draw.each.rect).area
-            formats = [self.plan.texture(target).format for target in draw.each.targets]
-            self.work.instructions += fragments * len(formats)
-            self.work.components += fragments * sum(format_.channels for format_ in formats)
+
+    def _add_sums(self, draws: Sequence[Draw], content: Content, times: int) -> None:
+        """What blending adds in registers, unless the multiply-add of a product does."""
+        if all(draw.each.blend is Blend.NONE for draw in draws):
+            return
+        for draw, products in zip(draws, blended_products(content), strict=True):
+            if draw.each.blend is Blend.NONE:
+                continue
+            fragments = times * constant_rect(draw.each.rect).area
+            for target, is_product in zip(draw.each.targets, products, strict=True):
+                if not is_product:
+                    self.work.instructions += fragments
+                    self.work.components += fragments * self.plan.texture(target).format.channels
 
     def _add_results(self, loop: FusedPasses) -> None:
         """What a fused Loop reads before its first iteration and writes after its last."""
@@ -295,16 +305,6 @@ def _unanalysed(pass_: FragmentPass) -> Draw:
     bound = {binding.unit: binding for binding in pass_.bindings}
     units = [i.texture.unit for i in pass_.program.instructions if i.texture is not None]
     return Draw(pass_, tuple(DependentLookup(bound[unit]) for unit in units))
-
-
-def _ends_in_a_product(draw: Draw) -> bool:
-    """Whether what is blended is a product, so that one multiply-add computes and adds it."""
-    last = draw.each.program.instructions[-1]
-    result = last.dst is not None and isinstance(last.dst.register, ResultRegister)
-    return result and OPCODES[last.mnemonic].glsl == _PRODUCT
-
-
-_PRODUCT = "{0} * {1}"
 
 
 def _texels(lookup: AffineLookup, rect: Rect) -> int:

@@ -1,0 +1,52 @@
+"""Which targets blending adds a product to: one multiply-add computes the product and adds it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from gpgpu_legacy.lower.content import Content, Draw
+from gpgpu_legacy.lower.fused_body import fused_body
+from gpgpu_legacy.lower.ir import Assign, Expression, Operation, Operator, Read, Role, walk
+from gpgpu_legacy.lower.sampling import extent_sizes
+
+
+@lru_cache(maxsize=256)
+def blended_products(content: Content) -> tuple[tuple[bool, ...], ...]:
+    """For each target of each draw, whether blending adds a product to what it held.
+
+    content: as of work groups, which has the extents of what dependent lookups read.
+    """
+
+    def sizes(number: int) -> tuple[Expression, ...]:
+        extent = content.surfaces[number].extent
+        assert extent is not None
+        return extent_sizes(extent)
+
+    statements = fused_body(content, sizes, as_level=False)
+    writes = (s for s in statements if isinstance(s, Assign) and s.variable.role is Role.OWN)
+    found: list[tuple[bool, ...]] = []
+    for member in content.body:
+        if isinstance(member, Draw):
+            found.append(tuple(_adds_a_product(next(writes)) for _ in member.targets))
+        else:
+            next(writes)
+    return tuple(found)
+
+
+def _adds_a_product(write: Assign) -> bool:
+    """Whether a variable gets the sum of itself and a product, contracted, if it gets anything."""
+    return any(
+        part.contracts and part.operator is Operator.ADD and _are_product_and_read(part, write)
+        for part in walk(write.value)
+        if isinstance(part, Operation)
+    )
+
+
+def _are_product_and_read(sum_: Operation, write: Assign) -> bool:
+    product, held = sum_.operands
+    return (
+        isinstance(product, Operation)
+        and product.operator is Operator.MULTIPLY
+        and product.contracts
+        and held == Read(write.variable, write.components, held.axes)
+    )
