@@ -34,7 +34,7 @@ MOST_JOINED = 8
 """What every driver that is still alive can draw to at once."""
 UNDEFINED = {"SCS": (2, 3), "XPD": (3,)}
 """The components of an opcode's result that the specification leaves undefined."""
-_LEAST = GroupShape(threads=(8, 8), strips=1, rows=1, depth=0, together=1)
+_LEAST = GroupShape(threads=(8, 8), columns=1, rows=1, k_depth=0, unroll=1)
 SIZE = (7, 5)
 """Of what is drawn; not a multiple of any vector's length."""
 
