@@ -153,7 +153,7 @@ class Lowering(Domain[Expression]):
             return Read(variable, components, self.axes_of(variable, components))
         if isinstance(register, Attribute):
             variable = attribute_variable(register)
-            axes = union(_attribute_axes(register, c) for c in components)
+            axes = union(_attribute_axes(register.kind, c) for c in components)
             value: Expression = Read(variable, components, axes)
             return value if coordinate else self.rounded(value)
         if register.space is ParameterSpace.CONSTANT:
@@ -227,6 +227,8 @@ class AxesLowering(Lowering):
             return value.axes
         match value:
             case Read(variable=variable, components=read):
+                if variable.role is Role.ATTRIBUTE:
+                    return _attribute_axes(AttributeKind(variable.name), read[index])
                 return self.axes.get((variable, read[index]), value.axes)
             case Compose(parts=parts):
                 return parts[index].axes
@@ -323,8 +325,8 @@ def variables_read(statements: Iterable[Statement], role: Role) -> dict[Variable
 # Attributes ------------------------------------------------------------------------------------
 
 
-def _attribute_axes(attribute: Attribute, index: int) -> Axes:
-    if attribute.kind is AttributeKind.POSITION:
+def _attribute_axes(kind: AttributeKind, index: int) -> Axes:
+    if kind is AttributeKind.POSITION:
         return (ALONG_X, ALONG_Y, NOWHERE, NOWHERE)[index]
     return EVERYWHERE
 

@@ -42,6 +42,7 @@ from gpgpu_legacy.lower.ir import (
     VEC4,
     Assign,
     Call,
+    Compose,
     Constant,
     Dead,
     Declare,
@@ -68,6 +69,7 @@ from gpgpu_legacy.lower.ir import (
 )
 from gpgpu_legacy.lower.lowering import (
     KILLED,
+    AxesLowering,
     attribute_value,
     attribute_variable,
     blended,
@@ -291,7 +293,10 @@ def test_a_result_is_assigned_to_the_components_that_are_needed() -> None:
     assert [(s.variable, s.components) for s in made] == [
         (R0, (0, 3)), (result_variable(0), (1, 2, 3)),
     ]  # fmt: skip
-    assert [s.value for s in made] == [Read(R1, (3, 0)), Read(R0, (0, 0, 3))]
+    assert [s.value for s in made] == [
+        Read(R1, (3, 0), EVERYWHERE),
+        Read(R0, (0, 0, 3), EVERYWHERE),
+    ]
     assert [s.instruction and s.instruction.mnemonic for s in made] == ["MOV", "MOV"]
 
 
@@ -314,13 +319,17 @@ def test_an_instruction_is_operations(line: str, operators: list[Operator]) -> N
 
 
 def test_what_several_components_share_is_computed_once() -> None:
-    [part, first, *_] = statements_of("RCP R0, R1.z;", SHOWN)
+    [whole, *_] = assignments("RCP R0, R1.z;", SHOWN)
+    assert isinstance(whole.value, Compose)
+    assert len({id(part) for part in whole.value.parts}) == 1  # emitters see that it is one number
+    [part, first, *_] = statements_of("MAX R0.x, R1, R2;", "FRC R0.y, R0.x;", SHOWN)[1:]
     assert isinstance(part, Declare)
     assert part.variable.type == FLOAT
     assert part.value is not None
-    assert operations(part.value) == [Operator.DIVIDE]
+    assert operations(part.value) == [Operator.SUBTRACT, Operator.FLOOR]
     assert isinstance(first, Assign)
-    assert first.value == compose([Read(part.variable, (0,))] * 4)
+    assert operations(first.value) == [Operator.SELECT, Operator.LESS]
+    assert list(walk(first.value)).count(Read(part.variable, (0,), EVERYWHERE)) == 2
 
 
 def test_a_discard_is_a_statement_or_a_variable_that_says_who_is_dead() -> None:
@@ -522,9 +531,21 @@ def test_a_lookup_finds_what_the_machine_does(
 # Axes --------------------------------------------------------------------------------------------
 
 
+def followed(*lines: str) -> list[Assign]:
+    lowering = AxesLowering(no_lookups, 0)
+    for instruction in program(*lines, temporaries="TEMP R0, R1, R2;").instructions:
+        assert instruction.dst is not None
+        lowering.instruction(instruction, instruction.dst.components)
+    return [s for s in lowering.statements if isinstance(s, Assign)]
+
+
+def no_lookups(*_: object) -> Expression:
+    raise AssertionError
+
+
 def test_values_know_the_axes_along_which_they_vary() -> None:
     """Component by component: what the machine keeps as a row, a column or a number, is one."""
-    made = assignments(
+    made = followed(
         "MOV R0.x, fragment.position.x;",
         "MUL R0.y, fragment.position.y, program.local[0];",
         "MOV R0.z, program.local[0];",
@@ -535,8 +556,8 @@ def test_values_know_the_axes_along_which_they_vary() -> None:
     )
     assert [s.value.axes for s in made[:5]] == [ALONG_X, ALONG_Y, NOWHERE, ALONG_X, EVERYWHERE]
     assert component(made[5].value, 2).axes == EVERYWHERE  # of a register as a whole
-    by_component = assignments("MOV R0.xz, fragment.position;", "MOV R1, R0.z;",
-                               "MOV result.color, R1;")  # fmt: skip
+    by_component = followed("MOV R0.xz, fragment.position;", "MOV R1, R0.z;",
+                            "MOV result.color, R1;")  # fmt: skip
     assert by_component[1].value.axes == NOWHERE
 
 
