@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -76,6 +77,10 @@ WHERE = {
     ),
 }
 
+# What a room does not import at all, and the files that still do.
+WITHOUT = {"lower": ("re",)}  # it reads the IR, and no text
+STILL = ("lower/numpy_source.py",)
+
 
 def imports(path: Path, module: str) -> Iterator[tuple[int, str]]:
     """The line and the full name of everything a file imports, wherever in it that stands.
@@ -116,6 +121,8 @@ def complaints(root: Path) -> list[str]:
             top, *rest = name.split(".")
             if top == PACKAGE:
                 problem = arrow(room, rest[0] if rest else "")
+            elif top in WITHOUT.get(room, ()) and place not in STILL:
+                problem = f"{top} is not imported in {room}/"
             elif any(fnmatch(place, pattern) for pattern in WHERE.get(top, ("*",))):
                 problem = ""
             else:
@@ -190,6 +197,8 @@ def tree(folder: Path, **files: str) -> Path:
         ("cli", "import matplotlib.pyplot", "matplotlib is imported in present/*, *plot.py only"),
         ("interp__machine", "from numba import njit", "numba is imported in lower/jit.py"),
         ("runtime__gl_raster", "import ctypes.util", "ctypes is imported in runtime/egl.py"),
+        ("lower__tiling", "import re", "re is not imported in lower/"),
+        ("lower__emit__glsl", "from re import match", "re is not imported in lower/"),
         ("attic__old", "x = 1", "the room attic has no place in the order"),
     ],
 )  # fmt: skip
@@ -207,11 +216,51 @@ def test_good_imports_are_not_complained_about(tmp_path: Path) -> None:
         algorithms__one="from gpgpu_legacy.languages.arb.shaders import load_program",
         runtime__gl="import moderngl",
         runtime__egl="from ctypes import byref",
+        isa__ir="import re",
         lower__jit="import numba\nfrom gpgpu_legacy.plan.plan import Plan",
         errors="x = 1",
     )
     (root / "__init__.py").write_text("from gpgpu_legacy.cli import main\n", encoding="utf-8")
     assert complaints(root) == []
+
+
+# Text of code -----------------------------------------------------------------------------------
+
+CODE = re.compile(r"[(){}]| = |;$", re.MULTILINE)
+"""What expressions and statements of any language have, and words and operators do not."""
+
+STILL_SPELLED = ("grid.py", "numpy_source.py")
+
+
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """The line and the text of every string in a file that is no docstring and no message."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    prose = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Raise | ast.Assert) or is_docstring(node)
+        for part in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield node.lineno, node.value
+
+
+def is_docstring(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def test_only_emitters_spell_code() -> None:
+    """Text that looks like a statement or a call stands in lower/emit/ alone."""
+    found = {
+        f"{path.name}:{line}: {text}"
+        for path in (ROOT / "lower").rglob("*.py")
+        if path.parent.name != "emit" and path.name not in STILL_SPELLED
+        for line, text in texts(path)
+        if CODE.search(text)
+    }
+    assert found == set()
+    assert sum(CODE.search(text) is not None for _, text in texts(ROOT / "lower/emit/glsl.py")) > 9
 
 
 # What is imported at run time --------------------------------------------------------------------
