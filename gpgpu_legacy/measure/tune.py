@@ -134,7 +134,7 @@ class _Search:
         while way != before and self.may_run():
             before, number = way, 0
             while self.may_run() and number < len(axes := list(self.axes(way))):
-                fastest, best = self.lookup_axes(way, best, axes[number][1])
+                fastest, best = self.along(way, best, axes[number][1])
                 if fastest != way:
                     way, tried = fastest, tuple(self.trials.values())
                     improved(SearchResult(way, best, first, tried, finished=False))
@@ -163,7 +163,7 @@ class _Search:
         self.progress(str(way))
         return seconds
 
-    def lookup_axes(self, way: Way, best: float, others: Sequence[Way]) -> tuple[Way, float]:
+    def along(self, way: Way, best: float, others: Sequence[Way]) -> tuple[Way, float]:
         """The best of a way and of those beside it on an axis, and its time."""
         promising = [
             other for other in others if other not in self.trials and self.is_promising(other, best)
@@ -254,11 +254,11 @@ def _groups(way: Way, usual: GroupShape) -> Iterator[tuple[str, list[Way]]]:
 
     threads = ((8, 8), (16, 8), (8, 16), (16, 16), (32, 8), (32, 16))
     yield ways("threads", (replace(now, threads=size) for size in threads))
-    fragments = ((2, 2), (4, 2), (2, 4), (4, 4), (8, 4), (4, 8), (8, 8))
-    yield ways("fragments", (replace(now, columns=c, rows=r) for c, r in fragments))
+    tiles = ((2, 2), (4, 2), (2, 4), (4, 4), (8, 4), (4, 8), (8, 8))
+    yield ways("register tile", (replace(now, columns=c, rows=r) for c, r in tiles))
     yield ways("adjacent", (replace(now, adjacent=n) for n in (1, 2, 4)))
-    yield ways("depth", (replace(now, k_depth=n) for n in (4, 8, 16, 32)))
-    yield ways("together", (replace(now, unroll=n) for n in (1, 2, 4, 8)))
+    yield ways("K-depth", (replace(now, k_depth=n) for n in (4, 8, 16, 32)))
+    yield ways("unroll", (replace(now, unroll=n) for n in (1, 2, 4, 8)))
 
 
 def _is_consistent(shape: GroupShape) -> bool:
@@ -271,9 +271,11 @@ def _is_consistent(shape: GroupShape) -> bool:
 
 
 def _tiles(way: Way, _: GroupShape) -> Iterator[tuple[str, list[Way]]]:
-    """The axis of native code's tiles: the rows and vectors that its own rule chooses from."""
+    """The axis of native code's register tiles: the rows and vectors that its rule chooses from."""
     shapes = [
-        (rows, strips) for rows in range(1, MOST_ROWS + 1) for strips in range(1, MOST_VECTORS + 1)
+        (rows, vectors)
+        for rows in range(1, MOST_ROWS + 1)
+        for vectors in range(1, MOST_VECTORS + 1)
     ]
     yield "tile", [replace(way, tuning=Tuning(tile=shape)) for shape in shapes]
 

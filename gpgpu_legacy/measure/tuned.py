@@ -57,8 +57,8 @@ class Way:
                 f"{group.adjacent} adjacent, K-depth {group.k_depth}, unrolled by {group.unroll}"
             )
         if self.tuning is not None and self.tuning.tile is not None:
-            rows, strips = self.tuning.tile
-            parts.append(f"tiles of {rows} rows and {strips} vectors")
+            rows, vectors = self.tuning.tile
+            parts.append(f"tiles of {rows} rows and {vectors} vectors")
         return ", ".join(parts)
 
 

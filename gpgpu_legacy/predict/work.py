@@ -96,7 +96,7 @@ def count_work(plan: Plan, rates: Rates) -> Work:
         counter = _Counter(part.plan, rates)
         for times, step in _members(_steps(part.plan, apart=apart)):
             if isinstance(step, FusedPasses):
-                counter.add_loop(step)
+                counter.add_fused(step)
             else:
                 counter.add_pass(step, times)
         work.add(counter.work, part.times)
@@ -105,7 +105,7 @@ def count_work(plan: Plan, rates: Rates) -> Work:
 
 @lru_cache(maxsize=1024)
 def _steps(plan: Plan, *, apart: bool) -> tuple[FusedPasses | UnfusedRepeat | Pass, ...]:
-    """The Loops and passes of a part, kept because long programs take a while to analyse.
+    """The fused and other passes of a part, kept because long programs take a while to analyse.
 
     For passes that may be fused, Repeats with Tables are expanded, as for an executor that fuses.
     Otherwise (apart), a Repeat is expanded if only single iterations of it can be analysed.
@@ -118,7 +118,7 @@ def _steps(plan: Plan, *, apart: bool) -> tuple[FusedPasses | UnfusedRepeat | Pa
 def _members(
     steps: Iterable[FusedPasses | UnfusedRepeat | Pass],
 ) -> Iterator[tuple[int, FusedPasses | Pass]]:
-    """The Loops and passes, with how often each runs."""
+    """The fused and other passes, with how often each runs."""
     for step in steps:
         if isinstance(step, UnfusedRepeat):
             yield from ((step.count, member) for member in step.body)
@@ -128,14 +128,14 @@ def _members(
 
 @dataclass(frozen=True, slots=True)
 class _Counter:
-    """Adds the Loops and passes of one plan up."""
+    """Adds the passes of one plan up."""
 
     plan: Plan
     rates: Rates
     work: Work = field(default_factory=Work)
 
     def add_pass(self, pass_: Pass, times: int) -> None:
-        """A pass outside of Loops: its lookups are counted, but not analysed."""
+        """A pass that is not analysed: its lookups are only counted."""
         if isinstance(pass_, CopyPass):
             self.work.copy_bytes += count_repeated(self.plan, pass_, times).copy_bytes
         elif isinstance(pass_, ClearPass):
@@ -148,31 +148,34 @@ class _Counter:
             self.work.memory_bytes += times * self._read_bytes(draw)
         self.work.passes += times
 
-    def add_loop(self, loop: FusedPasses) -> None:
-        """A Loop. If it is fused, partial sums stay in registers from one iteration to the next."""
-        fused = self.rates.fuses_passes and len(loop.passes) * loop.count > 1
+    def add_fused(self, step: FusedPasses) -> None:
+        """Passes that may be fused, or one pass that was analysed.
+
+        If the chip fuses them, partial sums stay in registers from one iteration to the next.
+        """
+        fused = self.rates.fuses_passes and len(step.passes) * step.count > 1
         textures = {texture.name: texture for texture in self.plan.textures}
-        content, _ = group_content(loop, textures)
+        content, _ = group_content(step, textures)
         shape = group_shape(content) if self.rates.stages_lookups else None
         if shape is not None:
-            self._add_tiles(loop, shape)
-            self._add_tiled_lookups(content, loop, shape, fused=fused)
-        self.work.passes += 1 if fused else loop.count
-        draws = [draw for draw in loop.body if isinstance(draw, Draw)]  # not copies of registers
+            self._add_tiles(step, shape)
+            self._add_tiled_lookups(content, step, shape, fused=fused)
+        self.work.passes += 1 if fused else step.count
+        draws = [draw for draw in step.body if isinstance(draw, Draw)]  # not copies of registers
         for draw in draws:
-            self._add_draw(draw, loop, tiled=shape is not None, fused=fused)
+            self._add_draw(draw, step, tiled=shape is not None, fused=fused)
         if fused:
-            self._add_sums(draws, content, loop.count)
-            self._add_results(loop)
+            self._add_sums(draws, content, step.count)
+            self._add_results(step)
 
-    def _add_draw(self, draw: Draw, loop: FusedPasses, *, tiled: bool, fused: bool) -> None:
-        self._add_arithmetic(draw, loop.count)
+    def _add_draw(self, draw: Draw, step: FusedPasses, *, tiled: bool, fused: bool) -> None:
+        self._add_arithmetic(draw, step.count)
         if not tiled:
             own = Counter(look.texture for look in draw.lookups if isinstance(look, OwnLookup))
-            self._add_lookups(draw, loop.count, own if fused else Counter())
-        self.work.memory_bytes += loop.count * self._read_bytes(draw)
+            self._add_lookups(draw, step.count, own if fused else Counter())
+        self.work.memory_bytes += step.count * self._read_bytes(draw)
         if not fused:
-            self._add_writes(draw.each, loop.count)
+            self._add_writes(draw.each, step.count)
 
     def _add_sums(self, draws: Sequence[Draw], content: Content, times: int) -> None:
         """What blending adds in registers, unless the multiply-add of a product does."""
@@ -187,21 +190,21 @@ class _Counter:
                     self.work.instructions += fragments
                     self.work.components += fragments * self.plan.texture(target).format.channels
 
-    def _add_results(self, loop: FusedPasses) -> None:
-        """What a fused Loop reads before its first iteration and writes after its last."""
-        area = loop.width * loop.height
-        for name in {name for pass_ in loop.passes for name in written_by(pass_)}:
+    def _add_results(self, step: FusedPasses) -> None:
+        """What fused passes read before their first iteration and write after their last."""
+        area = step.width * step.height
+        for name in {name for pass_ in step.passes for name in written_by(pass_)}:
             texel = self.plan.texture(name).format.texel_bytes
             self.work.fills[8 * texel] += area
             self.work.memory_bytes += 2 * area * texel
 
-    def _add_tiles(self, loop: FusedPasses, shape: GroupShape) -> None:
-        """A Loop's fragments, and the fragments that the chip could compute in the same time."""
+    def _add_tiles(self, step: FusedPasses, shape: GroupShape) -> None:
+        """The fragments, and those that the chip could compute in the same time."""
         across, up = shape.tile
-        tiles = -(-loop.width // across) * -(-loop.height // up)
-        self.work.fragments += loop.count * loop.width * loop.height
+        tiles = -(-step.width // across) * -(-step.height // up)
+        self.work.fragments += step.count * step.width * step.height
         busiest = max(tiles, self.rates.tiles_at_once)
-        self.work.capacity += int(loop.count * busiest * across * up)
+        self.work.capacity += int(step.count * busiest * across * up)
 
     def _add_arithmetic(self, draw: Draw, times: int) -> None:
         """Instructions of a pass.
@@ -211,8 +214,8 @@ class _Counter:
         """
         pass_ = draw.each
         fragments = times * constant_rect(pass_.rect).area
-        placed = [None if isinstance(look, DependentLookup) else look for look in draw.lookups]
-        live = live_components(pass_.program, placed)
+        known = [None if isinstance(look, DependentLookup) else look for look in draw.lookups]
+        live = live_components(pass_.program, known)
         for instruction, components in zip(pass_.program.instructions, live, strict=True):
             row = OPCODES[instruction.mnemonic]
             if instruction.dst is not None and isinstance(instruction.dst.register, ResultRegister):
@@ -243,15 +246,15 @@ class _Counter:
             self.work.lookups[self._texel_bits(name)] -= fragments * number
 
     def _add_tiled_lookups(
-        self, content: Content, loop: FusedPasses, shape: GroupShape, *, fused: bool
+        self, content: Content, step: FusedPasses, shape: GroupShape, *, fused: bool
     ) -> None:
         """Lookups of passes that are computed in tiles, both staged and not staged.
 
         An invocation looks up what its fragments share once. What is looked up in a loop, and
         varies along one axis alone, is staged: looked up once per tile.
         """
-        fragments = loop.count * loop.width * loop.height
-        for trips, in_loop, lookup in _lookups_of_tiles(content, loop.count):
+        fragments = step.count * step.width * step.height
+        for trips, in_loop, lookup in _lookups_of_tiles(content, step.count):
             if fused and isinstance(lookup, OwnTileLookup):
                 continue
             x, y = lookup_axes(lookup) if isinstance(lookup, AffineTileLookup) else (True, True)
@@ -291,7 +294,7 @@ class _Counter:
 
 
 def _lookups_of_tiles(content: Content, count: int) -> Iterator[tuple[int, bool, Lookup]]:
-    """Every lookup of a Loop's programs, with its trips per pass and whether it is in a loop."""
+    """Every lookup of fused programs, with its trips per pass and whether it is in a loop."""
     for segments in map(live_segments, content.draws):
         iterates = count > 1 and len(segments) == 1
         for segment in segments:

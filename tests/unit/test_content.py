@@ -1,4 +1,4 @@
-"""What shapes the code of a Loop and what is handed to it: the one without the other."""
+"""What shapes the code of fused passes, and what a run hands to it."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ WALK = program(
 
 
 def place(n: int = 0, right: float = 0.0, up: float = 0.0, dx: float = 1.0) -> Texcoords:
-    base, lookup_axes, across = (right, up, 0.0, 1.0), (dx, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)
-    return Texcoords(n, corners(base, lookup_axes, across, *SIZE))
+    base, along, across = (right, up, 0.0, 1.0), (dx, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)
+    return Texcoords(n, corners(base, along, across, *SIZE))
 
 
 PASS = FragmentPass(TEXT, (Binding(0, "A"),), ("P",), Rect(0, 0, *SIZE), (place(),))

@@ -218,7 +218,7 @@ def test_axes_are_those_that_a_method_and_an_executor_have() -> None:
     assert names("hall-carr-hart-multi", blocked) == ["executor", "block", "accumulate", "tile"]
     assert names("larson-mcallister", Way("gl-raster")) == ["executor"]
     assert names("dobravec-bulic-shared", Way("jit", 16)) == ["executor", "block"]
-    shapes = ["threads", "fragments", "adjacent", "depth", "together"]
+    shapes = ["threads", "register tile", "adjacent", "K-depth", "unroll"]
     assert names("larson-mcallister", Way("gl-compute")) == ["executor", *shapes]
 
 

@@ -1,4 +1,4 @@
-"""Loops as compute shaders: what the text says of shapes, shared memory, buffers and uniforms."""
+"""Fused passes as compute shaders: what the text says of shapes, shared memory and buffers."""
 
 from __future__ import annotations
 

@@ -158,9 +158,9 @@ class _Walk:
 
 def _lookups(iterations: int, texels: Format, side: int, walk: _Walk) -> Plan:
     """A walk along A's rows and B's columns, one stretch in each pass; the framebuffer sums."""
-    lookup_axes = STEPS * (MOST_ITERATIONS if walk.advances else 1) + (0 if walk.shared else side)
+    along = STEPS * (MOST_ITERATIONS if walk.advances else 1) + (0 if walk.shared else side)
     p = _builder("lookups")
-    a, b = _texture(p, "A", texels, lookup_axes, side), _texture(p, "B", texels, side, lookup_axes)
+    a, b = _texture(p, "A", texels, along, side), _texture(p, "B", texels, side, along)
     screen = _texture(p, "C", texels, side, side)
     program = load_program(
         "calibration/lookups.fp.j2",
