@@ -43,6 +43,7 @@ from gpgpu_legacy.lower.lowering import (
     nearest_level,
     result_variable,
     result_variables,
+    temporary_variable,
     variables_read,
 )
 from gpgpu_legacy.lower.sampling import (
@@ -78,11 +79,9 @@ def fragment_statements(
         lowering.instruction(instruction, live)
     colours = [s for n, target in enumerate(key.targets) for s in _colour(key, n, target)]
     body = [*lowering.statements, *_fog(key), *colours]
-    temporaries = {
-        **variables_read(body, Role.TEMPORARY),
-        **{s.variable: () for s in body if isinstance(s, Assign)},
-    }
-    registers = [v for v in temporaries if v.role is Role.TEMPORARY]
+    used = variables_read(body, Role.TEMPORARY).keys() | assigned_variables(body)
+    registers = [temporary_variable(name) for name in key.program.temporaries]
+    registers = [register for register in registers if register in used]
     registers += result_variables(key.program, len(key.targets))
     nothing = Constant((0.0,) * 4, VEC4)
     killed = [Declare(KILLED, constant(0.0))] if key.program.kills and not discards else []
@@ -92,6 +91,11 @@ def fragment_statements(
         *killed,
         *body,
     ]
+
+
+def assigned_variables(statements: Sequence[Statement]) -> set[Variable]:
+    """The variables that statements assign."""
+    return {s.variable for s in statements if isinstance(s, Assign)}
 
 
 class _Lookups:

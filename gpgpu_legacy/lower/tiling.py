@@ -124,35 +124,33 @@ class Tiling:
         return smaller(self._fragment(axis, number), read(EXTENT, axis) + -1)
 
     def _load_own(self, number: int) -> None:
-        variable = self._own(number)
-        for fragment, element in self._own_elements(number, "load"):
+        """Past the rectangle, what its last column or row has."""
+        variable, places = self._own(number), self._own_elements(number, self._kept)
+        for fragment, element in places:
             self.tile.assign(variable, fragment, element)
 
     def _store_own(self, number: int) -> None:
-        variable = self._own(number)
-        for fragment, element in self._own_elements(number, "store"):
+        variable, places = self._own(number), self._own_elements(number, self._fragment)
+        for fragment, element in places:
             x, y = (self._fragment(axis, n) for axis, n in enumerate(reversed(fragment)))
             inside = operation(Operator.AND, x < read(EXTENT, 0), y < read(EXTENT, 1))
             held = read(self.tile.cell(variable, fragment))
             self.tile.add(If(inside, (Store(element, held),)))
 
-    def _own_elements(self, number: int, use: str) -> Iterator[tuple[Fragment, Element]]:
-        """The fragments' own texels; past the rectangle, those of its last column or row.
+    def _own_elements(
+        self, number: int, place: Callable[[int, int], Expression]
+    ) -> Iterator[tuple[Fragment, Element]]:
+        """The fragments' own texels. place: the number of a fragment's column or row.
 
-        use: what they are for. Each has variables of its own, which need not live from one to the
-        other.
+        Each is an expression by itself: a driver would keep what several share in registers, from
+        the loads to the stores, and these are short of them.
         """
         array, width = texture_array(self.content, number), read(size_variable(number), 0)
-        names: list[list[Expression]] = []
-        for axis, count in enumerate((self.shape.columns, self.shape.rows)):
-            names.append([])
-            for n in range(count):
-                place = self._kept(axis, n) + read(origin_variable(number), axis)
-                name = Variable(f"{use}{number}_{'xy'[axis]}{n}", INT)
-                self.tile.add(Declare(name, place * width if axis else place))
-                names[axis].append(read(name))
+        origin = origin_variable(number)
+        columns = [place(0, n) + read(origin, 0) for n in range(self.shape.columns)]
+        rows = [(place(1, n) + read(origin, 1)) * width for n in range(self.shape.rows)]
         for row, column in self.tile.fragments(EVERYWHERE):
-            yield (row, column), Element(array, (names[1][row] + names[0][column],))
+            yield (row, column), Element(array, (rows[row] + columns[column],))
 
     def _at_fragment(self, value: Expression, fragment: Fragment) -> Expression:
         """A part of an expression at a fragment of the register tile."""
