@@ -286,7 +286,7 @@ def _write_or_print(text: str, output: Path | None) -> None:
 
 def _translators() -> dict[Language, Callable[[Program, bool], str]]:
     from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader
-    from gpgpu_legacy.lower.numpy_source import numpy_source
+    from gpgpu_legacy.lower.emit.numpy_source import numpy_source
     from gpgpu_legacy.lower.shader_key import program_key
 
     def glsl_compute(program: Program, exact: bool) -> str:

@@ -24,7 +24,7 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.lower.emit.glsl_compute import compute_shader
 from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader
-from gpgpu_legacy.lower.numpy_source import numpy_source
+from gpgpu_legacy.lower.emit.numpy_source import numpy_source
 from gpgpu_legacy.lower.program_warnings import program_warnings
 from gpgpu_legacy.lower.shader_key import program_key
 from gpgpu_legacy.sources import shader_folder

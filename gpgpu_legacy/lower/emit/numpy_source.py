@@ -1,0 +1,481 @@
+"""A fragment program as a Python module that needs NumPy and nothing else, to be read.
+
+Its statements are those of the lowering IR, an instruction after the other, none left out. A value
+of several components is an array with them first, (n, H, W), and one of a single component is a
+plane, (H, W), or anything that broadcasts to it.
+"""
+
+from __future__ import annotations
+
+import keyword
+import math
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gpgpu_legacy.isa.execute import ALL
+from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS, fog_factor, fog_mixed
+from gpgpu_legacy.isa.ir import (
+    COMPONENTS,
+    Attribute,
+    AttributeKind,
+    Instruction,
+    Parameter,
+    ParameterSpace,
+    Program,
+    ResultRegister,
+    TextureSource,
+)
+from gpgpu_legacy.languages.arb.printer import print_instruction
+from gpgpu_legacy.lower.ir import (
+    COMPARISONS,
+    EVERYWHERE,
+    FLOAT,
+    Assign,
+    Axes,
+    Components,
+    Compose,
+    Constant,
+    Declare,
+    Discard,
+    Expression,
+    Given,
+    Kind,
+    Operation,
+    Operator,
+    Read,
+    Role,
+    Statement,
+    Type,
+    Variable,
+    expression,
+    operation,
+)
+from gpgpu_legacy.lower.lowering import Lowering, attribute_variable, result_variable
+
+_HEAD = '''\
+"""A fragment program as Python: `program` runs it on all fragments of a rectangle at once.
+
+A register is an array of shape (4, H, W): x, y, z, w. Every operation is float32, and is rounded.
+"""
+
+import numpy as np
+
+F = np.float32
+'''
+
+_SIGNATURE = '''
+
+@np.errstate(all="ignore")
+def program(attributes, parameters, lookup):
+    """Run the program: its results by name, (4, H, W) each, and which fragments are alive, (H, W).
+
+{attributes}
+{parameters}
+    lookup: called with the unit, the target, s, t, r and the bias, which broadcast to (H, W); gives
+    (4, H, W).
+    """
+'''
+
+_HELPERS = {
+    "constant": '''\
+def constant(values):
+    """Numbers that are the same in every fragment."""
+    return np.array(values, F).reshape(-1, 1, 1)
+''',
+    "vector": '''\
+def vector(*components):
+    """Several components, each a number or a plane."""
+    return np.stack(np.broadcast_arrays(F([[0]]), *components)[1:])
+''',
+    "saturate": '''\
+def saturate(a):
+    """_SAT; the spec leaves NaN open, and it becomes 0."""
+    return np.fmin(np.fmax(a, F(0)), F(1))
+''',
+}
+
+
+def numpy_source(program: Program) -> str:
+    """The text of the module. Under it, undefined registers and components are 0."""
+    emitter = _NumpyEmitter(program)
+    lines = [line for statements in _statements(program) for line in emitter.lines(statements)]
+    start, end = emitter.start(), emitter.end()
+    head = [_HEAD, *emitter.indices(), *emitter.helpers(), emitter.signature()]
+    return "".join(head) + "".join(f"    {line}\n" for line in (*start, *lines, *end))
+
+
+# Statements ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Lookup(Expression):
+    """Components of the texel that the caller finds."""
+
+    texture: TextureSource
+    coordinates: tuple[Expression, ...]
+    components: Components
+    axes: Axes = EVERYWHERE
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        return Type(Kind.FLOAT, len(self.components))
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return self.coordinates
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        return _Lookup(self.texture, children, self.components)
+
+
+def _look_up(
+    instruction: Instruction, coordinates: Sequence[Expression], components: Components
+) -> Expression:
+    assert instruction.texture is not None
+    return _Lookup(instruction.texture, tuple(map(expression, coordinates)), components)
+
+
+def _statements(program: Program) -> Iterator[Sequence[Statement]]:
+    """Those of each instruction, then those of the fog that the program's OPTION asks for."""
+    for instruction in program.instructions:
+        lowering = Lowering(_look_up, discards=True)
+        dst = instruction.dst
+        lowering.instruction(instruction, ALL if dst is None else dst.components)
+        yield lowering.statements
+    if program.fog is None:
+        return
+    coordinate = Read(attribute_variable(FOG_COORDINATE), (0,), EVERYWHERE)
+    factor = fog_factor(program.fog, coordinate, [_state(FOG_PARAMS, (c,)) for c in ALL])
+    fog = Variable("fog", FLOAT)
+    yield [Declare(fog, operation(Operator.SATURATE, factor))]
+    for result in _results(program):
+        if result.name != "color":
+            continue
+        seen = operation(Operator.SATURATE, Read(result, ALL, EVERYWHERE))
+        rgb, behind = Read(result, (0, 1, 2), EVERYWHERE), _state(FOG_COLOR, (0, 1, 2))
+        mixed = fog_mixed(Read(fog, (0,), EVERYWHERE), rgb, behind)
+        yield [Assign(result, ALL, seen), Assign(result, (0, 1, 2), mixed)]
+
+
+def _state(binding: str, components: Components) -> Given:
+    return Given(Parameter(ParameterSpace.STATE, binding=binding), components)
+
+
+def _results(program: Program) -> Iterable[Variable]:
+    """The results that the program writes, and result.color."""
+    registers = (i.dst.register for i in program.instructions if i.dst is not None)
+    written = [
+        Variable(register.kind.value, role=Role.RESULT, number=register.index)
+        for register in registers
+        if isinstance(register, ResultRegister)
+    ]
+    return dict.fromkeys([result_variable(0), *written])
+
+
+# Spelling --------------------------------------------------------------------------------------
+
+# How tightly Python binds; a comparison binds less than `|`, and none stands beside another.
+_COMPARISON, _OR, _SUM, _PRODUCT, _SIGN, _ATOM = range(6)
+
+_INFIX = {
+    Operator.ADD: ("+", _SUM),
+    Operator.SUBTRACT: ("-", _SUM),
+    Operator.MULTIPLY: ("*", _PRODUCT),
+    Operator.DIVIDE: ("/", _PRODUCT),
+    Operator.LESS: ("<", _COMPARISON),
+    Operator.LESS_EQUAL: ("<=", _COMPARISON),
+    Operator.GREATER: (">", _COMPARISON),
+    Operator.GREATER_EQUAL: (">=", _COMPARISON),
+}
+
+_WIDTH = 96
+_WORTH_A_NAME = 16
+
+
+@dataclass
+class _NumpyEmitter:
+    """Spells statements, and keeps what they refer to."""
+
+    program: Program
+    read: dict[str, str] = field(default_factory=dict)
+    """The names of attributes and parameters in the module, by those of the language."""
+    used: set[str] = field(default_factory=set)
+    """The helpers and the lists of indices."""
+
+    def __post_init__(self) -> None:
+        self.names = _names(self.program.temporaries)
+        self.parts: dict[Variable, str] = {}
+        self.named = 0
+        self.results = list(_results(self.program))
+
+    # The module around the statements
+
+    def indices(self) -> list[str]:
+        words = sorted(self.used - set(_HELPERS), key=lambda word: (len(word), _numbers(word)))
+        if not words:
+            return []
+        single = [word for word in words if len(word) == 1]
+        lines = [f"{', '.join(single)} = {', '.join(map(_numbers, single))}\n"] if single else []
+        lines += [f"{word} = [{_numbers(word)}]\n" for word in words[len(single) :]]
+        return ["\n# Components, swizzles and write masks.\n", *lines]
+
+    def helpers(self) -> list[str]:
+        return [f"\n\n{text}" for name, text in _HELPERS.items() if name in self.used]
+
+    def signature(self) -> str:
+        attributes = [name for name in self.read if name.startswith("fragment.")]
+        parameters = [name for name in self.read if name not in attributes]
+        return _SIGNATURE.format(
+            attributes=_listed(
+                "attributes: arrays that broadcast to (4, H, W), by name", attributes
+            ),
+            parameters=_listed("parameters: four numbers each, by name", parameters),
+        )
+
+    def start(self) -> list[str]:
+        """The statements that give every name its first value."""
+        lines = [
+            "shape = np.broadcast_shapes((4, 1, 1), *map(np.shape, attributes.values()))",
+            "alive = np.ones(shape[1:], bool)",
+        ]
+        for key, name in self.read.items():
+            if key.startswith("fragment."):
+                lines.append(f'{name} = np.broadcast_to(F(attributes["{key}"]), shape)')
+            else:
+                self.used.add("constant")
+                lines.append(f'{name} = constant(parameters["{key}"])')
+        registers = [*self.names.values(), *map(self.name, self.results)]
+        return lines + [f"{name} = np.zeros(shape, F)" for name in registers]
+
+    def end(self) -> list[str]:
+        listed = ", ".join(f'"{_result_key(v)}": {self.name(v)}' for v in self.results)
+        return [f"return {{{listed}}}, alive"]
+
+    # Statements
+
+    def lines(self, statements: Sequence[Statement]) -> Iterator[str]:
+        """Those of an instruction; its text stands beside the last."""
+        self.parts.clear()
+        for statement in statements:
+            match statement:
+                case Declare(variable=variable, value=value) if value is not None:
+                    yield from self.declared(variable, value)
+                case Assign(variable=variable, components=components, value=value):
+                    place = f"{self.name(variable)}{self.index(components) or '[:]'} = "
+                    short, named = self.fitted(_unstacked(value), _WIDTH - len(place))
+                    yield from named
+                    line = f"{place}{self.text(short)}"
+                    yield _commented(line, statement.instruction)
+                case Discard(condition=condition):
+                    line = f"alive &= ~{self.inside(condition, _SIGN)}"
+                    yield _commented(line, statement.instruction)
+                case _:
+                    raise AssertionError(statement)
+
+    def declared(self, variable: Variable, value: Expression) -> Iterator[str]:
+        """The statement that gives a value a name of the module."""
+        room = _WIDTH - len(f"{variable.name}00 = ")
+        short, named = self.fitted(_unstacked(value), room)
+        yield from named
+        name = variable.name
+        if name == "part":
+            name += str(len(self.parts) or "")
+            self.parts[variable] = name
+        yield f"{name} = {self.text(short)}"
+
+    def fitted(self, value: Expression, room: int) -> tuple[Expression, list[str]]:
+        """A value whose text is no longer than that, and statements that name its parts."""
+        lines: list[str] = []
+        while len(self.text(value)) > room:
+            lengths = [len(self.text(child)) if child.children else 0 for child in value.children]
+            longest = max(lengths, default=0)
+            if longest < _WORTH_A_NAME:
+                break
+            children, place = list(value.children), lengths.index(longest)
+            self.named -= 1  # no statement names a part so
+            variable = Variable("part", children[place].type, number=self.named)
+            lines += self.declared(variable, children[place])
+            children[place] = Read(variable, tuple(range(variable.type.width)))
+            value = value.with_children(tuple(children))
+        return value, lines
+
+    def name(self, variable: Variable) -> str:
+        match variable.role:
+            case Role.TEMPORARY:
+                return self.names[variable.name]
+            case Role.RESULT:
+                return f"{variable.name}{variable.number or ''}"
+            case Role.ATTRIBUTE:
+                attribute = Attribute(AttributeKind(variable.name), variable.number)
+                return self.given(_key(attribute))
+        return self.parts.get(variable, variable.name)
+
+    def given(self, key: str) -> str:
+        """What an attribute or a parameter is called here."""
+        return self.read.setdefault(key, _identifier(key))
+
+    # Expressions
+
+    def text(self, value: Expression) -> str:
+        return self.spelled(value)[0]
+
+    def inside(self, value: Expression, binds: int) -> str:
+        """An expression, in parentheses where its operator binds less than that."""
+        text, own = self.spelled(value)
+        return f"({text})" if own < binds else text
+
+    def index(self, components: Components, width: int = 4) -> str:
+        """Components of an array; a single one by its number, so that it is a plane."""
+        if components == tuple(range(width)):
+            return ""
+        letters = "".join(COMPONENTS[c] for c in components)
+        self.used.add(letters)
+        return f"[{letters}]"
+
+    def call(self, name: str, arguments: Iterable[str]) -> tuple[str, int]:
+        if name in _HELPERS:
+            self.used.add(name)
+        return f"{name}({', '.join(arguments)})", _ATOM
+
+    def spelled(self, value: Expression) -> tuple[str, int]:  # noqa: PLR0911 - a case each
+        """The text of an expression, and how tightly its outermost operator binds."""
+        match value:
+            case Read(variable=variable, components=components):
+                width = variable.type.width
+                return self.name(variable) + self.index(components, width), _ATOM
+            case Given(source=Parameter() as parameter, components=components):
+                return self.given(_key(parameter)) + self.index(components), _ATOM
+            case Constant(values=values):
+                numbers = list(map(_number, values))
+                if len(set(numbers)) == 1:
+                    return f"F({numbers[0]})", _ATOM
+                return self.call("constant", [f"[{', '.join(numbers)}]"])
+            case Compose(parts=parts):
+                return self.call("vector", map(self.text, parts))
+            case _Lookup(texture=texture, coordinates=coordinates, components=components):
+                given = f'{texture.unit}, "{texture.target.value}"'
+                call = f"lookup({given}, {self.places(coordinates)})"
+                return call + self.index(components), _ATOM
+            case Operation():
+                return self.operation(value)
+        raise AssertionError(value)
+
+    def places(self, coordinates: Sequence[Expression]) -> str:
+        """The coordinates of a lookup and its bias, planes of one register if they are."""
+        *places, bias = coordinates
+        registers = [place for place in places if isinstance(place, Read | Given)]
+        if len(registers) < len(places) or len({_source(r) for r in registers}) > 1:
+            return f"*{self.text(Compose(tuple(coordinates)))}"
+        selected = tuple(c for register in registers for c in register.components)
+        return f"*{self.text(replace(registers[0], components=selected))}, {self.text(bias)}"
+
+    def operation(self, value: Operation) -> tuple[str, int]:
+        operator, operands = value.operator, value.operands
+        match operator:
+            case Operator.NEGATE:
+                return f"-{self.inside(operands[0], _SIGN)}", _SIGN
+            case Operator.SATURATE:
+                return self.call("saturate", map(self.text, operands))
+            case Operator.OR:
+                texts = [self.inside(one, _OR) for one in dict.fromkeys(_alternatives(value))]
+                return " | ".join(texts), _OR if len(texts) > 1 else _ATOM
+        if operator not in _INFIX:
+            return self.call(f"np.{operator.value}", map(self.text, operands))
+        sign, binds = _INFIX[operator]
+        left, right = operands
+        loose = binds + (operator in COMPARISONS)
+        return f"{self.inside(left, loose)} {sign} {self.inside(right, binds + 1)}", binds
+
+
+def _unstacked(value: Expression) -> Expression:
+    """A value that goes to several components: one of them, if all are the same."""
+    if isinstance(value, Compose) and len(set(value.parts)) == 1:
+        return value.parts[0]
+    return value
+
+
+def _source(value: Read | Given) -> object:
+    return value.variable if isinstance(value, Read) else value.source
+
+
+def _alternatives(value: Expression) -> Iterator[Expression]:
+    if isinstance(value, Operation) and value.operator is Operator.OR:
+        for operand in value.operands:
+            yield from _alternatives(operand)
+    else:
+        yield value
+
+
+def _listed(what: str, names: Sequence[str]) -> str:
+    """A line of a docstring, or several."""
+    text = f"{what}: {', '.join(names) or 'none'}."
+    return textwrap.fill(text, 100, initial_indent="    ", subsequent_indent="    ")
+
+
+def _commented(line: str, instruction: Instruction | None) -> str:
+    return line if instruction is None else f"{line}  # {print_instruction(instruction)}"
+
+
+# Names -----------------------------------------------------------------------------------------
+
+_TAKEN = {"np", "F", "program", "attributes", "parameters", "lookup", "shape", "alive", "fog",
+          "map", "bool", *_HELPERS}  # fmt: skip
+
+
+def _names(temporaries: Sequence[str]) -> Mapping[str, str]:
+    """A Python name for each temporary: its own, where nothing else is called that."""
+    taken = set(_TAKEN)
+    names: dict[str, str] = {}
+    for temporary in temporaries:
+        name = temporary.replace("$", "S")
+        while name in taken or keyword.iskeyword(name) or _is_ours(name):
+            name += "_"
+        taken.add(name)
+        names[temporary] = name
+    return names
+
+
+def _is_ours(name: str) -> bool:
+    """Whether indices, results, parts or what a program is given may be called so."""
+    if name.startswith(("fragment_", "program_", "state_")):
+        return not name.endswith("_")
+    word = name.rstrip("0123456789")
+    return word in ("color", "depth", "part") or (len(name) <= 4 and set(name) <= set(COMPONENTS))
+
+
+def _identifier(key: str) -> str:
+    words = "".join(c if c.isalnum() else " " for c in key).split()
+    return "_".join(words)
+
+
+def _numbers(letters: str) -> str:
+    return ", ".join(str(COMPONENTS.index(c)) for c in letters)
+
+
+def _result_key(variable: Variable) -> str:
+    return f"result.{variable.name}" + (f"[{variable.number}]" if variable.number else "")
+
+
+def _key(register: Attribute | Parameter) -> str:
+    """What the language calls a value that a program is given."""
+    if isinstance(register, Attribute):
+        index = f"[{register.index}]" if register.kind is AttributeKind.TEXCOORD else ""
+        return f"fragment.{register.kind.value}{index}"
+    return register.binding or f"{register.space.value}[{register.index}]"
+
+
+def _number(value: float) -> str:
+    """A float32 as Python writes it, with as few digits as tell it from others."""
+    with np.errstate(over="ignore"):
+        number = np.float32(value)
+    if np.isnan(number):
+        return "np.nan"
+    if np.isinf(number):
+        return "np.inf" if number > 0 else "-np.inf"
+    short = float(str(number))
+    exact = short if np.float32(short) == number else float(number)
+    is_negative_zero = not exact and math.copysign(1, exact) < 0
+    return "-0.0" if is_negative_zero else repr(exact).removesuffix(".0")
