@@ -12,7 +12,7 @@ begin, and the passes, from which come parameters, attributes and state (lower/v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gpgpu_legacy.isa.ir import Attribute, Program
@@ -20,8 +20,8 @@ from gpgpu_legacy.lower.analysis import fusion
 from gpgpu_legacy.lower.analysis.affine import Texels
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses
 from gpgpu_legacy.lower.values import given_corners, is_flat
-from gpgpu_legacy.plan.formats import Format
-from gpgpu_legacy.plan.plan import Blend, FragmentPass, written_by
+from gpgpu_legacy.plan.formats import RGBA32F, Format
+from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan, written_by
 from gpgpu_legacy.plan.textures import Extent, Sampler, Texture, TextureKind
 
 LEAST_ROWS_TO_STAGE = 16
@@ -189,6 +189,25 @@ def native_content(
     body, surfaces, arguments = _described(loop, textures, surface)
     tall = loop.height >= LEAST_ROWS_TO_STAGE
     return Content(body, surfaces, len(arguments.bases), tall=tall), arguments
+
+
+def gathered_alone(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozenset[str]:
+    """The rgba32f textures that lookups gather texel by texel, and that nothing else touches.
+
+    With its channels side by side such a texel is one load; planes, which rows of fragments read
+    and write, would take four.
+    """
+    gathered, others = set[str](), {n for _, p in plan.weighted_passes() for n in written_by(p)}
+    for fused in fused_steps:
+        for member in fused.body:
+            for lookup in member.lookups if isinstance(member, fusion.Draw) else ():
+                if isinstance(lookup, fusion.DependentLookup):
+                    gathered.add(lookup.binding.texture)
+                else:
+                    others.add(lookup.texture)
+            if isinstance(member, fusion.Move):
+                others.add(member.source)
+    return frozenset(n for n in gathered - others if plan.texture(n).format is RGBA32F)
 
 
 def group_content(loop: FusedPasses, textures: Mapping[str, Texture]) -> tuple[Content, Arguments]:

@@ -195,21 +195,24 @@ class _Draw:
         for number, target in enumerate(draw.targets):
             texel_format = self.content.surfaces[target].format
             held = own_texel(target, texel_format)
-            colour = self.colour(body, color_number(draw.program, number), held.components)
+            wanted = color_number(draw.program, number)
+            colour, instruction = self.colour(body, wanted, held.components)
             value = encoded(colour, texel_format, as_level=self.as_level)
             if draw.blend is Blend.ADD:
                 value = blended(value, held, texel_format, as_level=self.as_level)
             if draw.program.kills:
                 dead = Read(KILLED, (0,), EVERYWHERE) > 0.0
                 value = operation(Operator.SELECT, dead, held, value)
-            writes.append(Assign(held.variable, held.components, value))
+            writes.append(Assign(held.variable, held.components, value, instruction))
         return writes
 
-    def colour(self, body: list[Statement], number: int, channels: Components) -> Expression:
+    def colour(
+        self, body: list[Statement], number: int, channels: Components
+    ) -> tuple[Expression, Instruction | None]:
         """The channels of a colour.
 
-        If they are what the last statement gives it, that statement's value: a product can then be
-        contracted with the sum that blending makes of it.
+        If they are what the last statement gives it, that statement's value and instruction: a
+        product can then be contracted with the sum that blending makes of it.
         """
         variable = result_variable(number)
         last = body[-1] if body else None
@@ -217,9 +220,9 @@ class _Draw:
             places = [last.components.index(c) for c in channels if c in last.components]
             if len(places) == len(channels):
                 body.pop()
-                return components(last.value, tuple(places))
+                return components(last.value, tuple(places)), last.instruction
         axes = self.lowering.axes_of(variable, channels)
-        return Read(variable, channels, axes)
+        return Read(variable, channels, axes), None
 
 
 def _dependent(content: Content) -> list[DependentLookup]:

@@ -7,6 +7,7 @@ centre, fog, the rounding to what a target stores, blending.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -57,10 +58,13 @@ from gpgpu_legacy.lower.ir import (
     all_expressions,
     compose,
     constant,
+    expressions_of,
     operation,
+    statements_below,
     type_of,
     uncontracted,
     union,
+    walk,
 )
 from gpgpu_legacy.plan.formats import Format, Numeric
 
@@ -257,18 +261,28 @@ class AxesLowering(Lowering):
         self.statements.append(For(number, first, last, statements, carried=carried))
 
 
-def _carried(statements: Sequence[Statement]) -> list[tuple[Variable, int]]:
-    """What statements without loops in them read before they write it, and write."""
+def read_first(statements: Iterable[Statement]) -> dict[tuple[Variable, int], None]:
+    """The components of variables that statements read before they write them, in that order.
+
+    A loop has at least one trip.
+    """
     written: set[tuple[Variable, int]] = set()
     early: dict[tuple[Variable, int], None] = {}
-    for statement in statements:
-        for value in all_expressions([statement]):
+    for statement in statements_below(statements):
+        for value in (part for whole in expressions_of(statement) for part in walk(whole)):
             if isinstance(value, Read):
                 places = ((value.variable, c) for c in value.components)
                 early.update((place, None) for place in places if place not in written)
         if isinstance(statement, Assign):
             written |= {(statement.variable, c) for c in statement.components}
-    return [place for place in early if place in written]
+    return early
+
+
+def _carried(statements: Sequence[Statement]) -> list[tuple[Variable, int]]:
+    """What statements read before they write it, and write."""
+    assigned = [s for s in statements_below(statements) if isinstance(s, Assign)]
+    written = {(s.variable, c) for s in assigned for c in s.components}
+    return [place for place in read_first(statements) if place in written]
 
 
 def _unnamed(parameter: Parameter) -> Parameter:
@@ -363,8 +377,15 @@ def levels_of(texel_format: Format) -> float:
 
 def level(value: Expression, texel_format: Format) -> Expression:
     """The whole number that a fixed-point format stores of a colour."""
-    scaled = operation(Operator.SATURATE, value) * levels_of(texel_format) + 0.5
-    return operation(Operator.FLOOR, uncontracted(scaled))
+    # Of what the colour is made of nothing is said, so operation by operation.
+    scaled = _apart(operation(Operator.SATURATE, value) * levels_of(texel_format))
+    return operation(Operator.FLOOR, _apart(scaled + 0.5))
+
+
+def _apart(value: Expression) -> Expression:
+    """An operation that is rounded by itself, whatever its operands are."""
+    assert isinstance(value, Operation)
+    return replace(value, contracts=False)
 
 
 def encoded(value: Expression, texel_format: Format, *, as_level: bool = False) -> Expression:

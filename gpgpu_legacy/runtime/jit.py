@@ -15,7 +15,7 @@ import numpy as np
 
 from gpgpu_legacy.kernel.accesses import outside
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, all_fused, fused_steps
-from gpgpu_legacy.lower.content import UnsupportedError, native_content
+from gpgpu_legacy.lower.content import UnsupportedError, gathered_alone, native_content
 from gpgpu_legacy.plan.expand import at_iteration, number_at
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan, constant_groups
 from gpgpu_legacy.runtime.devices import thread_count
@@ -52,7 +52,6 @@ class JitPrepared(HostPrepared):
 
     def __init__(self, plan: Plan, machine: Machine) -> None:
         """plan: validated, without Tables."""
-        from gpgpu_legacy.lower.native import gathered_alone
         from gpgpu_legacy.runtime.native import Staging, roomy
 
         fused = tuple(fused_steps(plan))

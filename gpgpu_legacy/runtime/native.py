@@ -23,8 +23,9 @@ from gpgpu_legacy import kept
 from gpgpu_legacy.interp.numeric import Storage, Stored, stored_dtype
 from gpgpu_legacy.isa.ir import Attribute, Parameter
 from gpgpu_legacy.lower.content import ROOM, Arguments, Content, UnsupportedError
-from gpgpu_legacy.lower.forks import held_across_forks
-from gpgpu_legacy.lower.native import (
+from gpgpu_legacy.lower.emit.llvm_fused import Code, Processor, emit_fused_passes
+from gpgpu_legacy.lower.emit.llvm_memory import Scalar
+from gpgpu_legacy.lower.emit.llvm_words import (
     COUNT,
     FIRST,
     HEADER_WORDS,
@@ -41,11 +42,8 @@ from gpgpu_legacy.lower.native import (
     X_LAST,
     Y_FIRST,
     Y_LAST,
-    Code,
-    Processor,
-    Scalar,
-    emit_loop,
 )
+from gpgpu_legacy.lower.forks import held_across_forks
 from gpgpu_legacy.lower.values import parameter_values, plane_values
 from gpgpu_legacy.memory import COMPILER_ADDRESSES, require_addresses
 from gpgpu_legacy.plan.textures import Texture, TextureKind
@@ -147,7 +145,9 @@ class _Host:
         if code is None:
             require_addresses(COMPILER_ADDRESSES, "LLVM")
             try:
-                emitted = emit_loop(key.content, self.processor, exact=key.exact, tile=key.tile)
+                emitted = emit_fused_passes(
+                    key.content, self.processor, exact=key.exact, tile=key.tile
+                )
                 code = NativeCode(emitted, self._load(emitted.text))
             except UnsupportedError as error:
                 code = str(error)
@@ -187,7 +187,7 @@ def native_code(
 ) -> NativeCode:
     """A Content's code for this processor; any number of threads may ask.
 
-    tile: as for emit_loop. Raises UnsupportedError (lower/content.py).
+    tile: as for emit_fused_passes. Raises UnsupportedError (lower/content.py).
     """
     with _LOCK:
         return _host().code(_Key(content, exact, tile))
@@ -301,7 +301,7 @@ def _pieces(length: int, most: int, multiple: int) -> list[_Piece]:
 def words_of(
     arguments: Arguments, textures: Mapping[str, Storage], table: NDArray[np.float32]
 ) -> NDArray[np.int64]:
-    """The argument array (lower/native.py), but for what differs from piece to piece."""
+    """The argument array (lower/emit/llvm_words.py), but for what differs from piece to piece."""
     surfaces, places = len(arguments.textures), len(arguments.bases)
     words = np.zeros(HEADER_WORDS + surfaces * TEXTURE_WORDS + places * PLACE_WORDS, np.int64)
     words[TABLE], words[COUNT], words[WIDTH] = table.ctypes.data, table.shape[1], arguments.width

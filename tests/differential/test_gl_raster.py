@@ -33,6 +33,7 @@ from drawing import (
     texture,
 )
 from hypothesis import given, settings
+from lookups import HEIGHT, INF, LOOKUPS, NAN, WIDTH, coordinates_for, lookups_drawn
 from products import (
     METHODS_AND_WAYS,
     as_multiplied,
@@ -90,7 +91,6 @@ from gpgpu_legacy.runtime.registry import find_executor
 pytestmark = pytest.mark.gl
 
 NUMPY = find_executor("numpy")
-NAN, INF = float("nan"), float("inf")
 LARSON = find_method("larson-mcallister")
 SHAPES = [(1, 1, 1), (1, 7, 1), (9, 1, 1), (5, 7, 3), (16, 16, 16), (13, 17, 11), (3, 64, 2),
           (31, 2, 5), (33, 18, 21)]  # fmt: skip
@@ -509,7 +509,6 @@ def test_more_lookups_than_varyings(raster: Executor) -> None:
 # Every opcode ------------------------------------------------------------------------------------
 
 SOURCES = ("R1", "R2", "R3")
-WIDTH, HEIGHT = 32, 16
 PLACE = fragment_texcoords(0, WIDTH, HEIGHT)
 COLOURS = 8  # as many draw buffers as OpenGL 4.0 promises
 EXACT_ROWS = [row.mnemonic for row in OPCODES.values() if row.mnemonic not in INEXACT]
@@ -606,53 +605,13 @@ def test_constants_are_the_nearest_float32(raster: Executor, value: float) -> No
 
 # Every texture target ----------------------------------------------------------------------------
 
-SHAPES_OF = {
-    TextureKind.RECT: (5, 6, 1),  # height, width, depth
-    TextureKind.T1D: (1, 7, 1),
-    TextureKind.T2D: (4, 6, 1),
-    TextureKind.T3D: (4, 5, 3),
-    TextureKind.CUBE: (4, 4, 6),
-}
-LOOKUPS = [
-    (kind, how, wrap)
-    for kind in SHAPES_OF
-    for how in Filter
-    for wrap in Wrap
-    if (kind, wrap) != (TextureKind.RECT, Wrap.REPEAT)
-]
-
-
-def coordinates_for(kind: TextureKind) -> F32:
-    """On and beside edges, far outside, and no numbers at all."""
-    rng = np.random.default_rng(8)
-    values = (rng.integers(-40, 41, (HEIGHT, WIDTH, 4)) / 16).astype(np.float32)
-    values[3:6] = rng.normal(0, 1, (3, WIDTH, 4))
-    odd = [0.0, 1.0, -0.0, NAN, INF, -INF, 1e-9, -1e-9, 1e30, -1e30]
-    for component in range(4):
-        values[component % 3, 10 * (component // 3) : 10 * (component // 3) + 10, component] = odd
-    return values * np.float32(4 if kind is TextureKind.RECT else 1)
-
 
 @pytest.mark.parametrize(("kind", "how", "wrap"), LOOKUPS)
 def test_lookups_of_every_target_filter_and_wrap(
     raster: Executor, kind: TextureKind, how: Filter, wrap: Wrap
 ) -> None:
-    height, width, depth = SHAPES_OF[kind]
-    rng = np.random.default_rng(9)
-    images = {0: coordinates_for(kind)}
-    for unit, channels in ((1, 4), (2, 1)):
-        texels = rng.normal(0, 3, (height * depth, width, channels)).astype(np.float32)
-        images[unit] = Image(texels, kind, depth, Sampler(how, wrap, wrap, wrap))  # type: ignore[assignment]
-    text = separately(
-        "TEX R0, fragment.texcoord[0], texture[0], RECT;",
-        f"TEX result.color, R0, texture[1], {kind.value};",
-        f"TXP result.color[1], R0, texture[1], {kind.value};",
-        f"TXB result.color[2], R0.yzxw, texture[1], {kind.value};",
-        f"TEX result.color[3], R0, texture[2], {kind.value};",
-    )
-    more = {"textures": images, "texcoords": [PLACE], "targets": [RGBA32F] * 4}
-    found = draw_all(text, (WIDTH, HEIGHT), executor=raster, **more)  # type: ignore[arg-type]
-    expected = draw_all(text, (WIDTH, HEIGHT), **more)  # type: ignore[arg-type]
+    drawn = lookups_drawn(kind, how, wrap)
+    found, expected = draw_all(**drawn, executor=raster), draw_all(**drawn)
     if keeps_order(raster):
         np.testing.assert_array_equal(found, expected)
     else:

@@ -24,6 +24,7 @@ from drawing import (
     stacked,
 )
 from hypothesis import assume, given, settings
+from lookups import LOOKUPS, lookups_drawn
 from plans import NAMES, Made, plans
 from products import (
     plan_of,
@@ -43,6 +44,7 @@ from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.plan.expand import expand, without_tables
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan, Texcoords
+from gpgpu_legacy.plan.textures import Filter, TextureKind, Wrap
 from gpgpu_legacy.runtime import jit as jit_module
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
@@ -146,6 +148,21 @@ def test_what_libraries_round_differently_is_the_reference_s_where_exact(
     [expected] = draw_all(text, (19, 3), executor=NUMPY, **more)  # type: ignore[arg-type]
     assert_same_bits(exact, expected)
     np.testing.assert_allclose(default, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "how", "wrap"), LOOKUPS)
+def test_lookups_are_native_code(
+    kind: TextureKind, how: Filter, wrap: Wrap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every target, filter and wrap; contraction or not, a filter's sum is the reference's."""
+    drawn = lookups_drawn(kind, how, wrap)
+    expected = draw_all(**drawn, executor=NUMPY)
+    monkeypatch.setattr(jit_module, "_run_on_reference", lambda *_: pytest.fail("not native"))
+    for machine in (EXACT, Machine()):
+        for found, wanted in zip(
+            draw_all(**drawn, executor=JIT, machine=machine), expected, strict=True
+        ):
+            assert_same_bits(found, wanted)
 
 
 # Plans -------------------------------------------------------------------------------------------

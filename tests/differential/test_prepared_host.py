@@ -74,7 +74,9 @@ def test_passes_that_differ_in_parameters_are_compiled_once(
     width, height = (64, 4) if tables else (128, 2)  # programs that no other test has
     with JIT.prepare(sort_plan(width, height, tables=tables)) as prepared:
         assert len(loads) == 1
-        monkeypatch.setattr(native, "emit_loop", lambda *_, **__: pytest.fail("emitted in a run"))
+        monkeypatch.setattr(
+            native, "emit_fused_passes", lambda *_, **__: pytest.fail("emitted in a run")
+        )
         values = shuffled(width, height)
         found = prepared.run({"values": values}).outputs["sorted"]
     np.testing.assert_array_equal(found, in_order(values))

@@ -11,8 +11,10 @@ from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.register_tile import register_tile
-from gpgpu_legacy.lower.analysis.rerolling import Segment, live_segments
 from gpgpu_legacy.lower.content import native_content
+from gpgpu_legacy.lower.fused_body import fused_body
+from gpgpu_legacy.lower.ir import Statement
+from gpgpu_legacy.lower.sampling import extent_sizes
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import Rect
@@ -26,18 +28,19 @@ ROW = Texcoords(1, corners((0.0, 0.5, 0.0, 1.0), X, FLAT, SIDE, SIDE))  # varies
 OWN = Texcoords(2, corners((0.0, 0.0, 0.0, 1.0), X, Y, SIDE, SIDE))
 
 
-def programs_of(plan: Plan) -> tuple[FusedPasses, list[tuple[Segment, ...]]]:
-    loop = next(step for step in fused_steps(plan) if isinstance(step, FusedPasses))
-    content, _ = native_content(loop, {each.name: each for each in plan.textures})
-    return loop, [live_segments(draw) for draw in content.draws]
+def statements_of(plan: Plan) -> tuple[FusedPasses, tuple[Statement, ...]]:
+    fused = next(step for step in fused_steps(plan) if isinstance(step, FusedPasses))
+    content, arguments = native_content(fused, {each.name: each for each in plan.textures})
+    sizes = [extent_sizes(extent) for extent in arguments.extents]
+    return fused, fused_body(content, sizes.__getitem__, as_level=True)
 
 
 def tile_of(lines: Sequence[str], registers: int, carried: int = 0) -> tuple[int, int]:
     each = FragmentPass(program(*lines), (Binding(0, "A"),), ("P",), Rect(0, 0, SIDE, SIDE),
                         (COLUMN, ROW, OWN))  # fmt: skip
     textures = (texture("P", SIDE, SIDE, RGBA32F), texture("A", SIDE, SIDE, RGBA32F))
-    _, programs = programs_of(Plan("tiles", (), (), textures, (), (each,), ()))
-    return register_tile(programs, carried, registers)
+    _, statements = statements_of(Plan("tiles", (), (), textures, (), (each,), ()))
+    return register_tile(statements, carried, registers)
 
 
 PRODUCT = [
@@ -51,11 +54,12 @@ PRODUCT = [
 @pytest.mark.parametrize(
     ("registers", "tile"),
     [
-        # Carried goes one number a cell. At the multiplication's sources there are besides it a
-        # number a strip and one a row, after it the product, a number a cell: a tile takes the
-        # larger of rows·strips + rows + strips and 2·rows·strips, and loads rows + strips numbers.
+        # Carried goes one number a fragment. At the multiplication's sources there are besides it a
+        # number a vector and one a row, after it the product, a number a fragment: a tile takes the
+        # larger of rows·vectors + rows + vectors and 2·rows·vectors registers, and loads rows +
+        # vectors numbers.
         (3, (1, 1)),
-        (5, (1, 2)),  # 2 + 1 + 2; 3/2 numbers loaded a cell, as in 2 rows of 1
+        (5, (1, 2)),  # 2 + 1 + 2; 3/2 numbers loaded a fragment, as in 2 rows of 1
         (8, (2, 2)),  # 1
         (11, (2, 2)),
         (12, (2, 3)),  # 5/6
@@ -71,17 +75,17 @@ def test_a_product_of_a_column_and_a_row(registers: int, tile: tuple[int, int]) 
     assert tile_of(PRODUCT, registers, carried=1) == tile
 
 
-def test_what_shares_nothing_is_one_strip_of_one_row() -> None:
+def test_what_shares_nothing_is_one_vector_of_one_row() -> None:
     lines = ["TEX R0, fragment.texcoord[2], texture[0], RECT;", "MOV result.color, R0;"]
     assert tile_of(lines, 999) == (1, 1)
 
 
-def test_what_is_computed_is_one_strip_of_one_row() -> None:
+def test_what_is_looked_up_dependently_is_one_vector_of_one_row() -> None:
     lines = [*PRODUCT[:3], "TEX R0, R0, texture[0], RECT;", "MOV result.color, R0;"]
     assert tile_of(lines, 999) == (1, 1)
 
 
-def test_a_column_alone_is_shared_by_strips() -> None:
+def test_a_column_alone_is_shared_by_vectors() -> None:
     lines = ["TEX R0, fragment.texcoord[0], texture[0], RECT;", "MOV result.color, R0;"]
     assert tile_of(lines, 16) == (1, 4)
 
@@ -94,22 +98,23 @@ def test_a_row_alone_is_shared_by_rows() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "registers", "tile"),
     [
-        # Four sums a cell, A's rgba a row, B's rgba a strip, of which not all live at once; with 16
-        # registers there is room for no second cell: 2·4 sums and 4 + 8 factors.
+        # Four sums a fragment, A's rgba a row, B's rgba a vector, of which not all live at once;
+        # with 16 registers there is room for no second one: 2·4 sums and 4 + 8 factors.
         ("hall-carr-hart-multi", Options(block=32), 16, (1, 1)),
         ("hall-carr-hart-multi", Options(block=32), 32, (2, 2)),
-        # A sum and a product a cell; a program of 32 multiply-adds carries nothing through them.
+        # A sum and a product a fragment; 32 multiply-adds carry nothing through themselves.
         ("hall-carr-hart-single", Options(block=32), 16, (2, 4)),
         ("hall-carr-hart-single", Options(block=32), 32, (4, 4)),
-        # One product a pass, of vectors: four factors a strip, four a row, one sum a cell.
-        ("larson-mcallister", Options(), 16, (1, 2)),  # 8 + 4 + 2; 2 by 2 takes 20
-        ("larson-mcallister", Options(), 32, (2, 4)),  # 16 + 8 + 8; 3 by 3 takes 33
+        # One product a pass, of which the target takes the red one: a factor a vector, one a row,
+        # and one sum a fragment, to which it is added at once.
+        ("larson-mcallister", Options(), 16, (3, 3)),  # 9 + 3 + 3; 2 by 4 loads 3/4, this 2/3
+        ("larson-mcallister", Options(), 32, (5, 4)),  # 20 + 4 + 5; 6 by 4 takes 34
     ],
     ids=lambda each: each if isinstance(each, str) else None,
 )
 def test_the_tiles_of_the_methods(
     name: str, options: Options, registers: int, tile: tuple[int, int]
 ) -> None:
-    loop, programs = programs_of(find_method(name).plan(Shape(256, 256, 256), options))
+    fused, statements = statements_of(find_method(name).plan(Shape(256, 256, 256), options))
     channels = 4 if name == "hall-carr-hart-multi" else 1
-    assert register_tile(programs, channels * len(loop.origins), registers) == tile
+    assert register_tile(statements, channels * len(fused.origins), registers) == tile

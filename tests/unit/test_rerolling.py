@@ -162,12 +162,11 @@ def test_nothing_is_nothing() -> None:
     assert rolled(["MOV R0, 0;"]) == ()
 
 
-def test_which_temporaries_a_step_reads() -> None:
+def test_which_components_a_step_computes() -> None:
+    """By hand: x is made of R1.x, R2.y and R1.w, z of R1.z, R2.y and R1.y."""
     [part] = rolled(["TEX R1, fragment.texcoord[0], texture[0], RECT;", "MOV R2, R1.w;",
                      "MAD result.color.xz, R1, R2.yyyy, R1.wzyx;"])  # fmt: skip
-    assert [step.reads for step in part.steps] == [
-        (), (("R1", 3),), (("R1", 0), ("R1", 1), ("R1", 2), ("R1", 3), ("R2", 1)),
-    ]  # fmt: skip
+    assert [step.components for step in part.steps] == [(0, 1, 2, 3), (1,), (0, 2)]
 
 
 @given(

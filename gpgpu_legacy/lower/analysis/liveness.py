@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from gpgpu_legacy.isa.dependences import Parts, all_parts_read
+from gpgpu_legacy.isa.dependences import all_parts_read
 from gpgpu_legacy.isa.ir import Instruction, Program, ResultKind, ResultRegister
 
 
@@ -35,7 +35,8 @@ def _live(program: Program, known: tuple[bool, ...]) -> tuple[tuple[int, ...], .
         components = _needed(instruction, needed)
         live.append(components)
         if components and not is_folded:
-            needed |= temporaries_read(instruction, components)
+            # Textures have one level, so a bias changes nothing.
+            needed |= all_parts_read(instruction, components, bias=False)
     return tuple(reversed(live))
 
 
@@ -50,11 +51,3 @@ def _needed(instruction: Instruction, needed: set[tuple[str, int]]) -> tuple[int
     components = tuple(c for c in dst.components if (name, c) in needed)
     needed -= {(name, c) for c in components}
     return components
-
-
-def temporaries_read(instruction: Instruction, components: tuple[int, ...]) -> Parts:
-    """The components of temporaries that these components of the result are made from.
-
-    Textures have one level, so a bias changes nothing.
-    """
-    return all_parts_read(instruction, components, bias=False)

@@ -1,9 +1,9 @@
-"""Unrolled programs rolled up again: the turns of a loop that a straight-line program spells out.
+"""Loop rerolling: the trips of a loop that a straight-line program spells out, found again.
 
 ARB_fragment_program has no loops, so programs of the time were unrolled by hand or by a script.
 What is alive of them (liveness.py) is periodic: the same instructions on the same registers,
-whose lookups move on by the same number of texels each turn. Code printed from the turns is small
-however long the program is.
+whose lookups move on by the same number of texels in each trip. Code that is emitted of the trips
+is small however long the program is.
 """
 
 from __future__ import annotations
@@ -13,51 +13,47 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from gpgpu_legacy.isa.ir import Instruction
-from gpgpu_legacy.lower.analysis.liveness import live_components, temporaries_read
+from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.lower.content import AffineLookup, DependentLookup, Draw, Lookup
 
 LONGEST_PERIOD = 64
 LEAST_TRIPS = 4
 
 Advance = tuple[int, int]
-"""How many texels right and up a lookup moves from one turn to the next."""
+"""How many texels right and up a lookup moves from one trip to the next."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """An instruction of which something is needed: which components, and its lookup if it is one.
 
-    reads: the components of temporaries that it reads; not the coordinates of a lookup of which it
-    is known where it falls. advance: how the lookup moves from turn to turn of its Segment.
+    advance: how the lookup moves from trip to trip of its Segment.
     """
 
     instruction: Instruction
     components: tuple[int, ...]
     lookup: Lookup | None
-    reads: tuple[tuple[str, int], ...]
     advance: Advance = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Steps carried out `turns` times; in turn i each lookup has moved by i times its advance."""
+    """Steps executed `trips` times; in trip i each lookup has moved by i times its advance."""
 
     steps: tuple[Step, ...]
     trips: int = 1
 
 
 def segments(draw: Draw, live: Sequence[tuple[int, ...]]) -> tuple[Segment, ...]:
-    """A program's live instructions, rolled up where they repeat."""
+    """A program's live instructions, rerolled where they repeat."""
     lookups = iter(draw.lookups)
     steps = []
     for instruction, components in zip(draw.program.instructions, live, strict=True):
         lookup = next(lookups) if instruction.texture is not None else None
         if not components:
             continue
-        known = lookup is not None and not isinstance(lookup, DependentLookup)
-        reads = () if known else tuple(sorted(temporaries_read(instruction, components)))
-        steps.append(Step(instruction, components, lookup, reads))
-    return tuple(_rolled(steps))
+        steps.append(Step(instruction, components, lookup))
+    return tuple(_rerolled(steps))
 
 
 @lru_cache(maxsize=256)
@@ -67,24 +63,24 @@ def live_segments(draw: Draw) -> tuple[Segment, ...]:
     return segments(draw, live_components(draw.program, known))
 
 
-def _rolled(steps: list[Step]) -> Iterator[Segment]:
+def _rerolled(steps: list[Step]) -> Iterator[Segment]:
     if not steps:
         return
     start, period, trips = _longest(steps)
     if trips == 1:
         yield Segment(tuple(steps))
         return
-    yield from _rolled(steps[:start])
+    yield from _rerolled(steps[:start])
     body = [
         replace(step, advance=_advance(_place(step), _place(steps[start + period + i])))
         for i, step in enumerate(steps[start : start + period])
     ]
     yield Segment(tuple(body), trips)
-    yield from _rolled(steps[start + period * trips :])
+    yield from _rerolled(steps[start + period * trips :])
 
 
 def _longest(steps: list[Step]) -> tuple[int, int, int]:
-    """Where the longest repetition starts, its period, and how often it turns; 1 if none does."""
+    """Where the longest repetition starts, its period, and its trips; 1 if there is none."""
     numbers: dict[object, int] = {}
     kinds = [numbers.setdefault(_kind(step), len(numbers)) for step in steps]
     places = [_place(step) for step in steps]
@@ -115,7 +111,7 @@ def _run(places: list[_Place], kinds: list[int], start: int, period: int) -> int
 
 
 def _kind(step: Step) -> object:
-    """What two steps of different turns have in common."""
+    """What two steps of different trips have in common."""
     instruction, lookup = step.instruction, step.lookup
     if lookup is None:
         return instruction, step.components

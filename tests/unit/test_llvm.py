@@ -1,4 +1,4 @@
-"""Native code: its text, its words, its cache on disk, and that it keeps to its own memory."""
+"""Native code of fused passes: what it computes, its words, its cache on disk, its memory."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ from drawing import (
 
 from gpgpu_legacy import kept
 from gpgpu_legacy.interp.numeric import Storage
+from gpgpu_legacy.isa.opcodes import OPCODES, Opcode, Shape
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.register_tile import MOST_VECTORS
-from gpgpu_legacy.lower.content import ROOM, native_content
-from gpgpu_legacy.lower.grid import APPROXIMATE, UFUNCS, UnsupportedError
-from gpgpu_legacy.lower.native import (
+from gpgpu_legacy.lower.content import ROOM, UnsupportedError, native_content
+from gpgpu_legacy.lower.emit.llvm_fused import Code, Processor, emit_fused_passes
+from gpgpu_legacy.lower.emit.llvm_words import (
     COUNT,
     HEADER_WORDS,
     MOST_PLANES,
@@ -39,14 +40,12 @@ from gpgpu_legacy.lower.native import (
     TABLE,
     TEXTURE_WORDS,
     WIDTH,
-    Code,
-    Processor,
-    emit_loop,
 )
 from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA16F, RGBA32F, Format
 from gpgpu_legacy.plan.numbers import Affine, constant_vector
 from gpgpu_legacy.plan.plan import (
     Binding,
+    Blend,
     FragmentPass,
     ParameterValue,
     Plan,
@@ -89,10 +88,10 @@ def loop_of(plan: Plan) -> tuple[FusedPasses, dict[str, Texture]]:
 
 def code_of(plan: Plan, processor: Processor = WIDE, *, exact: bool = False) -> Code:
     content, _ = native_content(*loop_of(plan))
-    return emit_loop(content, processor, exact=exact)
+    return emit_fused_passes(content, processor, exact=exact)
 
 
-# The text ----------------------------------------------------------------------------------------
+# The code ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("processor", [NARROW, WIDE], ids=["4 lanes", "16 lanes"])
@@ -104,26 +103,64 @@ def test_modules_are_llvm_s_language(name: str, processor: Processor) -> None:
     module = llvm.parse_assembly(code.text)
     module.verify()
     assert {"stage", "run"} <= {function.name for function in module.functions}
-    assert f"<{processor.lanes} x float>" in code.text
+    types = {
+        instruction.type
+        for function in module.functions
+        for block in function.blocks
+        for instruction in block.instructions
+    }
+    assert processor.lanes in {kind.element_count for kind in types if kind.is_vector}
 
 
-def test_only_the_default_contracts() -> None:
-    plan = single("MAD result.color, R0, R0, R0;")
-    assert "contract" in code_of(plan).text
-    assert "contract" not in code_of(plan, exact=True).text
+SQUARE = 16785408.0  # of 4097 as float32 rounds it; 1 is left
 
 
-@pytest.mark.parametrize("line", ["EX2", "LG2", "SIN", "COS", "SCS"])
-def test_what_libraries_round_differently_is_not_exact(line: str) -> None:
-    plan = single(f"{line} R1{'.xy' * (line == 'SCS')}, R0.x;", "MOV result.color, R1;")
+@pytest.mark.parametrize(
+    ("line", "target", "blend"),
+    [
+        (f"MAD result.color, R0, R0, -{SQUARE};", "r32f", Blend.NONE),
+        (f"MAD result.color, R0, R0, -{SQUARE};", "unorm8", Blend.NONE),
+        ("MUL result.color, R0, R0;", "r32f", Blend.ADD),
+    ],
+)
+def test_only_the_default_contracts(line: str, target: str, blend: Blend) -> None:
+    import llvmlite.binding as llvm
+
+    def left(*, exact: bool) -> float:
+        [texel] = draw(
+            program(*READ, line), (1, 1), executor=JIT, machine=replace(EXACT, exact=exact),
+            textures={0: np.float32([[[4097.0]]])}, texcoords=[fragment_texcoords(0, 1, 1)],
+            target=FORMATS[target], blend=blend, initial=(-SQUARE,) * 4,
+        )[0]  # fmt: skip
+        return float(texel[0])
+
+    assert left(exact=True) == 0
+    if llvm.get_host_cpu_features().get("fma", True):
+        assert left(exact=False) == 1
+
+
+LINES = {
+    Shape.VECTOR_OP: "{0} R1, R0;",
+    Shape.SCALAR_OP: "{0} R1, R0.x;",
+    Shape.BINARY_SCALAR_OP: "{0} R1, R0.x, R0.y;",
+    Shape.BINARY_OP: "{0} R1, R0, R0;",
+    Shape.TERNARY_OP: "{0} R1, R0, R0, R0;",
+    Shape.SWIZZLE_OP: "{0} R1, R0, x, -y, 0, 1;",
+    Shape.SAMPLE_OP: "{0} R1, R0, texture[0], RECT;",
+    Shape.KILL_OP: "{0} R0;",
+}
+APPROXIMATE = {"EX2", "LG2", "SIN", "COS", "SCS", "POW", "LIT"}
+
+
+@pytest.mark.parametrize("row", OPCODES.values(), ids=OPCODES)
+def test_what_libraries_round_differently_is_not_exact(row: Opcode) -> None:
+    plan = single(LINES[row.shape].format(row.mnemonic), "MOV result.color, R1;", target=RGBA32F)
     assert code_of(plan)
-    with pytest.raises(UnsupportedError, match="to the last bit"):
+    if row.mnemonic not in APPROXIMATE:
+        assert code_of(plan, exact=True)
+        return
+    with pytest.raises(UnsupportedError, match=r"^(exp2|log2|sin|cos|power) to the last bit$"):
         code_of(plan, exact=True)
-
-
-def test_the_approximate_ufuncs_are_ufuncs() -> None:
-    assert set(UFUNCS) > APPROXIMATE
-    assert all(isinstance(getattr(np, name), np.ufunc) for name in UFUNCS)
 
 
 def test_half_floats_need_instructions_for_them() -> None:
@@ -137,7 +174,7 @@ def test_a_texture_whose_texels_32_bits_do_not_count_is_refused() -> None:
     loop, textures = loop_of(single("MOV result.color, R0;"))
     textures["A"] = replace(textures["A"], extent=Extent(1 << 16, 1 << 15))
     with pytest.raises(UnsupportedError, match="2³¹"):
-        emit_loop(native_content(loop, textures)[0], WIDE, exact=False)
+        emit_fused_passes(native_content(loop, textures)[0], WIDE, exact=False)
 
 
 BENT = ((0.0, 0.0, 0.0, 1.0), (5.0, 0.0, 0.0, 1.0), (5.0, 4.0, 0.0, 1.0), (0.0, 3.0, 0.0, 1.0))

@@ -1,0 +1,396 @@
+"""Fused passes as LLVM IR: tiles of fragments, with all iterations of a tile in registers.
+
+What is decided elsewhere is emitted here: what is done for a fragment (lower/fused_body.py), how
+large a tile is (analysis/register_tile.py).
+
+A module has two functions of one argument, an array of 64-bit words (llvm_words.py): `stage` for
+one column of tiles, and `run` for a rectangle of fragments and a stretch of iterations. Everything
+that differs between fused passes of one Content is among the words, or in the table that one of
+them points to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+
+from gpgpu_legacy.isa.ir import Parameter
+from gpgpu_legacy.lower.analysis.register_tile import instruction_count, register_tile
+from gpgpu_legacy.lower.content import (
+    AffineLookup,
+    Content,
+    DependentLookup,
+    Draw,
+    Surface,
+    UnsupportedError,
+)
+from gpgpu_legacy.lower.emit.llvm_grid import (
+    F16,
+    I64,
+    CarryingLoop,
+    CountedLoop,
+    Grid,
+    GridEmitter,
+    Tile,
+    integer,
+)
+from gpgpu_legacy.lower.emit.llvm_memory import (
+    AffineChannel,
+    FetchedTexel,
+    Memory,
+    Scalar,
+    Staging,
+    stored_element,
+)
+from gpgpu_legacy.lower.emit.llvm_words import X_FIRST, X_LAST, Y_FIRST, Y_LAST, Words
+from gpgpu_legacy.lower.fused_body import fused_body
+from gpgpu_legacy.lower.ir import (
+    ALONG_X,
+    Assign,
+    Call,
+    Compose,
+    Constant,
+    Declare,
+    Expression,
+    Fetch,
+    For,
+    Given,
+    Kind,
+    Operation,
+    Place,
+    Plane,
+    Read,
+    Role,
+    Statement,
+    Swizzle,
+    Texel,
+    Variable,
+    all_expressions,
+    trip_count,
+    type_of,
+)
+from gpgpu_legacy.lower.lowering import read_first
+
+UNROLLED = 32  # about how many instructions of a program the body of a loop is made of
+
+Component = tuple[Variable, int]
+"""A component of a variable, which a Grid stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """What of the processor the code's shape depends on: floats in a vector, and vectors.
+
+    halves: whether it has instructions that convert float16.
+    """
+
+    lanes: int
+    registers: int
+    halves: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What a Content became.
+
+    text: LLVM IR. table: whose values follow one another in the table, all iterations of the first
+    before those of the second. staged: how many rows one iteration stages, `tile.width` numbers
+    each. instructions: of an iteration, for a fragment.
+    """
+
+    text: str
+    tile: Tile
+    table: tuple[Scalar, ...]
+    staged: int
+    instructions: int
+
+
+def emit_fused_passes(
+    content: Content, processor: Processor, *, exact: bool, tile: tuple[int, int] | None = None
+) -> Code:
+    """The code of a Content. Raises UnsupportedError for what is left to the reference machine.
+
+    tile: rows and vectors that are wanted, in place of those that register_tile would choose.
+    """
+    for draw in content.draws:
+        _check(draw)
+    for surface in content.surfaces:
+        _check_surface(surface, processor)
+    return _Module(content, processor, exact=exact, tile=tile).code()
+
+
+def _check(draw: Draw) -> None:
+    if draw.program.fog is not None:
+        raise UnsupportedError("fog")
+    if draw.bent:
+        raise UnsupportedError("two triangles")
+
+
+def _check_surface(surface: Surface, processor: Processor) -> None:
+    """Refuse what the processor cannot load, and what 32-bit texel numbers do not reach."""
+    if stored_element(surface.format) == F16 and not processor.halves:
+        raise UnsupportedError(surface.format.name)
+    if not surface.reachable:
+        raise UnsupportedError("2³¹ texels")
+
+
+# Modules and functions -----------------------------------------------------------------------
+
+
+class _Module:
+    """The module of a Content: what all of its functions share."""
+
+    def __init__(
+        self, content: Content, processor: Processor, *, exact: bool, tile: tuple[int, int] | None
+    ) -> None:
+        self.content, self.exact = content, exact
+        self.statements = fused_body(content, _sizes, as_level=True)
+        self.staging = _staging(self.statements) if content.tall else Staging()
+        carried = sum(content.surfaces[number].format.channels for number in content.owned)
+        rows, vectors = register_tile(self.statements, carried, processor.registers, tile)
+        self.tile = Tile(rows, vectors, processor.lanes)
+        self.table: dict[Scalar, int] = {}
+        self.module = ir.Module("fused passes")
+
+    def code(self) -> Code:
+        tiles = [self._tile_function(self.tile)]
+        if self.tile.rows > 1:
+            tiles.append(self._tile_function(Tile(1, self.tile.vectors, self.tile.lanes)))
+        self._run_function(tiles)
+        self._stage_function()
+        instructions = instruction_count(self.statements)
+        return Code(str(self.module), self.tile, tuple(self.table), self.staging.rows, instructions)
+
+    def _function(self, name: str, *more: Any) -> Any:
+        kind = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), *more])
+        return ir.Function(self.module, kind, name)
+
+    def _memory(self, function: Any, tile: Tile) -> Memory:
+        builder = ir.IRBuilder(function.append_basic_block())
+        emit = GridEmitter(self.module, builder, tile, exact=self.exact)
+        return Memory(emit, function.args[0], self.content, self.staging, self.table)
+
+    def _tile_function(self, tile: Tile) -> Any:
+        function = self._function(f"tile_of_{tile.rows}", I64, I64)
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        memory = self._memory(function, tile)
+        memory.x, memory.y = function.args[1:]
+        _TileEmitter(memory, self.statements).run()
+        memory.builder.ret_void()
+        return function
+
+    def _run_function(self, tiles: Sequence[Any]) -> None:
+        """Whole tiles first, then the rows that are left, one at a time.
+
+        The last tile of a row runs over its end: textures have room there (runtime/native.py).
+        """
+        function = self._function("run")
+        builder = ir.IRBuilder(function.append_basic_block())
+        words = Words(builder, function.args[0])
+        x_first, x_last = words.integer(X_FIRST), words.integer(X_LAST)
+        y, y_last = words.integer(Y_FIRST), words.integer(Y_LAST)
+        for tile, rows in zip(tiles, (self.tile.rows, 1), strict=False):
+            left = builder.sub(y_last, y)
+            end = builder.add(y, builder.sub(left, builder.srem(left, integer(rows))))
+            with (
+                CountedLoop(builder, y, end, rows) as row,
+                CountedLoop(builder, x_first, x_last, self.tile.width) as column,
+            ):
+                builder.call(tile, [function.args[0], column, row])
+            y = end
+        builder.ret_void()
+
+    def _stage_function(self) -> None:
+        tile = Tile(1, self.tile.vectors, self.tile.lanes)
+        memory = self._memory(self._function("stage"), tile)
+        memory.stage()
+        memory.builder.ret_void()
+
+
+def _sizes(number: int) -> tuple[Expression, ...]:
+    """How many texels a surface has along s, t and r: variables, which the words give."""
+    variable = Variable("sizes", type_of(Kind.INT, 3), number=number)
+    return tuple(Read(variable, (axis,)) for axis in range(3))
+
+
+def _staging(statements: Iterable[Statement]) -> Staging:
+    """What varies along x and is the same for all rows."""
+    staging = Staging()
+    for statement in statements:
+        trips = trip_count(statement) if isinstance(statement, For) else 1
+        staging.add(
+            [
+                AffineChannel(texel.lookup, channel, texel.advance, trips)
+                for texel in all_expressions([statement])
+                if isinstance(texel, Texel) and texel.axes == ALONG_X
+                for channel in texel.components
+            ]
+        )
+    return staging
+
+
+# Tiles ---------------------------------------------------------------------------------------
+
+
+class _TileEmitter:
+    """The function of a tile: loads and stores, the loop over iterations, the statements in it.
+
+    values: what the components of variables are. declared: what variables of a block stand for;
+    that is emitted where it is read.
+    """
+
+    def __init__(self, memory: Memory, statements: Sequence[Statement]) -> None:
+        self.memory, self.emit = memory, memory.emit
+        self.statements = statements
+        self.values: dict[Component, Grid] = {}
+        self.declared: dict[Variable, Expression] = {}
+        self.trips = 1
+        self.sizes: dict[Component, Grid] = {}
+
+    def run(self) -> None:
+        """All iterations on the tile."""
+        memory, content = self.memory, self.memory.content
+        lookups = [lookup for draw in content.draws for lookup in draw.lookups]
+        fetched = {look.texture for look in lookups if isinstance(look, DependentLookup)}
+        for number in sorted(fetched):
+            for size, grid in zip(_sizes(number), memory.sizes(number), strict=True):
+                assert isinstance(size, Read)
+                self.sizes[size.variable, size.components[0]] = grid
+        carried = [(v, c) for v, c in read_first(self.statements) if v.role is Role.OWN]
+        loop = CarryingLoop(self.emit, memory.first, 1)
+        starts = loop.begin([memory.own(variable.number, c) for variable, c in carried])
+        self.values = dict(zip(carried, starts, strict=True))
+        memory.iteration, memory.known = loop.number, {}
+        self.block(self.statements)
+        loop.end(memory.last, [self.values[place] for place in carried])
+        memory.known = {}
+        for (variable, channel), value in self.values.items():
+            if variable.role is Role.OWN and content.surfaces[variable.number].written:
+                memory.put_own(variable.number, channel, value)
+
+    def block(self, statements: Sequence[Statement]) -> None:
+        for statement in statements:
+            match statement:
+                case Assign(variable=variable, components=wanted, value=value):
+                    scope = _Scope(self, self.values, self.declared)
+                    parts = [scope.component(value, index) for index in range(len(wanted))]
+                    self.values.update(zip([(variable, c) for c in wanted], parts, strict=True))
+                case Declare(variable=variable, value=Expression() as value):
+                    self.declared[variable] = value
+                case For():
+                    self.loop(statement)
+                case _:
+                    raise AssertionError(statement)
+
+    def loop(self, loop: For) -> None:
+        """A loop of several trips at a time; then the trips that are left."""
+        memory, known, trips = self.memory, self.memory.known, trip_count(loop)
+        unrolled = min(trips, max(1, UNROLLED // instruction_count(loop.body)))
+        whole = trips // unrolled * unrolled
+        carried = [(variable, c) for variable, c, _ in loop.carried]
+        carrying = CarryingLoop(self.emit, integer(0), unrolled)
+        starts = carrying.begin([self.values[place] for place in carried])
+        self.values.update(zip(carried, starts, strict=True))
+        self.trips = trips
+        memory.trip, memory.known = carrying.number, {}
+        for memory.ahead in range(unrolled):
+            self.block(loop.body)
+        carrying.end(integer(whole), [self.values[place] for place in carried])
+        memory.trip, memory.known = integer(whole), {}
+        for memory.ahead in range(trips - whole):
+            self.block(loop.body)
+        self.trips = 1
+        memory.trip, memory.ahead, memory.known = integer(0), 0, known
+
+
+class _Scope:
+    """Expressions of one statement, or of one call of a function, component by component.
+
+    Parts that they share are emitted once.
+    """
+
+    def __init__(
+        self,
+        tile: _TileEmitter,
+        values: Mapping[Component, Grid],
+        declared: Mapping[Variable, Expression],
+    ) -> None:
+        self.tile, self.emit, self.memory = tile, tile.emit, tile.memory
+        self.values, self.declared = values, declared
+        self.grids: dict[tuple[int, int], Grid] = {}
+        self.calls: dict[int, _Scope] = {}
+        self.texels: dict[int, FetchedTexel] = {}
+
+    def component(self, value: Expression, index: int) -> Grid:
+        """A component of an expression, or the number that is the same for all components."""
+        if value.type.width == 1:
+            index = 0
+        key = (id(value), index)
+        grid = self.grids.get(key)
+        if grid is None:
+            grid = self.grids[key] = self._component(value, index)
+        return grid
+
+    def _component(self, value: Expression, index: int) -> Grid:  # noqa: PLR0911 - a case each
+        match value:
+            case Operation(operands=operands):
+                return self.emit.operation(value, [self.component(o, index) for o in operands])
+            case Read(variable=variable, components=wanted):
+                if variable in self.declared:
+                    return self.component(self.declared[variable], wanted[index])
+                return self.values[variable, wanted[index]]
+            case Constant(values=numbers):
+                return self.emit.constant(numbers[index], value.type.kind)
+            case Compose(parts=parts):
+                return self.component(parts[index], 0)
+            case Swizzle(vector=vector, components=wanted):
+                return self.component(vector, wanted[index])
+            case Given():
+                return self._given(value, index)
+            case Texel(lookup=AffineLookup() as lookup, components=wanted, advance=advance):
+                channel = AffineChannel(lookup, wanted[index], advance, self.tile.trips)
+                return self.memory.texel(channel)
+            case Call():
+                return self._called(value).component(value.function.result, index)
+            case Fetch():
+                return self._fetched(value, index)
+        raise AssertionError(value)
+
+    def _given(self, given: Given, index: int) -> Grid:
+        memory, component = self.memory, given.components[index]
+        match given.source:
+            case Place.CENTRE:
+                return memory.centre(component)
+            case Place.ORIGIN:
+                return memory.origin(memory.content.draws[given.draw].targets[0], component)
+            case Plane(attribute=attribute, part=part):
+                return memory.number(Scalar(given.draw, attribute, component, part))
+            case Parameter() as parameter:
+                return memory.number(Scalar(given.draw, parameter, component))
+        raise AssertionError(given)
+
+    def _called(self, call: Call) -> _Scope:
+        """The body of a function, with its arguments bound."""
+        if id(call) not in self.calls:
+            function = call.function
+            values = {
+                (parameter, 0): self.component(argument, 0)
+                for parameter, argument in zip(function.parameters, call.arguments, strict=True)
+            }
+            declared = {
+                statement.variable: statement.value
+                for statement in function.body
+                if isinstance(statement, Declare) and statement.value is not None
+            }
+            self.calls[id(call)] = _Scope(self.tile, self.tile.sizes | values, declared)
+        return self.calls[id(call)]
+
+    def _fetched(self, fetch: Fetch, index: int) -> Grid:
+        if id(fetch) not in self.texels:
+            column, row = (self.component(part, 0) for part in (fetch.column, fetch.row))
+            self.texels[id(fetch)] = self.memory.fetch(fetch.texture, column, row)
+        return self.texels[id(fetch)].channel(index)

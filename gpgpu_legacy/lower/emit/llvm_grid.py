@@ -1,0 +1,367 @@
+"""Values of a tile of fragments as LLVM instructions, and the operations of the IR on them.
+
+A tile is `rows` rows by `vectors` vectors of `lanes` neighbouring fragments. A Grid holds one LLVM
+value for each row and each vector over which it varies: vectors of lanes where it differs from
+column to column, scalars where it does not.
+
+Every operation is rounded to float32. Where contraction is allowed, a product that is added may be
+rounded once (LLVM's `contract`); nothing is reordered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from gpgpu_legacy.lower.content import UnsupportedError
+from gpgpu_legacy.lower.ir import EVERYWHERE, NOWHERE, Axes, Kind, Operation, Operator, union
+
+F32, F16, I8 = ir.FloatType(), ir.HalfType(), ir.IntType(8)
+I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
+
+_ELEMENTS = {Kind.FLOAT: F32, Kind.INT: I32, Kind.BOOL: I1}
+
+APPROXIMATE = frozenset({Operator.EXP2, Operator.LOG2, Operator.SIN, Operator.COS, Operator.POWER})
+"""Operations of which two libraries may give neighbouring results; an exact run has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """The shape of the code: rows and vectors of a tile, lanes of a vector."""
+
+    rows: int
+    vectors: int
+    lanes: int
+
+    @property
+    def width(self) -> int:
+        """Fragments across."""
+        return self.vectors * self.lanes
+
+
+class Grid:
+    """A number on a tile: one LLVM value for each row and each vector over which it varies."""
+
+    __slots__ = ("axes", "rows", "splats")
+
+    def __init__(self, axes: Axes, rows: list[list[Any]]) -> None:
+        self.axes, self.rows = axes, rows
+        self.splats: dict[int, Any] = {}  # by row, where it is the same along x
+
+
+class GridEmitter:
+    """LLVM instructions for Grids of one tile, at one place of one function."""
+
+    def __init__(
+        self, module: ir.Module, builder: ir.IRBuilder, tile: Tile, *, exact: bool
+    ) -> None:
+        self.module, self.builder, self.tile, self.exact = module, builder, tile, exact
+
+    # Making values
+
+    def vector_of(self, element: Any) -> Any:
+        """The type of a vector of lanes."""
+        return ir.VectorType(element, self.tile.lanes)
+
+    def splat(self, value: Any) -> Any:
+        """A value in all lanes."""
+        lanes = self.tile.lanes
+        if isinstance(value, ir.Constant):
+            return ir.Constant(self.vector_of(value.type), [value] * lanes)
+        undefined = ir.Constant(self.vector_of(value.type), ir.Undefined)
+        one = self.builder.insert_element(undefined, value, ir.Constant(I32, 0))
+        zeros = ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)
+        return self.builder.shuffle_vector(one, undefined, zeros)
+
+    def at(self, grid: Grid, row: int, vector: int, *, in_lanes: bool) -> Any:
+        """The value of one vector of one row: a vector of lanes, or a scalar where it may be."""
+        r = row if grid.axes.y else 0
+        value = grid.rows[r][vector if grid.axes.x else 0]
+        if not in_lanes or grid.axes.x:
+            return value
+        if r not in grid.splats:
+            grid.splats[r] = self.splat(value)
+        return grid.splats[r]
+
+    def make(self, axes: Axes, value: Callable[[int, int], Any]) -> Grid:
+        """A Grid of what is emitted for each row and vector that the axes tell apart."""
+        rows = range(self.tile.rows if axes.y else 1)
+        vectors = range(self.tile.vectors if axes.x else 1)
+        return Grid(axes, [[value(r, v) for v in vectors] for r in rows])
+
+    def uniform(self, value: Any) -> Grid:
+        """A scalar that is the same everywhere."""
+        return Grid(NOWHERE, [[value]])
+
+    def constant(self, value: float | int | bool, kind: Kind = Kind.FLOAT) -> Grid:
+        """A number."""
+        number = float(np.float32(value)) if kind is Kind.FLOAT else int(value)
+        return self.uniform(ir.Constant(_ELEMENTS[kind], number))
+
+    def map(self, instruction: Callable[..., Any], *grids: Grid) -> Grid:
+        """An instruction on scalars or vectors, for each row and vector that Grids tell apart."""
+        axes = union(grid.axes for grid in grids)
+        return self.make(
+            axes, lambda r, v: instruction(*(self.at(g, r, v, in_lanes=axes.x) for g in grids))
+        )
+
+    def everywhere(self, grid: Grid) -> Grid:
+        """A Grid as one that may differ everywhere."""
+        return self.make(EVERYWHERE, lambda r, v: self.at(grid, r, v, in_lanes=True))
+
+    # Operations
+
+    def operation(self, operation: Operation, operands: Sequence[Grid]) -> Grid:
+        """An operation of the IR on its operands; raises UnsupportedError where there is none."""
+        operator = operation.operator
+        if self.exact and operator in APPROXIMATE:
+            raise UnsupportedError(f"{operator.value} to the last bit")
+        instruction = _INSTRUCTIONS[operation.operands[-1].type.kind].get(operator)
+        if instruction is None:
+            raise UnsupportedError(operator.value)
+        flags = ("contract",) if operation.contracts and not self.exact else ()
+        return self.map(lambda *values: instruction(self, flags, *values), *operands)
+
+    def intrinsic(self, name: str, *values: Any) -> Any:
+        """A function of LLVM's own, by name."""
+        kind = values[0].type
+        suffix = f"v{kind.count}f32" if isinstance(kind, ir.VectorType) else "f32"
+        function = self.module.declare_intrinsic(
+            f"{name}.{suffix}", fnty=ir.FunctionType(kind, [v.type for v in values])
+        )
+        return self.builder.call(function, values)
+
+    def floats(self, value: Any) -> Any:
+        """Stored numbers as floats; a level stays a level."""
+        element, kind = element_of(value.type), like(value.type, F32)
+        if element == F32:
+            return value
+        convert = self.builder.uitofp if element == I8 else self.builder.fpext
+        return convert(value, kind)
+
+    def stored(self, value: Any, element: Any) -> Any:
+        """Floats as numbers that are stored so; where they are such numbers, they are kept."""
+        kind = like(value.type, element)
+        if element == F32:
+            return value
+        convert = self.builder.fptoui if element == I8 else self.builder.fptrunc
+        return convert(value, kind)
+
+
+# The table of instructions ---------------------------------------------------------------------
+
+_Flags = tuple[str, ...]
+_Instruction = Callable[..., Any]
+"""Of the emitter, its flags and the operands, scalars or vectors of lanes, the result."""
+
+
+def _named(name: str) -> _Instruction:
+    return lambda emit, flags, *values: getattr(emit.builder, name)(*values, flags=flags)
+
+
+def _intrinsic(name: str) -> _Instruction:
+    return lambda emit, _, *values: emit.intrinsic(name, *values)
+
+
+def _float_comparison(sign: str) -> _Instruction:
+    return lambda emit, _, a, b: emit.builder.fcmp_ordered(sign, a, b)
+
+
+def _int_comparison(sign: str) -> _Instruction:
+    return lambda emit, _, a, b: emit.builder.icmp_signed(sign, a, b)
+
+
+def _int_choice(sign: str) -> _Instruction:
+    """The one of two whole numbers for which the comparison with the other holds."""
+    return lambda emit, _, a, b: emit.builder.select(emit.builder.icmp_signed(sign, a, b), a, b)
+
+
+def _logical(name: str) -> _Instruction:
+    return lambda emit, _, *values: getattr(emit.builder, name)(*values)
+
+
+def _select(emit: GridEmitter, _: _Flags, condition: Any, a: Any, b: Any) -> Any:
+    return emit.builder.select(condition, a, b)
+
+
+def _saturated(emit: GridEmitter, _: _Flags, value: Any) -> Any:
+    """Clamped to [0, 1]; NaN and -0 become 0, as on the reference machine."""
+    b = emit.builder
+    zero, one = (_number(value.type, number) for number in (0.0, 1.0))
+    low = b.select(b.fcmp_ordered(">", value, zero), value, zero)
+    return b.select(b.fcmp_ordered("<=", low, one), low, one)
+
+
+def _halved(emit: GridEmitter, _: _Flags, value: Any) -> Any:
+    return emit.floats(emit.stored(value, F16))
+
+
+def _to_int(emit: GridEmitter, _: _Flags, value: Any) -> Any:
+    return emit.builder.fptosi(value, like(value.type, I32))
+
+
+def _to_float(emit: GridEmitter, _: _Flags, value: Any) -> Any:
+    return emit.builder.sitofp(value, like(value.type, F32))
+
+
+_COMPARISONS = {
+    Operator.LESS: "<",
+    Operator.LESS_EQUAL: "<=",
+    Operator.GREATER: ">",
+    Operator.GREATER_EQUAL: ">=",
+}
+
+_INSTRUCTIONS: dict[Kind, dict[Operator, _Instruction]] = {
+    Kind.FLOAT: {
+        Operator.ADD: _named("fadd"),
+        Operator.SUBTRACT: _named("fsub"),
+        Operator.MULTIPLY: _named("fmul"),
+        Operator.DIVIDE: _named("fdiv"),
+        Operator.NEGATE: _named("fneg"),
+        Operator.ABSOLUTE: _intrinsic("llvm.fabs"),
+        Operator.FLOOR: _intrinsic("llvm.floor"),
+        Operator.SQRT: _intrinsic("llvm.sqrt"),
+        Operator.EXP2: _intrinsic("llvm.exp2"),
+        Operator.LOG2: _intrinsic("llvm.log2"),
+        Operator.POWER: _intrinsic("llvm.pow"),
+        Operator.SIN: _intrinsic("llvm.sin"),
+        Operator.COS: _intrinsic("llvm.cos"),
+        Operator.IS_NAN: lambda emit, _, a: emit.builder.fcmp_unordered("uno", a, a),
+        Operator.SATURATE: _saturated,
+        Operator.HALF: _halved,
+        Operator.TO_INT: _to_int,
+        Operator.SELECT: _select,
+        **{operator: _float_comparison(sign) for operator, sign in _COMPARISONS.items()},
+    },
+    Kind.INT: {
+        Operator.ADD: _named("add"),
+        Operator.MULTIPLY: _named("mul"),
+        Operator.MINIMUM: _int_choice("<"),
+        Operator.MAXIMUM: _int_choice(">"),
+        Operator.TO_FLOAT: _to_float,
+        Operator.SELECT: _select,
+        **{operator: _int_comparison(sign) for operator, sign in _COMPARISONS.items()},
+    },
+    Kind.BOOL: {
+        Operator.AND: _logical("and_"),
+        Operator.OR: _logical("or_"),
+        Operator.NOT: _logical("not_"),
+    },
+}
+"""What emits an operation, by the kind of its last operand."""
+
+
+# Types and constants ---------------------------------------------------------------------------
+
+
+def element_of(kind: Any) -> Any:
+    """The type of one lane."""
+    return kind.element if isinstance(kind, ir.VectorType) else kind
+
+
+def like(kind: Any, element: Any) -> Any:
+    """The type of as many elements."""
+    return ir.VectorType(element, kind.count) if isinstance(kind, ir.VectorType) else element
+
+
+def _number(kind: Any, number: float) -> ir.Constant:
+    """A number of that type, in every lane."""
+    if isinstance(kind, ir.VectorType):
+        return ir.Constant(kind, [ir.Constant(kind.element, number)] * kind.count)
+    return ir.Constant(kind, number)
+
+
+def integer(value: int) -> ir.Constant:
+    """A 64-bit integer."""
+    return ir.Constant(I64, value)
+
+
+def integers(end: int, start: int = 0, step: int = 1) -> ir.Constant:
+    """A vector of 32-bit integers in steps: which elements a shuffle takes."""
+    numbers = list(range(start, end, step))
+    return ir.Constant(ir.VectorType(I32, len(numbers)), numbers)
+
+
+def load(builder: ir.IRBuilder, place: Any, kind: Any, align: int) -> Any:
+    """What stands at a place, as a value of that type."""
+    value = builder.load(builder.bitcast(place, kind.as_pointer()))
+    value.align = align
+    return value
+
+
+def store(builder: ir.IRBuilder, value: Any, place: Any, align: int) -> None:
+    """Put a value at a place."""
+    builder.store(value, builder.bitcast(place, value.type.as_pointer()), align=align)
+
+
+# Loops -------------------------------------------------------------------------------------------
+
+
+class CountedLoop:
+    """`for number in range(first, last, step)` around what is emitted in a `with` block."""
+
+    def __init__(self, builder: ir.IRBuilder, first: Any, last: Any, step: int = 1) -> None:
+        """first, last: 64-bit integers of LLVM; step: a number."""
+        self._builder, self._first, self._last, self._step = builder, first, last, step
+
+    def __enter__(self) -> Any:
+        b, before = self._builder, self._builder.block
+        self._head = b.append_basic_block()
+        body, self._after = b.append_basic_block(), b.append_basic_block()
+        b.branch(self._head)
+        b.position_at_end(self._head)
+        self._number = b.phi(I64)
+        self._number.add_incoming(self._first, before)
+        b.cbranch(b.icmp_signed("<", self._number, self._last), body, self._after)
+        b.position_at_end(body)
+        return self._number
+
+    def __exit__(self, *_: object) -> None:
+        b = self._builder
+        self._number.add_incoming(b.add(self._number, integer(self._step)), b.block)
+        b.branch(self._head)
+        b.position_at_end(self._after)
+
+
+class CarryingLoop:
+    """A loop of at least one trip, with values that one trip hands to the next.
+
+    Between `begin` and `end` its body is emitted; `number` counts from `first` in steps of `step`.
+    """
+
+    def __init__(self, emit: GridEmitter, first: Any, step: int) -> None:
+        """first: a 64-bit integer of LLVM; step: a number."""
+        self._emit, self._first, self._step = emit, first, step
+        self._carried: list[tuple[Grid, Grid]] = []
+
+    def begin(self, starts: Sequence[Grid]) -> list[Grid]:
+        """Open the loop; gives the carried values as they are at the beginning of a trip."""
+        b = self._emit.builder
+        before = [self._emit.everywhere(start) for start in starts]
+        self._before, self._body = b.block, b.append_basic_block()
+        b.branch(self._body)
+        b.position_at_end(self._body)
+        self.number = b.phi(I64)
+        vector = self._emit.vector_of(F32)
+        phis = [self._emit.make(EVERYWHERE, lambda r, v: b.phi(vector)) for _ in starts]
+        self._carried = list(zip(before, phis, strict=True))
+        return phis
+
+    def end(self, last: Any, ends: Sequence[Grid]) -> None:
+        """Close it: go on while the next number is below `last`."""
+        b = self._emit.builder
+        following = b.add(self.number, integer(self._step))
+        self.number.add_incoming(self._first, self._before)
+        self.number.add_incoming(following, b.block)
+        for (start, phis), end in zip(self._carried, ends, strict=True):
+            for r, row in enumerate(phis.rows):
+                for v, phi in enumerate(row):
+                    phi.add_incoming(start.rows[r][v], self._before)
+                    phi.add_incoming(self._emit.at(end, r, v, in_lanes=True), b.block)
+        after = b.append_basic_block()
+        b.cbranch(b.icmp_signed("<", following, last), self._body, after)
+        b.position_at_end(after)

@@ -1,0 +1,465 @@
+"""What generated LLVM code loads and stores: texels, staged copies of them, numbers of its table.
+
+A lookup that does not vary along x is a scalar, loaded once a row of fragments and broadcast. One
+that does not vary along y is shared by the rows; where there are many of them it is staged: copied
+once for a column of tiles, in the order in which the tiles will want it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from llvmlite import ir
+
+from gpgpu_legacy.isa.ir import Attribute, Parameter
+from gpgpu_legacy.lower.analysis.register_tile import lookup_axes
+from gpgpu_legacy.lower.analysis.rerolling import Advance
+from gpgpu_legacy.lower.content import AffineLookup, Content
+from gpgpu_legacy.lower.emit.llvm_grid import (
+    F16,
+    F32,
+    I8,
+    I32,
+    I64,
+    CountedLoop,
+    Grid,
+    GridEmitter,
+    integer,
+    integers,
+    load,
+    store,
+)
+from gpgpu_legacy.lower.emit.llvm_words import (
+    COUNT,
+    FIRST,
+    HEADER_WORDS,
+    LAST,
+    MOST_PLANES,
+    PLACE_WORDS,
+    ROW_LENGTH,
+    SIZES,
+    STAGED,
+    TABLE,
+    TEXTURE_WORDS,
+    WIDTH,
+    X_FIRST,
+    Words,
+)
+from gpgpu_legacy.lower.ir import ALONG_X, ALONG_Y, EVERYWHERE
+from gpgpu_legacy.lower.lowering import levels_of
+from gpgpu_legacy.plan.formats import Format, Numeric
+
+_ELEMENTS = {(Numeric.FLOAT, 32): F32, (Numeric.FLOAT, 16): F16, (Numeric.UNORM, 8): I8}
+_ALIGNMENTS = {F32: 4, F16: 2, I8: 1}
+
+
+def stored_element(texel_format: Format) -> Any:
+    """What a texture's planes consist of."""
+    return _ELEMENTS[texel_format.numeric, texel_format.bits_per_channel]
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number that the code reads from its table, in which each has a value an iteration.
+
+    draw: which of the fused programs wants it. source, component: of a parameter, or of an
+    attribute, for which coefficient is 0 for the base of its plane, 1 for dx and 2 for dy.
+    """
+
+    draw: int
+    source: Parameter | Attribute
+    component: int
+    coefficient: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AffineChannel:
+    """A channel of an affine lookup, which moves by `advance` in each of so many trips."""
+
+    lookup: AffineLookup
+    channel: int
+    advance: Advance
+    trips: int
+
+
+class Staging:
+    """Where staged channels stand: those of one trip together, then those of the next trip."""
+
+    def __init__(self) -> None:
+        self.rows = 0  # of tile.width numbers, in an iteration
+        self._places: dict[AffineChannel, tuple[int, int]] = {}
+
+    def add(self, channels: Sequence[AffineChannel]) -> None:
+        """Give the channels of a loop's body their places."""
+        new = [channel for channel in dict.fromkeys(channels) if channel not in self._places]
+        for number, channel in enumerate(new):
+            self._places[channel] = (self.rows + number, len(new))
+        self.rows += sum(channel.trips for channel in new)
+
+    def __iter__(self) -> Iterator[AffineChannel]:
+        return iter(self._places)
+
+    def __contains__(self, channel: AffineChannel) -> bool:
+        return channel in self._places
+
+    def place(self, channel: AffineChannel) -> tuple[int, int]:
+        """Which row it is in the first trip, and how many rows a trip has."""
+        return self._places[channel]
+
+
+@dataclass(frozen=True, slots=True)
+class _Planes:
+    """A surface in memory: its planes, its sizes in texels, the rectangle's origin in it."""
+
+    planes: tuple[Any, ...]
+    row_length: Any
+    sizes: tuple[Any, ...]
+    origin: tuple[Any, Any]
+    element: Any
+
+
+class Memory:
+    """What one function loads and stores for the tile, the iteration and the trip it is at.
+
+    x, y: the lower left fragment of the tile. trip: the number of the loop's trip with which its
+    unrolled trips begin, of which `ahead` are emitted. known: what has been emitted for this trip.
+    """
+
+    def __init__(
+        self,
+        emit: GridEmitter,
+        argument: Any,
+        content: Content,
+        staging: Staging,
+        table: dict[Scalar, int],
+    ) -> None:
+        """argument: the array of words. table: the columns of scalars, of which more may come."""
+        self.emit, self.builder, self.tile = emit, emit.builder, emit.tile
+        self.content, self.staging, self.table = content, staging, table
+        self.words = words = Words(self.builder, argument)
+        surfaces = enumerate(content.surfaces)
+        self.surfaces = [self._planes(number, surface.format) for number, surface in surfaces]
+        self.bases = [self._base(place) for place in range(content.places)]
+        self.staged_at, self.table_at = words.address(STAGED, F32), words.address(TABLE, F32)
+        self.first, self.last = words.integer(FIRST), words.integer(LAST)
+        self.count, self.width = words.integer(COUNT), words.integer(WIDTH)
+        self.x = self.y = integer(0)
+        self.iteration = self.first
+        self.trip, self.ahead = integer(0), 0
+        self.known: dict[Any, Any] = {}
+
+    def _planes(self, number: int, texel_format: Format) -> _Planes:
+        first, element = HEADER_WORDS + number * TEXTURE_WORDS, stored_element(texel_format)
+        planes = [self.words.address(first + c, element) for c in range(texel_format.channels)]
+        width, height, depth, x, y = (
+            self.words.integer(first + word) for word in range(SIZES, TEXTURE_WORDS)
+        )
+        row_length = self.words.integer(first + ROW_LENGTH)
+        return _Planes(tuple(planes), row_length, (width, height, depth), (x, y), element)
+
+    def _base(self, place: int) -> tuple[Any, Any]:
+        first = HEADER_WORDS + len(self.surfaces) * TEXTURE_WORDS + place * PLACE_WORDS
+        return self.words.integer(first), self.words.integer(first + 1)
+
+    # Own texels
+
+    def own(self, number: int, channel: int) -> Grid:
+        """A channel of the fragments' own texels in a surface."""
+        element = self.surfaces[number].element
+        kind = self.emit.vector_of(element)
+
+        def loaded(row: int, vector: int) -> Any:
+            place = self._own_place(number, channel, row, vector)
+            return self.emit.floats(load(self.builder, place, kind, _ALIGNMENTS[element]))
+
+        return self.emit.make(EVERYWHERE, loaded)
+
+    def put_own(self, number: int, channel: int, value: Grid) -> None:
+        """Store it. Where texels follow the rectangle in its rows, they are kept."""
+        element = self.surfaces[number].element
+        align = _ALIGNMENTS[element]
+        for row in range(self.tile.rows):
+            for vector in range(self.tile.vectors):
+                stored = self.emit.at(value, row, vector, in_lanes=True)
+                stored = self.emit.stored(stored, element)
+                place = self._own_place(number, channel, row, vector)
+                if self.content.surfaces[number].followed:
+                    before = load(self.builder, place, stored.type, align)
+                    stored = self.builder.select(self._in_rectangle(vector), stored, before)
+                store(self.builder, stored, place, align)
+
+    def _in_rectangle(self, vector: int) -> Any:
+        """For each lane, whether the rectangle is so wide."""
+        if ("lanes", vector) not in self.known:
+            b, lanes = self.builder, self.tile.lanes
+            left = b.sub(self.width, b.add(self.x, integer(vector * lanes)))
+            numbers = ir.Constant(self.emit.vector_of(I64), list(range(lanes)))
+            self.known["lanes", vector] = b.icmp_signed("<", numbers, self.emit.splat(left))
+        return self.known["lanes", vector]
+
+    def _own_place(self, number: int, channel: int, row: int, vector: int) -> Any:
+        b, surface = self.builder, self.surfaces[number]
+        left, lower = surface.origin
+        y = b.add(b.add(self.y, lower), integer(row))
+        x = b.add(b.add(self.x, left), integer(vector * self.tile.lanes))
+        return b.gep(surface.planes[channel], [b.add(b.mul(y, surface.row_length), x)])
+
+    # Affine lookups
+
+    def texel(self, channel: AffineChannel) -> Grid:
+        """A channel of an affine lookup, for this iteration and trip."""
+        key = (channel, self.ahead)
+        if key not in self.known:
+            is_staged = channel in self.staging
+            self.known[key] = self._staged(channel) if is_staged else self._loaded(channel)
+        texel: Grid = self.known[key]
+        return texel
+
+    def _loaded(self, channel: AffineChannel) -> Grid:
+        lookup, b, lanes = channel.lookup, self.builder, self.tile.lanes
+        surface = self.surfaces[lookup.texture]
+        axes = lookup_axes(lookup)
+        s, s_constant = self._affine(lookup, 0, channel.advance[0])
+        t, t_constant = self._affine(lookup, 1, channel.advance[1])
+        contiguous = lookup.s.x == 1 and not lookup.t.x and lookup.inside
+
+        def place(row: int, lane: int) -> Any:
+            right = s_constant + lookup.s.y * row + lookup.s.x * lane
+            up = t_constant + lookup.t.y * row + lookup.t.x * lane
+            column, line = b.add(s, integer(right)), b.add(t, integer(up))
+            if not lookup.inside:
+                column = self._clamped(column, surface.sizes[0])
+                line = self._clamped(line, surface.sizes[1])
+            offset = b.add(b.mul(line, surface.row_length), column)
+            return b.gep(surface.planes[channel.channel], [offset])
+
+        def loaded(row: int, vector: int) -> Any:
+            if not axes.x:
+                return self.emit.floats(b.load(place(row, 0)))
+            if contiguous:
+                kind, align = self.emit.vector_of(surface.element), _ALIGNMENTS[surface.element]
+                return self.emit.floats(load(b, place(row, vector * lanes), kind, align))
+            if lookup.inside:
+                return self._gathered(self._lanes_inside(channel, row, vector))
+            return self._gathered([place(row, vector * lanes + i) for i in range(lanes)])
+
+        return self.decoded(lookup.texture, self.emit.make(axes, loaded))
+
+    def _lanes_inside(self, channel: AffineChannel, row: int, vector: int) -> list[Any]:
+        """Where each lane of a lookup that never leaves its texture reads."""
+        b, lookup = self.builder, channel.lookup
+        surface = self.surfaces[lookup.texture]
+        parts = []
+        column_0 = replace(lookup, s=replace(lookup.s, x=0), t=replace(lookup.t, x=0))
+        for axis, form in enumerate((lookup.s, lookup.t)):
+            computed, constant = self._affine(column_0, axis, channel.advance[axis])
+            parts.append(b.add(computed, integer(constant + form.y * row)))
+        column, line = parts
+        offset = b.add(b.mul(line, surface.row_length), column)
+        first = b.gep(surface.planes[channel.channel], [offset])
+        return [b.gep(first, [lane]) for lane in self._lane_offsets(lookup, vector)]
+
+    def _lane_offsets(self, lookup: AffineLookup, vector: int) -> list[Any]:
+        """How far each lane reads from where column 0 does; past the rectangle, as its last one."""
+        b, lanes = self.builder, self.tile.lanes
+        right, up = lookup.s.x, lookup.t.x
+        key = ("offsets", lookup.texture, right, up, vector)
+        if key not in self.known:
+            surface, last = self.surfaces[lookup.texture], b.sub(self.width, integer(1))
+            a_column = b.add(b.mul(surface.row_length, integer(up)), integer(right))
+            columns = [b.add(self.x, integer(vector * lanes + lane)) for lane in range(lanes)]
+            inside = [b.select(b.icmp_signed("<", x, last), x, last) for x in columns]
+            self.known[key] = [b.mul(x, a_column) for x in inside]
+        offsets: list[Any] = self.known[key]
+        return offsets
+
+    def _affine(self, lookup: AffineLookup, axis: int, advance: int) -> tuple[Any, int]:
+        """A coordinate at the tile's first fragment: what is computed of it, and a constant."""
+        form = (lookup.s, lookup.t)[axis]
+        factors = (form.x, form.y, form.iteration, advance)
+        key = ("affine", lookup.place, axis, factors)
+        if key not in self.known:
+            total = self.bases[lookup.place][axis]
+            variables = (self.x, self.y, self.iteration, self.trip)
+            for factor, variable in zip(factors, variables, strict=True):
+                if factor:
+                    times = self.builder.mul(variable, integer(factor))
+                    total = self.builder.add(total, times)
+            self.known[key] = total
+        return self.known[key], form.constant + self.ahead * advance
+
+    def _clamped(self, index: Any, size: Any) -> Any:
+        b = self.builder
+        low = b.select(b.icmp_signed("<", index, integer(0)), integer(0), index)
+        last = b.sub(size, integer(1))
+        return b.select(b.icmp_signed(">", low, last), last, low)
+
+    def _gathered(self, places: Sequence[Any]) -> Any:
+        """One number from each place."""
+        b, first = self.builder, self.builder.load(places[0])
+        gathered = ir.Constant(self.emit.vector_of(first.type), ir.Undefined)
+        values = [first, *(b.load(place) for place in places[1:])]
+        for lane, value in enumerate(values):
+            gathered = b.insert_element(gathered, value, ir.Constant(I32, lane))
+        return self.emit.floats(gathered)
+
+    def decoded(self, number: int, stored: Grid) -> Grid:
+        """What a lookup finds where the surface stores this."""
+        texel_format = self.content.surfaces[number].format
+        if texel_format.numeric is not Numeric.UNORM:
+            return stored
+        return self.emit.map(self.builder.fdiv, stored, self.emit.constant(levels_of(texel_format)))
+
+    # Staged ones
+
+    def stage(self) -> None:
+        """Copy what is staged for one column of tiles, iteration after iteration."""
+        self.x = self.words.integer(X_FIRST)
+        with CountedLoop(self.builder, self.first, self.last) as self.iteration:
+            for channel in self.staging:
+                with CountedLoop(self.builder, integer(0), integer(channel.trips)) as self.trip:
+                    self.known = {}
+                    texel = self._loaded(channel)
+                    for vector in range(self.tile.vectors):
+                        place = self._staged_place(channel, vector)
+                        value = self.emit.at(texel, 0, vector, in_lanes=True)
+                        store(self.builder, value, place, 4)
+
+    def _staged(self, channel: AffineChannel) -> Grid:
+        """What `stage` has copied: decoded, and the same for all rows."""
+        kind = self.emit.vector_of(F32)
+        return self.emit.make(
+            ALONG_X,
+            lambda _, vector: load(self.builder, self._staged_place(channel, vector), kind, 4),
+        )
+
+    def _staged_place(self, channel: AffineChannel, vector: int) -> Any:
+        b, width = self.builder, self.tile.width
+        row, a_trip = self.staging.place(channel)
+        key = ("staged", a_trip if channel.trips > 1 else 0)
+        if key not in self.known:
+            gone = b.sub(self.iteration, self.first)
+            offset = b.mul(gone, integer(self.staging.rows * width))
+            if channel.trips > 1:
+                offset = b.add(offset, b.mul(self.trip, integer(a_trip * width)))
+            self.known[key] = b.gep(self.staged_at, [offset])
+        offset = (row + self.ahead * a_trip) * width + vector * self.tile.lanes
+        return b.gep(self.known[key], [integer(offset)])
+
+    # Fetched ones
+
+    def sizes(self, number: int) -> list[Grid]:
+        """How many texels a surface has along s, t and r, as 32-bit integers."""
+        b = self.builder
+        return [self.emit.uniform(b.trunc(size, I32)) for size in self.surfaces[number].sizes]
+
+    def fetch(self, number: int, column: Grid, row: Grid) -> FetchedTexel:
+        """The texel at a column and a row inside, which are 32-bit integers."""
+        b = self.builder
+        length = self.emit.uniform(b.trunc(self.surfaces[number].row_length, I32))
+        texels = self.emit.map(lambda x, y, n: b.add(b.mul(y, n), x), column, row, length)
+        return FetchedTexel(self, number, texels)
+
+    def channel(self, number: int, channel: int, texels: Grid) -> Grid:
+        """A channel of the texels of these numbers, in a surface that has it as a plane."""
+        b, plane = self.builder, self.surfaces[number].planes[channel]
+
+        def loaded(row: int, vector: int) -> Any:
+            places = [b.gep(plane, [texel]) for texel in self._numbers(texels, row, vector)]
+            if texels.axes.x:
+                return self._gathered(places)
+            return self.emit.floats(b.load(places[0]))
+
+        return self.decoded(number, self.emit.make(texels.axes, loaded))
+
+    def whole_texels(self, number: int, texels: Grid) -> Grid:
+        """All channels of the texels of these numbers, where those of a texel lie side by side."""
+        b, four = self.builder, ir.VectorType(F32, MOST_PLANES)
+        first = self.surfaces[number].planes[0]
+
+        def loaded(row: int, vector: int) -> Any:
+            numbers = self._numbers(texels, row, vector)
+            places = [b.gep(first, [b.mul(texel, integer(MOST_PLANES))]) for texel in numbers]
+            vectors = [load(b, place, four, 4) for place in places]
+            while len(vectors) > 1:  # two by two to one vector of all texels
+                pairs = zip(vectors[::2], vectors[1::2], strict=True)
+                vectors = [b.shuffle_vector(x, y, integers(2 * x.type.count)) for x, y in pairs]
+            return vectors[0]
+
+        return self.emit.make(texels.axes, loaded)
+
+    def _numbers(self, texels: Grid, row: int, vector: int) -> list[Any]:
+        """The numbers of texels, of each lane if they differ along x, as 64-bit integers."""
+        b, number = self.builder, self.emit.at(texels, row, vector, in_lanes=texels.axes.x)
+        if not texels.axes.x:
+            return [b.zext(number, I64)]
+        lanes = [b.extract_element(number, ir.Constant(I32, i)) for i in range(self.tile.lanes)]
+        return [b.zext(lane, I64) for lane in lanes]
+
+    # Numbers
+
+    def number(self, scalar: Scalar) -> Grid:
+        """A number of the table, for this iteration."""
+        if scalar not in self.known:
+            b, column = self.builder, self.table.setdefault(scalar, len(self.table))
+            offset = b.add(b.mul(self.count, integer(column)), self.iteration)
+            self.known[scalar] = self.emit.uniform(b.load(b.gep(self.table_at, [offset])))
+        number: Grid = self.known[scalar]
+        return number
+
+    def centre(self, axis: int) -> Grid:
+        """The fragments' centres along an axis, by their distance from the rectangle's corner."""
+        if ("centre", axis) not in self.known:
+            whole = self._rows() if axis else self._columns()
+            half = self.emit.constant(0.5)
+            self.known["centre", axis] = self.emit.map(self.builder.fadd, whole, half)
+        centre: Grid = self.known["centre", axis]
+        return centre
+
+    def _columns(self) -> Grid:
+        b, lanes = self.builder, self.tile.lanes
+        numbers = integers(lanes)
+
+        def columns(_: int, vector: int) -> Any:
+            first = b.trunc(b.add(self.x, integer(vector * lanes)), I32)
+            return b.sitofp(b.add(self.emit.splat(first), numbers), self.emit.vector_of(F32))
+
+        return self.emit.make(ALONG_X, columns)
+
+    def _rows(self) -> Grid:
+        b = self.builder
+        return self.emit.make(ALONG_Y, lambda row, _: b.sitofp(b.add(self.y, integer(row)), F32))
+
+    def origin(self, number: int, axis: int) -> Grid:
+        """The lower left of the rectangle in a surface, as a float."""
+        return self.emit.uniform(self.builder.sitofp(self.surfaces[number].origin[axis], F32))
+
+
+class FetchedTexel:
+    """Texels that are fetched by their numbers; of each channel that is asked for."""
+
+    def __init__(self, memory: Memory, number: int, texels: Grid) -> None:
+        """number: of the surface."""
+        self._memory, self._number, self._texels = memory, number, texels
+        self._whole: Grid | None = None
+
+    def channel(self, channel: int) -> Grid:
+        """A channel that the surface's format has."""
+        memory = self._memory
+        if not memory.content.surfaces[self._number].interleaved:
+            return memory.channel(self._number, channel, self._texels)
+        if self._whole is None:
+            self._whole = memory.whole_texels(self._number, self._texels)
+        b = memory.builder
+
+        def part(texels: Any) -> Any:
+            if texels.type.count == MOST_PLANES:
+                return b.extract_element(texels, ir.Constant(I32, channel))
+            nothing = ir.Constant(texels.type, ir.Undefined)
+            every_fourth = integers(texels.type.count, channel, MOST_PLANES)
+            return b.shuffle_vector(texels, nothing, every_fourth)
+
+        rows = [[part(texels) for texels in row] for row in self._whole.rows]
+        return Grid(self._whole.axes, rows)

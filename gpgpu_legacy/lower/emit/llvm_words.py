@@ -1,0 +1,39 @@
+"""The argument of generated code: 64-bit words, which say all that differs between its runs.
+
+First stand the HEADER_WORDS, then TEXTURE_WORDS for each surface, then PLACE_WORDS for each place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from gpgpu_legacy.lower.emit.llvm_grid import integer
+
+# The rectangle's columns and rows that are to be worked on, the iterations, how many of these the
+# table has; addresses of the table and of what is staged; how wide the whole rectangle is.
+X_FIRST, X_LAST, Y_FIRST, Y_LAST, FIRST, LAST, COUNT, TABLE, STAGED, WIDTH, HEADER_WORDS = range(11)
+
+MOST_PLANES = 4
+ROW_LENGTH = MOST_PLANES  # in a surface's words, after its planes' addresses; in texels
+SIZES = ROW_LENGTH + 1  # width, height and depth
+ORIGIN = SIZES + 3  # of the rectangle in it, x and y
+TEXTURE_WORDS = ORIGIN + 2
+
+PLACE_WORDS = 2  # the base of a place, s and t, in texels
+
+
+class Words:
+    """The argument array, as its function reads it."""
+
+    def __init__(self, builder: ir.IRBuilder, pointer: Any) -> None:
+        self._builder, self._pointer = builder, pointer
+
+    def integer(self, word: int) -> Any:
+        """A word as a number."""
+        return self._builder.load(self._builder.gep(self._pointer, [integer(word)]))
+
+    def address(self, word: int, element: Any) -> Any:
+        """A word as the address of elements of that type."""
+        return self._builder.inttoptr(self.integer(word), element.as_pointer())

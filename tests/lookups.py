@@ -1,0 +1,72 @@
+"""Lookups of every texture target, filter and wrap, at coordinates that may be anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from drawing import F32, Image, fragment_texcoords
+
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.textures import Filter, Sampler, TextureKind, Wrap
+
+WIDTH, HEIGHT = 32, 16
+SIZE = (WIDTH, HEIGHT)
+
+NAN, INF = float("nan"), float("inf")
+
+SHAPES_OF = {
+    TextureKind.RECT: (5, 6, 1),  # height, width, depth
+    TextureKind.T1D: (1, 7, 1),
+    TextureKind.T2D: (4, 6, 1),
+    TextureKind.T3D: (4, 5, 3),
+    TextureKind.CUBE: (4, 4, 6),
+}
+
+LOOKUPS = [
+    (kind, how, wrap)
+    for kind in SHAPES_OF
+    for how in Filter
+    for wrap in Wrap
+    if (kind, wrap) != (TextureKind.RECT, Wrap.REPEAT)
+]
+
+
+def coordinates_for(kind: TextureKind) -> F32:
+    """On and beside edges, far outside, and no numbers at all."""
+    rng = np.random.default_rng(8)
+    values = (rng.integers(-40, 41, (HEIGHT, WIDTH, 4)) / 16).astype(np.float32)
+    values[3:6] = rng.normal(0, 1, (3, WIDTH, 4))
+    odd = [0.0, 1.0, -0.0, NAN, INF, -INF, 1e-9, -1e-9, 1e30, -1e30]
+    for component in range(4):
+        values[component % 3, 10 * (component // 3) : 10 * (component // 3) + 10, component] = odd
+    return values * np.float32(4 if kind is TextureKind.RECT else 1)
+
+
+def lookups_drawn(kind: TextureKind, how: Filter, wrap: Wrap) -> dict[str, Any]:
+    """What draw_all is to draw, SIZE large: every opcode, on four channels and on one."""
+    height, width, depth = SHAPES_OF[kind]
+    rng = np.random.default_rng(9)
+    images: dict[int, F32 | Image] = {0: coordinates_for(kind)}
+    for unit, channels in ((1, 4), (2, 1)):
+        texels = rng.normal(0, 3, (height * depth, width, channels)).astype(np.float32)
+        images[unit] = Image(texels, kind, depth, Sampler(how, wrap, wrap, wrap))
+    lines = (
+        "!!ARBfp1.0",
+        "OPTION ARB_draw_buffers;",
+        "TEMP R0;",
+        "TEX R0, fragment.texcoord[0], texture[0], RECT;",
+        f"TEX result.color[0], R0, texture[1], {kind.value};",
+        f"TXP result.color[1], R0, texture[1], {kind.value};",
+        f"TXB result.color[2], R0.yzxw, texture[1], {kind.value};",
+        f"TEX result.color[3], R0, texture[2], {kind.value};",
+        "END",
+    )
+    return {
+        "text": assemble("\n".join([*lines, ""])),
+        "size": SIZE,
+        "textures": images,
+        "texcoords": [fragment_texcoords(0, WIDTH, HEIGHT)],
+        "targets": [RGBA32F] * 4,
+    }
