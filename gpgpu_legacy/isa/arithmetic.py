@@ -33,8 +33,7 @@ class Arithmetic:
     bits: the size of a number. round: rounds an array of float32 or float64 to the nearest numbers
     of the format, ties to even, and returns float32. largest: the largest finite number.
     relative_error, absolute_error: |round(x) - x| ≤ relative_error·|x| + absolute_error for all
-    |x| ≤ largest. glsl_function: a GLSL 4.00 function of one float that rounds as `round` does, bit
-    for bit, without its return type; empty if there is nothing to round.
+    |x| ≤ largest. rounds: whether results must be rounded: the format is not the host's float32.
     """
 
     name: str
@@ -44,13 +43,7 @@ class Arithmetic:
     largest: float
     relative_error: float
     absolute_error: float
-    glsl_function: str = ""
-
-    @property
-    @hot
-    def rounds(self) -> bool:
-        """Whether results must be rounded: the format is not the host's float32."""
-        return bool(self.glsl_function)
+    rounds: bool = True
 
     @hot
     def wide(self, values: F32) -> Any:
@@ -101,60 +94,14 @@ def _fixed_point(steps_per_unit: int, least: int, most: int) -> Callable[[NDArra
     return rounded
 
 
-_FP24_GLSL = """\
-quantize(float a) {
-    uint bits = floatBitsToUint(a), sign = bits & 0x80000000u, size = bits & 0x7fffffffu;
-    if (size >= 0x7f800000u) return a;
-    size = (size + 0x3fu + ((size >> 7) & 1u)) & 0xffffff80u;
-    if (size < 0x20800000u) size = 0u;
-    if (size >= 0x5f800000u) size = 0x7f800000u;
-    return uintBitsToFloat(sign | size);
-}"""
-
-_FP16_GLSL = """\
-quantize(float a) {
-    uint bits = floatBitsToUint(a), sign = bits & 0x80000000u, size = bits & 0x7fffffffu;
-    if (size > 0x7f800000u) return a;
-    if (size < 0x38800000u) {
-        float steps = roundEven(uintBitsToFloat(size) * 16777216.0);
-        return uintBitsToFloat(sign | floatBitsToUint(steps / 16777216.0));
-    }
-    size = (size + 0xfffu + ((size >> 13) & 1u)) & 0xffffe000u;
-    if (size >= 0x47800000u) size = 0x7f800000u;
-    return uintBitsToFloat(sign | size);
-}"""
-
-_FX12_GLSL = """\
-quantize(float a) {
-    if ((floatBitsToUint(a) & 0x7fffffffu) > 0x7f800000u) return 0.0;
-    int steps = int(roundEven(clamp(a, -2.0, 1.9990234375) * 1024.0));
-    return steps == 0 ? 0.0 : float(steps) / 1024.0;
-}"""
-
-# a = m·2^-s with an integer m of 24 bits, so 255·m is exact in 32; 1/510, half a step, is > 2^-9.
-_RC9_GLSL = """\
-quantize(float a) {
-    uint bits = floatBitsToUint(a), size = bits & 0x7fffffffu;
-    if (size > 0x7f800000u || size < 0x3b000000u) return 0.0;
-    uint whole = 255u;
-    if (size < 0x3f800000u) {
-        uint product = ((size & 0x7fffffu) | 0x800000u) * 255u;
-        uint shift = 149u - (size >> 23);
-        uint halves = product >> shift, rest = product - (halves << shift);
-        whole = halves >> 1;
-        if ((halves & 1u) == 1u && (rest != 0u || (whole & 1u) == 1u)) whole += 1u;
-    }
-    return float((bits >> 31) == 1u ? -int(whole) : int(whole)) / 255.0;
-}"""
-
 FP32 = Arithmetic(
     "fp32", "IEEE single precision, every operation rounded",
-    32, _round_fp32, float(np.finfo(np.float32).max), 2.0**-24, 2.0**-150,
+    32, _round_fp32, float(np.finfo(np.float32).max), 2.0**-24, 2.0**-150, rounds=False,
 )  # fmt: skip
 
 FP24 = Arithmetic(
     "fp24", "sign, 7 bits of exponent, 16 of mantissa: Radeon 9700 (R300)",
-    24, _round_fp24, (2 - 2.0**-16) * 2.0**63, 2.0**-17, 2.0**-62, _FP24_GLSL,
+    24, _round_fp24, (2 - 2.0**-16) * 2.0**63, 2.0**-17, 2.0**-62,
 )  # fmt: skip
 """1 + 7 + 16 bits are published. The rest is assumed here: a bias of 63; exponents from -62 to 63,
 with the last code for infinities and NaN, as in IEEE formats; rounding to nearest even; no
@@ -163,14 +110,14 @@ infinity."""
 
 FP16 = Arithmetic(
     "fp16", "IEEE half precision with denormals: GeForce FX (NV30), 'H'",
-    16, _round_fp16, 65504.0, 2.0**-11, 2.0**-25, _FP16_GLSL,
+    16, _round_fp16, 65504.0, 2.0**-11, 2.0**-25,
 )  # fmt: skip
 """GL_NV_fragment_program, section 3.11.4.1. An implementation may round to either neighbour; here
 it is the nearest, so numbers from 65520 on become infinity."""
 
 FX12 = Arithmetic(
     "fx12", "12-bit fixed point with 10 bits of fraction, [-2, 2): GeForce FX, 'X'",
-    12, _fixed_point(1024, -2048, 2047), 2047 / 1024, 0.0, 2.0**-11, _FX12_GLSL,
+    12, _fixed_point(1024, -2048, 2047), 2047 / 1024, 0.0, 2.0**-11,
 )  # fmt: skip
 """GL_NV_fragment_program, sections 3.11.4.1 and 3.11.4.2: two's complement; results saturate at
 -2048/1024 and 2047/1024; NaN becomes 0. It leaves open whether "to round or truncate"; here results
@@ -178,7 +125,7 @@ are rounded to nearest even."""
 
 RC9 = Arithmetic(
     "rc9", "9-bit signed fixed point, [-1, 1] in steps of 1/255: GeForce3 register combiners",
-    9, _fixed_point(255, -255, 255), 1.0, 0.0, 1 / 510 + 2.0**-25, _RC9_GLSL,
+    9, _fixed_point(255, -255, 255), 1.0, 0.0, 1 / 510 + 2.0**-25,
 )  # fmt: skip
 """GL_NV_register_combiners clamps to [-1, 1] and says that NV10 computes in 9-bit signed fixed
 point, no more. Assumed here: steps of 1/255, so that 8-bit colours are exact; rounding to nearest

@@ -175,9 +175,7 @@ class Watch:
 
     def __init__(self) -> None:
         self.exact = True
-        self.machine = Machine(
-            arithmetic=Arithmetic("watched", "", 32, self._round, 0.0, 0.0, 0.0, "watched")
-        )
+        self.machine = Machine(arithmetic=Arithmetic("watched", "", 32, self._round, 0.0, 0.0, 0.0))
 
     def _round(self, values: NDArray[Any]) -> F32:
         wide = np.asarray(values, np.float64)

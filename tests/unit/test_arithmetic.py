@@ -19,6 +19,7 @@ from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP16, FP24, FP32, FX12, RC9, Arithmetic
+from gpgpu_legacy.lower.emit.glsl_functions import QUANTIZERS
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl import compute_context
 from gpgpu_legacy.runtime.machine import Machine
@@ -206,7 +207,7 @@ SHADER = """\
 #version 430
 layout(local_size_x = 64) in;
 layout(std430, binding = 0) buffer Values { float values[]; };
-float %s
+%s
 void main() { values[gl_GlobalInvocationID.x] = quantize(values[gl_GlobalInvocationID.x]); }
 """
 
@@ -228,7 +229,7 @@ def test_the_glsl_text_rounds_to_the_same_bits(
     with shared.current() as context:
         buffer = context.buffer(values.tobytes())
         buffer.bind_to_storage_buffer(0)
-        shader = context.compute_shader(SHADER % row.glsl_function)
+        shader = context.compute_shader(SHADER % QUANTIZERS[row.name].definition({}))
         shader.run(len(values) // 64)
         result = np.frombuffer(buffer.read(), np.float32)
         buffer.release()
