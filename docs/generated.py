@@ -14,10 +14,13 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gpgpu_legacy
 from gpgpu_legacy.present.grid import as_markdown
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.isa.opcodes import Opcode
 
 MARK = re.compile(r"^<!-- generated: ([\w-]+) -->$", flags=re.MULTILINE)
 
@@ -110,11 +113,31 @@ def opcodes() -> str:
             f"`{operands}`",
             row.form.value,
             row.cost.value,
-            _code(row.glsl.format("a", "b", "c").replace("one", "1.0").replace("zero", "0.0")),
+            _code(_in_glsl(row)),
             row.spec,
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _in_glsl(row: Opcode) -> str:
+    """What is emitted for a row's meaning, of sources that are called a, b and c."""
+    from gpgpu_legacy.isa.execute import ALL
+    from gpgpu_legacy.isa.opcodes import Form, Operand
+    from gpgpu_legacy.lower.emit.glsl import GlslEmitter
+    from gpgpu_legacy.lower.emit.glsl_fragment import GLSL
+    from gpgpu_legacy.lower.ir import FLOAT, VEC4, Read, Variable, component, compose
+
+    sources = {Operand.VECTOR, Operand.SCALAR, Operand.REGISTER}
+    kind = FLOAT if row.form is Form.SCALAR else VEC4
+    values = [
+        Read(Variable(name, kind), ALL[: kind.width])
+        for name, _ in zip("abc", filter(sources.__contains__, row.shape.value), strict=False)
+    ]
+    whole = row.form in (Form.SCALAR, Form.COMPONENTWISE)
+    result = row.evaluate(*(v if whole else [component(v, c) for c in ALL] for v in values))
+    value = compose(result) if isinstance(result, list | tuple) else result
+    return GlslEmitter(GLSL, exact=False).expression(value)
 
 
 def state() -> str:

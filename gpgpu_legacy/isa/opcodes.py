@@ -1,7 +1,7 @@
 """The opcode table: a row for each opcode, with everything that the package knows about it.
 
-The assembler reads the operand shape, the reference machine and the analyses read `evaluate`, the
-GLSL emitters read `glsl`, and the counter reads `cost`. A new opcode is a new row and nothing else.
+The assembler reads the operand shape, everything that executes programs reads `evaluate`, and the
+counter reads `cost`. A new opcode is a new row and nothing else.
 """
 
 from __future__ import annotations
@@ -81,12 +81,7 @@ class Opcode:
     four components for each source and returns four. For SAMPLE it turns the source into the
     coordinates s, t, r and the LOD bias. For KILL it returns the condition. A value is a float32
     array, or any object with these operators, such as a Symbol.
-    glsl: an expression of the fetched sources {0}, {1}, {2}. They are floats for SCALAR, vectors of
-    the written components for COMPONENTWISE, and vec4s otherwise. `one` and `zero` stand for 1 and
-    0 in results and sums (lower/body.py).
-    spec: the section of the extension. glsl_contracted: the same as `glsl` but rounded once, if
-    GLSL has that. glsl_function: a function of floats that `glsl` calls, without its return type;
-    the emitters add the overloads for vectors. saturable: it may have `_SAT`.
+    spec: the section of the extension. saturable: it may have `_SAT`.
     """
 
     mnemonic: str
@@ -94,10 +89,7 @@ class Opcode:
     form: Form
     cost: Cost
     evaluate: Callable[..., Any]
-    glsl: str
     spec: str
-    glsl_contracted: str = ""
-    glsl_function: str = ""
     saturable: bool = True
 
 
@@ -175,172 +167,139 @@ def _xpd(a: Any, b: Any) -> Any:
 _ROWS = (
     Opcode(
         "ABS", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        _ufunc("absolute"), "abs({0})", "3.11.5.1",
+        _ufunc("absolute"), "3.11.5.1",
     ),
     Opcode(
         "ADD", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a, b: a + b, "{0} + {1}", "3.11.5.2",
+        lambda a, b: a + b, "3.11.5.2",
     ),
     Opcode(
         "CMP", Shape.TERNARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a, b, c: _select(a < 0, b, c), "cmp({0}, {1}, {2})", "3.11.5.3",
-        glsl_function=(
-            "cmp(float a, float b, float c) { precise float d = a < 0.0 ? b : c; return d; }"
-        ),
+        lambda a, b, c: _select(a < 0, b, c), "3.11.5.3",
     ),
     Opcode(
         "COS", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
-        _ufunc("cos"), "cos({0})", "3.11.5.4",
+        _ufunc("cos"), "3.11.5.4",
     ),
     Opcode(
         "DP3", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
-        lambda a, b: (_dot3(a, b),) * 4,
-        "vec4({0}.x * {1}.x + {0}.y * {1}.y + {0}.z * {1}.z)", "3.11.5.5",
+        lambda a, b: (_dot3(a, b),) * 4, "3.11.5.5",
     ),
     Opcode(
         "DP4", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
-        lambda a, b: (_dot3(a, b) + a[3] * b[3],) * 4,
-        "vec4({0}.x * {1}.x + {0}.y * {1}.y + {0}.z * {1}.z + {0}.w * {1}.w)", "3.11.5.6",
+        lambda a, b: (_dot3(a, b) + a[3] * b[3],) * 4, "3.11.5.6",
     ),
     Opcode(
         "DPH", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
-        lambda a, b: (_dot3(a, b) + b[3],) * 4,
-        "vec4({0}.x * {1}.x + {0}.y * {1}.y + {0}.z * {1}.z + {1}.w)", "3.11.5.7",
+        lambda a, b: (_dot3(a, b) + b[3],) * 4, "3.11.5.7",
     ),
     Opcode(
         "DST", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
-        lambda a, b: (_f32(1), a[1] * b[1], a[2], b[3]),
-        "vec4(one, {0}.y * {1}.y, {0}.z, {1}.w)", "3.11.5.8",
+        lambda a, b: (_f32(1), a[1] * b[1], a[2], b[3]), "3.11.5.8",
     ),
     Opcode(
         "EX2", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
-        _ufunc("exp2"), "exp2({0})", "3.11.5.9",
+        _ufunc("exp2"), "3.11.5.9",
     ),
     Opcode(
         "FLR", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        _ufunc("floor"), "floor({0})", "3.11.5.10",
+        _ufunc("floor"), "3.11.5.10",
     ),
     # The fraction of a tiny negative number would round to 1, but the range is [0, 1). (In a
     # narrower arithmetic than fp32 the result is rounded afterwards, and can become 1.)
     Opcode(
         "FRC", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a: np.minimum(a - np.floor(a), _f32(_JUST_BELOW_1)), "frc({0})", "3.11.5.11",
-        glsl_function=(
-            "frc(float a) { return a - floor(a) >= 1.0 ? 0.99999994 : a - floor(a); }"
-        ),
+        lambda a: np.minimum(a - np.floor(a), _f32(_JUST_BELOW_1)), "3.11.5.11",
     ),
     Opcode(
         "KIL", Shape.KILL_OP, Form.KILL, Cost.KILL,
-        lambda a: (a[0] < 0) | (a[1] < 0) | (a[2] < 0) | (a[3] < 0),
-        "any(lessThan({0}, vec4(0.0)))", "3.11.6.4", saturable=False,
+        lambda a: (a[0] < 0) | (a[1] < 0) | (a[2] < 0) | (a[3] < 0), "3.11.6.4", saturable=False,
     ),
     Opcode(
         "LG2", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
-        _ufunc("log2"), "log2({0})", "3.11.5.12",
+        _ufunc("log2"), "3.11.5.12",
     ),
     Opcode(
         "LIT", Shape.VECTOR_OP, Form.VECTOR, Cost.ARITHMETIC,
-        _lit,
-        "vec4(one, {0}.x < 0.0 ? zero : {0}.x, lit_specular({0}.x, {0}.y, {0}.w), one)",
-        "3.11.5.13",
-        glsl_function=(
-            "lit_specular(float x, float y, float w) { "
-            "float b = y < 0.0 ? 0.0 : abs(y); "
-            "float e = w < -127.99999 ? -127.99999 : w > 127.99999 ? 127.99999 : w; "
-            "precise float c = e == 0.0 || b == 1.0 ? one : exp2(e * log2(b)); "
-            "return x > 0.0 ? c : zero; }"
-        ),
+        _lit, "3.11.5.13",
     ),
     Opcode(
         "LRP", Shape.TERNARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a, b, c: a * b + (_f32(1) - a) * c, "{0} * {1} + (one - {0}) * {2}", "3.11.5.14",
+        lambda a, b, c: a * b + (_f32(1) - a) * c, "3.11.5.14",
     ),
     Opcode(
         "MAD", Shape.TERNARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a, b, c: a * b + c, "{0} * {1} + {2}", "3.11.5.15",
-        glsl_contracted="fma({0}, {1}, {2})",
+        lambda a, b, c: a * b + c, "3.11.5.15",
     ),
     Opcode(
         "MAX", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a, b: _select(a > b, a, b), "larger({0}, {1})", "3.11.5.16",
-        glsl_function="larger(float a, float b) { precise float c = a > b ? a : b; return c; }",
+        lambda a, b: _select(a > b, a, b), "3.11.5.16",
     ),
     Opcode(
         "MIN", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a, b: _select(a > b, b, a), "smaller({0}, {1})", "3.11.5.17",
-        glsl_function="smaller(float a, float b) { precise float c = a > b ? b : a; return c; }",
+        lambda a, b: _select(a > b, b, a), "3.11.5.17",
     ),
     Opcode(
         "MOV", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a: a, "{0}", "3.11.5.18",
+        lambda a: a, "3.11.5.18",
     ),
     Opcode(
         "MUL", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a, b: a * b, "{0} * {1}", "3.11.5.19",
+        lambda a, b: a * b, "3.11.5.19",
     ),
     # The specification leaves negative bases open. Here they give NaN, as log2 does; -0 is 0.
     Opcode(
         "POW", Shape.BINARY_SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
-        lambda a, b: _select(a < 0, _f32(nan), np.power(np.absolute(a), b)),
-        "power({0}, {1})", "3.11.5.20",
-        glsl_function=(
-            "power(float a, float b) { "
-            "precise float c = a < 0.0 ? uintBitsToFloat(0x7fc00000u) "
-            ": b == 0.0 || a == 1.0 ? one : exp2(b * log2(abs(a))); return c; }"
-        ),
+        lambda a, b: _select(a < 0, _f32(nan), np.power(np.absolute(a), b)), "3.11.5.20",
     ),
     Opcode(
         "RCP", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
-        lambda a: _f32(1) / a, "1.0 / {0}", "3.11.5.21",
+        lambda a: _f32(1) / a, "3.11.5.21",
     ),
     Opcode(
         "RSQ", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
-        lambda a: _f32(1) / np.sqrt(np.absolute(a)), "inversesqrt(abs({0}))", "3.11.5.22",
+        lambda a: _f32(1) / np.sqrt(np.absolute(a)), "3.11.5.22",
     ),
     # The specification leaves z and w undefined; here they are 0.
     Opcode(
         "SCS", Shape.SCALAR_OP, Form.VECTOR, Cost.ARITHMETIC,
-        lambda a: (np.cos(a[0]), np.sin(a[0]), _f32(0), _f32(0)),
-        "vec4(cos({0}.x), sin({0}.x), zero, zero)", "3.11.5.23",
+        lambda a: (np.cos(a[0]), np.sin(a[0]), _f32(0), _f32(0)), "3.11.5.23",
     ),
     Opcode(
         "SGE", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a, b: _select(a >= b, _f32(1), _f32(0)), "sge({0}, {1})", "3.11.5.24",
-        glsl_function="sge(float a, float b) { return a >= b ? one : zero; }",
+        lambda a, b: _select(a >= b, _f32(1), _f32(0)), "3.11.5.24",
     ),
     Opcode(
         "SIN", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
-        _ufunc("sin"), "sin({0})", "3.11.5.25",
+        _ufunc("sin"), "3.11.5.25",
     ),
     Opcode(
         "SLT", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a, b: _select(a < b, _f32(1), _f32(0)), "slt({0}, {1})", "3.11.5.26",
-        glsl_function="slt(float a, float b) { return a < b ? one : zero; }",
+        lambda a, b: _select(a < b, _f32(1), _f32(0)), "3.11.5.26",
     ),
     Opcode(
         "SUB", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a, b: a - b, "{0} - {1}", "3.11.5.27",
+        lambda a, b: a - b, "3.11.5.27",
     ),
     Opcode(
         "SWZ", Shape.SWIZZLE_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
-        lambda a: a, "{0}", "3.11.5.28",
+        lambda a: a, "3.11.5.28",
     ),
     Opcode(
         "TEX", Shape.SAMPLE_OP, Form.SAMPLE, Cost.LOOKUP,
-        lambda a: (a[0], a[1], a[2], _f32(0)), "vec4({0}.xyz, 0.0)", "3.11.6.1",
+        lambda a: (a[0], a[1], a[2], _f32(0)), "3.11.6.1",
     ),
     Opcode(
         "TXB", Shape.SAMPLE_OP, Form.SAMPLE, Cost.LOOKUP,
-        lambda a: a, "{0}", "3.11.6.3",
+        lambda a: a, "3.11.6.3",
     ),
     Opcode(
         "TXP", Shape.SAMPLE_OP, Form.SAMPLE, Cost.LOOKUP,
-        lambda a: (a[0] / a[3], a[1] / a[3], a[2] / a[3], _f32(0)), "vec4({0}.xyz / {0}.w, 0.0)",
-        "3.11.6.2",
+        lambda a: (a[0] / a[3], a[1] / a[3], a[2] / a[3], _f32(0)), "3.11.6.2",
     ),
     Opcode(
         "XPD", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
-        _xpd, "vec4({0}.yzx * {1}.zxy - {0}.zxy * {1}.yzx, zero)", "3.11.5.29",
+        _xpd, "3.11.5.29",
     ),
 )  # fmt: skip
 

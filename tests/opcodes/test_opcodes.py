@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.opcodes import (
     OPCODES,
     RESERVED_WORDS,
@@ -15,6 +16,16 @@ from gpgpu_legacy.isa.opcodes import (
     Form,
     Opcode,
     Shape,
+)
+from gpgpu_legacy.lower.ir import (
+    Expression,
+    Kind,
+    Read,
+    Type,
+    Variable,
+    component,
+    compose,
+    walk,
 )
 
 NAN, INF = float("nan"), float("inf")
@@ -410,19 +421,14 @@ def test_evaluating_in_float64_stays_in_float64(row: Opcode) -> None:
 
 
 @ROWS
-def test_the_glsl_text_uses_each_source(row: Opcode) -> None:
-    count = source_count(row)
-    for text in filter(None, (row.glsl, row.glsl_contracted)):
-        assert all(f"{{{number}}}" in text for number in range(count))
-        assert f"{{{count}}}" not in text
-
-
-@ROWS
-def test_a_rows_function_is_called_by_its_text(row: Opcode) -> None:
-    if row.glsl_function:
-        name, _, rest = row.glsl_function.partition("(")
-        assert f"{name}(" in row.glsl
-        assert rest.endswith("}")
+def test_the_result_is_made_of_each_source(row: Opcode) -> None:
+    names = "abc"[: source_count(row)]
+    width = 1 if row.form is Form.SCALAR else 4
+    sources = [Read(Variable(name, Type(Kind.FLOAT, width)), ALL[:width]) for name in names]
+    single = row.form in (Form.COMPONENTWISE, Form.SCALAR)
+    made = row.evaluate(*(s if single else [component(s, c) for c in ALL] for s in sources))
+    parts = walk(made if isinstance(made, Expression) else compose(made))
+    assert {part.variable.name for part in parts if isinstance(part, Read)} == set(names)
 
 
 @ROWS

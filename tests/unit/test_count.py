@@ -43,7 +43,7 @@ def test_instructions_are_counted_by_the_class_of_their_cost() -> None:
 
 
 def test_a_kill_is_a_class_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = Opcode("KIL", OperandShape.KILL_OP, Form.VECTOR, Cost.KILL, None, "", "", saturable=False)
+    row = Opcode("KIL", OperandShape.KILL_OP, Form.VECTOR, Cost.KILL, None, "", saturable=False)
     monkeypatch.setitem(OPCODES, "KIL", row)
     assert count_instructions(program("KIL R0;", "MOV R0, 1;")) == InstructionCounts(1, 0, 1)
 
