@@ -495,12 +495,18 @@ def _minimum(a: Expression, b: Expression) -> Expression:
 
 
 def _simplified(operator: Operator, operands: tuple[Expression, ...]) -> Expression | None:
-    """A sum or a product of whole numbers that is one of them, or a number; None for others."""
+    """A sum or a product of whole numbers that is one of them, or a number; None for others.
+
+    A sum is added up from the left, its number last: so texels that differ by a number differ in
+    nothing else, and drivers address them by an offset.
+    """
     if operator not in (Operator.ADD, Operator.MULTIPLY) or operands[0].type.width > 1:
         return None
     left, right = operands
     if isinstance(left, Constant):
         left, right = right, left
+    if operator is Operator.ADD and not isinstance(right, Constant):
+        return _left_sum(left, right)
     if not isinstance(right, Constant):
         return None
     (number,) = right.values
@@ -511,6 +517,23 @@ def _simplified(operator: Operator, operands: tuple[Expression, ...]) -> Express
         return right
     neutral = 0 if operator is Operator.ADD else 1
     return left if number == neutral else None
+
+
+def _left_sum(left: Expression, right: Expression) -> Expression | None:
+    """The sum of two, if one of them is a sum itself that can be taken apart."""
+    if _is_sum(right):
+        first, second = right.children
+        whole: Expression = left + first + second
+        return whole
+    if _is_sum(left) and isinstance(left.children[1], Constant):
+        rest, number = left.children
+        last: Expression = rest + right + number
+        return last
+    return None
+
+
+def _is_sum(value: Expression) -> bool:
+    return isinstance(value, Operation) and value.operator is Operator.ADD
 
 
 def compose(parts: Iterable[Any]) -> Expression:

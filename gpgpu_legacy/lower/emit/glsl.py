@@ -19,6 +19,7 @@ from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.emit.glsl_functions import HELPERS, QUANTIZERS, TO_HALF, Helper
 from gpgpu_legacy.lower.ir import (
     COMPARISONS,
+    INT,
     Assign,
     Barrier,
     Call,
@@ -437,6 +438,8 @@ class GlslEmitter:
     def _infix(self, value: Operation) -> tuple[str, int]:
         sign, binds = _INFIX[value.operator]
         left, right = value.operands
+        if sign == "+" and isinstance(right, Constant) and _is_negative_integer(right):
+            sign, right = "-", Constant((-right.values[0],), right.type)
         plain = value.operator in COMPARISONS
         first = self._operand(left, binds, plain=plain or value.operator is Operator.DIVIDE)
         second = self._operand(right, binds + 1, plain=plain)
@@ -497,6 +500,10 @@ def _is_reciprocal_root(value: Operation) -> bool:
     one, root = value.operands
     is_root = isinstance(root, Operation) and root.operator is Operator.SQRT
     return is_root and isinstance(one, Constant) and set(one.values) == {1.0}
+
+
+def _is_negative_integer(value: Constant) -> bool:
+    return value.type == INT and value.values[0] < 0
 
 
 def _compares_floats(condition: Expression) -> bool:
