@@ -1,10 +1,10 @@
-"""What shapes the code of a Loop, as a value of its own; and what a run hands to that code.
+"""What shapes the code of fused passes, as a value of its own; and what a run hands to that code.
 
-A Loop (analysis/fusion.py) is a stretch of a plan: it names textures, and has its passes with all
-their numbers. Code for it depends on far less. `native_content` and `group_content` give that, for
-native code and for work groups: a Content, in which textures are numbers and places are relative.
-The emitters see the Content alone, so nothing else can shape what they emit; Loops with equal
-Contents share one piece of code, however their rectangles, parameters and attributes differ.
+Fused passes (analysis/fusion.py) are a stretch of a plan: they name textures, and have all their
+numbers. Code for them depends on far less. `native_content` and `group_content` give that, for
+native code and for work groups: a Content, in which textures are numbers and lookups relative to
+bases. The emitters see the Content alone, so nothing else can shape what they emit; passes with
+equal Contents share one piece of code, however their rectangles, parameters and attributes differ.
 
 Everything else is Arguments: which textures, how large, where the rectangles lie, where lookups
 begin, and the passes, from which come parameters, attributes and state (lower/values.py).
@@ -41,11 +41,11 @@ class UnsupportedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """A texture, as code sees it; its number is its place in Content.surfaces.
+    """A texture, as code sees it; its number is its position in Content.surfaces.
 
     owned: its rectangle has an origin, for fragments read or write their own texels there.
     written: some of these passes write it.
-    extent: its size, where work groups look it up at computed coordinates; GLSL has it in its text.
+    extent: its size, where dependent lookups of work groups read it; GLSL has it in its text.
     For native code alone: followed: texels follow the rectangle in its rows, and are to be kept.
     interleaved: its channels lie side by side. reachable: 32-bit texel numbers reach all of it.
     """
@@ -62,7 +62,7 @@ class Surface:
 
 @dataclass(frozen=True, slots=True)
 class OwnLookup:
-    """A lookup of the fragment's own texel in a surface that the Loop writes: a register."""
+    """A lookup of the fragment's own texel in a surface that the passes write: a register."""
 
     texture: int
 
@@ -71,13 +71,13 @@ class OwnLookup:
 class AffineLookup:
     """A lookup at whole texels that are affine in position and iteration.
 
-    place: to which of the Loop's places, which the Arguments give, s and t are relative. Lookups in
-    one surface with the same slopes share a place, and the first of them has the constants 0.
+    base: the number of the texel, one of those that the Arguments give, that s and t are relative
+    to. Lookups in one surface with the same slopes share it; the first of them has the constants 0.
     inside: it never leaves the texture.
     """
 
     texture: int
-    place: int
+    base: int
     s: Texels
     t: Texels
     inside: bool
@@ -119,16 +119,16 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """All that shapes the code of a Loop.
+    """All that shapes the code of fused passes.
 
-    surfaces: first those that are owned. places: how many there are. tall: whether there are rows
+    surfaces: first those that are owned. bases: how many there are. tall: whether there are rows
     enough for native code to stage what they share. together: for work groups, how many iterations
     are run in one go, as a power of 2 that is no greater; 1 where they are run one at a time.
     """
 
     body: tuple[Draw | Move, ...]
     surfaces: tuple[Surface, ...]
-    places: int
+    bases: int
     tall: bool = False
     together: int = 1
 
@@ -148,8 +148,8 @@ class Arguments:
     """What a run hands to the code of a Content.
 
     textures, extents: by surface, names and sizes. origins: by surface, the lower left (x, y) of
-    the rectangle in it, in texels; (0, 0) where it is not owned. bases: by place, the texel (s, t)
-    that its lookups are relative to. width, height: of the rectangles. count: iterations in all.
+    the rectangle in it, in texels; (0, 0) where it is not owned. bases: the texels (s, t)
+    that affine lookups are relative to. width, height: of the rectangles. count: iterations in all.
     passes: by number of the Content's draws, the passes as their plan writes them.
     """
 
@@ -164,14 +164,14 @@ class Arguments:
 
 
 def native_content(
-    loop: FusedPasses, textures: Mapping[str, Texture], interleaved: Collection[str] = ()
+    fused: FusedPasses, textures: Mapping[str, Texture], interleaved: Collection[str] = ()
 ) -> tuple[Content, Arguments]:
-    """What shapes a Loop's native code, and what it is handed.
+    """What shapes the native code of fused passes, and what it is handed.
 
     textures: the plan's, by name. interleaved: those whose channels lie side by side.
     """
-    written = _written(loop)
-    origins = {name: x for name, x, _ in loop.origins}
+    written = _written(fused)
+    origins = {name: x for name, x, _ in fused.origins}
 
     def surface(name: str, _: bool) -> Surface:
         texture = textures[name]
@@ -181,13 +181,13 @@ def native_content(
             texture.format,
             name in origins,
             name in written,
-            followed=name in origins and origins[name] + loop.width < extent.width,
+            followed=name in origins and origins[name] + fused.width < extent.width,
             interleaved=name in interleaved,
             reachable=extent.rows * (extent.width + 2 * ROOM) < 1 << 31,
         )
 
-    body, surfaces, arguments = _described(loop, textures, surface)
-    tall = loop.height >= LEAST_ROWS_TO_STAGE
+    body, surfaces, arguments = _described(fused, textures, surface)
+    tall = fused.height >= LEAST_ROWS_TO_STAGE
     return Content(body, surfaces, len(arguments.bases), tall=tall), arguments
 
 
@@ -210,46 +210,46 @@ def gathered_alone(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozenset[
     return frozenset(n for n in gathered - others if plan.texture(n).format is RGBA32F)
 
 
-def group_content(loop: FusedPasses, textures: Mapping[str, Texture]) -> tuple[Content, Arguments]:
-    """What shapes a Loop's work groups, and what they are handed; textures: the plan's, by name."""
-    written, owned = _written(loop), {name for name, *_ in loop.origins}
+def group_content(fused: FusedPasses, textures: Mapping[str, Texture]) -> tuple[Content, Arguments]:
+    """What shapes their work groups, and what these are handed; textures: the plan's, by name."""
+    written, owned = _written(fused), {name for name, *_ in fused.origins}
 
-    def surface(name: str, computed: bool) -> Surface:
+    def surface(name: str, dependent: bool) -> Surface:
         texture = textures[name]
-        extent = texture.extent if computed else None
+        extent = texture.extent if dependent else None
         return Surface(texture.kind, texture.format, name in owned, name in written, extent)
 
-    body, surfaces, arguments = _described(loop, textures, surface)
-    together = 1 if loop.alternates else min(loop.count, MOST_TOGETHER)
+    body, surfaces, arguments = _described(fused, textures, surface)
+    together = 1 if fused.alternates else min(fused.count, MOST_TOGETHER)
     together = 1 << (together.bit_length() - 1)
     return Content(body, surfaces, len(arguments.bases), together=together), arguments
 
 
-def _written(loop: FusedPasses) -> set[str]:
-    return {name for pass_ in loop.passes for name in written_by(pass_)}
+def _written(fused: FusedPasses) -> set[str]:
+    return {name for pass_ in fused.passes for name in written_by(pass_)}
 
 
 def _described(
-    loop: FusedPasses, textures: Mapping[str, Texture], surface: Callable[[str, bool], Surface]
+    fused: FusedPasses, textures: Mapping[str, Texture], surface: Callable[[str, bool], Surface]
 ) -> tuple[tuple[Draw | Move, ...], tuple[Surface, ...], Arguments]:
-    """A Loop's members and surfaces by number.
+    """Members and surfaces by number.
 
-    surface: makes one, given a name and whether lookups at computed coordinates read it.
+    surface: makes one, given a name and whether dependent lookups read it.
     """
-    numbering = _Numbering(loop)
-    body = tuple(numbering.member(member) for member in loop.body)
-    names, computed = tuple(numbering.textures), numbering.computed
-    surfaces = tuple(surface(name, name in computed) for name in names)
-    origins = {name: (x, y) for name, x, y in loop.origins}
+    numbering = _Numbering(fused)
+    body = tuple(numbering.member(member) for member in fused.body)
+    names, dependent = tuple(numbering.textures), numbering.dependent
+    surfaces = tuple(surface(name, name in dependent) for name in names)
+    origins = {name: (x, y) for name, x, y in fused.origins}
     arguments = Arguments(
         names,
         tuple(textures[name].extent for name in names),
         tuple(origins.get(name, (0, 0)) for name in names),
         tuple(numbering.bases.values()),
-        loop.width,
-        loop.height,
-        loop.count,
-        tuple(member.each for member in loop.body if isinstance(member, fusion.Draw)),
+        fused.width,
+        fused.height,
+        fused.count,
+        tuple(member.pass_ for member in fused.body if isinstance(member, fusion.Draw)),
     )
     return body, surfaces, arguments
 
@@ -258,14 +258,14 @@ _Slopes = tuple[str, tuple[int, int, int], tuple[int, int, int]]
 
 
 class _Numbering:
-    """Textures and places, in the order in which the Loop's members name them."""
+    """Textures and bases, in the order in which the members of fused passes name them."""
 
-    def __init__(self, loop: FusedPasses) -> None:
-        self.count = loop.count
+    def __init__(self, fused: FusedPasses) -> None:
+        self.count = fused.count
         self.textures: dict[str, int] = {}
         self.bases: dict[_Slopes, tuple[int, int]] = {}
-        self.computed: set[str] = set()
-        for name, *_ in loop.origins:
+        self.dependent: set[str] = set()
+        for name, *_ in fused.origins:
             self.texture(name)
 
     def texture(self, name: str) -> int:
@@ -274,7 +274,7 @@ class _Numbering:
     def member(self, member: fusion.Draw | fusion.Move) -> Draw | Move:
         if isinstance(member, fusion.Move):
             return Move(self.texture(member.source), self.texture(member.target))
-        pass_ = member.each
+        pass_ = member.pass_
         return Draw(
             pass_.program,
             tuple(self.lookup(lookup) for lookup in member.lookups),
@@ -288,7 +288,7 @@ class _Numbering:
             case fusion.OwnLookup(name):
                 return OwnLookup(self.texture(name))
             case fusion.DependentLookup(binding):
-                self.computed.add(binding.texture)
+                self.dependent.add(binding.texture)
                 return DependentLookup(self.texture(binding.texture), binding.sampler)
         s, t = lookup.s, lookup.t
         slopes = (lookup.texture, s.slopes, t.slopes)

@@ -226,7 +226,7 @@ class _Draw:
 
 
 def _dependent(content: Content) -> list[DependentLookup]:
-    """The lookups at computed coordinates, each once."""
+    """The dependent lookups, each once."""
     lookups = (look for draw in content.draws for look in draw.lookups)
     return list(dict.fromkeys(look for look in lookups if isinstance(look, DependentLookup)))
 

@@ -87,7 +87,7 @@ def texel_number(
     for factor, variable in list(zip(factors, variables, strict=True))[2 if moved else 0 :]:
         total = total + variable * factor
     if not moved:
-        total = total + read(base_variable(lookup.place), axis) + form.constant
+        total = total + read(base_variable(lookup.base), axis) + form.constant
     return total
 
 

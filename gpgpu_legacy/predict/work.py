@@ -175,17 +175,17 @@ class _Counter:
             self._add_lookups(draw, step.count, own if fused else Counter())
         self.work.memory_bytes += step.count * self._read_bytes(draw)
         if not fused:
-            self._add_writes(draw.each, step.count)
+            self._add_writes(draw.pass_, step.count)
 
     def _add_sums(self, draws: Sequence[Draw], content: Content, times: int) -> None:
         """What blending adds in registers, unless the multiply-add of a product does."""
-        if all(draw.each.blend is Blend.NONE for draw in draws):
+        if all(draw.pass_.blend is Blend.NONE for draw in draws):
             return
         for draw, products in zip(draws, blended_products(content), strict=True):
-            if draw.each.blend is Blend.NONE:
+            if draw.pass_.blend is Blend.NONE:
                 continue
-            fragments = times * constant_rect(draw.each.rect).area
-            for target, is_product in zip(draw.each.targets, products, strict=True):
+            fragments = times * constant_rect(draw.pass_.rect).area
+            for target, is_product in zip(draw.pass_.targets, products, strict=True):
                 if not is_product:
                     self.work.instructions += fragments
                     self.work.components += fragments * self.plan.texture(target).format.channels
@@ -212,7 +212,7 @@ class _Counter:
         All are counted, but only those components that anything uses: a compiler removes the
         others, and the coordinates that step from texel to texel.
         """
-        pass_ = draw.each
+        pass_ = draw.pass_
         fragments = times * constant_rect(pass_.rect).area
         known = [None if isinstance(look, DependentLookup) else look for look in draw.lookups]
         live = live_components(pass_.program, known)
@@ -236,7 +236,7 @@ class _Counter:
 
     def _add_lookups(self, draw: Draw, times: int, registers: Counter[str] | None = None) -> None:
         """Lookups of a pass. registers: how many of them, by texture, read registers instead."""
-        pass_ = draw.each
+        pass_ = draw.pass_
         fragments = times * constant_rect(pass_.rect).area
         texel_bits = {b.unit: self._texel_bits(b.texture) for b in pass_.bindings}
         for instruction in pass_.program.instructions:
@@ -277,7 +277,7 @@ class _Counter:
 
     def _read_bytes(self, draw: Draw) -> int:
         """Bytes of the texels that a pass touches, each texel counted once."""
-        rect = constant_rect(draw.each.rect)
+        rect = constant_rect(draw.pass_.rect)
         touched: Counter[str] = Counter()
         for lookup in draw.lookups:
             if isinstance(lookup, AffineLookup):

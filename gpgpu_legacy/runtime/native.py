@@ -26,12 +26,12 @@ from gpgpu_legacy.lower.content import ROOM, Arguments, Content, UnsupportedErro
 from gpgpu_legacy.lower.emit.llvm_fused import Code, Processor, emit_fused_passes
 from gpgpu_legacy.lower.emit.llvm_memory import Scalar
 from gpgpu_legacy.lower.emit.llvm_words import (
+    BASE_WORDS,
     COUNT,
     FIRST,
     HEADER_WORDS,
     LAST,
     ORIGIN,
-    PLACE_WORDS,
     ROW_LENGTH,
     SIZES,
     STAGED,
@@ -302,8 +302,8 @@ def words_of(
     arguments: Arguments, textures: Mapping[str, Storage], table: NDArray[np.float32]
 ) -> NDArray[np.int64]:
     """The argument array (lower/emit/llvm_words.py), but for what differs from piece to piece."""
-    surfaces, places = len(arguments.textures), len(arguments.bases)
-    words = np.zeros(HEADER_WORDS + surfaces * TEXTURE_WORDS + places * PLACE_WORDS, np.int64)
+    surfaces, bases = len(arguments.textures), len(arguments.bases)
+    words = np.zeros(HEADER_WORDS + surfaces * TEXTURE_WORDS + bases * BASE_WORDS, np.int64)
     words[TABLE], words[COUNT], words[WIDTH] = table.ctypes.data, table.shape[1], arguments.width
     for number, name in enumerate(arguments.textures):
         of_texture = words[HEADER_WORDS + number * TEXTURE_WORDS :][:TEXTURE_WORDS]

@@ -167,10 +167,10 @@ def test_an_affine_step_stays_and_what_it_starts_from_is_handed_over() -> None:
 
 
 def test_places_are_relative_and_shared_by_lookups_of_the_same_slopes() -> None:
-    """By hand: (x + 1, y), (x + 1, y + 2) share a place; (2x, y) has another."""
+    """By hand: (x + 1, y), (x + 1, y + 2) share a base; (2x, y) has another."""
     pass_ = replace(PASS, program=WALK, texcoords=(place(), place(1, right=0.5, dx=2.0)))
     content, arguments = described(pass_)
-    assert content.places == 2
+    assert content.bases == 2
     assert arguments.bases == ((1, 0), (1, 0))
     assert content.draws[0].lookups == (
         AffineLookup(1, 0, Texels(0, 1, 0, 0), Texels(0, 0, 1, 0), True),

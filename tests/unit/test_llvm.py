@@ -33,10 +33,10 @@ from gpgpu_legacy.lower.analysis.register_tile import MOST_VECTORS
 from gpgpu_legacy.lower.content import ROOM, UnsupportedError, native_content
 from gpgpu_legacy.lower.emit.llvm_fused import Code, Processor, emit_fused_passes
 from gpgpu_legacy.lower.emit.llvm_words import (
+    BASE_WORDS,
     COUNT,
     HEADER_WORDS,
     MOST_PLANES,
-    PLACE_WORDS,
     TABLE,
     TEXTURE_WORDS,
     WIDTH,
@@ -221,8 +221,8 @@ def test_the_words_of_a_texture() -> None:
     [words] = ready.words
     names = arguments.textures
     assert sorted(names) == ["A", "P"]
-    assert len(words) == HEADER_WORDS + 2 * TEXTURE_WORDS + PLACE_WORDS
-    assert words[-PLACE_WORDS:].tolist() == [0, 0]
+    assert len(words) == HEADER_WORDS + 2 * TEXTURE_WORDS + BASE_WORDS
+    assert words[-BASE_WORDS:].tolist() == [0, 0]
     assert words[TABLE] == ready.table.ctypes.data
     assert (words[COUNT], words[WIDTH]) == (1, 5)
     for number, name in enumerate(names):
@@ -316,7 +316,7 @@ def test_no_row_is_shorter_than_a_tile_that_runs_over_its_end() -> None:
 @pytest.mark.parametrize("offset", [-1000.0, -3.0, 0.0, 3.0, 1000.0])
 @pytest.mark.parametrize("slope", [1.0, 2.0, -1.0, 0.0])
 def test_lookups_stay_in_the_texture_however_far_they_point(offset: float, slope: float) -> None:
-    """Clamped by hand to the edge: placed lookups, and computed ones a hair off the centres."""
+    """Clamped by hand to the edge: affine lookups, and dependent ones a hair off the centres."""
     width, height = 67, 3
     texels = np.arange(width * height, dtype=np.float32).reshape(height, width, 1)
     centre = 0.0 if slope % 2 else 0.5

@@ -76,7 +76,7 @@ def moved(lookup: Lookup | None, advance: tuple[int, int], turn: int) -> Lookup 
 
 
 def of_placed(live: Sequence[Live]) -> list[object]:
-    """What matters of each: a placed lookup's coordinates are known, its source is not read."""
+    """What matters of each: an affine lookup's coordinates are known, its source is not read."""
     return [
         (
             replace(instruction, srcs=()) if isinstance(lookup, AffineLookup) else instruction,

@@ -154,7 +154,7 @@ def test_where_fragments_share_no_lookup_they_are_few(
     ],
 )
 def test_whether_a_program_reads_what_its_pass_gives(lines: list[str], reads: bool) -> None:
-    """A lookup on texels' centres is placed: its coordinates are not read, nor is what is dead."""
+    """A lookup on texels' centres is affine: its coordinates are not read, nor is what is dead."""
     content, _ = drawn(*lines)
     found = emit_groups(content, GroupShape(), 0, exact=True)
     assert bool(found.vectors) is reads

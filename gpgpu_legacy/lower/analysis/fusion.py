@@ -1,10 +1,9 @@
-"""Which passes chain: a Repeat whose fragments read back only what they wrote themselves.
+"""Which passes are fused: those of a Repeat whose fragments read back only what they wrote.
 
 In a blocked product every pass reads the partial sum of the pass before it at its own texel, by way
-of a copy, of two textures taking turns, or of a blending framebuffer. Nothing passes from fragment
+of a copy, of two textures that alternate, or of a blending framebuffer. No value goes from fragment
 to fragment, so all iterations of one fragment can run one after another with the partial sum in
-registers. That is a Loop. The analysis looks at coordinates alone; a single pass is a Loop of one
-iteration.
+registers. The analysis looks at coordinates alone; a single pass is FusedPasses of one iteration.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from gpgpu_legacy.plan.textures import Extent, Filter, Rect, TextureKind, Wrap, 
 
 @dataclass(frozen=True, slots=True)
 class OwnLookup:
-    """A lookup of the fragment's own texel in a texture that the Loop writes: a register."""
+    """A lookup of the fragment's own texel in a texture that the passes write: a register."""
 
     texture: str
 
@@ -60,15 +59,15 @@ Lookup = OwnLookup | AffineLookup | DependentLookup
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A fragment pass in a Loop, with what is known of each of its lookups, in program order."""
+    """A fused fragment pass, with what is known of each of its lookups, in program order."""
 
-    each: FragmentPass
+    pass_: FragmentPass
     lookups: tuple[Lookup, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A copy in a Loop: each fragment's own texel, from one texture to another."""
+    """A fused copy: each fragment's own texel, from one texture to another."""
 
     source: str
     target: str
@@ -81,7 +80,7 @@ class FusedPasses:
     passes: as the plan writes them; body: what they come to.
     origins: for each texture that is written, or read as a register, the lower left of its
     rectangle, by name.
-    alternates: it is a member of Turns, whose iterations are run one at a time.
+    alternates: they are of an UnfusedRepeat, whose iterations are run one at a time.
     """
 
     count: int
@@ -95,29 +94,29 @@ class FusedPasses:
 
 @dataclass(frozen=True, slots=True)
 class UnfusedRepeat:
-    """A Repeat that does not chain: its passes take turns, one iteration of each at a time."""
+    """A Repeat that is not fused: its passes run one after another in each iteration."""
 
     count: int
     body: tuple[FusedPasses | Pass, ...]
 
 
 def fused_steps(plan: Plan, *, apart: bool = False) -> Iterator[FusedPasses | UnfusedRepeat | Pass]:
-    """The plan's steps in order: Loops, Turns, and as passes what is no drawing.
+    """The plan's steps in order: fused and unfused, and as passes what is no drawing.
 
-    apart: every pass by itself, chained or not.
+    apart: every pass by itself, even if it could be fused.
     """
     for step in plan.steps:
         if not isinstance(step, Repeat):
-            yield _loop(plan, (step,), 1) or step
+            yield _fused(plan, (step,), 1) or step
         elif step.count:
-            whole = None if apart else _loop(plan, step.body, step.count)
+            whole = None if apart else _fused(plan, step.body, step.count)
             yield whole or UnfusedRepeat(step.count, tuple(_members(plan, step)))
 
 
 def _members(plan: Plan, step: Repeat) -> Iterator[FusedPasses | Pass]:
-    """The passes of a Repeat that does not chain, each by itself."""
+    """The passes of a Repeat that is not fused, each by itself."""
     for pass_ in step.body:
-        alone = _loop(plan, (pass_,), step.count)
+        alone = _fused(plan, (pass_,), step.count)
         yield pass_ if alone is None else replace(alone, alternates=True)
 
 
@@ -125,25 +124,27 @@ Steps = Sequence[FusedPasses | UnfusedRepeat | Pass]
 
 
 def all_fused(steps: Steps) -> Iterator[FusedPasses]:
-    """The Loops among them, those that take turns too."""
+    """The fused passes among them, those of unfused repeats too."""
     for step in steps:
         members = step.body if isinstance(step, UnfusedRepeat) else (step,)
         yield from (member for member in members if isinstance(member, FusedPasses))
 
 
-def _loop(plan: Plan, body: tuple[Pass, ...], count: int) -> FusedPasses | None:
-    """The Loop that these passes make; None where they do not chain."""
-    if not any(isinstance(each, FragmentPass) for each in body):
+def _fused(plan: Plan, body: tuple[Pass, ...], count: int) -> FusedPasses | None:
+    """These passes, fused; None where they cannot be."""
+    if not any(isinstance(pass_, FragmentPass) for pass_ in body):
         return None
-    if any(isinstance(each, ClearPass | ComputePass) for each in body):
+    if any(isinstance(pass_, ClearPass | ComputePass) for pass_ in body):
         return None
-    sizes = {(r.width, r.height) for each in body for _, r in _rectangles(each)}
-    origins = {name: (r.x, r.y) for each in body for name, r in _rectangles(each)}
-    same_place = all(origins[name] == (r.x, r.y) for each in body for name, r in _rectangles(each))
+    sizes = {(r.width, r.height) for pass_ in body for _, r in _rectangles(pass_)}
+    origins = {name: (r.x, r.y) for pass_ in body for name, r in _rectangles(pass_)}
+    same_place = all(
+        origins[name] == (r.x, r.y) for pass_ in body for name, r in _rectangles(pass_)
+    )
     if len(sizes) != 1 or not same_place:
         return None
-    (width, height), written = next(iter(sizes)), {n for each in body for n in written_by(each)}
-    made = [_member(plan, each, origins, written, count) for each in body]
+    (width, height), written = next(iter(sizes)), {n for pass_ in body for n in written_by(pass_)}
+    made = [_member(plan, pass_, origins, written, count) for pass_ in body]
     if any(member is None for member in made):
         return None
     members = tuple(member for member in made if member is not None)
@@ -151,46 +152,46 @@ def _loop(plan: Plan, body: tuple[Pass, ...], count: int) -> FusedPasses | None:
     return FusedPasses(count, body, members, width, height, named)
 
 
-def _rectangles(each: Pass) -> list[tuple[str, Rect]]:
+def _rectangles(pass_: Pass) -> list[tuple[str, Rect]]:
     """The textures that a pass writes, or copies from, each with its rectangle."""
-    if isinstance(each, FragmentPass):
-        return [(target, constant_rect(each.rect)) for target in each.targets]
-    assert isinstance(each, CopyPass)
+    if isinstance(pass_, FragmentPass):
+        return [(target, constant_rect(pass_.rect)) for target in pass_.targets]
+    assert isinstance(pass_, CopyPass)
     return [
-        (each.source, constant_rect(each.source_rect)),
-        (each.target, constant_rect(each.target_rect)),
+        (pass_.source, constant_rect(pass_.source_rect)),
+        (pass_.target, constant_rect(pass_.target_rect)),
     ]
 
 
 def _member(
-    plan: Plan, each: Pass, origins: dict[str, tuple[int, int]], written: set[str], count: int
+    plan: Plan, pass_: Pass, origins: dict[str, tuple[int, int]], written: set[str], count: int
 ) -> Draw | Move | None:
-    if isinstance(each, CopyPass):
-        return Move(each.source, each.target)
-    assert isinstance(each, FragmentPass)
-    bindings = {binding.unit: binding for binding in each.bindings}
+    if isinstance(pass_, CopyPass):
+        return Move(pass_.source, pass_.target)
+    assert isinstance(pass_, FragmentPass)
+    bindings = {binding.unit: binding for binding in pass_.bindings}
     found: list[Lookup] = []
-    forms = lookup_coordinates(each, count)
-    for (s, t), instruction in zip(forms, _lookups(each), strict=True):
+    forms = lookup_coordinates(pass_, count)
+    for (s, t), instruction in zip(forms, _lookups(pass_), strict=True):
         assert instruction.texture is not None
         binding = bindings[instruction.texture.unit]
-        lookup = _lookup(plan, each, binding, (s, t), count)
+        lookup = _lookup(plan, pass_, binding, (s, t), count)
         if binding.texture in written:
             x, y = origins[binding.texture]
             if not isinstance(lookup, AffineLookup) or not _is_own(lookup, x, y):
                 return None
             lookup = OwnLookup(binding.texture)
         found.append(lookup)
-    return Draw(each, tuple(found))
+    return Draw(pass_, tuple(found))
 
 
-def _lookups(each: FragmentPass) -> list[Instruction]:
-    return [i for i in each.program.instructions if i.texture is not None]
+def _lookups(pass_: FragmentPass) -> list[Instruction]:
+    return [i for i in pass_.program.instructions if i.texture is not None]
 
 
 def _lookup(
     plan: Plan,
-    each: FragmentPass,
+    pass_: FragmentPass,
     binding: Binding,
     coordinates: tuple[Value, Value],
     count: int,
@@ -204,7 +205,7 @@ def _lookup(
     s, t = map(chosen_texels, coordinates)
     if not plain or s is None or t is None:
         return DependentLookup(binding)
-    inside = _stays((s, t), texture.extent, constant_rect(each.rect), count)
+    inside = _stays((s, t), texture.extent, constant_rect(pass_.rect), count)
     return AffineLookup(binding.texture, s, t, inside)
 
 

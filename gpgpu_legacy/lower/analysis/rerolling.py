@@ -115,14 +115,14 @@ def _kind(step: Step) -> object:
     instruction, lookup = step.instruction, step.lookup
     if lookup is None:
         return instruction, step.components
-    if isinstance(lookup, AffineLookup):  # its place says which slopes it has
-        placed = (lookup.texture, lookup.place, lookup.inside)
-        return replace(instruction, srcs=()), step.components, placed
+    if isinstance(lookup, AffineLookup):  # its base says which slopes it has
+        affine = (lookup.texture, lookup.base, lookup.inside)
+        return replace(instruction, srcs=()), step.components, affine
     return instruction, step.components, lookup
 
 
 _Place = tuple[int, int] | None
-"""Where a placed lookup looks in the first fragment, relative to its place's base."""
+"""Which texel an affine lookup reads in the first fragment, relative to its base."""
 
 
 def _place(step: Step) -> _Place:
@@ -132,7 +132,7 @@ def _place(step: Step) -> _Place:
 
 
 def _advance(place: _Place, later: _Place) -> Advance:
-    """How far the lookup has moved; nothing for what is no placed lookup."""
+    """How far the lookup has moved; nothing for what is no affine lookup."""
     if place is None or later is None:
         return (0, 0)
     return later[0] - place[0], later[1] - place[1]

@@ -110,7 +110,7 @@ def emit_groups(
     text = _shader(content, staging, emitter, lines)
     trips = sum(s.trips for draw in content.draws for s in live_segments(draw))
     vectors = tuple(emitter.vectors.values())
-    return GroupCode(text, staging.shape, len(content.surfaces), content.places, vectors, trips)
+    return GroupCode(text, staging.shape, len(content.surfaces), content.bases, vectors, trips)
 
 
 def _sizes(content: Content, number: int) -> tuple[Expression, ...]:
@@ -135,7 +135,7 @@ def _shader(content: Content, staging: Staging, emitter: _GroupEmitter, lines: l
     head += [f"    vec4 {name};" for name in emitter.vectors]
     head.append("    ivec2 extent;")
     head += [f"    ivec2 size_{n}, origin_{n};" for n in range(len(content.surfaces))]
-    head += [f"    ivec2 base_{n};" for n in range(content.places)]
+    head += [f"    ivec2 base_{n};" for n in range(content.bases)]
     head += ["    int batch;", "};"]
     for array in staging.arrays().values():
         lengths = "".join(f"[{length}]" for length in array.extents)

@@ -32,12 +32,12 @@ from gpgpu_legacy.lower.emit.llvm_grid import (
     store,
 )
 from gpgpu_legacy.lower.emit.llvm_words import (
+    BASE_WORDS,
     COUNT,
     FIRST,
     HEADER_WORDS,
     LAST,
     MOST_PLANES,
-    PLACE_WORDS,
     ROW_LENGTH,
     SIZES,
     STAGED,
@@ -141,7 +141,7 @@ class Memory:
         self.words = words = Words(self.builder, argument)
         surfaces = enumerate(content.surfaces)
         self.surfaces = [self._planes(number, surface.format) for number, surface in surfaces]
-        self.bases = [self._base(place) for place in range(content.places)]
+        self.bases = [self._base(number) for number in range(content.bases)]
         self.staged_at, self.table_at = words.address(STAGED, F32), words.address(TABLE, F32)
         self.first, self.last = words.integer(FIRST), words.integer(LAST)
         self.count, self.width = words.integer(COUNT), words.integer(WIDTH)
@@ -159,8 +159,8 @@ class Memory:
         row_length = self.words.integer(first + ROW_LENGTH)
         return _Planes(tuple(planes), row_length, (width, height, depth), (x, y), element)
 
-    def _base(self, place: int) -> tuple[Any, Any]:
-        first = HEADER_WORDS + len(self.surfaces) * TEXTURE_WORDS + place * PLACE_WORDS
+    def _base(self, number: int) -> tuple[Any, Any]:
+        first = HEADER_WORDS + len(self.surfaces) * TEXTURE_WORDS + number * BASE_WORDS
         return self.words.integer(first), self.words.integer(first + 1)
 
     # Own texels
@@ -279,9 +279,9 @@ class Memory:
         """A coordinate at the tile's first fragment: what is computed of it, and a constant."""
         form = (lookup.s, lookup.t)[axis]
         factors = (form.x, form.y, form.iteration, advance)
-        key = ("affine", lookup.place, axis, factors)
+        key = ("affine", lookup.base, axis, factors)
         if key not in self.known:
-            total = self.bases[lookup.place][axis]
+            total = self.bases[lookup.base][axis]
             variables = (self.x, self.y, self.iteration, self.trip)
             for factor, variable in zip(factors, variables, strict=True):
                 if factor:

@@ -1,6 +1,6 @@
 """The argument of generated code: 64-bit words, which say all that differs between its runs.
 
-First stand the HEADER_WORDS, then TEXTURE_WORDS for each surface, then PLACE_WORDS for each place.
+First stand the HEADER_WORDS, then TEXTURE_WORDS for each surface, then BASE_WORDS for each base.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SIZES = ROW_LENGTH + 1  # width, height and depth
 ORIGIN = SIZES + 3  # of the rectangle in it, x and y
 TEXTURE_WORDS = ORIGIN + 2
 
-PLACE_WORDS = 2  # the base of a place, s and t, in texels
+BASE_WORDS = 2  # s and t, in texels
 
 
 class Words:
