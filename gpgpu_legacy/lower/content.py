@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from gpgpu_legacy.isa.ir import Attribute, Program
 from gpgpu_legacy.lower.analysis import fusion
 from gpgpu_legacy.lower.analysis.affine import Texels
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses
+from gpgpu_legacy.lower.ir import EVERYWHERE, Axes
 from gpgpu_legacy.lower.values import given_corners, is_flat
 from gpgpu_legacy.plan.formats import RGBA32F, Format
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan, written_by
@@ -64,6 +66,7 @@ class Surface:
 class OwnLookup:
     """A lookup of the fragment's own texel in a surface that the passes write: a register."""
 
+    axes: ClassVar[Axes] = EVERYWHERE
     texture: int
 
 
@@ -82,11 +85,17 @@ class AffineLookup:
     t: Texels
     inside: bool
 
+    @property
+    def axes(self) -> Axes:
+        """Along which axes it reads different texels."""
+        return Axes(bool(self.s.x or self.t.x), bool(self.s.y or self.t.y))
+
 
 @dataclass(frozen=True, slots=True)
 class DependentLookup:
     """A lookup at coordinates of which nothing is known: the program's arithmetic gives them."""
 
+    axes: ClassVar[Axes] = EVERYWHERE
     texture: int
     sampler: Sampler
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction
-from gpgpu_legacy.lower.analysis.register_tile import lookup_axes
 from gpgpu_legacy.lower.analysis.rerolling import Segment, Step, live_segments
 from gpgpu_legacy.lower.content import (
     AffineLookup,
@@ -167,7 +166,7 @@ class _Draw:
                 held = components(own_texel(texture, surface.format), wanted)
                 return decoded(held, surface.format, as_level=self.as_level)
             case AffineLookup() as lookup:
-                return Texel(lookup, wanted, lookup_axes(lookup), self.step.advance)
+                return Texel(lookup, wanted, lookup.axes, self.step.advance)
             case DependentLookup() as lookup:
                 function = self.function(lookup, surface)
                 given = tuple(coordinates[: coordinate_count(surface.kind)])

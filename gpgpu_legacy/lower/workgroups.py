@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.lower.analysis.register_tile import lookup_axes
 from gpgpu_legacy.lower.analysis.rerolling import Step, live_segments
-from gpgpu_legacy.lower.content import AffineLookup, Content, OwnLookup
+from gpgpu_legacy.lower.content import Content, OwnLookup
 from gpgpu_legacy.lower.ir import EVERYWHERE
 
 
@@ -59,16 +58,12 @@ def group_shape(content: Content) -> GroupShape:
 
 def _is_stencil(content: Content) -> bool:
     """Whether there are lookups of other fragments' texels, and all vary along both axes."""
-    lookups = [
-        step.lookup
+    axes = [
+        step.lookup.axes
         for draw in content.draws
         for segment in live_segments(draw)
         for step in segment.steps
         if step.lookup is not None and not isinstance(step.lookup, OwnLookup)
-    ]
-    axes = [
-        lookup_axes(lookup) if isinstance(lookup, AffineLookup) else EVERYWHERE
-        for lookup in lookups
     ]
     return bool(axes) and all(both == EVERYWHERE for both in axes)
 

@@ -28,9 +28,7 @@ from gpgpu_legacy.lower.analysis.fusion import (
     fused_steps,
 )
 from gpgpu_legacy.lower.analysis.liveness import live_components
-from gpgpu_legacy.lower.analysis.register_tile import lookup_axes
 from gpgpu_legacy.lower.analysis.rerolling import live_segments
-from gpgpu_legacy.lower.content import AffineLookup as AffineTileLookup
 from gpgpu_legacy.lower.content import Content, Lookup, group_content
 from gpgpu_legacy.lower.content import OwnLookup as OwnTileLookup
 from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
@@ -257,7 +255,7 @@ class _Counter:
         for trips, in_loop, lookup in _lookups_of_tiles(content, step.count):
             if fused and isinstance(lookup, OwnTileLookup):
                 continue
-            x, y = lookup_axes(lookup) if isinstance(lookup, AffineTileLookup) else (True, True)
+            x, y = lookup.axes
             texel_bytes = content.surfaces[lookup.texture].format.texel_bytes
             number = trips * fragments
             alone = number // ((1 if x else shape.columns) * (1 if y else shape.rows))

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpgpu_legacy.lower.analysis import fusion
-from gpgpu_legacy.lower.content import AffineLookup
 from gpgpu_legacy.lower.ir import (
     ALONG_X,
     ALONG_Y,
@@ -39,11 +37,6 @@ Demand = tuple[int, int, int]
 """Values alive that vary along both axes, along x alone, along y alone."""
 
 _Component = tuple[Variable, int]
-
-
-def lookup_axes(lookup: AffineLookup | fusion.AffineLookup) -> Axes:
-    """The axes along which an affine lookup varies."""
-    return Axes(bool(lookup.s.x or lookup.t.x), bool(lookup.s.y or lookup.t.y))
 
 
 def instruction_count(statements: Iterable[Statement]) -> int:

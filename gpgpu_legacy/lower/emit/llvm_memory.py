@@ -14,7 +14,6 @@ from typing import Any
 from llvmlite import ir
 
 from gpgpu_legacy.isa.ir import Attribute, Parameter
-from gpgpu_legacy.lower.analysis.register_tile import lookup_axes
 from gpgpu_legacy.lower.analysis.rerolling import Advance
 from gpgpu_legacy.lower.content import AffineLookup, Content
 from gpgpu_legacy.lower.emit.llvm_grid import (
@@ -220,7 +219,7 @@ class Memory:
     def _loaded(self, channel: AffineChannel) -> Grid:
         lookup, b, lanes = channel.lookup, self.builder, self.tile.lanes
         surface = self.surfaces[lookup.texture]
-        axes = lookup_axes(lookup)
+        axes = lookup.axes
         s, s_constant = self._affine(lookup, 0, channel.advance[0])
         t, t_constant = self._affine(lookup, 1, channel.advance[1])
         contiguous = lookup.s.x == 1 and not lookup.t.x and lookup.inside
