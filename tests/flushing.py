@@ -15,6 +15,7 @@ import numpy as np
 
 from gpgpu_legacy.interp import machine
 from gpgpu_legacy.interp.numeric import Storage
+from gpgpu_legacy.isa import execute
 from gpgpu_legacy.isa.opcodes import OPCODES
 
 IS_KNOWN = platform.system() == "Linux" and platform.machine() == "x86_64"
@@ -92,7 +93,8 @@ def touched_by_denormals() -> Iterator[Touched]:
         "saturated": watched(machine.saturated),
     }
     with (
-        patch.multiple(machine, OPCODES=rows, **parts),
+        patch.object(execute, "OPCODES", rows),
+        patch.multiple(machine, **parts),
         patch.object(Storage, "blend_add", blend_add),
     ):
         yield touched

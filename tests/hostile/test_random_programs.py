@@ -15,7 +15,7 @@ from drawing import F32
 from random_programs import Batch, random_batch
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
-from gpgpu_legacy.interp import machine
+from gpgpu_legacy.isa import execute
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import executors, find_executor
@@ -53,7 +53,7 @@ def drawn_with(mnemonic: str, evaluate: Callable[..., F32]) -> Callable[[Batch, 
     def draw(batch: Batch, executor: Executor) -> object:
         if executor.name != "jit":
             return drawn(batch, executor)
-        with patch.object(machine, "OPCODES", wrong):
+        with patch.object(execute, "OPCODES", wrong):
             return drawn(batch, find_executor("numpy"))
 
     return draw
