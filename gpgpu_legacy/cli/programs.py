@@ -41,6 +41,7 @@ class Language(Enum):
 
     GLSL = "glsl"
     GLSL_COMPUTE = "glsl-compute"
+    GLSL_ES = "glsl-es"
     NUMPY = "numpy"
 
 
@@ -234,7 +235,11 @@ def translate(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file.")
     ] = None,
 ) -> None:
-    """Translate a program to a GLSL fragment shader, a GLSL compute shader or a Python module."""
+    """Translate a program to a shader, or to a Python module that needs only NumPy.
+
+    glsl is a fragment shader for OpenGL 4.0, glsl-es one for WebGL2 and OpenGL ES 3.0, glsl-compute
+    a compute shader for OpenGL 4.3.
+    """
     assembled = _assemble(program)
     _write_or_print(_translators()[to](assembled, exact), output)
 
@@ -294,9 +299,15 @@ def _translators() -> dict[Language, Callable[[Program, bool], str]]:
 
         return compute_shader(program_key(program, exact=exact))
 
+    def glsl_es(program: Program, exact: bool) -> str:
+        from gpgpu_legacy.lower.emit.glsl_es import fragment_shader_es
+
+        return fragment_shader_es(program_key(program, exact=exact))
+
     return {
         Language.GLSL: lambda program, exact: fragment_shader(program_key(program, exact=exact)),
         Language.GLSL_COMPUTE: glsl_compute,
+        Language.GLSL_ES: glsl_es,
         Language.NUMPY: lambda program, _: numpy_source(program),
     }
 

@@ -20,22 +20,17 @@ from drawing import (
 )
 from hypothesis import given, settings
 from strategies import SMALL_NUMBER, Scene, whole_scenes
+from uniforms import uniform_rows
 
 from gpgpu_legacy.interp.numeric import decode, encode
-from gpgpu_legacy.isa.ir import ParameterSpace
+from gpgpu_legacy.isa.ir import Attribute
 from gpgpu_legacy.isa.opcodes import OPCODES
-from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.folding import undecided
-from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name, state_name
 from gpgpu_legacy.lower.emit.glsl_compute import GROUP, compute_shader
 from gpgpu_legacy.lower.shader_key import program_key, shader_key
-from gpgpu_legacy.lower.values import given_corners
 from gpgpu_legacy.plan.formats import FORMATS, RGBA32F, Format
-from gpgpu_legacy.plan.interpolation import triangle_planes
-from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import (
-    ATTRIBUTE_DEFAULTS,
     Binding,
     Blend,
     FragmentPass,
@@ -76,7 +71,7 @@ def dispatched(context: gl.GlContext, plan: Plan, images: dict[str, Image]) -> l
         buffers = [ctx.buffer(array.tobytes()) for array in arrays]
         for binding, buffer in enumerate(buffers):
             buffer.bind_to_storage_buffer(binding)
-        set_uniforms(shader, plan, each)
+        set_uniforms(shader, plan, each, key.bent)
         across, up = GROUP
         shader.run(-(-each.rect.width // across), -(-each.rect.height // up))
         found = [
@@ -96,40 +91,12 @@ def initial(plan: Plan, name: str) -> F32:
     return np.broadcast_to(value, shape)
 
 
-def set_uniforms(shader: Any, plan: Plan, each: FragmentPass) -> None:
-    rect, target = each.rect, plan.texture(each.target)
-    values: dict[str, bytes] = {
-        "origin": struct.pack("2f", rect.x, rect.y),
-        "size": struct.pack("2f", rect.width, rect.height),
-        "target_width": struct.pack("i", target.extent.width),
-    }
-    given_values = given_corners(each)
-    for attribute in each.program.attributes_read:
-        default = ATTRIBUTE_DEFAULTS.get(attribute.kind, NOTHING)
-        planes = triangle_planes(given_values.get(attribute, (default,) * 4), rect)
-        for part in ("base", "dx", "dy"):
-            vectors = [getattr(plane, part) for plane in planes]
-            values[f"{attribute_name(attribute)}_{part}"] = np.array(vectors, np.float32).tobytes()
-    for space, given_parameters in (
-        (ParameterSpace.LOCAL, each.locals), (ParameterSpace.ENV, each.env),
-    ):  # fmt: skip
-        for parameter in given_parameters:
-            vector = np.array(constant_vector(parameter.value), np.float32)
-            values[f"{PARAMETERS[space]}{parameter.index}"] = vector.tobytes()
-    state = {value.binding: value.value for value in each.state}
-    for binding in each.program.state_bindings:
-        vector = np.array(state_vector(binding, state), np.float32)
-        values[state_name(binding)] = vector.tobytes()
+def set_uniforms(shader: Any, plan: Plan, each: FragmentPass, bent: tuple[Attribute, ...]) -> None:
+    values = {name: rows.tobytes() for name, rows in uniform_rows(each, bent).items()}
+    values["target_width"] = struct.pack("i", plan.texture(each.target).extent.width)
     for name in shader:
-        uniform = shader[name]
-        if hasattr(uniform, "array_length") and name in values:
-            size = len(values[name]) // 2 if is_first_plane(name, uniform) else len(values[name])
-            uniform.write(values[name][:size])
-
-
-def is_first_plane(name: str, uniform: Any) -> bool:
-    """Whether a shader that does not bend an attribute has room for one plane of two."""
-    return name.endswith(("_base", "_dx", "_dy")) and uniform.array_length == 1
+        if hasattr(shader[name], "array_length") and name in values:
+            shader[name].write(values[name])
 
 
 def reference(plan: Plan, images: dict[str, Image]) -> list[F32]:

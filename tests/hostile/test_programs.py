@@ -23,6 +23,7 @@ from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.lower.emit.glsl_compute import compute_shader
+from gpgpu_legacy.lower.emit.glsl_es import fragment_shader_es
 from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader
 from gpgpu_legacy.lower.emit.numpy_source import numpy_source
 from gpgpu_legacy.lower.program_warnings import program_warnings
@@ -79,6 +80,7 @@ def everything_about(program: Program) -> None:
     assert assemble(text) == program
     key = program_key(program)
     fragment_shader(key)
+    fragment_shader_es(key)
     compute_shader(key)
     ast.parse(numpy_source(program))
     resources(program)
@@ -125,10 +127,11 @@ def test_no_name_of_a_program_stands_in_what_is_made_of_it(name: str) -> None:
     text = "!!ARBfp1.0\nTEMP a, $b__c; MOV a, 1; MOV $b__c, a; MOV result.color, a; END"
     program = assemble(text, name)
     key = program_key(program)
-    made = [fragment_shader(key), compute_shader(key), numpy_source(program), disassemble(program)]
+    shaders = (fragment_shader, fragment_shader_es, compute_shader)
+    made = [*(shader(key) for shader in shaders), numpy_source(program), disassemble(program)]
     plain = program_key(assemble(text, "plain"))
-    assert made[:2] == [fragment_shader(plain), compute_shader(plain)]
-    assert made[2] == numpy_source(assemble(text, "plain"))
+    assert made[:3] == [shader(plain) for shader in shaders]
+    assert made[3] == numpy_source(assemble(text, "plain"))
     for each in made:
         assert "injected" not in each
         assert each.count("#version") <= 1
