@@ -579,6 +579,24 @@ def components(  # noqa: PLR0911 - a case each
             return Swizzle(vector, wanted)
 
 
+def multiply_add(value: Expression) -> tuple[Expression, Expression, Expression] | None:
+    """The factors and the addend of a multiply-add that may be rounded once; None for others.
+
+    A sum of two products is none: which of them would be rounded by itself is not said.
+    """
+    if not _contracts(value, Operator.ADD):
+        return None
+    product, addend = value.children
+    if not _contracts(product, Operator.MULTIPLY) or _contracts(addend, Operator.MULTIPLY):
+        return None
+    a, b = product.children
+    return a, b, addend
+
+
+def _contracts(value: Expression, operator: Operator) -> bool:
+    return isinstance(value, Operation) and value.operator is operator and value.contracts
+
+
 def uncontracted(value: Expression) -> Expression:
     """An expression in which every operation is rounded by itself."""
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from gpgpu_legacy.lower.content import Content, Draw
 from gpgpu_legacy.lower.fused_body import fused_body
-from gpgpu_legacy.lower.ir import Assign, Expression, Operation, Operator, Read, Role, walk
+from gpgpu_legacy.lower.ir import Assign, Expression, Read, Role, multiply_add, walk
 from gpgpu_legacy.lower.sampling import extent_sizes
 
 
@@ -34,19 +34,10 @@ def blended_products(content: Content) -> tuple[tuple[bool, ...], ...]:
 
 
 def _adds_a_product(write: Assign) -> bool:
-    """Whether a variable gets the sum of itself and a product, contracted, if it gets anything."""
+    """Whether a variable gets the sum of a product and itself, if it gets anything."""
+    sums = filter(None, map(multiply_add, walk(write.value)))
     return any(
-        part.contracts and part.operator is Operator.ADD and _are_product_and_read(part, write)
-        for part in walk(write.value)
-        if isinstance(part, Operation)
-    )
-
-
-def _are_product_and_read(sum_: Operation, write: Assign) -> bool:
-    product, held = sum_.operands
-    return (
-        isinstance(product, Operation)
-        and product.operator is Operator.MULTIPLY
-        and product.contracts
-        and held == Read(write.variable, write.components, held.axes)
+        isinstance(addend, Read)
+        and (addend.variable, addend.components) == (write.variable, write.components)
+        for _, _, addend in sums
     )

@@ -49,6 +49,7 @@ from gpgpu_legacy.lower.ir import (
     Texel,
     Type,
     Variable,
+    multiply_add,
     type_of,
 )
 
@@ -394,8 +395,8 @@ class GlslEmitter:
 
     def _operation(self, value: Operation) -> tuple[str, int]:  # noqa: PLR0911 - a case each
         operator, operands, width = value.operator, value.operands, value.type.width
-        if factors := self._contracted(value):
-            return f"fma({', '.join(self.widened(f, width) for f in factors)})", _ATOM
+        if self.dialect.fma and not self.exact and (parts := multiply_add(value)):
+            return f"fma({', '.join(self.widened(part, width) for part in parts)})", _ATOM
         if _is_reciprocal_root(value):
             return f"inversesqrt({self.expression(value.operands[1].children[0])})", _ATOM
         if operator in _INFIX:
@@ -421,19 +422,6 @@ class GlslEmitter:
                 bits = f"(floatBitsToUint({self.expression(operands[0])}) & 0x7fffffffu)"
                 return f"{bits} > 0x7f800000u", _COMPARISON
         raise AssertionError(operator)
-
-    def _contracted(self, value: Operation) -> tuple[Expression, Expression, Expression] | None:
-        """The operands of a multiply-add that is to be rounded once.
-
-        A sum of two products is none: which of them would be rounded by itself is not said.
-        """
-        if self.exact or not self.dialect.fma or not _contracts(value, Operator.ADD):
-            return None
-        product, other = value.operands
-        if not _contracts(product, Operator.MULTIPLY) or _contracts(other, Operator.MULTIPLY):
-            return None
-        a, b = product.children
-        return a, b, other
 
     def _infix(self, value: Operation) -> tuple[str, int]:
         sign, binds = _INFIX[value.operator]
@@ -488,10 +476,6 @@ _SPELLINGS: dict[type[Expression], Callable[[GlslEmitter, Any], str]] = {
     Element: GlslEmitter._element,
     Call: GlslEmitter._call,
 }
-
-
-def _contracts(value: Expression, operator: Operator) -> bool:
-    return isinstance(value, Operation) and value.operator is operator and value.contracts
 
 
 def _is_reciprocal_root(value: Operation) -> bool:
