@@ -258,16 +258,16 @@ def test_plans_on_gl_compute(compute: Executor, made: Made) -> None:
 
 def test_some_random_plans_chain() -> None:
     """Without these the tests above would say little."""
-    kinds: dict[str, int] = {"chained": 0, "not chained": 0}
+    kinds: dict[str, int] = {"fused": 0, "not fused": 0}
 
     @settings(max_examples=40)
     @given(plans(tame=True))
     def look(made: Made) -> None:
         for step in fused_steps(without_tables(made.plan)):
             if isinstance(step, FusedPasses) and step.count * len(step.passes) > 1:
-                kinds["chained"] += 1
+                kinds["fused"] += 1
             else:
-                kinds["not chained"] += 1
+                kinds["not fused"] += 1
 
     look()
     assert min(kinds.values()) >= 10

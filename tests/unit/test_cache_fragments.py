@@ -127,7 +127,7 @@ def test_odd_sizes(
     st.sampled_from((16, 64)),
 )
 def test_random_plans(made: Made, layout: str, raster: str, quads: bool, line: int) -> None:
-    """Several targets, blends, copies, discards, Repeats that do not chain, clamped lookups."""
+    """Several targets, blends, copies, discards, Repeats that are not fused, clamped lookups."""
     drawn = [p.rect.area for p in passes(made.plan) if isinstance(p, FragmentPass)]
     assume(sum(drawn) <= 600)
     try:
@@ -260,7 +260,7 @@ def test_normalised_coordinates(kind: TextureKind, wrap: Wrap) -> None:
 
 
 def test_lookups_of_what_another_pass_of_the_repeat_writes() -> None:
-    """They do not chain (test_chains.py), which a trace does not need."""
+    """They are not fused (test_fusion.py), which a trace does not need."""
     place = plane((1.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     back = FragmentPass(LOOKS, (Binding(0, "T"),), ("U",), Rect(0, 0, 4, 2), (place,))
     again = FragmentPass(LOOKS, (Binding(0, "U"),), ("T",), Rect(0, 0, 4, 2), (place,))

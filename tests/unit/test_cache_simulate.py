@@ -350,7 +350,7 @@ def test_an_empty_trace_has_no_accesses() -> None:
     assert (result.accesses, result.hit_ratio, result.exact, result.iterations) == (0, 0.0, True, 0)
 
 
-# Turns -------------------------------------------------------------------------------------------
+# Iterations --------------------------------------------------------------------------------------
 
 
 def moved(each: Chunk, granules: dict[int, int]) -> Chunk:

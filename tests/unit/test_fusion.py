@@ -1,4 +1,4 @@
-"""Which passes chain, on small plans made by hand, and what is known of their lookups."""
+"""Which passes are fused, on small plans made by hand, and what is known of their lookups."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def plan(*steps: Step, kind: TextureKind = TextureKind.RECT) -> Plan:
     names = ("P", "Q", "S")
     given = Texture("G", kind, Extent(WIDTH, HEIGHT), R32F, (0.0,) * 4)
     made = (*(texture(name, WIDTH, HEIGHT, R32F) for name in names), given)
-    return Plan("chains", (), (), made, (), steps, ())
+    return Plan("fusion", (), (), made, (), steps, ())
 
 
 def only(*steps: Step) -> FusedPasses | UnfusedRepeat | Pass:
@@ -94,7 +94,7 @@ def only(*steps: Step) -> FusedPasses | UnfusedRepeat | Pass:
 COPY = CopyPass("P", WHOLE, "Q", WHOLE)
 
 
-# What chains -------------------------------------------------------------------------------------
+# What is fused -----------------------------------------------------------------------------------
 
 
 def test_a_draw_and_a_copy_back_are_a_loop() -> None:

@@ -81,12 +81,12 @@ def test_a_single_invocation_is_not_given_the_whole_chip() -> None:
 
 def test_chained_passes_keep_their_sums_and_copy_nothing() -> None:
     apart = predicted("xeon-gl-raster", "hall-carr-hart-multi")
-    chained = predicted("xeon-jit", "hall-carr-hart-multi")
+    fused = predicted("xeon-jit", "hall-carr-hart-multi")
     fragments = (N // 2) ** 3 // B
-    assert "copies" in counts(apart) and "copies" not in counts(chained)
+    assert "copies" in counts(apart) and "copies" not in counts(fused)
     assert counts(apart)["lookups"] == fragments * (2 * B + 1)
-    assert counts(chained)["lookups"] == fragments * 2 * B
-    assert counts(chained)["passes"] == 1
+    assert counts(fused)["lookups"] == fragments * 2 * B
+    assert counts(fused)["passes"] == 1
 
 
 def counts(found: Prediction) -> dict[str, float]:
@@ -115,8 +115,8 @@ def test_scalars_have_larger_tiles() -> None:
 
 
 def test_a_product_that_is_blended_is_a_multiply_add() -> None:
-    chained = predicted("h200-gl-compute", "larson-mcallister")
-    assert counts(chained)["arithmetic"] == N**3
+    fused = predicted("h200-gl-compute", "larson-mcallister")
+    assert counts(fused)["arithmetic"] == N**3
     apart = predicted("h200-gl-raster", "larson-mcallister")
     assert counts(apart)["arithmetic"] == N**3 and counts(apart)["blend"] == N**3
 

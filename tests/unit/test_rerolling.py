@@ -34,7 +34,7 @@ def drawn(lines: Sequence[str]) -> Draw:
     return member
 
 
-def rolled(lines: Sequence[str]) -> tuple[Segment, ...]:
+def rerolled(lines: Sequence[str]) -> tuple[Segment, ...]:
     member = drawn(lines)
     return segments(member, live_of(member))
 
@@ -58,20 +58,20 @@ def alive(member: Draw) -> list[Live]:
 
 def unrolled(parts: Sequence[Segment]) -> Iterator[Live]:
     for part in parts:
-        for turn in range(part.trips):
+        for trip in range(part.trips):
             for step in part.steps:
-                yield step.instruction, step.components, moved(step.lookup, step.advance, turn)
+                yield step.instruction, step.components, moved(step.lookup, step.advance, trip)
 
 
-def moved(lookup: Lookup | None, advance: tuple[int, int], turn: int) -> Lookup | None:
+def moved(lookup: Lookup | None, advance: tuple[int, int], trip: int) -> Lookup | None:
     if not isinstance(lookup, AffineLookup):
         assert advance == (0, 0)
         return lookup
     s, t = lookup.s, lookup.t
     return replace(
         lookup,
-        s=replace(s, constant=s.constant + advance[0] * turn),
-        t=replace(t, constant=t.constant + advance[1] * turn),
+        s=replace(s, constant=s.constant + advance[0] * trip),
+        t=replace(t, constant=t.constant + advance[1] * trip),
     )
 
 
@@ -87,7 +87,7 @@ def of_placed(live: Sequence[Live]) -> list[object]:
     ]
 
 
-def turn(right: int, up: int = 0, factor: float = 1.0) -> list[str]:
+def trip(right: int, up: int = 0, factor: float = 1.0) -> list[str]:
     """Three instructions: a lookup (right, up) of the fragment's texel, and a multiply-add."""
     return [
         f"ADD at, fragment.texcoord[0], {{{right}, {up}, 0, 0}};",
@@ -104,67 +104,67 @@ def shapes(parts: Sequence[Segment]) -> list[tuple[int, int]]:
 
 
 def test_a_loop_between_what_comes_before_and_after() -> None:
-    lines = START + [line for k in range(6) for line in turn(2 * k, k)] + END
-    parts = rolled(lines)
+    lines = START + [line for k in range(6) for line in trip(2 * k, k)] + END
+    parts = rerolled(lines)
     assert shapes(parts) == [(1, 1), (2, 6), (1, 1)]  # what computed coordinates is dead
     assert [step.advance for step in parts[1].steps] == [(2, 1), (0, 0)]
 
 
 def test_a_lookup_that_stays_has_no_advance() -> None:
-    [_, part, _] = rolled(START + turn(3) * 5 + END)
+    [_, part, _] = rerolled(START + trip(3) * 5 + END)
     assert part.trips == 5
     assert [step.advance for step in part.steps] == [(0, 0)] * 2
 
 
 def test_three_turns_are_left_as_they_are() -> None:
-    assert shapes(rolled(START + [line for k in range(3) for line in turn(k)] + END)) == [(8, 1)]
+    assert shapes(rerolled(START + [line for k in range(3) for line in trip(k)] + END)) == [(8, 1)]
 
 
 def test_constants_that_change_do_not_roll() -> None:
-    lines = START + [line for k in range(6) for line in turn(k, factor=1.0 + k)] + END
-    assert shapes(rolled(lines)) == [(14, 1)]
+    lines = START + [line for k in range(6) for line in trip(k, factor=1.0 + k)] + END
+    assert shapes(rerolled(lines)) == [(14, 1)]
 
 
 def test_an_uneven_advance_ends_a_loop() -> None:
     places = [0, 1, 2, 3, 4, 9, 10, 11, 12, 13]
-    lines = START + [line for k in places for line in turn(k)] + END
-    parts = rolled(lines)
+    lines = START + [line for k in places for line in trip(k)] + END
+    parts = rerolled(lines)
     assert [s for s in shapes(parts) if s[1] > 1] == [(2, 5), (2, 5)]
     assert of_placed(list(unrolled(parts))) == of_placed(alive(drawn(lines)))
 
 
 def test_a_loop_in_what_is_left_of_a_longer_one() -> None:
-    first = [line for k in range(9) for line in turn(k)]
-    second = [line for k in range(5) for line in turn(0, k, -1.0)]
-    parts = rolled(START + second + first + END)
+    first = [line for k in range(9) for line in trip(k)]
+    second = [line for k in range(5) for line in trip(0, k, -1.0)]
+    parts = rerolled(START + second + first + END)
     assert shapes(parts) == [(1, 1), (2, 5), (2, 9), (1, 1)]
 
 
 @pytest.mark.parametrize(("period", "found"), [(LONGEST_PERIOD, True), (LONGEST_PERIOD + 1, False)])
 def test_the_longest_period(period: int, found: bool) -> None:
     body = [f"ADD R0.{'xyzw'[k % 4]}, R0.x, {k + 1};" for k in range(period)]
-    parts = rolled(START + body * 5 + END)
+    parts = rerolled(START + body * 5 + END)
     assert (max(part.trips for part in parts) == 5) is found
     assert list(unrolled(parts)) == alive(drawn(START + body * 5 + END))
 
 
 def test_discards_repeat_as_anything_does() -> None:
-    parts = rolled(START + ["ADD R0, R0, -1;", "KIL R0;"] * 6 + END)
+    parts = rerolled(START + ["ADD R0, R0, -1;", "KIL R0;"] * 6 + END)
     assert (2, 6) in shapes(parts)
 
 
 def test_what_nothing_needs_is_left_out() -> None:
-    parts = rolled(["MOV R2, 1;", *START, "ADD R2, R2, R2;", *END])
+    parts = rerolled(["MOV R2, 1;", *START, "ADD R2, R2, R2;", *END])
     assert shapes(parts) == [(2, 1)]
 
 
 def test_nothing_is_nothing() -> None:
-    assert rolled(["MOV R0, 0;"]) == ()
+    assert rerolled(["MOV R0, 0;"]) == ()
 
 
 def test_which_components_a_step_computes() -> None:
     """By hand: x is made of R1.x, R2.y and R1.w, z of R1.z, R2.y and R1.y."""
-    [part] = rolled(["TEX R1, fragment.texcoord[0], texture[0], RECT;", "MOV R2, R1.w;",
+    [part] = rerolled(["TEX R1, fragment.texcoord[0], texture[0], RECT;", "MOV R2, R1.w;",
                      "MAD result.color.xz, R1, R2.yyyy, R1.wzyx;"])  # fmt: skip
     assert [step.components for step in part.steps] == [(0, 1, 2, 3), (1,), (0, 2)]
 
@@ -173,7 +173,7 @@ def test_which_components_a_step_computes() -> None:
     st.lists(
         st.sampled_from(
             (
-                turn(0), turn(1), turn(2), turn(3), turn(0, 2), turn(4, factor=-1.0),
+                trip(0), trip(1), trip(2), trip(3), trip(0, 2), trip(4, factor=-1.0),
                 ["ADD R0.xy, R0, R0.yxwz;"], ["KIL R0;"], ["MOV R2, R0;"], ["MUL R0, R2, R0;"],
             )
         ),
@@ -188,7 +188,7 @@ def test_unrolling_what_was_rolled_gives_the_program(
     lines = START.copy()
     for number in range(times):
         lines += [line for group in groups for line in group]
-        lines += turn(10 + number * step)
+        lines += trip(10 + number * step)
     lines += END
-    parts = rolled(lines)
+    parts = rerolled(lines)
     assert of_placed(list(unrolled(parts))) == of_placed(alive(drawn(lines)))
