@@ -270,7 +270,9 @@ class _NumpyEmitter:
                     line = f"{place}{self.text(short)}"
                     yield _commented(line, statement.instruction)
                 case Discard(condition=condition):
-                    line = f"alive &= ~{self.inside(condition, _SIGN)}"
+                    short, named = self.fitted(condition, _WIDTH - len("alive &= ~()"))
+                    yield from named
+                    line = f"alive &= ~{self.inside(short, _SIGN)}"
                     yield _commented(line, statement.instruction)
                 case _:
                     raise AssertionError(statement)
