@@ -54,7 +54,7 @@ from gpgpu_legacy.plan.plan import (
     Step,
     Texcoords,
 )
-from gpgpu_legacy.plan.textures import Extent, Rect, Texture, TextureKind
+from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Texture, TextureKind
 from gpgpu_legacy.runtime import native
 from gpgpu_legacy.runtime.native import LoopRun, Staging, native_code, roomy
 from gpgpu_legacy.runtime.registry import find_executor
@@ -137,6 +137,21 @@ def test_only_the_default_contracts(line: str, target: str, blend: Blend) -> Non
     assert left(exact=True) == 0
     if llvm.get_host_cpu_features().get("fma", True):
         assert left(exact=False) == 1
+
+
+def test_a_filter_is_emitted_once_however_often_it_is_called() -> None:
+    """One function beside those of a tile, of a rectangle and of what is staged."""
+    import llvmlite.binding as llvm
+
+    plan = single(
+        *["TEX R1, R0, texture[0], RECT;", "ADD R0, R0, R1;"] * 9, "MOV result.color, R0;"
+    )
+    [pass_] = plan.steps
+    assert isinstance(pass_, FragmentPass)
+    linear = Binding(0, "A", Sampler(Filter.LINEAR))
+    code = code_of(replace(plan, steps=(replace(pass_, bindings=(linear,)),)))
+    functions = llvm.parse_assembly(code.text).functions
+    assert len([function for function in functions if not function.is_declaration]) == 4
 
 
 LINES = {

@@ -11,21 +11,25 @@ them points to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
-from gpgpu_legacy.isa.ir import Parameter
 from gpgpu_legacy.lower.analysis.register_tile import instruction_count, register_tile
 from gpgpu_legacy.lower.content import (
-    AffineLookup,
     Content,
-    DependentLookup,
     Draw,
     Surface,
     UnsupportedError,
+)
+from gpgpu_legacy.lower.emit.llvm_expressions import (
+    Component,
+    FunctionContext,
+    LookupFunctions,
+    Scope,
+    surface_sizes,
 )
 from gpgpu_legacy.lower.emit.llvm_grid import (
     F16,
@@ -39,7 +43,6 @@ from gpgpu_legacy.lower.emit.llvm_grid import (
 )
 from gpgpu_legacy.lower.emit.llvm_memory import (
     AffineChannel,
-    FetchedTexel,
     Memory,
     Scalar,
     Staging,
@@ -50,34 +53,19 @@ from gpgpu_legacy.lower.fused_body import fused_body
 from gpgpu_legacy.lower.ir import (
     ALONG_X,
     Assign,
-    Call,
-    Compose,
-    Constant,
     Declare,
     Expression,
-    Fetch,
     For,
-    Given,
-    Kind,
-    Operation,
-    Place,
-    Plane,
-    Read,
     Role,
     Statement,
-    Swizzle,
     Texel,
     Variable,
     all_expressions,
     trip_count,
-    type_of,
 )
 from gpgpu_legacy.lower.lowering import read_first
 
 UNROLLED = 32  # about how many instructions of a program the body of a loop is made of
-
-Component = tuple[Variable, int]
-"""A component of a variable, which a Grid stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +135,14 @@ class _Module:
         self, content: Content, processor: Processor, *, exact: bool, tile: tuple[int, int] | None
     ) -> None:
         self.content, self.exact = content, exact
-        self.statements = fused_body(content, _sizes, as_level=True)
+        self.statements = fused_body(content, surface_sizes, as_level=True)
         self.staging = _staging(self.statements) if content.tall else Staging()
         carried = sum(content.surfaces[number].format.channels for number in content.owned)
         rows, vectors = register_tile(self.statements, carried, processor.registers, tile)
         self.tile = Tile(rows, vectors, processor.lanes)
         self.table: dict[Scalar, int] = {}
         self.module = ir.Module("fused passes")
+        self.lookups = LookupFunctions(self.module, self._memory, processor.lanes)
 
     def code(self) -> Code:
         tiles = [self._tile_function(self.tile)]
@@ -169,6 +158,7 @@ class _Module:
         return ir.Function(self.module, kind, name)
 
     def _memory(self, function: Any, tile: Tile) -> Memory:
+        """What a function of the words reads and writes; its first block is begun."""
         builder = ir.IRBuilder(function.append_basic_block())
         emit = GridEmitter(self.module, builder, tile, exact=self.exact)
         return Memory(emit, function.args[0], self.content, self.staging, self.table)
@@ -179,7 +169,7 @@ class _Module:
         function.attributes.add("noinline")
         memory = self._memory(function, tile)
         memory.x, memory.y = function.args[1:]
-        _TileEmitter(memory, self.statements).run()
+        _TileEmitter(memory, self.lookups, self.statements).run()
         memory.builder.ret_void()
         return function
 
@@ -211,12 +201,6 @@ class _Module:
         memory.builder.ret_void()
 
 
-def _sizes(number: int) -> tuple[Expression, ...]:
-    """How many texels a surface has along s, t and r: variables, which the words give."""
-    variable = Variable("sizes", type_of(Kind.INT, 3), number=number)
-    return tuple(Read(variable, (axis,)) for axis in range(3))
-
-
 def _staging(statements: Iterable[Statement]) -> Staging:
     """What varies along x and is the same for all rows."""
     staging = Staging()
@@ -243,23 +227,18 @@ class _TileEmitter:
     that is emitted where it is read.
     """
 
-    def __init__(self, memory: Memory, statements: Sequence[Statement]) -> None:
+    def __init__(
+        self, memory: Memory, lookups: LookupFunctions, statements: Sequence[Statement]
+    ) -> None:
         self.memory, self.emit = memory, memory.emit
         self.statements = statements
+        self.context = FunctionContext(memory, lookups)
         self.values: dict[Component, Grid] = {}
         self.declared: dict[Variable, Expression] = {}
-        self.trips = 1
-        self.sizes: dict[Component, Grid] = {}
 
     def run(self) -> None:
         """All iterations on the tile."""
         memory, content = self.memory, self.memory.content
-        lookups = [lookup for draw in content.draws for lookup in draw.lookups]
-        fetched = {look.texture for look in lookups if isinstance(look, DependentLookup)}
-        for number in sorted(fetched):
-            for size, grid in zip(_sizes(number), memory.sizes(number), strict=True):
-                assert isinstance(size, Read)
-                self.sizes[size.variable, size.components[0]] = grid
         carried = [(v, c) for v, c in read_first(self.statements) if v.role is Role.OWN]
         loop = CarryingLoop(self.emit, memory.first, 1)
         starts = loop.begin([memory.own(variable.number, c) for variable, c in carried])
@@ -276,7 +255,7 @@ class _TileEmitter:
         for statement in statements:
             match statement:
                 case Assign(variable=variable, components=wanted, value=value):
-                    scope = _Scope(self, self.values, self.declared)
+                    scope = Scope(self.context, self.values, self.declared)
                     parts = [scope.component(value, index) for index in range(len(wanted))]
                     self.values.update(zip([(variable, c) for c in wanted], parts, strict=True))
                 case Declare(variable=variable, value=Expression() as value):
@@ -295,7 +274,7 @@ class _TileEmitter:
         carrying = CarryingLoop(self.emit, integer(0), unrolled)
         starts = carrying.begin([self.values[place] for place in carried])
         self.values.update(zip(carried, starts, strict=True))
-        self.trips = trips
+        self.context.trips = trips
         memory.trip, memory.known = carrying.number, {}
         for memory.ahead in range(unrolled):
             self.block(loop.body)
@@ -303,94 +282,5 @@ class _TileEmitter:
         memory.trip, memory.known = integer(whole), {}
         for memory.ahead in range(trips - whole):
             self.block(loop.body)
-        self.trips = 1
+        self.context.trips = 1
         memory.trip, memory.ahead, memory.known = integer(0), 0, known
-
-
-class _Scope:
-    """Expressions of one statement, or of one call of a function, component by component.
-
-    Parts that they share are emitted once.
-    """
-
-    def __init__(
-        self,
-        tile: _TileEmitter,
-        values: Mapping[Component, Grid],
-        declared: Mapping[Variable, Expression],
-    ) -> None:
-        self.tile, self.emit, self.memory = tile, tile.emit, tile.memory
-        self.values, self.declared = values, declared
-        self.grids: dict[tuple[int, int], Grid] = {}
-        self.calls: dict[int, _Scope] = {}
-        self.texels: dict[int, FetchedTexel] = {}
-
-    def component(self, value: Expression, index: int) -> Grid:
-        """A component of an expression, or the number that is the same for all components."""
-        if value.type.width == 1:
-            index = 0
-        key = (id(value), index)
-        grid = self.grids.get(key)
-        if grid is None:
-            grid = self.grids[key] = self._component(value, index)
-        return grid
-
-    def _component(self, value: Expression, index: int) -> Grid:  # noqa: PLR0911 - a case each
-        match value:
-            case Operation(operands=operands):
-                return self.emit.operation(value, [self.component(o, index) for o in operands])
-            case Read(variable=variable, components=wanted):
-                if variable in self.declared:
-                    return self.component(self.declared[variable], wanted[index])
-                return self.values[variable, wanted[index]]
-            case Constant(values=numbers):
-                return self.emit.constant(numbers[index], value.type.kind)
-            case Compose(parts=parts):
-                return self.component(parts[index], 0)
-            case Swizzle(vector=vector, components=wanted):
-                return self.component(vector, wanted[index])
-            case Given():
-                return self._given(value, index)
-            case Texel(lookup=AffineLookup() as lookup, components=wanted, advance=advance):
-                channel = AffineChannel(lookup, wanted[index], advance, self.tile.trips)
-                return self.memory.texel(channel)
-            case Call():
-                return self._called(value).component(value.function.result, index)
-            case Fetch():
-                return self._fetched(value, index)
-        raise AssertionError(value)
-
-    def _given(self, given: Given, index: int) -> Grid:
-        memory, component = self.memory, given.components[index]
-        match given.source:
-            case Place.CENTRE:
-                return memory.centre(component)
-            case Place.ORIGIN:
-                return memory.origin(memory.content.draws[given.draw].targets[0], component)
-            case Plane(attribute=attribute, part=part):
-                return memory.number(Scalar(given.draw, attribute, component, part))
-            case Parameter() as parameter:
-                return memory.number(Scalar(given.draw, parameter, component))
-        raise AssertionError(given)
-
-    def _called(self, call: Call) -> _Scope:
-        """The body of a function, with its arguments bound."""
-        if id(call) not in self.calls:
-            function = call.function
-            values = {
-                (parameter, 0): self.component(argument, 0)
-                for parameter, argument in zip(function.parameters, call.arguments, strict=True)
-            }
-            declared = {
-                statement.variable: statement.value
-                for statement in function.body
-                if isinstance(statement, Declare) and statement.value is not None
-            }
-            self.calls[id(call)] = _Scope(self.tile, self.tile.sizes | values, declared)
-        return self.calls[id(call)]
-
-    def _fetched(self, fetch: Fetch, index: int) -> Grid:
-        if id(fetch) not in self.texels:
-            column, row = (self.component(part, 0) for part in (fetch.column, fetch.row))
-            self.texels[id(fetch)] = self.memory.fetch(fetch.texture, column, row)
-        return self.texels[id(fetch)].channel(index)

@@ -28,11 +28,12 @@ class Words:
     """The argument array, as its function reads it."""
 
     def __init__(self, builder: ir.IRBuilder, pointer: Any) -> None:
-        self._builder, self._pointer = builder, pointer
+        """pointer: to the array."""
+        self._builder, self.array = builder, pointer
 
     def integer(self, word: int) -> Any:
         """A word as a number."""
-        return self._builder.load(self._builder.gep(self._pointer, [integer(word)]))
+        return self._builder.load(self._builder.gep(self.array, [integer(word)]))
 
     def address(self, word: int, element: Any) -> Any:
         """A word as the address of elements of that type."""

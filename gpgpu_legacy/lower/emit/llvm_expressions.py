@@ -1,0 +1,227 @@
+"""Expressions of the lowering IR as LLVM instructions: a Grid for each component that is asked for.
+
+A lookup that fetches one texel is emitted where it is called. One that filters several is a
+function of LLVM's own, which is called: so a program of many such lookups stays small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from llvmlite import ir
+
+from gpgpu_legacy.isa.ir import Parameter
+from gpgpu_legacy.lower.content import AffineLookup, DependentLookup
+from gpgpu_legacy.lower.emit.llvm_grid import F32, I64, Grid, Tile
+from gpgpu_legacy.lower.emit.llvm_memory import AffineChannel, FetchedTexel, Memory, Scalar
+from gpgpu_legacy.lower.ir import (
+    EVERYWHERE,
+    Call,
+    Components,
+    Compose,
+    Constant,
+    Declare,
+    Expression,
+    Fetch,
+    Function,
+    Given,
+    Kind,
+    Operation,
+    Place,
+    Plane,
+    Read,
+    Swizzle,
+    Texel,
+    Variable,
+    all_expressions,
+    type_of,
+    walk,
+)
+
+Component = tuple[Variable, int]
+"""A component of a variable, which a Grid stands for."""
+
+
+def surface_sizes(number: int) -> tuple[Read, ...]:
+    """How many texels a surface has along s, t and r: variables, which the words give."""
+    variable = Variable("sizes", type_of(Kind.INT, 3), number=number)
+    return tuple(Read(variable, (axis,)) for axis in range(3))
+
+
+class FunctionContext:
+    """What the expressions of one LLVM function refer to.
+
+    sizes: of the surfaces that lookups fetch from. trips: of the loop around.
+    """
+
+    def __init__(self, memory: Memory, lookups: LookupFunctions) -> None:
+        """At the function's beginning."""
+        self.memory, self.lookups, self.trips = memory, lookups, 1
+        found = (look for draw in memory.content.draws for look in draw.lookups)
+        fetched = {look.texture for look in found if isinstance(look, DependentLookup)}
+        self.sizes: dict[Component, Grid] = {
+            (size.variable, axis): grid
+            for number in sorted(fetched)
+            for axis, (size, grid) in enumerate(
+                zip(surface_sizes(number), memory.sizes(number), strict=True)
+            )
+        }
+
+    def called(self, function: Function, arguments: list[Grid]) -> Scope:
+        """The body of a function of the IR, with its arguments bound."""
+        bound = ((parameter, 0) for parameter in function.parameters)
+        values = dict(zip(bound, arguments, strict=True))
+        declared = {
+            statement.variable: statement.value
+            for statement in function.body
+            if isinstance(statement, Declare) and statement.value is not None
+        }
+        return Scope(self, self.sizes | values, declared)
+
+
+class LookupFunctions:
+    """The LLVM functions of a module that filter: of the words and the coordinates, a texel."""
+
+    def __init__(
+        self, module: ir.Module, memory: Callable[[Any, Tile], Memory], lanes: int
+    ) -> None:
+        """memory: what a function reads."""
+        self._module, self._memory, self._lanes = module, memory, lanes
+        self._functions: dict[tuple[str, Components], Any] = {}
+
+    def function(self, function: Function, channels: Components) -> Any:
+        """The one that gives these channels, as a structure of vectors."""
+        key = (function.name, channels)
+        if key not in self._functions:
+            self._functions[key] = self._emitted(function, channels)
+        return self._functions[key]
+
+    def _emitted(self, function: Function, channels: Components) -> Any:
+        vector = ir.VectorType(F32, self._lanes)
+        coordinates = [vector] * len(function.parameters)
+        texel = ir.LiteralStructType([vector] * len(channels))
+        kind = ir.FunctionType(texel, [I64.as_pointer(), *coordinates])
+        name = "_".join(map(str, (function.name, *channels)))
+        emitted = ir.Function(self._module, kind, name)
+        emitted.linkage = "internal"
+        memory = self._memory(emitted, Tile(1, 1, self._lanes))
+        arguments = [Grid(EVERYWHERE, [[argument]]) for argument in emitted.args[1:]]
+        body = FunctionContext(memory, self).called(function, arguments)
+        result = ir.Constant(texel, ir.Undefined)
+        for number, channel in enumerate(channels):
+            grid = body.component(function.result, channel)
+            value = memory.emit.at(grid, 0, 0, in_lanes=True)
+            result = memory.builder.insert_value(result, value, number)
+        memory.builder.ret(result)
+        return emitted
+
+
+class Scope:
+    """Expressions of one statement, or of one call of a function, component by component.
+
+    Parts that they share are emitted once. values: what components of variables are. declared: what
+    variables of the block stand for; that is emitted where it is read.
+    """
+
+    def __init__(
+        self,
+        context: FunctionContext,
+        values: Mapping[Component, Grid],
+        declared: Mapping[Variable, Expression],
+    ) -> None:
+        """Nothing emitted yet."""
+        self._context, self._memory = context, context.memory
+        self._values, self._declared = values, declared
+        self._grids: dict[tuple[int, int], Grid] = {}
+        self._calls: dict[int, Scope] = {}
+        self._filtered: dict[tuple[int, Components], dict[int, Grid]] = {}
+        self._texels: dict[int, FetchedTexel] = {}
+
+    def component(self, value: Expression, index: int) -> Grid:
+        """A component of an expression, or the number that is the same for all components."""
+        if value.type.width == 1:
+            index = 0
+        key = (id(value), index)
+        grid = self._grids.get(key)
+        if grid is None:
+            grid = self._grids[key] = self._component(value, index)
+        return grid
+
+    def _component(self, value: Expression, index: int) -> Grid:  # noqa: PLR0911 - a case each
+        match value:
+            case Operation(operands=operands):
+                grids = [self.component(operand, index) for operand in operands]
+                return self._memory.emit.operation(value, grids)
+            case Read(variable=variable, components=wanted):
+                if variable in self._declared:
+                    return self.component(self._declared[variable], wanted[index])
+                return self._values[variable, wanted[index]]
+            case Constant(values=numbers):
+                return self._memory.emit.constant(numbers[index], value.type.kind)
+            case Compose(parts=parts):
+                return self.component(parts[index], 0)
+            case Swizzle(vector=Call() as call, components=wanted):
+                return self._called(call, wanted, wanted[index])
+            case Swizzle(vector=vector, components=wanted):
+                return self.component(vector, wanted[index])
+            case Given():
+                return self._given(value, index)
+            case Texel(lookup=AffineLookup() as lookup, components=wanted, advance=advance):
+                trips = self._context.trips
+                return self._memory.texel(AffineChannel(lookup, wanted[index], advance, trips))
+            case Call():
+                return self._called(value, tuple(range(value.type.width)), index)
+            case Fetch():
+                return self._fetched(value, index)
+        raise AssertionError(value)
+
+    def _given(self, given: Given, index: int) -> Grid:
+        memory, component = self._memory, given.components[index]
+        match given.source:
+            case Place.CENTRE:
+                return memory.centre(component)
+            case Place.ORIGIN:
+                return memory.origin(memory.content.draws[given.draw].targets[0], component)
+            case Plane(attribute=attribute, part=part):
+                return memory.number(Scalar(given.draw, attribute, component, part))
+            case Parameter() as parameter:
+                return memory.number(Scalar(given.draw, parameter, component))
+        raise AssertionError(given)
+
+    def _called(self, call: Call, wanted: Components, channel: int) -> Grid:
+        """A channel of what a function gives, of which these are wanted."""
+        if _fetches(call.function) > 1:
+            key = (id(call), wanted)
+            if key not in self._filtered:
+                self._filtered[key] = self._filter(call, wanted)
+            return self._filtered[key][channel]
+        if id(call) not in self._calls:
+            arguments = [self.component(argument, 0) for argument in call.arguments]
+            self._calls[id(call)] = self._context.called(call.function, arguments)
+        return self._calls[id(call)].component(call.function.result, channel)
+
+    def _filter(self, call: Call, wanted: Components) -> dict[int, Grid]:
+        emit, builder = self._memory.emit, self._memory.builder
+        assert (emit.tile.rows, emit.tile.vectors) == (1, 1)
+        arguments = [
+            emit.at(self.component(argument, 0), 0, 0, in_lanes=True) for argument in call.arguments
+        ]
+        function = self._context.lookups.function(call.function, wanted)
+        texel = builder.call(function, [self._memory.words.array, *arguments])
+        return {
+            channel: Grid(EVERYWHERE, [[builder.extract_value(texel, number)]])
+            for number, channel in enumerate(wanted)
+        }
+
+    def _fetched(self, fetch: Fetch, index: int) -> Grid:
+        if id(fetch) not in self._texels:
+            column, row = (self.component(part, 0) for part in (fetch.column, fetch.row))
+            self._texels[id(fetch)] = self._memory.fetch(fetch.texture, column, row)
+        return self._texels[id(fetch)].channel(index)
+
+
+def _fetches(function: Function) -> int:
+    """How many texels it fetches."""
+    parts = [*all_expressions(function.body), *walk(function.result)]
+    return len({id(part) for part in parts if isinstance(part, Fetch)})
