@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 import campaign
 import numpy as np
@@ -78,6 +80,15 @@ def gles(made: Gles) -> Iterator[Gles]:
         yield made
 
 
+# GLSL ES 3.00, section 3.8: keywords for future use, which a compiler need not refuse.
+_RESERVED = """
+    attribute varying coherent volatile restrict readonly writeonly resource atomic_uint
+    noperspective patch sample subroutine common partition active asm class union enum typedef
+    template this goto inline noinline public static extern external interface long short double
+    half fixed unsigned superp input output filter sizeof cast namespace using precise
+"""
+RESERVED = set(_RESERVED.split())
+
 # Compiled and linked -----------------------------------------------------------------------------
 
 
@@ -87,7 +98,7 @@ def links(gles: Gles, key: ShaderKey) -> None:
     for line in text.splitlines():
         code = line.partition("//")[0]
         assert "__" not in code, "reserved, which a compiler need not say"
-        assert " precise " not in code
+        assert RESERVED.isdisjoint(re.findall(r"\w+", code))
     gles.gl.glDeleteProgram(gles.program(vertex_shader_es(key.varyings), text))
 
 
@@ -143,6 +154,13 @@ def test_every_sampler(gles: Gles, target: str, filter_: Filter, wrap: Wrap) -> 
     for exact in (True, False):
         unit = (EXTENTS[target], Sampler(filter_, wrap, wrap, wrap))
         links(gles, program_key(text, {3: unit}, exact=exact))
+
+
+def test_registers_may_be_called_anything(gles: Gles) -> None:
+    names = [*sorted(RESERVED), "gl_x", "webgl_x", "_webgl_y", "main", "vec4", "$", "a__b"]
+    lines = [f"ADD {name}, {name}, fragment.texcoord[0];" for name in names]
+    lines += [f"ADD result.color, {a}, {b};" for a, b in pairwise(names)]
+    links(gles, program_key(program(*lines, temporaries=f"TEMP {', '.join(names)};")))
 
 
 @pytest.mark.parametrize("option", ["ARB_fog_exp", "ARB_fog_exp2", "ARB_fog_linear"])
