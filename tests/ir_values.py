@@ -136,16 +136,16 @@ class Values:
             case Given(components=components):
                 vector = self._given(value.source)
                 return [np.asarray(vector[c]) for c in components]
-            case Compose(parts=parts):
+            case Compose(operands=parts):
                 return [part for each in parts for part in self.of(each)]
-            case Swizzle(vector=inner, components=components):
+            case Swizzle(operands=(inner,), components=components):
                 vector = self.of(inner)
                 return [vector[c] for c in components]
             case Operation():
                 return self._operation(value)
             case Call():
                 return self._call(value)
-            case Fetch(texture=unit, column=column, row=row):
+            case Fetch(texture=unit, operands=(column, row)):
                 return self.texel(unit, *self.of(column), *self.of(row))
             case Texel(components=components):
                 return self._folded(value, components)
@@ -183,7 +183,7 @@ class Values:
         """What a function gives; texture units compute in float32 whatever the arithmetic."""
         outer, variables, self.wide = self.wide, self.variables, False
         parameters = call.function.parameters
-        arguments = [self.of(argument) for argument in call.arguments]
+        arguments = [self.of(argument) for argument in call.operands]
         self.variables = dict(zip(parameters, arguments, strict=True))
         self.run(call.function.body)
         result = self.of(call.function.result)

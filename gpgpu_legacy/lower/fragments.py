@@ -119,7 +119,7 @@ class _Lookups:
         unit, folded = self.units[instruction.texture.unit], next(self.known)
         if folded is None:
             given = tuple(coordinates[: coordinate_count(unit.kind)])
-            return components(Call(self.function(unit), given), wanted)
+            return components(Call(given, self.function(unit)), wanted)
         return as_decoded(Texel((folded, unit), wanted, EVERYWHERE), unit.format, exact=self.exact)
 
     def function(self, unit: Unit) -> Function:

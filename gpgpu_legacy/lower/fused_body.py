@@ -170,7 +170,7 @@ class _Draw:
             case DependentLookup() as lookup:
                 function = self.function(lookup, surface)
                 given = tuple(coordinates[: coordinate_count(surface.kind)])
-                return components(Call(function, given), wanted)
+                return components(Call(given, function), wanted)
         raise AssertionError(self.step.lookup)
 
     def function(self, lookup: DependentLookup, surface: Surface) -> Function:
@@ -178,7 +178,7 @@ class _Draw:
         number = _dependent(self.content).index(lookup)
 
         def fetch(column: Expression, row: Expression) -> Expression:
-            return Fetch(lookup.texture, column, row)
+            return Fetch((column, row), lookup.texture)
 
         sizes = self.sizes(lookup.texture)
         return lookup_function(

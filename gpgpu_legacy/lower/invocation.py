@@ -107,4 +107,4 @@ def texel_element(
             smaller(operation(Operator.MAXIMUM, value, integer(0)), read(size, axis) + -1)
             for axis, value in enumerate((s, t))
         )
-    return Element(texture_array(content, number), (t * read(size, 0) + s,))
+    return Element((t * read(size, 0) + s,), texture_array(content, number))

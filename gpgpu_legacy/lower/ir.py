@@ -131,30 +131,70 @@ _NAMES = {operator.value: operator for operator in Operator}
 
 
 class Expression(Symbol):
-    """A value. It has the operators in which isa/opcodes.py is written."""
+    """A value. It has the operators in which isa/opcodes.py is written.
+
+    operands: the expressions that it is made of.
+    """
 
     __slots__ = ()
 
     type: Type
     axes: Axes
-
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The expressions that it is made of."""
-        return ()
-
-    def with_children(self, children: tuple[Expression, ...]) -> Expression:
-        """The same of other expressions, of the same types and axes."""
-        assert not children
-        return self
+    operands: tuple[Expression, ...]
 
     def operate(self, name: str, operands: tuple[Any, ...]) -> Expression:
         """The operation that NumPy calls so."""
         return operation(_NAMES[name], *operands)
 
 
+class Leaf(Expression):
+    """A value that is made of no other."""
+
+    __slots__ = ()
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:  # type: ignore[override]
+        """None."""
+        return ()
+
+
+class Selection(Leaf):
+    """Components of what has four of them, of floats."""
+
+    __slots__ = ()
+
+    components: Components
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        """As many floats."""
+        return _TYPES[Kind.FLOAT][len(self.components)]
+
+
 @dataclass(frozen=True, slots=True)
-class Constant(Expression):
+class Composite(Expression):
+    """A value that is made of others."""
+
+    operands: tuple[Expression, ...]
+
+    def with_operands(self, operands: tuple[Expression, ...]) -> Expression:
+        """The same of other expressions, of the same types and axes."""
+        return replace(self, operands=operands)
+
+
+class Joined(Composite):
+    """A value that varies as its operands do."""
+
+    __slots__ = ()
+
+    @property
+    def axes(self) -> Axes:  # type: ignore[override]
+        """Those of the operands."""
+        return union(operand.axes for operand in self.operands)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Leaf):
     """Numbers that are written in the code."""
 
     values: tuple[float | int | bool, ...]
@@ -194,7 +234,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Read(Expression):
+class Read(Selection):
     """Components of a variable, in this order."""
 
     variable: Variable
@@ -203,7 +243,7 @@ class Read(Expression):
 
     @property
     def type(self) -> Type:  # type: ignore[override]
-        """Of as many components."""
+        """Of the variable's kind."""
         return _TYPES[self.variable.type.kind][len(self.components)]
 
 
@@ -224,7 +264,7 @@ class Place(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Given(Expression):
+class Given(Selection):
     """Components of what a pass gives: a parameter, a vector of state, a plane, a place.
 
     draw: the number of the pass, among those whose fragments the code works on.
@@ -235,14 +275,9 @@ class Given(Expression):
     axes: Axes = NOWHERE
     draw: int = 0
 
-    @property
-    def type(self) -> Type:  # type: ignore[override]
-        """Floats."""
-        return _TYPES[Kind.FLOAT][len(self.components)]
-
 
 @dataclass(frozen=True, slots=True)
-class Texel(Expression):
+class Texel(Selection):
     """Components of a texel of which it is known where it lies, as a lookup finds them.
 
     lookup: says so; a record of the target's own. advance: how many texels right and up it moves
@@ -254,111 +289,52 @@ class Texel(Expression):
     axes: Axes
     advance: tuple[int, int] = (0, 0)
 
-    @property
-    def type(self) -> Type:  # type: ignore[override]
-        """Floats."""
-        return _TYPES[Kind.FLOAT][len(self.components)]
-
 
 @dataclass(frozen=True, slots=True)
-class Fetch(Expression):
-    """The texel of a texture at a column and a row, whole numbers inside of it.
+class Fetch(Joined):
+    """The texel of a texture at a column and a row, its operands: whole numbers inside of it.
 
     texture: a number of the target's own.
     """
 
     texture: int
-    column: Expression
-    row: Expression
     type: Type = VEC4
-
-    @property
-    def axes(self) -> Axes:  # type: ignore[override]
-        """Those of its place."""
-        return self.column.axes | self.row.axes
-
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """Its place."""
-        return (self.column, self.row)
-
-    def with_children(self, children: tuple[Expression, ...]) -> Expression:
-        """At another place."""
-        column, row = children
-        return Fetch(self.texture, column, row)
 
 
 @dataclass(frozen=True, slots=True)
-class Operation(Expression):
+class Operation(Composite):
     """An operation on expressions. contracts: it may be rounded once, together with another."""
 
     operator: Operator
-    operands: tuple[Expression, ...]
     type: Type
     axes: Axes
     contracts: bool = False
 
-    def with_children(self, children: tuple[Expression, ...]) -> Expression:
-        """The same on others."""
-        return Operation(self.operator, children, self.type, self.axes, self.contracts)
-
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The operands."""
-        return self.operands
+    def with_operands(self, operands: tuple[Expression, ...]) -> Expression:
+        """The same of other expressions, of the same types and axes."""
+        return Operation(operands, self.operator, self.type, self.axes, self.contracts)
 
 
 @dataclass(frozen=True, slots=True)
-class Swizzle(Expression):
-    """Components of a vector, in this order."""
+class Swizzle(Joined):
+    """Components of a vector, its one operand, in this order."""
 
-    vector: Expression
     components: Components
 
     @property
     def type(self) -> Type:  # type: ignore[override]
         """Of as many components."""
-        return _TYPES[self.vector.type.kind][len(self.components)]
-
-    @property
-    def axes(self) -> Axes:  # type: ignore[override]
-        """The vector's."""
-        return self.vector.axes
-
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The vector."""
-        return (self.vector,)
-
-    def with_children(self, children: tuple[Expression, ...]) -> Expression:
-        """Of another vector."""
-        return Swizzle(children[0], self.components)
+        return _TYPES[self.operands[0].type.kind][len(self.components)]
 
 
 @dataclass(frozen=True, slots=True)
-class Compose(Expression):
+class Compose(Joined):
     """A vector of expressions of one component each."""
-
-    parts: tuple[Expression, ...]
 
     @property
     def type(self) -> Type:  # type: ignore[override]
         """Of as many components."""
-        return _TYPES[self.parts[0].type.kind][len(self.parts)]
-
-    @property
-    def axes(self) -> Axes:  # type: ignore[override]
-        """Those of its parts."""
-        return union(part.axes for part in self.parts)
-
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The parts."""
-        return self.parts
-
-    def with_children(self, children: tuple[Expression, ...]) -> Expression:
-        """Of other parts."""
-        return Compose(children)
+        return _TYPES[self.operands[0].type.kind][len(self.operands)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,30 +350,15 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Element(Expression):
-    """An element of an array."""
+class Element(Joined):
+    """An element of an array, at the indices that are its operands."""
 
     array: Array
-    indices: tuple[Expression, ...]
 
     @property
     def type(self) -> Type:  # type: ignore[override]
         """The array's."""
         return self.array.element
-
-    @property
-    def axes(self) -> Axes:  # type: ignore[override]
-        """Those of its indices."""
-        return union(index.axes for index in self.indices)
-
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The indices."""
-        return self.indices
-
-    def with_children(self, children: tuple[Expression, ...]) -> Expression:
-        """At other indices."""
-        return Element(self.array, children)
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,30 +372,15 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Expression):
-    """What a function gives."""
+class Call(Joined):
+    """What a function gives for arguments, its operands."""
 
     function: Function
-    arguments: tuple[Expression, ...]
 
     @property
     def type(self) -> Type:  # type: ignore[override]
         """The result's."""
         return self.function.result.type
-
-    @property
-    def axes(self) -> Axes:  # type: ignore[override]
-        """Those of the arguments."""
-        return union(argument.axes for argument in self.arguments)
-
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The arguments."""
-        return self.arguments
-
-    def with_children(self, children: tuple[Expression, ...]) -> Expression:
-        """Of other arguments."""
-        return Call(self.function, children)
 
 
 def union(axes: Iterable[Axes]) -> Axes:
@@ -476,7 +422,7 @@ def operation(operator: Operator, *operands: Any) -> Expression:
     for operand in made:
         width, axes = max(width, operand.type.width), axes | operand.axes
     contracts = operator in _CONTRACTED and kind is Kind.FLOAT
-    return Operation(operator, made, _TYPES[_RESULTS.get(operator, kind)][width], axes, contracts)
+    return Operation(made, operator, _TYPES[_RESULTS.get(operator, kind)][width], axes, contracts)
 
 
 def _kind(operands: tuple[Any, ...]) -> Kind:
@@ -522,11 +468,11 @@ def _simplified(operator: Operator, operands: tuple[Expression, ...]) -> Express
 def _left_sum(left: Expression, right: Expression) -> Expression | None:
     """The sum of two, if one of them is a sum itself that can be taken apart."""
     if _is_sum(right):
-        first, second = right.children
+        first, second = right.operands
         whole: Expression = left + first + second
         return whole
-    if _is_sum(left) and isinstance(left.children[1], Constant):
-        rest, number = left.children
+    if _is_sum(left) and isinstance(left.operands[1], Constant):
+        rest, number = left.operands
         last: Expression = rest + right + number
         return last
     return None
@@ -567,16 +513,16 @@ def components(  # noqa: PLR0911 - a case each
             return Read(variable, tuple(old[c] for c in wanted), axes)
         case Given() | Texel():
             return replace(vector, components=tuple(vector.components[c] for c in wanted))
-        case Compose(parts=parts):
+        case Compose(operands=parts):
             return compose(parts[c] for c in wanted)
-        case Swizzle(vector=whole, components=old):
-            return Swizzle(whole, tuple(old[c] for c in wanted))
+        case Swizzle(components=old):
+            return Swizzle(vector.operands, tuple(old[c] for c in wanted))
         case Operation(operands=operands):  # every operation is one of components
             parts = tuple(components(operand, wanted) for operand in operands)
             kind = type_of(vector.type.kind, len(wanted))
             return replace(vector, operands=parts, type=kind)
         case _:
-            return Swizzle(vector, wanted)
+            return Swizzle((vector,), wanted)
 
 
 def multiply_add(value: Expression) -> tuple[Expression, Expression, Expression] | None:
@@ -586,10 +532,10 @@ def multiply_add(value: Expression) -> tuple[Expression, Expression, Expression]
     """
     if not _contracts(value, Operator.ADD):
         return None
-    product, addend = value.children
+    product, addend = value.operands
     if not _contracts(product, Operator.MULTIPLY) or _contracts(addend, Operator.MULTIPLY):
         return None
-    a, b = product.children
+    a, b = product.operands
     return a, b, addend
 
 
@@ -608,10 +554,10 @@ def uncontracted(value: Expression) -> Expression:
 
 def rebuilt(value: Expression, change: Callable[[Expression], Expression]) -> Expression:
     """An expression with a change made to each part of it, inner ones first."""
-    if old := value.children:
-        new = tuple(rebuilt(child, change) for child in old)
-        if any(a is not b for a, b in zip(new, old, strict=True)):
-            value = value.with_children(new)
+    if isinstance(value, Composite):
+        new = tuple(rebuilt(operand, change) for operand in value.operands)
+        if any(a is not b for a, b in zip(new, value.operands, strict=True)):
+            value = value.with_operands(new)
     return change(value)
 
 
@@ -621,7 +567,7 @@ def walk(value: Expression) -> Iterator[Expression]:
     while waiting:
         part = waiting.pop()
         yield part
-        waiting += part.children
+        waiting += part.operands
 
 
 # Statements ----------------------------------------------------------------------------------

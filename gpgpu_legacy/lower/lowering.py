@@ -39,6 +39,7 @@ from gpgpu_legacy.lower.ir import (
     Axes,
     Components,
     Compose,
+    Composite,
     Constant,
     Dead,
     Declare,
@@ -98,7 +99,7 @@ class Lowering(Domain[Expression]):
 
     def _with_names(self, value: Expression) -> Expression:
         """A value with a variable in place of each operation that it is made of several times."""
-        if not value.children:
+        if not value.operands:
             return value
         uses: dict[int, int] = {}
         waiting, repeats = [value], False
@@ -106,7 +107,7 @@ class Lowering(Domain[Expression]):
             part = waiting.pop()
             uses[id(part)] = count = uses.get(id(part), 0) + 1
             if count == 1:
-                waiting += {id(child): child for child in part.children}.values()
+                waiting += {id(operand): operand for operand in part.operands}.values()
             elif isinstance(part, Operation):
                 repeats = True
         if not repeats:
@@ -117,8 +118,8 @@ class Lowering(Domain[Expression]):
             if id(part) in names:
                 return names[id(part)]
             made = part
-            if part.children:
-                made = part.with_children(tuple(named(child) for child in part.children))
+            if isinstance(part, Composite):
+                made = part.with_operands(tuple(map(named, part.operands)))
             if uses[id(part)] > 1 and isinstance(part, Operation):
                 variable = Variable("part", part.type, number=self._parts)
                 self._parts += 1
@@ -234,7 +235,7 @@ class AxesLowering(Lowering):
                 if variable.role is Role.ATTRIBUTE:
                     return _attribute_axes(AttributeKind(variable.name), read[index])
                 return self.axes.get((variable, read[index]), value.axes)
-            case Compose(parts=parts):
+            case Compose(operands=parts):
                 return parts[index].axes
             case Operation(operands=operands):
                 axes = NOWHERE

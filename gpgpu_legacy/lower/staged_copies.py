@@ -66,7 +66,7 @@ class StagedCopies:
         arrays = self.staging.arrays()
         for staged in trips.staged:
             for element in self._elements(staged):
-                place = Element(arrays[staged.name], (element.trip, element.place))
+                place = Element((element.trip, element.place), arrays[staged.name])
                 statements += element.guarded(Store(place, read(element.variable)))
         following = start + self.shape.k_depth
         after = self._after(trips, iteration)
@@ -174,7 +174,7 @@ class StagedCopies:
         """A texel of an element. at: the iteration, and the first trip of the batch."""
         if staged.lookup.inside:
             index = read(_place_of(trips, element, part)) + read(_GONE)
-            return Element(texture_array(self.content, staged.lookup.texture), (index,))
+            return Element((index,), texture_array(self.content, staged.lookup.texture))
         iteration, start = at
         number = start + element.trip
         trip = (iteration, number) if trips.count is not None else (number, integer(0))

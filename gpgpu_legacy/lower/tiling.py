@@ -150,7 +150,7 @@ class Tiling:
         columns = [place(0, n) + read(origin, 0) for n in range(self.shape.columns)]
         rows = [(place(1, n) + read(origin, 1)) * width for n in range(self.shape.rows)]
         for row, column in self.tile.fragments(EVERYWHERE):
-            yield (row, column), Element(array, (rows[row] + columns[column],))
+            yield (row, column), Element((rows[row] + columns[column],), array)
 
     def _at_fragment(self, value: Expression, fragment: Fragment) -> Expression:
         """A part of an expression at a fragment of the register tile."""
@@ -191,13 +191,13 @@ class Tiling:
         axis = 0 if staged.across else 1
         array = self.staging.arrays()[staged.name]
         if staged.channels == 4:
-            return Element(array, (place, self.in_tile(axis, number)))
+            return Element((place, self.in_tile(axis, number)), array)
         if self.shape.adjacent == 4:
             group, rest = divmod(number, 4)
             index = read(THREAD, axis) + group * self.shape.threads[axis]
-            return component(Element(array, (place, index)), rest)
+            return component(Element((place, index), array), rest)
         at, numbers = self.in_tile(axis, number), replace(array, element=FLOAT)
-        return Element(numbers, (place, at / integer(4), operation(Operator.REMAINDER, at, 4)))
+        return Element((place, at / integer(4), operation(Operator.REMAINDER, at, 4)), numbers)
 
     # Loops
 

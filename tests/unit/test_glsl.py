@@ -189,11 +189,11 @@ V = Read(Variable("v", VEC4), (0, 1, 2, 3))
             operation(Operator.SELECT, X < 0.0, V, 0.0),
             "select_less(vec4(x), vec4(0.0), v, vec4(0.0))",
         ),
-        (Swizzle(V * 2.0, (1, 0)), "(v * 2.0).yx"),
+        (Swizzle((V * 2.0,), (1, 0)), "(v * 2.0).yx"),
         (compose([X, Y, 1.0]), "vec3(x, y, 1.0)"),
         (compose([X, X]), "vec2(x)"),
         (Constant((1.0, 1.0), V.type._replace(width=2)), "vec2(1.0)"),
-        (Element(Array("tile", FLOAT, (4, 8)), (N, N + 1)), "tile[i][i + 1]"),
+        (Element((N, N + 1), Array("tile", FLOAT, (4, 8))), "tile[i][i + 1]"),
     ],
 )  # fmt: skip
 def test_an_expression(value: Expression, text: str) -> None:
@@ -201,7 +201,7 @@ def test_an_expression(value: Expression, text: str) -> None:
 
 
 def test_statements_that_nest() -> None:
-    number, place = Variable("n", INT), Element(Array("buffer", FLOAT), (N,))
+    number, place = Variable("n", INT), Element((N,), Array("buffer", FLOAT))
     body = (Store(place, X), Barrier())
     statements: list[Statement] = [
         For(number, constant(0, Kind.INT), N, body, step=2),

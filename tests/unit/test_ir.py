@@ -87,7 +87,7 @@ POSITION = attribute_value(Attribute(AttributeKind.POSITION))
 
 
 def fetch(unit: Unit, column: Expression, row: Expression) -> Expression:
-    return Fetch(unit.number, column, row)
+    return Fetch((column, row), unit.number)
 
 
 def lowered(key: ShaderKey, *, discards: bool = True) -> list[Statement]:
@@ -321,7 +321,8 @@ def test_an_instruction_is_operations(line: str, operators: list[Operator]) -> N
 def test_what_several_components_share_is_computed_once() -> None:
     [whole, *_] = assignments("RCP R0, R1.z;", SHOWN)
     assert isinstance(whole.value, Compose)
-    assert len({id(part) for part in whole.value.parts}) == 1  # emitters see that it is one number
+    # Emitters see that it is one number.
+    assert len({id(part) for part in whole.value.operands}) == 1
     [part, first, *_] = statements_of("MAX R0.x, R1, R2;", "FRC R0.y, R0.x;", SHOWN)[1:]
     assert isinstance(part, Declare)
     assert part.variable.type == FLOAT
@@ -478,7 +479,7 @@ def test_a_lookup_calls_the_function_of_its_unit() -> None:
     linear = Sampler(Filter.LINEAR, Wrap.REPEAT)
     key = program_key(program(*lines), {2: (Extent(7, 5, 3), linear)})
     calls = list(functions_called(lowered(key)))
-    assert [(c.function.name, len(c.arguments)) for c in calls] == [
+    assert [(c.function.name, len(c.operands)) for c in calls] == [
         ("lookup2", 3), ("lookup2", 3), ("lookup0", 1),
     ]  # fmt: skip
     assert calls[0].function is calls[1].function
@@ -486,7 +487,7 @@ def test_a_lookup_calls_the_function_of_its_unit() -> None:
     assert [p.type for p in volume.parameters] == [FLOAT] * 3
     fetched = [v for v in all_expressions(volume.body) if isinstance(v, Fetch)]
     assert len(fetched) == 8  # the corners of a cube
-    assert all(v.column.type == v.row.type == INT for v in fetched)
+    assert all({o.type for o in v.operands} == {INT} for v in fetched)
     assert sum(isinstance(v, Fetch) for v in walk(line.result)) == 1
 
 

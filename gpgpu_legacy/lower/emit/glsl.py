@@ -329,21 +329,21 @@ class GlslEmitter:
         return self.texel(value) + _suffix(value.components, 4)
 
     def _swizzle(self, value: Swizzle) -> str:
-        whole = self.inside(value.vector, _ATOM)
-        return whole + _suffix(value.components, value.vector.type.width)
+        [vector] = value.operands
+        return self.inside(vector, _ATOM) + _suffix(value.components, vector.type.width)
 
     def _compose(self, value: Compose) -> str:
-        parts = value.parts
+        parts = value.operands
         same = all(part is parts[0] for part in parts)
         listed = [self.expression(part) for part in (parts[:1] if same else parts)]
         return f"{type_name(value.type)}({', '.join(listed)})"
 
     def _element(self, value: Element) -> str:
-        return value.array.name + "".join(f"[{self.expression(i)}]" for i in value.indices)
+        return value.array.name + "".join(f"[{self.expression(i)}]" for i in value.operands)
 
     def _call(self, value: Call) -> str:
         name = self._defined(value.function)
-        return f"{name}({', '.join(map(self.expression, value.arguments))})"
+        return f"{name}({', '.join(map(self.expression, value.operands))})"
 
     def _defined(self, function: Function) -> str:
         """The name of a function, which is spelled when it is first called."""
@@ -398,7 +398,7 @@ class GlslEmitter:
         if self.dialect.fma and not self.exact and (parts := multiply_add(value)):
             return f"fma({', '.join(self.widened(part, width) for part in parts)})", _ATOM
         if _is_reciprocal_root(value):
-            return f"inversesqrt({self.expression(value.operands[1].children[0])})", _ATOM
+            return f"inversesqrt({self.expression(value.operands[1].operands[0])})", _ATOM
         if operator in _INFIX:
             return self._infix(value)
         if operator in _CALLED:

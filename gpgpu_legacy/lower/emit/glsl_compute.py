@@ -99,7 +99,7 @@ class _Textures:
     def fetch(self, unit: Unit, column: Expression, row: Expression) -> Expression:
         if unit.number not in self.functions:
             self.functions[unit.number] = _fetch_function(unit)
-        return Call(self.functions[unit.number], (column, row))
+        return Call((column, row), self.functions[unit.number])
 
 
 def _fetch_function(unit: Unit) -> Function:
@@ -107,7 +107,7 @@ def _fetch_function(unit: Unit) -> Function:
     column, row = Variable("column", INT), Variable("row", INT)
     texel = Read(row, (0,)) * constant(unit.extent.width, Kind.INT) + Read(column, (0,))
     place = texel * channels
-    parts = [Element(array, (Read(_AT, (0,)) + c,)) for c in range(channels)]
+    parts = [Element((Read(_AT, (0,)) + c,), array) for c in range(channels)]
     missing = (0.0, 0.0, 0.0, 1.0)[channels:]
     result = compose([*parts, *missing])
     return Function(f"fetch{unit.number}", (column, row), (Declare(_AT, place),), result)
@@ -123,7 +123,7 @@ def _stores(number: int, target: Format, blend: Blend) -> list[Statement]:
     """The channels of a target written, or added to what is there."""
     array, stores = Array(f"target{number}", FLOAT), list[Statement]()
     for channel in ALL[: target.channels]:
-        place = Element(array, (Read(_AT, (0,)) * target.channels + channel,))
+        place = Element((Read(_AT, (0,)) * target.channels + channel,), array)
         value = channel_of(number, channel)
         if blend is Blend.ADD:
             value = blended(value, place, target)

@@ -104,7 +104,7 @@ class _FragmentEmitter(PassEmitter):
         self.samplers: dict[int, None] = {}
 
     def fetch(self, fetch: Fetch) -> str:
-        place = f"ivec2({self.expression(fetch.column)}, {self.expression(fetch.row)})"
+        place = f"ivec2({', '.join(map(self.expression, fetch.operands))})"
         return f"texelFetch({self.sampler(fetch.texture)}, {place}, 0)"
 
     def texel(self, texel: Texel) -> str:
@@ -132,7 +132,7 @@ def fragment_shader(key: ShaderKey, dialect: Dialect = GLSL) -> str:
     emitter = _FragmentEmitter(key, dialect)
 
     def fetch(unit: Unit, column: Expression, row: Expression) -> Expression:
-        return as_decoded(Fetch(unit.number, column, row), unit.format, exact=key.exact)
+        return as_decoded(Fetch((column, row), unit.number), unit.format, exact=key.exact)
 
     position = Given(Place.WINDOW, ALL, EVERYWHERE)
     body = emitter.block(fragment_statements(key, fetch, position, discards=True))

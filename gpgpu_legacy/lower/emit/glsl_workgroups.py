@@ -174,10 +174,10 @@ class _GroupEmitter(GlslEmitter):
         column, row = Variable("column", INT), Variable("row", INT)
         array = texture_array(self.content, fetch.texture)
         place = read(row) * read(size_variable(fetch.texture), 0) + read(column)
-        texel, missing = Element(array, (place,)), (0.0, 0.0, 0.0, 1.0)[array.element.width :]
+        texel, missing = Element((place,), array), (0.0, 0.0, 0.0, 1.0)[array.element.width :]
         result = compose([texel, *missing]) if missing else texel
         function = Function(f"fetch{fetch.texture}", (column, row), (), result)
-        return self.expression(Call(function, (fetch.column, fetch.row)))
+        return self.expression(Call(fetch.operands, function))
 
 
 def uniform_blocks(code: GroupCode, arguments: Arguments) -> NDArray[np.uint8]:

@@ -159,11 +159,11 @@ class Scope:
                 return self._values[variable, wanted[index]]
             case Constant(values=numbers):
                 return self._memory.emit.constant(numbers[index], value.type.kind)
-            case Compose(parts=parts):
+            case Compose(operands=parts):
                 return self.component(parts[index], 0)
-            case Swizzle(vector=Call() as call, components=wanted):
+            case Swizzle(operands=(Call() as call,), components=wanted):
                 return self._called(call, wanted, wanted[index])
-            case Swizzle(vector=vector, components=wanted):
+            case Swizzle(operands=(vector,), components=wanted):
                 return self.component(vector, wanted[index])
             case Given():
                 return self._given(value, index)
@@ -197,7 +197,7 @@ class Scope:
                 self._filtered[key] = self._filter(call, wanted)
             return self._filtered[key][channel]
         if id(call) not in self._calls:
-            arguments = [self.component(argument, 0) for argument in call.arguments]
+            arguments = [self.component(argument, 0) for argument in call.operands]
             self._calls[id(call)] = self._context.called(call.function, arguments)
         return self._calls[id(call)].component(call.function.result, channel)
 
@@ -205,7 +205,7 @@ class Scope:
         emit, builder = self._memory.emit, self._memory.builder
         assert (emit.tile.rows, emit.tile.vectors) == (1, 1)
         arguments = [
-            emit.at(self.component(argument, 0), 0, 0, in_lanes=True) for argument in call.arguments
+            emit.at(self.component(argument, 0), 0, 0, in_lanes=True) for argument in call.operands
         ]
         function = self._context.lookups.function(call.function, wanted)
         texel = builder.call(function, [self._memory.words.array, *arguments])
@@ -216,7 +216,7 @@ class Scope:
 
     def _fetched(self, fetch: Fetch, index: int) -> Grid:
         if id(fetch) not in self._texels:
-            column, row = (self.component(part, 0) for part in (fetch.column, fetch.row))
+            column, row = (self.component(operand, 0) for operand in fetch.operands)
             self._texels[id(fetch)] = self._memory.fetch(fetch.texture, column, row)
         return self._texels[id(fetch)].channel(index)
 

@@ -34,14 +34,15 @@ from gpgpu_legacy.lower.ir import (
     EVERYWHERE,
     FLOAT,
     Assign,
-    Axes,
     Components,
     Compose,
+    Composite,
     Constant,
     Declare,
     Discard,
     Expression,
     Given,
+    Joined,
     Kind,
     Operation,
     Operator,
@@ -52,6 +53,7 @@ from gpgpu_legacy.lower.ir import (
     Variable,
     expression,
     operation,
+    type_of,
 )
 from gpgpu_legacy.lower.lowering import Lowering, attribute_variable, result_variable
 
@@ -111,31 +113,22 @@ def numpy_source(program: Program) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lookup(Expression):
-    """Components of the texel that the caller finds."""
+class _Lookup(Joined):
+    """Components of the texel that the caller finds at coordinates, the operands."""
 
     texture: TextureSource
-    coordinates: tuple[Expression, ...]
     components: Components
-    axes: Axes = EVERYWHERE
 
     @property
     def type(self) -> Type:  # type: ignore[override]
-        return Type(Kind.FLOAT, len(self.components))
-
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        return self.coordinates
-
-    def with_children(self, children: tuple[Expression, ...]) -> Expression:
-        return _Lookup(self.texture, children, self.components)
+        return type_of(Kind.FLOAT, len(self.components))
 
 
 def _look_up(
     instruction: Instruction, coordinates: Sequence[Expression], components: Components
 ) -> Expression:
     assert instruction.texture is not None
-    return _Lookup(instruction.texture, tuple(map(expression, coordinates)), components)
+    return _Lookup(tuple(map(expression, coordinates)), instruction.texture, components)
 
 
 def _statements(program: Program) -> Iterator[Sequence[Statement]]:
@@ -292,16 +285,17 @@ class _NumpyEmitter:
         """A value whose text is no longer than that, and statements that name its parts."""
         lines: list[str] = []
         while len(self.text(value)) > room:
-            lengths = [len(self.text(child)) if child.children else 0 for child in value.children]
+            lengths = [len(self.text(part)) if part.operands else 0 for part in value.operands]
             longest = max(lengths, default=0)
             if longest < _WORTH_A_NAME:
                 break
-            children, place = list(value.children), lengths.index(longest)
+            assert isinstance(value, Composite)
+            parts, place = list(value.operands), lengths.index(longest)
             self.named -= 1  # no statement names a part so
-            variable = Variable("part", children[place].type, number=self.named)
-            lines += self.declared(variable, children[place])
-            children[place] = Read(variable, tuple(range(variable.type.width)))
-            value = value.with_children(tuple(children))
+            variable = Variable("part", parts[place].type, number=self.named)
+            lines += self.declared(variable, parts[place])
+            parts[place] = Read(variable, tuple(range(variable.type.width)))
+            value = value.with_operands(tuple(parts))
         return value, lines
 
     def name(self, variable: Variable) -> str:
@@ -355,9 +349,9 @@ class _NumpyEmitter:
                 if len(set(numbers)) == 1:
                     return f"F({numbers[0]})", _ATOM
                 return self.call("constant", [f"[{', '.join(numbers)}]"])
-            case Compose(parts=parts):
+            case Compose(operands=parts):
                 return self.call("vector", map(self.text, parts))
-            case _Lookup(texture=texture, coordinates=coordinates, components=components):
+            case _Lookup(operands=coordinates, texture=texture, components=components):
                 given = f'{texture.unit}, "{texture.target.value}"'
                 call = f"lookup({given}, {self.places(coordinates)})"
                 return call + self.index(components), _ATOM
@@ -394,8 +388,8 @@ class _NumpyEmitter:
 
 def _unstacked(value: Expression) -> Expression:
     """A value that goes to several components: one of them, if all are the same."""
-    if isinstance(value, Compose) and len(set(value.parts)) == 1:
-        return value.parts[0]
+    if isinstance(value, Compose) and len(set(value.operands)) == 1:
+        return value.operands[0]
     return value
 
 
