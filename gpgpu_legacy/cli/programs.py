@@ -229,7 +229,11 @@ def translate(
     program: ProgramFile,
     to: Annotated[Language, typer.Option("--to", help="The language to translate to.")],
     exact: Annotated[
-        bool, typer.Option("--exact", help="Generate GLSL that contracts no multiply-add.")
+        bool,
+        typer.Option(
+            "--exact",
+            help="Generate GLSL that contracts no multiply-add; in GLSL ES a driver still may.",
+        ),
     ] = False,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file.")
