@@ -416,6 +416,8 @@ def operation(operator: Operator, *operands: Any) -> Expression:
         return Constant(tuple(-value for value in made[0].values), made[0].type)
     if operator is Operator.MINIMUM and kind is Kind.FLOAT:
         return _minimum(*made)
+    if operator is Operator.OR and made[1] in _alternatives(made[0]):
+        return made[0]  # KIL of a scalar tests it four times
     if kind is Kind.INT and (simple := _simplified(operator, made)) is not None:
         return simple
     width, axes = 1, NOWHERE
@@ -423,6 +425,15 @@ def operation(operator: Operator, *operands: Any) -> Expression:
         width, axes = max(width, operand.type.width), axes | operand.axes
     contracts = operator in _CONTRACTED and kind is Kind.FLOAT
     return Operation(made, operator, _TYPES[_RESULTS.get(operator, kind)][width], axes, contracts)
+
+
+def _alternatives(value: Expression) -> Iterator[Expression]:
+    """The conditions that a disjunction joins."""
+    if isinstance(value, Operation) and value.operator is Operator.OR:
+        for operand in value.operands:
+            yield from _alternatives(operand)
+    else:
+        yield value
 
 
 def _kind(operands: tuple[Any, ...]) -> Kind:

@@ -124,10 +124,8 @@ def no_lookups(*_: object) -> Expression:
         ("RSQ R0.x, R1.y;", "t_R0.x = inversesqrt(abs(t_R1.y));"),
         ("MOV R0, state.light[2].half;", "t_R0 = state_light_2_half;"),
         ("MOV R0, fragment.color.secondary;", "t_R0 = secondary_color;"),
-        (
-            "KIL R0.x;",
-            "if (t_R0.x < 0.0 || t_R0.x < 0.0 || t_R0.x < 0.0 || t_R0.x < 0.0) discard;",
-        ),
+        ("KIL R0.x;", "if (t_R0.x < 0.0) discard;"),
+        ("KIL R0.xyyx;", "if (t_R0.x < 0.0 || t_R0.y < 0.0) discard;"),
     ],
 )
 def test_an_instruction_as_a_statement(line: str, statement: str) -> None:

@@ -182,6 +182,7 @@ _INFIX = {
     Operator.LESS_EQUAL: ("<=", _COMPARISON),
     Operator.GREATER: (">", _COMPARISON),
     Operator.GREATER_EQUAL: (">=", _COMPARISON),
+    Operator.OR: ("|", _OR),
 }
 
 _WIDTH = 96
@@ -375,9 +376,6 @@ class _NumpyEmitter:
                 return f"-{self.inside(operands[0], _SIGN)}", _SIGN
             case Operator.SATURATE:
                 return self.call("saturate", map(self.text, operands))
-            case Operator.OR:
-                texts = [self.inside(one, _OR) for one in dict.fromkeys(_alternatives(value))]
-                return " | ".join(texts), _OR if len(texts) > 1 else _ATOM
         if operator not in _INFIX:
             return self.call(f"np.{operator.value}", map(self.text, operands))
         sign, binds = _INFIX[operator]
@@ -395,14 +393,6 @@ def _unstacked(value: Expression) -> Expression:
 
 def _source(value: Read | Given) -> object:
     return value.variable if isinstance(value, Read) else value.source
-
-
-def _alternatives(value: Expression) -> Iterator[Expression]:
-    if isinstance(value, Operation) and value.operator is Operator.OR:
-        for operand in value.operands:
-            yield from _alternatives(operand)
-    else:
-        yield value
 
 
 def _listed(what: str, names: Sequence[str]) -> str:
