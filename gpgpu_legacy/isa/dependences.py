@@ -28,6 +28,7 @@ def parts_read(instruction: Instruction) -> dict[int, Parts]:
     return domain.parts
 
 
+@lru_cache(maxsize=1024)
 def all_parts_read(instruction: Instruction, components: Components, *, bias: bool) -> Parts:
     """The components of temporaries that these components of the result are made of.
 
