@@ -113,7 +113,7 @@ class JitPrepared(HostPrepared):
 
     def _fused(self, fused: FusedPasses) -> Run:
         """Fused passes as native code, or on the reference machine if there can be none."""
-        from gpgpu_legacy.runtime.native import LoopRun, native_code
+        from gpgpu_legacy.runtime.native import FusedRun, native_code
 
         content, arguments = native_content(fused, self._plan_textures, self._interleaved)
         tile = self.machine.tuning.tile if self.machine.tuning else None
@@ -122,7 +122,7 @@ class JitPrepared(HostPrepared):
         except UnsupportedError:
             return partial(_run_on_reference, fused.passes, self.textures)
         together = 1 if fused.alternates else fused.count
-        return LoopRun(code, arguments, self.textures, self._staging, together).run
+        return FusedRun(code, arguments, self.textures, self._staging, together).run
 
     def _pass(self, pass_: Pass, count: int) -> Run:
         """A pass that draws nothing. count: how often it runs."""

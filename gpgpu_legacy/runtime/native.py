@@ -54,7 +54,7 @@ MOST_CODES = 64
 """How many pieces of code are kept in memory that no prepared plan uses."""
 
 _LINE_BYTES = 64  # of a cache; no vector is longer
-_STAGED_BYTES = 384 << 10  # of one strip: they stay in a core's second-level cache
+_STAGED_BYTES = 384 << 10  # of a column of tiles: they stay in a core's second-level cache
 _PIECES = 4  # for each thread, so that others can take the work of one that is late
 _LEAST_WORK = 1 << 17  # instructions of fragments in a piece; waking a thread for less costs more
 
@@ -227,7 +227,7 @@ class Staging:
         return start
 
 
-class LoopRun:
+class FusedRun:
     """Fused passes ready to run: code, table, and the arguments of each piece."""
 
     def __init__(
@@ -287,9 +287,9 @@ def _pieces_of(
     most = min(thread_count() * _PIECES, max(1, work // _LEAST_WORK))
     if not code.staged:
         return [((0, width), rows) for rows in _pieces(height, most, tile.rows)]
-    strips = _pieces(width, width, tile.width)
-    rows = _pieces(height, max(1, most // len(strips)), tile.rows)
-    return [(strip, part) for strip in strips for part in rows]
+    columns = _pieces(width, width, tile.width)
+    rows = _pieces(height, max(1, most // len(columns)), tile.rows)
+    return [(column, part) for column in columns for part in rows]
 
 
 def _pieces(length: int, most: int, multiple: int) -> list[_Piece]:

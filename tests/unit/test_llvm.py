@@ -56,7 +56,7 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Texture, TextureKind
 from gpgpu_legacy.runtime import native
-from gpgpu_legacy.runtime.native import LoopRun, Staging, native_code, roomy
+from gpgpu_legacy.runtime.native import FusedRun, Staging, native_code, roomy
 from gpgpu_legacy.runtime.registry import find_executor
 
 JIT = find_executor("jit")
@@ -80,14 +80,14 @@ def single(
     return Plan("native", (), (), textures, (), (each,), ())
 
 
-def loop_of(plan: Plan) -> tuple[FusedPasses, dict[str, Texture]]:
-    [loop] = fused_steps(plan)
-    assert isinstance(loop, FusedPasses)
-    return loop, {each.name: each for each in plan.textures}
+def fused_of(plan: Plan) -> tuple[FusedPasses, dict[str, Texture]]:
+    [fused] = fused_steps(plan)
+    assert isinstance(fused, FusedPasses)
+    return fused, {each.name: each for each in plan.textures}
 
 
 def code_of(plan: Plan, processor: Processor = WIDE, *, exact: bool = False) -> Code:
-    content, _ = native_content(*loop_of(plan))
+    content, _ = native_content(*fused_of(plan))
     return emit_fused_passes(content, processor, exact=exact)
 
 
@@ -186,10 +186,10 @@ def test_half_floats_need_instructions_for_them() -> None:
 
 
 def test_a_texture_whose_texels_32_bits_do_not_count_is_refused() -> None:
-    loop, textures = loop_of(single("MOV result.color, R0;"))
+    fused, textures = fused_of(single("MOV result.color, R0;"))
     textures["A"] = replace(textures["A"], extent=Extent(1 << 16, 1 << 15))
     with pytest.raises(UnsupportedError, match="2³¹"):
-        emit_fused_passes(native_content(loop, textures)[0], WIDE, exact=False)
+        emit_fused_passes(native_content(fused, textures)[0], WIDE, exact=False)
 
 
 BENT = ((0.0, 0.0, 0.0, 1.0), (5.0, 0.0, 0.0, 1.0), (5.0, 4.0, 0.0, 1.0), (0.0, 3.0, 0.0, 1.0))
@@ -229,10 +229,10 @@ def test_corners_that_bend_in_a_later_iteration_are_refused() -> None:
 
 def test_the_words_of_a_texture() -> None:
     plan = single("MOV result.color, R0;", source=RGBA32F)
-    loop, textures = loop_of(plan)
-    content, arguments = native_content(loop, textures)
+    fused, textures = fused_of(plan)
+    content, arguments = native_content(fused, textures)
     made = {name: roomy(each) for name, each in textures.items()}
-    ready = LoopRun(native_code(content, exact=True), arguments, made, Staging(), 1)
+    ready = FusedRun(native_code(content, exact=True), arguments, made, Staging(), 1)
     [words] = ready.words
     names = arguments.textures
     assert sorted(names) == ["A", "P"]
@@ -308,12 +308,12 @@ def test_nothing_outside_of_the_rectangle_is_written(
     """By hand: 1 in the rectangle, what was there before in the texels around it."""
     each = FragmentPass(program("MOV result.color, 1;"), (), ("P",), rect)
     target = texture("P", *extent, FORMATS[texel_format], (0.5, 0.5, 0.5, 0.5))
-    loop, textures = loop_of(Plan("guarded", (), (), (target,), (), (each,), ()))
+    fused, textures = fused_of(Plan("guarded", (), (), (target,), (), (each,), ()))
     storage, wholes = guarded(target)
     expected = storage.decoded(0).copy()
     expected[rect.y : rect.y + rect.height, rect.x : rect.x + rect.width] = 1.0
-    content, arguments = native_content(loop, textures)
-    LoopRun(native_code(content, exact=True), arguments, {"P": storage}, Staging(), 1).run(0, 1)
+    content, arguments = native_content(fused, textures)
+    FusedRun(native_code(content, exact=True), arguments, {"P": storage}, Staging(), 1).run(0, 1)
     for channel, whole in enumerate(wholes):
         np.testing.assert_array_equal(storage.decoded(channel), expected)
         assert (whole[[0, -1]] == 77).all()
