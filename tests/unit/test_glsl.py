@@ -235,10 +235,10 @@ def test_what_is_declared_is_precise_save_whole_numbers(exact: bool) -> None:
 
 def test_only_functions_that_are_called_are_defined_and_once_for_each_width() -> None:
     made = emitter()
-    assert made.functions() == []
+    assert made.head() == ([], [])
     for value in (-X, -V, -X, -(V * 2.0)):
         made.expression(value)
-    heads = [line.partition("{")[0].strip() for line in made.functions()]
+    heads = [line.partition("{")[0].strip() for line in made.head()[1]]
     assert heads == ["float negated(float a)", "vec4 negated(vec4 a)"]
 
 

@@ -6,10 +6,9 @@ statements. Everything that is assigned is `precise`, so that no compiler reorde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -17,9 +16,9 @@ from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import COMPONENTS, Attribute, AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.emit.glsl_functions import HELPERS, QUANTIZERS, TO_HALF, Helper
+from gpgpu_legacy.lower.emit.text import ATOM, TextEmitter
 from gpgpu_legacy.lower.ir import (
     COMPARISONS,
-    INT,
     Assign,
     Barrier,
     Call,
@@ -28,9 +27,7 @@ from gpgpu_legacy.lower.ir import (
     Dead,
     Declare,
     Discard,
-    Element,
     Expression,
-    Fetch,
     For,
     Function,
     Given,
@@ -45,8 +42,6 @@ from gpgpu_legacy.lower.ir import (
     Role,
     Statement,
     Store,
-    Swizzle,
-    Texel,
     Type,
     Variable,
     multiply_add,
@@ -71,8 +66,7 @@ class Dialect:
 
 _NAMES = {Kind.FLOAT: ("float", "vec"), Kind.INT: ("int", "ivec"), Kind.BOOL: ("bool", "bvec")}
 
-# How tightly the language binds; a function's call and a name bind the tightest.
-_CHOICE, _OR, _AND, _COMPARISON, _SUM, _PRODUCT, _SIGN, _ATOM = range(8)
+_CHOICE, _OR, _AND, _COMPARISON, _SUM, _PRODUCT, _SIGN = range(7)  # how tightly operators bind
 
 _INFIX = {
     Operator.ADD: ("+", _SUM),
@@ -174,7 +168,7 @@ def literal(value: float) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-class GlslEmitter:
+class GlslEmitter(TextEmitter):
     """Spells expressions and statements, and keeps what they refer to, for the shader's head.
 
     exact: multiply and add are kept apart, and constants are hidden from the compiler: Mesa takes
@@ -182,27 +176,18 @@ class GlslEmitter:
     `precise` does not forbid that. So they are made of the uniform `zero`, which might be anything.
     """
 
+    infix, called = _INFIX, _CALLED
+
     def __init__(self, dialect: Dialect, arithmetic: Arithmetic = FP32, *, exact: bool) -> None:
         """Nothing spelled yet."""
+        super().__init__()
         self.dialect, self.arithmetic, self.exact = dialect, arithmetic, exact
-        self.given: dict[str, Given] = {}
         self._helpers: dict[Helper, set[int]] = {}
         self._functions: dict[str, list[str]] = {}
         self._hides = exact
         self._hidden: dict[str, None] = {}
 
-    # What a kind of shader spells by itself
-
-    def fetch(self, fetch: Fetch) -> str:
-        """A texel at a column and a row."""
-        raise NotImplementedError
-
-    def texel(self, texel: Texel) -> str:
-        """All components of a texel of which it is known where it lies."""
-        raise NotImplementedError
-
     def source(self, given: Given) -> str:
-        """The name of what a pass gives."""
         match given.source:
             case Parameter() as parameter:
                 return parameter_name(parameter)
@@ -213,22 +198,23 @@ class GlslEmitter:
 
     # The head
 
-    def uniforms(self) -> list[str]:
-        """The declarations of the constants that are hidden."""
+    def head(self) -> tuple[list[str], list[str]]:
+        """The uniforms of constants that are hidden, and the functions, each before its calls.
+
+        For when all statements are spelled: functions may need uniforms.
+        """
+        functions = []
+        for helper, widths in self._helpers.items():
+            functions.append(self._definition(helper))
+            functions += [helper.overload(width) for width in sorted(widths - {1})]
+        functions += [line for lines in self._functions.values() for line in lines]
         values = {"zero": "0.0", "one": "1.0"}
         names = [name + (f" = {values[name]}" * self.dialect.initialises) for name in self._hidden]
-        return [f"uniform float {', '.join(sorted(names, reverse=True))};"] if names else []
-
-    def functions(self) -> list[str]:
-        """The functions that are called, before any that calls them."""
-        lines = []
-        for helper, widths in self._helpers.items():
-            lines.append(self._definition(helper))
-            lines += [helper.overload(width) for width in sorted(widths - {1})]
-        return lines + [line for function in self._functions.values() for line in function]
+        uniforms = [f"uniform float {', '.join(sorted(names, reverse=True))};"] if names else []
+        return uniforms, functions
 
     def _definition(self, helper: Helper) -> str:
-        values = {"precise": self.dialect.precise, "one": self._constant(1.0)}
+        values = {"precise": self.dialect.precise, "one": self._number(1.0)}
         return helper.definition(values)
 
     # Statements
@@ -295,10 +281,6 @@ class GlslEmitter:
 
     # Expressions
 
-    def expression(self, value: Expression) -> str:
-        """An expression as text."""
-        return self._spelt(value)[0]
-
     def widened(self, value: Expression, width: int) -> str:
         """An expression as a vector of that width, each component the same if it is a number."""
         text = self.expression(value)
@@ -306,42 +288,19 @@ class GlslEmitter:
             return text
         return f"{type_name(type_of(value.type.kind, width))}({text})"
 
-    def inside(self, value: Expression, binds: int) -> str:
-        """An expression, in parentheses if it binds less than that."""
-        text, own = self._spelt(value)
-        return f"({text})" if own < binds else text
-
-    def _spelt(self, value: Expression) -> tuple[str, int]:
-        """The text of an expression, and how tightly its outermost operator binds."""
-        if isinstance(value, Operation):
-            return self._operation(value)
-        return _SPELLINGS[type(value)](self, value), _ATOM
-
-    def _read(self, value: Read) -> str:
+    def read(self, value: Read) -> str:
         return self.name(value.variable) + _suffix(value.components, value.variable.type.width)
 
-    def _given(self, value: Given) -> str:
-        name = self.source(value)
-        self.given.setdefault(name, value)
-        return name + _suffix(value.components, 4)
+    def suffix(self, components: tuple[int, ...], width: int) -> str:
+        return _suffix(components, width)
 
-    def _texel(self, value: Texel) -> str:
-        return self.texel(value) + _suffix(value.components, 4)
-
-    def _swizzle(self, value: Swizzle) -> str:
-        [vector] = value.operands
-        return self.inside(vector, _ATOM) + _suffix(value.components, vector.type.width)
-
-    def _compose(self, value: Compose) -> str:
+    def compose(self, value: Compose) -> str:
         parts = value.operands
         same = all(part is parts[0] for part in parts)
         listed = [self.expression(part) for part in (parts[:1] if same else parts)]
         return f"{type_name(value.type)}({', '.join(listed)})"
 
-    def _element(self, value: Element) -> str:
-        return value.array.name + "".join(f"[{self.expression(i)}]" for i in value.operands)
-
-    def _call(self, value: Call) -> str:
+    def call(self, value: Call) -> str:
         name = self._defined(value.function)
         return f"{name}({', '.join(map(self.expression, value.operands))})"
 
@@ -360,18 +319,18 @@ class GlslEmitter:
             self._functions[function.name] = [head, *body, f"    return {result};", "}"]
         return function.name
 
-    def _numbers(self, value: Constant, *, plain: bool = False) -> str:
+    def constant(self, value: Constant, *, plain: bool = False) -> str:
         numbers, kind = value.values, value.type
         if kind.kind is not Kind.FLOAT:
             texts = [str(number).lower() for number in numbers]
             return texts[0] if len(texts) == 1 else f"{type_name(kind)}({', '.join(texts)})"
         if kind.width == 1:
-            return literal(numbers[0]) if plain else self._constant(numbers[0])
+            return literal(numbers[0]) if plain else self._number(numbers[0])
         texts = [literal(number) for number in numbers]
         text = f"{type_name(kind)}({', '.join(texts[:1] if len(set(texts)) == 1 else texts)})"
         return f"{self.helper(HELPERS['constant'], kind.width)}({text})" if self._hides else text
 
-    def _constant(self, value: float) -> str:
+    def _number(self, value: float) -> str:
         """A number, of the uniforms where it is to be hidden."""
         text = literal(value)
         if not self._hides:
@@ -393,29 +352,29 @@ class GlslEmitter:
         texts = [self.widened(operand, width) for operand in operands]
         return f"{self.helper(helper, width)}({', '.join(texts)})"
 
-    def _operation(self, value: Operation) -> tuple[str, int]:  # noqa: PLR0911 - a case each
-        operator, operands, width = value.operator, value.operands, value.type.width
+    def operation(self, value: Operation) -> tuple[str, int]:
+        width = value.type.width
         if self.dialect.fma and not self.exact and (parts := multiply_add(value)):
-            return f"fma({', '.join(self.widened(part, width) for part in parts)})", _ATOM
-        if _is_reciprocal_root(value):
-            return f"inversesqrt({self.expression(value.operands[1].operands[0])})", _ATOM
-        if operator in _INFIX:
-            return self._infix(value)
-        if operator in _CALLED:
-            return f"{_CALLED[operator]}({', '.join(map(self.expression, operands))})", _ATOM
+            return f"fma({', '.join(self.widened(part, width) for part in parts)})", ATOM
+        if root := _reciprocal_root(value):
+            return f"inversesqrt({self.expression(root)})", ATOM
+        return super().operation(value)
+
+    def other(self, value: Operation) -> tuple[str, int]:  # noqa: PLR0911 - a case each
+        operator, operands, width = value.operator, value.operands, value.type.width
         match operator:
             case Operator.SELECT:
                 return self._select(value)
             case Operator.NEGATE:
-                return self._called(HELPERS["negated"], operands, width), _ATOM
+                return self._called(HELPERS["negated"], operands, width), ATOM
             case Operator.POWER:
-                return self._called(HELPERS["power"], operands, width), _ATOM
+                return self._called(HELPERS["power"], operands, width), ATOM
             case Operator.SATURATE:
-                return f"clamp({self.expression(operands[0])}, 0.0, 1.0)", _ATOM
+                return f"clamp({self.expression(operands[0])}, 0.0, 1.0)", ATOM
             case Operator.ROUND:
-                return self._called(QUANTIZERS[self.arithmetic.name], operands, width), _ATOM
+                return self._called(QUANTIZERS[self.arithmetic.name], operands, width), ATOM
             case Operator.HALF:
-                return self._called(TO_HALF, operands, width), _ATOM
+                return self._called(TO_HALF, operands, width), ATOM
             case Operator.NOT:
                 return f"!{self.inside(operands[0], _SIGN)}", _SIGN
             case Operator.IS_NAN:
@@ -423,20 +382,11 @@ class GlslEmitter:
                 return f"{bits} > 0x7f800000u", _COMPARISON
         raise AssertionError(operator)
 
-    def _infix(self, value: Operation) -> tuple[str, int]:
-        sign, binds = _INFIX[value.operator]
-        left, right = value.operands
-        if sign == "+" and isinstance(right, Constant) and _is_negative_integer(right):
-            sign, right = "-", Constant((-right.values[0],), right.type)
-        plain = value.operator in COMPARISONS
-        first = self._operand(left, binds, plain=plain or value.operator is Operator.DIVIDE)
-        second = self._operand(right, binds + 1, plain=plain)
-        return f"{first} {sign} {second}", binds
-
-    def _operand(self, value: Expression, binds: int, *, plain: bool) -> str:
-        """An operand; of a comparison, or a numerator, which no compiler gets wrong, as it is."""
-        if plain and isinstance(value, Constant):
-            return self._numbers(value, plain=value.type.width == 1)
+    def operand(self, operation: Operation, value: Expression, binds: int) -> str:
+        """A constant of a comparison, or a numerator, no compiler gets wrong: it is not hidden."""
+        is_numerator = operation.operator is Operator.DIVIDE and value is operation.operands[0]
+        if isinstance(value, Constant) and (is_numerator or operation.operator in COMPARISONS):
+            return self.constant(value, plain=value.type.width == 1)
         return self.inside(value, binds)
 
     def _select(self, value: Operation) -> tuple[str, int]:
@@ -450,7 +400,7 @@ class GlslEmitter:
             compared = [self._compared(c, value.type.width) for c in condition.operands]
             results = [self.widened(v, value.type.width) for v in (chosen, other)]
             name = self.helper(helper, value.type.width)
-            return f"{name}({', '.join([*compared, *results])})", _ATOM
+            return f"{name}({', '.join([*compared, *results])})", ATOM
         width = value.type.width
         a, b = (
             self.widened(v, width) if v.type.width < width else self.inside(v, _OR)
@@ -461,33 +411,18 @@ class GlslEmitter:
     def _compared(self, value: Expression, width: int) -> str:
         if not isinstance(value, Constant) or value.type.width > 1:
             return self.widened(value, width)
-        text = self._numbers(value, plain=True)
+        text = self.constant(value, plain=True)
         return text if width == 1 else f"vec{width}({text})"
 
 
-_SPELLINGS: dict[type[Expression], Callable[[GlslEmitter, Any], str]] = {
-    Read: GlslEmitter._read,
-    Constant: GlslEmitter._numbers,
-    Given: GlslEmitter._given,
-    Texel: GlslEmitter._texel,
-    Fetch: lambda emitter, value: emitter.fetch(value),
-    Swizzle: GlslEmitter._swizzle,
-    Compose: GlslEmitter._compose,
-    Element: GlslEmitter._element,
-    Call: GlslEmitter._call,
-}
-
-
-def _is_reciprocal_root(value: Operation) -> bool:
+def _reciprocal_root(value: Operation) -> Expression | None:
+    """That of which a value is 1 by the square root."""
     if value.operator is not Operator.DIVIDE:
-        return False
+        return None
     one, root = value.operands
     is_root = isinstance(root, Operation) and root.operator is Operator.SQRT
-    return is_root and isinstance(one, Constant) and set(one.values) == {1.0}
-
-
-def _is_negative_integer(value: Constant) -> bool:
-    return value.type == INT and value.values[0] < 0
+    is_one = isinstance(one, Constant) and set(one.values) == {1.0}
+    return root.operands[0] if is_root and is_one else None
 
 
 def _compares_floats(condition: Expression) -> bool:

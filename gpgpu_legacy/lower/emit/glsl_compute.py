@@ -67,10 +67,10 @@ def compute_shader(key: ShaderKey, blend: Blend = Blend.NONE) -> str:
     stores = emitter.block(
         [store for n, target in enumerate(key.targets) for store in _stores(n, target, blend)]
     )
-    functions = emitter.functions()
+    uniforms, functions = emitter.head()
     lines = [*COMPUTE.header, ORIGIN]
     lines.append(f"layout(local_size_x = {GROUP[0]}, local_size_y = {GROUP[1]}) in;")
-    lines += [*emitter.uniforms(), "uniform vec2 origin, size;", "uniform int target_width;"]
+    lines += [*uniforms, "uniform vec2 origin, size;", "uniform int target_width;"]
     lines += emitter.given_uniforms()
     for binding, unit in enumerate(key.units):
         if unit.number in textures.functions:

@@ -63,28 +63,29 @@ class PassEmitter(GlslEmitter):
 
     def given_uniforms(self) -> list[str]:
         """The declarations of attributes, then of parameters and state."""
-        attributes = dict.fromkeys(
-            g.source.attribute for g in self.given.values() if isinstance(g.source, Plane)
-        )
         lines = []
-        for attribute in attributes:
+        for attribute in self._attributes():
             count = "[2]" if attribute in self.bent else ""
             name = attribute_name(attribute)
             names = ", ".join(f"{name}_{part}{count}" for part in PLANE_PARTS)
             lines.append(f"uniform vec4 {names};")
-        vectors = [n for n, g in self.given.items() if isinstance(g.source, Parameter)]
-        return lines + [f"uniform vec4 {name};" for name in vectors]
+        vectors = [g for g in self.given.values() if isinstance(g.source, Parameter)]
+        return lines + [f"uniform vec4 {self.source(vector)};" for vector in vectors]
+
+    def _attributes(self) -> dict[Attribute, None]:
+        """The attributes whose planes are read."""
+        planes = (source for source, _ in self.given if isinstance(source, Plane))
+        return dict.fromkeys(plane.attribute for plane in planes)
 
     @property
     def needs_place(self) -> bool:
         """Whether the statements read `fragment`, the fragment's centre in the rectangle."""
-        return "fragment" in self.given
+        return any(source is Place.CENTRE for source, _ in self.given)
 
     @property
     def needs_size(self) -> bool:
         """Whether they read `size`, the rectangle's extent, to tell its triangles apart."""
-        planes = (g.source for g in self.given.values() if isinstance(g.source, Plane))
-        return any(plane.attribute in self.bent for plane in planes)
+        return any(attribute in self.bent for attribute in self._attributes())
 
     def side(self) -> list[str]:
         """The statements that say which triangle the fragment's centre is in."""
@@ -136,8 +137,8 @@ def fragment_shader(key: ShaderKey, dialect: Dialect = GLSL) -> str:
 
     position = Given(Place.WINDOW, ALL, EVERYWHERE)
     body = emitter.block(fragment_statements(key, fetch, position, discards=True))
-    functions, targets = emitter.functions(), range(len(key.targets))
-    lines = [*dialect.header, ORIGIN, *emitter.uniforms()]
+    (uniforms, functions), targets = emitter.head(), range(len(key.targets))
+    lines = [*dialect.header, ORIGIN, *uniforms]
     lines += [f"in vec2 varying{n};" for n in range(key.varyings)]
     lines += ["uniform vec2 origin;"] if emitter.needs_place else []
     lines += ["uniform vec2 size;"] if emitter.needs_size else []

@@ -121,8 +121,8 @@ def _sizes(content: Content, number: int) -> tuple[Expression, ...]:
 
 def _shader(content: Content, staging: Staging, emitter: _GroupEmitter, lines: list[str]) -> str:
     """The text around the statements of main."""
-    functions, (across, up) = emitter.functions(), staging.shape.threads
-    head = [*COMPUTE.header, *emitter.uniforms()]
+    (uniforms, functions), (across, up) = emitter.head(), staging.shape.threads
+    head = [*COMPUTE.header, *uniforms]
     head.append(f"layout(local_size_x = {across}, local_size_y = {up}) in;")
     for number, surface in enumerate(content.surfaces):
         kind = type_name(texture_array(content, number).element)

@@ -11,7 +11,7 @@ import keyword
 import math
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,8 +29,8 @@ from gpgpu_legacy.isa.ir import (
     TextureSource,
 )
 from gpgpu_legacy.languages.arb.printer import print_instruction
+from gpgpu_legacy.lower.emit.text import ATOM, TextEmitter
 from gpgpu_legacy.lower.ir import (
-    COMPARISONS,
     EVERYWHERE,
     FLOAT,
     Assign,
@@ -170,8 +170,7 @@ def _results(program: Program) -> Iterable[Variable]:
 
 # Spelling --------------------------------------------------------------------------------------
 
-# How tightly Python binds; a comparison binds less than `|`, and none stands beside another.
-_COMPARISON, _OR, _SUM, _PRODUCT, _SIGN, _ATOM = range(6)
+_COMPARISON, _OR, _SUM, _PRODUCT, _SIGN = range(5)  # how tightly operators bind
 
 _INFIX = {
     Operator.ADD: ("+", _SUM),
@@ -185,25 +184,33 @@ _INFIX = {
     Operator.OR: ("|", _OR),
 }
 
+_CALLED = {
+    operator: f"np.{operator.value}"
+    for operator in Operator
+    if operator not in {*_INFIX, Operator.NEGATE, Operator.SATURATE}
+}
+
 _WIDTH = 96
 _WORTH_A_NAME = 16
 
 
-@dataclass
-class _NumpyEmitter:
-    """Spells statements, and keeps what they refer to."""
+class _NumpyEmitter(TextEmitter):
+    """Spells statements, and keeps what they refer to.
 
-    program: Program
-    read: dict[str, str] = field(default_factory=dict)
-    """The names of attributes and parameters in the module, by those of the language."""
-    used: set[str] = field(default_factory=set)
-    """The helpers and the lists of indices."""
+    names: of attributes and parameters in the module, by those of the language. used: the helpers
+    and the lists of indices.
+    """
 
-    def __post_init__(self) -> None:
-        self.names = _names(self.program.temporaries)
+    infix, called = _INFIX, _CALLED
+
+    def __init__(self, program: Program) -> None:
+        super().__init__()
+        self.names: dict[str, str] = {}
+        self.used: set[str] = set()
+        self.temporaries = _names(program.temporaries)
         self.parts: dict[Variable, str] = {}
         self.named = 0
-        self.results = list(_results(self.program))
+        self.results = list(_results(program))
 
     # The module around the statements
 
@@ -220,8 +227,8 @@ class _NumpyEmitter:
         return [f"\n\n{text}" for name, text in _HELPERS.items() if name in self.used]
 
     def signature(self) -> str:
-        attributes = [name for name in self.read if name.startswith("fragment.")]
-        parameters = [name for name in self.read if name not in attributes]
+        attributes = [name for name in self.names if name.startswith("fragment.")]
+        parameters = [name for name in self.names if name not in attributes]
         return _SIGNATURE.format(
             attributes=_listed(
                 "attributes: arrays that broadcast to (4, H, W), by name", attributes
@@ -235,13 +242,13 @@ class _NumpyEmitter:
             "shape = np.broadcast_shapes((4, 1, 1), *map(np.shape, attributes.values()))",
             "alive = np.ones(shape[1:], bool)",
         ]
-        for key, name in self.read.items():
+        for key, name in self.names.items():
             if key.startswith("fragment."):
                 lines.append(f'{name} = np.broadcast_to(F(attributes["{key}"]), shape)')
             else:
                 self.used.add("constant")
                 lines.append(f'{name} = constant(parameters["{key}"])')
-        registers = [*self.names.values(), *map(self.name, self.results)]
+        registers = [*self.temporaries.values(), *map(self.name, self.results)]
         return lines + [f"{name} = np.zeros(shape, F)" for name in registers]
 
     def end(self) -> list[str]:
@@ -258,10 +265,10 @@ class _NumpyEmitter:
                 case Declare(variable=variable, value=value) if value is not None:
                     yield from self.declared(variable, value)
                 case Assign(variable=variable, components=components, value=value):
-                    place = f"{self.name(variable)}{self.index(components) or '[:]'} = "
+                    place = f"{self.name(variable)}{self.suffix(components, 4) or '[:]'} = "
                     short, named = self.fitted(_unstacked(value), _WIDTH - len(place))
                     yield from named
-                    line = f"{place}{self.text(short)}"
+                    line = f"{place}{self.expression(short)}"
                     yield _commented(line, statement.instruction)
                 case Discard(condition=condition):
                     short, named = self.fitted(condition, _WIDTH - len("alive &= ~()"))
@@ -280,18 +287,19 @@ class _NumpyEmitter:
         if name == "part":
             name += str(len(self.parts) or "")
             self.parts[variable] = name
-        yield f"{name} = {self.text(short)}"
+        yield f"{name} = {self.expression(short)}"
 
     def fitted(self, value: Expression, room: int) -> tuple[Expression, list[str]]:
         """A value whose text is no longer than that, and statements that name its parts."""
         lines: list[str] = []
-        while len(self.text(value)) > room:
-            lengths = [len(self.text(part)) if part.operands else 0 for part in value.operands]
+        while len(self.expression(value)) > room:
+            parts = list(value.operands)
+            lengths = [len(self.expression(part)) if part.operands else 0 for part in parts]
             longest = max(lengths, default=0)
             if longest < _WORTH_A_NAME:
                 break
             assert isinstance(value, Composite)
-            parts, place = list(value.operands), lengths.index(longest)
+            place = lengths.index(longest)
             self.named -= 1  # no statement names a part so
             variable = Variable("part", parts[place].type, number=self.named)
             lines += self.declared(variable, parts[place])
@@ -302,29 +310,21 @@ class _NumpyEmitter:
     def name(self, variable: Variable) -> str:
         match variable.role:
             case Role.TEMPORARY:
-                return self.names[variable.name]
+                return self.temporaries[variable.name]
             case Role.RESULT:
                 return f"{variable.name}{variable.number or ''}"
             case Role.ATTRIBUTE:
                 attribute = Attribute(AttributeKind(variable.name), variable.number)
-                return self.given(_key(attribute))
+                return self.module_name(_key(attribute))
         return self.parts.get(variable, variable.name)
 
-    def given(self, key: str) -> str:
+    def module_name(self, key: str) -> str:
         """What an attribute or a parameter is called here."""
-        return self.read.setdefault(key, _identifier(key))
+        return self.names.setdefault(key, _identifier(key))
 
     # Expressions
 
-    def text(self, value: Expression) -> str:
-        return self.spelled(value)[0]
-
-    def inside(self, value: Expression, binds: int) -> str:
-        """An expression, in parentheses where its operator binds less than that."""
-        text, own = self.spelled(value)
-        return f"({text})" if own < binds else text
-
-    def index(self, components: Components, width: int = 4) -> str:
+    def suffix(self, components: Components, width: int) -> str:
         """Components of an array; a single one by its number, so that it is a plane."""
         if components == tuple(range(width)):
             return ""
@@ -332,56 +332,49 @@ class _NumpyEmitter:
         self.used.add(letters)
         return f"[{letters}]"
 
-    def call(self, name: str, arguments: Iterable[str]) -> tuple[str, int]:
-        if name in _HELPERS:
-            self.used.add(name)
-        return f"{name}({', '.join(arguments)})", _ATOM
+    def helped(self, name: str, arguments: Iterable[str]) -> str:
+        """The call of a helper."""
+        self.used.add(name)
+        return f"{name}({', '.join(arguments)})"
 
-    def spelled(self, value: Expression) -> tuple[str, int]:  # noqa: PLR0911 - a case each
-        """The text of an expression, and how tightly its outermost operator binds."""
-        match value:
-            case Read(variable=variable, components=components):
-                width = variable.type.width
-                return self.name(variable) + self.index(components, width), _ATOM
-            case Given(source=Parameter() as parameter, components=components):
-                return self.given(_key(parameter)) + self.index(components), _ATOM
-            case Constant(values=values):
-                numbers = list(map(_number, values))
-                if len(set(numbers)) == 1:
-                    return f"F({numbers[0]})", _ATOM
-                return self.call("constant", [f"[{', '.join(numbers)}]"])
-            case Compose(operands=parts):
-                return self.call("vector", map(self.text, parts))
-            case _Lookup(operands=coordinates, texture=texture, components=components):
-                given = f'{texture.unit}, "{texture.target.value}"'
-                call = f"lookup({given}, {self.places(coordinates)})"
-                return call + self.index(components), _ATOM
-            case Operation():
-                return self.operation(value)
-        raise AssertionError(value)
+    def spelled(self, value: Expression) -> tuple[str, int]:
+        if isinstance(value, _Lookup):
+            texture = value.texture
+            given = f'{texture.unit}, "{texture.target.value}", {self.places(value.operands)}'
+            return f"lookup({given})" + self.suffix(value.components, 4), ATOM
+        return super().spelled(value)
+
+    def read(self, value: Read) -> str:
+        return self.name(value.variable) + self.suffix(value.components, value.variable.type.width)
+
+    def source(self, given: Given) -> str:
+        assert isinstance(given.source, Parameter)
+        return self.module_name(_key(given.source))
+
+    def constant(self, value: Constant) -> str:
+        numbers = list(map(_number, value.values))
+        if len(set(numbers)) == 1:
+            return f"F({numbers[0]})"
+        return self.helped("constant", [f"[{', '.join(numbers)}]"])
+
+    def compose(self, value: Compose) -> str:
+        return self.helped("vector", map(self.expression, value.operands))
+
+    def other(self, value: Operation) -> tuple[str, int]:
+        if value.operator is Operator.NEGATE:
+            return f"-{self.inside(value.operands[0], _SIGN)}", _SIGN
+        assert value.operator is Operator.SATURATE
+        return self.helped("saturate", map(self.expression, value.operands)), ATOM
 
     def places(self, coordinates: Sequence[Expression]) -> str:
         """The coordinates of a lookup and its bias, planes of one register if they are."""
         *places, bias = coordinates
         registers = [place for place in places if isinstance(place, Read | Given)]
         if len(registers) < len(places) or len({_source(r) for r in registers}) > 1:
-            return f"*{self.text(Compose(tuple(coordinates)))}"
+            return f"*{self.expression(Compose(tuple(coordinates)))}"
         selected = tuple(c for register in registers for c in register.components)
-        return f"*{self.text(replace(registers[0], components=selected))}, {self.text(bias)}"
-
-    def operation(self, value: Operation) -> tuple[str, int]:
-        operator, operands = value.operator, value.operands
-        match operator:
-            case Operator.NEGATE:
-                return f"-{self.inside(operands[0], _SIGN)}", _SIGN
-            case Operator.SATURATE:
-                return self.call("saturate", map(self.text, operands))
-        if operator not in _INFIX:
-            return self.call(f"np.{operator.value}", map(self.text, operands))
-        sign, binds = _INFIX[operator]
-        left, right = operands
-        loose = binds + (operator in COMPARISONS)
-        return f"{self.inside(left, loose)} {sign} {self.inside(right, binds + 1)}", binds
+        register = self.expression(replace(registers[0], components=selected))
+        return f"*{register}, {self.expression(bias)}"
 
 
 def _unstacked(value: Expression) -> Expression:

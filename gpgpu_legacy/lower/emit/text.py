@@ -1,0 +1,155 @@
+"""Expressions of the lowering IR as text of any language with infix operators and calls.
+
+A language is a class of this one: two tables of its words, and a method for each kind of value that
+it spells in a way of its own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+from gpgpu_legacy.isa.ir import Parameter
+from gpgpu_legacy.lower.ir import (
+    COMPARISONS,
+    INT,
+    Call,
+    Compose,
+    Constant,
+    Element,
+    Expression,
+    Fetch,
+    Given,
+    Operation,
+    Operator,
+    Place,
+    Plane,
+    Read,
+    Swizzle,
+    Texel,
+)
+
+ATOM = 9
+"""How tightly a name or a call binds; operators bind less, each by the number in its table."""
+
+
+class TextEmitter(ABC):
+    """Spells expressions, and keeps what passes have to give them.
+
+    infix: the operators' signs, and how tightly they bind. called: the names of those that are
+    functions of the language.
+    """
+
+    infix: ClassVar[Mapping[Operator, tuple[str, int]]]
+    called: ClassVar[Mapping[Operator, str]]
+
+    def __init__(self) -> None:
+        """Nothing spelled yet."""
+        self.given: dict[tuple[Parameter | Plane | Place, int], Given] = {}
+
+    def expression(self, value: Expression) -> str:
+        """An expression as text."""
+        return self.spelled(value)[0]
+
+    def inside(self, value: Expression, binds: int) -> str:
+        """An expression, in parentheses if it binds less than that."""
+        text, own = self.spelled(value)
+        return f"({text})" if own < binds else text
+
+    def spelled(self, value: Expression) -> tuple[str, int]:  # noqa: PLR0911 - a case each
+        """The text of an expression, and how tightly its outermost operator binds."""
+        match value:
+            case Operation():
+                return self.operation(value)
+            case Read():
+                return self.read(value), ATOM
+            case Constant():
+                return self.constant(value), ATOM
+            case Element():
+                return self.element(value), ATOM
+            case Given():
+                self.given.setdefault((value.source, value.draw), value)
+                return self.source(value) + self.suffix(value.components, 4), ATOM
+            case Texel():
+                return self.texel(value) + self.suffix(value.components, 4), ATOM
+            case Fetch():
+                return self.fetch(value), ATOM
+            case Swizzle(operands=(vector,), components=components):
+                suffix = self.suffix(components, vector.type.width)
+                return self.inside(vector, ATOM) + suffix, ATOM
+            case Compose():
+                return self.compose(value), ATOM
+            case Call():
+                return self.call(value), ATOM
+        raise AssertionError(value)
+
+    def operation(self, value: Operation) -> tuple[str, int]:
+        """An operation: infix, a function of the language, or what it spells by itself."""
+        if value.operator in self.infix:
+            return self._infix(value)
+        if value.operator in self.called:
+            operands = ", ".join(map(self.expression, value.operands))
+            return f"{self.called[value.operator]}({operands})", ATOM
+        return self.other(value)
+
+    def _infix(self, value: Operation) -> tuple[str, int]:
+        sign, binds = self.infix[value.operator]
+        left, right = value.operands
+        if value.operator is Operator.ADD and _is_negative_integer(right):
+            sign, right = "-", -right
+        loose = binds + (value.operator in COMPARISONS)  # no language means two in a row alike
+        return (
+            f"{self.operand(value, left, loose)} {sign} {self.operand(value, right, binds + 1)}",
+            binds,
+        )
+
+    def operand(self, _operation: Operation, value: Expression, binds: int) -> str:
+        """An operand of an infix operator."""
+        return self.inside(value, binds)
+
+    # What a language spells by itself
+
+    @abstractmethod
+    def read(self, value: Read) -> str:
+        """Components of a variable."""
+
+    @abstractmethod
+    def constant(self, value: Constant) -> str:
+        """Numbers."""
+
+    @abstractmethod
+    def compose(self, value: Compose) -> str:
+        """A vector of numbers."""
+
+    @abstractmethod
+    def suffix(self, components: tuple[int, ...], width: int) -> str:
+        """What stands behind a vector of that width to select components of it."""
+
+    @abstractmethod
+    def source(self, given: Given) -> str:
+        """What a pass gives, all components of it."""
+
+    @abstractmethod
+    def other(self, value: Operation) -> tuple[str, int]:
+        """An operation that is in neither table, and how tightly it binds."""
+
+    def element(self, value: Element) -> str:
+        """An element of an array."""
+        return value.array.name + "".join(f"[{self.expression(i)}]" for i in value.operands)
+
+    def call(self, value: Call) -> str:
+        """What a function gives."""
+        raise NotImplementedError
+
+    def fetch(self, fetch: Fetch) -> str:
+        """A texel at a column and a row."""
+        raise NotImplementedError
+
+    def texel(self, texel: Texel) -> str:
+        """All components of a texel of which it is known where it lies."""
+        raise NotImplementedError
+
+
+def _is_negative_integer(value: Expression) -> bool:
+    return isinstance(value, Constant) and value.type == INT and value.values[0] < 0
