@@ -131,10 +131,13 @@ class Tiling:
 
     def _store_own(self, number: int) -> None:
         variable, places = self._own(number), self._own_elements(number, self._fragment)
-        for fragment, element in places:
-            x, y = (self._fragment(axis, n) for axis, n in enumerate(reversed(fragment)))
-            inside = operation(Operator.AND, x < read(EXTENT, 0), y < read(EXTENT, 1))
-            held = read(self.tile.cell(variable, fragment))
+        columns, rows = (
+            [self._fragment(axis, n) < read(EXTENT, axis) for n in range(count)]
+            for axis, count in enumerate((self.shape.columns, self.shape.rows))
+        )
+        for (row, column), element in places:
+            inside = operation(Operator.AND, columns[column], rows[row])
+            held = read(self.tile.cell(variable, (row, column)))
             self.tile.add(If(inside, (Store(element, held),)))
 
     def _own_elements(
@@ -150,7 +153,7 @@ class Tiling:
         columns = [place(0, n) + read(origin, 0) for n in range(self.shape.columns)]
         rows = [(place(1, n) + read(origin, 1)) * width for n in range(self.shape.rows)]
         for row, column in self.tile.fragments(EVERYWHERE):
-            yield (row, column), Element((rows[row] + columns[column],), array)
+            yield (row, column), Element((columns[column] + rows[row],), array)
 
     def _at_fragment(self, value: Expression, fragment: Fragment) -> Expression:
         """A part of an expression at a fragment of the register tile."""

@@ -47,6 +47,7 @@ class TextEmitter(ABC):
     def __init__(self) -> None:
         """Nothing spelled yet."""
         self.given: dict[tuple[Parameter | Plane | Place, int], Given] = {}
+        self._addresses: dict[int, tuple[Operation, tuple[str, int]]] = {}
 
     def expression(self, value: Expression) -> str:
         """An expression as text."""
@@ -60,6 +61,8 @@ class TextEmitter(ABC):
     def spelled(self, value: Expression) -> tuple[str, int]:  # noqa: PLR0911 - a case each
         """The text of an expression, and how tightly its outermost operator binds."""
         match value:
+            case Operation() if value.type is INT:
+                return self._address(value)
             case Operation():
                 return self.operation(value)
             case Read():
@@ -83,6 +86,13 @@ class TextEmitter(ABC):
             case Call():
                 return self.call(value), ATOM
         raise AssertionError(value)
+
+    def _address(self, value: Operation) -> tuple[str, int]:
+        """A whole number: the addresses of many texels are made of the same ones, spelled once."""
+        known = self._addresses.get(id(value))
+        if known is None:
+            known = self._addresses[id(value)] = value, self.operation(value)
+        return known[1]
 
     def operation(self, value: Operation) -> tuple[str, int]:
         """An operation: infix, a function of the language, or what it spells by itself."""
