@@ -217,8 +217,8 @@ class Variable:
     """Where values are kept: a register of a program, or a name of an emitter's own.
 
     name: of a register, its name in the program, or that of a result. number: tells variables of
-    one name apart. row, column: of the fragment of a register tile whose it is; None along an axis
-    along which it does not vary.
+    one name apart. row, column: in the register tile, of the fragment that it belongs to; None
+    along an axis along which it does not vary.
     """
 
     name: str
@@ -272,8 +272,14 @@ class Given(Selection):
 
     source: Parameter | Plane | Place
     components: Components
-    axes: Axes = NOWHERE
     draw: int = 0
+
+    @property
+    def axes(self) -> Axes:  # type: ignore[override]
+        """Those of a place; all else that a pass gives is the same everywhere."""
+        if self.source is Place.CENTRE:
+            return union((ALONG_X, ALONG_Y)[component] for component in self.components)
+        return EVERYWHERE if self.source is Place.WINDOW else NOWHERE
 
 
 @dataclass(frozen=True, slots=True)

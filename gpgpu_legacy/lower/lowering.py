@@ -348,7 +348,7 @@ def _attribute_axes(kind: AttributeKind, index: int) -> Axes:
 
 def centre(axis: int) -> Given:
     """The fragment's centre along an axis, from the rectangle's lower left."""
-    return Given(Place.CENTRE, (axis,), (ALONG_X, ALONG_Y)[axis])
+    return Given(Place.CENTRE, (axis,))
 
 
 def attribute_value(attribute: Attribute, wanted: Components = ALL, draw: int = 0) -> Expression:

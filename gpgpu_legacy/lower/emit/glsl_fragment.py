@@ -18,14 +18,14 @@ from gpgpu_legacy.lower.fragments import (
     fragment_statements,
     target_variable,
 )
-from gpgpu_legacy.lower.ir import EVERYWHERE, Expression, Fetch, Given, Place, Plane, Texel
+from gpgpu_legacy.lower.ir import Expression, Fetch, Given, Place, Plane, Texel
 from gpgpu_legacy.lower.sampling import Unit
 from gpgpu_legacy.lower.shader_key import ShaderKey
 
 GLSL = Dialect(("#version 400 core",))
 
 ORIGIN = "// A fragment program, instruction for instruction."
-"""What it is called does not stand there: in a file's name anything may, the end of a comment, too.
+"""The program's name is left out: a file's name may contain anything, even the end of a comment.
 Names of registers are letters, digits, _ and $."""
 
 COPY_FRAGMENT_SHADER = """#version 400 core
@@ -135,7 +135,7 @@ def fragment_shader(key: ShaderKey, dialect: Dialect = GLSL) -> str:
     def fetch(unit: Unit, column: Expression, row: Expression) -> Expression:
         return as_decoded(Fetch((column, row), unit.number), unit.format, exact=key.exact)
 
-    position = Given(Place.WINDOW, ALL, EVERYWHERE)
+    position = Given(Place.WINDOW, ALL)
     body = emitter.block(fragment_statements(key, fetch, position, discards=True))
     (uniforms, functions), targets = emitter.head(), range(len(key.targets))
     lines = [*dialect.header, ORIGIN, *uniforms]
