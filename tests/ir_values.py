@@ -17,7 +17,7 @@ from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Parameter, ParameterSpace
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.lower.analysis.folding import Varying
-from gpgpu_legacy.lower.fragments import folded_unit
+from gpgpu_legacy.lower.fragments import FoldedLookup
 from gpgpu_legacy.lower.ir import (
     Assign,
     Call,
@@ -200,8 +200,8 @@ class Values:
         missing = [np.full(planes[0].shape, n, np.float32) for n in (0, 0, 0, 1)]
         return [*planes, *missing[channels:]]
 
-    def _folded(self, texel: Texel, components: Sequence[int]) -> Value:
-        folded, unit = folded_unit(texel)
+    def _folded(self, texel: Texel[FoldedLookup], components: Sequence[int]) -> Value:
+        folded, unit = texel.lookup.folded, texel.lookup.unit
         varying = self.varyings[folded.varying]
         column, row = (
             np.asarray(form.constant + form.x * (self.x - 0.5) + form.y * (self.y - 0.5) + moved)
@@ -216,6 +216,9 @@ class Values:
                 return self.x, self.y
             case Place.ORIGIN:
                 return np.float32(self.rect.x), np.float32(self.rect.y)
+            case Place.WINDOW:
+                x, y = (np.float32(low) for low in (self.rect.x, self.rect.y))
+                return self.x + x, self.y + y, np.full_like(self.x, 0.5), np.ones_like(self.x)
             case Plane():
                 return self._plane(source)
             case Parameter(space=ParameterSpace.STATE):

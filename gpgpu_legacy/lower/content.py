@@ -152,6 +152,15 @@ class Content:
         return tuple(n for n, surface in enumerate(self.surfaces) if surface.owned)
 
 
+def refuse_unsupported(content: Content) -> None:
+    """Raise UnsupportedError for what code of fused passes has no statements for."""
+    for draw in content.draws:
+        if draw.program.fog is not None:
+            raise UnsupportedError("fog")
+        if draw.bent:
+            raise UnsupportedError("two triangles")
+
+
 @dataclass(frozen=True, slots=True)
 class Arguments:
     """What a run hands to the code of a Content.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS, fog_factor, fog_mixed
@@ -22,6 +23,7 @@ from gpgpu_legacy.lower.ir import (
     Given,
     Kind,
     Operator,
+    Place,
     Read,
     Role,
     Statement,
@@ -40,15 +42,14 @@ from gpgpu_legacy.lower.lowering import (
     attribute_variable,
     color_number,
     encoded,
-    nearest_level,
     result_variable,
-    result_variables,
-    temporary_variable,
+    used_registers,
     variables_read,
 )
 from gpgpu_legacy.lower.sampling import (
     Sampled,
     Unit,
+    as_decoded,
     coordinate_count,
     extent_sizes,
     lookup_function,
@@ -56,8 +57,13 @@ from gpgpu_legacy.lower.sampling import (
 from gpgpu_legacy.lower.shader_key import ShaderKey
 from gpgpu_legacy.plan.formats import Format, Numeric
 
-FetchTexel = Callable[[Unit, Expression, Expression], Expression]
-"""The texel of a unit's texture at a column and a row."""
+
+@dataclass(frozen=True, slots=True)
+class FoldedLookup:
+    """Of a Texel: how its lookup is folded, and the unit that it looks up."""
+
+    folded: Folded
+    unit: Unit
 
 
 def target_variable(number: int) -> Variable:
@@ -65,44 +71,33 @@ def target_variable(number: int) -> Variable:
     return Variable(f"colour{number}", VEC4)
 
 
-def fragment_statements(
-    key: ShaderKey, fetch: FetchTexel, position: Expression, *, discards: bool
-) -> list[Statement]:
+def fragment_statements(key: ShaderKey, *, rasterised: bool) -> list[Statement]:
     """All that is done for a fragment, up to the colours that its targets are to hold.
 
-    fetch: how the target fetches texels. position: what it has for fragment.position. discards:
-    whether it has a statement that ends a fragment; else KILLED says afterwards if it is dead.
+    rasterised: whether a rasteriser runs it: one that gives a position, texels as drivers decode
+    them, and a statement that discards; else KILLED says afterwards if the fragment is dead.
     """
-    look_up = _Lookups(key, fetch)
-    lowering = Lowering(look_up, key.arithmetic, discards=discards)
+    look_up = _Lookups(key, decodes=rasterised and key.exact)
+    lowering = Lowering(look_up, key.arithmetic, discards=rasterised)
     for instruction, live in zip(key.program.instructions, key.live, strict=True):
         lowering.instruction(instruction, live)
     colours = [s for n, target in enumerate(key.targets) for s in _colour(key, n, target)]
     body = [*lowering.statements, *_fog(key), *colours]
-    used = variables_read(body, Role.TEMPORARY).keys() | assigned_variables(body)
-    registers = [temporary_variable(name) for name in key.program.temporaries]
-    registers = [register for register in registers if register in used]
-    registers += result_variables(key.program, len(key.targets))
     nothing = Constant((0.0,) * 4, VEC4)
-    killed = [Declare(KILLED, constant(0.0))] if key.program.kills and not discards else []
+    killed = [Declare(KILLED, constant(0.0))] if key.program.kills and not rasterised else []
     return [
-        *_attributes(body, position),
-        *(Declare(variable, nothing) for variable in registers),
+        *_attributes(body, rasterised=rasterised),
+        *(Declare(r, nothing) for r in used_registers(key.program, len(key.targets), body)),
         *killed,
         *body,
     ]
 
 
-def assigned_variables(statements: Sequence[Statement]) -> set[Variable]:
-    """The variables that statements assign."""
-    return {s.variable for s in statements if isinstance(s, Assign)}
-
-
 class _Lookups:
     """The lookups of a program, one after another."""
 
-    def __init__(self, key: ShaderKey, fetch: FetchTexel) -> None:
-        self.exact, self.fetch = key.exact, fetch
+    def __init__(self, key: ShaderKey, *, decodes: bool) -> None:
+        self.decodes = decodes
         self.units = {unit.number: unit for unit in key.units}
         self.functions: dict[int, Function] = {}
         textures = [
@@ -120,40 +115,25 @@ class _Lookups:
         if folded is None:
             given = tuple(coordinates[: coordinate_count(unit.kind)])
             return components(Call(given, self.function(unit)), wanted)
-        return as_decoded(Texel((folded, unit), wanted, EVERYWHERE), unit.format, exact=self.exact)
+        texel = Texel(FoldedLookup(folded, unit), wanted, EVERYWHERE)
+        return as_decoded(texel, unit.format) if self.decodes else texel
 
     def function(self, unit: Unit) -> Function:
         if unit.number not in self.functions:
-
-            def fetch(column: Expression, row: Expression) -> Expression:
-                return self.fetch(unit, column, row)
-
-            sizes = extent_sizes(unit.extent)
-            sampled = Sampled(unit.kind, unit.sampler, unit.format, sizes, fetch)
-            self.functions[unit.number] = lookup_function(unit.number, sampled)
+            number, sizes = unit.number, extent_sizes(unit.extent)
+            sampled = Sampled(unit.kind, unit.sampler, unit.format, sizes, number, self.decodes)
+            self.functions[number] = lookup_function(number, sampled)
         return self.functions[unit.number]
 
 
-def as_decoded(texel: Expression, texel_format: Format, *, exact: bool) -> Expression:
-    """A texel as the format defines it: k / 255, where drivers may give k times a rounded 1/255."""
-    if texel_format.numeric is not Numeric.UNORM or not exact:
-        return texel
-    return nearest_level(texel, texel_format)
-
-
-def folded_unit(texel: Texel) -> tuple[Folded, Unit]:
-    """How a lookup is folded, and the unit that it looks up."""
-    folded, unit = texel.lookup
-    return folded, unit
-
-
-def _attributes(body: Sequence[Statement], position: Expression) -> list[Statement]:
+def _attributes(body: Sequence[Statement], *, rasterised: bool) -> list[Statement]:
     """The attributes that statements read, at the fragment's centre."""
     statements: list[Statement] = []
     for variable in sorted(variables_read(body, Role.ATTRIBUTE), key=lambda v: (v.name, v.number)):
         attribute = Attribute(AttributeKind(variable.name), variable.number)
-        is_position = attribute.kind is AttributeKind.POSITION
-        value = position if is_position else attribute_value(attribute)
+        value = attribute_value(attribute)
+        if rasterised and attribute.kind is AttributeKind.POSITION:
+            value = Given(Place.WINDOW, ALL)
         statements.append(Declare(variable, value))
         if attribute == FOG_COORDINATE:
             rest = Constant((0.0, 0.0, 1.0), type_of(Kind.FLOAT, 3))

@@ -7,8 +7,9 @@ once, and which lookups fragments share.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction
 from gpgpu_legacy.lower.analysis.rerolling import Segment, Step, live_segments
 from gpgpu_legacy.lower.content import (
@@ -25,8 +26,8 @@ from gpgpu_legacy.lower.ir import (
     Assign,
     Call,
     Components,
+    Constant,
     Expression,
-    Fetch,
     Function,
     Kind,
     Operator,
@@ -36,7 +37,6 @@ from gpgpu_legacy.lower.ir import (
     Texel,
     Variable,
     components,
-    compose,
     operation,
     type_of,
 )
@@ -49,18 +49,24 @@ from gpgpu_legacy.lower.lowering import (
     decoded,
     encoded,
     result_variable,
-    result_variables,
-    temporary_variable,
+    used_registers,
     variables_read,
 )
-from gpgpu_legacy.lower.sampling import Sampled, coordinate_count, lookup_function
+from gpgpu_legacy.lower.sampling import (
+    Sampled,
+    coordinate_count,
+    extent_sizes,
+    lookup_function,
+    padded,
+)
 from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.plan import Blend
 
-Sizes = Callable[[int], tuple[Expression, ...]]
-"""Of a surface, how many texels it has along s, t and r."""
 
-_MISSING = (0.0, 0.0, 0.0, 1.0)
+def size_variables(surface: int) -> tuple[Read, ...]:
+    """How many texels a surface has along s, t and r, where no Content says."""
+    variable = Variable("sizes", type_of(Kind.INT, 3), number=surface)
+    return tuple(Read(variable, (axis,)) for axis in range(3))
 
 
 def own_variable(number: int, texel_format: Format) -> Variable:
@@ -74,7 +80,7 @@ def own_texel(number: int, texel_format: Format) -> Read:
     return Read(variable, tuple(range(texel_format.channels)), EVERYWHERE)
 
 
-def fused_body(content: Content, sizes: Sizes, *, as_level: bool) -> tuple[Statement, ...]:
+def fused_body(content: Content, *, as_level: bool) -> tuple[Statement, ...]:
     """The statements of one iteration.
 
     as_level: whether what a fragment has in a fixed-point surface is the whole number that its
@@ -85,7 +91,7 @@ def fused_body(content: Content, sizes: Sizes, *, as_level: bool) -> tuple[State
         if isinstance(member, Move):
             body.append(_move(content, member))
         else:
-            body += _Draw(content, member, draws, sizes, as_level=as_level).statements()
+            body += _Draw(content, member, draws, as_level=as_level).statements()
             draws += 1
     return tuple(body)
 
@@ -99,26 +105,19 @@ def _move(content: Content, move: Move) -> Assign:
 class _Draw:
     """A fragment pass among fused passes."""
 
-    def __init__(
-        self, content: Content, draw: Draw, number: int, sizes: Sizes, *, as_level: bool
-    ) -> None:
-        self.content, self.draw, self.number = content, draw, number
-        self.sizes, self.as_level = sizes, as_level
+    def __init__(self, content: Content, draw: Draw, number: int, *, as_level: bool) -> None:
+        self.content, self.draw, self.number, self.as_level = content, draw, number, as_level
         self.lowering = AxesLowering(self.look_up, number)
         self.step: Step | None = None
 
     def statements(self) -> list[Statement]:
-        program, lowering = self.draw.program, self.lowering
-        lowering.clear(temporary_variable(name) for name in program.temporaries)
-        lowering.clear(result_variables(program, len(self.draw.targets)))
-        if program.kills:
-            lowering.clear([KILLED])
-        cleared, lowering.statements = lowering.statements, []
+        program, body = self.draw.program, self.lowering.statements
         for segment in live_segments(self.draw):
             self.segment(segment)
-        body = lowering.statements
         body += self.writes(body)
-        return [*cleared, *self.attributes(body), *body]
+        killed = [KILLED] if program.kills else []
+        registers = [*used_registers(program, len(self.draw.targets), body), *killed]
+        return [*map(_cleared, registers), *self.attributes(body), *body]
 
     def segment(self, segment: Segment) -> None:
         def trip() -> None:
@@ -142,48 +141,29 @@ class _Draw:
     def look_up(
         self, _: Instruction, coordinates: Sequence[Expression], wanted: Components
     ) -> Expression:
-        """The components of a texel; those that the format lacks are 0, 0, 1."""
+        """The components of a texel."""
         assert self.step is not None
         assert self.step.lookup is not None
         surface = self.content.surfaces[self.step.lookup.texture]
-        present = tuple(c for c in wanted if c < surface.format.channels)
-        if not present:
-            return compose(_MISSING[c] for c in wanted)
-        texel = self.texel(surface, coordinates, present)
-        if present == wanted:
-            return texel
-        found = dict(zip(present, range(len(present)), strict=True))
-        return compose(
-            components(texel, (found[c],)) if c in found else _MISSING[c] for c in wanted
-        )
-
-    def texel(
-        self, surface: Surface, coordinates: Sequence[Expression], wanted: Components
-    ) -> Expression:
-        assert self.step is not None
+        present = ALL[: surface.format.channels]
         match self.step.lookup:
             case OwnLookup(texture):
-                held = components(own_texel(texture, surface.format), wanted)
-                return decoded(held, surface.format, as_level=self.as_level)
+                held = own_texel(texture, surface.format)
+                texel = decoded(held, surface.format, as_level=self.as_level)
             case AffineLookup() as lookup:
-                return Texel(lookup, wanted, lookup.axes, self.step.advance)
+                texel = Texel(lookup, present, lookup.axes, self.step.advance)
             case DependentLookup() as lookup:
-                function = self.function(lookup, surface)
                 given = tuple(coordinates[: coordinate_count(surface.kind)])
-                return components(Call(given, function), wanted)
-        raise AssertionError(self.step.lookup)
+                texel = components(Call(given, self.function(lookup, surface)), present)
+        return components(padded(texel), wanted)
 
     def function(self, lookup: DependentLookup, surface: Surface) -> Function:
         """The lookup function of a surface and a sampler: one number for equal ones."""
         number = _dependent(self.content).index(lookup)
-
-        def fetch(column: Expression, row: Expression) -> Expression:
-            return Fetch((column, row), lookup.texture)
-
-        sizes = self.sizes(lookup.texture)
-        return lookup_function(
-            number, Sampled(surface.kind, lookup.sampler, surface.format, sizes, fetch)
-        )
+        known, texture = surface.extent, lookup.texture
+        sizes = extent_sizes(known) if known else size_variables(texture)
+        sampled = Sampled(surface.kind, lookup.sampler, surface.format, sizes, texture)
+        return lookup_function(number, sampled)
 
     # Targets
 
@@ -222,6 +202,11 @@ class _Draw:
                 return components(last.value, tuple(places)), last.instruction
         axes = self.lowering.axes_of(variable, channels)
         return Read(variable, channels, axes), None
+
+
+def _cleared(variable: Variable) -> Assign:
+    width = variable.type.width
+    return Assign(variable, tuple(range(width)), Constant((0.0,) * width, variable.type))
 
 
 def _dependent(content: Content) -> list[DependentLookup]:

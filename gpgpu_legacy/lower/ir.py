@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from gpgpu_legacy.isa.ir import Attribute, Instruction, Parameter
 from gpgpu_legacy.isa.symbol import Symbol
 
 Components = tuple[int, ...]
+Known = TypeVar("Known")
 
 
 class Kind(Enum):
@@ -283,14 +284,14 @@ class Given(Selection):
 
 
 @dataclass(frozen=True, slots=True)
-class Texel(Selection):
+class Texel(Selection, Generic[Known]):
     """Components of a texel of which it is known where it lies, as a lookup finds them.
 
-    lookup: says so; a record of the target's own. advance: how many texels right and up it moves
-    from trip to trip of the loop around.
+    lookup: says so; an AffineLookup of fused passes, a FoldedLookup of passes that are drawn.
+    advance: how many texels right and up it moves from trip to trip of the loop around.
     """
 
-    lookup: Any
+    lookup: Known
     components: Components
     axes: Axes
     advance: tuple[int, int] = (0, 0)

@@ -130,12 +130,6 @@ class Lowering(Domain[Expression]):
 
         return named(value)
 
-    def clear(self, variables: Iterable[Variable]) -> None:
-        """Let variables be 0."""
-        for variable in variables:
-            every = tuple(range(variable.type.width))
-            self.assign(variable, every, Constant((0.0,) * len(every), variable.type))
-
     def instruction(self, instruction: Instruction, components: Components) -> None:
         """Execute an instruction, of which these components are needed."""
         if not components:
@@ -250,7 +244,7 @@ class AxesLowering(Lowering):
         while True:
             self.axes, self.statements = dict(before), []
             body()
-            wider = {place: axes | self.axes[place] for place, axes in before.items()}
+            wider = {p: axes | before.get(p, NOWHERE) for p, axes in self.axes.items()}
             if wider == before:
                 break
             before = wider
@@ -326,6 +320,16 @@ def result_variables(program: Program, targets: int) -> list[Variable]:
     """The colours that a program writes, and those that its targets get unwritten."""
     read = targets if program.has_separate_colors else 1
     return [result_variable(n) for n in range(max(program.color_outputs, read))]
+
+
+def used_registers(
+    program: Program, targets: int, statements: Sequence[Statement]
+) -> list[Variable]:
+    """The temporaries and results that statements read or assign."""
+    found = set(variables_read(statements, Role.TEMPORARY))
+    found.update(s.variable for s in statements_below(statements) if isinstance(s, Assign))
+    temporaries = (temporary_variable(name) for name in program.temporaries)
+    return [*(t for t in temporaries if t in found), *result_variables(program, targets)]
 
 
 def variables_read(statements: Iterable[Statement], role: Role) -> dict[Variable, Components]:

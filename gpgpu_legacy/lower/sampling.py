@@ -14,9 +14,11 @@ from typing import Any
 
 from gpgpu_legacy.lower.ir import (
     FLOAT,
+    INT,
     Constant,
     Declare,
     Expression,
+    Fetch,
     Function,
     Kind,
     Operator,
@@ -30,7 +32,8 @@ from gpgpu_legacy.lower.ir import (
     operation,
     uncontracted,
 )
-from gpgpu_legacy.plan.formats import Format
+from gpgpu_legacy.lower.lowering import nearest_level
+from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, TextureKind, Wrap
 
 
@@ -38,7 +41,7 @@ from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, TextureKind, Wra
 class Unit:
     """What the code of a lookup depends on: the texture and the sampler at a unit.
 
-    The channels that the format lacks read as 0, 0, 1.
+    The channels that the format lacks read as they do in MISSING.
     """
 
     number: int
@@ -46,6 +49,36 @@ class Unit:
     extent: Extent
     sampler: Sampler
     format: Format
+
+
+MISSING = (0.0, 0.0, 0.0, 1.0)
+"""What lookups find in the channels that a format lacks."""
+
+
+def padded(texel: Expression) -> Expression:
+    """A texel with all four channels."""
+    present = texel.type.width
+    if present == len(MISSING):
+        return texel
+    return compose([*(component(texel, c) for c in range(present)), *MISSING[present:]])
+
+
+def fetch_function(
+    number: int, width: Expression, texel: Callable[[Expression], Expression]
+) -> Function:
+    """The function of that number: the texel at a column and a row of an array, all channels.
+
+    width: of a row. texel: the channels that there are, of the texel of a number.
+    """
+    column, row = (Read(Variable(name, INT), (0,)) for name in ("column", "row"))
+    result = padded(texel(row * width + column))
+    return Function(f"fetch{number}", (column.variable, row.variable), (), result)
+
+
+def as_decoded(texel: Expression, texel_format: Format) -> Expression:
+    """A texel as the format defines it: k / 255, where drivers may give k times a rounded 1/255."""
+    is_level = texel_format.numeric is Numeric.UNORM
+    return nearest_level(texel, texel_format) if is_level else texel
 
 
 def coordinate_count(kind: TextureKind) -> int:
@@ -72,14 +105,15 @@ class Sampled:
     """A texture that lookups find through a sampler.
 
     sizes: along s, t and r, in texels, as whole numbers; constants, or what the target knows them
-    by. fetch: the texel at a column and a row, both inside.
+    by. texture: its number in a Fetch. decodes: whether what that gives is to be as_decoded.
     """
 
     kind: TextureKind
     sampler: Sampler
     format: Format
     sizes: tuple[Expression, ...]
-    fetch: Callable[[Expression, Expression], Expression]
+    texture: int
+    decodes: bool = False
 
 
 def lookup_function(number: int, sampled: Sampled) -> Function:
@@ -109,8 +143,8 @@ def select(condition: Any, chosen: Any, other: Any) -> Expression:
 class _Lookup(_Block):
     def __init__(self, sampled: Sampled) -> None:
         super().__init__()
+        self.sampled, self.sizes = sampled, sampled.sizes
         self.kind, self.sampler, self.format = sampled.kind, sampled.sampler, sampled.format
-        self.sizes, self.fetch = sampled.sizes, sampled.fetch
 
     def function(self, number: int) -> Function:
         count = coordinate_count(self.kind)
@@ -147,7 +181,8 @@ class _Lookup(_Block):
         row: Expression = indices[1] if len(indices) > 1 else constant(0, Kind.INT)
         if len(indices) > 2:
             layer = indices[2]
-        return self.fetch(indices[0], row + layer * self.sizes[1])
+        texel = Fetch((indices[0], row + layer * self.sizes[1]), self.sampled.texture)
+        return as_decoded(texel, self.format) if self.sampled.decodes else texel
 
     def blended(self, taps: Sequence[_Taps], layer: Expression) -> Expression:
         """The sum over all pairs of texels, s running fastest."""

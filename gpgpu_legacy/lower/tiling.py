@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpgpu_legacy.lower.analysis.staging import Staged, StagedTrips, Staging
-from gpgpu_legacy.lower.content import Content
+from gpgpu_legacy.lower.content import AffineLookup, Content
 from gpgpu_legacy.lower.fused_body import own_variable
 from gpgpu_legacy.lower.invocation import (
     BATCH,
@@ -172,7 +172,7 @@ class Tiling:
 
     # Texels
 
-    def _texel(self, texel: Texel, fragment: Fragment) -> Expression:
+    def _texel(self, texel: Texel[AffineLookup], fragment: Fragment) -> Expression:
         staged = self._staged(texel)
         if staged is not None:
             assert self.trip.place is not None
@@ -185,7 +185,7 @@ class Tiling:
             whole = texel_element(self.content, texel.lookup, texel.advance, at, trip)
         return components(whole, texel.components)
 
-    def _staged(self, texel: Texel) -> Staged | None:
+    def _staged(self, texel: Texel[AffineLookup]) -> Staged | None:
         if self.trip.staged is None:
             return None
         wanted = (texel.lookup, texel.advance)

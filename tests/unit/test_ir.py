@@ -70,28 +70,21 @@ from gpgpu_legacy.lower.ir import (
 from gpgpu_legacy.lower.lowering import (
     KILLED,
     AxesLowering,
-    attribute_value,
     attribute_variable,
     blended,
     result_variable,
     temporary_variable,
 )
-from gpgpu_legacy.lower.sampling import Unit
 from gpgpu_legacy.lower.shader_key import ShaderKey, program_key, shader_key
 from gpgpu_legacy.plan.formats import FORMATS, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import Binding, Blend, FragmentPass, Plan, StateValue, Texcoords
 from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, TextureKind, Wrap
 
 RECT = Rect(0, 0, 4, 3)
-POSITION = attribute_value(Attribute(AttributeKind.POSITION))
 
 
-def fetch(unit: Unit, column: Expression, row: Expression) -> Expression:
-    return Fetch((column, row), unit.number)
-
-
-def lowered(key: ShaderKey, *, discards: bool = True) -> list[Statement]:
-    return fragment_statements(key, fetch, POSITION, discards=discards)
+def lowered(key: ShaderKey, *, rasterised: bool = True) -> list[Statement]:
+    return fragment_statements(key, rasterised=rasterised)
 
 
 def statements_of(
@@ -182,13 +175,13 @@ def run(
     images: dict[int, Image],
     arithmetic: Arithmetic = FP32,
     *,
-    discards: bool = True,
+    rasterised: bool = True,
 ) -> Values:
     """The statements of a pass, with lookups folded where they may be, on all its fragments."""
     decisions = decide(plan, pass_, folding=not arithmetic.rounds)
     key = shader_key(plan, pass_, decisions, exact=True, arithmetic=arithmetic)
     values = Values(pass_, images, decisions.varyings, arithmetic)
-    values.run(lowered(key, discards=discards))
+    values.run(lowered(key, rasterised=rasterised))
     if KILLED in values.variables:
         values.alive = values.variables[KILLED][0] == 0
     return values
@@ -203,12 +196,12 @@ def check_pass(
     formats: Sequence[Format],
     arithmetic: Arithmetic,
     *,
-    discards: bool,
+    rasterised: bool,
 ) -> None:
     """What the statements compute is what the machine does, to the last bit."""
     named = {f"T{n}": image for n, image in images.items()}
     plan = plan_of(pass_, named, formats)
-    values = run(plan, pass_, images, arithmetic, discards=discards)
+    values = run(plan, pass_, images, arithmetic, rasterised=rasterised)
     machine = replace(EXACT, arithmetic=arithmetic)
     expected = carry_out_all(plan, named, machine=machine)
     for number, wanted in enumerate(expected):
@@ -223,7 +216,7 @@ def check_pass(
     st.booleans(),
 )
 def test_any_pass_computes_what_the_machine_does(
-    scene: Scene, arithmetic: Arithmetic, formats: list[Format], blend: Blend, discards: bool
+    scene: Scene, arithmetic: Arithmetic, formats: list[Format], blend: Blend, rasterised: bool
 ) -> None:
     """With fog, in targets of all formats."""
     images = {n: i if isinstance(i, Image) else Image(i) for n, i in scene.textures.items()}
@@ -240,7 +233,7 @@ def test_any_pass_computes_what_the_machine_does(
         scene.attributes,
         tuple(StateValue(*item) for item in scene.state.items()),
     )
-    check_pass(pass_, images, formats[: len(names)], arithmetic, discards=discards)
+    check_pass(pass_, images, formats[: len(names)], arithmetic, rasterised=rasterised)
 
 
 @pytest.mark.parametrize("arithmetic", ARITHMETICS.values(), ids=ARITHMETICS.keys())
@@ -262,7 +255,7 @@ def test_random_programs_compute_what_the_machine_does(arithmetic: Arithmetic) -
             tuple(StateValue(*item) for item in batch.given["state"].items()),
         )
         formats = (RGBA32F,) * batch.targets
-        check_pass(pass_, images, formats, arithmetic, discards=number % 2 == 0)
+        check_pass(pass_, images, formats, arithmetic, rasterised=number % 2 == 0)
 
 
 def stored(values: Values, number: int, target: Format, blend: Blend) -> F32:
@@ -338,7 +331,7 @@ def test_a_discard_is_a_statement_or_a_variable_that_says_who_is_dead() -> None:
     [discard] = [s for s in lowered(key) if isinstance(s, Discard)]
     assert discard.condition.type == BOOL
     assert operations(discard.condition) == [Operator.OR, Operator.LESS, Operator.LESS]
-    without = lowered(key, discards=False)
+    without = lowered(key, rasterised=False)
     assert not any(isinstance(s, Discard) for s in without)
     assert [s for s in without if isinstance(s, Declare) and s.variable == KILLED] == [
         Declare(KILLED, constant(0.0))
@@ -346,8 +339,8 @@ def test_a_discard_is_a_statement_or_a_variable_that_says_who_is_dead() -> None:
     [killed] = [s for s in without if isinstance(s, Assign) and s.variable == KILLED]
     assert isinstance(killed.value, Operation)
     assert killed.value.operator is Operator.SELECT
-    for discards in (True, False):
-        made = lowered(program_key(program("MOV result.color, 1;")), discards=discards)
+    for rasterised in (True, False):
+        made = lowered(program_key(program("MOV result.color, 1;")), rasterised=rasterised)
         assert not any(isinstance(s, Discard) for s in made)
         assert KILLED not in [s.variable for s in made if isinstance(s, Assign | Declare)]
 

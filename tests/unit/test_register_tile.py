@@ -14,7 +14,6 @@ from gpgpu_legacy.lower.analysis.register_tile import register_tile
 from gpgpu_legacy.lower.content import native_content
 from gpgpu_legacy.lower.fused_body import fused_body
 from gpgpu_legacy.lower.ir import Statement
-from gpgpu_legacy.lower.sampling import extent_sizes
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import Rect
@@ -30,9 +29,8 @@ OWN = Texcoords(2, corners((0.0, 0.0, 0.0, 1.0), X, Y, SIDE, SIDE))
 
 def statements_of(plan: Plan) -> tuple[FusedPasses, tuple[Statement, ...]]:
     fused = next(step for step in fused_steps(plan) if isinstance(step, FusedPasses))
-    content, arguments = native_content(fused, {each.name: each for each in plan.textures})
-    sizes = [extent_sizes(extent) for extent in arguments.extents]
-    return fused, fused_body(content, sizes.__getitem__, as_level=True)
+    content, _ = native_content(fused, {each.name: each for each in plan.textures})
+    return fused, fused_body(content, as_level=True)
 
 
 def tile_of(lines: Sequence[str], registers: int, carried: int = 0) -> tuple[int, int]:

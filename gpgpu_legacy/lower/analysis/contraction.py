@@ -6,8 +6,7 @@ from functools import lru_cache
 
 from gpgpu_legacy.lower.content import Content, Draw
 from gpgpu_legacy.lower.fused_body import fused_body
-from gpgpu_legacy.lower.ir import Assign, Expression, Read, Role, multiply_add, walk
-from gpgpu_legacy.lower.sampling import extent_sizes
+from gpgpu_legacy.lower.ir import Assign, Read, Role, multiply_add, walk
 
 
 @lru_cache(maxsize=256)
@@ -16,13 +15,7 @@ def blended_products(content: Content) -> tuple[tuple[bool, ...], ...]:
 
     content: as of work groups, which has the extents of what dependent lookups read.
     """
-
-    def sizes(number: int) -> tuple[Expression, ...]:
-        extent = content.surfaces[number].extent
-        assert extent is not None
-        return extent_sizes(extent)
-
-    statements = fused_body(content, sizes, as_level=False)
+    statements = fused_body(content, as_level=False)
     writes = (s for s in statements if isinstance(s, Assign) and s.variable.role is Role.OWN)
     found: list[tuple[bool, ...]] = []
     for member in content.body:

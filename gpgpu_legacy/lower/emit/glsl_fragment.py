@@ -9,17 +9,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
-from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import Attribute, Parameter
 from gpgpu_legacy.lower.emit.glsl import PLANE_PARTS, Dialect, GlslEmitter, attribute_name
-from gpgpu_legacy.lower.fragments import (
-    as_decoded,
-    folded_unit,
-    fragment_statements,
-    target_variable,
-)
-from gpgpu_legacy.lower.ir import Expression, Fetch, Given, Place, Plane, Texel
-from gpgpu_legacy.lower.sampling import Unit
+from gpgpu_legacy.lower.fragments import FoldedLookup, fragment_statements, target_variable
+from gpgpu_legacy.lower.ir import Fetch, Given, Place, Plane, Texel
 from gpgpu_legacy.lower.shader_key import ShaderKey
 
 GLSL = Dialect(("#version 400 core",))
@@ -108,9 +101,9 @@ class _FragmentEmitter(PassEmitter):
         place = f"ivec2({', '.join(map(self.expression, fetch.operands))})"
         return f"texelFetch({self.sampler(fetch.texture)}, {place}, 0)"
 
-    def texel(self, texel: Texel) -> str:
+    def texel(self, texel: Texel[FoldedLookup]) -> str:
         """A folded lookup is one `texture` at its varying, the fast way on every driver."""
-        folded, unit = folded_unit(texel)
+        folded, unit = texel.lookup.folded, texel.lookup.unit
         at, extent = f"varying{folded.varying}", unit.extent
         if folded.right or folded.up:
             at += f" + vec2({folded.right / extent.width!r}, {folded.up / extent.height!r})"
@@ -131,12 +124,7 @@ def fragment_shader(key: ShaderKey, dialect: Dialect = GLSL) -> str:
     that lower/emit/glsl.py gives them, and `textureN`.
     """
     emitter = _FragmentEmitter(key, dialect)
-
-    def fetch(unit: Unit, column: Expression, row: Expression) -> Expression:
-        return as_decoded(Fetch((column, row), unit.number), unit.format, exact=key.exact)
-
-    position = Given(Place.WINDOW, ALL)
-    body = emitter.block(fragment_statements(key, fetch, position, discards=True))
+    body = emitter.block(fragment_statements(key, rasterised=True))
     (uniforms, functions), targets = emitter.head(), range(len(key.targets))
     lines = [*dialect.header, ORIGIN, *uniforms]
     lines += [f"in vec2 varying{n};" for n in range(key.varyings)]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.isa.ir import Attribute, Parameter
 from gpgpu_legacy.lower.analysis.rerolling import live_segments
 from gpgpu_legacy.lower.analysis.staging import Staging, choose_staging
-from gpgpu_legacy.lower.content import Arguments, Content, UnsupportedError
+from gpgpu_legacy.lower.content import Arguments, Content, refuse_unsupported
 from gpgpu_legacy.lower.emit.glsl import GlslEmitter, type_name
 from gpgpu_legacy.lower.emit.glsl_compute import COMPUTE
 from gpgpu_legacy.lower.fused_body import fused_body
@@ -24,7 +24,6 @@ from gpgpu_legacy.lower.ir import (
     INT,
     Call,
     Element,
-    Expression,
     Fetch,
     Function,
     Given,
@@ -32,7 +31,6 @@ from gpgpu_legacy.lower.ir import (
     Variable,
     compose,
 )
-from gpgpu_legacy.lower.sampling import extent_sizes
 from gpgpu_legacy.lower.tiling import Tiling
 from gpgpu_legacy.lower.values import parameter_values, plane_values
 from gpgpu_legacy.lower.workgroups import GroupShape
@@ -98,12 +96,8 @@ def emit_groups(
     `ivec2 base_B` of each base B; and `int batch`, the shape's K-depth. `uniform_blocks` gives its
     bytes.
     """
-    for draw in content.draws:
-        if draw.program.fog is not None:
-            raise UnsupportedError("fog")
-        if draw.bent:
-            raise UnsupportedError("two triangles")
-    body = fused_body(content, lambda number: _sizes(content, number), as_level=False)
+    refuse_unsupported(content)
+    body = fused_body(content, as_level=False)
     staging = choose_staging(content, body, shape, shared_bytes)
     emitter = _GroupEmitter(content, exact=exact)
     lines = emitter.block(Tiling(content, body, staging).statements())
@@ -111,12 +105,6 @@ def emit_groups(
     trips = sum(s.trips for draw in content.draws for s in live_segments(draw))
     vectors = tuple(emitter.vectors.values())
     return GroupCode(text, staging.shape, len(content.surfaces), content.bases, vectors, trips)
-
-
-def _sizes(content: Content, number: int) -> tuple[Expression, ...]:
-    extent = content.surfaces[number].extent
-    assert extent is not None
-    return extent_sizes(extent)
 
 
 def _shader(content: Content, staging: Staging, emitter: _GroupEmitter, lines: list[str]) -> str:

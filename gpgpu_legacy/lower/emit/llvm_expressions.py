@@ -15,6 +15,7 @@ from gpgpu_legacy.isa.ir import Parameter
 from gpgpu_legacy.lower.content import AffineLookup, DependentLookup
 from gpgpu_legacy.lower.emit.llvm_grid import F32, I64, Grid, Tile
 from gpgpu_legacy.lower.emit.llvm_memory import AffineChannel, FetchedTexel, Memory, Scalar
+from gpgpu_legacy.lower.fused_body import size_variables
 from gpgpu_legacy.lower.ir import (
     EVERYWHERE,
     Call,
@@ -26,7 +27,6 @@ from gpgpu_legacy.lower.ir import (
     Fetch,
     Function,
     Given,
-    Kind,
     Operation,
     Place,
     Plane,
@@ -35,18 +35,11 @@ from gpgpu_legacy.lower.ir import (
     Texel,
     Variable,
     all_expressions,
-    type_of,
     walk,
 )
 
 Component = tuple[Variable, int]
 """A component of a variable, which a Grid stands for."""
-
-
-def surface_sizes(number: int) -> tuple[Read, ...]:
-    """How many texels a surface has along s, t and r: variables, which the words give."""
-    variable = Variable("sizes", type_of(Kind.INT, 3), number=number)
-    return tuple(Read(variable, (axis,)) for axis in range(3))
 
 
 class FunctionContext:
@@ -64,7 +57,7 @@ class FunctionContext:
             (size.variable, axis): grid
             for number in sorted(fetched)
             for axis, (size, grid) in enumerate(
-                zip(surface_sizes(number), memory.sizes(number), strict=True)
+                zip(size_variables(number), memory.sizes(number), strict=True)
             )
         }
 

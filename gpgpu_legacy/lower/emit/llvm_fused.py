@@ -20,16 +20,15 @@ from llvmlite import ir
 from gpgpu_legacy.lower.analysis.register_tile import instruction_count, register_tile
 from gpgpu_legacy.lower.content import (
     Content,
-    Draw,
     Surface,
     UnsupportedError,
+    refuse_unsupported,
 )
 from gpgpu_legacy.lower.emit.llvm_expressions import (
     Component,
     FunctionContext,
     LookupFunctions,
     Scope,
-    surface_sizes,
 )
 from gpgpu_legacy.lower.emit.llvm_grid import (
     F16,
@@ -103,18 +102,10 @@ def emit_fused_passes(
 
     tile: rows and vectors that are wanted, in place of those that register_tile would choose.
     """
-    for draw in content.draws:
-        _check(draw)
+    refuse_unsupported(content)
     for surface in content.surfaces:
         _check_surface(surface, processor)
     return _Module(content, processor, exact=exact, tile=tile).code()
-
-
-def _check(draw: Draw) -> None:
-    if draw.program.fog is not None:
-        raise UnsupportedError("fog")
-    if draw.bent:
-        raise UnsupportedError("two triangles")
 
 
 def _check_surface(surface: Surface, processor: Processor) -> None:
@@ -135,7 +126,7 @@ class _Module:
         self, content: Content, processor: Processor, *, exact: bool, tile: tuple[int, int] | None
     ) -> None:
         self.content, self.exact = content, exact
-        self.statements = fused_body(content, surface_sizes, as_level=True)
+        self.statements = fused_body(content, as_level=True)
         self.staging = _staging(self.statements) if content.tall else Staging()
         carried = sum(content.surfaces[number].format.channels for number in content.owned)
         rows, vectors = register_tile(self.statements, carried, processor.registers, tile)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from gpgpu_legacy.isa.ir import Parameter
 from gpgpu_legacy.lower.ir import (
@@ -156,7 +156,7 @@ class TextEmitter(ABC):
         """A texel at a column and a row."""
         raise NotImplementedError
 
-    def texel(self, texel: Texel) -> str:
+    def texel(self, texel: Texel[Any]) -> str:
         """All components of a texel of which it is known where it lies."""
         raise NotImplementedError
 
