@@ -11,45 +11,54 @@ from gpgpu_legacy.lower.ir import (
     Axes,
     Element,
     Expression,
+    Function,
     Kind,
     Operator,
     Read,
+    Role,
     Variable,
     constant,
     operation,
     type_of,
 )
+from gpgpu_legacy.lower.sampling import fetch_function
 
-EXTENT, CORNER, THREAD = (Variable(name, IVEC2) for name in ("extent", "corner", "thread"))
-"""The rectangle's width and height; the group's first fragment; the invocation's place in it."""
+CORNER, THREAD = (Variable(name, IVEC2) for name in ("corner", "thread"))
+"""The group's first fragment; the invocation's place in it."""
 
-INVOCATION, BATCH, FIRST, LAST = (
-    Variable(name, INT) for name in ("invocation", "batch", "first", "last")
-)
-"""The invocation's number in its group; the K-depth; the iterations, from the first to below the
-last. BATCH is known to the code alone as a number that may be any: a compiler that knew it would
-unroll the loops over it."""
+INVOCATION, FIRST, LAST = (Variable(name, INT) for name in ("invocation", "first", "last"))
+"""The invocation's number in its group; the iterations, from the first to below the last."""
+
+EXTENT, BATCH = Variable("extent", IVEC2, Role.UNIFORM), Variable("batch", INT, Role.UNIFORM)
+"""The rectangle's width and height; the K-depth, which is known to the code alone as a number that
+may be any: a compiler that knew it would unroll the loops over it."""
 
 
 def size_variable(surface: int) -> Variable:
     """The width of a surface, and its rows over all layers."""
-    return Variable(f"size_{surface}", IVEC2)
+    return Variable(f"size_{surface}", IVEC2, Role.UNIFORM)
 
 
 def origin_variable(surface: int) -> Variable:
     """The lower left of the rectangle in a surface."""
-    return Variable(f"origin_{surface}", IVEC2)
+    return Variable(f"origin_{surface}", IVEC2, Role.UNIFORM)
 
 
 def base_variable(base: int) -> Variable:
     """The texel that affine lookups are relative to."""
-    return Variable(f"base_{base}", IVEC2)
+    return Variable(f"base_{base}", IVEC2, Role.UNIFORM)
 
 
 def texture_array(content: Content, surface: int) -> Array:
     """The array of a surface's texels: vectors of four channels, or numbers."""
     channels = content.surfaces[surface].format.channels
     return Array(f"texture{surface}", type_of(Kind.FLOAT, channels))
+
+
+def surface_fetch(content: Content, surface: int) -> Function:
+    """The function that fetches texels of a surface."""
+    array, width = texture_array(content, surface), read(size_variable(surface), 0)
+    return fetch_function(surface, width, lambda at: Element((at,), array))
 
 
 def read(variable: Variable, axis: int | None = None, axes: Axes = NOWHERE) -> Read:

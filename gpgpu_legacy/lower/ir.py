@@ -210,6 +210,7 @@ class Role(Enum):
     RESULT = "result"
     ATTRIBUTE = "attribute"
     OWN = "own texel"  # of the surface of that number, kept from pass to pass
+    UNIFORM = "uniform"  # the same in all invocations, given to the code by a run
     LOCAL = "local"
 
 

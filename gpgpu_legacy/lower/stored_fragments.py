@@ -23,6 +23,7 @@ from gpgpu_legacy.lower.ir import (
     Place,
     Read,
     Return,
+    Role,
     Statement,
     Store,
     Variable,
@@ -35,7 +36,7 @@ from gpgpu_legacy.lower.sampling import Unit, fetch_function
 from gpgpu_legacy.lower.shader_key import ShaderKey
 from gpgpu_legacy.plan.plan import Blend
 
-TARGET_WIDTH = Variable("target_width", INT)
+TARGET_WIDTH = Variable("target_width", INT, Role.UNIFORM)
 """How wide the targets are, in texels."""
 
 _AT = Variable("at", INT)

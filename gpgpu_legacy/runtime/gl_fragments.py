@@ -21,10 +21,9 @@ from gpgpu_legacy.lower.content import Content, UnsupportedError, group_content
 from gpgpu_legacy.lower.emit.glsl_compute import GROUP, compute_shader
 from gpgpu_legacy.lower.emit.glsl_workgroups import (
     ITERATIONS,
-    GroupCode,
     emit_groups,
-    uniform_blocks,
 )
+from gpgpu_legacy.lower.group_code import GroupCode, uniform_blocks
 from gpgpu_legacy.lower.shader_key import shader_key
 from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
 from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan

@@ -13,7 +13,7 @@ from functools import lru_cache
 from gpgpu_legacy.lower.emit.glsl import Dialect, type_name
 from gpgpu_legacy.lower.emit.glsl_fragment import ORIGIN, PassEmitter
 from gpgpu_legacy.lower.fragments import fragment_statements
-from gpgpu_legacy.lower.ir import Array, Call, Fetch
+from gpgpu_legacy.lower.ir import Array, Call, Fetch, Variable
 from gpgpu_legacy.lower.shader_key import ShaderKey
 from gpgpu_legacy.lower.stored_fragments import (
     TARGET_WIDTH,
@@ -46,7 +46,7 @@ def compute_shader(key: ShaderKey, blend: Blend = Blend.NONE) -> str:
     uniforms, functions = emitter.head()
     lines = [*COMPUTE.header, ORIGIN]
     lines.append(f"layout(local_size_x = {GROUP[0]}, local_size_y = {GROUP[1]}) in;")
-    lines += [*uniforms, "uniform vec2 origin, size;", f"uniform int {TARGET_WIDTH.name};"]
+    lines += [*uniforms, "uniform vec2 origin, size;", f"uniform {declared(TARGET_WIDTH)};"]
     lines += emitter.given_uniforms()
     for binding, unit in enumerate(key.units):
         if unit.number in emitter.fetched:
@@ -59,6 +59,11 @@ def compute_shader(key: ShaderKey, blend: Blend = Blend.NONE) -> str:
         "    if (fragment.x > size.x || fragment.y > size.y) return;",
     ]
     return "\n".join([*lines, *emitter.side(), *body, "}", ""])
+
+
+def declared(variable: Variable) -> str:
+    """A variable that the shader itself declares: its type and its name."""
+    return f"{type_name(variable.type)} {variable.name}"
 
 
 def buffer(binding: int, access: str, array: Array) -> str:

@@ -1,0 +1,89 @@
+"""The code of work groups, and the block of numbers that a run hands to all of their invocations.
+
+First in the block are the vectors that passes give, of four floats each; then whole numbers: how
+large the rectangle is, where it lies in each texture, where lookups begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.isa.ir import Parameter
+from gpgpu_legacy.lower.content import Arguments, Content
+from gpgpu_legacy.lower.invocation import (
+    BATCH,
+    EXTENT,
+    base_variable,
+    origin_variable,
+    size_variable,
+)
+from gpgpu_legacy.lower.ir import Given, Plane, Variable
+from gpgpu_legacy.lower.values import F64, parameter_values, plane_values
+from gpgpu_legacy.lower.workgroups import GroupShape
+from gpgpu_legacy.plan.expand import varies
+from gpgpu_legacy.plan.plan import FragmentPass
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCode:
+    """A shader. The buffer of surface n of its Content is at binding n.
+
+    vectors: the block's, in order. trips: of all loops of an invocation in one iteration, at most.
+    """
+
+    text: str
+    shape: GroupShape
+    vectors: tuple[Given, ...]
+    trips: int
+
+
+def _in_order(
+    extent: Item, surfaces: Iterable[tuple[Item, Item]], bases: Iterable[Item], batch: Item
+) -> list[Item]:
+    """The block's whole numbers. surfaces: of each, the size and the origin."""
+    return [extent, *(item for pair in surfaces for item in pair), *bases, batch]
+
+
+def block_variables(content: Content) -> list[Variable]:
+    """The variables that stand in the block after its vectors, each aligned to two numbers."""
+    surfaces = [(size_variable(n), origin_variable(n)) for n in range(len(content.surfaces))]
+    return _in_order(EXTENT, surfaces, map(base_variable, range(content.bases)), BATCH)
+
+
+def uniform_blocks(code: GroupCode, arguments: Arguments) -> NDArray[np.uint8]:
+    """The bytes of the block: (iterations, bytes), or (1, bytes) for all alike.
+
+    Several rows mean that a parameter, state or an attribute differs between iterations: they
+    can then be run one at a time, with the row of that number, but not in one go.
+    """
+    count = arguments.count if any(map(varies, arguments.passes)) else 1
+    vectors = np.empty((count, len(code.vectors), 4), "<f4")
+    for number, given in enumerate(code.vectors):
+        with np.errstate(over="ignore"):
+            vectors[:, number] = _values(given, arguments.passes[given.draw], count)
+    if (vectors.view("<u4") == vectors[:1].view("<u4")).all():
+        vectors = vectors[:1]
+    sizes = [(extent.width, extent.rows) for extent in arguments.extents]
+    surfaces = zip(sizes, arguments.origins, strict=True)
+    extent, batch = (arguments.width, arguments.height), (code.shape.k_depth, 0)
+    whole = _in_order(extent, surfaces, arguments.bases, batch)
+    whole += [(0, 0)] * (len(whole) % 2)  # its size is one of whole vectors
+    tail = np.array(whole, "<i4").reshape(1, -1).repeat(len(vectors), 0)
+    head = vectors.reshape(len(vectors), -1)
+    return np.hstack([head.view(np.uint8), tail.view(np.uint8)])
+
+
+def _values(given: Given, pass_: FragmentPass, count: int) -> F64:
+    match given.source:
+        case Parameter() as parameter:
+            return parameter_values(pass_, parameter, count)
+        case Plane(attribute=attribute, part=part):
+            return plane_values(pass_, attribute, count)[:, part]
+    raise AssertionError(given)
