@@ -47,7 +47,7 @@ class Surface:
 
     owned: its rectangle has an origin, for fragments read or write their own texels there.
     written: some of these passes write it.
-    extent: its size, where dependent lookups of work groups read it; GLSL has it in its text.
+    extent: its size, where dependent lookups of work groups read it: a constant of the code.
     For native code alone: followed: texels follow the rectangle in its rows, and are to be kept.
     interleaved: its channels lie side by side. reachable: 32-bit texel numbers reach all of it.
     """

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpgpu_legacy.isa.execute import ALL
-from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS, fog_factor, fog_mixed
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction, Parameter, ParameterSpace
+from gpgpu_legacy.isa.fog import FOG_COORDINATE
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction
 from gpgpu_legacy.lower.analysis.folding import Folded
 from gpgpu_legacy.lower.ir import (
     EVERYWHERE,
-    FLOAT,
     VEC4,
     Assign,
     Call,
@@ -39,9 +38,10 @@ from gpgpu_legacy.lower.lowering import (
     KILLED,
     Lowering,
     attribute_value,
-    attribute_variable,
+    behind_fog,
     color_number,
     encoded,
+    fog_declared,
     result_variable,
     used_registers,
     variables_read,
@@ -55,7 +55,7 @@ from gpgpu_legacy.lower.sampling import (
     lookup_function,
 )
 from gpgpu_legacy.lower.shader_key import ShaderKey
-from gpgpu_legacy.plan.formats import Format, Numeric
+from gpgpu_legacy.plan.formats import Format
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,8 @@ def fragment_statements(key: ShaderKey, *, rasterised: bool) -> list[Statement]:
     for instruction, live in zip(key.program.instructions, key.live, strict=True):
         lowering.instruction(instruction, live)
     colours = [s for n, target in enumerate(key.targets) for s in _colour(key, n, target)]
-    body = [*lowering.statements, *_fog(key), *colours]
+    fog = [fog_declared(key.program.fog, key.arithmetic)] if key.program.fog else []
+    body = [*lowering.statements, *fog, *colours]
     nothing = Constant((0.0,) * 4, VEC4)
     killed = [Declare(KILLED, constant(0.0))] if key.program.kills and not rasterised else []
     return [
@@ -143,26 +144,6 @@ def _attributes(body: Sequence[Statement], *, rasterised: bool) -> list[Statemen
 
 # Colours ---------------------------------------------------------------------------------------
 
-_FACTOR = Variable("fog", FLOAT)
-
-
-def _state(binding: str, wanted: Components = ALL) -> Given:
-    return Given(Parameter(ParameterSpace.STATE, binding=binding), wanted)
-
-
-def _rounded(key: ShaderKey, value: Expression) -> Expression:
-    return operation(Operator.ROUND, value) if key.arithmetic.rounds else value
-
-
-def _fog(key: ShaderKey) -> list[Statement]:
-    """How much of a colour is seen, if the program has fog."""
-    if key.program.fog is None:
-        return []
-    params = [_state(FOG_PARAMS, (c,)) for c in ALL]
-    coordinate = Read(attribute_variable(FOG_COORDINATE), (0,), EVERYWHERE)
-    factor = _rounded(key, fog_factor(key.program.fog, coordinate, params))
-    return [Declare(_FACTOR, operation(Operator.SATURATE, factor))]
-
 
 def _colour(key: ShaderKey, number: int, target: Format) -> list[Statement]:
     """Fog, then the rounding to what the target stores."""
@@ -171,15 +152,11 @@ def _colour(key: ShaderKey, number: int, target: Format) -> list[Statement]:
     value: Expression = Read(result, ALL, EVERYWHERE)
     if key.program.fog is None:
         return [Declare(colour, encoded(value, target))]
-    behind: Expression = _state(FOG_COLOR, (0, 1, 2))
-    if target.numeric is Numeric.UNORM:
-        behind = operation(Operator.SATURATE, behind)
     seen = Read(colour, ALL, EVERYWHERE)
-    mixed = fog_mixed(Read(_FACTOR, (0,), EVERYWHERE), components(seen, (0, 1, 2)), behind)
     stored = encoded(seen, target)
     return [
         Declare(colour, operation(Operator.SATURATE, value)),
-        Assign(colour, (0, 1, 2), _rounded(key, mixed)),
+        behind_fog(colour, target, key.arithmetic),
         *([Assign(colour, ALL, stored)] if stored is not seen else []),
     ]
 

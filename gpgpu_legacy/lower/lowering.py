@@ -15,10 +15,12 @@ import numpy as np
 
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.execute import ALL, Domain, execute_instruction
+from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS, fog_factor, fog_mixed
 from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeKind,
     DestinationRegister,
+    Fog,
     Instruction,
     Parameter,
     ParameterSpace,
@@ -67,11 +69,13 @@ from gpgpu_legacy.lower.ir import (
     union,
     walk,
 )
-from gpgpu_legacy.plan.formats import Format, Numeric
+from gpgpu_legacy.plan.formats import RGBA32F, Format, Numeric
 
 LookUp = Callable[[Instruction, Sequence[Expression], Components], Expression]
 """Of a texture instruction, its coordinates s, t, r and bias, and the components that are wanted of
 it, the texel's components."""
+
+_RGB = ALL[:3]
 
 KILLED = Variable("killed", FLOAT)
 """Where there is no statement that discards a fragment: 1 where it is dead, else 0."""
@@ -187,7 +191,7 @@ class Lowering(Domain[Expression]):
         return operation(Operator.SATURATE, value)
 
     def rounded(self, value: Expression) -> Expression:
-        return operation(Operator.ROUND, value) if self._arithmetic.rounds else value
+        return rounded(value, self._arithmetic)
 
     def groups(self, components: Components) -> Iterable[Components]:
         return (components,)
@@ -280,6 +284,11 @@ def _carried(statements: Sequence[Statement]) -> list[tuple[Variable, int]]:
     return [place for place in read_first(statements) if place in written]
 
 
+def rounded(value: Expression, arithmetic: Arithmetic) -> Expression:
+    """A value as the registers hold it."""
+    return operation(Operator.ROUND, value) if arithmetic.rounds else value
+
+
 def _unnamed(parameter: Parameter) -> Parameter:
     """A parameter by what it is, whatever the program's text calls it."""
     if not parameter.name:
@@ -370,6 +379,32 @@ def _position(index: int, draw: int) -> Expression:
         return constant((0.5, 1.0)[index - 2])
     value: Expression = centre(index) + Given(Place.ORIGIN, (index,), draw=draw)
     return value
+
+
+# Fog -------------------------------------------------------------------------------------------
+
+_SEEN = Variable("fog", FLOAT)
+
+
+def fog_declared(mode: Fog, arithmetic: Arithmetic = FP32) -> Declare:
+    """How much of a colour is seen through fog."""
+    params = [_state(FOG_PARAMS, (c,)) for c in ALL]
+    coordinate = Read(attribute_variable(FOG_COORDINATE), (0,), EVERYWHERE)
+    factor = rounded(fog_factor(mode, coordinate, params), arithmetic)
+    return Declare(_SEEN, operation(Operator.SATURATE, factor))
+
+
+def behind_fog(colour: Variable, target: Format = RGBA32F, arithmetic: Arithmetic = FP32) -> Assign:
+    """A colour on its way to a target: its red, green and blue are mixed with the fog's."""
+    fog: Expression = _state(FOG_COLOR, _RGB)
+    if target.numeric is Numeric.UNORM:
+        fog = operation(Operator.SATURATE, fog)
+    mixed = fog_mixed(Read(_SEEN, (0,), EVERYWHERE), Read(colour, _RGB, EVERYWHERE), fog)
+    return Assign(colour, _RGB, rounded(mixed, arithmetic))
+
+
+def _state(binding: str, wanted: Components) -> Given:
+    return Given(Parameter(ParameterSpace.STATE, binding=binding), wanted)
 
 
 # Targets ---------------------------------------------------------------------------------------

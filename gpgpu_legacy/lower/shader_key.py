@@ -23,15 +23,15 @@ class ShaderKey:
     """What a pass's shader depends on; passes with equal keys share one.
 
     lookups, live: see Decisions. varyings: how many the folded lookups refer to.
-    units: the textures and samplers bound. Their sizes are emitted into the shader, as drivers do
-    better with a constant than with a uniform.
+    units: the textures and samplers bound. Their sizes are constants of the code, as drivers do
+    better with these than with what a run hands over.
     targets: the formats of the targets. A colour is rounded to an 8-bit or a 16-bit one here, since
     drivers differ in how they do it.
     bent: the attributes that the program reads, or its fog, whose corner values do not lie in a
     plane; each triangle has its own.
-    exact: multiply and add are kept apart, and constants are hidden from the compiler; otherwise a
-    multiply-add may be rounded once, and a product with a constant 0 be 0. Either way everything is
-    `precise`: no compiler reorders a sum.
+    exact: a multiply-add is rounded twice, and operations on 0 and 1 are done as on any number;
+    otherwise a multiply-add may be rounded once, and a product with a constant 0 be 0. Either way
+    no sum is reordered.
     """
 
     program: Program

@@ -16,14 +16,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpgpu_legacy.isa.execute import ALL
-from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS, fog_factor, fog_mixed
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
     Attribute,
     AttributeKind,
     Instruction,
     Parameter,
-    ParameterSpace,
     Program,
     ResultRegister,
     TextureSource,
@@ -32,7 +30,6 @@ from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.emit.text import ATOM, TextEmitter
 from gpgpu_legacy.lower.ir import (
     EVERYWHERE,
-    FLOAT,
     Assign,
     Components,
     Compose,
@@ -55,7 +52,7 @@ from gpgpu_legacy.lower.ir import (
     operation,
     type_of,
 )
-from gpgpu_legacy.lower.lowering import Lowering, attribute_variable, result_variable
+from gpgpu_legacy.lower.lowering import Lowering, behind_fog, fog_declared, result_variable
 
 _HEAD = '''\
 """A fragment program as Python: `program` runs it on all fragments of a rectangle at once.
@@ -140,21 +137,11 @@ def _statements(program: Program) -> Iterator[Sequence[Statement]]:
         yield lowering.statements
     if program.fog is None:
         return
-    coordinate = Read(attribute_variable(FOG_COORDINATE), (0,), EVERYWHERE)
-    factor = fog_factor(program.fog, coordinate, [_state(FOG_PARAMS, (c,)) for c in ALL])
-    fog = Variable("fog", FLOAT)
-    yield [Declare(fog, operation(Operator.SATURATE, factor))]
+    yield [fog_declared(program.fog)]
     for result in _results(program):
-        if result.name != "color":
-            continue
-        seen = operation(Operator.SATURATE, Read(result, ALL, EVERYWHERE))
-        rgb, behind = Read(result, (0, 1, 2), EVERYWHERE), _state(FOG_COLOR, (0, 1, 2))
-        mixed = fog_mixed(Read(fog, (0,), EVERYWHERE), rgb, behind)
-        yield [Assign(result, ALL, seen), Assign(result, (0, 1, 2), mixed)]
-
-
-def _state(binding: str, components: Components) -> Given:
-    return Given(Parameter(ParameterSpace.STATE, binding=binding), components)
+        if result.name == "color":
+            seen = operation(Operator.SATURATE, Read(result, ALL, EVERYWHERE))
+            yield [Assign(result, ALL, seen), behind_fog(result)]
 
 
 def _results(program: Program) -> Iterable[Variable]:
