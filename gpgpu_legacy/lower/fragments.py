@@ -28,28 +28,25 @@ from gpgpu_legacy.lower.ir import (
     Statement,
     Texel,
     Variable,
-    component,
     components,
-    constant,
     operation,
     type_of,
 )
 from gpgpu_legacy.lower.lowering import (
-    KILLED,
     Lowering,
+    as_decoded,
     attribute_value,
     behind_fog,
+    cleared_registers,
     color_number,
     encoded,
     fog_declared,
     result_variable,
-    used_registers,
     variables_read,
 )
 from gpgpu_legacy.lower.sampling import (
     Sampled,
     Unit,
-    as_decoded,
     coordinate_count,
     extent_sizes,
     lookup_function,
@@ -84,14 +81,9 @@ def fragment_statements(key: ShaderKey, *, rasterised: bool) -> list[Statement]:
     colours = [s for n, target in enumerate(key.targets) for s in _colour(key, n, target)]
     fog = [fog_declared(key.program.fog, key.arithmetic)] if key.program.fog else []
     body = [*lowering.statements, *fog, *colours]
-    nothing = Constant((0.0,) * 4, VEC4)
-    killed = [Declare(KILLED, constant(0.0))] if key.program.kills and not rasterised else []
-    return [
-        *_attributes(body, rasterised=rasterised),
-        *(Declare(r, nothing) for r in used_registers(key.program, len(key.targets), body)),
-        *killed,
-        *body,
-    ]
+    registers = cleared_registers(key.program, len(key.targets), body)
+    declared = [Declare(variable, zero) for variable, zero in registers.items()]
+    return [*_attributes(body, rasterised=rasterised), *declared, *body]
 
 
 class _Lookups:
@@ -159,8 +151,3 @@ def _colour(key: ShaderKey, number: int, target: Format) -> list[Statement]:
         behind_fog(colour, target, key.arithmetic),
         *([Assign(colour, ALL, stored)] if stored is not seen else []),
     ]
-
-
-def channel_of(number: int, channel: int) -> Expression:
-    """A channel of what a target is to hold."""
-    return component(Read(target_variable(number), ALL, EVERYWHERE), channel)

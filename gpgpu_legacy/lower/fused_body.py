@@ -26,7 +26,6 @@ from gpgpu_legacy.lower.ir import (
     Assign,
     Call,
     Components,
-    Constant,
     Expression,
     Function,
     Kind,
@@ -45,11 +44,11 @@ from gpgpu_legacy.lower.lowering import (
     AxesLowering,
     attribute_value,
     blended,
+    cleared_registers,
     color_number,
     decoded,
     encoded,
     result_variable,
-    used_registers,
     variables_read,
 )
 from gpgpu_legacy.lower.sampling import (
@@ -111,13 +110,13 @@ class _Draw:
         self.step: Step | None = None
 
     def statements(self) -> list[Statement]:
-        program, body = self.draw.program, self.lowering.statements
+        body = self.lowering.statements
         for segment in live_segments(self.draw):
             self.segment(segment)
         body += self.writes(body)
-        killed = [KILLED] if program.kills else []
-        registers = [*used_registers(program, len(self.draw.targets), body), *killed]
-        return [*map(_cleared, registers), *self.attributes(body), *body]
+        registers = cleared_registers(self.draw.program, len(self.draw.targets), body)
+        cleared = [Assign(v, ALL[: v.type.width], zero) for v, zero in registers.items()]
+        return [*cleared, *self.attributes(body), *body]
 
     def segment(self, segment: Segment) -> None:
         def trip() -> None:
@@ -202,11 +201,6 @@ class _Draw:
                 return components(last.value, tuple(places)), last.instruction
         axes = self.lowering.axes_of(variable, channels)
         return Read(variable, channels, axes), None
-
-
-def _cleared(variable: Variable) -> Assign:
-    width = variable.type.width
-    return Assign(variable, tuple(range(width)), Constant((0.0,) * width, variable.type))
 
 
 def _dependent(content: Content) -> list[DependentLookup]:

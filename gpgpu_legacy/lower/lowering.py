@@ -331,14 +331,15 @@ def result_variables(program: Program, targets: int) -> list[Variable]:
     return [result_variable(n) for n in range(max(program.color_outputs, read))]
 
 
-def used_registers(
+def cleared_registers(
     program: Program, targets: int, statements: Sequence[Statement]
-) -> list[Variable]:
-    """The temporaries and results that statements read or assign."""
-    found = set(variables_read(statements, Role.TEMPORARY))
-    found.update(s.variable for s in statements_below(statements) if isinstance(s, Assign))
-    temporaries = (temporary_variable(name) for name in program.temporaries)
-    return [*(t for t in temporaries if t in found), *result_variables(program, targets)]
+) -> dict[Variable, Constant]:
+    """The registers that statements read or assign, and KILLED, with what they hold at first: 0."""
+    found = {value.variable for value in all_expressions(statements) if isinstance(value, Read)}
+    found |= {s.variable for s in statements_below(statements) if isinstance(s, Assign)}
+    temporaries = map(temporary_variable, program.temporaries)
+    registers = (*temporaries, *result_variables(program, targets), KILLED)
+    return {r: Constant((0.0,) * r.type.width, r.type) for r in registers if r in found}
 
 
 def variables_read(statements: Iterable[Statement], role: Role) -> dict[Variable, Components]:
@@ -464,7 +465,9 @@ def color_number(program: Program, target: int) -> int:
     return target if program.has_separate_colors else 0
 
 
-def nearest_level(value: Expression, texel_format: Format) -> Expression:
-    """The number that a fixed-point format stores, where a driver may be off by a rounding."""
+def as_decoded(texel: Expression, texel_format: Format) -> Expression:
+    """A texel as the format defines it: k / 255, where drivers may give k times a rounded 1/255."""
+    if texel_format.numeric is not Numeric.UNORM:
+        return texel
     levels = levels_of(texel_format)
-    return uncontracted(operation(Operator.FLOOR, value * levels + 0.5) / levels)
+    return uncontracted(operation(Operator.FLOOR, texel * levels + 0.5) / levels)

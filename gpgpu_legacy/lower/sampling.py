@@ -32,8 +32,8 @@ from gpgpu_legacy.lower.ir import (
     operation,
     uncontracted,
 )
-from gpgpu_legacy.lower.lowering import nearest_level
-from gpgpu_legacy.plan.formats import Format, Numeric
+from gpgpu_legacy.lower.lowering import as_decoded
+from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, TextureKind, Wrap
 
 
@@ -73,12 +73,6 @@ def fetch_function(
     column, row = (Read(Variable(name, INT), (0,)) for name in ("column", "row"))
     result = padded(texel(row * width + column))
     return Function(f"fetch{number}", (column.variable, row.variable), (), result)
-
-
-def as_decoded(texel: Expression, texel_format: Format) -> Expression:
-    """A texel as the format defines it: k / 255, where drivers may give k times a rounded 1/255."""
-    is_level = texel_format.numeric is Numeric.UNORM
-    return nearest_level(texel, texel_format) if is_level else texel
 
 
 def coordinate_count(kind: TextureKind) -> int:

@@ -6,7 +6,7 @@ Each array has its texels' channels as floats, row after row and layer after lay
 from __future__ import annotations
 
 from gpgpu_legacy.isa.execute import ALL
-from gpgpu_legacy.lower.fragments import channel_of
+from gpgpu_legacy.lower.fragments import target_variable
 from gpgpu_legacy.lower.ir import (
     EVERYWHERE,
     FLOAT,
@@ -80,6 +80,6 @@ def stored_colours(key: ShaderKey, blend: Blend) -> list[Statement]:
 
 
 def _store(number: int, channel: int, key: ShaderKey, blend: Blend) -> Store:
-    target, value = key.targets[number], channel_of(number, channel)
+    target, value = key.targets[number], Read(target_variable(number), (channel,), EVERYWHERE)
     place = Element((Read(_AT, (0,)) * target.channels + channel,), target_array(number))
     return Store(place, blended(value, place, target) if blend is Blend.ADD else value)

@@ -14,7 +14,10 @@ from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.content import Arguments, Content, group_content
 from gpgpu_legacy.lower.emit.glsl_workgroups import emit_groups
+from gpgpu_legacy.lower.fused_body import fused_body
 from gpgpu_legacy.lower.group_code import GroupCode
+from gpgpu_legacy.lower.ir import Assign, Role
+from gpgpu_legacy.lower.lowering import KILLED
 from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
@@ -63,6 +66,15 @@ def test_the_tile_of_a_group() -> None:
 def test_a_group_is_as_large_as_asked_for(threads: tuple[int, int]) -> None:
     text = emitted(GroupShape(threads)).text
     assert f"local_size_x = {threads[0]}, local_size_y = {threads[1]}" in text
+
+
+def test_only_registers_that_are_used_are_cleared() -> None:
+    """Every program here declares R0 to R3."""
+    content, _ = drawn("MOV R2, fragment.texcoord[1];", "ADD result.color, R2, 1;")
+    body = fused_body(content, as_level=False)
+    registers = {s.variable for s in body if isinstance(s, Assign)}
+    assert {v.name for v in registers if v.role is Role.TEMPORARY} == {"R2"}
+    assert KILLED not in registers
 
 
 @pytest.mark.parametrize("kib", [1, 2, 4, 8, 16, 32, 48])
