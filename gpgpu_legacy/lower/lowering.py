@@ -75,8 +75,6 @@ LookUp = Callable[[Instruction, Sequence[Expression], Components], Expression]
 """Of a texture instruction, its coordinates s, t, r and bias, and the components that are wanted of
 it, the texel's components."""
 
-_RGB = ALL[:3]
-
 KILLED = Variable("killed", FLOAT)
 """Where there is no statement that discards a fragment: 1 where it is dead, else 0."""
 
@@ -384,7 +382,7 @@ def _position(index: int, draw: int) -> Expression:
 
 # Fog -------------------------------------------------------------------------------------------
 
-_SEEN = Variable("fog", FLOAT)
+_SEEN, _RGB = Variable("fog", FLOAT), ALL[:3]
 
 
 def fog_declared(mode: Fog, arithmetic: Arithmetic = FP32) -> Declare:

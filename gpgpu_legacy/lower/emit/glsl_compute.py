@@ -1,9 +1,8 @@
 """A fragment program as a GLSL compute shader: one invocation a fragment.
 
-The statements are those of the fragment shader (lower/fragments.py). What a rasteriser and a
-framebuffer would do stands around them: the fragment's place comes from the invocation, textures
-and targets are arrays of floats in storage buffers, a discarded fragment is one that does not
-store.
+The statements are those of the fragment shader (lower/fragments.py) and what stands in for a
+framebuffer (lower/stored_fragments.py): textures and targets are arrays of floats, here in storage
+buffers, and a discarded fragment is one that does not store. Its place comes from the invocation.
 """
 
 from __future__ import annotations
