@@ -126,7 +126,8 @@ def _in_glsl(row: Opcode) -> str:
     from gpgpu_legacy.isa.opcodes import Form, Operand
     from gpgpu_legacy.lower.emit.glsl import GlslEmitter
     from gpgpu_legacy.lower.emit.glsl_fragment import GLSL
-    from gpgpu_legacy.lower.ir import FLOAT, VEC4, Read, Variable, component, compose
+    from gpgpu_legacy.lower.ir import Read, Variable, component, compose
+    from gpgpu_legacy.lower.ir_types import FLOAT, VEC4
 
     sources = {Operand.VECTOR, Operand.SCALAR, Operand.REGISTER}
     kind = FLOAT if row.form is Form.SCALAR else VEC4

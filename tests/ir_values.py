@@ -29,9 +29,7 @@ from gpgpu_legacy.lower.ir import (
     Expression,
     Fetch,
     Given,
-    Kind,
     Operation,
-    Operator,
     Place,
     Plane,
     Read,
@@ -40,6 +38,7 @@ from gpgpu_legacy.lower.ir import (
     Texel,
     Variable,
 )
+from gpgpu_legacy.lower.ir_types import Kind, Operator
 from gpgpu_legacy.lower.values import given_corners
 from gpgpu_legacy.plan.interpolation import triangle_planes
 from gpgpu_legacy.plan.numbers import constant_vector

@@ -20,7 +20,7 @@ from gpgpu_legacy.isa.ir import Attribute, Program
 from gpgpu_legacy.lower.analysis import fusion
 from gpgpu_legacy.lower.analysis.affine import Texels
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses
-from gpgpu_legacy.lower.ir import EVERYWHERE, Axes
+from gpgpu_legacy.lower.ir_types import EVERYWHERE, Axes
 from gpgpu_legacy.lower.values import given_corners, is_flat
 from gpgpu_legacy.plan.formats import RGBA32F, Format
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan, written_by

@@ -10,18 +10,13 @@ from gpgpu_legacy.isa.fog import FOG_COORDINATE
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction
 from gpgpu_legacy.lower.analysis.folding import Folded
 from gpgpu_legacy.lower.ir import (
-    EVERYWHERE,
-    VEC4,
     Assign,
     Call,
-    Components,
     Constant,
     Declare,
     Expression,
     Function,
     Given,
-    Kind,
-    Operator,
     Place,
     Read,
     Role,
@@ -30,6 +25,13 @@ from gpgpu_legacy.lower.ir import (
     Variable,
     components,
     operation,
+)
+from gpgpu_legacy.lower.ir_types import (
+    EVERYWHERE,
+    VEC4,
+    Components,
+    Kind,
+    Operator,
     type_of,
 )
 from gpgpu_legacy.lower.lowering import (

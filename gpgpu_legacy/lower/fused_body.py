@@ -22,14 +22,10 @@ from gpgpu_legacy.lower.content import (
     Surface,
 )
 from gpgpu_legacy.lower.ir import (
-    EVERYWHERE,
     Assign,
     Call,
-    Components,
     Expression,
     Function,
-    Kind,
-    Operator,
     Read,
     Role,
     Statement,
@@ -37,8 +33,8 @@ from gpgpu_legacy.lower.ir import (
     Variable,
     components,
     operation,
-    type_of,
 )
+from gpgpu_legacy.lower.ir_types import EVERYWHERE, Components, Kind, Operator, type_of
 from gpgpu_legacy.lower.lowering import (
     KILLED,
     AxesLowering,

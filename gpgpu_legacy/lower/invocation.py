@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from gpgpu_legacy.lower.content import AffineLookup, Content
 from gpgpu_legacy.lower.ir import (
-    INT,
-    IVEC2,
-    NOWHERE,
     Array,
-    Axes,
     Element,
     Expression,
     Function,
-    Kind,
-    Operator,
     Read,
     Role,
     Variable,
     constant,
     operation,
+)
+from gpgpu_legacy.lower.ir_types import (
+    INT,
+    IVEC2,
+    NOWHERE,
+    Axes,
+    Kind,
+    Operator,
     type_of,
 )
 from gpgpu_legacy.lower.sampling import fetch_function

@@ -15,114 +15,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from gpgpu_legacy.isa.ir import Attribute, Instruction, Parameter
 from gpgpu_legacy.isa.symbol import Symbol
+from gpgpu_legacy.lower.ir_types import (
+    ALONG_X,
+    ALONG_Y,
+    BOOL,
+    EVERYWHERE,
+    INT,
+    NOWHERE,
+    RESULT_KINDS,
+    VEC4,
+    Axes,
+    Components,
+    Kind,
+    Operator,
+    Type,
+    type_of,
+    union,
+)
 
-Components = tuple[int, ...]
 Known = TypeVar("Known")
-
-
-class Kind(Enum):
-    """The kinds of number. FLOAT is float32, INT has 32 bits."""
-
-    FLOAT = "float"
-    INT = "int"
-    BOOL = "bool"
-
-    __hash__ = object.__hash__  # members are keys of many dicts
-
-
-class Type(NamedTuple):
-    """A number, or a vector of 2 to 4 of them."""
-
-    kind: Kind
-    width: int = 1
-
-
-_TYPES = {kind: tuple(Type(kind, width) for width in range(5)) for kind in Kind}
-
-
-def type_of(kind: Kind, width: int) -> Type:
-    """The type of so many numbers of a kind."""
-    return _TYPES[kind][width]
-
-
-FLOAT, INT, BOOL = (type_of(kind, 1) for kind in Kind)
-VEC4, IVEC2 = type_of(Kind.FLOAT, 4), type_of(Kind.INT, 2)
-
-
-class Axes(NamedTuple):
-    """Whether a value differs from column to column, along x, and from row to row, along y."""
-
-    x: bool
-    y: bool
-
-    def __or__(self, other: tuple[Any, ...]) -> Axes:
-        """The axes of what is made of both."""
-        if self is other:
-            return self
-        return _ALL[(self.x or other[0]) + 2 * (self.y or other[1])]
-
-
-NOWHERE, ALONG_X, ALONG_Y, EVERYWHERE = (
-    Axes(False, False),
-    Axes(True, False),
-    Axes(False, True),
-    Axes(True, True),
-)
-_ALL = (NOWHERE, ALONG_X, ALONG_Y, EVERYWHERE)
-
-
-class Operator(Enum):
-    """The operations. The values are NumPy's names, where it has the operation."""
-
-    ADD = "add"
-    SUBTRACT = "subtract"
-    MULTIPLY = "multiply"
-    DIVIDE = "divide"
-    NEGATE = "negative"
-    ABSOLUTE = "absolute"
-    FLOOR = "floor"
-    SQRT = "sqrt"
-    EXP = "exp"
-    EXP2 = "exp2"
-    LOG2 = "log2"
-    POWER = "power"  # of bases that are not negative
-    SIN = "sin"
-    COS = "cos"
-    MINIMUM = "minimum"
-    MAXIMUM = "maximum"
-    LESS = "less"
-    LESS_EQUAL = "less_equal"
-    GREATER = "greater"
-    GREATER_EQUAL = "greater_equal"
-    OR = "bitwise_or"
-    AND = "bitwise_and"
-    NOT = "logical_not"
-    IS_NAN = "isnan"
-    SELECT = "where"
-    REMAINDER = "remainder"  # of whole numbers that are not negative, as DIVIDE of them
-    SATURATE = "saturate"  # clamped to [0, 1]; NaN may become 0
-    ROUND = "round to the registers' format"
-    HALF = "round to float16"
-    TO_INT = "to int"  # of a float that is a whole number
-    TO_FLOAT = "to float"
-
-    __hash__ = object.__hash__  # members are keys of many dicts
-
-
-COMPARISONS = frozenset(
-    {Operator.LESS, Operator.LESS_EQUAL, Operator.GREATER, Operator.GREATER_EQUAL}
-)
-_RESULTS = {
-    **dict.fromkeys(COMPARISONS, Kind.BOOL),
-    **dict.fromkeys((Operator.OR, Operator.AND, Operator.NOT, Operator.IS_NAN), Kind.BOOL),
-    Operator.TO_FLOAT: Kind.FLOAT,
-    Operator.TO_INT: Kind.INT,
-}
-"""The kinds of the results that are not of their operands' kind."""
+"""How a target knows where a texel lies."""
 
 _CONTRACTED = frozenset({Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY})
 _NAMES = {operator.value: operator for operator in Operator}
@@ -169,7 +85,7 @@ class Selection(Leaf):
     @property
     def type(self) -> Type:  # type: ignore[override]
         """As many floats."""
-        return _TYPES[Kind.FLOAT][len(self.components)]
+        return type_of(Kind.FLOAT, len(self.components))
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +162,7 @@ class Read(Selection):
     @property
     def type(self) -> Type:  # type: ignore[override]
         """Of the variable's kind."""
-        return _TYPES[self.variable.type.kind][len(self.components)]
+        return type_of(self.variable.type.kind, len(self.components))
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +248,7 @@ class Swizzle(Joined):
     @property
     def type(self) -> Type:  # type: ignore[override]
         """Of as many components."""
-        return _TYPES[self.operands[0].type.kind][len(self.components)]
+        return type_of(self.operands[0].type.kind, len(self.components))
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +258,7 @@ class Compose(Joined):
     @property
     def type(self) -> Type:  # type: ignore[override]
         """Of as many components."""
-        return _TYPES[self.operands[0].type.kind][len(self.operands)]
+        return type_of(self.operands[0].type.kind, len(self.operands))
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,14 +307,6 @@ class Call(Joined):
         return self.function.result.type
 
 
-def union(axes: Iterable[Axes]) -> Axes:
-    """The axes of what is made of all."""
-    total = NOWHERE
-    for one in axes:
-        total = total | one
-    return total
-
-
 # Making them -----------------------------------------------------------------------------------
 
 
@@ -432,7 +340,9 @@ def operation(operator: Operator, *operands: Any) -> Expression:
     for operand in made:
         width, axes = max(width, operand.type.width), axes | operand.axes
     contracts = operator in _CONTRACTED and kind is Kind.FLOAT
-    return Operation(made, operator, _TYPES[_RESULTS.get(operator, kind)][width], axes, contracts)
+    return Operation(
+        made, operator, type_of(RESULT_KINDS.get(operator, kind), width), axes, contracts
+    )
 
 
 def _alternatives(value: Expression) -> Iterator[Expression]:

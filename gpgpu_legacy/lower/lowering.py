@@ -30,16 +30,7 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
 )
 from gpgpu_legacy.lower.ir import (
-    ALONG_X,
-    ALONG_Y,
-    EVERYWHERE,
-    FLOAT,
-    INT,
-    NOWHERE,
-    VEC4,
     Assign,
-    Axes,
-    Components,
     Compose,
     Composite,
     Constant,
@@ -49,9 +40,7 @@ from gpgpu_legacy.lower.ir import (
     Expression,
     For,
     Given,
-    Kind,
     Operation,
-    Operator,
     Place,
     Plane,
     Read,
@@ -64,10 +53,23 @@ from gpgpu_legacy.lower.ir import (
     expressions_of,
     operation,
     statements_below,
-    type_of,
     uncontracted,
-    union,
     walk,
+)
+from gpgpu_legacy.lower.ir_types import (
+    ALONG_X,
+    ALONG_Y,
+    EVERYWHERE,
+    FLOAT,
+    INT,
+    NOWHERE,
+    VEC4,
+    Axes,
+    Components,
+    Kind,
+    Operator,
+    type_of,
+    union,
 )
 from gpgpu_legacy.plan.formats import RGBA32F, Format, Numeric
 

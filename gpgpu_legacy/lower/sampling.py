@@ -13,15 +13,11 @@ from itertools import product
 from typing import Any
 
 from gpgpu_legacy.lower.ir import (
-    FLOAT,
-    INT,
     Constant,
     Declare,
     Expression,
     Fetch,
     Function,
-    Kind,
-    Operator,
     Read,
     Statement,
     Variable,
@@ -32,6 +28,7 @@ from gpgpu_legacy.lower.ir import (
     operation,
     uncontracted,
 )
+from gpgpu_legacy.lower.ir_types import FLOAT, INT, Kind, Operator
 from gpgpu_legacy.lower.lowering import as_decoded
 from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, TextureKind, Wrap

@@ -22,21 +22,19 @@ from gpgpu_legacy.lower.invocation import (
     texture_array,
 )
 from gpgpu_legacy.lower.ir import (
-    INT,
-    VEC4,
     Assign,
     Barrier,
     Declare,
     Element,
     Expression,
     If,
-    Operator,
     Statement,
     Store,
     Variable,
     compose,
     operation,
 )
+from gpgpu_legacy.lower.ir_types import INT, VEC4, Operator
 
 
 class StagedCopies:

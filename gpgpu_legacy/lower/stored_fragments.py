@@ -8,9 +8,6 @@ from __future__ import annotations
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.lower.fragments import target_variable
 from gpgpu_legacy.lower.ir import (
-    EVERYWHERE,
-    FLOAT,
-    INT,
     Array,
     Declare,
     Element,
@@ -18,8 +15,6 @@ from gpgpu_legacy.lower.ir import (
     Function,
     Given,
     If,
-    Kind,
-    Operator,
     Place,
     Read,
     Return,
@@ -31,6 +26,7 @@ from gpgpu_legacy.lower.ir import (
     constant,
     operation,
 )
+from gpgpu_legacy.lower.ir_types import EVERYWHERE, FLOAT, INT, Kind, Operator
 from gpgpu_legacy.lower.lowering import KILLED, blended, centre
 from gpgpu_legacy.lower.sampling import Unit, fetch_function
 from gpgpu_legacy.lower.shader_key import ShaderKey

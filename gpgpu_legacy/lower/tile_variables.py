@@ -8,11 +8,7 @@ from functools import lru_cache
 
 from gpgpu_legacy.lower.invocation import read
 from gpgpu_legacy.lower.ir import (
-    EVERYWHERE,
-    NOWHERE,
     Assign,
-    Axes,
-    Components,
     Declare,
     Expression,
     For,
@@ -24,6 +20,7 @@ from gpgpu_legacy.lower.ir import (
     rebuilt,
     walk,
 )
+from gpgpu_legacy.lower.ir_types import EVERYWHERE, NOWHERE, Axes, Components
 
 Fragment = tuple[int, int]
 """A row and a column of the register tile."""

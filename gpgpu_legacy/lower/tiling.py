@@ -31,16 +31,12 @@ from gpgpu_legacy.lower.invocation import (
     texture_array,
 )
 from gpgpu_legacy.lower.ir import (
-    EVERYWHERE,
-    FLOAT,
-    INT,
     Declare,
     Element,
     Expression,
     For,
     Given,
     If,
-    Operator,
     Place,
     Statement,
     Store,
@@ -51,6 +47,7 @@ from gpgpu_legacy.lower.ir import (
     operation,
     trip_count,
 )
+from gpgpu_legacy.lower.ir_types import EVERYWHERE, FLOAT, INT, Operator
 from gpgpu_legacy.lower.staged_copies import StagedCopies
 from gpgpu_legacy.lower.tile_variables import Fragment, RegisterTile
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.lower.analysis.rerolling import Step, live_segments
 from gpgpu_legacy.lower.content import Content, OwnLookup
-from gpgpu_legacy.lower.ir import EVERYWHERE
+from gpgpu_legacy.lower.ir_types import EVERYWHERE
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,16 +17,8 @@ from gpgpu_legacy.isa.opcodes import (
     Opcode,
     Shape,
 )
-from gpgpu_legacy.lower.ir import (
-    Expression,
-    Kind,
-    Read,
-    Type,
-    Variable,
-    component,
-    compose,
-    walk,
-)
+from gpgpu_legacy.lower.ir import Expression, Read, Variable, component, compose, walk
+from gpgpu_legacy.lower.ir_types import Kind, Type
 
 NAN, INF = float("nan"), float("inf")
 TINY = 2.0**-149  # the least denormal

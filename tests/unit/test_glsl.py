@@ -21,10 +21,6 @@ from gpgpu_legacy.lower.emit.glsl_compute import compute_shader
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL, fragment_shader, vertex_shader
 from gpgpu_legacy.lower.emit.glsl_functions import HELPERS, Helper
 from gpgpu_legacy.lower.ir import (
-    BOOL,
-    FLOAT,
-    INT,
-    VEC4,
     Array,
     Barrier,
     Constant,
@@ -33,8 +29,6 @@ from gpgpu_legacy.lower.ir import (
     Expression,
     For,
     If,
-    Kind,
-    Operator,
     Read,
     Return,
     Statement,
@@ -45,6 +39,7 @@ from gpgpu_legacy.lower.ir import (
     constant,
     operation,
 )
+from gpgpu_legacy.lower.ir_types import BOOL, FLOAT, INT, VEC4, Kind, Operator
 from gpgpu_legacy.lower.lowering import Lowering, temporary_variable
 from gpgpu_legacy.lower.shader_key import program_key
 from gpgpu_legacy.plan.plan import Blend

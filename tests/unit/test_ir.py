@@ -32,14 +32,6 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.folding import decide, undecided
 from gpgpu_legacy.lower.fragments import fragment_statements, target_variable
 from gpgpu_legacy.lower.ir import (
-    ALONG_X,
-    ALONG_Y,
-    BOOL,
-    EVERYWHERE,
-    FLOAT,
-    INT,
-    NOWHERE,
-    VEC4,
     Assign,
     Call,
     Compose,
@@ -50,9 +42,7 @@ from gpgpu_legacy.lower.ir import (
     Expression,
     Fetch,
     Given,
-    Kind,
     Operation,
-    Operator,
     Read,
     Role,
     Statement,
@@ -66,6 +56,18 @@ from gpgpu_legacy.lower.ir import (
     rebuilt,
     uncontracted,
     walk,
+)
+from gpgpu_legacy.lower.ir_types import (
+    ALONG_X,
+    ALONG_Y,
+    BOOL,
+    EVERYWHERE,
+    FLOAT,
+    INT,
+    NOWHERE,
+    VEC4,
+    Kind,
+    Operator,
 )
 from gpgpu_legacy.lower.lowering import (
     KILLED,

@@ -12,12 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpgpu_legacy.lower.ir import (
-    ALONG_X,
-    ALONG_Y,
-    EVERYWHERE,
-    NOWHERE,
     Assign,
-    Axes,
     Call,
     For,
     Read,
@@ -29,6 +24,7 @@ from gpgpu_legacy.lower.ir import (
     trip_count,
     walk,
 )
+from gpgpu_legacy.lower.ir_types import ALONG_X, ALONG_Y, EVERYWHERE, NOWHERE, Axes
 
 MOST_ROWS, MOST_VECTORS = 8, 4
 SHORT_BODY = 16  # instructions; in a longer body, registers carried through it can be spilt

@@ -11,15 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gpgpu_legacy.lower.content import AffineLookup, Content
-from gpgpu_legacy.lower.ir import (
-    VEC4,
-    Array,
-    For,
-    Statement,
-    Texel,
-    all_expressions,
-    trip_count,
-)
+from gpgpu_legacy.lower.ir import Array, For, Statement, Texel, all_expressions, trip_count
+from gpgpu_legacy.lower.ir_types import VEC4
 from gpgpu_legacy.lower.workgroups import GroupShape
 
 

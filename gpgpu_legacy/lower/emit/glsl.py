@@ -18,7 +18,6 @@ from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.emit.glsl_functions import HELPERS, QUANTIZERS, TO_HALF, Helper
 from gpgpu_legacy.lower.emit.text import ATOM, TextEmitter
 from gpgpu_legacy.lower.ir import (
-    COMPARISONS,
     Assign,
     Barrier,
     Call,
@@ -32,9 +31,7 @@ from gpgpu_legacy.lower.ir import (
     Function,
     Given,
     If,
-    Kind,
     Operation,
-    Operator,
     Place,
     Plane,
     Read,
@@ -42,11 +39,10 @@ from gpgpu_legacy.lower.ir import (
     Role,
     Statement,
     Store,
-    Type,
     Variable,
     multiply_add,
-    type_of,
 )
+from gpgpu_legacy.lower.ir_types import COMPARISONS, Kind, Operator, Type, type_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,7 @@ from gpgpu_legacy.lower.emit.llvm_grid import F32, I64, Grid, Tile
 from gpgpu_legacy.lower.emit.llvm_memory import AffineChannel, FetchedTexel, Memory, Scalar
 from gpgpu_legacy.lower.fused_body import size_variables
 from gpgpu_legacy.lower.ir import (
-    EVERYWHERE,
     Call,
-    Components,
     Compose,
     Constant,
     Declare,
@@ -37,6 +35,7 @@ from gpgpu_legacy.lower.ir import (
     all_expressions,
     walk,
 )
+from gpgpu_legacy.lower.ir_types import EVERYWHERE, Components
 
 Component = tuple[Variable, int]
 """A component of a variable, which a Grid stands for."""

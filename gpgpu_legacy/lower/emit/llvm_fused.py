@@ -50,7 +50,6 @@ from gpgpu_legacy.lower.emit.llvm_memory import (
 from gpgpu_legacy.lower.emit.llvm_words import X_FIRST, X_LAST, Y_FIRST, Y_LAST, Words
 from gpgpu_legacy.lower.fused_body import fused_body
 from gpgpu_legacy.lower.ir import (
-    ALONG_X,
     Assign,
     Declare,
     Expression,
@@ -62,6 +61,7 @@ from gpgpu_legacy.lower.ir import (
     all_expressions,
     trip_count,
 )
+from gpgpu_legacy.lower.ir_types import ALONG_X
 from gpgpu_legacy.lower.lowering import read_first
 
 UNROLLED = 32  # about how many instructions of a program the body of a loop is made of

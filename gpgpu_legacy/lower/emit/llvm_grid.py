@@ -18,7 +18,8 @@ import numpy as np
 from llvmlite import ir
 
 from gpgpu_legacy.lower.content import UnsupportedError
-from gpgpu_legacy.lower.ir import EVERYWHERE, NOWHERE, Axes, Kind, Operation, Operator, union
+from gpgpu_legacy.lower.ir import Operation
+from gpgpu_legacy.lower.ir_types import EVERYWHERE, NOWHERE, Axes, Kind, Operator, union
 
 F32, F16, I8 = ir.FloatType(), ir.HalfType(), ir.IntType(8)
 I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)

@@ -46,7 +46,7 @@ from gpgpu_legacy.lower.emit.llvm_words import (
     X_FIRST,
     Words,
 )
-from gpgpu_legacy.lower.ir import ALONG_X, ALONG_Y, EVERYWHERE
+from gpgpu_legacy.lower.ir_types import ALONG_X, ALONG_Y, EVERYWHERE
 from gpgpu_legacy.lower.lowering import levels_of
 from gpgpu_legacy.plan.formats import Format, Numeric
 

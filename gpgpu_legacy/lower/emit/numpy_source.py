@@ -29,9 +29,7 @@ from gpgpu_legacy.isa.ir import (
 from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.emit.text import ATOM, TextEmitter
 from gpgpu_legacy.lower.ir import (
-    EVERYWHERE,
     Assign,
-    Components,
     Compose,
     Composite,
     Constant,
@@ -40,16 +38,20 @@ from gpgpu_legacy.lower.ir import (
     Expression,
     Given,
     Joined,
-    Kind,
     Operation,
-    Operator,
     Read,
     Role,
     Statement,
-    Type,
     Variable,
     expression,
     operation,
+)
+from gpgpu_legacy.lower.ir_types import (
+    EVERYWHERE,
+    Components,
+    Kind,
+    Operator,
+    Type,
     type_of,
 )
 from gpgpu_legacy.lower.lowering import Lowering, behind_fog, fog_declared, result_variable

@@ -12,8 +12,6 @@ from typing import Any, ClassVar
 
 from gpgpu_legacy.isa.ir import Parameter
 from gpgpu_legacy.lower.ir import (
-    COMPARISONS,
-    INT,
     Call,
     Compose,
     Constant,
@@ -22,13 +20,13 @@ from gpgpu_legacy.lower.ir import (
     Fetch,
     Given,
     Operation,
-    Operator,
     Place,
     Plane,
     Read,
     Swizzle,
     Texel,
 )
+from gpgpu_legacy.lower.ir_types import COMPARISONS, INT, Operator
 
 ATOM = 9
 """How tightly a name or a call binds; operators bind less, each by the number in its table."""

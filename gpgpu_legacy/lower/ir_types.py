@@ -1,0 +1,119 @@
+"""What values of the lowering IR are: their types, the axes along which they vary, operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any, NamedTuple
+
+Components = tuple[int, ...]
+"""Components of a vector, each 0 to 3."""
+
+
+class Kind(Enum):
+    """The kinds of number. FLOAT is float32, INT has 32 bits."""
+
+    FLOAT = "float"
+    INT = "int"
+    BOOL = "bool"
+
+    __hash__ = object.__hash__  # members are keys of many dicts
+
+
+class Type(NamedTuple):
+    """A number, or a vector of 2 to 4 of them."""
+
+    kind: Kind
+    width: int = 1
+
+
+_TYPES = {kind: tuple(Type(kind, width) for width in range(5)) for kind in Kind}
+
+
+def type_of(kind: Kind, width: int) -> Type:
+    """The type of so many numbers of a kind."""
+    return _TYPES[kind][width]
+
+
+FLOAT, INT, BOOL = (type_of(kind, 1) for kind in Kind)
+VEC4, IVEC2 = type_of(Kind.FLOAT, 4), type_of(Kind.INT, 2)
+
+
+class Axes(NamedTuple):
+    """Whether a value differs from column to column, along x, and from row to row, along y."""
+
+    x: bool
+    y: bool
+
+    def __or__(self, other: tuple[Any, ...]) -> Axes:
+        """The axes of what is made of both."""
+        if self is other:
+            return self
+        return _ALL[(self.x or other[0]) + 2 * (self.y or other[1])]
+
+
+NOWHERE, ALONG_X, ALONG_Y, EVERYWHERE = (
+    Axes(False, False),
+    Axes(True, False),
+    Axes(False, True),
+    Axes(True, True),
+)
+_ALL = (NOWHERE, ALONG_X, ALONG_Y, EVERYWHERE)
+
+
+def union(axes: Iterable[Axes]) -> Axes:
+    """The axes of what is made of all."""
+    total = NOWHERE
+    for one in axes:
+        total = total | one
+    return total
+
+
+class Operator(Enum):
+    """The operations. The values are NumPy's names, where it has the operation."""
+
+    ADD = "add"
+    SUBTRACT = "subtract"
+    MULTIPLY = "multiply"
+    DIVIDE = "divide"
+    NEGATE = "negative"
+    ABSOLUTE = "absolute"
+    FLOOR = "floor"
+    SQRT = "sqrt"
+    EXP = "exp"
+    EXP2 = "exp2"
+    LOG2 = "log2"
+    POWER = "power"  # of bases that are not negative
+    SIN = "sin"
+    COS = "cos"
+    MINIMUM = "minimum"
+    MAXIMUM = "maximum"
+    LESS = "less"
+    LESS_EQUAL = "less_equal"
+    GREATER = "greater"
+    GREATER_EQUAL = "greater_equal"
+    OR = "bitwise_or"
+    AND = "bitwise_and"
+    NOT = "logical_not"
+    IS_NAN = "isnan"
+    SELECT = "where"
+    REMAINDER = "remainder"  # of whole numbers that are not negative, as DIVIDE of them
+    SATURATE = "saturate"  # clamped to [0, 1]; NaN may become 0
+    ROUND = "round to the registers' format"
+    HALF = "round to float16"
+    TO_INT = "to int"  # of a float that is a whole number
+    TO_FLOAT = "to float"
+
+    __hash__ = object.__hash__  # members are keys of many dicts
+
+
+COMPARISONS = frozenset(
+    {Operator.LESS, Operator.LESS_EQUAL, Operator.GREATER, Operator.GREATER_EQUAL}
+)
+RESULT_KINDS = {
+    **dict.fromkeys(COMPARISONS, Kind.BOOL),
+    **dict.fromkeys((Operator.OR, Operator.AND, Operator.NOT, Operator.IS_NAN), Kind.BOOL),
+    Operator.TO_FLOAT: Kind.FLOAT,
+    Operator.TO_INT: Kind.INT,
+}
+"""The kinds of the results that are not of their operands' kind."""
