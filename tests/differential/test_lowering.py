@@ -7,7 +7,7 @@ which keeps the order of operations and contracts nothing, gl-compute is left ou
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -359,6 +359,40 @@ def test_an_exact_shader_folds_no_constant(
     text = program("TEX R0, fragment.texcoord[0], texture[0], RECT;", line)
     expected = draw_all(text, (1, 1), **scene)[0]
     found = draw_all(text, (1, 1), executor=executor, **scene)[0]
+    assert_same_bits(found, expected)
+
+
+CHOICES = {
+    "of sources with signs": (
+        "MOV R1, R0.yxxz;", "MOV R2, -R0.yxyx;", "MAX R3.xyz, -R2.wzxy, -R1.ywww;",
+        "SUB R2.xyw, R3.zwxw, R2.w;", "ADD result.color, {2}.wwwx, -R2;",
+    ),
+    "of two": ("MAX R1, R0, -R0.yzwx;", "MIN R2, R0.zwxy, R0;", "ADD result.color, R1, R2;"),
+    "of one of three": ("CMP R1, -R0.yzwx, R0, -R0.yzwx;", "ADD result.color, R1, R1.yzwx;"),
+    "a fraction": ("FRC R1, -R0;", "MAX result.color, R1, R1.yzwx;"),
+    "of 1 and 0": ("SGE R1, -R0, R0.yzwx;", "SLT R2, R0, R1;", "SUB result.color, R1, R2;"),
+}  # fmt: skip
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("lines", CHOICES.values(), ids=CHOICES)
+@pytest.mark.parametrize("name", ["gl-raster", "gl-compute", "jit"])
+def test_an_exact_choice_takes_nan_as_the_machine_does(
+    name: str, lines: Sequence[str], ready: Callable[[str], Executor]
+) -> None:
+    """Mesa makes a max of a choice, and the max of NaN is the other number."""
+    odd = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5], np.float32)
+    texels = np.stack(np.meshgrid(odd, odd, odd, odd, indexing="ij"), -1).reshape(36, 36, 4)
+    scene: dict[str, Any] = {
+        "textures": {0: np.ascontiguousarray(texels)},
+        "texcoords": [fragment_texcoords(0, 36, 36)],
+    }
+    text = program(
+        "TEX R0, fragment.texcoord[0], texture[0], RECT;", *lines,
+        temporaries="TEMP R0, R1, R2, R3;",
+    )  # fmt: skip
+    expected = draw_all(text, (36, 36), **scene)[0]
+    found = draw_all(text, (36, 36), executor=ready(name), **scene)[0]
     assert_same_bits(found, expected)
 
 

@@ -37,9 +37,10 @@ class Helper:
 
 
 def _select(name: str, sign: str) -> Helper:
-    # The variable is precise, for a compiler may turn a choice that is not into a min or a max,
-    # which treats NaN otherwise.
-    body = f" {{precise}}float c = x {sign} y ? a : b; return c; "
+    # Both variables are precise, for a compiler may turn a choice that is not into a min or a max,
+    # which treats NaN otherwise; Mesa 22.3 does so, too, if the comparison has no variable, and one
+    # variable is handed in as x and as a.
+    body = f" {{precise}}bool d = x {sign} y; {{precise}}float c = d ? a : b; return c; "
     return Helper(f"select_{name}", "xyab", body)
 
 
