@@ -16,6 +16,7 @@ import pytest
 from drawing import (
     EXACT,
     F32,
+    Image,
     assert_same_bits,
     carry_out_all,
     draw_all,
@@ -44,7 +45,7 @@ from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.plan.expand import expand, without_tables
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan, Texcoords
-from gpgpu_legacy.plan.textures import Filter, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import Filter, Sampler, TextureKind, Wrap
 from gpgpu_legacy.runtime import jit as jit_module
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
@@ -360,6 +361,36 @@ def test_an_exact_shader_folds_no_constant(
     expected = draw_all(text, (1, 1), **scene)[0]
     found = draw_all(text, (1, 1), executor=executor, **scene)[0]
     assert_same_bits(found, expected)
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("filter_", Filter)
+@pytest.mark.parametrize("kind", [kind for kind in TextureKind if kind is not TextureKind.BUFFER])
+@pytest.mark.parametrize("name", ["gl-raster", "gl-compute"])
+def test_an_exact_shader_hides_the_channels_that_a_texture_lacks(
+    name: str, kind: TextureKind, filter_: Filter, ready: Callable[[str], Executor]
+) -> None:
+    """Wherever the shader fetches them: a filter does so where other numbers are not hidden."""
+    odd = np.array([np.inf, -np.inf, np.nan, -2.5], np.float32)
+    rows, depth = {TextureKind.T1D: (1, 1), TextureKind.T3D: (4, 2), TextureKind.CUBE: (12, 6)}.get(
+        kind, (2, 1)
+    )
+    texels = np.arange(2.0 * rows, dtype=np.float32).reshape(rows, 2, 1)
+    scene: dict[str, Any] = {
+        "textures": {
+            0: odd.reshape(1, 1, 4),
+            1: Image(texels, kind, depth, Sampler(filter_)),
+        },
+        "texcoords": [Texcoords(0, PLACES["level"])],
+    }
+    lines = (
+        "TEX R0, fragment.texcoord[0], texture[0], RECT;",
+        f"TEX R1, fragment.texcoord[0], texture[1], {kind.value};",
+    )
+    for line in ("MUL result.color, R0, R1;", "DP4 result.color.yzw, R0.wyxw, R1;"):
+        text = program(*lines, line)
+        expected = draw_all(text, (1, 1), **scene)[0]
+        assert_same_bits(draw_all(text, (1, 1), executor=ready(name), **scene)[0], expected)
 
 
 CHOICES = {

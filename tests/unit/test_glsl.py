@@ -23,11 +23,13 @@ from gpgpu_legacy.lower.emit.glsl_functions import HELPERS, Helper
 from gpgpu_legacy.lower.ir import (
     Array,
     Barrier,
+    Call,
     Constant,
     Declare,
     Element,
     Expression,
     For,
+    Function,
     If,
     Read,
     Return,
@@ -39,7 +41,7 @@ from gpgpu_legacy.lower.ir import (
     constant,
     operation,
 )
-from gpgpu_legacy.lower.ir_types import BOOL, FLOAT, INT, VEC4, Kind, Operator
+from gpgpu_legacy.lower.ir_types import BOOL, FLOAT, INT, VEC4, Kind, Operator, type_of
 from gpgpu_legacy.lower.lowering import Lowering, temporary_variable
 from gpgpu_legacy.lower.shader_key import program_key
 from gpgpu_legacy.plan.plan import Blend
@@ -235,6 +237,18 @@ def test_only_functions_that_are_called_are_defined_and_once_for_each_width() ->
         made.expression(value)
     heads = [line.partition("{")[0].strip() for line in made.head()[1]]
     assert heads == ["float negated(float a)", "vec4 negated(vec4 a)"]
+
+
+def test_what_a_function_gives_is_hidden_wherever_it_is_called_first() -> None:
+    """Mesa would take a product with a channel that a texture lacks for 0, NaN or not."""
+    inner = Function("inner", (), (), compose([X, 0.0, 1.0]))
+    part = Variable("part", type_of(Kind.FLOAT, 3))
+    outer = Function("outer", (), (Declare(part, Call((), inner) * 2.0),), Read(part, (0, 1, 2)))
+    made = emitter(exact=True)
+    made.expression(Call((), outer))
+    texts = "\n".join(made.head()[1])
+    assert "return vec3(x, zero, one);" in texts
+    assert "part = inner() * 2.0;" in texts
 
 
 @pytest.mark.parametrize("helper", HELPERS.values(), ids=HELPERS.keys())

@@ -303,14 +303,16 @@ class GlslEmitter(TextEmitter):
     def _defined(self, function: Function) -> str:
         """The name of a function, which is spelled when it is first called."""
         if function.name not in self._functions:
-            # What a function computes with is no result, and needs not be hidden.
+            # What a function computes with needs not be hidden, but what it gives, wherever it is
+            # called first.
             hides, self._hides = self._hides, False
             parameters = ", ".join(
                 f"{type_name(p.type)} {self.name(p)}" for p in function.parameters
             )
             body = self.block(function.body)
-            self._hides = hides
+            self._hides = self.exact
             result = self.expression(function.result)
+            self._hides = hides
             head = f"{type_name(function.result.type)} {function.name}({parameters}) {{"
             self._functions[function.name] = [head, *body, f"    return {result};", "}"]
         return function.name
