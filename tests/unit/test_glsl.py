@@ -239,6 +239,22 @@ def test_only_functions_that_are_called_are_defined_and_once_for_each_width() ->
     assert heads == ["float negated(float a)", "vec4 negated(vec4 a)"]
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (constant(1.0) / X, "1.0 / x"),  # a reciprocal
+        (constant(0.0) / X, "zero / x"),  # Mesa takes 0.0 / x for 0, though x may be 0
+        (constant(2.0) / X, "constant(2.0) / x"),
+        (X * 0.0, "x * zero"),
+        (X < 0.0, "x < 0.0"),
+    ],
+)
+def test_constants_are_hidden_where_a_compiler_would_fold_them(
+    value: Expression, text: str
+) -> None:
+    assert emitter(exact=True).expression(value) == text
+
+
 def test_what_a_function_gives_is_hidden_wherever_it_is_called_first() -> None:
     """Mesa would take a product with a channel that a texture lacks for 0, NaN or not."""
     inner = Function("inner", (), (), compose([X, 0.0, 1.0]))

@@ -381,10 +381,14 @@ class GlslEmitter(TextEmitter):
         raise AssertionError(operator)
 
     def operand(self, operation: Operation, value: Expression, binds: int) -> str:
-        """A constant of a comparison, or a numerator, no compiler gets wrong: it is not hidden."""
-        is_numerator = operation.operator is Operator.DIVIDE and value is operation.operands[0]
-        if isinstance(value, Constant) and (is_numerator or operation.operator in COMPARISONS):
-            return self.constant(value, plain=value.type.width == 1)
+        """A constant of a comparison, or a 1 to divide, no compiler gets wrong: it is not hidden.
+
+        Another numerator it does: Mesa takes 0.0 / x for 0, though it is NaN where x is 0.
+        """
+        if isinstance(value, Constant):
+            divided = operation.operator is Operator.DIVIDE and value is operation.operands[0]
+            if operation.operator in COMPARISONS or (divided and set(value.values) == {1.0}):
+                return self.constant(value, plain=value.type.width == 1)
         return self.inside(value, binds)
 
     def _select(self, value: Operation) -> tuple[str, int]:
