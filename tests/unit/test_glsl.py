@@ -249,9 +249,7 @@ def test_only_functions_that_are_called_are_defined_and_once_for_each_width() ->
         (X < 0.0, "x < 0.0"),
     ],
 )
-def test_constants_are_hidden_where_compilers_fold_them(
-    value: Expression, text: str
-) -> None:
+def test_constants_are_hidden_where_compilers_fold_them(value: Expression, text: str) -> None:
     assert emitter(exact=True).expression(value) == text
 
 
