@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.fog import FOG_COORDINATE
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction
+from gpgpu_legacy.isa.ir import AttributeKind, Instruction
 from gpgpu_legacy.lower.analysis.folding import Folded
 from gpgpu_legacy.lower.ir import (
     Assign,
@@ -37,6 +37,7 @@ from gpgpu_legacy.lower.ir_types import (
 from gpgpu_legacy.lower.lowering import (
     Lowering,
     as_decoded,
+    attribute_of,
     attribute_value,
     behind_fog,
     cleared_registers,
@@ -125,7 +126,7 @@ def _attributes(body: Sequence[Statement], *, rasterised: bool) -> list[Statemen
     """The attributes that statements read, at the fragment's centre."""
     statements: list[Statement] = []
     for variable in sorted(variables_read(body, Role.ATTRIBUTE), key=lambda v: (v.name, v.number)):
-        attribute = Attribute(AttributeKind(variable.name), variable.number)
+        attribute = attribute_of(variable)
         value = attribute_value(attribute)
         if rasterised and attribute.kind is AttributeKind.POSITION:
             value = Given(Place.WINDOW, ALL)

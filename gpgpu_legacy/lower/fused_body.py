@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpgpu_legacy.isa.execute import ALL
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction
+from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.analysis.rerolling import Segment, Step, live_segments
 from gpgpu_legacy.lower.content import (
     AffineLookup,
@@ -38,6 +38,7 @@ from gpgpu_legacy.lower.ir_types import EVERYWHERE, Components, Kind, Operator, 
 from gpgpu_legacy.lower.lowering import (
     KILLED,
     AxesLowering,
+    attribute_of,
     attribute_value,
     blended,
     cleared_registers,
@@ -127,7 +128,7 @@ class _Draw:
     def attributes(self, body: Sequence[Statement]) -> list[Statement]:
         """The components of attributes that statements read."""
         return [
-            Assign(variable, read, attribute_value(_attribute(variable), read, self.number))
+            Assign(variable, read, attribute_value(attribute_of(variable), read, self.number))
             for variable, read in variables_read(body, Role.ATTRIBUTE).items()
         ]
 
@@ -203,7 +204,3 @@ def _dependent(content: Content) -> list[DependentLookup]:
     """The dependent lookups, each once."""
     lookups = (look for draw in content.draws for look in draw.lookups)
     return list(dict.fromkeys(look for look in lookups if isinstance(look, DependentLookup)))
-
-
-def _attribute(variable: Variable) -> Attribute:
-    return Attribute(AttributeKind(variable.name), variable.number)

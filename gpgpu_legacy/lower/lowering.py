@@ -317,6 +317,11 @@ def attribute_variable(attribute: Attribute) -> Variable:
     return Variable(attribute.kind.value, VEC4, Role.ATTRIBUTE, attribute.index)
 
 
+def attribute_of(variable: Variable) -> Attribute:
+    """The attribute that a variable of that role is."""
+    return Attribute(AttributeKind(variable.name), variable.number)
+
+
 def _destination(register: DestinationRegister) -> Variable:
     if isinstance(register, Temporary):
         return temporary_variable(register.name)

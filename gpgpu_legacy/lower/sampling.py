@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from gpgpu_legacy.isa.ir import TextureTarget
 from gpgpu_legacy.lower.ir import (
     Constant,
     Declare,
@@ -74,16 +75,7 @@ def fetch_function(
 
 def coordinate_count(kind: TextureKind) -> int:
     """How many of s, t and r a lookup in a texture of that kind reads."""
-    return _COORDINATES[kind]
-
-
-_COORDINATES = {
-    TextureKind.RECT: 2,
-    TextureKind.T1D: 1,
-    TextureKind.T2D: 2,
-    TextureKind.T3D: 3,
-    TextureKind.CUBE: 3,
-}
+    return TextureTarget(kind.value).coordinates
 
 
 def extent_sizes(extent: Extent) -> tuple[Expression, ...]:

@@ -43,6 +43,7 @@ from gpgpu_legacy.lower.ir import (
     multiply_add,
 )
 from gpgpu_legacy.lower.ir_types import COMPARISONS, Kind, Operator, Type, type_of
+from gpgpu_legacy.lower.lowering import attribute_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ def _plain_name(variable: Variable) -> str:
             kind = "result" if variable.name == "color" else variable.name
             return f"{kind}{variable.number}"
         case Role.ATTRIBUTE:
-            return attribute_name(Attribute(AttributeKind(variable.name), variable.number))
+            return attribute_name(attribute_of(variable))
         case Role.OWN:
             return f"own{variable.number}"
     return f"{variable.name}{variable.number or ''}"

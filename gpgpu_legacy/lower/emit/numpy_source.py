@@ -54,7 +54,13 @@ from gpgpu_legacy.lower.ir_types import (
     Type,
     type_of,
 )
-from gpgpu_legacy.lower.lowering import Lowering, behind_fog, fog_declared, result_variable
+from gpgpu_legacy.lower.lowering import (
+    Lowering,
+    attribute_of,
+    behind_fog,
+    fog_declared,
+    result_variable,
+)
 
 _HEAD = '''\
 """A fragment program as Python: `program` runs it on all fragments of a rectangle at once.
@@ -303,7 +309,7 @@ class _NumpyEmitter(TextEmitter):
             case Role.RESULT:
                 return f"{variable.name}{variable.number or ''}"
             case Role.ATTRIBUTE:
-                attribute = Attribute(AttributeKind(variable.name), variable.number)
+                attribute = attribute_of(variable)
                 return self.module_name(_key(attribute))
         return self.parts.get(variable, variable.name)
 
