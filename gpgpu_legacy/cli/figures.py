@@ -132,10 +132,11 @@ def figure(
         ),
     ] = False,
 ) -> None:
-    """Draw a figure from a run: Figure 2 of Hall, Carr & Hart 2003, or the multichannel swizzles.
+    """Draw a figure from a run: larson-mcallister pass by pass, or the multichannel swizzles.
 
-    figure-2 shows larson-mcallister pass by pass. multichannel shows what one fragment of
-    hall-carr-hart-multi looks up, swizzles, multiplies and adds: equations (8) to (11).
+    figure-2 shows what Figure 2 of Hall, Carr & Hart 2003 demonstrates; it is made from the paper's
+    words, not after its picture. multichannel shows what one fragment of hall-carr-hart-multi looks
+    up, swizzles, multiplies and adds: equations (8) to (11).
     """
     from gpgpu_legacy.outputs import check_not_read, check_writable
     from gpgpu_legacy.runtime.registry import find_executor

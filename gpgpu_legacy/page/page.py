@@ -55,8 +55,8 @@ _FILES = (
     ("tables.tex", "as LaTeX"),
     ("tables.json", "as JSON"),
     ("timings.json", "the measured times, and the machine"),
-    ("figure-2.png", "Figure 2"),
-    ("figure-2.gif", "Figure 2, a pass at a time"),
+    ("figure-2.png", "what Figure 2 demonstrates"),
+    ("figure-2.gif", "the same, a pass at a time"),
 )
 
 
@@ -85,7 +85,7 @@ def write_report(
 
 @dataclass(frozen=True, slots=True)
 class _Figure:
-    """What the page says of Figure 2. size: width and height in pixels. device: in words."""
+    """What the page says of its figure. size: width and height in pixels. device: in words."""
 
     size: tuple[int, int]
     device: str

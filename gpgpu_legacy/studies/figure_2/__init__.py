@@ -1,1 +1,1 @@
-"""Hall, Carr & Hart's Figure 2."""
+"""What Hall, Carr & Hart's Figure 2 demonstrates: a Larson-McAllister product, pass by pass."""

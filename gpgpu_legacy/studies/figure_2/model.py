@@ -1,4 +1,4 @@
-"""A Larson-McAllister product, run so that Figure 2 can show each pass.
+"""A Larson-McAllister product, run so that a figure can show each pass.
 
 Every array was read back from an executor; nothing is computed here.
 """
@@ -29,7 +29,7 @@ from gpgpu_legacy.runtime.prepared import F32
 LARGEST_DEMONSTRATION = 16
 """Rows and columns of the largest matrices to draw: texels of larger ones cannot be counted."""
 
-# The paper's figure gives no numbers, so these are ours. They are eighths: float32 holds every
+# The paper's text gives no numbers, so these are ours. They are eighths: float32 holds every
 # product and sum exactly, and all executors draw the same picture.
 DEMONSTRATION_A = (
     (1.000, 0.250, 0.375, 0.750),
@@ -85,7 +85,7 @@ def demonstrate(
     b: ArrayLike = DEMONSTRATION_B,
     options: Options | None = None,
 ) -> Demonstration:
-    """Run larson-mcallister on an executor, and keep what Figure 2 shows of every pass.
+    """Run larson-mcallister on an executor, and keep what the figure shows of every pass.
 
     a, b: matrices of 1 to 16 rows and columns, transposed if the options say so.
     Raises InputError for other sizes, for sizes that do not match and for options that the method

@@ -1,9 +1,11 @@
-"""Figure 2 of Hall, Carr & Hart 2003, drawn from a run.
+"""What Figure 2 of Hall, Carr & Hart 2003 demonstrates, drawn from a run.
 
-Figure 2 shows the Larson-McAllister product of two 4×4 matrices pass by pass: a column of the one
-and a row of the other, each replicated over a rectangle, their product, and the framebuffer in
-which the products add up. Every panel here was read back from an executor; the figure computes
-nothing itself. Matrices are drawn with row 0 at the top.
+The picture itself was not at hand. Its caption speaks of the Larson-McAllister product of "a pair
+of 4×4 matrices", with an output that is "saturated, such that results greater than one appear
+uniformly white"; the text says what a pass combines. The layout is ours: a line for each pass, with
+the column of A and the row of B that it replicates over a rectangle, their product, and the
+framebuffer that adds the products up. Every panel was read back from an executor; the figure
+computes nothing itself. Matrices are drawn with row 0 at the top.
 """
 
 from __future__ import annotations
@@ -57,20 +59,20 @@ _OPERATORS = ("×", "=", "→")
 
 
 def draw_figure_2(demonstration: Demonstration) -> Image.Image:
-    """Figure 2 as an RGB image: the operands, then a line of panels for each pass.
+    """The figure as an RGB image: the operands, then a line of panels for each pass.
 
-    Black is 0 or less, white is 1 or more, as in the paper; NaN is red.
+    Black is 0 or less, white is 1 or more; NaN is red.
     """
     return _page(demonstration, range(len(demonstration.frames)))
 
 
 def animate_figure_2(demonstration: Demonstration, path: Path) -> None:
-    """Write Figure 2 as `animated_figure_2` does; InputError where the file cannot be written."""
+    """Write the figure as `animated_figure_2` does; InputError where the file cannot be written."""
     write_whole(path, animated_figure_2(demonstration))
 
 
 def animated_figure_2(demonstration: Demonstration) -> Write:
-    """What fills a GIF with Figure 2: each pass for a second, with its column and row marked; the
+    """What fills a GIF with the figure: each pass for a second, with its column and row marked; the
     last for three.
     """
     count = len(demonstration.frames)
@@ -130,7 +132,10 @@ def _caption(demonstration: Demonstration) -> str:
         sentences.append(f"{' and '.join(transposed)} {verb} stored transposed.")
     if options.as_printed:
         sentences.append("The texture coordinates are those printed in the paper's Figure 1.")
-    sentences.append("After Hall, Carr & Hart 2003, Figure 2.")
+    sentences.append(
+        "Made from what Hall, Carr & Hart 2003 write of their Figure 2, and its caption: the "
+        "picture itself was not at hand, and the matrices are not the paper's."
+    )
     return " ".join(sentences)
 
 
