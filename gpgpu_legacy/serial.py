@@ -28,6 +28,7 @@ from gpgpu_legacy.provenance import commit, package_version
 from gpgpu_legacy.toml import toml_data
 
 T = TypeVar("T")
+S = TypeVar("S", bound="Record")
 R = TypeVar("R", bound="Recorded")
 D = TypeVar("D", bound="Document")
 
@@ -92,6 +93,11 @@ def provenance(kind: type[Recorded], driver: str | None = None) -> dict[str, Any
 def fields_of(record: Record) -> dict[str, Any]:
     """The fields of a record by name, in order, as they are: for a record of a larger type."""
     return {name: getattr(record, name) for name in record.__struct_fields__}
+
+
+def with_fields(record: S, **fields: Any) -> S:
+    """A copy of a record with other values in these fields."""
+    return msgspec.structs.replace(record, **fields)
 
 
 def plain(value: Any) -> Any:

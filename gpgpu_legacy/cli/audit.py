@@ -76,6 +76,12 @@ def audit_command(
     left_out: Annotated[
         bool, typer.Option("--left-out", help="Also list the numbers that are not claims, and why.")
     ] = False,
+    turn: Annotated[
+        bool,
+        typer.Option(
+            "--turn", help="Also change the input that each listed claim names, and judge it anew."
+        ),
+    ] = False,
     to: TableOutput,
     quiet: Quiet = False,
 ) -> None:
@@ -88,7 +94,7 @@ def audit_command(
         measure_shares,
         shares_grid,
     )
-    from gpgpu_legacy.papers.audit.table import audit_grids, left_out_grid
+    from gpgpu_legacy.papers.audit.table import audit_grids, left_out_grid, turned_grid
     from gpgpu_legacy.published.papers import find_paper, papers
 
     to.check()
@@ -107,6 +113,8 @@ def audit_command(
             measured = measure_shares(progress=step)
         grids.append(shares_grid(measured))
         warn_if_busy(measured.busy_share)
+    if turn:
+        grids.append(turned_grid(listed))
     if left_out:
         grids.append(left_out_grid(chosen))
     to.write(grids, lambda: records.audit_record(findings, listed, measured))

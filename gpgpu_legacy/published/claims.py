@@ -9,6 +9,7 @@ from decimal import Decimal
 from gpgpu_legacy.published.schema import (
     AlternativeEntry,
     Argument,
+    Change,
     ClaimEntry,
     ColumnEntry,
     Key,
@@ -49,7 +50,8 @@ class Claim:
     tolerance: how far ours may be off, half of the last printed digit unless the data says more.
     derive: the function of papers/derive/ that recomputes it, with these arguments; None where
     there is no such function. rests_on: what must be assumed for it to agree. reason: why ours
-    differs, or why nothing checks it. repaired: how a damaged text was read.
+    differs, or why nothing checks it. repaired: how a damaged text was read. turned_by: a change of
+    an input that takes the agreement away. cause: of a difference, where several claims share it.
     """
 
     id: str
@@ -66,6 +68,8 @@ class Claim:
     repaired: str = ""
     alternatives: tuple[Alternative, ...] = ()
     reading: Published = None
+    turned_by: Change | None = None
+    cause: str = ""
 
     @property
     def expected(self) -> Published:
@@ -97,6 +101,8 @@ def text_claim(entry: ClaimEntry) -> Claim:
             for alternative in entry.alternatives
         ),
         reading=None if entry.reading is None else entry.reading.value,
+        turned_by=entry.turned_by,
+        cause=entry.cause,
     )
 
 
@@ -133,6 +139,7 @@ def formula_claims(table: PublishedTable) -> Iterator[Claim]:
                 tolerance=0.0,
                 derive="formula",
                 arguments=(("method", row.method), ("quantity", quantity)),
+                turned_by=row.turned_by.get(column),
             )
 
 
@@ -185,6 +192,8 @@ def _recomputed(claim: Claim, cell: MeasuredCell, column: ColumnEntry) -> Claim:
         arguments=tuple({**column.arguments, **size}.items()),
         rests_on=column.rests_on,
         reason=column.reason,
+        turned_by=column.turned_by,
+        cause=column.cause,
         alternatives=tuple(
             replace(alternative, arguments=(*alternative.arguments, *size.items()))
             for alternative in (
@@ -211,4 +220,6 @@ def element_claims(entry: MatrixEntry) -> Iterator[Claim]:
                 derive=entry.derive,
                 arguments=(("row", i), ("column", j), *entry.arguments.items()),
                 rests_on=entry.rests_on,
+                turned_by=entry.turned_by,
+                cause=entry.cause,
             )

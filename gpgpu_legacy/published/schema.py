@@ -49,7 +49,8 @@ class Rule(Enum):
     all n and b. AT_LEAST, AT_MOST: the computed value is at least, or at most, the published one.
     WITHIN: all computed values lie between the two published numbers, tolerance included.
     HOLDS: the sentence is true. FOUND: the paper prints no value; ours rests on an assumption.
-    NONE: nothing decides it.
+    NOT_BELOW: ours is the least value that is possible; the published one is no smaller, which does
+    not confirm it. NONE: nothing decides it.
     """
 
     EQUAL = "equal"
@@ -59,6 +60,7 @@ class Rule(Enum):
     WITHIN = "within"
     HOLDS = "holds"
     FOUND = "found"
+    NOT_BELOW = "not below"
     NONE = "none"
 
 
@@ -97,10 +99,83 @@ def last_digit(number: Number) -> float:
     return float(10.0**exponent)
 
 
+# Changes that turn verdicts ----------------------------------------------------------------------
+
+
+class ProgramChange(Record, frozen=True, kw_only=True):
+    """A change of all programs of a product.
+
+    instruction: fragment programs lose the last instruction with this mnemonic. text, becomes: what
+    replaces a text in kernels.
+    """
+
+    instruction: str = ""
+    text: str = ""
+    becomes: str = ""
+
+
+class CellChange(Record, frozen=True, kw_only=True):
+    """A printed measurement, multiplied by `times`; of the claim's own size where none is given."""
+
+    table: str
+    series: str
+    times: float
+    size: int | None = None
+    block: int | None = None
+
+
+class FactChange(Record, frozen=True, kw_only=True):
+    """Another value of a fact in a chip's profile, such as `hardware.memory_mib`."""
+
+    chip: str
+    fact: str
+    value: Scalar
+
+
+class FormulaChange(Record, frozen=True, kw_only=True):
+    """Another formula in a printed table; row: its label."""
+
+    table: str
+    row: str
+    column: str
+    formula: str
+
+
+class ClaimChange(Record, frozen=True, kw_only=True):
+    """Another number in a claim of the same paper, on which this one stands."""
+
+    id: str
+    published: Printed
+
+
+class DigitsChange(Record, frozen=True, kw_only=True):
+    """Other digits of an element of a printed matrix; row and column count from 1."""
+
+    matrix: str
+    row: int
+    column: int
+    digits: str
+
+
+class Change(Record, frozen=True, kw_only=True):
+    """A change of an input of a claim: of arguments of its derivation, or of what that reads."""
+
+    arguments: dict[str, Argument] = {}  # noqa: RUF012 - each record has a dict of its own
+    program: ProgramChange | None = None
+    cell: CellChange | None = None
+    fact: FactChange | None = None
+    formula: FormulaChange | None = None
+    claim: ClaimChange | None = None
+    digits: DigitsChange | None = None
+
+
+# What papers print -------------------------------------------------------------------------------
+
+
 class FormulaRow(Record, frozen=True, kw_only=True):
     """A row of a table of formulas in n and b.
 
-    method: this package's name for it. label: the paper's.
+    method: this package's name for it. label: the paper's. turned_by: by column.
     """
 
     method: str
@@ -109,6 +184,7 @@ class FormulaRow(Record, frozen=True, kw_only=True):
     fragments_per_pass: str
     per_fragment: str
     total: str
+    turned_by: dict[str, Change] = {}  # noqa: RUF012 - each record has a dict of its own
 
 
 class FormulasEntry(Record, frozen=True, kw_only=True, rename={"rows": "row"}):
@@ -190,7 +266,18 @@ class Derived(Record, frozen=True, kw_only=True):
     arguments: dict[str, Argument] = {}  # noqa: RUF012 - each record has a dict of its own
 
 
-class MatrixEntry(Derived, frozen=True, kw_only=True):
+class Judged(Derived, frozen=True, kw_only=True):
+    """What is recomputed and gets a verdict.
+
+    turned_by: a change of an input that takes the agreement away; a claim that agrees has one.
+    cause: the name of the cause of a difference, where several claims differ for the same one.
+    """
+
+    turned_by: Change | None = None
+    cause: str = ""
+
+
+class MatrixEntry(Judged, frozen=True, kw_only=True):
     """A printed matrix, a string of numbers for each row, and how an element is recomputed.
 
     rounding: what ours may be off besides half of the last printed digit.
@@ -215,7 +302,7 @@ class AlternativeEntry(Derived, frozen=True, kw_only=True):
     derive: str | None = None
 
 
-class ColumnEntry(Derived, frozen=True, kw_only=True):
+class ColumnEntry(Judged, frozen=True, kw_only=True):
     """How the cells of a column are recomputed, each with its size as a further argument.
 
     where: the column's place in the paper.
@@ -231,7 +318,7 @@ class ColumnEntry(Derived, frozen=True, kw_only=True):
     alternatives: tuple[AlternativeEntry, ...] = ()
 
 
-class ClaimEntry(Derived, frozen=True, kw_only=True):
+class ClaimEntry(Judged, frozen=True, kw_only=True):
     """A claim of the text. `gpgpu_legacy.published.claims.Claim` says what its fields are.
 
     rule: EQUAL where there is a `derive` and nothing else is said.

@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -29,12 +30,22 @@ from gpgpu_legacy.papers.audit.record import (
     verdicts_of,
 )
 from gpgpu_legacy.papers.audit.shares import measure_shares, shares_grid
+from gpgpu_legacy.papers.audit.turning import turned
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.derive.registry import Rounded, derivations
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.claims import Claim
 from gpgpu_legacy.published.papers import Paper, find_paper, papers, read_paper
-from gpgpu_legacy.published.schema import Rule
+from gpgpu_legacy.published.schema import (
+    CellChange,
+    Change,
+    ClaimChange,
+    DigitsChange,
+    FormulaChange,
+    Printed,
+    ProgramChange,
+    Rule,
+)
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32, Result, Timings
 from gpgpu_legacy.serial import read_recorded
@@ -227,6 +238,8 @@ def verdict_of(computed: object, monkeypatch: pytest.MonkeyPatch, **fields: obje
         ("2*(b + 3)", {"rule": Rule.FORMULA, "published": "6 + 2*b"}, "agrees"),
         ("2*b + 5", {"rule": Rule.FORMULA, "published": "6 + 2*b"}, "differs"),
         (None, {"rule": Rule.FORMULA, "published": "6 + 2*b"}, "differs"),
+        (99, {"rule": Rule.NOT_BELOW}, "possible"),  # ours is the least value possible
+        (101, {"rule": Rule.NOT_BELOW}, "differs"),
         (7, {"rule": Rule.NONE}, "unchecked"),
         (7, {"rule": Rule.FOUND, "published": None, "rests_on": "a search"}, "rests-on"),
         (math.inf, {}, "differs"),
@@ -431,6 +444,41 @@ def test_the_sdks_scalars_and_its_rate() -> None:
     assert number(MALI, "run-time-rate") == pytest.approx(1.63, abs=0.005)
     assert number(MALI, "more-efficient-use") == pytest.approx(2.2, abs=0.06)
     differs(MALI, "symmetric", 6)
+
+
+# What turns an agreement -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "finding",
+    [f for f in all_findings().values() if f.claim.turned_by is not None],
+    ids=lambda finding: finding.name,
+)
+def test_the_change_of_the_input_that_a_claim_names_turns_it(finding: Finding) -> None:
+    after = turned(finding)
+    assert after is not None
+    assert finding.verdict in {Verdict.AGREES, Verdict.RESTS_ON, Verdict.POSSIBLE}
+    assert after.verdict is Verdict.DIFFERS
+    assert shown(after.computed) != shown(finding.computed), "ours does not depend on that input"
+    assert after.claim.published == finding.claim.published, "the published number is no input"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Change(cell=CellChange(table="table-1", series="GPU", size=3, times=2.0)),
+        Change(cell=CellChange(table="table-9", series="GPU", times=2.0)),
+        Change(claim=ClaimChange(id="none", published=Printed(1, 1.0))),
+        Change(digits=DigitsChange(matrix="A", row=1, column=1, digits="1")),
+        Change(formula=FormulaChange(table="x", row="y", column="total", formula="n")),
+        Change(program=ProgramChange(instruction="LIT")),
+    ],
+)
+def test_a_change_of_what_is_not_there_is_one_line(change: Change) -> None:
+    before = finding(OPENGL, "local-size")
+    with pytest.raises(InputError) as refused:
+        turned(replace(before, claim=replace(before.claim, turned_by=change)))
+    assert "\n" not in str(refused.value)
 
 
 # The record --------------------------------------------------------------------------------------

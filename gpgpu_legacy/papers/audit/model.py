@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Rounded, Value, derivations
 from gpgpu_legacy.published.claims import Alternative, Arguments, Claim, Published
 from gpgpu_legacy.published.papers import Paper
@@ -38,35 +39,43 @@ class Finding:
         """The paper's id and the claim's."""
         return f"{self.paper.id} {self.claim.id}"
 
+    @property
+    def cause(self) -> str:
+        """The name of the cause of a difference; the claim's own id where it shares none."""
+        return self.claim.cause or self.claim.id
+
 
 def audit(chosen: Iterable[Paper]) -> list[Finding]:
     """The findings on every claim of these papers, in the order of the data."""
     return [judge(paper, claim) for paper in chosen for claim in paper.claims]
 
 
-def judge(paper: Paper, claim: Claim) -> Finding:
+def judge(paper: Paper, claim: Claim, inputs: Inputs | None = None) -> Finding:
     """Recompute a claim and compare it with what is published.
 
-    Raises InputError for a derivation that cannot be computed from the paper's data.
+    inputs: what is read in place of the paper and the profiles as they are. Raises InputError for a
+    derivation that cannot be computed from the paper's data.
     """
+    read = Inputs(paper) if inputs is None else inputs
     computed = None
     if claim.derive is not None:
-        computed = _derive(paper, claim, claim.derive, claim.arguments)
+        computed = _derive(read, claim, claim.derive, claim.arguments)
     verdict = _verdict(claim, computed)
     off = _off(claim, computed) if verdict is Verdict.DIFFERS else None
-    otherwise = tuple(_alternative(paper, claim, entry) for entry in claim.alternatives)
+    otherwise = tuple(_alternative(read, claim, entry) for entry in claim.alternatives)
     reason = "; ".join([*_reasons(claim, verdict, off), *otherwise])
     return Finding(paper, claim, computed, verdict, off, otherwise, reason, _how(claim))
 
 
-def _derive(paper: Paper, claim: Claim, name: str, arguments: Arguments) -> Value:
+def _derive(inputs: Inputs, claim: Claim, name: str, arguments: Arguments) -> Value:
     """The value of a derivation; InputError, with the claim's name, where it has none."""
     try:
-        return derivations()[name](paper, **dict(arguments))
+        return derivations()[name](inputs, **dict(arguments))
     except (LookupError, TypeError, ValueError, ArithmeticError, AssertionError) as error:
         raise InputError(
-            f"{paper.id} {claim.id}: {name} cannot be computed ({type(error).__name__}: {error}); "
-            "check the claim's arguments and the cells that they name"
+            f"{inputs.paper.id} {claim.id}: {name} cannot be computed "
+            f"({type(error).__name__}: {error}); check the claim's arguments and the cells that "
+            "they name"
         ) from error
 
 
@@ -85,6 +94,8 @@ def _verdict(claim: Claim, computed: Value) -> Verdict:
         return Verdict.UNCHECKED
     if not _RULES[claim.rule](claim, computed):
         return Verdict.DIFFERS
+    if claim.rule is Rule.NOT_BELOW:
+        return Verdict.POSSIBLE
     return Verdict.RESTS_ON if claim.rests_on else Verdict.AGREES
 
 
@@ -126,6 +137,7 @@ _RULES: Mapping[Rule, Callable[[Claim, Value], bool]] = {
     Rule.WITHIN: _within,
     Rule.HOLDS: lambda claim, computed: computed is True,
     Rule.FOUND: lambda claim, computed: computed is not None,
+    Rule.NOT_BELOW: lambda claim, computed: _single(computed) <= _single(claim.expected),
 }
 
 
@@ -170,8 +182,8 @@ def _by(off: float) -> str:
     return f"{100.0 * abs(off):.3g} % {'more' if off > 0.0 else 'less'}"
 
 
-def _alternative(paper: Paper, claim: Claim, entry: Alternative) -> str:
-    value = shown(_derive(paper, claim, entry.derive, entry.arguments))
+def _alternative(inputs: Inputs, claim: Claim, entry: Alternative) -> str:
+    value = shown(_derive(inputs, claim, entry.derive, entry.arguments))
     return f"{entry.assuming}: {value}{entry.unit and ' '}{entry.unit}"
 
 

@@ -12,6 +12,7 @@ from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.outputs import check_writable
 from gpgpu_legacy.papers.audit.model import Finding, printed, shown
 from gpgpu_legacy.papers.audit.shares import NOTHING_MEASURED, Share, Shares
+from gpgpu_legacy.papers.audit.turning import words
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.derive.registry import Rounded, Value
 from gpgpu_legacy.provenance import checkout
@@ -26,6 +27,7 @@ RECORD = Path(__file__).parent / "verdicts.json"
 class ClaimRecord(Record, frozen=True, kw_only=True):
     """A claim with its verdict. off: how far ours is from the published number, over that number.
 
+    cause: of the difference. turned_by: the change of an input that takes the agreement away.
     derived_by, derived: the function that recomputes the claim, and what it does.
     """
 
@@ -41,6 +43,8 @@ class ClaimRecord(Record, frozen=True, kw_only=True):
     verdict: Verdict
     reason: str
     repaired: str | None
+    cause: str | None
+    turned_by: str | None
     derived_by: str | None
     derived: str | None
 
@@ -106,6 +110,8 @@ def _claim(finding: Finding) -> ClaimRecord:
         verdict=finding.verdict,
         reason=finding.reason,
         repaired=claim.repaired or None,
+        cause=finding.cause if finding.verdict is Verdict.DIFFERS else None,
+        turned_by=None if claim.turned_by is None else words(claim.turned_by),
         derived_by=claim.derive,
         derived=finding.how or None,
     )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gpgpu_legacy.papers.audit.model import Finding, printed, shown
+from gpgpu_legacy.papers.audit.turning import turned, words
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, pretty
 from gpgpu_legacy.published.papers import Paper
@@ -48,27 +49,57 @@ def _value(finding: Finding, text: str) -> Numeral:
 
 
 def _why(finding: Finding) -> str:
-    repaired = f"repaired in print: {finding.claim.repaired}" if finding.claim.repaired else ""
-    return "; ".join(part for part in (finding.reason, repaired) if part) or "–"
+    claim = finding.claim
+    repaired = f"repaired in print: {claim.repaired}" if claim.repaired else ""
+    turns = ""
+    if finding.verdict is Verdict.AGREES and claim.turned_by is not None:
+        turns = f"turned by {words(claim.turned_by)}"
+    return "; ".join(part for part in (finding.reason, repaired, turns) if part) or "–"
+
+
+def turned_grid(findings: Sequence[Finding]) -> Grid:
+    """What each of these findings becomes after the change of an input that its claim names."""
+    heads = ("claim", "published", "computed", "changed input", "computed then", "verdict then")
+    rows = tuple(
+        (
+            finding.name,
+            _value(finding, printed(finding.claim.published)),
+            _value(finding, shown(finding.computed)),
+            words(finding.claim.turned_by),
+            _value(finding, shown(after.computed)),
+            after.verdict.value,
+        )
+        for finding in findings
+        if finding.claim.turned_by is not None and (after := turned(finding)) is not None
+    )
+    return Grid("turned", "Claims after the change of an input.", heads, rows)
 
 
 def summary_grid(findings: Sequence[Finding]) -> Grid:
     """The number of claims with each verdict, a row for each paper."""
     counts = Counter((finding.paper.id, finding.verdict) for finding in findings)
     papers = {finding.paper.id: finding.paper for finding in findings}
-    numbers = [[counts[name, verdict] for verdict in Verdict] for name in papers]
+    causes = {
+        name: len(
+            {f.cause for f in findings if f.paper.id == name and f.verdict is Verdict.DIFFERS}
+        )
+        for name in papers
+    }
+    numbers = [[*(counts[name, verdict] for verdict in Verdict), causes[name]] for name in papers]
     names = [paper.short for paper in papers.values()]
     if len(names) > 1:
         names.append("all")
         numbers.append([sum(column) for column in zip(*numbers, strict=True)])
     rows: tuple[tuple[Entry, ...], ...] = tuple(
-        (name, *row, sum(row)) for name, row in zip(names, numbers, strict=True)
+        (name, *row, sum(row[:-1])) for name, row in zip(names, numbers, strict=True)
     )
-    heads = ("paper", *(verdict.value for verdict in Verdict), "claims")
+    heads = ("paper", *(verdict.value for verdict in Verdict), "causes", "claims")
     note = (
         "agrees: ours is the printed value, to its last digit unless the claim has another "
         "tolerance. rests-on: it agrees under an assumption, which is named. "
-        "unchecked: nothing here decides it."
+        "possible: it keeps a bound that ours sets, which does not confirm it. "
+        "unchecked: nothing here decides it. causes: of all that differs; claims that differ for "
+        "one reason count once."
     )
     return Grid("verdicts", "Verdicts.", heads, rows, (note,))
 

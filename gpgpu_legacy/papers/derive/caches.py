@@ -11,15 +11,14 @@ from gpgpu_legacy.cache.host import Paging
 from gpgpu_legacy.cache.run import cache_run, operand_tallies
 from gpgpu_legacy.cache.simulate import Result
 from gpgpu_legacy.chips.hosts import find_host
-from gpgpu_legacy.papers.derive.counts import plan_of
+from gpgpu_legacy.papers.derive.inputs import Inputs, Product
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import ns_per_step
-from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.studies.host_anomaly.simulation import simulate_host
 
 
 @derivation
-def lines_per_set(paper: Paper, *, size: int, sets: int, line_bytes: int) -> Value:
+def lines_per_set(inputs: Inputs, *, size: int, sets: int, line_bytes: int) -> Value:
     """Lines of a column of n floats in each set of a cache that the column falls into."""
     used = {i * 4 * size // line_bytes % sets for i in range(size)}
     lines = {i * 4 * size // line_bytes for i in range(size)}
@@ -27,7 +26,7 @@ def lines_per_set(paper: Paper, *, size: int, sets: int, line_bytes: int) -> Val
 
 
 @derivation
-def pages_against(paper: Paper, *, size: int, neighbour: int, page_bytes: int) -> Value:
+def pages_against(inputs: Inputs, *, size: int, neighbour: int, page_bytes: int) -> Value:
     """Pages for each element of a column of an n×n matrix, over those at another size."""
     return _pages(size, page_bytes) / _pages(neighbour, page_bytes)
 
@@ -38,10 +37,10 @@ def _pages(size: int, page_bytes: int) -> float:
 
 @derivation
 def pages_explain(
-    paper: Paper, *, table: str, series: str, size: int, neighbour: int, page_bytes: int
+    inputs: Inputs, *, table: str, series: str, size: int, neighbour: int, page_bytes: int
 ) -> Value:
     """Whether the pages for each element grow from one size to another as much as the time does."""
-    steps = ns_per_step(paper, table, series)
+    steps = ns_per_step(inputs, table, series)
     slower = steps[size] / steps[neighbour]
     return _pages(size, page_bytes) / _pages(neighbour, page_bytes) >= slower
 
@@ -56,24 +55,24 @@ class Cached:
 
 
 @kept
-def simulated(method: str, size: int, block: int | None, where: Cached) -> Result:
+def simulated(product: Product, where: Cached) -> Result:
     """A plan's accesses, simulated in such a cache."""
     memory = Memory((parse_cache(where.cache),))
     access = parse_access(where.layout, where.raster)
-    return cache_run(plan_of(method, size, block), memory, access)
+    return cache_run(product.plan, memory, access)
 
 
-def _share_from_memory(method: str, size: int, block: int | None, where: Cached) -> float:
+def _share_from_memory(product: Product, where: Cached) -> float:
     """Bytes from memory for lookups in the operands, over the bytes that the lookups request."""
-    result = simulated(method, size, block, where)
-    tallies = operand_tallies(plan_of(method, size, block), result)
+    result = simulated(product, where)
+    tallies = operand_tallies(product.plan, result)
     requested = sum(tally.bytes_requested for tally in tallies)
     return sum(tally.bytes_from_memory for tally in tallies) / requested
 
 
 @derivation
 def share_from_memory_against(
-    paper: Paper, *, method: str, than: str, size: int, block: int, cache: str, raster: str,
+    inputs: Inputs, *, method: str, than: str, size: int, block: int, cache: str, raster: str,
     layout: str = "linear",
 ) -> Value:  # fmt: skip
     """Bytes from memory for each byte looked up in A and B, over the same of another method.
@@ -82,13 +81,12 @@ def share_from_memory_against(
     partial sums or fewer lookups do not lower it.
     """
     where = Cached(cache, raster, layout)
-    return _share_from_memory(method, size, block, where) / _share_from_memory(
-        than, size, None, where
-    )
+    ours, theirs = inputs.product(method, size, block), inputs.product(than, size)
+    return _share_from_memory(ours, where) / _share_from_memory(theirs, where)
 
 
 @derivation
-def host_misses(paper: Paper, *, machine: str, size: int, of: str) -> Value:
+def host_misses(inputs: Inputs, *, machine: str, size: int, of: str) -> Value:
     """Simulated misses of level 2 or of the DTLB for each inner iteration of the host's product.
 
     Pages are perfectly coloured. Two rows of C are counted, after one that fills the caches.

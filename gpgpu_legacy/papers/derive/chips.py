@@ -4,61 +4,60 @@ from __future__ import annotations
 
 import math
 
-from gpgpu_legacy.algorithms.matmul.options import Shape
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.chips.profile import UNLIMITED, find_profile
-from gpgpu_legacy.papers.derive.counts import options_of
+from gpgpu_legacy.chips.profile import UNLIMITED
+from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
-from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.studies.largest_block.model import AS_WRITTEN, fit
 
 
 @derivation
-def chip_fact(paper: Paper, *, chip: str, fact: str) -> Value:
+def chip_fact(inputs: Inputs, *, chip: str, fact: str) -> Value:
     """A number in a chip's profile, such as `hardware.memory_mib`."""
     section, _, name = fact.partition(".")
-    value: float = getattr(getattr(find_profile(chip), section), name).value
+    value: float = getattr(getattr(inputs.profile(chip), section), name).value
     return value
 
 
 @derivation
-def is_unlimited(paper: Paper, *, chip: str, fact: str) -> Value:
+def is_unlimited(inputs: Inputs, *, chip: str, fact: str) -> Value:
     """Whether a limit in a chip's or an API's profile is unlimited."""
-    return chip_fact(paper, chip=chip, fact=fact) == UNLIMITED
+    return chip_fact(inputs, chip=chip, fact=fact) == UNLIMITED
 
 
 @derivation
-def cores_per_multiprocessor(paper: Paper, *, chip: str) -> Value:
+def cores_per_multiprocessor(inputs: Inputs, *, chip: str) -> Value:
     """Cores of a chip for each of its multiprocessors."""
-    hardware = find_profile(chip).hardware
+    hardware = inputs.profile(chip).hardware
     assert hardware.cores is not None and hardware.multiprocessors is not None
     return hardware.cores.value / hardware.multiprocessors.value
 
 
 @derivation
-def clock_ghz(paper: Paper, *, chip: str) -> Value:
+def clock_ghz(inputs: Inputs, *, chip: str) -> Value:
     """The clock of a chip's shader cores in GHz; of the whole chip where they have no other."""
-    hardware = find_profile(chip).hardware
+    hardware = inputs.profile(chip).hardware
     clock = hardware.shader_clock_mhz or hardware.core_clock_mhz
     assert clock is not None
     return 1e-3 * clock.value
 
 
 @derivation
-def largest_block(paper: Paper, *, method: str, chip: str, size: int) -> Value:
+def largest_block(inputs: Inputs, *, method: str, chip: str, size: int) -> Value:
     """The largest b whose program, as it is written, loads by a chip's or an API's limits."""
-    options = options_of(method, None)
-    fits = fit(find_method(method), find_profile(chip), Shape(size, size, size), options).largest
+    by, options = find_method(method), Options(accumulate=Accumulate.COPY)
+    fits = fit(by, inputs.profile(chip), Shape(size, size, size), options).largest
     return min(largest.value or 0 for largest in fits if largest.program == AS_WRITTEN)
 
 
 @derivation
-def largest_square_block(paper: Paper, *, threads: int) -> Value:
+def largest_square_block(inputs: Inputs, *, threads: int) -> Value:
     """The largest b whose b×b threads are no more than a limit."""
     return math.isqrt(threads)
 
 
 @derivation
-def smallest_block_run(paper: Paper, *, table: str, series: str) -> Value:
+def smallest_block_run(inputs: Inputs, *, table: str, series: str) -> Value:
     """The smallest b of a column of the paper's own measurements."""
-    return min(cell.block or 0 for cell in paper.measurements(table).find(series).cells)
+    return min(cell.block or 0 for cell in inputs.paper.measurements(table).find(series).cells)

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.api.products import run
-from gpgpu_legacy.papers.derive.counts import plan_of
+from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
-from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.runtime.registry import reference
 
 
 @derivation
-def wrong_elements(paper: Paper, *, method: str, size: int, as_printed: bool) -> Value:
+def wrong_elements(inputs: Inputs, *, method: str, size: int, as_printed: bool) -> Value:
     """The number of wrong elements in an n×n product with the texture coordinates as printed.
 
     as_printed: False uses the corners of texels instead.
@@ -28,7 +27,7 @@ def wrong_elements(paper: Paper, *, method: str, size: int, as_printed: bool) ->
 
 
 @derivation
-def operations_of(paper: Paper, *, equation: str) -> Value:
+def operations_of(inputs: Inputs, *, equation: str) -> Value:
     """The operations that an equation such as `R2 = R1.abgr * R0.ggab` means, by channel."""
     _, first, operator, second = equation.replace(" = ", " ").split()
     channels = len(first.partition(".")[2])
@@ -37,7 +36,7 @@ def operations_of(paper: Paper, *, equation: str) -> Value:
 
 
 @derivation
-def spelled_out(paper: Paper, *, equation: str, lines: Sequence[str]) -> Value:
+def spelled_out(inputs: Inputs, *, equation: str, lines: Sequence[str]) -> Value:
     """Whether these lines are the equation, channel by channel."""
     result, first, operator, second = equation.replace(" = ", " ").split()
     (x, xs), (y, ys) = (operand.split(".") for operand in (first, second))
@@ -48,7 +47,7 @@ def spelled_out(paper: Paper, *, equation: str, lines: Sequence[str]) -> Value:
 
 
 @derivation
-def products_of(paper: Paper, *, terms: Sequence[Sequence[str]]) -> Value:
+def products_of(inputs: Inputs, *, terms: Sequence[Sequence[str]]) -> Value:
     """A sum of swizzled products, channel by channel, in the letters of equation (8).
 
     terms: swizzles of X and of Y; r, g, b and a are the quadrants A, B, C, D and E, F, G, H.
@@ -59,13 +58,13 @@ def products_of(paper: Paper, *, terms: Sequence[Sequence[str]]) -> Value:
 
 
 @derivation
-def least_register(paper: Paper, *, equation: str) -> Value:
+def least_register(inputs: Inputs, *, equation: str) -> Value:
     """The smallest register number in an equation such as `R2.b = R1.a + R0.g`."""
     return min(int(digits) for digits in re.findall(r"R(\d+)", equation))
 
 
 @derivation
-def required_of_b(paper: Paper, *, method: str, size: int, block: int) -> Value:
+def required_of_b(inputs: Inputs, *, method: str, size: int, block: int) -> Value:
     """The part of B that element (i, j) of the product depends on: row j or column j.
 
     The product is run with each element of B set to 1 in turn, the others 0, and A all ones.
@@ -73,7 +72,7 @@ def required_of_b(paper: Paper, *, method: str, size: int, block: int) -> Value:
     i, j = 0, 1
     read = set()
     a = np.ones((size, size), np.float32)
-    with reference().prepare(plan_of(method, size, block)) as prepared:
+    with reference().prepare(inputs.product(method, size, block).plan) as prepared:
         for place in np.ndindex(size, size):
             b = np.zeros_like(a)
             b[place] = 1.0
@@ -87,7 +86,7 @@ def required_of_b(paper: Paper, *, method: str, size: int, block: int) -> Value:
 
 
 @derivation
-def quadrant_product(paper: Paper, *, terms: Sequence[Sequence[str]]) -> Value:
+def quadrant_product(inputs: Inputs, *, terms: Sequence[Sequence[str]]) -> Value:
     """Whether a sum of swizzled products of quadrants equals the product of the matrices.
 
     terms: swizzles of X and of Y; r, g, b and a are the quadrants A, B, C, D and E, F, G, H.
@@ -108,15 +107,15 @@ def _quadrants(matrix: NDArray[np.float64]) -> list[NDArray[np.float64]]:
 
 
 @derivation
-def cleared_is_accumulated(paper: Paper, *, cleared: str, accumulated: str) -> Value:
+def cleared_is_accumulated(inputs: Inputs, *, cleared: str, accumulated: str) -> Value:
     """Whether a listing accumulates in the register that it clears."""
     return cleared.partition(" = ")[0] == accumulated.partition(" = ")[0]
 
 
 @derivation
-def swizzles_of(paper: Paper, *, method: str) -> Value:
+def swizzles_of(inputs: Inputs, *, method: str) -> Value:
     """The swizzles of the multiply-adds in our program, in order."""
-    program = plan_of(method, 8, 1).programs()[0]
+    program = inputs.product(method, 8, 1).plan.programs()[0]
     sources = [i.srcs[:2] for i in program.instructions if i.mnemonic == "MAD"]
     return " ".join(
         "".join("rgba"[selector.value] for selector in src.swizzle)

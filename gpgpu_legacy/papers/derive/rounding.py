@@ -6,20 +6,20 @@ import math
 
 import numpy as np
 
+from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
-from gpgpu_legacy.published.papers import Paper
 
 
 @derivation
-def places_that_differ(paper: Paper, *, claim: str) -> Value:
+def places_that_differ(inputs: Inputs, *, claim: str) -> Value:
     """The number of decimal places that differ according to another claim of the paper."""
-    places = paper.claim(claim).expected
+    places = inputs.paper.claim(claim).expected
     assert isinstance(places, tuple)
     return len(places)
 
 
 @derivation
-def decimals_that_differ(paper: Paper, *, size: int) -> Value:
+def decimals_that_differ(inputs: Inputs, *, size: int) -> Value:
     """The decimal places at which float32 sums of n products of numbers in [0, 1) differ.
 
     For a sum of n/4, which is the mean: from the place of the error that n roundings are expected

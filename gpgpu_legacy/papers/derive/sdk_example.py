@@ -5,88 +5,88 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE
-from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.studies.sdk_example.model import ORDER, generated_inputs
 
 _SCALAR_DECIMALS = 5
 
 
-def _printed_matrix(paper: Paper, name: str) -> NDArray[np.float64]:
-    return np.array([[float(digits) for digits in row] for row in paper.matrix(name).rows])
+def _printed_matrix(inputs: Inputs, name: str) -> NDArray[np.float64]:
+    return np.array([[float(digits) for digits in row] for row in inputs.paper.matrix(name).rows])
 
 
-def _scalars(paper: Paper) -> NDArray[np.float64]:
+def _scalars(inputs: Inputs) -> NDArray[np.float64]:
     """α and β by a least-squares fit of the paper's printed matrices."""
-    a, b, c, after = (_printed_matrix(paper, name) for name in ("A", "B", "C", "result"))
+    a, b, c, after = (_printed_matrix(inputs, name) for name in ("A", "B", "C", "result"))
     columns = np.stack([(a @ b).ravel(), c.ravel()], axis=1)
     return np.asarray(np.linalg.lstsq(columns, after.ravel(), rcond=None)[0], np.float64)
 
 
 @derivation
-def scalar(paper: Paper, *, index: int) -> Value:
+def scalar(inputs: Inputs, *, index: int) -> Value:
     """α (index 0) or β (index 1) by a least-squares fit of the printed result, to five decimals.
 
     The matrices are printed with six digits, which do not determine a sixth decimal.
     """
-    return float(_scalars(paper).round(_SCALAR_DECIMALS)[index])
+    return float(_scalars(inputs).round(_SCALAR_DECIMALS)[index])
 
 
 @derivation
-def scalar_residual(paper: Paper) -> Value:
+def scalar_residual(inputs: Inputs) -> Value:
     """The largest error of an element of the result that is computed with these scalars."""
-    a, b, c, after = (_printed_matrix(paper, name) for name in ("A", "B", "C", "result"))
-    alpha, beta = _scalars(paper).round(_SCALAR_DECIMALS)
+    a, b, c, after = (_printed_matrix(inputs, name) for name in ("A", "B", "C", "result"))
+    alpha, beta = _scalars(inputs).round(_SCALAR_DECIMALS)
     return float(np.abs(alpha * (a @ b) + beta * c - after).max())
 
 
 @derivation
-def drawn(paper: Paper, *, matrix: str, row: int, column: int, seed: int) -> Value:
+def drawn(inputs: Inputs, *, matrix: str, row: int, column: int, seed: int) -> Value:
     """An element of A, B or C, drawn from glibc's random numbers after srand(seed)."""
     matrices = dict(zip("ABC", generated_inputs(seed), strict=True))
     return float(matrices[matrix][row, column])
 
 
 @derivation
-def inputs_drawn_alike(paper: Paper, *, seed: int) -> Value:
+def inputs_drawn_alike(inputs: Inputs, *, seed: int) -> Value:
     """The number of printed elements of A, B and C that equal the drawn ones in every digit."""
     return sum(
         f"{value:.6g}" == digits
         for name, matrix in zip("ABC", generated_inputs(seed), strict=True)
-        for row, texts in zip(matrix, paper.matrix(name).rows, strict=True)
+        for row, texts in zip(matrix, inputs.paper.matrix(name).rows, strict=True)
         for value, digits in zip(row, texts, strict=True)
     )
 
 
 @derivation
-def example_result(paper: Paper, *, row: int, column: int, seed: int) -> Value:
+def example_result(inputs: Inputs, *, row: int, column: int, seed: int) -> Value:
     """An element of α·AB + β·C, with the drawn inputs and the scalars of the least-squares fit."""
     a, b, c = (inputs.astype(np.float64) for inputs in generated_inputs(seed, ORDER))
-    alpha, beta = _scalars(paper).round(_SCALAR_DECIMALS)
+    alpha, beta = _scalars(inputs).round(_SCALAR_DECIMALS)
     return float((alpha * (a @ b) + beta * c)[row, column])
 
 
 @derivation
-def asymmetric_elements(paper: Paper, *, matrix: str) -> Value:
+def asymmetric_elements(inputs: Inputs, *, matrix: str) -> Value:
     """The number of elements above the diagonal that differ from their mirror images."""
-    elements = _printed_matrix(paper, matrix)
+    elements = _printed_matrix(inputs, matrix)
     return int(np.sum(np.triu(elements != elements.T)))
 
 
 @derivation
-def vector_bits(paper: Paper, *, texture_format: str) -> Value:
+def vector_bits(inputs: Inputs, *, texture_format: str) -> Value:
     """Bits of a texel, or a register, of that format."""
     return 8 * FORMATS[texture_format].texel_bytes
 
 
 @derivation
-def floats_together(paper: Paper, *, texture_format: str) -> Value:
+def floats_together(inputs: Inputs, *, texture_format: str) -> Value:
     """Floats in a texel, or a register, of that format."""
     return FORMATS[texture_format].channels
 
 
 @derivation
-def largest_texture_matrix(paper: Paper, *, texels: int, sides: int) -> Value:
+def largest_texture_matrix(inputs: Inputs, *, texels: int, sides: int) -> Value:
     """The largest n in one texture, where each texel holds sides × sides elements."""
     return sides * min(texels, LARGEST_TEXTURE)

@@ -8,23 +8,22 @@ from itertools import pairwise
 
 import numpy as np
 
-from gpgpu_legacy.chips.profile import find_profile
+from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Rounded, Value, derivation
-from gpgpu_legacy.published.papers import Paper
 
 
-def cell(paper: Paper, table: str, series: str, size: int, block: int | None = None) -> Rounded:
+def cell(inputs: Inputs, table: str, series: str, size: int, block: int | None = None) -> Rounded:
     """A printed number, with the bounds of its rounding."""
-    printed = paper.measurements(table).find(series).at(size, block)
+    printed = inputs.paper.measurements(table).find(series).at(size, block)
     if printed is None:
-        raise KeyError(f"{paper.id} has no cell {table}/{series}/{size}")
+        raise KeyError(f"{inputs.paper.id} has no cell {table}/{series}/{size}")
     half = printed.step / 2
     return Rounded(printed.value, max(printed.value - half, 0.0), printed.value + half)
 
 
-def printed_number(paper: Paper, claim: str) -> float:
+def printed_number(inputs: Inputs, claim: str) -> float:
     """The number that a claim of the paper is about."""
-    published = paper.claim(claim).published
+    published = inputs.paper.claim(claim).published
     assert isinstance(published, int | float)
     return published
 
@@ -42,56 +41,56 @@ def _exactly(value: float) -> Rounded:
     return Rounded(value, value, value)
 
 
-def _sizes(paper: Paper, table: str, series: Sequence[str]) -> list[int]:
+def _sizes(inputs: Inputs, table: str, series: Sequence[str]) -> list[int]:
     """The sizes at which all of these columns have a time above 0."""
-    columns = [paper.measurements(table).find(label) for label in series]
+    columns = [inputs.paper.measurements(table).find(label) for label in series]
     timed = [{c.size for c in column.cells if c.value > 0} for column in columns]
     return sorted(set.intersection(*timed))
 
 
 @derivation
 def printed_cell(
-    paper: Paper, *, table: str, series: str, size: int, block: int | None = None
+    inputs: Inputs, *, table: str, series: str, size: int, block: int | None = None
 ) -> Value:
     """A cell of a table, which the text repeats."""
-    return cell(paper, table, series, size, block).value
+    return cell(inputs, table, series, size, block).value
 
 
 @derivation
-def printed_claim(paper: Paper, *, claim: str, factor: float = 1.0) -> Value:
+def printed_claim(inputs: Inputs, *, claim: str, factor: float = 1.0) -> Value:
     """The number that the paper prints for the same quantity elsewhere, times a factor."""
-    return factor * printed_number(paper, claim)
+    return factor * printed_number(inputs, claim)
 
 
 @derivation
-def rate(paper: Paper, *, table: str, series: str, size: int, operations: int = 2) -> Value:
+def rate(inputs: Inputs, *, table: str, series: str, size: int, operations: int = 2) -> Value:
     """GFLOPS by a printed time, counting multiply and add, or more, in each of n³ steps."""
-    return _rate(paper, table, series, size, operations)
+    return _rate(inputs, table, series, size, operations)
 
 
-def _rate(paper: Paper, table: str, series: str, size: int, operations: int = 2) -> Rounded:
-    time = cell(paper, table, series, size)
+def _rate(inputs: Inputs, table: str, series: str, size: int, operations: int = 2) -> Rounded:
+    time = cell(inputs, table, series, size)
     return _quotient(_exactly(operations * size**3 * 1e-6), time)
 
 
 @derivation
 def quotient_of_rates(
-    paper: Paper, *, table: str, over: str, over_size: int, under: str, under_size: int
+    inputs: Inputs, *, table: str, over: str, over_size: int, under: str, under_size: int
 ) -> Value:
     """GFLOPS by the times of a column at one size, over those of another column and size."""
-    rate_over = _rate(paper, table, over, over_size)
-    return _quotient(rate_over, _rate(paper, table, under, under_size))
+    rate_over = _rate(inputs, table, over, over_size)
+    return _quotient(rate_over, _rate(inputs, table, under, under_size))
 
 
 @derivation
-def share_of_peak(paper: Paper, *, table: str, series: str, size: int, chip: str) -> Value:
+def share_of_peak(inputs: Inputs, *, table: str, series: str, size: int, chip: str) -> Value:
     """GFLOPS by a printed time, in percent of a chip's peak."""
-    return 100.0 * _rate(paper, table, series, size).value / peak_gflops(chip)
+    return 100.0 * _rate(inputs, table, series, size).value / peak_gflops(inputs, chip)
 
 
-def peak_gflops(chip: str) -> float:
+def peak_gflops(inputs: Inputs, chip: str) -> float:
     """A chip's peak GFLOPS: of its compute cores, else of its fragment processors."""
-    hardware = find_profile(chip).hardware
+    hardware = inputs.profile(chip).hardware
     fact = hardware.compute_peak_gflops or hardware.fragment_peak_gflops
     assert fact is not None
     return fact.value
@@ -99,7 +98,7 @@ def peak_gflops(chip: str) -> float:
 
 @derivation
 def speed_up(
-    paper: Paper,
+    inputs: Inputs,
     *,
     table: str,
     over: str,
@@ -110,114 +109,114 @@ def speed_up(
 ) -> Value:
     """The quotient of two printed cells; of times, it is the speed-up."""
     return _quotient(
-        cell(paper, table, over, size, over_block), cell(paper, table, under, size, under_block)
+        cell(inputs, table, over, size, over_block), cell(inputs, table, under, size, under_block)
     )
 
 
-def _speed_ups(paper: Paper, table: str, over: str, under: str) -> dict[int, Rounded]:
+def _speed_ups(inputs: Inputs, table: str, over: str, under: str) -> dict[int, Rounded]:
     return {
-        size: _quotient(cell(paper, table, over, size), cell(paper, table, under, size))
-        for size in _sizes(paper, table, (over, under))
+        size: _quotient(cell(inputs, table, over, size), cell(inputs, table, under, size))
+        for size in _sizes(inputs, table, (over, under))
     }
 
 
 @derivation
-def speed_up_range(paper: Paper, *, table: str, over: str, under: str) -> Value:
+def speed_up_range(inputs: Inputs, *, table: str, over: str, under: str) -> Value:
     """The least and the largest quotient of two columns, at the sizes with times above 0."""
-    quotients = [quotient.value for quotient in _speed_ups(paper, table, over, under).values()]
+    quotients = [quotient.value for quotient in _speed_ups(inputs, table, over, under).values()]
     return min(quotients), max(quotients)
 
 
 @derivation
 def speed_ups_between(
-    paper: Paper, *, table: str, over: str, under: str, first: int, last: int
+    inputs: Inputs, *, table: str, over: str, under: str, first: int, last: int
 ) -> Value:
     """The least and the largest quotient of two columns from one size to another."""
-    all_sizes = _speed_ups(paper, table, over, under).items()
+    all_sizes = _speed_ups(inputs, table, over, under).items()
     quotients = [quotient.value for size, quotient in all_sizes if first <= size <= last]
     return min(quotients), max(quotients)
 
 
 @derivation
-def largest_speed_up(paper: Paper, *, table: str, over: str, under: str) -> Value:
+def largest_speed_up(inputs: Inputs, *, table: str, over: str, under: str) -> Value:
     """The largest quotient of two columns, at the sizes with times above 0."""
-    quotients = _speed_ups(paper, table, over, under).values()
+    quotients = _speed_ups(inputs, table, over, under).values()
     return max(quotients, key=lambda quotient: quotient.value)
 
 
 @derivation
-def mean_speed_up(paper: Paper, *, table: str, over: str, under: str) -> Value:
+def mean_speed_up(inputs: Inputs, *, table: str, over: str, under: str) -> Value:
     """The geometric mean of the quotients of two columns, at the sizes with times above 0."""
-    quotients = [quotient.value for quotient in _speed_ups(paper, table, over, under).values()]
+    quotients = [quotient.value for quotient in _speed_ups(inputs, table, over, under).values()]
     return math.exp(sum(map(math.log, quotients)) / len(quotients))
 
 
 @derivation
-def sizes_above(paper: Paper, *, table: str, over: str, under: str, factor: float) -> Value:
+def sizes_above(inputs: Inputs, *, table: str, over: str, under: str, factor: float) -> Value:
     """The number of sizes at which the quotient of two columns is above a factor."""
-    quotients = _speed_ups(paper, table, over, under).values()
+    quotients = _speed_ups(inputs, table, over, under).values()
     return sum(quotient.value > factor for quotient in quotients)
 
 
 @derivation
-def speed_up_rises(paper: Paper, *, table: str, over: str, under: str) -> Value:
+def speed_up_rises(inputs: Inputs, *, table: str, over: str, under: str) -> Value:
     """Whether the quotient of two columns rises with size, as far as rounding can tell."""
-    quotients = list(_speed_ups(paper, table, over, under).values())
+    quotients = list(_speed_ups(inputs, table, over, under).values())
     return all(after.high >= before.low for before, after in pairwise(quotients))
 
 
 @derivation
-def speed_up_is_constant(paper: Paper, *, table: str, over: str, under: str) -> Value:
+def speed_up_is_constant(inputs: Inputs, *, table: str, over: str, under: str) -> Value:
     """Whether the quotient of two columns may be one number at all sizes, rounding considered."""
-    quotients = _speed_ups(paper, table, over, under).values()
+    quotients = _speed_ups(inputs, table, over, under).values()
     return max(q.low for q in quotients) <= min(q.high for q in quotients)
 
 
 @derivation
-def speed_up_falls_at(paper: Paper, *, table: str, over: str, under: str) -> Value:
+def speed_up_falls_at(inputs: Inputs, *, table: str, over: str, under: str) -> Value:
     """The sizes at which the quotient of two columns is less than at the size before."""
-    quotients = list(_speed_ups(paper, table, over, under).items())
+    quotients = list(_speed_ups(inputs, table, over, under).items())
     return tuple(size for (_, b), (size, a) in pairwise(quotients) if a.value < b.value)
 
 
 @derivation
-def difference_rises(paper: Paper, *, table: str, over: str, under: str) -> Value:
+def difference_rises(inputs: Inputs, *, table: str, over: str, under: str) -> Value:
     """Whether the difference of two columns rises from each size to the next."""
-    sizes = _sizes(paper, table, (over,))
+    sizes = _sizes(inputs, table, (over,))
     differences = [
-        cell(paper, table, over, n).value - cell(paper, table, under, n).value for n in sizes
+        cell(inputs, table, over, n).value - cell(inputs, table, under, n).value for n in sizes
     ]
     return all(before < after for before, after in pairwise(differences))
 
 
 @derivation
-def sizes_of(paper: Paper, *, table: str) -> Value:
+def sizes_of(inputs: Inputs, *, table: str) -> Value:
     """The sizes of a table's rows."""
-    return tuple(float(size) for size, _ in paper.measurements(table).rows)
+    return tuple(float(size) for size, _ in inputs.paper.measurements(table).rows)
 
 
 @derivation
-def largest_size(paper: Paper, *, tables: Sequence[str]) -> Value:
+def largest_size(inputs: Inputs, *, tables: Sequence[str]) -> Value:
     """The largest size in these tables."""
-    return max(size for name in tables for size, _ in paper.measurements(name).rows)
+    return max(size for name in tables for size, _ in inputs.paper.measurements(name).rows)
 
 
-def ns_per_step(paper: Paper, table: str, series: str) -> dict[int, float]:
+def ns_per_step(inputs: Inputs, table: str, series: str) -> dict[int, float]:
     """Nanoseconds for each of the n³ steps, by size."""
-    cells = paper.measurements(table).find(series).cells
+    cells = inputs.paper.measurements(table).find(series).cells
     return {cell.size: 1e6 * cell.value / cell.size**3 for cell in cells if cell.value > 0}
 
 
 def _against_neighbours(
-    paper: Paper, table: str, series: str, multiple: int, least: int
+    inputs: Inputs, table: str, series: str, multiple: int, least: int
 ) -> list[Rounded]:
     """The time for a step at multiples of a size, over the mean of the two neighbouring sizes.
 
     least: smaller sizes are left out, since the paper's clock is too coarse for them.
     """
-    cells = paper.measurements(table).find(series).cells
+    cells = inputs.paper.measurements(table).find(series).cells
     sizes = sorted(cell.size for cell in cells if cell.size >= least)
-    steps = {n: _quotient(cell(paper, table, series, n), _exactly(n**3 * 1e-6)) for n in sizes}
+    steps = {n: _quotient(cell(inputs, table, series, n), _exactly(n**3 * 1e-6)) for n in sizes}
     quotients = []
     for before, size, after in zip(sizes, sizes[1:], sizes[2:], strict=False):
         if size % multiple == 0:
@@ -233,99 +232,103 @@ def _against_neighbours(
 
 @derivation
 def slower_than_neighbours(
-    paper: Paper, *, table: str, series: str, multiple: int, least: int
+    inputs: Inputs, *, table: str, series: str, multiple: int, least: int
 ) -> Value:
     """The time for a step at multiples of a size over that of its neighbours: least and largest."""
-    quotients = [q.value for q in _against_neighbours(paper, table, series, multiple, least)]
+    quotients = [q.value for q in _against_neighbours(inputs, table, series, multiple, least)]
     return min(quotients), max(quotients)
 
 
 @derivation
 def no_slower_than_neighbours(
-    paper: Paper, *, table: str, series: str, multiple: int, least: int
+    inputs: Inputs, *, table: str, series: str, multiple: int, least: int
 ) -> Value:
     """Whether any multiple of a size may take no longer for a step than its neighbours."""
-    return any(q.low <= 1.0 for q in _against_neighbours(paper, table, series, multiple, least))
+    return any(q.low <= 1.0 for q in _against_neighbours(inputs, table, series, multiple, least))
 
 
 @derivation
-def times_the_median(paper: Paper, *, table: str, series: str, size: int) -> Value:
+def times_the_median(inputs: Inputs, *, table: str, series: str, size: int) -> Value:
     """The time for a step at one size, over the median of all sizes of the table."""
-    steps = ns_per_step(paper, table, series)
+    steps = ns_per_step(inputs, table, series)
     return steps[size] / float(np.median(list(steps.values())))
 
 
 @derivation
 def sizes_out_of_line(
-    paper: Paper, *, table: str, series: str, factor: float, per: int = 1
+    inputs: Inputs, *, table: str, series: str, factor: float, per: int = 1
 ) -> Value:
     """The sizes whose time for a step exceeds the table's median by a factor, divided by `per`."""
-    steps = ns_per_step(paper, table, series)
+    steps = ns_per_step(inputs, table, series)
     middle = float(np.median(list(steps.values())))
     return tuple(size / per for size, step in steps.items() if step > factor * middle)
 
 
 @derivation
-def growth_exponent(paper: Paper, *, table: str, series: str, without: Sequence[int]) -> Value:
+def growth_exponent(inputs: Inputs, *, table: str, series: str, without: Sequence[int]) -> Value:
     """The power of n with which times grow, by a least-squares fit of their logarithms.
 
     without: sizes that are left out.
     """
-    cells = [c for c in paper.measurements(table).find(series).cells if c.size not in without]
+    cells = [
+        c for c in inputs.paper.measurements(table).find(series).cells if c.size not in without
+    ]
     sizes = np.log([cell.size for cell in cells])
     return float(np.polyfit(sizes, np.log([cell.value for cell in cells]), 1)[0])
 
 
 @derivation
-def falls_with_threads(paper: Paper, *, table: str, series: str) -> Value:
+def falls_with_threads(inputs: Inputs, *, table: str, series: str) -> Value:
     """Whether the time falls with every increase of the number of threads."""
-    cells = sorted(paper.measurements(table).find(series).cells, key=lambda c: c.threads or 0)
+    cells = sorted(
+        inputs.paper.measurements(table).find(series).cells, key=lambda c: c.threads or 0
+    )
     return all(before.value > after.value for before, after in pairwise(cells))
 
 
 @derivation
-def first_faster(paper: Paper, *, table: str, series: str, reference: str) -> Value:
+def first_faster(inputs: Inputs, *, table: str, series: str, reference: str) -> Value:
     """The fewest threads with which a column is faster than the reference."""
-    measured = paper.measurements(table)
+    measured = inputs.paper.measurements(table)
     host = measured.find(reference).cells[0].value
     return min(c.threads or 0 for c in measured.find(series).cells if c.value < host)
 
 
-def _interpolated(paper: Paper, table: str, series: str, size: int) -> float:
+def _interpolated(inputs: Inputs, table: str, series: str, size: int) -> float:
     """A time between two sizes of a table, in ms, by interpolation of the time for a step."""
-    steps = sorted(ns_per_step(paper, table, series).items())
+    steps = sorted(ns_per_step(inputs, table, series).items())
     return float(np.interp(size, [n for n, _ in steps], [s for _, s in steps])) * size**3 * 1e-6
 
 
 @derivation
-def interpolated_time(paper: Paper, *, table: str, series: str, size: int) -> Value:
+def interpolated_time(inputs: Inputs, *, table: str, series: str, size: int) -> Value:
     """A time between two sizes of a table, in ms, by interpolation of the time for a step."""
-    return _interpolated(paper, table, series, size)
+    return _interpolated(inputs, table, series, size)
 
 
 @derivation
 def over_interpolated(
-    paper: Paper, *, table: str, series: str, size: int, block: int, static: str
+    inputs: Inputs, *, table: str, series: str, size: int, block: int, static: str
 ) -> Value:
     """A printed time over one interpolated from another table at the same size."""
-    return cell(paper, table, series, size, block).value / _interpolated(
-        paper, static, series, size
+    return cell(inputs, table, series, size, block).value / _interpolated(
+        inputs, static, series, size
     )
 
 
 @derivation
 def least_transfer_time(
-    paper: Paper, *, size: int, matrices: int, bytes_per_element: int, chip: str
+    inputs: Inputs, *, size: int, matrices: int, bytes_per_element: int, chip: str
 ) -> Value:
     """Milliseconds for transferring n×n matrices at a chip's full memory bandwidth."""
-    fact = find_profile(chip).hardware.memory_gb_per_s
+    fact = inputs.profile(chip).hardware.memory_gb_per_s
     assert fact is not None
     return matrices * bytes_per_element * size**2 / fact.value * 1e-6
 
 
 @derivation
 def transfer_rate_needed(
-    paper: Paper, *, size: int, milliseconds: float, matrices: int, bytes_per_element: int
+    inputs: Inputs, *, size: int, milliseconds: float, matrices: int, bytes_per_element: int
 ) -> Value:
     """GB/s (10⁹ bytes) for transferring n×n matrices in a given time."""
     return matrices * bytes_per_element * size**2 / milliseconds * 1e-6

@@ -6,13 +6,11 @@ import math
 from collections.abc import Sequence
 
 from gpgpu_legacy.cache.run import memory_bytes
-from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.papers.derive.caches import Cached, simulated
-from gpgpu_legacy.papers.derive.counts import counts_of, plan_of
+from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import peak_gflops, printed_number
 from gpgpu_legacy.plan.formats import FORMATS
-from gpgpu_legacy.published.papers import Paper
 
 MEGA = {"decimal": 10**6, "binary": 2**20}
 GIGA = {"decimal": 10**9, "binary": 2**30}
@@ -20,19 +18,19 @@ GIGA = {"decimal": 10**9, "binary": 2**30}
 
 @derivation
 def transfer_time(
-    paper: Paper, *, method: str, size: int, block: int, megabytes_per_s: float, megabyte: str
+    inputs: Inputs, *, method: str, size: int, block: int, megabytes_per_s: float, megabyte: str
 ) -> Value:
     """Milliseconds of a plan's uploads and read-back at a rate; megabyte: decimal or binary."""
-    return _transfer_ms(method, size, block, megabytes_per_s * MEGA[megabyte])
+    return _transfer_ms(inputs, method, size, block, megabytes_per_s * MEGA[megabyte])
 
 
-def _transfer_ms(method: str, size: int, block: int, bytes_per_s: float) -> float:
-    counts = counts_of(method, size, block)
+def _transfer_ms(inputs: Inputs, method: str, size: int, block: int, bytes_per_s: float) -> float:
+    counts = inputs.product(method, size, block).counts
     return 1e3 * (counts.upload_bytes + counts.readback_bytes) / bytes_per_s
 
 
 @derivation
-def compute_time(paper: Paper, *, size: int, gflops: float, giga: str, unit_s: float) -> Value:
+def compute_time(inputs: Inputs, *, size: int, gflops: float, giga: str, unit_s: float) -> Value:
     """Seconds of 2n³ operations at a rate, divided by a unit; giga: decimal or binary."""
     return _compute_s(size, gflops, giga) / unit_s
 
@@ -42,74 +40,78 @@ def _compute_s(size: int, gflops: float, giga: str) -> float:
 
 
 @derivation
-def transfer_share_of_printed(paper: Paper, *, transfer: str, computation: str) -> Value:
+def transfer_share_of_printed(inputs: Inputs, *, transfer: str, computation: str) -> Value:
     """The share of transfers in the total, in percent, by two times that the paper prints."""
-    transfer_time, compute = printed_number(paper, transfer), printed_number(paper, computation)
+    transfer_time, compute = printed_number(inputs, transfer), printed_number(inputs, computation)
     return 100.0 * transfer_time / (transfer_time + compute)
 
 
 @derivation
 def transfer_share(
-    paper: Paper, *, method: str, size: int, block: int, megabytes_per_s: float, gflops: float
+    inputs: Inputs, *, method: str, size: int, block: int, megabytes_per_s: float, gflops: float
 ) -> Value:
     """The share of transfers in the total, in percent, with both times in decimal units."""
-    transfer = _transfer_ms(method, size, block, megabytes_per_s * MEGA["decimal"])
+    transfer = _transfer_ms(inputs, method, size, block, megabytes_per_s * MEGA["decimal"])
     return 100.0 * transfer / (transfer + 1e3 * _compute_s(size, gflops, "decimal"))
 
 
 @derivation
 def transfer_share_at_peak(
-    paper: Paper, *, method: str, size: int, block: int, megabytes_per_s: float, chip: str
+    inputs: Inputs, *, method: str, size: int, block: int, megabytes_per_s: float, chip: str
 ) -> Value:
     """The share of transfers in the total, in percent, with the computation at a chip's peak."""
-    transfer = _transfer_ms(method, size, block, megabytes_per_s * MEGA["decimal"])
-    return 100.0 * transfer / (transfer + 1e3 * _compute_s(size, peak_gflops(chip), "decimal"))
+    transfer = _transfer_ms(inputs, method, size, block, megabytes_per_s * MEGA["decimal"])
+    return (
+        100.0 * transfer / (transfer + 1e3 * _compute_s(size, peak_gflops(inputs, chip), "decimal"))
+    )
 
 
 @derivation
 def upload_rate_for_the_average(
-    paper: Paper, *, method: str, size: int, block: int, average: float, readback: float
+    inputs: Inputs, *, method: str, size: int, block: int, average: float, readback: float
 ) -> Value:
     """The upload rate, in MB/s, that makes a given average with a given read-back rate."""
-    counts = counts_of(method, size, block)
+    counts = inputs.product(method, size, block).counts
     seconds = (counts.upload_bytes + counts.readback_bytes) / average
     return counts.upload_bytes / (seconds - counts.readback_bytes / readback)
 
 
 @derivation
 def average_rate(
-    paper: Paper, *, method: str, size: int, block: int, upload: float, readback: float
+    inputs: Inputs, *, method: str, size: int, block: int, upload: float, readback: float
 ) -> Value:
     """The average rate of a plan's transfers, in MB/s, with given upload and read-back rates."""
-    counts = counts_of(method, size, block)
+    counts = inputs.product(method, size, block).counts
     seconds = counts.upload_bytes / upload + counts.readback_bytes / readback
     return (counts.upload_bytes + counts.readback_bytes) / seconds
 
 
 @derivation
-def printed_headroom(paper: Paper, *, needed: str, available: str) -> Value:
+def printed_headroom(inputs: Inputs, *, needed: str, available: str) -> Value:
     """The headroom between two printed numbers, in percent of the larger one."""
-    return 100.0 * (1.0 - printed_number(paper, needed) / printed_number(paper, available))
+    return 100.0 * (1.0 - printed_number(inputs, needed) / printed_number(inputs, available))
 
 
 @derivation
 def bandwidth_needed(
-    paper: Paper, *, method: str, size: int, block: int, giga: str, seconds: float | None = None,
+    inputs: Inputs, *, method: str, size: int, block: int, giga: str, seconds: float | None = None,
     gflops: float | None = None, copies: bool = False,
 ) -> Value:  # fmt: skip
     """GB/s that a plan's bytes need in a given time, or in the time of 2n³ operations at a rate."""
-    counts = counts_of(method, size, block)
+    counts = inputs.product(method, size, block).counts
     moved = counts.bytes_requested + (counts.copy_bytes if copies else 0)
     return _bandwidth(moved, giga, _taken(size, seconds, gflops))
 
 
 @derivation
 def bandwidth_behind_cache(
-    paper: Paper, *, method: str, size: int, block: int, seconds: float, cache: str,
+    inputs: Inputs, *, method: str, size: int, block: int, seconds: float, cache: str,
     raster: str = "scan", layout: str = "linear",
 ) -> Value:  # fmt: skip
     """GB/s (10⁹ bytes) between memory and a simulated cache in a time, copies included."""
-    moved = memory_bytes(simulated(method, size, block, Cached(cache, raster, layout)))
+    moved = memory_bytes(
+        simulated(inputs.product(method, size, block), Cached(cache, raster, layout))
+    )
     return _bandwidth(moved, "decimal", seconds)
 
 
@@ -124,33 +126,33 @@ def _taken(size: int, seconds: float | None, gflops: float | None) -> float:
 
 @derivation
 def headroom(
-    paper: Paper, *, method: str, size: int, block: int, chip: str, giga: str,
+    inputs: Inputs, *, method: str, size: int, block: int, chip: str, giga: str,
     seconds: float | None = None, gflops: float | None = None,
 ) -> Value:  # fmt: skip
     """The percentage of a chip's bandwidth that a plan leaves unused."""
-    fact = find_profile(chip).hardware.memory_gb_per_s
+    fact = inputs.profile(chip).hardware.memory_gb_per_s
     assert fact is not None
-    moved = counts_of(method, size, block).bytes_requested
+    moved = inputs.product(method, size, block).counts.bytes_requested
     needed = _bandwidth(moved, giga, _taken(size, seconds, gflops))
     return 100.0 * (1.0 - needed / fact.value)
 
 
 @derivation
-def texture_megabytes(paper: Paper, *, texture_format: str, texels: int, megabyte: str) -> Value:
+def texture_megabytes(inputs: Inputs, *, texture_format: str, texels: int, megabyte: str) -> Value:
     """The size of a square texture in megabytes, decimal or binary."""
     return FORMATS[texture_format].texel_bytes * texels**2 / MEGA[megabyte]
 
 
 @derivation
 def largest_matrix(
-    paper: Paper, *, method: str, megabytes: int, megabyte: str, bytes_per_element: int
+    inputs: Inputs, *, method: str, megabytes: int, megabyte: str, bytes_per_element: int
 ) -> Value:
     """The largest n whose matrices, one for each texture of the plan, fit in a memory."""
-    textures = len(plan_of(method, 8, 2).textures)
+    textures = len(inputs.product(method, 8, 2).plan.textures)
     return math.isqrt(megabytes * MEGA[megabyte] // (textures * bytes_per_element))
 
 
 @derivation
-def product(paper: Paper, *, factors: Sequence[float]) -> Value:
+def product(inputs: Inputs, *, factors: Sequence[float]) -> Value:
     """The product of numbers that the paper prints separately."""
     return math.prod(factors)

@@ -15,7 +15,7 @@ from gpgpu_legacy.count.coalescing import RULES, Rule, transactions
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.traffic import Counts, count_plan, fragments_per_pass
 from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.papers.derive.counts import options_of
+from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.published.schema import FormulaRow
@@ -116,7 +116,7 @@ class _Counted:
 
 
 def _counted(method: Method, size: int, block: int) -> _Counted:
-    plan = method.plan(Shape(size, size, size), options_of(method.name, block))
+    plan = method.plan(Shape(size, size, size), Product(method.name, size, block).options)
     return _Counted(plan, count_plan(plan))
 
 
@@ -180,7 +180,7 @@ def every_method(size: int, block: int) -> list[MethodCost]:
 
 
 def _method_cost(method: Method, size: int, block: int) -> MethodCost:
-    options = Options() if method.blocks else options_of(method.name, block)
+    options = Options() if method.blocks else Product(method.name, size, block).options
     chosen = method.options(options)
     plan = method.plan(Shape(size, size, size), options)
     transacted = tuple((name, _transacted(plan, rule)) for name, rule in RULES.items())

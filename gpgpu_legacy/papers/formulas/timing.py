@@ -11,7 +11,7 @@ from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import measure
 from gpgpu_legacy.measure.jobs import Job, Listener, Outcome, count_steps
 from gpgpu_legacy.measure.rounds import Rounds
-from gpgpu_legacy.papers.derive.counts import counts_of, options_of, plan_of
+from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.formulas.model import check_size, methods_of_tables
 from gpgpu_legacy.papers.runs import product_job
 from gpgpu_legacy.runtime.prepared import Timings
@@ -102,20 +102,20 @@ def _jobs(size: int, block: int, seed: int = 0) -> list[Job[_Run, list[Timings]]
         product_job(
             (name, executor.name),
             name,
-            options_of(name, block),
+            Product(name, size, block).options,
             size,
             executor,
             seed=seed,
         )
         for name in methods_of_tables()
-        for executor in able(plan_of(name, size, block))
+        for executor in able(Product(name, size, block).plan)
     ]
 
 
 def _measured(outcome: Outcome[_Run, list[Timings]], block: int) -> Measured:
     method, executor = outcome.job.series
     size, seconds = outcome.job.size, outcome.seconds
-    requested = counts_of(method, size, block).bytes_requested
+    requested = Product(method, size, block).counts.bytes_requested
     return Measured(
         method,
         executor,

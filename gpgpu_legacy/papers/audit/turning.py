@@ -1,0 +1,139 @@
+"""Whether a verdict can turn: a claim judged anew after the change of an input that it names.
+
+An agreement says something only where another input would have made a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.papers.audit.model import Finding, judge, printed
+from gpgpu_legacy.papers.derive.inputs import Inputs
+from gpgpu_legacy.published.claims import Claim
+from gpgpu_legacy.published.papers import Paper
+from gpgpu_legacy.published.schema import (
+    CellChange,
+    Change,
+    ClaimChange,
+    DigitsChange,
+    FormulaChange,
+)
+from gpgpu_legacy.published.tables import MeasuredCell, Series
+from gpgpu_legacy.serial import fields_of, with_fields
+
+
+def turned(finding: Finding) -> Finding | None:
+    """The finding after the change that the claim names; None where it names none.
+
+    Raises InputError for a change of something that is not there.
+    """
+    claim, paper = finding.claim, finding.paper
+    change = claim.turned_by
+    if change is None:
+        return None
+    arguments = {**dict(claim.arguments), **change.arguments}
+    changed = replace(claim, arguments=tuple(arguments.items()), alternatives=())
+    facts = {} if change.fact is None else {(change.fact.chip, change.fact.fact): change.fact.value}
+    try:
+        inputs = Inputs(_changed_paper(paper, claim, change), facts, change.program)
+    except (KeyError, IndexError, StopIteration) as error:
+        raise InputError(f"{finding.name}: turned_by changes what is not there: {error}") from error
+    return judge(paper, changed, inputs)
+
+
+def words(change: Change) -> str:
+    """A change in words, as the tables of the audit have it."""
+    return ", ".join(_words(change))
+
+
+def _words(change: Change) -> Iterator[str]:
+    yield from (f"{name} = {_value(value)}" for name, value in change.arguments.items())
+    if change.program is not None and change.program.instruction:
+        yield f"a program without its last {change.program.instruction}"
+    elif change.program is not None:
+        yield f"a kernel with `{change.program.becomes}` for `{change.program.text}`"
+    if change.cell is not None:
+        size = "" if change.cell.size is None else f" at {change.cell.size}"
+        yield f"{change.cell.table}, {change.cell.series}{size}, {change.cell.times:g} times"
+    if change.fact is not None:
+        yield f"{change.fact.chip}, {change.fact.fact} = {_value(change.fact.value)}"
+    if change.formula is not None:
+        row = f"{change.formula.row}, {change.formula.column}"
+        yield f"{change.formula.table}, {row} = {change.formula.formula}"
+    if change.claim is not None:
+        yield f"{change.claim.id} = {printed(change.claim.published.value)}"
+    if change.digits is not None:
+        place = f"{change.digits.matrix}[{change.digits.row},{change.digits.column}]"
+        yield f"{place} = {change.digits.digits}"
+
+
+def _value(value: object) -> str:
+    return " ".join(map(_value, value)) if isinstance(value, tuple | list) else str(value)
+
+
+# Changes of what a paper prints ------------------------------------------------------------------
+
+
+def _changed_paper(paper: Paper, claim: Claim, change: Change) -> Paper:
+    if change.cell is not None:
+        return _with_cell(paper, change.cell, dict(claim.arguments).get("size"))
+    if change.formula is not None:
+        return _with_formula(paper, change.formula)
+    if change.claim is not None:
+        return _with_claim(paper, change.claim)
+    if change.digits is not None:
+        return _with_digits(paper, change.digits)
+    return paper
+
+
+def _with_cell(paper: Paper, change: CellChange, own_size: object) -> Paper:
+    table = paper.measurements(change.table)
+    series = table.find(change.series)
+    size = own_size if change.size is None else change.size
+    if not any(_is_changed(cell, change, size) for cell in series.cells):
+        raise KeyError(f"{change.table}/{change.series}/{size}")
+    cells = tuple(
+        replace(cell, value=cell.value * change.times) if _is_changed(cell, change, size) else cell
+        for cell in series.cells
+    )
+    columns: tuple[Series, ...] = tuple(
+        replace(column, cells=cells) if column is series else column for column in table.series
+    )
+    tables = tuple(
+        replace(known, series=columns) if known is table else known for known in paper.measured
+    )
+    return replace(paper, measured=tables)
+
+
+def _is_changed(cell: MeasuredCell, change: CellChange, size: object) -> bool:
+    return cell.size == size and change.block in {None, cell.block}
+
+
+def _with_formula(paper: Paper, change: FormulaChange) -> Paper:
+    table = next(known for known in paper.tables if known.name == change.table)
+    row = next(known for known in table.rows if known.label == change.row)
+    if change.column not in fields_of(row):
+        raise KeyError(change.column)
+    changed = with_fields(row, **{change.column: change.formula})
+    rows = tuple(changed if known is row else known for known in table.rows)
+    tables = tuple(replace(known, rows=rows) if known is table else known for known in paper.tables)
+    return replace(paper, tables=tables)
+
+
+def _with_claim(paper: Paper, change: ClaimChange) -> Paper:
+    claim = paper.claim(change.id)
+    changed = replace(claim, published=change.published.value, reading=None)
+    return replace(
+        paper, claims=tuple(changed if known is claim else known for known in paper.claims)
+    )
+
+
+def _with_digits(paper: Paper, change: DigitsChange) -> Paper:
+    matrix = paper.matrix(change.matrix)
+    rows = [list(row) for row in matrix.rows]
+    rows[change.row - 1][change.column - 1] = change.digits
+    changed = replace(matrix, rows=tuple(map(tuple, rows)))
+    matrices = tuple(changed if known is matrix else known for known in paper.matrices)
+    return replace(paper, matrices=matrices)

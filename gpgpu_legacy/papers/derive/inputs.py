@@ -1,0 +1,125 @@
+"""What the functions that recompute claims read: a paper, the chips' profiles, and our plans.
+
+They read through an `Inputs`, so that an input can be changed to see which verdicts turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.chips.profile import Profile, find_profile
+from gpgpu_legacy.count.traffic import Counts, count_plan
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan, Repeat
+from gpgpu_legacy.published.papers import Paper
+from gpgpu_legacy.published.schema import ProgramChange, Scalar
+from gpgpu_legacy.serial import with_fields
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """An n×n product by a method, as the paper has it; change: of its programs' text."""
+
+    method: str
+    size: int
+    block: int | None = None
+    as_printed: bool = False
+    accumulate: Accumulate | None = Accumulate.COPY
+    change: ProgramChange | None = None
+
+    @property
+    def options(self) -> Options:
+        """The method's options; blocks and the framebuffer's copy only where it has them."""
+        refuses = find_method(self.method).refuses
+        return Options(
+            block=None if "block" in refuses else self.block,
+            accumulate=None if "accumulate" in refuses else self.accumulate,
+            as_printed=self.as_printed,
+        )
+
+    @property
+    def plan(self) -> Plan:
+        """Its plan."""
+        return _plan(self)
+
+    @property
+    def counts(self) -> Counts:
+        """The counts of its plan."""
+        return _counts(self)
+
+
+@cache
+def _plan(product: Product) -> Plan:
+    shape = Shape(product.size, product.size, product.size)
+    plan = find_method(product.method).plan(shape, product.options)
+    return plan if product.change is None else _changed(plan, product.change)
+
+
+@cache
+def _counts(product: Product) -> Counts:
+    return count_plan(product.plan)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """All that a derivation reads.
+
+    facts: values in place of those of the profiles, by chip and fact. change: of the text of every
+    program.
+    """
+
+    paper: Paper
+    facts: Mapping[tuple[str, str], Scalar] = field(default_factory=dict)
+    change: ProgramChange | None = None
+
+    def profile(self, chip: str) -> Profile:
+        """A chip's profile."""
+        profile = find_profile(chip)
+        for (name, fact), value in self.facts.items():
+            if name == profile.name:
+                section, _, at = fact.partition(".")
+                facts = getattr(profile, section)
+                changed = with_fields(getattr(facts, at), value=value, up_to=None)
+                facts = with_fields(facts, **{at: changed})
+                profile = with_fields(profile, **{section: facts})
+        return profile
+
+    def product(self, method: str, size: int, block: int | None = None) -> Product:
+        """A product by a method, with the framebuffer's copy."""
+        return Product(method, size, block, change=self.change)
+
+    def printed(self, method: str, size: int) -> Product:
+        """A product by a method's listing as it is printed."""
+        return replace(self.product(method, size), as_printed=True)
+
+
+def _changed(plan: Plan, change: ProgramChange) -> Plan:
+    """The plan with a change of its programs; InputError where there is nothing to change."""
+    steps = tuple(
+        replace(step, body=tuple(_changed_pass(pass_, change) for pass_ in step.body))
+        if isinstance(step, Repeat)
+        else _changed_pass(step, change)
+        for step in plan.steps
+    )
+    if steps == plan.steps:
+        raise InputError(f"no program of {plan.name} has {change.instruction or change.text}")
+    return replace(plan, steps=steps)
+
+
+def _changed_pass(pass_: Pass, change: ProgramChange) -> Pass:
+    if isinstance(pass_, FragmentPass) and change.instruction:
+        program = pass_.program
+        places = [n for n, i in enumerate(program.instructions) if i.mnemonic == change.instruction]
+        if not places:
+            return pass_
+        kept = program.instructions[: places[-1]] + program.instructions[places[-1] + 1 :]
+        return replace(pass_, program=replace(program, instructions=kept))
+    if isinstance(pass_, ComputePass) and change.text:
+        text = pass_.kernel.text.replace(change.text, change.becomes)
+        return replace(pass_, kernel=parse_kernel(text, pass_.kernel.name))
+    return pass_
