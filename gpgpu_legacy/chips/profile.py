@@ -85,6 +85,11 @@ class Fact(Record, Generic[T_co], frozen=True, omit_defaults=True):
     note: OneLine = ""
     up_to: T_co | None = None
 
+    @property
+    def most(self) -> T_co:
+        """The upper end: what a bound takes, since it must hold for the best board."""
+        return self.value if self.up_to is None else self.up_to
+
 
 class Section(Record, frozen=True, kw_only=True, omit_defaults=True):
     """A table of a profile's file: facts by name, None where nothing is known."""
@@ -104,7 +109,8 @@ class Hardware(Section, frozen=True, kw_only=True):
     arithmetic_width: components that one instruction computes. dots_g_per_s: dot products of four
     components. lookup_clocks_*: clocks that a texture unit needs to look up a texel of 32 or 128
     bits; lookups_*, fills_* and blends_*: measured rates of the same texels. All *_g_per_s are in
-    10⁹ per second. upload_gb_per_s, readback_gb_per_s: where transfers are slower than the bus.
+    10⁹ per second. bus_gb_per_s: to the chip and back, save where upload_gb_per_s or
+    readback_gb_per_s say otherwise.
 
     pass_us: overhead of a pass. run_us: overhead of a run, from submitting it to waiting for its
     end. chains_passes: whether passes of a Repeat are fused (lower/analysis/fusion.py).

@@ -1,9 +1,12 @@
-"""The rates of a chip, as they follow from the numbers of its profile."""
+"""The rates of a chip, as they follow from the numbers of its profile.
+
+Predictions are lower bounds on times, so that where a profile has a range, its best end counts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gpgpu_legacy.chips.profile import Fact, Hardware
 from gpgpu_legacy.predict.prediction import Rate, RateFact
@@ -143,14 +146,14 @@ class Rates:
         return self._product((name,), scale)
 
     def _product(self, names: Iterable[str], scale: float, why: str = "") -> Rate:
-        """The product of several numbers."""
+        """The product of several numbers, each of them the highest of its range."""
         facts = {name: getattr(self.hardware, name) for name in names}
         missing = [name for name, fact in facts.items() if fact is None]
         if missing:
             return Rate(None, why=f"the profile has no {' and no '.join(missing)}")
         rate = scale
         for fact in facts.values():
-            rate *= fact.value
+            rate *= fact.most
         return Rate(rate, self._facts(*facts), why)
 
     def _per_clocks(self, clocks: str, names: tuple[str, str], why: str = "") -> Rate:
@@ -159,21 +162,23 @@ class Rates:
         if fact is None:
             return Rate(None, why=f"the profile has no {clocks}")
         rate = self._product(names, 1e6 / fact.value, why)
-        return Rate(rate.per_s, (*rate.facts, *self._facts(clocks)), rate.why)
+        return Rate(rate.per_s, (*rate.facts, _rate_fact(clocks, fact, fact.value)), rate.why)
 
     def _inverse(self, name: str) -> Rate:
         """The rate of what takes a number of microseconds."""
         fact = getattr(self.hardware, name)
         if fact is None:
             return Rate(None, why=f"the profile has no {name}")
-        return Rate(1e6 / fact.value, self._facts(name))
+        return Rate(1e6 / fact.value, (_rate_fact(name, fact, fact.value),))
 
     def _facts(self, *names: str) -> tuple[RateFact, ...]:
         facts = ((name, getattr(self.hardware, name)) for name in names)
-        return tuple(
-            RateFact(name=name, value=f.value, source=f.source, confidence=f.confidence)
-            for name, f in facts
-        )
+        return tuple(_rate_fact(name, fact, fact.most) for name, fact in facts)
+
+
+def _rate_fact(name: str, fact: Fact[Any], value: bool | float | str) -> RateFact:
+    """The end of a fact's range that a rate takes, with its source."""
+    return RateFact(name=name, value=value, source=fact.source, confidence=fact.confidence)
 
 
 def _value(fact: Fact[T] | None, *, unknown: T) -> T:

@@ -23,7 +23,8 @@ from gpgpu_legacy.errors import InputError
 CHIPS = (
     "geforce3", "geforce3-ti-500", "geforce4-ti-4600", "3dlabs-p10", "radeon-9700-pro",
     "geforce-fx-5800-ultra", "radeon-9800-xt", "radeon-x800-xt", "geforce-fx-5200",
-    "geforce-6800-ultra", "geforce-9400m-g", "quadro-4000", "mali-t604", "h100-sxm5",
+    "geforce-fx-5900-ultra", "geforce-6800-ultra", "geforce-7900-gtx", "geforce-8800-gtx",
+    "geforce-8600m-gt", "geforce-9400m-g", "quadro-4000", "mali-t604", "h100-sxm5",
 )  # fmt: skip
 APIS = (
     "arbfp1.0-minimum", "ps-1-1", "ps-1-4", "ps-2-0", "ps-2-a", "ps-2-b", "ps-3-0",
@@ -103,12 +104,52 @@ def test_what_is_unknown_is_absent() -> None:
 
 def test_derived_peaks_follow_from_pipelines_and_clocks() -> None:
     """A multiply-add of four components a pipeline and clock is 8 operations."""
-    for name in ("radeon-9700-pro", "radeon-9800-xt", "geforce-6800-ultra"):
+    for name in (
+        "radeon-9700-pro", "radeon-9800-xt", "radeon-x800-xt", "geforce-fx-5900-ultra",
+        "geforce-6800-ultra", "geforce-7900-gtx",
+    ):  # fmt: skip
         hardware = find_profile(name).hardware
         assert hardware.fragment_peak_gflops and hardware.pixel_pipelines
         assert hardware.core_clock_mhz
         peak = 8 * hardware.pixel_pipelines.value * hardware.core_clock_mhz.value / 1000
         assert hardware.fragment_peak_gflops.value == pytest.approx(peak, rel=0.01)
+
+
+def test_multiply_adds_of_unified_shaders_follow_from_cores_and_clocks() -> None:
+    for name in ("geforce-8800-gtx", "geforce-8600m-gt", "geforce-9400m-g", "quadro-4000"):
+        hardware = find_profile(name).hardware
+        assert hardware.fragment_peak_gflops and hardware.cores and hardware.shader_clock_mhz
+        peak = 2 * hardware.cores.value * hardware.shader_clock_mhz.value / 1000
+        assert hardware.fragment_peak_gflops.value == pytest.approx(peak, rel=0.01)
+
+
+AGP = (
+    "geforce3", "geforce3-ti-500", "geforce4-ti-4600", "radeon-9700-pro", "geforce-fx-5800-ultra",
+    "geforce-fx-5900-ultra", "radeon-9800-xt", "radeon-x800-xt", "geforce-6800-ultra",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AGP)
+def test_agp_cards_are_read_back_at_pci_rates(name: str) -> None:
+    """PCI at 66 MHz moves 4 bytes per clock; AGP 4x and 8x strobe 4 and 8 times per clock."""
+    hardware = find_profile(name).hardware
+    assert hardware.bus and hardware.bus_gb_per_s and hardware.readback_gb_per_s
+    strobes = int(hardware.bus.value.removeprefix("AGP ").removesuffix("x"))
+    assert hardware.bus_gb_per_s.value == pytest.approx(strobes * 0.2667, rel=0.02)
+    assert hardware.readback_gb_per_s.most == pytest.approx(0.2667, rel=0.01)
+    assert 0.133 < hardware.readback_gb_per_s.value < hardware.readback_gb_per_s.most
+
+
+def test_a_geforce4_renders_to_less_than_it_looks_up() -> None:
+    formats = find_profile("geforce4-ti-4600").formats
+    assert formats.largest_texture_texels and formats.largest_target_texels
+    assert formats.largest_texture_texels.value == 4096
+    assert formats.largest_target_texels.value == 2048
+
+
+def test_the_most_of_a_fact_is_the_upper_end_of_its_range() -> None:
+    assert Fact(3, "M", Confidence.HIGH).most == 3
+    assert Fact(3, "M", Confidence.HIGH, up_to=5).most == 5
 
 
 PUBLISHED = (
@@ -120,12 +161,19 @@ PUBLISHED = (
     ("radeon-9700-pro", 325, 8, 8, 19.84, 128),
     ("geforce-fx-5800-ultra", 500, 4, 8, 16.0, 128),
     ("radeon-9800-xt", 412, 8, 8, 23.36, 256),
+    ("geforce-fx-5900-ultra", 450, 4, 8, 27.2, 128),
+    ("radeon-x800-xt", 500, 16, 16, 32.0, 256),
     ("geforce-6800-ultra", 400, 16, 16, 35.2, 256),
+    ("geforce-7900-gtx", 650, 24, 24, 51.2, 512),
+    ("geforce-8800-gtx", 575, None, 32, 86.4, 768),
+    ("geforce-8600m-gt", 475, None, 16, 12.8, 256),
+    ("geforce-9400m-g", 450, None, 8, 12.8, 256),
+    ("h100-sxm5", 1980, None, None, 3352, 81559),
 )
 
 
 @pytest.mark.parametrize(("name", "numbers"), [(n, rest) for n, *rest in PUBLISHED])
-def test_the_published_numbers(name: str, numbers: list[float]) -> None:
+def test_the_published_numbers(name: str, numbers: list[float | None]) -> None:
     hardware = find_profile(name).hardware
     found = (
         hardware.core_clock_mhz, hardware.pixel_pipelines, hardware.texture_units,

@@ -150,13 +150,13 @@ def _point(chip: Profile, product: _Product) -> Point:
 def _roofs(chip: Profile) -> Iterator[Roof]:
     hardware, rates = chip.hardware, Rates(chip.hardware)
     if hardware.fragment_peak_gflops is not None:
-        yield Roof(name="fragment peak", gflops=hardware.fragment_peak_gflops.value)
+        yield Roof(name="fragment peak", gflops=hardware.fragment_peak_gflops.most)
     if hardware.compute_peak_gflops is not None:
-        yield Roof(name="compute peak", gflops=hardware.compute_peak_gflops.value)
+        yield Roof(name="compute peak", gflops=hardware.compute_peak_gflops.most)
     if not rates.stages_lookups:  # tiles look up what they share once: less than is requested
         for bits in (WORD_BITS, VECTOR_BITS):
             per_s = rates.lookups(bits).per_s
             if per_s is not None:
                 yield Roof(name=f"lookups of {bits} bits", gb_per_s=1e-9 * per_s * bits / 8)
     if hardware.memory_gb_per_s is not None:
-        yield Roof(name="memory, nothing cached", gb_per_s=hardware.memory_gb_per_s.value)
+        yield Roof(name="memory, nothing cached", gb_per_s=hardware.memory_gb_per_s.most)
