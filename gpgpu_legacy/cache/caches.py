@@ -18,11 +18,30 @@ _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 
 class Policy(Enum):
-    """Which line of a full set is evicted: the least recently used, the oldest, or a random one."""
+    """Which line of a full set is evicted.
+
+    LRU: the least recently used. FIFO: the oldest. RANDOM: any. PLRU, tree pseudo-LRU: each node of
+    a binary tree over the ways has a bit that points away from the half used last, and the bits
+    lead to the line that is evicted. Where the ways are an odd number times a power of two, there
+    is a tree for each such power, and the least recently used tree gives the line (24 ways are 3
+    trees of 8, 7 ways are plain LRU). RANDOM_PLRU: the same, but any of the trees gives the line.
+    """
 
     LRU = "lru"
     FIFO = "fifo"
     RANDOM = "random"
+    PLRU = "plru"
+    RANDOM_PLRU = "random-plru"
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether it is a pseudo-LRU."""
+        return self in {Policy.PLRU, Policy.RANDOM_PLRU}
+
+    @property
+    def is_random(self) -> bool:
+        """Whether evictions depend on random numbers."""
+        return self in {Policy.RANDOM, Policy.RANDOM_PLRU}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +127,8 @@ def parse_cache(text: str) -> Cache:
     """A cache from its size, ways, line and policy, in any order: `8K,4way,64B,fifo`.
 
     The size is in bytes, or with K or M after it; ways are `4way`, `direct` or `fully`; the line's
-    bytes end in B; the policy is lru (the default), fifo or random. Raises InputError.
+    bytes end in B; the policy is lru (the default), fifo, random, plru or random-plru. Raises
+    InputError.
     """
     given: dict[str, int] = {}
     for part in text.lower().replace(" ", "").split(","):

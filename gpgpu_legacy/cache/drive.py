@@ -2,10 +2,10 @@
 
 Repeated rows are not simulated again. A repetition of a row that fills no line in any level leaves
 the same lines resident; hits and misses depend on nothing else, so the next repetition has the same
-outcome. It also leaves the same state: with LRU the order afterwards is that of the row's last
-uses, which the next repetition reproduces; FIFO and random replacement change nothing on a hit;
-dirty lines stay dirty. So a row is simulated until a repetition fills nothing; the remaining ones,
-and equal rows after it, have the same outcome.
+outcome. It also leaves the same state: with LRU and pseudo-LRU the order afterwards is that of the
+row's last uses, which the next repetition reproduces; FIFO and random replacement change nothing on
+a hit; dirty lines stay dirty. So a row is simulated until a repetition fills nothing; the remaining
+ones, and equal rows after it, have the same outcome.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.caches import Memory, Policy
+from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.drive import (
     ABSENT,
     FILLS,
@@ -54,7 +54,7 @@ class Machine:
         longest = self.memory.levels[-1].line_bytes
         regions = [self.trace.regions[number] for number in self.owners if self.trace.regions]
         return (
-            all(cache.policy is not Policy.RANDOM for cache in self.memory.levels)
+            not any(cache.policy.is_random for cache in self.memory.levels)
             and all(region.base % longest == 0 for region in regions)
             and all(a.base + a.size_bytes <= b.base for a, b in pairwise(regions))
         )

@@ -14,11 +14,12 @@ state is moved accordingly.
 Lines that nothing will touch again need not agree, since it no longer matters which lines they are.
 Their only effect is to stand before others in their set, so it is enough that the two states have
 such a line in the same place; and behind the last line that will be touched, where they are the
-next to be evicted, an empty way is equivalent. This holds for clean lines only, since dirty lines
-are written back. When the state is moved, these lines stay as they are. `Futures` knows which lines
-they are, from the lines that the first iterations touch, moved by the shifts.
+next to be evicted, an empty way is equivalent (but not with pseudo-LRU, whose empty ways lie
+anywhere). This holds for clean lines only, since dirty lines are written back. When the state is
+moved, these lines stay as they are. `Futures` knows which lines they are, from the lines that the
+first iterations touch, moved by the shifts.
 
-With random replacement every iteration is simulated.
+Where evictions are random every iteration is simulated.
 """
 
 from __future__ import annotations
@@ -148,13 +149,16 @@ class Futures:
 
     def _seen(self, level: int, state: NDArray[np.int64], iteration: int) -> NDArray[np.int64]:
         assert self.last is not None
-        granules = self.machine.memory.levels[level].line_bytes // self.line_bytes
+        cache = self.machine.memory.levels[level]
+        granules = cache.line_bytes // self.line_bytes
         taken = state >= 0
         first = np.where(taken, state >> 1, 0) * granules
         live = np.zeros(state.shape, np.bool_)
         for granule in range(granules):
             live |= self.last[first + granule] > iteration
         seen = np.where(taken & ~live & (state & 1 == 0), _DEAD, state)
+        if cache.policy.has_trees:
+            return seen
         gone = (seen == EMPTY) | (seen == _DEAD)
         behind = np.logical_and.accumulate(gone[:, ::-1], axis=1)[:, ::-1]
         seen[behind] = EMPTY

@@ -5,9 +5,16 @@ one shape, one cache's rows after the other's). An entry is twice the line, plus
 or EMPTY. Rows of LRU are in order of use, those of FIFO in order of arrival, the latest first; with
 random replacement entries stay in place.
 
+Rows of pseudo-LRU need no bits of the trees, for the order of the entries says the same: the way of
+an entry has a bit for each level of its tree, the root's the highest, which is 1 where the tree's
+bit points to the half that the entry is in. So the line used last is in way 0, and that which the
+tree would evict in its last way. A use of a line turns all bits on its path away from it, which
+swaps the two halves of each node whose bit pointed to it. The trees lie one behind the other, in
+order of use.
+
 `touch` is the primitive for such sets; host.py builds its hierarchy from it. Sets of more than WIDE
-ways, where a search from the front would be slow, have an index beside the entries (`Level`).
-`look` handles both kinds, with the same outcome.
+ways, where a search from the front would be slow, have an index beside the entries (`Level`), but
+for those of pseudo-LRU. `look` handles both kinds, with the same outcome.
 """
 
 from __future__ import annotations
@@ -20,9 +27,12 @@ from numpy.typing import NDArray
 from gpgpu_legacy.cache.caches import Cache, Policy
 from gpgpu_legacy.lower.numba_code import inlined, native
 
-LRU, FIFO, RANDOM = 0, 1, 2
-POLICIES = {Policy.LRU: LRU, Policy.FIFO: FIFO, Policy.RANDOM: RANDOM}
+POLICIES = {policy: number for number, policy in enumerate(Policy)}
 """The policies as numbers, for native code."""
+
+LRU, FIFO, RANDOM, PLRU = (
+    POLICIES[policy] for policy in (Policy.LRU, Policy.FIFO, Policy.RANDOM, Policy.PLRU)
+)
 
 EMPTY = -1
 BYPASS = -2
@@ -83,6 +93,8 @@ def touch(  # noqa: PLR0911, PLR0917
         return HIT
     if policy == LRU and fill:
         return _use(entries, at, line, dirty)
+    if policy >= PLRU:
+        return _follow(entries, at, line, policy, fill, dirty, state)
     for way in range(1, entries.shape[1]):
         entry = entries[at, way]
         if entry | 1 == key:
@@ -131,6 +143,67 @@ def _arrive(entries: NDArray[np.int64], at: int, new: int) -> Any:
     return held
 
 
+@native
+def _follow(  # noqa: PLR0917
+    entries: NDArray[np.int64],
+    at: int,
+    line: int,
+    policy: int,
+    fill: int,
+    dirty: int,
+    state: NDArray[np.uint64],
+) -> Any:
+    """`touch` with pseudo-LRU, where the line is not in way 0.
+
+    A line fills an empty way before it evicts another: the last one in order.
+    """
+    ways = entries.shape[1]
+    key = (line << 1) | 1
+    empty = -1
+    for way in range(1, ways):
+        entry = entries[at, way]
+        if entry | 1 == key:
+            entries[at, way] = entry | dirty
+            _turn_away(entries, at, way)
+            return HIT
+        if entry == EMPTY:
+            empty = way
+    if not fill:
+        return BYPASS
+    tree = ways & -ways
+    way = ways - 1
+    if entries[at, 0] == EMPTY or empty >= 0:
+        way = max(0, empty)
+    elif policy != PLRU:
+        way = tree * (1 + _random(state, ways // tree)) - 1
+    victim = entries[at, way]
+    entries[at, way] = (line << 1) | dirty
+    _turn_away(entries, at, way)
+    return victim
+
+
+@native
+def _turn_away(entries: NDArray[np.int64], at: int, way: int) -> None:
+    """Order a row of pseudo-LRU after a use of the entry in that way, which comes to way 0."""
+    ways = entries.shape[1]
+    tree = ways & -ways
+    first = way // tree * tree
+    half = tree >> 1
+    while half:
+        if way & half:
+            for here in range(first, first + half):
+                held = entries[at, here]
+                entries[at, here] = entries[at, here + half]
+                entries[at, here + half] = held
+        half >>= 1
+    while first:
+        first -= tree
+        for here in range(first, first + tree):
+            held = entries[at, here]
+            entries[at, here] = entries[at, here + tree]
+            entries[at, here + tree] = held
+
+
 @inlined
 def _any_way(entries: NDArray[np.int64], at: int, state: NDArray[np.uint64]) -> Any:
     """The first empty way of a set, or else a random one."""
@@ -177,7 +250,7 @@ class Level(NamedTuple):
 def new_level(cache: Cache, granule_bytes: int, *, copies: int, seed: int) -> Level:
     """Empty caches; granule_bytes: of the trace's lines, which may not exceed the cache's."""
     entries = new_entries(cache, copies)
-    wide = cache.ways > WIDE
+    wide = cache.ways > WIDE and not cache.policy.has_trees
     places = entries.size if wide else 1
     return Level(
         entries,

@@ -317,7 +317,10 @@ OutputFile = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress bars.")]
-CACHE_HELP = "Size, ways, line and policy, such as 8K,4way,64B or 32K,fully,128B,fifo."
+CACHE_HELP = (
+    "Size, ways, line and policy (lru, fifo, random, plru, random-plru), such as 8K,4way,64B or "
+    "32K,fully,128B,fifo."
+)
 RASTER_HELP = "Raster order: scan, tiled:WxH (or WxH), morton, hilbert."
 LAYOUT_HELP = "Layout of textures: linear, WxH blocks, morton, 6d, 6d:WxH,WxH."
 SIZE_HELP = "Multiply N×N matrices"

@@ -25,11 +25,25 @@ from gpgpu_legacy.errors import InputError
 GRANULE = 16
 REGION = 4096
 ELEMENTS = (4, 16, 8)
+RANDOM = (Policy.RANDOM, Policy.RANDOM_PLRU)
 REGIONS = tuple(
     Region(name, number * REGION, REGION, ELEMENTS[number]) for number, name in enumerate("abc")
 )
 
 # A cache in plain Python -------------------------------------------------------------------------
+
+
+class Random:
+    """Marsaglia's xorshift, from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.x = ((seed + 1) * 0x9E3779B97F4A7C15) % 2**64
+
+    def below(self, end: int) -> int:
+        self.x ^= (self.x << 13) % 2**64
+        self.x ^= self.x >> 7
+        self.x ^= (self.x << 17) % 2**64
+        return (self.x >> 16) % end
 
 
 class Plain:
@@ -38,7 +52,7 @@ class Plain:
     def __init__(self, cache: Cache, seed: int) -> None:
         self.cache = cache
         self.sets: list[list[list[int]]] = [[] for _ in range(cache.sets)]
-        self.x = ((seed + 1) * 0x9E3779B97F4A7C15) % 2**64
+        self.random = Random(seed)
 
     def look(self, line: int, *, fill: bool, dirty: bool) -> tuple[bool, list[int] | None]:
         """Whether it hit, and the line that was put out."""
@@ -62,12 +76,88 @@ class Plain:
         if len(lines) < self.cache.ways:
             lines.append(new)
             return None
-        self.x ^= (self.x << 13) % 2**64
-        self.x ^= self.x >> 7
-        self.x ^= (self.x << 17) % 2**64
-        way = (self.x >> 16) % self.cache.ways
+        way = self.random.below(self.cache.ways)
         victim, lines[way] = lines[way], new
         return victim
+
+
+class Trees:
+    """A set of pseudo-LRU as hardware has it: lines that stay in their ways, and a bit a node.
+
+    `points` says of the nodes of a tree, by the path to them from the root, to which half they
+    point. `order` has the trees in order of use.
+    """
+
+    def __init__(self, ways: int) -> None:
+        self.depth = (ways & -ways).bit_length() - 1
+        self.lines: list[list[int] | None] = [None] * ways
+        self.order = list(range(ways >> self.depth))
+        self.points: dict[tuple[int, str], str] = {}
+
+    def path(self, way: int) -> tuple[int, str]:
+        tree, leaf = divmod(way, 1 << self.depth)
+        return tree, f"{leaf:0{self.depth}b}" if self.depth else ""
+
+    def use(self, way: int) -> None:
+        tree, path = self.path(way)
+        self.order.remove(tree)
+        self.order.insert(0, tree)
+        for level, half in enumerate(path):
+            self.points[tree, path[:level]] = "1" if half == "0" else "0"
+
+    def rank(self, way: int) -> tuple[int, list[bool]]:
+        """The place of its tree in order, and of the nodes from the root on who points to it."""
+        tree, path = self.path(way)
+        points = [
+            self.points.get((tree, path[:level]), "1") == half for level, half in enumerate(path)
+        ]
+        return self.order.index(tree), points
+
+    def victim(self, place: int) -> int:
+        """The way that the bits of the tree in that place lead to."""
+        tree = self.order[place]
+        path = ""
+        while len(path) < self.depth:
+            path += self.points.get((tree, path), "1")
+        return (tree << self.depth) + int(path or "0", 2)
+
+
+class PlainTrees:
+    """`Plain` with pseudo-LRU."""
+
+    def __init__(self, cache: Cache, seed: int) -> None:
+        self.cache = cache
+        self.trees = [Trees(cache.ways) for _ in range(cache.sets)]
+        self.random = Random(seed)
+
+    @property
+    def sets(self) -> list[list[list[int]]]:
+        return [[line for line in tree.lines if line] for tree in self.trees]
+
+    def look(self, line: int, *, fill: bool, dirty: bool) -> tuple[bool, list[int] | None]:
+        trees = self.trees[line % self.cache.sets]
+        for way, held in enumerate(trees.lines):
+            if held and held[0] == line:
+                held[1] |= dirty
+                trees.use(way)
+                return True, None
+        if not fill:
+            return False, None
+        empty = [way for way, held in enumerate(trees.lines) if not held]
+        if empty:
+            way = max(empty, key=trees.rank)
+        elif self.cache.policy is Policy.PLRU:
+            way = trees.victim(-1)
+        else:
+            way = trees.victim(self.random.below(len(trees.order)))
+        victim, trees.lines[way] = trees.lines[way], [line, int(dirty)]
+        trees.use(way)
+        return False, victim
+
+
+def plain(cache: Cache, seed: int) -> Plain | PlainTrees:
+    kind = PlainTrees if cache.policy in {Policy.PLRU, Policy.RANDOM_PLRU} else Plain
+    return kind(cache, seed)
 
 
 class PlainMemory:
@@ -76,10 +166,10 @@ class PlainMemory:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         copies = len(REGIONS) if memory.per_texture else 1
-        self.first = [Plain(memory.levels[0], memory.seed) for _ in range(copies)]
+        self.first = [plain(memory.levels[0], memory.seed) for _ in range(copies)]
         if memory.per_texture:  # they draw from one stream of random numbers
-            assert memory.levels[0].policy is not Policy.RANDOM
-        self.second = [Plain(each, memory.seed + 1) for each in memory.levels[1:]]
+            assert memory.levels[0].policy not in RANDOM
+        self.second = [plain(each, memory.seed + 1) for each in memory.levels[1:]]
         self.counts: Counter[tuple[str, int]] = Counter()
         self.hits: list[bool] = []
 
@@ -139,10 +229,10 @@ def expanded(chunks: Sequence[Chunk]) -> Iterator[tuple[int, int]]:
 
 def check(result: Result, chunks: Sequence[Chunk], memory: Memory) -> None:
     """Every number of a result against the plain cache's."""
-    plain = PlainMemory(memory)
+    own = PlainMemory(memory)
     for line, kind in expanded(chunks):
-        plain.access(line, kind)
-    counts, dirty = plain.counts, plain.dirty_at_end()
+        own.access(line, kind)
+    counts, dirty = own.counts, own.dirty_at_end()
     size = memory.levels[-1].line_bytes
     for number, (region, tally) in enumerate(zip(REGIONS, result.regions, strict=True)):
         reads, writes = counts["read", number], counts["write", number]
@@ -155,12 +245,12 @@ def check(result: Result, chunks: Sequence[Chunk], memory: Memory) -> None:
             counts["through", number] * region.element_bytes
             + (counts["back", number] + dirty[number]) * size
         )
-    hits = sum(plain.hits)
-    levels = [LevelTally(hits, len(plain.hits) - hits)]
+    hits = sum(own.hits)
+    levels = [LevelTally(hits, len(own.hits) - hits)]
     if len(memory.levels) == 2:
         levels.append(LevelTally(counts["hit 2", 0], counts["miss 2", 0]))
     assert result.levels == tuple(levels)
-    assert (result.accesses, result.hits) == (len(plain.hits), hits)
+    assert (result.accesses, result.hits) == (len(own.hits), hits)
     assert result.misses == result.accesses - result.hits
 
 
@@ -211,9 +301,9 @@ def chunks_of(draw: st.DrawFn, most_times: int = 5) -> Chunk:
 
 @st.composite
 def caches(draw: st.DrawFn, *, shortest: int = GRANULE, random: bool = True) -> Cache:
-    policies = [Policy.LRU, Policy.FIFO, *([Policy.RANDOM] if random else [])]
+    policies = [policy for policy in Policy if random or policy not in RANDOM]
     line = draw(st.sampled_from([16, 32, 64]).filter(lambda size: size >= shortest))
-    ways = draw(st.sampled_from([1, 2, 3, 4, 8, WIDE, WIDE + 1, 40]))
+    ways = draw(st.sampled_from([1, 2, 3, 4, 8, 12, 24, WIDE, WIDE + 1, 40]))
     sets = draw(st.sampled_from([1, 2, 3, 4, 5, 8] if ways <= 8 else [1, 2, 3]))
     return Cache(sets * ways * line, ways, line, draw(st.sampled_from(policies)))
 
@@ -248,10 +338,10 @@ def test_the_map_has_a_one_where_an_access_hits(memory: Memory, chunks: list[Chu
         found.extend(hits[each.lines >= 0].tolist())
 
     result = simulate(once(*chunks), memory, misses=note)
-    plain = PlainMemory(memory)
+    own = PlainMemory(memory)
     for line, kind in expanded(chunks):
-        plain.access(line, kind)
-    assert found == plain.hits
+        own.access(line, kind)
+    assert found == own.hits
     check(result, chunks, memory)
 
 
@@ -283,6 +373,43 @@ def test_lru_puts_out_the_least_recent_and_fifo_the_oldest(policy: Policy, hits:
     assert result.bytes_requested == 5 * 4
     assert result.bytes_from_memory == (5 - hits) * 16
     assert result.hit_ratio == hits / 5
+
+
+FOUR_WAYS = Cache(64, 4, 16, Policy.PLRU)
+
+
+@pytest.mark.parametrize(("policy", "hits"), [(Policy.LRU, 3), (Policy.PLRU, 4)])
+def test_pseudo_lru_may_put_out_another_than_the_least_recent(policy: Policy, hits: int) -> None:
+    """0 is the least recent when 4 comes, but shares a node with 2, so that 1 is put out."""
+    lines = reads(0, 1, 2, 3, 1, 3, 2, 4, 0)
+    assert simulate(lines, Memory((replace(FOUR_WAYS, policy=policy),))).hits == hits
+
+
+@given(st.lists(st.integers(0, 6), max_size=60))
+def test_four_ways_of_pseudo_lru_follow_the_table_of_the_time(lines: list[int]) -> None:
+    """Bits and rules as in people.cs.clemson.edu/~mark/464/p_lru.txt, which cites an Intel manual.
+
+    A bit is 1 where the left side was used last. The four ways are filled first.
+    """
+    replaced = {(0, 0): 0, (0, 1): 1, (1, 0): 2, (1, 1): 3}
+    after = {0: (1, 1, None), 1: (1, 0, None), 2: (0, None, 1), 3: (0, None, 0)}
+    held: list[int | None] = [None] * 4
+    bits = [0, 0, 0]
+    hits = 0
+    for line in (10, 11, 12, 13, *lines):
+        hits += line in held
+        way = held.index(line) if line in held else replaced[bits[0], bits[1 + bits[0]]]
+        held[way] = line
+        bits = [old if new is None else new for old, new in zip(bits, after[way], strict=True)]
+    assert simulate(reads(10, 11, 12, 13, *lines), Memory((FOUR_WAYS,))).hits == hits
+
+
+@pytest.mark.parametrize(("ways", "policy"), [(2, Policy.PLRU), (7, Policy.PLRU)])
+def test_trees_of_one_or_two_ways_are_plain_lru(ways: int, policy: Policy) -> None:
+    lines = reads(*np.random.default_rng(ways).integers(0, 3 * ways, 400).tolist())
+    cache = Cache(2 * ways * 16, ways, 16)
+    same = simulate(lines, Memory((replace(cache, policy=policy),)))
+    assert same == simulate(lines, Memory((cache,)))
 
 
 def test_lines_lie_in_set_line_modulo_sets() -> None:
@@ -333,9 +460,10 @@ def test_each_texture_has_its_own_level_1() -> None:
     assert simulate(once(each), Memory((Cache(16, 1, 16),), per_texture=True)).hits == 2
 
 
-def test_random_replacement_is_the_same_for_the_same_seed() -> None:
+@pytest.mark.parametrize("policy", RANDOM, ids=str)
+def test_random_replacement_is_the_same_for_the_same_seed(policy: Policy) -> None:
     lines = np.random.default_rng(5).integers(0, 64, 500).tolist()
-    random = Cache(256, 4, 16, Policy.RANDOM)
+    random = Cache(192, 12, 16, policy)
     found = [simulate(reads(*lines), Memory((random,), seed=seed)) for seed in (1, 1, 2)]
     assert found[0] == found[1] != found[2]
 
@@ -483,9 +611,10 @@ def test_turns_of_unknown_shifts_are_carried_out() -> None:
     assert (result.iterations_simulated, result.iterations_repeated) == (20, 0)
 
 
-def test_random_replacement_repeats_nothing() -> None:
+@pytest.mark.parametrize("policy", RANDOM, ids=str)
+def test_random_replacement_repeats_nothing(policy: Policy) -> None:
     step, _ = shifting(chunk([[0], [1]], [0]), 20, {0: 0})
-    memory = Memory((replace(TWO_WAYS, policy=Policy.RANDOM),))
+    memory = Memory((replace(TWO_WAYS, policy=policy),))
     assert simulate(trace(step), memory).iterations_repeated == 0
 
 
@@ -538,6 +667,8 @@ def test_progress_goes_up_to_one() -> None:
         ("3M,12way,64B", Cache(3 << 20, 12, 64)),
         ("1000,direct,8B,random", Cache(1000, 1, 8, Policy.RANDOM)),
         ("32K,fully,128B,lru", Cache(32768, 256, 128)),
+        ("8K,4way,64B,plru", Cache(8192, 4, 64, Policy.PLRU)),
+        ("3M,12way,64B,random-plru", Cache(3 << 20, 12, 64, Policy.RANDOM_PLRU)),
     ],
 )
 def test_a_cache_is_read_and_written(text: str, cache: Cache) -> None:
@@ -557,7 +688,7 @@ def test_sets_may_be_any_number() -> None:
         ("4way,64B", "has no size"),
         ("8K,64B", "has no ways"),
         ("8K,16K,4way,64B", "the size is given twice"),
-        ("8K,4way,64B,plru", '"plru" is not a size, ways, a line or a policy'),
+        ("8K,4way,64B,mru", '"mru" is not a size, ways, a line or a policy'),
         ("8K,4way,48B", "power of two"),
         ("8K,3way,64B", "make the size a multiple of 192"),
         ("0,1way,64B", "at least 1"),
