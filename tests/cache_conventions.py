@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 from scalar_machine import LOOKUPS, F, _Fragment, taps
 from strategies import Scene
 
-from gpgpu_legacy.cache.trace import NO_ACCESS, PassTrace, Trace
+from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace, Trace
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.numbers import constant_vector
@@ -197,7 +198,9 @@ def of_fragment(each: FragmentPass, space: Addresses, place: Place) -> list[Acce
     return found
 
 
-def of_pass(each: Pass, space: Addresses, raster: str, *, quads: bool) -> list[Access]:
+def of_pass(
+    each: Pass, space: Addresses, raster: str, *, quads: bool, in_flight: int
+) -> list[Access]:
     if isinstance(each, CopyPass):
         a, b = each.source_rect, each.target_rect
         return [
@@ -216,32 +219,52 @@ def of_pass(each: Pass, space: Addresses, raster: str, *, quads: bool) -> list[A
     if quads:
         together = order_of_quads(raster, width, height)
     found: list[Access] = []
-    for places in together:
+    while together:
+        places = [place for group in together[:in_flight] for place in group]
+        del together[:in_flight]
         fragments = [of_fragment(each, space, place) for place in places]
         found += [access for turn in zip(*fragments, strict=True) for access in turn]
     return found
 
 
-def accesses_of(plan: Plan, layout: str, raster: str, *, quads: bool) -> list[list[Access]]:
+def accesses_of(
+    plan: Plan, layout: str, raster: str, *, quads: bool, in_flight: int = 1
+) -> list[list[Access]]:
     """The accesses of each pass of the expanded plan that makes any."""
     space = Addresses(plan, layout)
-    found = (of_pass(each, space, raster, quads=quads) for each in passes(plan))
+    found = (of_pass(p, space, raster, quads=quads, in_flight=in_flight) for p in passes(plan))
     return [each for each in found if each]
 
 
 # Traces written out ------------------------------------------------------------------------------
 
 
+def in_order(chunk: Chunk, values: NDArray[np.int64] | None = None) -> Iterator[tuple[int, int]]:
+    """Each access of a chunk: its line, or another value, and its kind."""
+    table = chunk.lines if values is None else values
+    rows = [
+        (lines, row)
+        for lines, row, times in zip(
+            chunk.lines.tolist(), table.tolist(), chunk.times.tolist(), strict=True
+        )
+        for _ in range(times)
+    ]
+    kinds = chunk.kinds.tolist()
+    for first in range(0, len(rows), chunk.in_flight):
+        for slot in range(0, len(kinds), chunk.lanes):
+            for lines, row in rows[first : first + chunk.in_flight]:
+                for n in range(slot, slot + chunk.lanes):
+                    if lines[n] != NO_ACCESS:
+                        yield row[n], kinds[n]
+
+
 def written_out(pass_: PassTrace) -> list[Access]:
     """The accesses of a pass_, with lines in place of addresses."""
-    found = []
-    for chunk in pass_.chunks():
-        kinds = [(int(kind) // 2, kind % 2 == 1) for kind in chunk.kinds]
-        for row, times in zip(chunk.lines.tolist(), chunk.times.tolist(), strict=True):
-            each = [(*kind, line) for kind, line in zip(kinds, row, strict=True)
-                    if line != NO_ACCESS]  # fmt: skip
-            found += each * times
-    return found
+    return [
+        (kind // 2, kind % 2 == 1, line)
+        for chunk in pass_.chunks()
+        for line, kind in in_order(chunk)
+    ]
 
 
 def pass_traces(trace: Trace) -> Iterator[PassTrace]:

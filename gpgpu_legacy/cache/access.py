@@ -1,32 +1,51 @@
-"""How fragments touch textures: where texels are stored, and the order of the fragments."""
+"""How fragments touch textures: where texels are stored, and the order of the fragments.
+
+A GPU hides the latency of memory behind other fragments: it starts many, and each waits for its
+lookup while the next makes the same one. Fragments in flight are that interleaving, without times:
+so many fragments, neighbours in raster order, start together; each makes its first access in turn,
+then each its second, and lastly each its write. When all are done, the next ones start. With quads
+so many quads start together, and a quad's four fragments still make each access in turn.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpgpu_legacy.arguments import as_positive, described
 from gpgpu_legacy.cache.layout import LINEAR, Layout, parse_layout
 from gpgpu_legacy.cache.raster import SCAN, Raster, parse_raster
+from gpgpu_legacy.errors import InputError
+
+MOST_IN_FLIGHT = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
     """A texture layout and a raster order.
 
-    quads: rasterise 2×2 quads, whose four fragments take each access in turn. Raises InputError
-    where quads do not fill the tiles of the raster order.
+    quads: rasterise 2×2 quads, whose four fragments take each access in turn. in_flight: how many
+    fragments, or quads, are in flight, from 1 to MOST_IN_FLIGHT; with 1 each is done before the
+    next. Raises InputError for any other number, and where quads do not fill the tiles of the
+    raster order.
     """
 
     layout: Layout = LINEAR
     raster: Raster = SCAN
     quads: bool = False
+    in_flight: int = 1
 
     def __post_init__(self) -> None:
         self.raster.check(quads=self.quads)
+        if as_positive("in_flight", self.in_flight) > MOST_IN_FLIGHT:
+            raise InputError(
+                f"in_flight is {described(self.in_flight)}; it must be at most {MOST_IN_FLIGHT}"
+            )
 
     def __str__(self) -> str:
-        """The raster order and the layout, by their names."""
+        """The raster order and the layout, by their names, and how many are in flight."""
         quads = " in quads" if self.quads else ""
-        return f"{self.raster.name}{quads}, {self.layout.name}"
+        in_flight = f", {self.in_flight} in flight" if self.in_flight > 1 else ""
+        return f"{self.raster.name}{quads}, {self.layout.name}{in_flight}"
 
 
 DEFAULT_ACCESS = Access()
@@ -34,14 +53,19 @@ DEFAULT_ACCESS = Access()
 
 
 def parse_access(
-    layout: str | None = None, raster: str | None = None, *, quads: bool = False
+    layout: str | None = None,
+    raster: str | None = None,
+    *,
+    quads: bool = False,
+    in_flight: int = 1,
 ) -> Access:
     """An Access from the spellings of a layout and of a raster order; InputError for unknown ones.
 
-    None chooses that of DEFAULT_ACCESS.
+    None chooses that of DEFAULT_ACCESS. quads, in_flight: as in Access.
     """
     return Access(
         DEFAULT_ACCESS.layout if layout is None else parse_layout(layout),
         DEFAULT_ACCESS.raster if raster is None else parse_raster(raster),
         quads,
+        in_flight,
     )

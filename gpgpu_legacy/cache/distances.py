@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.cache.batches import Flight, Part, first_batch, new_flight, next_batch
 from gpgpu_legacy.cache.trace import Chunk, Trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.numba_code import inlined, native
@@ -156,7 +157,8 @@ class _Stack:
         needed = self.lines + 3 * lines.shape[1]  # enough times for two repetitions of a row
         if needed > len(self.times.at):
             self._grow(needed)
-        if not _measure(lines, repetitions, self.shift, self.base, self.times, self.tally):
+        flight = new_flight(repetitions, lines.shape[1], chunk.in_flight, chunk.lanes)
+        if not _measure(lines, repetitions, flight, self.shift, self.base, self.times, self.tally):
             raise InputError("the trace has an access that is in none of its regions")
 
     def _grow(self, times: int) -> None:
@@ -236,6 +238,7 @@ def _renumbered(times: _Times, now: int) -> Any:
 @inlined
 def _repeat_row(  # noqa: PLR0917
     row: NDArray[np.int64],
+    between: tuple[int, int],
     weight: int,
     start: int,
     shift: int,
@@ -243,7 +246,7 @@ def _repeat_row(  # noqa: PLR0917
     times: _Times,
     tally: _Tally,
 ) -> Any:
-    """Execute one repetition of a row, and count it `weight` times.
+    """Execute one repetition of a row's slots, and count it `weight` times.
 
     start: the first time of this repetition. Returns the next time, or -1 if a line is in no
     region; the number of accesses; and how many of them are the repetition's first to their line.
@@ -252,7 +255,7 @@ def _repeat_row(  # noqa: PLR0917
     histogram, cold = tally.histogram, tally.cold
     now = start
     there = different = 0
-    for slot in range(len(row)):
+    for slot in range(*between):
         if row[slot] < 0:
             continue
         line = (row[slot] >> shift) - base
@@ -276,26 +279,22 @@ def _repeat_row(  # noqa: PLR0917
     return now, there, different
 
 
-@native
-def _measure(  # noqa: PLR0917
-    lines: NDArray[np.int64],
-    repetitions: NDArray[np.int32],
-    shift: int,
-    base: int,
-    times: _Times,
-    tally: _Tally,
+@inlined
+def _measure_part(  # noqa: PLR0917
+    lines: NDArray[np.int64], part: Part, shift: int, base: int, times: _Times, tally: _Tally
 ) -> bool:
-    """Count the distances of a chunk's rows; False if a line is in no region."""
-    rows, slots = lines.shape
+    """Count the distances of a part of a chunk; False if a line is in no region."""
+    (first, end, _, _), slot_1, slot_end, weights = part
+    slots = slot_end - slot_1
     now = tally.now[0]
     there = different = 0
-    for row in range(rows):
-        slot = 0
-        while row and slot < slots and lines[row, slot] == lines[row - 1, slot]:
+    for row in range(first, end):
+        slot = slot_1
+        while row > first and slot < slot_end and lines[row, slot] == lines[row - 1, slot]:
             slot += 1
-        further = int(repetitions[row])
+        further = int(weights[row - first])
         for repetition in range(2):
-            if repetition == 0 and row and slot == slots:
+            if repetition == 0 and row > first and slot == slot_end:
                 continue  # it repeats the row before
             if repetition == 1 and different == there:
                 tally.histogram[there] += there * further
@@ -305,9 +304,32 @@ def _measure(  # noqa: PLR0917
             weight = further if repetition else 1
             if weight == 0:
                 continue
-            now, there, different = _repeat_row(lines[row], weight, now, shift, base, times, tally)
+            now, there, different = _repeat_row(
+                lines[row], (slot_1, slot_end), weight, now, shift, base, times, tally
+            )
             if now < 0:
                 return False
             further -= weight
     tally.now[0] = now
+    return True
+
+
+@native
+def _measure(  # noqa: PLR0917
+    lines: NDArray[np.int64],
+    repetitions: NDArray[np.int32],
+    flight: Flight,
+    shift: int,
+    base: int,
+    times: _Times,
+    tally: _Tally,
+) -> bool:
+    """Count the distances of a chunk's accesses; False if a line is in no region."""
+    batch = first_batch(repetitions, flight)
+    while batch.first < batch.end:
+        for slot in range(0, lines.shape[1], flight.lanes):
+            part = Part(batch, slot, slot + flight.lanes, flight.weights)
+            if not _measure_part(lines, part, shift, base, times, tally):
+                return False
+        batch = next_batch(batch, repetitions, flight)
     return True

@@ -5,7 +5,9 @@ the same lines resident; hits and misses depend on nothing else, so the next rep
 outcome. It also leaves the same state: with LRU and pseudo-LRU the order afterwards is that of the
 row's last uses, which the next repetition reproduces; FIFO and random replacement change nothing on
 a hit; dirty lines stay dirty. So a row is simulated until a repetition fills nothing; the remaining
-ones, and equal rows after it, have the same outcome.
+ones, and equal rows after it, have the same outcome. So do the parts of a batch (batches.py), which
+are shorter rows, and a batch of one repeated row, which is such a row with more repetitions of each
+access. An access that is a part on its own hits when it is repeated, if it is one that fills lines.
 """
 
 from __future__ import annotations
@@ -15,6 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.cache.batches import (
+    Flight,
+    Part,
+    after_equal,
+    equal_batches,
+    first_batch,
+    next_batch,
+)
 from gpgpu_legacy.cache.sets import HIT, Level, look, set_of
 from gpgpu_legacy.lower.numba_code import inlined, native
 
@@ -72,21 +82,32 @@ def _back(entry: int, level: Level, ledger: Ledger) -> Any:
 
 
 @native
-def _again(
-    row: NDArray[np.int64], repetitions: int, slots: Slots, counts: NDArray[np.int64], two: bool
+def _again(  # noqa: PLR0917
+    lines: NDArray[np.int64],
+    row: int,
+    repetitions: int,
+    between: tuple[int, int],
+    slots: Slots,
+    counts: NDArray[np.int64],
+    two: bool,
+    absent: bool,
 ) -> None:
-    """Count repetitions with the outcome of the last one, which filled nothing.
+    """Count repetitions of a row's slots with the outcome of the last one, which filled nothing.
 
     Reads and allocating writes hit level 1. `slots.last` says of the slots that write through
-    whether they missed level 1 (1) and level 2 (2).
+    whether they missed level 1 (1) and level 2 (2). absent: whether any slot has no access.
     """
     for slot in slots.through:
-        if row[slot] >= 0:
+        if between[0] <= slot < between[1] and lines[row, slot] >= 0:
             kind = slots.kinds[slot]
             counts[kind, MISSES] += repetitions * (slots.last[slot] & 1)
             if two:
                 counts[kind, USES_2] += repetitions
                 counts[kind, MISSES_2] += repetitions * (slots.last[slot] >> 1)
+    if absent:
+        for slot in range(*between):
+            if lines[row, slot] < 0:
+                counts[slots.kinds[slot], ABSENT] += repetitions
 
 
 @inlined
@@ -114,48 +135,42 @@ def _below(  # noqa: PLR0917
     return 1
 
 
-@native
-def drive(  # noqa: PLR0912, PLR0915, PLR0917
+@inlined
+def _drive(  # noqa: PLR0912, PLR0915, PLR0917
     lines: NDArray[np.int64],
-    times: NDArray[np.int32],
     hits: NDArray[np.uint8],
+    part: Part,
     slots: Slots,
     first: Level,
     second: Level,
     ledger: Ledger,
     two: bool,
     mapped: bool,
-) -> None:
-    """Simulate a chunk's rows.
-
-    hits: as for OnMisses, if mapped. two: whether there are two levels; if not, `second` is
-    ignored.
-    """
-    rows, width = lines.shape
+) -> Any:
+    """Simulate a part of a chunk; returns how many lines its slots fill in any level."""
+    (first_row, end, begun, _), slot_1, slot_end, weights = part
     kinds, acts, copies, last = slots.kinds, slots.acts, slots.copies, slots.last
     counts = ledger.counts
     policy_1, wide_1, policy_2, wide_2 = first.policy, first.wide, second.policy, second.wide
     shift, sets, mask, entries = first.granule_shift, first.sets, first.mask, first.entries
+    alone = slot_end - slot_1 == 1
+    filled = 0
     quiet = absent = False
-    for at in range(rows):
+    for at in range(first_row, end):
         row = np.uint64(at)
+        left = np.int64(weights[at - first_row])
         if quiet and not mapped:
-            slot = 0
-            while slot < width and lines[row, slot] == lines[at - 1, slot]:
+            slot = slot_1
+            while slot < slot_end and lines[row, slot] == lines[at - 1, slot]:
                 slot += 1
-            if slot == width:
-                _again(lines[at], times[at], slots, counts, two)
-                if absent:
-                    for slot in range(width):
-                        if lines[row, slot] < 0:
-                            counts[kinds[slot], ABSENT] += times[at]
+            if slot == slot_end:
+                _again(lines, at, left, (slot_1, slot_end), slots, counts, two, absent)
                 continue
-        fills = 0
         absent = False
-        left = np.int64(times[at])
+        to_map = mapped and (at > first_row or begun == 0)
         while left > 0:
             fills = 0
-            for slot in range(width):
+            for slot in range(slot_1, slot_end):
                 granule = lines[row, slot]
                 if granule < 0:
                     absent = True
@@ -176,7 +191,7 @@ def drive(  # noqa: PLR0912, PLR0915, PLR0917
                 missed = int(outcome != HIT)
                 counts[kind, MISSES] += missed
                 fills += missed & fill
-                if mapped and missed and left == times[at]:
+                if to_map and missed:
                     hits[row, slot] = 0
                 if not fill:
                     last[slot] = missed
@@ -196,11 +211,42 @@ def drive(  # noqa: PLR0912, PLR0915, PLR0917
                     else:
                         counts[into, BACKS] += 1
             left -= 1
-            quiet = fills == 0
+            to_map = False
+            filled += fills
+            quiet = alone or fills == 0
             if quiet and left:
-                _again(lines[at], left, slots, counts, two)
-                if absent:
-                    for slot in range(width):
-                        if lines[row, slot] < 0:
-                            counts[kinds[slot], ABSENT] += left
+                _again(lines, at, left, (slot_1, slot_end), slots, counts, two, absent)
                 break
+    return filled
+
+
+@native
+def drive(  # noqa: PLR0917
+    lines: NDArray[np.int64],
+    times: NDArray[np.int32],
+    flight: Flight,
+    hits: NDArray[np.uint8],
+    slots: Slots,
+    first: Level,
+    second: Level,
+    ledger: Ledger,
+    two: bool,
+    mapped: bool,
+) -> None:
+    """Simulate a chunk.
+
+    hits: as for OnMisses, if mapped. two: whether there are two levels; if not, `second` is
+    ignored.
+    """
+    width = lines.shape[1]
+    batch = first_batch(times, flight)
+    while batch.first < batch.end:
+        filled = 0
+        for slot in range(0, width, flight.lanes):
+            part = Part(batch, slot, slot + flight.lanes, flight.weights)
+            filled += _drive(lines, hits, part, slots, first, second, ledger, two, mapped)
+        further = equal_batches(batch, flight)
+        if further > 0 and filled == 0:
+            _again(lines, batch.first, further, (0, width), slots, ledger.counts, two, True)
+            batch = after_equal(batch, further)
+        batch = next_batch(batch, times, flight)

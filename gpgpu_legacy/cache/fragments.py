@@ -4,8 +4,10 @@ Fragments come one after another in raster order; a fragment's lookups come in p
 its write. With quads the four fragments of a quad make each access in turn, in the order (0, 0),
 (1, 0), (0, 1), (1, 1); those outside the rectangle make none. A blended write is a read, then a
 write. Several targets are written in turn. A fragment that KIL may discard counts as if
-it lived. A copy reads, then writes each texel, in row order whatever the raster order. Clears,
-uploads and initial values make no accesses.
+it lived. With several fragments (or quads) in flight all of a batch make their first access, then
+their second, and so on; a pass begins when the one before it is done. A copy executes no fragment
+program: it reads, then writes each texel, one by one in row order, whatever the raster order and
+however many fragments are in flight. Clears, uploads and initial values make no accesses.
 
 Nothing is executed: texel_accesses.py finds out what each fragment touches, and address_tables.py
 turns that into a table for each axis of the rectangle, in which every address of a pass is a sum of
@@ -35,11 +37,15 @@ from gpgpu_legacy.cache.raster import SCAN, Positions, Raster
 from gpgpu_legacy.cache.texel_accesses import AddressSpace, address_space, texel_accesses
 from gpgpu_legacy.cache.trace import Chunk, PassTrace, Step, Trace
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.expand import at_iteration, moves, varies
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Pass, Plan, Repeat
 from gpgpu_legacy.plan.textures import Rect, constant_rect
 
 I64 = NDArray[np.int64]
+I32 = NDArray[np.int32]
+Rows = tuple[I64, I32]
+"""Of a chunk: lines [rows, slots], and times."""
 
 MOST_ROWS = 1 << 16
 MOST_LINES = 1 << 18  # of a chunk: 2 MB, which stay in a core's cache until they are read
@@ -51,9 +57,9 @@ def trace_fragments(plan: Plan, access: Access = DEFAULT_ACCESS, *, line_bytes: 
 
     Its regions are all textures of the plan in their order; buffers are always linear. A row of a
     chunk is a fragment, a quad, or a texel of a copy. Chunks have at most MOST_ROWS rows and
-    MOST_LINES lines, and own their arrays: a chunk may be used after the next one is made. A Repeat
-    is a step of as many iterations. A pass whose rectangle or lookups are not affine in the
-    iteration is analysed for each iteration.
+    MOST_LINES lines, or two batches if that is more, and own their arrays: a chunk may be used
+    after the next one is made. A Repeat is a step of as many iterations. A pass whose rectangle or
+    lookups are not affine in the iteration is analysed for each iteration.
 
     Raises InputError for a lookup whose texel is not known without executing the program, for
     dispatches, and for `line_bytes` that is no power of two or smaller than a texel.
@@ -76,7 +82,8 @@ def trace_fragments(plan: Plan, access: Access = DEFAULT_ACCESS, *, line_bytes: 
 class _Pass:
     """A pass of a step, in all of its iterations.
 
-    axes: of a fragment's slots. kinds: of the slots of a row, a fragment's or a quad's.
+    axes: of a fragment's slots. kinds: of the slots of a row, a fragment's or a quad's. in_flight:
+    how many rows are in flight, at most as many as there are.
     """
 
     label: str
@@ -85,6 +92,7 @@ class _Pass:
     kinds: NDArray[np.int16]
     raster: Raster
     quads: bool
+    in_flight: int
     space: AddressSpace
 
     def trace(self, iteration: int, count: int) -> PassTrace:
@@ -107,7 +115,7 @@ class _Pass:
     def chunks(self, iteration: int) -> Iterator[Chunk]:
         """The accesses of an iteration."""
         slots, shift = len(self.kinds), self.space.line_bytes.bit_length() - 1
-        most = max(1, min(MOST_ROWS, MOST_LINES // slots))
+        most = _rows_of_chunk(slots, self.in_flight)
         lines, times = _room(most, slots)
         rows = 0
         for positions, tables in self.tables(iteration):
@@ -115,10 +123,15 @@ class _Pass:
             while first < end:
                 first, rows = walk((first, rows), positions, tables, (lines, times), shift)
                 if first < end:
-                    yield Chunk(lines, self.kinds, times)
+                    whole, over = _whole_batches(lines, times, self.in_flight)
+                    yield self._chunk(*whole)
                     lines, times = _room(most, slots)
-                    rows = 0
-        yield Chunk(lines[:rows], self.kinds, times[:rows])
+                    rows = len(over[1])
+                    lines[:rows], times[:rows] = over
+        yield self._chunk(lines[:rows], times[:rows])
+
+    def _chunk(self, lines: I64, times: I32) -> Chunk:
+        return Chunk(lines, self.kinds, times, self.in_flight, len(QUAD) if self.quads else 1)
 
     def tables(self, iteration: int) -> Iterator[tuple[Positions, Tables]]:
         """Positions in order, with tables for them.
@@ -200,8 +213,28 @@ class _Changing:
             yield region, moved if here is self.at[0] else None
 
 
-def _room(rows: int, slots: int) -> tuple[I64, NDArray[np.int32]]:
+def _rows_of_chunk(slots: int, in_flight: int) -> int:
+    """The rows that a chunk has room for; if one batch does not fit, two."""
+    two_batches = 2 * in_flight if in_flight > 1 else 1
+    return max(two_batches, min(MOST_ROWS, MOST_LINES // slots))
+
+
+def _room(rows: int, slots: int) -> Rows:
     return np.empty((rows, slots), np.int64), np.empty(rows, np.int32)
+
+
+def _whole_batches(lines: I64, times: I32, in_flight: int) -> tuple[Rows, Rows]:
+    """Rows in whole batches, and the rows left over, in less than a batch."""
+    ends = np.cumsum(times, dtype=np.int64)
+    whole = ends[-1] - ends[-1] % in_flight
+    full = int(np.searchsorted(ends, whole, side="right"))  # rows that end in whole batches
+    if full == len(times):
+        return (lines, times), (lines[full:], times[full:])
+    kept, over = times[: full + 1].copy(), times[full:].copy()
+    over[0] = ends[full] - whole
+    kept[-1] -= over[0]
+    rows = len(kept) if kept[-1] else full
+    return (lines[:rows], kept[:rows]), (lines[full:], over)
 
 
 def _repeated(
@@ -254,7 +287,13 @@ def _pass(plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Acce
     rect = constant_rect(pass_.target_rect) if isinstance(pass_, CopyPass) else _rect(pass_)
     by_row = np.repeat(np.array(kinds, np.int16), len(QUAD) if quads else 1)
     size = (rect.width, rect.height)
-    return _Pass(_label(pass_), size, (columns, rows), by_row, raster, quads, space)
+    in_flight = 1 if is_copy else max(1, min(access.in_flight, rect.area))
+    require_memory(
+        2 * _rows_of_chunk(len(by_row), in_flight) * (8 * len(by_row) + 4),
+        f"the accesses of {in_flight} in flight, in {_label(pass_)}",
+        "let fewer be in flight",
+    )
+    return _Pass(_label(pass_), size, (columns, rows), by_row, raster, quads, in_flight, space)
 
 
 def _rect(pass_: Pass) -> Rect:

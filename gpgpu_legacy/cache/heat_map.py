@@ -137,10 +137,11 @@ def _unrolled(trace: PassTrace) -> Callable[[], Iterator[Chunk]]:
     def chunks() -> Iterator[Chunk]:
         for chunk in trace.chunks():
             rows = np.repeat(np.arange(len(chunk.times)), chunk.times)
-            most = max(1, _MOST_LINES // max(1, len(chunk.kinds)))
+            batches = _MOST_LINES // max(1, len(chunk.kinds)) // chunk.in_flight
+            most = max(1, batches) * chunk.in_flight
             for first in range(0, len(rows), most):
                 lines = chunk.lines[rows[first : first + most]]
-                yield Chunk(lines, chunk.kinds, np.ones(len(lines), np.int32))
+                yield replace(chunk, lines=lines, times=np.ones(len(lines), np.int32))
 
     return chunks
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.cache.batches import Flight, new_flight
 from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.drive import (
     ABSENT,
@@ -65,13 +66,16 @@ class Machine:
         times = np.ascontiguousarray(chunk.times, np.int32)
         rows, slots = lines.shape
         hits = (lines >= 0).astype(np.uint8) if mapped else np.zeros((0, slots), np.uint8)
-        joined = max(1, _SLOTS // max(1, slots)) if slots < _SHORT and np.all(times == 1) else 1
+        short = slots < _SHORT and chunk.in_flight == 1 and np.all(times == 1)
+        joined = max(1, _SLOTS // max(1, slots)) if short else 1
         whole = rows // joined * joined
         for times_over, part in ((joined, slice(whole)), (1, slice(whole, rows))):
             shape = -1 if slots else 0, times_over * slots
+            of_part = np.ascontiguousarray(times[part][::times_over])
             self._run(
                 lines[part].reshape(shape),
-                np.ascontiguousarray(times[part][::times_over]),
+                of_part,
+                new_flight(of_part, times_over * slots, chunk.in_flight, chunk.lanes),
                 np.tile(chunk.kinds.astype(np.int64), times_over),
                 hits[part].reshape(shape),
                 mapped=mapped,
@@ -82,6 +86,7 @@ class Machine:
         self,
         lines: NDArray[np.int64],
         times: NDArray[np.int32],
+        flight: Flight,
         kinds: NDArray[np.int64],
         hits: NDArray[np.uint8],
         *,
@@ -90,7 +95,7 @@ class Machine:
         np.add.at(self.counts[:, USES], kinds, int(times.sum(dtype=np.int64)))
         narrow = self._narrow()
         if narrow is not None and not mapped:
-            self._run_narrow(narrow, lines, times, kinds)
+            self._run_narrow(narrow, lines, times, flight, kinds)
             return
         acts = (kinds & 1) * (KEEP if self.memory.allocate else THROUGH)
         slots = Slots(
@@ -102,7 +107,8 @@ class Machine:
         )
         ledger = Ledger(self.counts, self.starts, self.owners)
         two = len(self.levels) == 2
-        drive(lines, times, hits, slots, self.levels[0], self.levels[-1], ledger, two, mapped)
+        first, last = self.levels[0], self.levels[-1]
+        drive(lines, times, flight, hits, slots, first, last, ledger, two, mapped)
 
     def _narrow(self) -> Any:
         """The native code of the commonest caches; None for all others."""
@@ -115,12 +121,13 @@ class Machine:
         narrow: Any,
         lines: NDArray[np.int64],
         times: NDArray[np.int32],
+        flight: Flight,
         kinds: NDArray[np.int64],
     ) -> None:
         level, writes = self.levels[0], kinds & 1 == 1
         misses, absent, last = np.zeros((3, len(kinds)), np.int64)
         bases = self._copies(kinds) * level.sets
-        narrow(lines, times, NarrowSlots(writes, bases, misses, absent, last), level)
+        narrow(lines, times, flight, NarrowSlots(writes, bases, misses, absent, last), level)
         for column, counted in ((MISSES, misses), (ABSENT, absent), (FILLS, misses * ~writes)):
             np.add.at(self.counts[:, column], kinds, counted)
 

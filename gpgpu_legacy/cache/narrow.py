@@ -11,6 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.cache.batches import (
+    Flight,
+    Part,
+    after_equal,
+    equal_batches,
+    first_batch,
+    next_batch,
+)
 from gpgpu_legacy.cache.sets import Level, set_of
 from gpgpu_legacy.lower.numba_code import inlined, native
 
@@ -64,29 +72,27 @@ class NarrowSlots(NamedTuple):
 
 @inlined
 def _narrow(
-    lines: NDArray[np.int64],
-    times: NDArray[np.int32],
-    slots: NarrowSlots,
-    level: Level,
-    ways: int,
-) -> None:
-    """Simulate a chunk's rows; see drive.py about repeated rows."""
+    lines: NDArray[np.int64], part: Part, slots: NarrowSlots, level: Level, ways: int
+) -> Any:
+    """Simulate a part of a chunk; see drive.py about repeated rows. Returns the lines filled."""
     writes, bases, misses, absent, last = slots
     entries, shift, sets, mask = level.entries, level.granule_shift, level.sets, level.mask
-    rows, width = lines.shape
+    (first, end, _, _), slot_1, slot_end, weights = part
+    alone = slot_end - slot_1 == 1
+    filled = 0
     quiet = gaps = False
-    for at in range(rows):
-        row, left = np.uint64(at), np.int64(times[at])
+    for at in range(first, end):
+        row, left = np.uint64(at), np.int64(weights[at - first])
         same = quiet
-        slot = 0
-        while same and slot < width:
+        slot = slot_1
+        while same and slot < slot_end:
             same = lines[row, slot] == lines[at - 1, slot]
             slot += 1
         if not same:
             quiet = gaps = False
         while left > 0 and not quiet:
             fills = 0
-            for slot in range(width):
+            for slot in range(slot_1, slot_end):
                 granule = lines[row, slot]
                 if granule < 0:
                     absent[slot] += 1
@@ -103,21 +109,46 @@ def _narrow(
                     misses[slot] += missed
                     fills += missed
             left -= 1
-            quiet = fills == 0
+            filled += fills
+            quiet = alone or fills == 0
         if left > 0:
-            for slot in range(width):
-                misses[slot] += left * last[slot]
-            if gaps:
-                for slot in range(width):
-                    absent[slot] += left * (lines[row, slot] < 0)
+            _again(lines, at, left, (slot_1, slot_end), slots, gaps)
+    return filled
+
+
+@inlined
+def _again(  # noqa: PLR0917
+    lines: NDArray[np.int64],
+    row: int,
+    repetitions: int,
+    between: tuple[int, int],
+    slots: NarrowSlots,
+    gaps: bool,
+) -> None:
+    """Count repetitions of a row's slots with the outcome of the last one, which filled nothing."""
+    for slot in range(*between):
+        slots.misses[slot] += repetitions * slots.last[slot]
+    if gaps:
+        for slot in range(*between):
+            slots.absent[slot] += repetitions * (lines[row, slot] < 0)
 
 
 def _of_ways(ways: int) -> Any:
-    """`_narrow` with the ways as a constant."""
+    """The simulation of a chunk, with the ways as a constant."""
 
     @native
-    def narrow(lines: Any, times: Any, slots: NarrowSlots, level: Level) -> None:
-        _narrow(lines, times, slots, level, ways)
+    def narrow(lines: Any, times: Any, flight: Flight, slots: NarrowSlots, level: Level) -> None:
+        batch = first_batch(times, flight)
+        while batch.first < batch.end:
+            filled = 0
+            for slot in range(0, lines.shape[1], flight.lanes):
+                part = Part(batch, slot, slot + flight.lanes, flight.weights)
+                filled += _narrow(lines, part, slots, level, ways)
+            further = equal_batches(batch, flight)
+            if further > 0 and filled == 0:
+                _again(lines, batch.first, further, (0, lines.shape[1]), slots, True)
+                batch = after_equal(batch, further)
+            batch = next_batch(batch, times, flight)
 
     return narrow
 

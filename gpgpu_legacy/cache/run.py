@@ -18,15 +18,17 @@ from gpgpu_legacy.plan.plan import Plan
 def plan_trace(plan: Plan, line_bytes: int, access: Access = DEFAULT_ACCESS) -> Trace:
     """The accesses of a validated plan, in lines of `line_bytes` bytes.
 
-    A plan of dispatches has no raster order and no texture layout. Raises InputError where `access`
-    chooses one for such a plan, and where the plan's accesses depend on data.
+    A plan of dispatches has no raster order, no texture layout and no fragments in flight. Raises
+    InputError where `access` chooses any for such a plan, and where the plan's accesses depend on
+    data.
     """
     if not plan.dispatches:
         return trace_fragments(plan, access, line_bytes=line_bytes)
     if access != DEFAULT_ACCESS:
         raise InputError(
             f"{plan.name} dispatches kernels, which have neither a raster order nor quads nor a "
-            "texture layout; leave --raster, --quads and --layout out"
+            "texture layout, and no fragments in flight; leave --raster, --quads, --in-flight and "
+            "--layout out"
         )
     return trace_kernels(plan, line_bytes=line_bytes)
 

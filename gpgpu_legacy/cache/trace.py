@@ -36,17 +36,25 @@ class Region:
 class Chunk:
     """Accesses in order: the rows of `lines` one after another, each repeated `times` times.
 
+    With more rows in flight (repetitions counted) they come in batches of so many, from the chunk's
+    first row on; only a pass's last batch may be smaller. The rows of a batch access their first
+    `lanes` slots in turn, then the next, and so on.
+
     lines: int64 [rows, slots], the line of each access: its address over the trace's `line_bytes`.
     NO_ACCESS where a row has no access in a slot (an invocation that is guarded out, a fragment
     outside its rectangle).
     kinds: int16 [slots], twice the number of the region, plus one if the access is a write.
     times: int32 [rows], at least 1. A repeated row stands for several fragments (or quads, or
     whatever a row is) that all access the same lines in the same order.
+    in_flight: the rows of a batch, at least 1. lanes: the neighbouring slots that make one access
+    of a row (4 in a quad, for its fragments); it divides the number of slots.
     """
 
     lines: NDArray[np.int64]
     kinds: NDArray[np.int16]
     times: NDArray[np.int32]
+    in_flight: int = 1
+    lanes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +62,7 @@ class PassTrace:
     """The accesses of one pass, in one iteration.
 
     label: for people. accesses: their number, in all chunks. chunks: makes the chunks, again at
-    each call.
+    each call; each but the last holds whole batches.
     """
 
     label: str

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from cache_conventions import in_order
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -63,17 +65,18 @@ def written_out(chunks: Sequence[Chunk], granules: int, *, reads_only: bool = Fa
     return [
         line // granules
         for each in chunks
-        for row, times in zip(each.lines.tolist(), each.times.tolist(), strict=True)
-        for _ in range(times)
-        for line, kind in zip(row, each.kinds.tolist(), strict=True)
-        if line != NO_ACCESS and not (reads_only and kind % 2)
+        for line, kind in in_order(each)
+        if not (reads_only and kind % 2)
     ]
 
 
 @st.composite
 def chunks_of(draw: st.DrawFn) -> Chunk:
-    slots = draw(st.integers(1, 9))
-    kinds = draw(st.lists(st.integers(0, 3), min_size=slots, max_size=slots))
+    in_flight, lanes = draw(st.sampled_from([(1, 1), (1, 1), (2, 1), (16, 1), (3, 4)]))
+    accesses = draw(st.integers(1, 9))
+    of_access = draw(st.lists(st.integers(0, 3), min_size=accesses, max_size=accesses))
+    kinds = [kind for kind in of_access for _ in range(lanes)]
+    slots = len(kinds)
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     rows = draw(st.integers(0, 50))
     span = draw(st.sampled_from([2, 8, 64]))
@@ -82,7 +85,8 @@ def chunks_of(draw: st.DrawFn) -> Chunk:
     for row in range(1, rows):
         if rng.random() < 0.3:
             lines[row] = lines[row - 1]
-    return chunk(lines.tolist(), kinds, rng.integers(1, 6, rows).tolist())
+    made = chunk(lines.tolist(), kinds, rng.integers(1, 6, rows).tolist())
+    return replace(made, in_flight=in_flight, lanes=lanes)
 
 
 @settings(max_examples=300)
@@ -114,7 +118,7 @@ def test_the_curve_is_the_simulator_at_every_size(chunks: list[Chunk]) -> None:
 def test_reads_alone_are_the_simulator_without_writes(each: Chunk) -> None:
     found = stack_distances(trace(each), reads_only=True)
     read = each.kinds & 1 == 0
-    without = trace(Chunk(each.lines[:, read], each.kinds[read], each.times))
+    without = trace(replace(each, lines=each.lines[:, read], kinds=each.kinds[read]))
     for lines in (1, 2, 5, 17, 60):
         memory = Memory((Cache(lines * GRANULE, lines, GRANULE),))
         assert found.misses(lines) == simulate(without, memory).misses

@@ -46,9 +46,16 @@ RASTERS = ("scan", "tiled:8x8", "tiled:4x2", "morton", "hilbert")
 
 
 def trace(
-    plan: Plan, layout: str = "linear", raster: str = "scan", *, quads: bool = False, **more: Any
+    plan: Plan,
+    layout: str = "linear",
+    raster: str = "scan",
+    *,
+    quads: bool = False,
+    in_flight: int = 1,
+    **more: Any,
 ) -> Trace:
-    return trace_fragments(plan, parse_access(layout, raster, quads=quads), **more)
+    access = parse_access(layout, raster, quads=quads, in_flight=in_flight)
+    return trace_fragments(plan, access, **more)
 
 
 def in_lines(accesses: list[Access], line_bytes: int) -> list[Access]:
@@ -56,10 +63,11 @@ def in_lines(accesses: list[Access], line_bytes: int) -> list[Access]:
 
 
 def assert_as_plain_python(
-    plan: Plan, layout: str, raster: str, *, quads: bool, line_bytes: int
+    plan: Plan, layout: str, raster: str, *, quads: bool, line_bytes: int, in_flight: int = 1
 ) -> None:
-    made = list(pass_traces(trace(plan, layout, raster, quads=quads, line_bytes=line_bytes)))
-    expected = accesses_of(plan, layout, raster, quads=quads)
+    how: dict[str, Any] = {"quads": quads, "in_flight": in_flight}
+    made = list(pass_traces(trace(plan, layout, raster, line_bytes=line_bytes, **how)))
+    expected = accesses_of(plan, layout, raster, **how)
     assert [each.accesses for each in made] == [len(each) for each in expected]
     for pass_, accesses in zip(made, expected, strict=True):
         assert written_out(pass_) == in_lines(accesses, line_bytes), pass_.label
@@ -101,6 +109,7 @@ def test_methods_in_other_ways(
 
 
 SINGLE = find_method("hall-carr-hart-single")
+IN_FLIGHT = st.sampled_from((1, 2, 3, 16, 1000))
 
 
 @settings(max_examples=50, deadline=None)
@@ -109,13 +118,20 @@ SINGLE = find_method("hall-carr-hart-single")
     st.sampled_from(fragment_methods()),
     st.tuples(st.sampled_from(LAYOUTS), st.sampled_from(RASTERS), st.booleans()),
     st.sampled_from((16, 32, 64, 256)),
+    IN_FLIGHT,
 )
 def test_odd_sizes(
-    shape: tuple[int, int, int], method: Method, how: tuple[str, str, bool], line_bytes: int
+    shape: tuple[int, int, int],
+    method: Method,
+    how: tuple[str, str, bool],
+    line_bytes: int,
+    in_flight: int,
 ) -> None:
     (layout, raster, quads), options = how, options_of(method, block=2)
     plan = plan_of(method, shape, options)
-    assert_as_plain_python(plan, layout, raster, quads=quads, line_bytes=line_bytes)
+    assert_as_plain_python(
+        plan, layout, raster, quads=quads, line_bytes=line_bytes, in_flight=in_flight
+    )
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
@@ -125,8 +141,11 @@ def test_odd_sizes(
     st.sampled_from(RASTERS),
     st.booleans(),
     st.sampled_from((16, 64)),
+    IN_FLIGHT,
 )
-def test_random_plans(made: Made, layout: str, raster: str, quads: bool, line: int) -> None:
+def test_random_plans(  # noqa: PLR0917
+    made: Made, layout: str, raster: str, quads: bool, line: int, in_flight: int
+) -> None:
     """Several targets, blends, copies, discards, Repeats that are not fused, clamped lookups."""
     drawn = [p.rect.area for p in passes(made.plan) if isinstance(p, FragmentPass)]
     assume(sum(drawn) <= 600)
@@ -134,7 +153,9 @@ def test_random_plans(made: Made, layout: str, raster: str, quads: bool, line: i
         trace(made.plan, layout, raster, quads=quads, line_bytes=line)
     except InputError:
         assume(False)
-    assert_as_plain_python(made.plan, layout, raster, quads=quads, line_bytes=line)
+    assert_as_plain_python(
+        made.plan, layout, raster, quads=quads, line_bytes=line, in_flight=in_flight
+    )
 
 
 # Plans made by hand ------------------------------------------------------------------------------
@@ -365,6 +386,24 @@ def test_tables_in_parts_make_the_same_accesses(
     plan = plan_of(SINGLE, (9, 4, 11), Options(block=2))
     assert_as_plain_python(plan, "4x4", raster, quads=quads, line_bytes=16)
     fragments_in_order._kept.cache_clear()
+
+
+@pytest.mark.parametrize("most", [1, 5, 7])
+@pytest.mark.parametrize("quads", [False, True])
+@pytest.mark.parametrize("raster", ["scan", "tiled:4x2"])
+@pytest.mark.parametrize("in_flight", [2, 3, 5, 8])
+def test_batches_do_not_depend_on_chunks(
+    in_flight: int, raster: str, quads: bool, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fragments, "MOST_ROWS", most)
+    plan = plan_of(SINGLE, (9, 4, 11), Options(block=2))
+    how: dict[str, Any] = {"quads": quads, "in_flight": in_flight}
+    assert_as_plain_python(plan, "linear", raster, line_bytes=16, **how)
+    for pass_ in pass_traces(trace(plan, "linear", raster, line_bytes=16, **how)):
+        *before_last, _ = [int(chunk.times.sum()) for chunk in pass_.chunks()]
+        if "copy" not in pass_.label:
+            assert all(rows % in_flight == 0 for rows in before_last)
+            assert before_last
 
 
 # Totals ------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cache_conventions import in_order
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -220,11 +221,7 @@ class PlainMemory:
 
 def expanded(chunks: Sequence[Chunk]) -> Iterator[tuple[int, int]]:
     for chunk in chunks:
-        for row, times in zip(chunk.lines.tolist(), chunk.times.tolist(), strict=True):
-            for _ in range(times):
-                for line, kind in zip(row, chunk.kinds.tolist(), strict=True):
-                    if line != NO_ACCESS:
-                        yield line, kind
+        yield from in_order(chunk)
 
 
 def check(result: Result, chunks: Sequence[Chunk], memory: Memory) -> None:
@@ -284,8 +281,11 @@ def reads(*lines: int) -> Trace:
 @st.composite
 def chunks_of(draw: st.DrawFn, most_times: int = 5) -> Chunk:
     """Rows over few lines of each region, some absent, some rows equal to the one before."""
-    slots = draw(st.integers(1, 7))
-    kinds = draw(st.lists(st.integers(0, 5), min_size=slots, max_size=slots))
+    in_flight, lanes = draw(st.sampled_from([(1, 1), (1, 1), (2, 1), (3, 1), (16, 1), (3, 4)]))
+    accesses = draw(st.integers(1, 7))
+    of_access = draw(st.lists(st.integers(0, 5), min_size=accesses, max_size=accesses))
+    kinds = [kind for kind in of_access for _ in range(lanes)]
+    slots = len(kinds)
     span = draw(st.sampled_from([3, 12, 100]))
     seed = draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)
@@ -296,7 +296,8 @@ def chunks_of(draw: st.DrawFn, most_times: int = 5) -> Chunk:
         if rng.random() < 0.3:
             lines[row] = lines[row - 1]
     times = rng.integers(1, most_times + 1, rows)
-    return chunk(lines.tolist(), kinds, times.tolist())
+    made = chunk(lines.tolist(), kinds, times.tolist())
+    return replace(made, in_flight=in_flight, lanes=lanes)
 
 
 @st.composite
@@ -335,7 +336,7 @@ def test_the_map_has_a_one_where_an_access_hits(memory: Memory, chunks: list[Chu
         assert hits.dtype == np.uint8
         assert hits.shape == each.lines.shape
         assert not hits[each.lines < 0].any()
-        found.extend(hits[each.lines >= 0].tolist())
+        found.extend(hit for hit, _ in in_order(each, hits))
 
     result = simulate(once(*chunks), memory, misses=note)
     own = PlainMemory(memory)
@@ -349,7 +350,8 @@ def test_the_map_has_a_one_where_an_access_hits(memory: Memory, chunks: list[Chu
 @given(memories(random=False), chunks_of(most_times=9))
 def test_rows_with_times_are_rows_written_out(memory: Memory, each: Chunk) -> None:
     ones = np.ones(int(each.times.sum()), np.int32)
-    written_out = Chunk(np.repeat(each.lines, each.times, axis=0), each.kinds, ones)
+    lines = np.repeat(each.lines, each.times, axis=0)
+    written_out = replace(each, lines=lines, times=ones)
     assert simulate(once(each), memory) == simulate(once(written_out), memory)
 
 
@@ -484,7 +486,7 @@ def test_an_empty_trace_has_no_accesses() -> None:
 def moved(each: Chunk, granules: dict[int, int]) -> Chunk:
     steps = np.array([granules.get(kind // 2, 0) for kind in each.kinds.tolist()], np.int64)
     lines = np.where(each.lines < 0, NO_ACCESS, each.lines + steps)
-    return Chunk(lines, each.kinds, each.times)
+    return replace(each, lines=lines)
 
 
 def shifting(each: Chunk, count: int, granules: dict[int, int]) -> tuple[Step, list[Chunk]]:

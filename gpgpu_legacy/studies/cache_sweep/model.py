@@ -232,7 +232,8 @@ def _accesses(name: str, orders: Orders, *, of_kernels: bool) -> list[Access]:
     if of_kernels and (orders.quads or orders.rasters or orders.layouts):
         raise InputError(
             f"{name} dispatches kernels, which have neither a raster order nor quads nor a "
-            "texture layout; leave --raster, --quads and --layout out"
+            "texture layout, and no fragments in flight; leave --raster, --quads, --in-flight and "
+            "--layout out"
         )
     rasters = [parse_raster(text) for text in orders.rasters] or [SCAN]
     layouts = [parse_layout(text) for text in orders.layouts] or [LINEAR]

@@ -1,0 +1,96 @@
+"""Rows in flight, in native code: the batches of a chunk, whose rows access slot by slot.
+
+A batch is split into parts: its rows, and the slots of one access. Simulators execute a part as if
+it were a chunk, row by row, and the parts one after another. With one row in flight the whole chunk
+is one part.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.lower.numba_code import inlined
+
+I32 = NDArray[np.int32]
+
+
+class Flight(NamedTuple):
+    """How the rows of a chunk come in parts.
+
+    in_flight: repetitions of rows in a batch. lanes: slots of a part. weights: int32, room for the
+    repetitions of each row of a batch.
+    """
+
+    in_flight: int
+    lanes: int
+    weights: I32
+
+
+class Batch(NamedTuple):
+    """The rows from `first` up to `end`.
+
+    begun: how many repetitions of row `first` came before. left: how many of row `end` - 1 come
+    after.
+    """
+
+    first: int
+    end: int
+    begun: int
+    left: int
+
+
+class Part(NamedTuple):
+    """The slots from `slot` up to `slot_end` of a batch, with the number of repetitions a row."""
+
+    batch: Batch
+    slot: int
+    slot_end: int
+    weights: I32
+
+
+def new_flight(times: I32, slots: int, in_flight: int, lanes: int) -> Flight:
+    """The parts of a chunk with these repetitions of rows, and so many slots."""
+    if in_flight == 1:
+        return Flight(1, max(1, slots), times)
+    return Flight(in_flight, lanes, np.empty(min(in_flight, len(times)), np.int32))
+
+
+@inlined
+def first_batch(times: I32, flight: Flight) -> Any:
+    """The first batch of a chunk: with one row in flight, all of it."""
+    if flight.in_flight == 1:
+        return Batch(0, times.size, 0, 0)
+    return next_batch(Batch(0, 0, 0, 0), times, flight)
+
+
+@inlined
+def next_batch(before: Batch, times: I32, flight: Flight) -> Any:
+    """The batch after another one, with its weights filled in; without rows after the last one."""
+    first = before.end - (before.left > 0)
+    free, left, end = flight.in_flight, before.left, first
+    begun = int(times[first]) - left if left > 0 else 0
+    while free > 0 and end < times.size:
+        repetitions = left if left > 0 else int(times[end])
+        taken = min(repetitions, free)
+        flight.weights[end - first] = taken
+        left = repetitions - taken
+        free -= taken
+        end += 1
+    return Batch(first, end, begun, left)
+
+
+@inlined
+def equal_batches(batch: Batch, flight: Flight) -> Any:
+    """How many repetitions come after a batch of one row, in whole batches of that row."""
+    if batch.end - batch.first > 1:
+        return 0
+    return batch.left // flight.in_flight * flight.in_flight
+
+
+@inlined
+def after_equal(batch: Batch, repetitions: int) -> Any:
+    """The last one of equal batches, which have so many repetitions of the row."""
+    return Batch(batch.first, batch.end, batch.begun + repetitions, batch.left - repetitions)
