@@ -27,14 +27,6 @@ def is_unlimited(inputs: Inputs, *, chip: str, fact: str) -> Value:
 
 
 @derivation
-def cores_per_multiprocessor(inputs: Inputs, *, chip: str) -> Value:
-    """Cores of a chip for each of its multiprocessors."""
-    hardware = inputs.profile(chip).hardware
-    assert hardware.cores is not None and hardware.multiprocessors is not None
-    return hardware.cores.value / hardware.multiprocessors.value
-
-
-@derivation
 def clock_ghz(inputs: Inputs, *, chip: str) -> Value:
     """The clock of a chip's shader cores in GHz; of the whole chip where they have no other."""
     hardware = inputs.profile(chip).hardware

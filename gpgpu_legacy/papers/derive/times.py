@@ -207,46 +207,6 @@ def ns_per_step(inputs: Inputs, table: str, series: str) -> dict[int, float]:
     return {cell.size: 1e6 * cell.value / cell.size**3 for cell in cells if cell.value > 0}
 
 
-def _against_neighbours(
-    inputs: Inputs, table: str, series: str, multiple: int, least: int
-) -> list[Rounded]:
-    """The time for a step at multiples of a size, over the mean of the two neighbouring sizes.
-
-    least: smaller sizes are left out, since the paper's clock is too coarse for them.
-    """
-    cells = inputs.paper.measurements(table).find(series).cells
-    sizes = sorted(cell.size for cell in cells if cell.size >= least)
-    steps = {n: _quotient(cell(inputs, table, series, n), _exactly(n**3 * 1e-6)) for n in sizes}
-    quotients = []
-    for before, size, after in zip(sizes, sizes[1:], sizes[2:], strict=False):
-        if size % multiple == 0:
-            one, other = steps[before], steps[after]
-            neighbours = Rounded(
-                (one.value + other.value) / 2,
-                (one.low + other.low) / 2,
-                (one.high + other.high) / 2,
-            )
-            quotients.append(_quotient(steps[size], neighbours))
-    return quotients
-
-
-@derivation
-def slower_than_neighbours(
-    inputs: Inputs, *, table: str, series: str, multiple: int, least: int
-) -> Value:
-    """The time for a step at multiples of a size over that of its neighbours: least and largest."""
-    quotients = [q.value for q in _against_neighbours(inputs, table, series, multiple, least)]
-    return min(quotients), max(quotients)
-
-
-@derivation
-def no_slower_than_neighbours(
-    inputs: Inputs, *, table: str, series: str, multiple: int, least: int
-) -> Value:
-    """Whether any multiple of a size may take no longer for a step than its neighbours."""
-    return any(q.low <= 1.0 for q in _against_neighbours(inputs, table, series, multiple, least))
-
-
 @derivation
 def times_the_median(inputs: Inputs, *, table: str, series: str, size: int) -> Value:
     """The time for a step at one size, over the median of all sizes of the table."""
