@@ -105,12 +105,26 @@ def last_digit(number: Number) -> float:
 class ProgramChange(Record, frozen=True, kw_only=True):
     """A change of all programs of a product.
 
-    instruction: fragment programs lose the last instruction with this mnemonic. text, becomes: what
-    replaces a text in kernels.
+    instruction: fragment programs lose the last instruction with this mnemonic, or every one. text,
+    becomes: what replaces a text in kernels.
     """
 
     instruction: str = ""
+    every: bool = False
     text: str = ""
+    becomes: str = ""
+
+
+class PlanChange(Record, frozen=True, kw_only=True):
+    """A change of the plan of a product, its programs as they are.
+
+    iterations: how many fewer each Repeat has. rows: how many fewer each pass draws.
+    texture_format, becomes: the format that replaces another, both by name.
+    """
+
+    iterations: int = 0
+    rows: int = 0
+    texture_format: str = ""
     becomes: str = ""
 
 
@@ -162,6 +176,7 @@ class Change(Record, frozen=True, kw_only=True):
 
     arguments: dict[str, Argument] = {}  # noqa: RUF012 - each record has a dict of its own
     program: ProgramChange | None = None
+    plan: PlanChange | None = None
     cell: CellChange | None = None
     fact: FactChange | None = None
     formula: FormulaChange | None = None

@@ -19,6 +19,8 @@ from gpgpu_legacy.published.schema import (
     ClaimChange,
     DigitsChange,
     FormulaChange,
+    PlanChange,
+    ProgramChange,
 )
 from gpgpu_legacy.published.tables import MeasuredCell, Series
 from gpgpu_legacy.serial import fields_of, with_fields
@@ -27,7 +29,7 @@ from gpgpu_legacy.serial import fields_of, with_fields
 def turned(finding: Finding) -> Finding | None:
     """The finding after the change that the claim names; None where it names none.
 
-    Raises InputError for a change of something that is not there.
+    Raises InputError for a change of something that is not there, or that ours does not depend on.
     """
     claim, paper = finding.claim, finding.paper
     change = claim.turned_by
@@ -37,10 +39,14 @@ def turned(finding: Finding) -> Finding | None:
     changed = replace(claim, arguments=tuple(arguments.items()), alternatives=())
     facts = {} if change.fact is None else {(change.fact.chip, change.fact.fact): change.fact.value}
     try:
-        inputs = Inputs(_changed_paper(paper, claim, change), facts, change.program)
+        of_plans = change.plan or change.program
+        inputs = Inputs(_changed_paper(paper, claim, change), facts, of_plans)
     except (KeyError, IndexError, StopIteration) as error:
         raise InputError(f"{finding.name}: turned_by changes what is not there: {error}") from error
-    return judge(paper, changed, inputs)
+    after = judge(paper, changed, inputs)
+    if after.computed == finding.computed:
+        raise InputError(f"{finding.name}: turned_by changes nothing that ours depends on")
+    return after
 
 
 def words(change: Change) -> str:
@@ -50,10 +56,10 @@ def words(change: Change) -> str:
 
 def _words(change: Change) -> Iterator[str]:
     yield from (f"{name} = {_value(value)}" for name, value in change.arguments.items())
-    if change.program is not None and change.program.instruction:
-        yield f"a program without its last {change.program.instruction}"
-    elif change.program is not None:
-        yield f"a kernel with `{change.program.becomes}` for `{change.program.text}`"
+    if change.program is not None:
+        yield _of_program(change.program)
+    if change.plan is not None:
+        yield from _of_plan(change.plan)
     if change.cell is not None:
         size = "" if change.cell.size is None else f" at {change.cell.size}"
         yield f"{change.cell.table}, {change.cell.series}{size}, {change.cell.times:g} times"
@@ -67,6 +73,22 @@ def _words(change: Change) -> Iterator[str]:
     if change.digits is not None:
         place = f"{change.digits.matrix}[{change.digits.row},{change.digits.column}]"
         yield f"{place} = {change.digits.digits}"
+
+
+def _of_program(change: ProgramChange) -> str:
+    if not change.instruction:
+        return f"a kernel with `{change.becomes}` for `{change.text}`"
+    which = "any" if change.every else "its last"
+    return f"a program without {which} {change.instruction}"
+
+
+def _of_plan(change: PlanChange) -> Iterator[str]:
+    if change.iterations:
+        yield f"loops of passes with {change.iterations} iteration fewer"
+    if change.rows:
+        yield f"rectangles with {change.rows} row fewer"
+    if change.texture_format:
+        yield f"textures of {change.becomes} for {change.texture_format}"
 
 
 def _value(value: object) -> str:

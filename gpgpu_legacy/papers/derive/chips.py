@@ -6,6 +6,7 @@ import math
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.profile import UNLIMITED
 from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
@@ -41,6 +42,13 @@ def largest_block(inputs: Inputs, *, method: str, chip: str, size: int) -> Value
     by, options = find_method(method), Options(accumulate=Accumulate.COPY)
     fits = fit(by, inputs.profile(chip), Shape(size, size, size), options).largest
     return min(largest.value or 0 for largest in fits if largest.program == AS_WRITTEN)
+
+
+@derivation
+def keeps_the_limits(inputs: Inputs, *, method: str, chip: str, size: int, block: int) -> Value:
+    """Whether a plan's programs exceed no limit that is known of a chip or an API."""
+    programs = inputs.product(method, size, block).plan.programs()
+    return not any(check_program(p, inputs.profile(chip)).exceeded for p in programs)
 
 
 @derivation

@@ -59,10 +59,12 @@ def totals_are_products(inputs: Inputs, *, table: str) -> Value:
 
 @derivation
 def count(
-    inputs: Inputs, *, method: str, quantity: str, size: int, block: int, unit: float = 1
-) -> Value:
+    inputs: Inputs, *, method: str, quantity: str, size: int, block: int, unit: float = 1,
+    accumulate: str = Accumulate.COPY.value,
+) -> Value:  # fmt: skip
     """A count of the plan at (n, b), divided by a unit."""
-    total = _at(inputs, quantity, method, size, block)
+    product = replace(inputs.product(method, size, block), accumulate=Accumulate(accumulate))
+    total = QUANTITIES[quantity](product)
     return None if total is None else total / unit if unit != 1 else total
 
 

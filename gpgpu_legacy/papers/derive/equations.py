@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.api.products import run
+from gpgpu_legacy.count.instructions import count_instructions
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.runtime.registry import reference
@@ -22,8 +26,8 @@ def wrong_elements(inputs: Inputs, *, method: str, size: int, as_printed: bool) 
     """
     rows = np.arange(1.0, size**2 + 1.0).reshape(size, size)
     columns = rows[::-1].T + 0.5
-    product = run(rows, columns, method, executor=reference().name, as_printed=as_printed).product
-    return int(np.sum(product != (rows @ columns).astype(np.float32)))
+    ours = run(rows, columns, method, executor=reference().name, as_printed=as_printed).product
+    return int(np.sum(ours != (rows @ columns).astype(np.float32)))
 
 
 @derivation
@@ -47,13 +51,31 @@ def spelled_out(inputs: Inputs, *, equation: str, lines: Sequence[str]) -> Value
 
 
 @derivation
-def products_of(inputs: Inputs, *, terms: Sequence[Sequence[str]]) -> Value:
+def instructions_against(inputs: Inputs, *, equation: str, lines: Sequence[str]) -> Value:
+    """Instructions of a fragment program for these lines, over those of one for the equation."""
+    return _assembled(lines) / _assembled([equation])
+
+
+def _assembled(lines: Sequence[str]) -> int:
+    """The instructions that lines such as `R2.r = R1.a * R0.g` take in ARB_fragment_program."""
+    operation = {"*": "MUL", "+": "ADD"}
+    statements = []
+    for line in lines:
+        result, first, operator, second = line.replace(" = ", " ").split()
+        statements.append(f"{operation[operator]} {result}, {first}, {second};")
+    registers = sorted(set(re.findall(r"R\d+", " ".join(lines))))
+    text = "\n".join(["!!ARBfp1.0", f"TEMP {', '.join(registers)};", *statements, "END"])
+    return count_instructions(assemble(text)).total
+
+
+@derivation
+def products_of(inputs: Inputs, *, terms: Sequence[Sequence[str]], x: str, y: str) -> Value:
     """A sum of swizzled products, channel by channel, in the letters of equation (8).
 
-    terms: swizzles of X and of Y; r, g, b and a are the quadrants A, B, C, D and E, F, G, H.
+    terms: swizzles of X and of Y. x, y: the quadrants in their channels r, g, b and a.
     """
-    x, y = (dict(zip("rgba", letters, strict=True)) for letters in ("ABCD", "EFGH"))
-    pairs = [[x[i] + y[j] for i, j in zip(*term, strict=True)] for term in terms]
+    first, second = (dict(zip("rgba", letters, strict=True)) for letters in (x, y))
+    pairs = [[first[i] + second[j] for i, j in zip(*term, strict=True)] for term in terms]
     return ", ".join(" + ".join(channel) for channel in zip(*pairs, strict=True))
 
 
@@ -83,6 +105,38 @@ def required_of_b(inputs: Inputs, *, method: str, size: int, block: int) -> Valu
         "column j": {(k, j) for k in range(size)},
     }
     return next((name for name, places in parts.items() if places == read), None)
+
+
+@derivation
+def ways_to_repair(inputs: Inputs, *, terms: Sequence[Sequence[str]]) -> Value:
+    """The number of ways to put one letter of r, g, b and a back into each of the swizzles."""
+    return math.prod(len(_repairs(swizzle)) for term in terms for swizzle in term)
+
+
+@derivation
+def repairs_to_the_product(inputs: Inputs, *, terms: Sequence[Sequence[str]]) -> Value:
+    """The swizzles, with a letter put back into each, that give the product; all such repairs.
+
+    terms: the damaged swizzles of X and of Y, two terms of three letters each.
+    """
+    pairs = [
+        [list(zip(x, y, strict=True)) for x, y in product(*map(_repairs, term))] for term in terms
+    ]
+    wanted = [  # element (i, j) of a 2×2 product: row i of X with column j of Y
+        {(x[0], y[0]), (x[1], y[1])} for x in ("rg", "ba") for y in ("rb", "ga")
+    ]
+    found = [
+        " ".join("".join(letters) for term in sums for letters in zip(*term, strict=True))
+        for sums in product(*pairs)
+        if [set(channel) for channel in zip(*sums, strict=True)] == wanted
+    ]
+    return ", ".join(found)
+
+
+def _repairs(swizzle: str) -> list[str]:
+    """The texts with one letter more."""
+    places = range(len(swizzle) + 1)
+    return sorted({swizzle[:n] + letter + swizzle[n:] for n in places for letter in "rgba"})
 
 
 @derivation

@@ -13,24 +13,23 @@ from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.chips.profile import Profile, find_profile
 from gpgpu_legacy.count.traffic import Counts, count_plan
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.kernel.parser import parse_kernel
-from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan, Repeat
+from gpgpu_legacy.papers.derive.changed_plans import PlanOrProgramChange, changed
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.papers import Paper
-from gpgpu_legacy.published.schema import ProgramChange, Scalar
+from gpgpu_legacy.published.schema import Scalar
 from gpgpu_legacy.serial import with_fields
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """An n×n product by a method, as the paper has it; change: of its programs' text."""
+    """An n×n product by a method, as the paper has it; change: of its plan."""
 
     method: str
     size: int
     block: int | None = None
     as_printed: bool = False
     accumulate: Accumulate | None = Accumulate.COPY
-    change: ProgramChange | None = None
+    change: PlanOrProgramChange | None = None
 
     @property
     def options(self) -> Options:
@@ -57,7 +56,7 @@ class Product:
 def _plan(product: Product) -> Plan:
     shape = Shape(product.size, product.size, product.size)
     plan = find_method(product.method).plan(shape, product.options)
-    return plan if product.change is None else _changed(plan, product.change)
+    return plan if product.change is None else changed(plan, product.change)
 
 
 @cache
@@ -69,13 +68,13 @@ def _counts(product: Product) -> Counts:
 class Inputs:
     """All that a derivation reads.
 
-    facts: values in place of those of the profiles, by chip and fact. change: of the text of every
-    program.
+    facts: values in place of those of the profiles, by chip and fact. change: of the
+    plan of every product.
     """
 
     paper: Paper
     facts: Mapping[tuple[str, str], Scalar] = field(default_factory=dict)
-    change: ProgramChange | None = None
+    change: PlanOrProgramChange | None = None
 
     def profile(self, chip: str) -> Profile:
         """A chip's profile."""
@@ -96,30 +95,3 @@ class Inputs:
     def printed(self, method: str, size: int) -> Product:
         """A product by a method's listing as it is printed."""
         return replace(self.product(method, size), as_printed=True)
-
-
-def _changed(plan: Plan, change: ProgramChange) -> Plan:
-    """The plan with a change of its programs; InputError where there is nothing to change."""
-    steps = tuple(
-        replace(step, body=tuple(_changed_pass(pass_, change) for pass_ in step.body))
-        if isinstance(step, Repeat)
-        else _changed_pass(step, change)
-        for step in plan.steps
-    )
-    if steps == plan.steps:
-        raise InputError(f"no program of {plan.name} has {change.instruction or change.text}")
-    return replace(plan, steps=steps)
-
-
-def _changed_pass(pass_: Pass, change: ProgramChange) -> Pass:
-    if isinstance(pass_, FragmentPass) and change.instruction:
-        program = pass_.program
-        places = [n for n, i in enumerate(program.instructions) if i.mnemonic == change.instruction]
-        if not places:
-            return pass_
-        kept = program.instructions[: places[-1]] + program.instructions[places[-1] + 1 :]
-        return replace(pass_, program=replace(program, instructions=kept))
-    if isinstance(pass_, ComputePass) and change.text:
-        text = pass_.kernel.text.replace(change.text, change.becomes)
-        return replace(pass_, kernel=parse_kernel(text, pass_.kernel.name))
-    return pass_

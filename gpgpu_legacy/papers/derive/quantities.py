@@ -10,8 +10,8 @@ from gpgpu_legacy.count.closed_form import recover
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.count.traffic import Counts, fragments_per_pass
+from gpgpu_legacy.papers.derive.changed_plans import PlanOrProgramChange
 from gpgpu_legacy.papers.derive.inputs import Product
-from gpgpu_legacy.published.schema import ProgramChange
 
 
 def _per_fragment(total: int, counts: Counts) -> int | None:
@@ -67,7 +67,7 @@ None where passes differ from one another, so that there is no count of one pass
 
 
 @cache
-def recovered(method: str, quantity: str, change: ProgramChange | None) -> Any:
+def recovered(method: str, quantity: str, change: PlanOrProgramChange | None) -> Any:
     """The formula that a quantity of real plans obeys, in sympy's n and b; None where none does."""
     count = QUANTITIES[quantity]
     return recover(lambda n, b: count(Product(method, n, b, change=change)))

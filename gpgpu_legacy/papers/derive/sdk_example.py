@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
-from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE
+from gpgpu_legacy.plan.formats import FORMATS
 from gpgpu_legacy.studies.sdk_example.model import ORDER, generated_inputs
 
 _SCALAR_DECIMALS = 5
@@ -84,9 +84,3 @@ def vector_bits(inputs: Inputs, *, texture_format: str) -> Value:
 def floats_together(inputs: Inputs, *, texture_format: str) -> Value:
     """Floats in a texel, or a register, of that format."""
     return FORMATS[texture_format].channels
-
-
-@derivation
-def largest_texture_matrix(inputs: Inputs, *, texels: int, sides: int) -> Value:
-    """The largest n in one texture, where each texel holds sides × sides elements."""
-    return sides * min(texels, LARGEST_TEXTURE)

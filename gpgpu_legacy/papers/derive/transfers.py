@@ -10,7 +10,6 @@ from gpgpu_legacy.papers.derive.caches import Cached, simulated
 from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import peak_gflops, printed_number
-from gpgpu_legacy.plan.formats import FORMATS
 
 MEGA = {"decimal": 10**6, "binary": 2**20}
 GIGA = {"decimal": 10**9, "binary": 2**30}
@@ -30,9 +29,9 @@ def _transfer_ms(inputs: Inputs, method: str, size: int, block: int, bytes_per_s
 
 
 @derivation
-def compute_time(inputs: Inputs, *, size: int, gflops: float, giga: str, unit_s: float) -> Value:
-    """Seconds of 2n³ operations at a rate, divided by a unit; giga: decimal or binary."""
-    return _compute_s(size, gflops, giga) / unit_s
+def compute_time(inputs: Inputs, *, size: int, rate: str, giga: str, unit_s: float) -> Value:
+    """Seconds of 2n³ operations at a printed rate, divided by a unit; giga: decimal or binary."""
+    return _compute_s(size, printed_number(inputs, rate), giga) / unit_s
 
 
 def _compute_s(size: int, gflops: float, giga: str) -> float:
@@ -138,18 +137,34 @@ def headroom(
 
 
 @derivation
-def texture_megabytes(inputs: Inputs, *, texture_format: str, texels: int, megabyte: str) -> Value:
-    """The size of a square texture in megabytes, decimal or binary."""
-    return FORMATS[texture_format].texel_bytes * texels**2 / MEGA[megabyte]
+def texture_megabytes(inputs: Inputs, *, method: str, size: int, megabyte: str) -> Value:
+    """The largest texture of a plan in megabytes, decimal or binary."""
+    textures = inputs.product(method, size, 1).plan.textures
+    return max(texture.size_bytes for texture in textures) / MEGA[megabyte]
 
 
 @derivation
-def largest_matrix(
-    inputs: Inputs, *, method: str, megabytes: int, megabyte: str, bytes_per_element: int
-) -> Value:
-    """The largest n whose matrices, one for each texture of the plan, fit in a memory."""
-    textures = len(inputs.product(method, 8, 2).plan.textures)
-    return math.isqrt(megabytes * MEGA[megabyte] // (textures * bytes_per_element))
+def largest_matrix(inputs: Inputs, *, method: str, chip: str, megabyte: str) -> Value:
+    """The largest n at which all textures of the plan fit in a chip's memory.
+
+    megabyte: what the number of the profile counts, decimal or binary megabytes.
+    """
+    memory = inputs.profile(chip).hardware.memory_mib
+    assert memory is not None
+    size = 8
+    textures = inputs.product(method, size, 2).plan.textures
+    of_all = sum(texture.size_bytes for texture in textures)
+    return math.isqrt(int(memory.value * MEGA[megabyte] * size**2) // of_all)
+
+
+@derivation
+def largest_rendered_matrix(inputs: Inputs, *, method: str, chip: str) -> Value:
+    """The largest n whose product a plan draws in one texture on a chip."""
+    texels = inputs.profile(chip).formats.largest_target_texels
+    assert texels is not None
+    size = 8
+    widths = (t.extent.width for t in inputs.product(method, size, 2).plan.textures)
+    return texels.value * size // max(widths)
 
 
 @derivation
