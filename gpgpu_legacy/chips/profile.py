@@ -121,7 +121,8 @@ class Hardware(Section, frozen=True, kw_only=True):
 
     coalescing: the rule by which memory serves kernels (count/coalescing.py).
     shared_memory_clocks: shader clocks that a multiprocessor needs for one step of a request to
-    shared memory.
+    shared memory. accesses_per_clock: loads and stores that a core starts in a clock, each of a
+    number or of a vector register. register_bits: of a vector register.
     """
 
     core_clock_mhz: Fact[Rate] | None = None
@@ -158,6 +159,8 @@ class Hardware(Section, frozen=True, kw_only=True):
     writes_overlap: Fact[bool] | None = None
     coalescing: Fact[Line] | None = None
     shared_memory_clocks: Fact[Rate] | None = None
+    accesses_per_clock: Fact[Rate] | None = None
+    register_bits: Fact[Bits] | None = None
 
 
 class Formats(Section, frozen=True, kw_only=True):

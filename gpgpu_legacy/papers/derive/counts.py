@@ -8,15 +8,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.count.traffic import Accounting, count_plan
 from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.quantities import QUANTITIES, recovered
 from gpgpu_legacy.papers.derive.registry import Value, derivation
-from gpgpu_legacy.papers.derive.times import cell, peak_gflops
 from gpgpu_legacy.plan.plan import ComputePass
 
 _FLOAT_BYTES = 4
@@ -221,12 +218,6 @@ def invocations(inputs: Inputs, *, method: str, size: int, as_printed: bool = Fa
 
 
 @derivation
-def dispatches_what_it_needs(inputs: Inputs, *, method: str, size: int) -> Value:
-    """Whether a listing, dispatched as printed, launches one invocation for each element."""
-    return inputs.printed(method, size).counts.invocations == size**2
-
-
-@derivation
 def side_of_a_group(inputs: Inputs, *, method: str, size: int) -> Value:
     """Invocations along a side of a square work group."""
     return math.isqrt(_threads(inputs, method, size, None))
@@ -240,38 +231,7 @@ def growth_of_loads(inputs: Inputs, *, method: str, size: int) -> Value:
 
 
 @derivation
-def least_time_as_printed(inputs: Inputs, *, method: str, size: int, chip: str) -> Value:
-    """Milliseconds that all arithmetic of a listing, dispatched as printed, takes at peak rate."""
-    return inputs.printed(method, size).counts.arithmetic / peak_gflops(inputs, chip) * 1e-6
-
-
-@derivation
-def rate_as_printed(inputs: Inputs, *, method: str, table: str, series: str, size: int) -> Value:
-    """GFLOPS that a printed time implies, if everything dispatched as printed is executed."""
-    operations = inputs.printed(method, size).counts.arithmetic
-    return operations * 1e-6 / cell(inputs, table, series, size).value
-
-
-@derivation
 def stores_of_an_invocation(inputs: Inputs, *, method: str, size: int) -> Value:
     """Elements of the result that an invocation of a kernel stores, on average."""
     counts = inputs.product(method, size).counts
     return counts.global_stores / counts.invocations
-
-
-@derivation
-def loop_ends(inputs: Inputs, *, width: int) -> Value:
-    """Whether `a <= aEnd` with aEnd = aBegin + wA - 1 can become false in 32 unsigned bits.
-
-    aBegin is 0 in the first row of work groups. No unsigned number exceeds the largest one.
-    """
-    largest = int(np.iinfo(np.uint32).max)
-    return (width - 1) % (largest + 1) < largest
-
-
-@derivation
-def loads_of_an_iteration(inputs: Inputs, *, method: str, size: int, step: int) -> Value:
-    """Elements of B that an invocation loads in one iteration of a loop with this step."""
-    counts = inputs.product(method, size).counts
-    sums = counts.global_loads - size**2  # the result's old value is loaded once an element
-    return sums / 2 / size**2 / (size / step)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
-from gpgpu_legacy.plan.formats import FORMATS
+from gpgpu_legacy.papers.derive.times import printed_number
 from gpgpu_legacy.studies.sdk_example.model import ORDER, generated_inputs
 
 _SCALAR_DECIMALS = 5
@@ -60,11 +60,13 @@ def inputs_drawn_alike(inputs: Inputs, *, seed: int) -> Value:
 
 
 @derivation
-def example_result(inputs: Inputs, *, row: int, column: int, seed: int) -> Value:
-    """An element of α·AB + β·C, with the drawn inputs and the scalars of the least-squares fit."""
-    a, b, c = (inputs.astype(np.float64) for inputs in generated_inputs(seed, ORDER))
-    alpha, beta = _scalars(inputs).round(_SCALAR_DECIMALS)
-    return float((alpha * (a @ b) + beta * c)[row, column])
+def example_result(
+    inputs: Inputs, *, row: int, column: int, seed: int, alpha: str, beta: str
+) -> Value:
+    """An element of α·AB + β·C of the drawn inputs; alpha, beta: the claims that print them."""
+    a, b, c = (drawn.astype(np.float64) for drawn in generated_inputs(seed, ORDER))
+    product, added = printed_number(inputs, alpha) * (a @ b), printed_number(inputs, beta) * c
+    return float((product + added)[row, column])
 
 
 @derivation
@@ -72,15 +74,3 @@ def asymmetric_elements(inputs: Inputs, *, matrix: str) -> Value:
     """The number of elements above the diagonal that differ from their mirror images."""
     elements = _printed_matrix(inputs, matrix)
     return int(np.sum(np.triu(elements != elements.T)))
-
-
-@derivation
-def vector_bits(inputs: Inputs, *, texture_format: str) -> Value:
-    """Bits of a texel, or a register, of that format."""
-    return 8 * FORMATS[texture_format].texel_bytes
-
-
-@derivation
-def floats_together(inputs: Inputs, *, texture_format: str) -> Value:
-    """Floats in a texel, or a register, of that format."""
-    return FORMATS[texture_format].channels

@@ -190,9 +190,22 @@ def difference_rises(inputs: Inputs, *, table: str, over: str, under: str) -> Va
 
 
 @derivation
-def sizes_of(inputs: Inputs, *, table: str) -> Value:
-    """The sizes of a table's rows."""
-    return tuple(float(size) for size, _ in inputs.paper.measurements(table).rows)
+def sizes_by_rate(inputs: Inputs, *, table: str, time: str, rate: str) -> Value:
+    """The n of each row by its printed time in ms and its GFLOPS, which are 2n³ / time, rounded."""
+    return tuple(size for _, size in _by_rate(inputs, table, time, rate))
+
+
+@derivation
+def size_of_the_fastest(inputs: Inputs, *, table: str, time: str, rate: str) -> Value:
+    """The same of the row with the most GFLOPS."""
+    return max(_by_rate(inputs, table, time, rate))[1]
+
+
+def _by_rate(inputs: Inputs, table: str, time: str, rate: str) -> list[tuple[float, float]]:
+    """GFLOPS, and n by them and the time, of each row."""
+    rows = [size for size, _ in inputs.paper.measurements(table).rows]
+    pairs = [(cell(inputs, table, rate, n).value, cell(inputs, table, time, n).value) for n in rows]
+    return [(gflops, float(round((1e6 * gflops * ms / 2) ** (1 / 3)))) for gflops, ms in pairs]
 
 
 @derivation

@@ -1,0 +1,197 @@
+"""The audit of the OpenGL paper and of the Mali SDK's page: findings, by hand-made numbers."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from gpgpu_legacy.papers.audit.model import Finding, audit
+from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.papers.derive.registry import Rounded
+from gpgpu_legacy.published.papers import find_paper
+
+OPENGL, MALI = "opengl-compute", "mali-sdk-sgemm"
+
+# Table 1, as it is printed: n, ms and GFLOPS of the CPU, ms and GFLOPS of the GPU.
+TABLE_1 = [
+    (128, 2.35, 3.57, 0.31, 13.53),
+    (256, 19.02, 3.53, 0.72, 46.60),
+    (512, 236.7, 2.27, 4.02, 66.77),
+    (1024, 7967.3, 0.54, 29.14, 73.70),
+    (2048, 86792, 0.40, 230.85, 74.42),
+    (4096, 763312, 0.36, 1831, 75.05),
+]
+PEAK_GFLOPS = 256 * 2 * 0.950  # of a Quadro 4000: cores, a multiply-add a clock, GHz
+THREADS = (64 * 32) ** 2  # that Algorithm 1 dispatches at every size up to 2048
+
+
+@cache
+def findings(paper: str) -> dict[str, Finding]:
+    return {finding.claim.id: finding for finding in audit([find_paper(paper)])}
+
+
+def number(found: Finding) -> float:
+    computed = found.computed
+    return computed.value if isinstance(computed, Rounded) else float(computed)  # type: ignore[arg-type]
+
+
+def opengl(claim: str) -> Finding:
+    return findings(OPENGL)[claim]
+
+
+def mali(claim: str) -> Finding:
+    return findings(MALI)[claim]
+
+
+def differs(found: Finding, value: float) -> None:
+    assert found.verdict is Verdict.DIFFERS
+    assert number(found) == pytest.approx(value, rel=1e-4)
+
+
+def alternative(found: Finding, assuming: str) -> float:
+    """The number of the alternative that begins with these words."""
+    [text] = [words for words in found.otherwise if words.startswith(assuming)]
+    return float(text.rpartition(": ")[2].split()[0])
+
+
+@pytest.mark.parametrize("paper", [OPENGL, MALI])
+def test_every_agreement_names_what_turns_it(paper: str) -> None:
+    agreed = [f.claim for f in findings(paper).values() if f.verdict is Verdict.AGREES]
+    assert agreed
+    assert [claim.id for claim in agreed if claim.turned_by is None] == []
+
+
+# The OpenGL paper --------------------------------------------------------------------------------
+
+
+def test_208_times_is_417() -> None:
+    for claim in ("abstract-208-times", "prose-208-times", "table-1/speed-up/4096"):
+        differs(opengl(claim), 763312 / 1831)
+        assert round(number(opengl(claim))) == 417
+    for n, cpu, _, gpu, _ in TABLE_1:
+        differs(opengl(f"table-1/speed-up/{n}"), cpu / gpu)
+    assert alternative(opengl("abstract-208-times"), "the quotient of the printed") == 208.47
+
+
+def test_the_cpu_column_counts_four_operations_and_the_gpu_column_two() -> None:
+    for n, cpu, cpu_gflops, gpu, gpu_gflops in TABLE_1:
+        found = opengl(f"table-1/CPU GFLOPS/{n}")
+        differs(found, 2e-6 * n**3 / cpu)
+        assert alternative(found, "with four") == pytest.approx(cpu_gflops, abs=0.005)
+        agreed = opengl(f"table-1/GPU GFLOPS/{n}")
+        assert agreed.verdict is Verdict.AGREES
+        assert number(agreed) == pytest.approx(2e-6 * n**3 / gpu)
+        assert number(agreed) == pytest.approx(gpu_gflops, rel=1e-3)
+
+
+def test_eighteen_differences_have_two_causes() -> None:
+    causes = [f.cause for f in findings(OPENGL).values() if f.verdict is Verdict.DIFFERS]
+    assert sorted(map(causes.count, set(causes))) == [4, 14]
+
+
+def test_most_of_the_speed_up_is_the_hosts_slowing_down() -> None:
+    """Per step, the host of n = 4096 is 9.9 times as slow as that of n = 128."""
+    slower = (763312 / 4096**3) / (2.35 / 128**3)
+    one_speed = alternative(opengl("abstract-208-times"), "if the CPU")
+    assert one_speed == pytest.approx(763312 / 1831 / slower, rel=1e-3)
+
+
+def test_75_gflops_are_15_percent_of_the_peak() -> None:
+    assert number(opengl("abstract-practical")) == pytest.approx(
+        100 * 75.06 / PEAK_GFLOPS, rel=1e-3
+    )
+
+
+def test_sizes_follow_from_times_and_rates() -> None:
+    sizes = tuple(round((1e6 * gflops * ms / 2) ** (1 / 3)) for *_, ms, gflops in TABLE_1)
+    assert sizes == (128, 256, 512, 1024, 2048, 4096)
+    assert opengl("sizes").computed == sizes
+    assert opengl("abstract-size").computed == 4096
+
+
+@pytest.mark.parametrize(("n", "ms"), [(n, ms) for n, *_, ms, _ in TABLE_1[:3]])
+def test_the_listing_cannot_have_made_the_small_sizes(n: int, ms: float) -> None:
+    found = opengl(f"listing-at-{n}")
+    differs(found, 2e-6 * THREADS * n / PEAK_GFLOPS)
+    assert alternative(found, "the rate") == pytest.approx(2e-6 * THREADS * n / ms, rel=1e-4)
+
+
+def test_nor_the_printed_time_at_1024() -> None:
+    """A multiprocessor serves a warp's request to shared memory in two clocks of 950 MHz.
+
+    A warp has a request for each multiply-add and each of As and Bs, and stores both once a block.
+    """
+    requests = THREADS * 1024 // 32
+    per_ms = 8 * 950e3 / 2
+    stores = 2 / 32 * requests / per_ms
+    found = opengl("listing-at-1024")
+    differs(found, requests / per_ms + stores)
+    every = alternative(found, "with every read")
+    assert every == pytest.approx(2 * requests / per_ms + stores, rel=1e-4)
+    four = alternative(found, "with four words")
+    assert four == pytest.approx(1.25 * requests / per_ms + stores, rel=1e-4)
+    assert alternative(found, "by the printed 230.85") == pytest.approx(230.85 / 2, rel=1e-4)
+    assert alternative(found, "arithmetic") < found.claim.published  # type: ignore[operator]
+
+
+def test_no_gpu_time_is_below_what_the_chip_can() -> None:
+    for n, _, _, ms, _ in TABLE_1:
+        found = opengl(f"table-1/GPU/{n}")
+        least = max(2e-6 * n**3 / PEAK_GFLOPS, 12e-6 * n**2 / 89.6)
+        assert number(found) == pytest.approx(least)
+        assert least < ms
+        assert found.verdict is Verdict.POSSIBLE
+
+
+# The Mali SDK ------------------------------------------------------------------------------------
+
+
+def test_the_scalars_of_the_source_are_those_of_the_printed_example() -> None:
+    assert (mali("alpha").computed, mali("beta").computed) == (1.0, 0.1)
+    assert alternative(mali("alpha"), "largest error") < 1e-6
+    assert mali("seed").computed == 48
+    elements = [found for name, found in findings(MALI).items() if "[" in name]
+    assert len(elements) == 64
+    assert {found.verdict for found in elements} == {Verdict.AGREES}
+
+
+def least_access_ms(n: int, cores: int = 4) -> float:
+    """Of an iteration of four products: four floats of B and one float4 of A; C is read and
+    written. A core of 533 MHz starts one access a clock.
+    """
+    return n**2 * (n / 4 * (4 + 1) + 2) / (cores * 533e3)
+
+
+def test_the_printed_time_is_of_1024_and_not_of_2048() -> None:
+    assert least_access_ms(1024) < 1316.41 < least_access_ms(2048, cores=15)
+    size = mali("size-1024")
+    assert (size.computed, size.verdict) == ((1024.0,), Verdict.RESTS_ON)
+    assert alternative(size, "the least time at 1024") == pytest.approx(630.52, abs=0.01)
+    assert alternative(size, "the least time at 1024") == pytest.approx(least_access_ms(1024), 1e-4)
+    assert alternative(size, "the least time at 2048") == pytest.approx(least_access_ms(2048), 1e-4)
+    assert 15 < alternative(size, "cores") < 16
+    differs(mali("source-order"), 1024)
+    run = mali("profiling/run/1024")
+    assert run.verdict is Verdict.POSSIBLE
+    assert number(run) == pytest.approx(least_access_ms(1024))
+    assert alternative(run, "the rate") == pytest.approx(2e-6 * 1024**3 / 1316.41, rel=1e-4)
+
+
+def test_what_the_kernel_does_against_what_the_page_says() -> None:
+    assert mali("sets-of-4").computed == 4
+    assert mali("sum-the-4").computed == 4
+    assert mali("row-and-column").computed == (64, 64)
+    assert mali("work-items").computed == 1024**2
+    differs(mali("vector-of-elements"), 1)
+    assert mali("one-element").verdict is Verdict.AGREES
+    differs(mali("symmetric"), 6)  # all pairs of mirror images
+
+
+def test_vectors_save_three_accesses_of_eight() -> None:
+    found = mali("more-efficient-use")
+    assert found.verdict is Verdict.RESTS_ON
+    saving = (1024 / 4 * 8 + 2) / (1024 / 4 * 5 + 2)
+    assert alternative(found, "accesses") == pytest.approx(saving, rel=1e-4)
+    of_peak = 100 * 2e-6 * 1024**3 / 1316.41 / 72.5
+    assert alternative(found, "the share") == pytest.approx(of_peak, rel=1e-3)
