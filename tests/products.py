@@ -41,7 +41,7 @@ METHODS_AND_WAYS = [
 def options_of(
     method: Method, way: Accumulate | None = None, block: int = 4, **more: Any
 ) -> Options:
-    """Options that the method takes: `block` only where it has one.
+    """Options that the method takes: `block` only where it has one, and small tiles.
 
     Skips the test that asks for something else that the method refuses.
     """
@@ -49,7 +49,8 @@ def options_of(
     if refused:
         pytest.skip(f"{method.name} takes no {' and no '.join(refused)}")
     chosen = None if "block" in method.refuses else block
-    return Options(block=chosen, accumulate=way, **more)
+    tile = None if "tile" in method.refuses else 3
+    return Options(**{"block": chosen, "accumulate": way, "tile": tile, **more})
 
 
 def random_operands(

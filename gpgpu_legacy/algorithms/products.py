@@ -31,6 +31,7 @@ _MEANINGS = {
     "beta": "plus beta times C0",
     "adds": "whether there is a C0",
     "coordinates_first": "steps whose coordinates are computed before their lookups",
+    "tile": "side of the squares that are drawn one after another, in texels",
 }
 
 

@@ -43,6 +43,7 @@ class ProductKeywords(MachineKeywords, total=False):
     alpha: float
     beta: float
     coordinates_first: int | None
+    tile: int | None
 
 
 class DrawKeywords(TypedDict, total=False):

@@ -180,7 +180,7 @@ def run(
     method: a name or an alias; `gpgpu-legacy methods` lists them.
     options: what the method leaves to the caller; see Options. Its fields may be given as keywords
     too: block, accumulate, texture_format, transpose_a, transpose_b, as_printed, largest_texture,
-    dynamic, alpha, beta and coordinates_first.
+    dynamic, alpha, beta, coordinates_first and tile.
     machine: how the run computes. Its fields may be given as keywords: `exact=True` gives the
     reference's bits or refuses; `arithmetic` names the format that every operation is rounded
     to, one of fp32, fp24, fp16, fx12, rc9.

@@ -64,6 +64,7 @@ def _what_ran(run: Run) -> Rows:
     accumulate = options.accumulate and options.accumulate.value
     chosen = (
         ("block", options.block),
+        ("tile", options.tile),
         ("accumulate", accumulate),
         ("format", options.texture_format),
     )

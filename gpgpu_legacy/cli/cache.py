@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from itertools import product
 from math import inf
 from pathlib import Path
 from types import MappingProxyType
@@ -25,6 +26,7 @@ from gpgpu_legacy.cli.shared import (
     QUICK_SIZE,
     QUICK_SIZE_HELP,
     RASTER_HELP,
+    TILE_HELP,
     AccumulateBy,
     Json,
     Largest,
@@ -62,7 +64,7 @@ class Writes(Enum):
 
 @dataclass(frozen=True)
 class CaseOptions:
-    """The products to simulate: all combinations of sizes and blocks."""
+    """The products to simulate: all combinations of sizes, blocks and tiles."""
 
     size: Annotated[
         list[int] | None,
@@ -72,6 +74,10 @@ class CaseOptions:
     block: Annotated[
         list[int] | None,
         typer.Option(metavar="B …", help=f"{BLOCK_HELP} (default: the method's own)."),
+    ] = None
+    tile: Annotated[
+        list[int] | None,
+        typer.Option(metavar="T …", help=f"{TILE_HELP} (default: the method's own)."),
     ] = None
     accumulate: AccumulateBy = None
     texture_format: TextureFormat = None
@@ -217,8 +223,8 @@ def cache_command(
 ) -> None:
     """Simulate a product's lookups and writes through a cache: hits, misses, bytes from memory.
 
-    --size, --block, --cache, --raster and --layout take several values; every combination is
-    simulated. Kernels' buffers and shared arrays go through the cache in the same way.
+    --size, --block, --tile, --cache, --raster and --layout take several values; every combination
+    is simulated. Kernels' buffers and shared arrays go through the cache in the same way.
     """
     from gpgpu_legacy.studies.cache_sweep.model import product_cases
 
@@ -234,8 +240,9 @@ def cache_command(
                 accumulate=products.accumulate,
                 texture_format=products.texture_format,
                 largest_texture=products.largest_texture,
+                tile=tile,
             )
-            for b in products.block or (None,)
+            for b, tile in product(products.block or (None,), products.tile or (None,))
         ],
         memories.memories(),
         accesses.orders(),

@@ -20,6 +20,7 @@ from gpgpu_legacy.cli.shared import (
     AccumulateBy,
     AsPrinted,
     Block,
+    DrawnTile,
     Json,
     Largest,
     MachineOptions,
@@ -127,6 +128,7 @@ class MethodOptions:
             help="Compute the coordinates of STEPS steps first, then do their lookups together.",
         ),
     ] = None
+    tile: DrawnTile = None
 
     def options(self, *, adds: bool) -> Options:
         return Options(
@@ -142,6 +144,7 @@ class MethodOptions:
             beta=self.beta,
             adds=adds,
             coordinates_first=self.coordinates_first,
+            tile=self.tile,
         )
 
 

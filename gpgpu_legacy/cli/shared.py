@@ -257,9 +257,13 @@ MethodName = Annotated[
 Block = Annotated[
     int | None, typer.Option(metavar="B", help=f"{BLOCK_HELP} (default: the method's own).")
 ]
+TILE_HELP = "Draw tiles of T×T texels one after another, each in all of its passes"
+DrawnTile = Annotated[
+    int | None, typer.Option(metavar="T", help=f"{TILE_HELP} (default: the method's own).")
+]
 AccumulateBy = Annotated[
     Accumulate | None,
-    typer.Option(help="How the partial sum gets from pass to pass (default: copy, as printed)."),
+    typer.Option(help="How the partial sum gets from pass to pass (default: the method's own)."),
 ]
 TextureFormat = Annotated[
     str | None,
@@ -419,6 +423,7 @@ class ProductOptions:
     accumulate: AccumulateBy = None
     texture_format: TextureFormat = None
     largest_texture: Largest = LARGEST_TEXTURE
+    tile: DrawnTile = None
 
     def dimensions(self) -> Shape:
         return shape_of(self.size, self.shape, PAPER_SIZE)
@@ -429,4 +434,5 @@ class ProductOptions:
             accumulate=self.accumulate,
             texture_format=self.texture_format,
             largest_texture=self.largest_texture,
+            tile=self.tile,
         )

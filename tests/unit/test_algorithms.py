@@ -416,6 +416,7 @@ VALUES = {
     "beta": 0.0,  # another beta needs a C
     "adds": True,
     "coordinates_first": 3,
+    "tile": 5,
 }
 REFUSED = [
     pytest.param(m, name, id=f"{m.name}-{name}") for m in methods() for name in sorted(m.refuses)
@@ -561,7 +562,7 @@ def test_the_reference_of_a_product_has_all_of_its_options() -> None:
 def test_the_methods_in_the_order_of_history() -> None:
     assert [m.name for m in fragment_methods()] == [
         "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi",
-        "row-packed", "packed-2x2",
+        "govindaraju-tiled", "row-packed", "packed-2x2",
     ]  # fmt: skip
 
 

@@ -423,7 +423,9 @@ def followed(
 
 
 # Elements of a row of A in a texel, and the methods that draw all that a texture holds in one pass.
-IN_A_TEXEL = {"hall-carr-hart-multi": 2, "packed-2x2": 2, "row-packed": 4}
+IN_A_TEXEL = {
+    "hall-carr-hart-multi": 2, "govindaraju-tiled": 2, "packed-2x2": 2, "row-packed": 4
+}  # fmt: skip
 ONE_PASS = {"packed-2x2", "row-packed"}
 
 

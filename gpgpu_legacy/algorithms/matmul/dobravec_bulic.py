@@ -24,6 +24,7 @@ _REFUSES = frozenset(
         "transpose_b",
         "largest_texture",
         "coordinates_first",
+        "tile",
     }
 )
 

@@ -17,12 +17,13 @@ from gpgpu_legacy.algorithms.matmul.tiles import (
     coordinate_steps,
     coordinates_of_a,
     coordinates_of_b,
+    quads,
 )
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.pipeline.values import Texels
 from gpgpu_legacy.plan.plan import Blend
-from gpgpu_legacy.plan.textures import Texture
+from gpgpu_legacy.plan.textures import Rect, Texture
 
 DEFAULT_BLOCK = 32  # "For our tests we have chosen b = 32" (Section 3)
 
@@ -49,7 +50,7 @@ def load_listing(name: str, options: Options, **more: bool) -> Program:
 def build(
     name: str, program: Program, layout: Layout, shape: Shape, options: Options
 ) -> TiledProduct:
-    """The plan of either method.
+    """The plan of a method with such a program.
 
     name: of the method. program: from `load_listing`, for the same options. shape: not empty.
     """
@@ -63,35 +64,47 @@ def build(
 def _copy(p: TiledProduct, tile: Tile, program: Program) -> Texture:
     """Listing (5): draw to the framebuffer, then copy the framebuffer to the texture F."""
     framebuffer, f = p.target("C", tile), p.target("F", tile, initial=0.0)
-    for _ in _passes(p, tile, program, framebuffer, f):
-        p.copy(framebuffer, f)
+    for quad in quads(tile, p.options.tile):
+        for _ in _passes(p, tile, quad, program, framebuffer, partial=f):
+            p.copy(framebuffer, f, source_rect=quad, target_rect=quad)
     return framebuffer
 
 
 def _ping_pong(p: TiledProduct, tile: Tile, program: Program) -> Texture:
     """Two textures alternate as framebuffer and as F, so nothing is copied."""
     framebuffer, f = p.target("C", tile), p.target("F", tile, initial=0.0)
-    for _ in _passes(p, tile, program, framebuffer, f):
-        p.swap(framebuffer, f)
-    return f
+    is_odd = sum(inner.texels // p.layout.block for inner in p.tiling.inner) % 2
+    for quad in quads(tile, p.options.tile):
+        for _ in _passes(p, tile, quad, program, framebuffer, partial=f):
+            p.swap(framebuffer, f)
+        if is_odd:  # every quad begins with the zeros of the same texture
+            p.swap(framebuffer, f)
+    return framebuffer if is_odd else f
 
 
 def _blend(p: TiledProduct, tile: Tile, program: Program) -> Texture:
     """The framebuffer blends, "eliminating the need for the temporary texture F" (Section 3)."""
     framebuffer = p.target("C", tile)
     p.clear(framebuffer)
-    for _ in _passes(p, tile, program, framebuffer, None):
-        pass
+    for quad in quads(tile, p.options.tile):
+        for _ in _passes(p, tile, quad, program, framebuffer):
+            pass
     return framebuffer
 
 
 def _passes(
-    p: TiledProduct, tile: Tile, program: Program, target: Texture, partial: Texture | None
+    p: TiledProduct,
+    tile: Tile,
+    quad: Rect,
+    program: Program,
+    target: Texture,
+    *,
+    partial: Texture | None = None,
 ) -> Iterator[None]:
     """Repeat a pass that adds b iterations of the inner loop, for each segment of it.
 
-    The caller adds to the Repeat what follows the pass. partial: the texture of the sum so far, the
-    paper's F; None if the framebuffer adds up.
+    The caller adds to the Repeat what follows the pass. quad: the rectangle to draw. partial: the
+    texture of the sum so far, the paper's F; None if the framebuffer adds up.
     """
     options, block = p.options, p.layout.block
     for k, inner in enumerate(p.tiling.inner):
@@ -101,10 +114,15 @@ def _passes(
                 program,
                 p.factors(tile, k) | ({2: partial} if partial else {}),
                 into=target,
+                rect=quad,
                 texcoords={
-                    0: coordinates_of_a(tile.rows.texels, m, transposed=options.transpose_a),
-                    1: coordinates_of_b(tile.columns.texels, m, transposed=options.transpose_b),
-                    2: Texels(),
+                    0: coordinates_of_a(
+                        quad.height, m, transposed=options.transpose_a, first=quad.y
+                    ),
+                    1: coordinates_of_b(
+                        quad.width, m, transposed=options.transpose_b, first=quad.x
+                    ),
+                    2: Texels(quad.x, quad.y),
                 },
                 local={0: coordinate_steps(options)},
                 blend=Blend.NONE if partial else Blend.ADD,

@@ -25,6 +25,6 @@ METHOD = Method(
     lacked="loops, and any storage wider than four channels",
     defaults=Options(block=DEFAULT_BLOCK, accumulate=Accumulate.COPY, texture_format=RGBA32F.name),
     build=_build,
-    refuses=frozenset({"as_printed", "dynamic"}),
+    refuses=frozenset({"as_printed", "dynamic", "tile"}),
     formats=(RGBA32F.name,),
 )

@@ -23,5 +23,5 @@ METHOD = Method(
     lacked="loops, long programs, a way to read the framebuffer while drawing",
     defaults=Options(block=DEFAULT_BLOCK, accumulate=Accumulate.COPY, texture_format=R32F.name),
     build=_build,
-    refuses=frozenset({"as_printed", "dynamic"}),
+    refuses=frozenset({"as_printed", "dynamic", "tile"}),
 )

@@ -56,6 +56,6 @@ METHOD = Method(
     defaults=Options(texture_format=R32F.name),
     build=_build,
     aliases=("larsen-mcallister",),
-    refuses=frozenset({"block", "accumulate", "dynamic", "coordinates_first"}),
+    refuses=frozenset({"block", "accumulate", "dynamic", "coordinates_first", "tile"}),
     formats=(R32F.name, UNORM8.name),
 )

@@ -37,7 +37,15 @@ METHOD = Method(
     defaults=Options(texture_format=R32F.name),
     build=_build,
     refuses=frozenset(
-        {"block", "accumulate", "transpose_a", "transpose_b", "as_printed", "coordinates_first"}
+        {
+            "block",
+            "accumulate",
+            "transpose_a",
+            "transpose_b",
+            "as_printed",
+            "coordinates_first",
+            "tile",
+        }
     )
     | {"dynamic", "largest_texture"},
     scales=True,

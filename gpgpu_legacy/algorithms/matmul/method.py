@@ -74,6 +74,8 @@ class Method:
             raise InputError(
                 f"coordinates_first is {options.coordinates_first}; it must be at least 1"
             )
+        if options.tile is not None and options.tile < 1:
+            raise InputError(f"tile is {options.tile}; it must be at least 1 texel")
         if self.blocks and options.block not in self.blocks:
             known_blocks = ", ".join(map(str, self.blocks))
             raise InputError(

@@ -59,6 +59,7 @@ METHOD = Method(
             "transpose_b",
             "largest_texture",
             "coordinates_first",
+            "tile",
         }
     )
     | {"dynamic"},

@@ -99,6 +99,8 @@ class Options:
     is 0, so that a NaN in it shows in the result; BLAS would not read it.
     coordinates_first: for how many iterations at a time a program computes coordinates before it
     looks up, to save texture indirections. None keeps the order that the paper prints.
+    tile: the side of the squares of the framebuffer, in texels, that are drawn one after another,
+    each in all of its passes; at least 1.
     """
 
     block: int | None = None
@@ -113,6 +115,7 @@ class Options:
     beta: float = 0.0
     adds: bool = False
     coordinates_first: int | None = None
+    tile: int | None = None
 
     @property
     def scales(self) -> bool:
@@ -131,7 +134,7 @@ class Options:
         return Options(**values)
 
 
-_OPTIONAL = {"block", "accumulate", "texture_format", "coordinates_first"}
+_OPTIONAL = {"block", "accumulate", "texture_format", "coordinates_first", "tile"}
 
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "block": as_integer,
@@ -146,4 +149,5 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "beta": as_real,
     "adds": as_flag,
     "coordinates_first": as_integer,
+    "tile": as_integer,
 }

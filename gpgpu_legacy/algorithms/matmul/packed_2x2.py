@@ -65,6 +65,8 @@ METHOD = Method(
     defaults=Options(texture_format=RGBA32F.name),
     build=_build,
     aliases=("tfjs-packed",),
-    refuses=frozenset({"block", "accumulate", "as_printed", "dynamic", "coordinates_first"}),
+    refuses=frozenset(
+        {"block", "accumulate", "as_printed", "dynamic", "coordinates_first", "tile"}
+    ),
     formats=(RGBA32F.name,),
 )

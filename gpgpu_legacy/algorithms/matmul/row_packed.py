@@ -109,6 +109,7 @@ METHOD = Method(
             "transpose_a",
             "transpose_b",
             "coordinates_first",
+            "tile",
         }
     ),
     formats=(RGBA32F.name,),

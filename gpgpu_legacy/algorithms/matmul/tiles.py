@@ -23,6 +23,7 @@ from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
     Matrix,
     Packing,
+    Rect,
     Region,
     Texture,
     quadrants,
@@ -155,6 +156,27 @@ class Tiling:
         return "" if whole_product else f"[{row},{column}]"
 
 
+def quads(tile: Tile, side: int | None) -> list[Rect]:
+    """The squares of a tile that are drawn one after another, row by row; those at its ends may be
+    cut.
+
+    side: in texels; None draws the tile as a whole. Raises InputError for more than MOST_TILES.
+    """
+    rows, columns = tile.rows.texels, tile.columns.texels
+    height, width = (min(side or size, size) for size in (rows, columns))
+    count = -(-rows // height) * -(-columns // width)
+    if count > MOST_TILES:
+        raise InputError(
+            f"tiles of {side} texels would cut a framebuffer of {columns}×{rows} into {count}, and "
+            f"at most {MOST_TILES} are planned; multiply smaller matrices, or draw larger tiles"
+        )
+    return [
+        Rect(x, y, min(width, columns - x), min(height, rows - y))
+        for y in range(0, rows, height)
+        for x in range(0, columns, width)
+    ]
+
+
 def _too_many(count: int, noun: str, largest: int) -> InputError:
     return InputError(
         f"textures of {largest} texels would split the product into {count} {noun}, and at most "
@@ -254,23 +276,27 @@ class TiledProduct(PlanBuilder):
             self.finish(tile, target)
 
 
-def coordinates_of_a(rows: float, step: float | Expression, *, transposed: bool) -> Corners:
+def coordinates_of_a(
+    rows: float, step: float | Expression, *, transposed: bool, first: float = 0.0
+) -> Corners:
     """Figure 1's "texA coords": they replicate column `step` of A over the rectangle.
 
-    rows: of the rectangle, in texels.
+    rows: of the rectangle, in texels. first: the lowest of them in A.
     """
-    upper: RowColumn = (step, 0.0) if transposed else (0.0, step)
-    lower: RowColumn = (step, rows) if transposed else (rows, step)
+    upper: RowColumn = (step, first) if transposed else (first, step)
+    lower: RowColumn = (step, first + rows) if transposed else (first + rows, step)
     return corners(upper, upper, lower, lower)
 
 
-def coordinates_of_b(columns: float, step: float | Expression, *, transposed: bool) -> Corners:
+def coordinates_of_b(
+    columns: float, step: float | Expression, *, transposed: bool, first: float = 0.0
+) -> Corners:
     """Figure 1's "texB coords": they replicate row `step` of B over the rectangle.
 
-    columns: of the rectangle, in texels.
+    columns: of the rectangle, in texels. first: the leftmost of them in B.
     """
-    left: RowColumn = (0.0, step) if transposed else (step, 0.0)
-    right: RowColumn = (columns, step) if transposed else (step, columns)
+    left: RowColumn = (first, step) if transposed else (step, first)
+    right: RowColumn = (first + columns, step) if transposed else (step, first + columns)
     return corners(left, right, right, left)
 
 

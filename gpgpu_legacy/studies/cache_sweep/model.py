@@ -43,6 +43,7 @@ class Product:
         options = self.options
         chosen = [
             "" if options.block is None else f"b = {options.block}",
+            "" if options.tile is None else f"T = {options.tile}",
             "" if options.accumulate is None else options.accumulate.value,
             options.texture_format or "",
         ]
@@ -55,7 +56,8 @@ class Product:
     @property
     def sizes(self) -> Mapping[str, int | float | str | None]:
         """What a sweep may vary, by the heads of its columns."""
-        return {"n": self._size, "b": self.options.block}
+        tile = {} if self.options.tile is None else {"T": self.options.tile}
+        return {"n": self._size, "b": self.options.block, **tile}
 
     @property
     def _size(self) -> int | str:

@@ -31,6 +31,7 @@ class SubjectRecord(Record, frozen=True, kw_only=True):
     size: int | Unset | None = UNSET
     shape: tuple[int, int, int] | Unset = UNSET
     block: int | Unset | None = UNSET
+    tile: int | Unset | None = UNSET
     accumulate: Accumulate | Unset | None = UNSET
     texture_format: str | Unset | None = UNSET
     plan: str | Unset = UNSET
@@ -214,6 +215,7 @@ def _subject(case: Case) -> dict[str, Any]:
                 "size": shape.n if shape.is_square else None,
                 "shape": (shape.m, shape.l, shape.n),
                 "block": options.block,
+                "tile": options.tile,
                 "accumulate": options.accumulate,
                 "texture_format": options.texture_format,
                 **how,

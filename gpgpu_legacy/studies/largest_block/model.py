@@ -238,7 +238,7 @@ def _flags(method: Method, options: Options) -> list[str]:
     """The command line's options, except the method's defaults."""
     flags = []
     for name in ("block", "accumulate", "texture_format", "transpose_a", "transpose_b",
-                 "largest_texture", "coordinates_first"):  # fmt: skip
+                 "largest_texture", "coordinates_first", "tile"):  # fmt: skip
         value = getattr(options, name)
         if value == getattr(method.defaults, name):
             continue

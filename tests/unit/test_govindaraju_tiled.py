@@ -1,0 +1,95 @@
+"""The product drawn tile by tile: the order of the draws, the edges, the bits of the result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import groupby
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from products import random_operands
+
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.expand import passes
+from gpgpu_legacy.plan.plan import FragmentPass, Plan
+from gpgpu_legacy.runtime.registry import find_executor
+
+TILED, MULTI = find_method("govindaraju-tiled"), find_method("hall-carr-hart-multi")
+WAYS = list(Accumulate)
+
+
+def drawn(plan: Plan) -> list[tuple[int, int, int, int]]:
+    """The rectangles in the order in which they are drawn: x, y, width, height."""
+    rects = [pass_.rect for pass_ in passes(plan) if isinstance(pass_, FragmentPass)]
+    return [(r.x, r.y, r.width, r.height) for r in rects]  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_tile_goes_through_all_of_its_passes_before_the_next_one(way: Accumulate) -> None:
+    """20×12 by 12×26: 10×13 texels, tiles of 4, and 6 / 2 = 3 passes each; by hand."""
+    plan = TILED.plan(Shape(20, 12, 26), Options(block=2, tile=4, accumulate=way))
+    tiles = [(rect, len(list(run))) for rect, run in groupby(drawn(plan))]
+    assert tiles == [
+        (rect, 3)
+        for rect in [
+            (0, 0, 4, 4), (4, 0, 4, 4), (8, 0, 4, 4), (12, 0, 1, 4),
+            (0, 4, 4, 4), (4, 4, 4, 4), (8, 4, 4, 4), (12, 4, 1, 4),
+            (0, 8, 4, 2), (4, 8, 4, 2), (8, 8, 4, 2), (12, 8, 1, 2),
+        ]
+    ]  # fmt: skip
+
+
+OPTIONS = st.builds(
+    Options,
+    block=st.integers(1, 5),
+    accumulate=st.sampled_from(WAYS),
+    largest_texture=st.sampled_from([5, 8192]),
+    transpose_a=st.booleans(),
+    transpose_b=st.booleans(),
+)
+
+
+@given(st.builds(Shape, *[st.integers(1, 24)] * 3), OPTIONS, st.integers(1, 13))
+@settings(max_examples=60)
+def test_tiles_change_no_bit_and_no_work(shape: Shape, whole: Options, tile: int) -> None:
+    """An element is the same sum in the same order, whichever tile it is in."""
+    plans = MULTI.plan(shape, whole), TILED.plan(shape, replace(whole, tile=tile))
+    operands = random_operands(plans[0])
+    one, other = (find_executor("numpy").run(plan, operands).outputs["C"] for plan in plans)
+    assert np.array_equal(one, other)
+    counts = [count_plan(plan) for plan in plans]
+    for quantity in ("fragments", "arithmetic", "lookup", "bytes_requested", "copy_bytes"):
+        first, second = (getattr(count, quantity) for count in counts)
+        assert first == second
+
+
+@pytest.mark.parametrize("tile", [32, 64, 128, 256])
+def test_a_large_product_is_planned(tile: int) -> None:
+    """1024×1024 are 512×512 texels, in passes of 4: 128 a tile."""
+    plan = TILED.plan(Shape(1024, 1024, 1024), Options(tile=tile))
+    assert plan.pass_count == (512 // tile) ** 2 * 128
+    assert len(plan.steps) == (512 // tile) ** 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (Options(tile=0), "tile is 0; it must be at least 1 texel"),
+        (Options(tile=-4), "tile is -4; it must be at least 1 texel"),
+        (Options(tile=2.5), "tile is 2.5; it must be an integer"),  # type: ignore[arg-type]
+        (
+            Options(tile=1),
+            "tiles of 1 texels would cut a framebuffer of 65×64 into 4160, and at most 4096 are "
+            "planned; multiply smaller matrices, or draw larger tiles",
+        ),
+    ],
+)
+def test_a_tile_that_does_not_fit_is_refused_in_one_line(options: Options, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        TILED.plan(Shape(128, 8, 130), options)
+    assert str(raised.value) == message
