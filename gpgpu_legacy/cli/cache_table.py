@@ -16,6 +16,7 @@ from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     BLOCK_HELP,
     CACHE_HELP,
+    IN_FLIGHT_HELP,
     LAYOUT_HELP,
     PAPER_SIZE_HELP,
     RASTER_HELP,
@@ -42,6 +43,7 @@ TABLE_BUDGET_S = 600.0
 CACHES = "2K,4way,64B 8K,4way,64B 8K,fully,64B 16K,4way,64B 32K,2way,128B"
 RASTERS = "scan tiled:8x8 tiled:32x32"
 LAYOUTS = "linear 8x8"
+IN_FLIGHT = "1 16 64 256"
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,10 @@ class CaseOptions:
         list[str] | None,
         typer.Option(metavar="LAYOUT …", help=f"{LAYOUT_HELP[:-1]} (default: {LAYOUTS})."),
     ] = None
+    in_flight: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N …", help=f"{IN_FLIGHT_HELP[:-1]} (default: {IN_FLIGHT})."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,9 @@ class RunOptions:
     ] = None
     resume: Annotated[
         Path | None,
-        typer.Option(metavar="JSON", help="Keep the rows of a recorded table; simulate the rest."),
+        typer.Option(
+            metavar="JSON", help="Keep the rows of a recorded table; simulate what it lacks."
+        ),
     ] = None
 
 
@@ -157,7 +165,10 @@ def _table(
         return read_cache_table(running.recorded)
     budget = Budget(running.budget)
     settings = model.settings(
-        cases.cache or model.CACHES, cases.raster or model.RASTERS, cases.layout or model.LAYOUTS
+        cases.cache or model.CACHES,
+        cases.raster or model.RASTERS,
+        cases.layout or model.LAYOUTS,
+        cases.in_flight or model.IN_FLIGHT,
     )
     products = model.Products(
         model.SIZE if cases.size is None else cases.size,

@@ -45,7 +45,7 @@ _BARS = "GFLOPS"  # the column with bars
 
 _TITLES = {"every-method": "Every method", "measured": "Measured here"}
 
-_CACHED_SIZE, _CACHED_BLOCKS = 128, (1, 4, 16, 64)
+_CACHED_SIZE, _CACHED_BLOCKS, _CACHED_IN_FLIGHT = 128, (1, 4, 16, 64), (1, 64)
 _CACHES = ("2K,4way,64B", "8K,4way,64B")
 
 _FILES = (
@@ -120,8 +120,9 @@ def _contents(size: int, block: int, times: MethodTimes) -> dict[str, Write]:
 def _through_caches() -> list[Grid]:
     """The methods of Table 1 through small caches, at a size that is simulated in a moment."""
     where = [
-        Setting(cache, raster, layout)
+        Setting(cache, raster, layout, in_flight)
         for raster, layout in (("scan", "linear"), ("tiled:8x8", "8x8"))
+        for in_flight in _CACHED_IN_FLIGHT
         for cache in _CACHES
     ]
     table = make_table(Products(_CACHED_SIZE, _CACHED_BLOCKS), where, Budget(inf))

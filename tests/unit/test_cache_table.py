@@ -6,6 +6,7 @@ Expected values come from single simulations, from the paper's Table 1, and from
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from importlib import import_module
@@ -35,14 +36,14 @@ LM, SINGLE, MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-har
 
 SMALL = (
     "cache-table", "--size", "16", "--block", "1", "2", "4", "8", "--cache", "256,2way,32B",
-    "512,fully,32B", "--raster", "4x4", "--layout", "linear", "--quiet",
+    "512,fully,32B", "--raster", "4x4", "--layout", "linear", "--in-flight", "1", "16", "--quiet",
 )  # fmt: skip
 
 
 def test_the_table_at_a_small_size(run: Command, run_json: JsonCommand, tmp_path: Path) -> None:
     recorded, plot = tmp_path / "table.json", tmp_path / "table.png"
     data = run_json(*SMALL, "-o", str(recorded), "--plot", str(plot))
-    assert len(data["rows"]) == 2 * (1 + 2 * 4)
+    assert len(data["rows"]) == 2 * 2 * (1 + 2 * 4)
     assert data["not_run"] == []
     n = 16
     for row in data["rows"]:
@@ -56,7 +57,8 @@ def test_the_table_at_a_small_size(run: Command, run_json: JsonCommand, tmp_path
             Options(block=b, accumulate=Accumulate.PING_PONG) if b else Options(),
         )
         memory = Memory((parse_cache(row["cache"]),))
-        result = cache_run(run_of, memory, parse_access(raster=row["raster"]), every_pass=True)
+        access = parse_access(raster=row["raster"], in_flight=row["in_flight"])
+        result = cache_run(run_of, memory, access, every_pass=True)
         assert (row["accesses"], row["hits"]) == (result.accesses, result.hits)
         assert row["bytes_from_memory"] == result.bytes_from_memory
         operands = [each for each in result.regions if each.name in {"A", "B"}]
@@ -82,9 +84,9 @@ def test_the_table_at_a_small_size(run: Command, run_json: JsonCommand, tmp_path
 
 def check_verdict(data: dict[str, Any]) -> None:
     """Each judgement and the summing-up sentence, worked out from the rows."""
-    names = ("cache", "raster", "layout")
+    names = ("cache", "raster", "layout", "in_flight")
     found = {(r["method"], r["block"], *(r[k] for k in names)): r for r in data["rows"]}
-    fewer_at_every_b = 0
+    fewer_at_every_b: Counter[int] = Counter()
     for each in data["verdict"]["settings"]:
         place = tuple(each[name] for name in names)
         before = found[LM, None, *place]
@@ -109,14 +111,15 @@ def check_verdict(data: dict[str, Any]) -> None:
         ]
         assert each["largest_over_best"] == pytest.approx(taken[-1] / min(taken), abs=1e-6)
         never_more = all(count <= before["bytes_from_memory"] for count in taken)
-        fewer_at_every_b += never_more and each["method"] == SINGLE and bool(each["fewer_bytes_at"])
-    settings = len(data["verdict"]["settings"]) // 2
+        if never_more and each["method"] == SINGLE and each["fewer_bytes_at"]:
+            fewer_at_every_b[each["in_flight"]] += 1
     [sentence] = [
         each
         for each in data["verdict"]["sentences"]
         if each.startswith(f"{SINGLE} has fewer bytes from memory")
     ]
-    assert f"at every b in {fewer_at_every_b} of {settings} settings" in sentence
+    one, more = fewer_at_every_b[1], fewer_at_every_b[16]
+    assert f"at every b in {one} and {more} of 2 settings with 1 and 16 in flight" in sentence
 
 
 def record(case: tuple[str, int | None, str], *counts: int) -> dict[str, Any]:
@@ -159,14 +162,15 @@ def test_the_verdict_by_hand(run_json: JsonCommand, tmp_path: Path) -> None:
     )
     assert (
         f"{SINGLE} reads the fewest bytes from memory at b = 8 with {small}, 32 with {large}; by "
-        "raster order and layout, at b = 8 to 32 with scan and linear. At its best b it reads "
+        "raster order and layout, at b = 8 to 32 with scan and linear; by fragments in flight, at "
+        "b = 8 to 32 with 1. At its best b it reads "
         f"0.125 ({large}, scan, linear) to 0.5 ({small}, scan, linear) times the bytes of {LM}."
         in said
     )
     assert f"1 of 2 settings (scan, linear with {small}); the first such b is 16 with " in text
     assert f"b = 32 reads 8 times the bytes of b = 8 ({small}, scan, linear)" in text
     assert "its texels hold one element" in text
-    assert f"0.125 to 0.5 times that of {LM}" in text
+    assert f"0.125 to 0.5 with 1 in flight, as a multiple of that of {LM}" in text
     assert (
         f"Overall, {SINGLE} has a higher hit ratio of reads at every b in 1 of 2 settings (scan, "
         f"linear with {large}); at the b with the fewest bytes in 2 of 2 settings; at b = 32, the "
@@ -178,7 +182,7 @@ def test_the_table_says_what_was_not_run(run: Command, run_json: JsonCommand) ->
     data = run_json(*SMALL, "--budget", "0")
     assert data["rows"] == []
     assert {each["reason"] for each in data["not_run"]} == {"the budget was spent"}
-    assert len(data["not_run"]) == 18
+    assert len(data["not_run"]) == 36
     assert data["verdict"]["sentences"][0].endswith("No verdict.")
     code, out, _ = run(*SMALL, "--budget", "0")
     assert code == 0
@@ -250,7 +254,8 @@ def test_a_table_is_resumed_and_judged_where_it_is_whole(
     run_json: JsonCommand, tmp_path: Path
 ) -> None:
     small, larger, all_of_it = (tmp_path / f"{name}.json" for name in ("a", "b", "c"))
-    words = ("cache-table", "--size", "8", "--block", "2", "--raster", "scan", "--layout", "linear")
+    words = ("cache-table", "--size", "8", "--block", "2", "--raster", "scan", "--layout", "linear",
+             "--in-flight", "1")  # fmt: skip
     first = run_json(*words, "--cache", "256,2way,32B", "-o", str(small))
     both = ("--cache", "512,2way,32B", "256,2way,32B", "--resume")
     data = json.loads(small.read_text())
@@ -271,6 +276,70 @@ def test_a_table_is_resumed_and_judged_where_it_is_whole(
     assert whole["not_run"] == []
     assert whole["rows"][3]["bytes_to_memory"] == first["rows"][0]["bytes_to_memory"] + 1
     assert len(whole["verdict"]["settings"]) == 4
+    other = ("--cache", "512,2way,32B", "--in-flight", "4", "--resume", str(all_of_it))
+    more = run_json(*words[:-2], *other)
+    assert more["rows"][:6] == whole["rows"]
+    assert [(row["cache"], row["in_flight"]) for row in more["rows"][6:]] == [
+        ("512,2way,32B", 4)
+    ] * 3
+    partly = run_json(*words, "--cache", "256,2way,32B", "--resume", str(larger))
+    assert len(partly["not_run"]) == 3, "what was not run before is not run yet"
+
+
+def test_a_row_without_a_number_in_flight_had_one(tmp_path: Path) -> None:
+    older, path = record((LM, None, "1K,4way,64B"), 1000, 500, 600), tmp_path / "table.json"
+    data = {
+        "size": 64, "accumulate": "ping-pong", "not_run": [], "budget_s": 1.0, "spent_s": 1.0,
+        "rows": [older, {**older, "in_flight": 16}],
+    }  # fmt: skip
+    path.write_text(json.dumps(data))
+    assert [row.setting.in_flight for row in read_cache_table(path).rows] == [1, 16]
+
+
+def test_the_verdict_says_how_many_fragments_it_takes(
+    run: Command, run_json: JsonCommand, tmp_path: Path
+) -> None:
+    """LM takes a quarter of A and B from memory; the single-channel method at b = 32 what stands
+    here, by the cache and the number in flight.
+    """
+    operands = {
+        ("1K,4way,64B", 1): 600, ("1K,4way,64B", 16): 400, ("1K,4way,64B", 64): 100,
+        ("8K,4way,64B", 1): 500, ("8K,4way,64B", 16): 500, ("8K,4way,64B", 64): 501,
+        ("8K,fully,64B", 1): 250, ("8K,fully,64B", 16): 250, ("8K,fully,64B", 64): 250,
+        ("16K,4way,64B", 1): 499,
+    }  # fmt: skip
+    rows = [
+        {**record((method, block, cache), 2000, taken, 600), "in_flight": in_flight}
+        for (cache, in_flight), ours in operands.items()
+        for method, block, taken in ((LM, None, 500), (SINGLE, 32, ours))
+    ]
+    path = tmp_path / "table.json"
+    data = {
+        "size": 64, "accumulate": "ping-pong", "rows": rows, "not_run": [], "budget_s": 1.0,
+        "spent_s": 1.0,
+    }  # fmt: skip
+    path.write_text(json.dumps(data))
+    said = run_json("cache-table", "--from", str(path))["verdict"]["sentences"]
+    reuse = "more reuse of A and B (a smaller share of their bytes from memory)"
+    assert (
+        "10 settings of cache, raster order, layout and fragments in flight (1, 16 and 64)"
+        in (said[0])
+    )
+    assert (
+        f"In 3 combinations of cache, raster order and layout, at b = 32, the paper's choice, "
+        f"{SINGLE} has {reuse} with 1, 16 and 64 in flight in 1 (scan, linear with 8K,fully,64B); "
+        "with 16 and 64 in flight in 1 (scan, linear with 1K,4way,64B); with none of 1, 16 and 64 "
+        "in flight in 1 (scan, linear with 8K,4way,64B)." in said
+    )
+    assert (
+        f"{SINGLE} has {reuse} at every b in 2 of 4 settings with 1, 2 of 3 settings with 16 and "
+        "2 of 3 settings with 64 in flight; at no b in 2 of 4 settings with 1, 1 of 3 settings "
+        "with 16 and 1 of 3 settings with 64 in flight." in said
+    )
+    code, out, _ = run("cache-table", "--from", str(path))
+    assert code == 0
+    assert re.search(r"1K,4way,64B +│? *1\.2 +│? *0\.8 +│? *0\.2", out)
+    assert re.search(r"16K,4way,64B +│? *0\.998 +│? *– +│? *–", out)
 
 
 @pytest.mark.parametrize(
@@ -282,6 +351,8 @@ def test_a_table_is_resumed_and_judged_where_it_is_whole(
         (("--block", "0"), "it must be at least 1"),
         (("--cache", "8K"), "has no ways"),
         (("--raster", "spiral"), "no raster order"),
+        (("--in-flight", "0"), "in_flight is 0; it must be at least 1"),
+        (("--in-flight", "65537"), "in_flight is 65537; it must be at most 65536"),
         (("--budget", "nan"), "give a number of seconds"),
         (("-o", "{tmp}/x.txt"), "should end in .json"),
         (("-o", "{tmp}/none/x.json"), "there is no folder"),
@@ -342,3 +413,4 @@ def test_the_help_has_the_defaults_of_the_study() -> None:
     assert command.CACHES.split() == list(cache_table.CACHES)
     assert command.RASTERS.split() == list(cache_table.RASTERS)
     assert command.LAYOUTS.split() == list(cache_table.LAYOUTS)
+    assert [int(number) for number in command.IN_FLIGHT.split()] == list(cache_table.IN_FLIGHT)

@@ -74,7 +74,7 @@ def test_the_page_is_whole_and_what_it_points_to_is_there(report: Path) -> None:
 def test_the_page_has_the_papers_tables_and_a_cache(report: Path) -> None:
     reader = read(report)
     assert reader.headings["hall-carr-hart-2003-table-1"] == "Table 1"
-    assert reader.headings["cache-table-tiled-8x8-8x8"] == "Through a cache"
+    assert reader.headings["cache-table-tiled-8x8-8x8-64"] == "Through a cache"
     named = {row[0].strip(): row for row in reversed(reader.rows) if row}
     # Larson & McAllister's 16 bytes a fragment, of n² fragments, in n passes.
     assert "65\N{THIN SPACE}536" in named["larson-mcallister"]

@@ -10,6 +10,9 @@ bytes requested, with any cache and without one. The measure that is free of bot
 share of the bytes requested of A and B that comes from memory. Hit ratios are of reads only: a
 write that does not allocate hits where blending has just read the same texel, and misses where it
 goes to another texture; either way it goes to memory.
+
+How many fragments are in flight decides as much as the cache does: neighbours that wait together
+look up the same texels of A and B one after another, before any other texel evicts them.
 """
 
 from __future__ import annotations
@@ -20,13 +23,14 @@ from dataclasses import dataclass
 from itertools import product
 from os import cpu_count
 from threading import Event
-from typing import Any
+from typing import Annotated, Any
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.bounded import (
     Limit,
     Line,
+    Meta,
     NotNegative,
     OneLine,
     PositiveInt,
@@ -34,7 +38,7 @@ from gpgpu_legacy.bounded import (
     Size,
     Whole,
 )
-from gpgpu_legacy.cache.access import Access, parse_access
+from gpgpu_legacy.cache.access import MOST_IN_FLIGHT, Access, parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.layout import parse_layout
 from gpgpu_legacy.cache.raster import parse_raster
@@ -55,6 +59,8 @@ CACHES = ("2K,4way,64B", "8K,4way,64B", "8K,fully,64B", "16K,4way,64B", "32K,2wa
 misses for want of capacity from misses for want of ways."""
 RASTERS = ("scan", "tiled:8x8", "tiled:32x32")
 LAYOUTS = ("linear", "8x8")
+IN_FLIGHT = (1, 16, 64, 256)
+"""How many fragments the chips of the time kept in flight is unpublished; it was more than one."""
 MOST_WORKERS = 256
 """The most simulations at a time: each takes memory, and processors have no more cores."""
 ACCUMULATE = Accumulate.PING_PONG
@@ -64,20 +70,24 @@ that."""
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A cache, an order of fragments and a texture layout, by their canonical names."""
+    """A cache, an order of fragments and a texture layout, by their canonical names.
+
+    in_flight: how many fragments are in flight; see `Access`.
+    """
 
     cache: str
     raster: str
     layout: str
+    in_flight: int = 1
 
     @property
     def access(self) -> Access:
-        """The raster order and the layout."""
-        return parse_access(self.layout, self.raster)
+        """The raster order, the layout and the fragments in flight."""
+        return parse_access(self.layout, self.raster, in_flight=self.in_flight)
 
     def __str__(self) -> str:
-        """The three in a few words."""
-        return f"{self.cache}, {self.raster}, {self.layout}"
+        """The setting in a few words."""
+        return f"{self.cache}, {self.access}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +104,18 @@ class Case:
         return f"{self.method}{block}: {self.setting}"
 
 
+InFlight = Annotated[int, Meta(ge=1, le=MOST_IN_FLIGHT)]
+
+
 class CaseRecord(Record, frozen=True, kw_only=True):
-    """A case as the fields of a row."""
+    """A case as the fields of a row. in_flight: 1 in a file that is older than the field."""
 
     method: Line
     block: Size | None
     cache: Line
     raster: Line
     layout: Line
+    in_flight: InFlight = 1
 
     def __post_init__(self) -> None:
         """ValueError for a blocked method without a block; such a record is not read."""
@@ -110,8 +124,8 @@ class CaseRecord(Record, frozen=True, kw_only=True):
 
     @property
     def setting(self) -> Setting:
-        """The cache, the raster order and the layout."""
-        return Setting(self.cache, self.raster, self.layout)
+        """The cache, the raster order, the layout and the fragments in flight."""
+        return Setting(self.cache, self.raster, self.layout, self.in_flight)
 
     @property
     def case(self) -> Case:
@@ -203,14 +217,25 @@ class CacheTable(Recorded, frozen=True, kw_only=True):
 
 
 def settings(
-    caches: Iterable[str], rasters: Iterable[str], layouts: Iterable[str]
+    caches: Iterable[str],
+    rasters: Iterable[str],
+    layouts: Iterable[str],
+    in_flight: Iterable[int] = (1,),
 ) -> tuple[Setting, ...]:
-    """Every combination of these spellings; those with one raster order and layout are adjacent."""
+    """Every combination of these spellings; those that differ only in the cache are adjacent.
+
+    Raises InputError for unknown spellings, and for a number in flight that Access refuses.
+    """
     known = [str(parse_cache(text)) for text in caches]
     orders = [parse_raster(text).name for text in rasters]
     places = [parse_layout(text).name for text in layouts]
-    combined = product(dict.fromkeys(orders), dict.fromkeys(places), dict.fromkeys(known))
-    return tuple(Setting(cache, raster, layout) for raster, layout, cache in combined)
+    numbers = [Access(in_flight=number).in_flight for number in in_flight]
+    combined = product(
+        dict.fromkeys(orders), dict.fromkeys(places), dict.fromkeys(numbers), dict.fromkeys(known)
+    )
+    return tuple(
+        Setting(cache, raster, layout, number) for raster, layout, number, cache in combined
+    )
 
 
 # Running ------------------------------------------------------------------------------------------
@@ -254,11 +279,11 @@ def make_table(
 ) -> CacheTable:
     """Simulate every case, several at a time, as far as the budget goes.
 
-    known: a table of the same products, whose rows are kept. workers: threads (default: one per
-    core). progress: called after each case. save: called with the table so far after each
-    simulation, so that a table that is stopped can be resumed. A case that the budget cuts short is
-    not among the rows. Raises InputError for numbers out of range, and for cases that cannot be
-    simulated.
+    known: a table of the same products, whose rows are kept, other cases included. workers: threads
+    (default: one per core). progress: called after each case. save: called with the table so far
+    after each simulation, so that a table that is stopped can be resumed. A case that the budget
+    cuts short is not among the rows. Raises InputError for numbers out of range, and for cases that
+    cannot be simulated.
     """
     size, accumulate = products.size, products.accumulate
     Shape(size, size, size).checked()
@@ -271,8 +296,9 @@ def make_table(
         raise InputError(f"there are {workers} workers; give at least 1")
     if workers is not None and workers > MOST_WORKERS:
         raise InputError(f"there are {workers} workers; give at most {MOST_WORKERS}")
-    rows_known = {row.case: row for row in known.rows} if known else {}
     wanted = products.cases(where)
+    rows_known = {row.case: row for row in known.rows} if known else {}
+    others = _others(known, wanted) if known else []
     for case in _representatives(wanted):
         _check(products, case)
     started, stopped = budget.spent_s, Event()
@@ -286,7 +312,8 @@ def make_table(
             return rows_known[case]
         return _simulate(products, case, budget, report)
 
-    def table(outcomes: Sequence[Row | NotRun]) -> CacheTable:
+    def table(simulated: Sequence[Row | NotRun]) -> CacheTable:
+        outcomes = [*others, *simulated]
         spent_s = budget.spent_s - started + (known.spent_s if known else 0.0)
         return CacheTable(
             **provenance(CacheTable),
@@ -312,6 +339,12 @@ def make_table(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return table([future.result() for future in futures])
+
+
+def _others(known: CacheTable, wanted: Iterable[Case]) -> list[Row | NotRun]:
+    """What a table says of other cases."""
+    these, all_of = set(wanted), list[Row | NotRun]([*known.rows, *known.not_run])
+    return [record for record in all_of if record.case not in these]
 
 
 def _so_far(future: Future[Row | NotRun], case: Case) -> Row | NotRun:
@@ -380,4 +413,5 @@ def _fields(case: Case) -> dict[str, Any]:
         "cache": setting.cache,
         "raster": setting.raster,
         "layout": setting.layout,
+        "in_flight": setting.in_flight,
     }

@@ -32,6 +32,7 @@ class JudgementRecord(Record, frozen=True, kw_only=True):
     cache: str
     raster: str
     layout: str
+    in_flight: int
     best_block: int
     bytes_from_memory: float
     bytes_requested: float
@@ -116,6 +117,7 @@ def _judgement_record(judgement: Judgement) -> JudgementRecord:
         cache=setting.cache,
         raster=setting.raster,
         layout=setting.layout,
+        in_flight=setting.in_flight,
         best_block=best.block,
         bytes_from_memory=round(best.bytes_from_memory, _DIGITS),
         bytes_requested=round(best.bytes_requested, _DIGITS),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
 
+from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.studies.cache_sweep.table import CONVENTIONS
 from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge
-from gpgpu_legacy.studies.cache_table.model import BEFORE, CacheTable, Row
+from gpgpu_legacy.studies.cache_table.model import BEFORE, CacheTable, Row, Setting
 from gpgpu_legacy.studies.cache_table.verdict import PAPER, blocks_run, blocks_text
 
 _MB = 1e6
@@ -19,22 +22,20 @@ _MB = 1e6
 
 
 def cache_table_grids(table: CacheTable) -> list[Grid]:
-    """A grid for each raster order and layout, then the judgements, and what was not run."""
-    places = dict.fromkeys((r.setting.raster, r.setting.layout) for r in table.rows)
-    grids = [_place_grid(table, *place) for place in places]
+    """A grid for each raster order, layout and number in flight; judgements; what was not run."""
+    places = dict.fromkeys(replace(row.setting, cache="") for row in table.rows)
+    grids = [_place_grid(table, place) for place in places]
     judged = judge(table)
     if judged:
-        grids.append(_judgement_grid(table, judged))
+        grids += [*_printed_block_grids(table, judged), _judgement_grid(table, judged)]
     if table.not_run:
         grids.append(_not_run_grid(table))
     return grids
 
 
-def _place_grid(table: CacheTable, raster: str, layout: str) -> Grid:
-    """Methods and blocks down, caches across."""
-    own = [
-        row for row in table.rows if (row.setting.raster, row.setting.layout) == (raster, layout)
-    ]
+def _place_grid(table: CacheTable, place: Setting) -> Grid:
+    """Methods and blocks down, caches across; place: a setting but for the cache."""
+    own = [row for row in table.rows if replace(row.setting, cache="") == place]
     caches = list(dict.fromkeys(row.setting.cache for row in own))
     by_case = {(row.method, row.block, row.setting.cache): row for row in own}
     rows = []
@@ -44,8 +45,8 @@ def _place_grid(table: CacheTable, raster: str, layout: str) -> Grid:
         cells = [_cell(table, row) for row in here]
         rows.append((method, block, _megabytes(requested), *cells))
     caption = (
-        f"Products at n = {table.size}, {table.accumulate.value}; raster order {raster}, texture "
-        f"layout {layout}."
+        f"Products at n = {table.size}, {table.accumulate.value}; raster order {place.raster}, "
+        f"texture layout {place.layout}, {place.in_flight} in flight."
     )
     notes = (
         "For each cache: megabytes (10⁶ bytes) from memory · hits, % of all accesses · bytes from "
@@ -53,7 +54,8 @@ def _place_grid(table: CacheTable, raster: str, layout: str) -> Grid:
         "them also go to memory.",
     )
     heads = ("method", "b", "MB requested", *caches)
-    return Grid(f"cache-table-{raster}-{layout}", caption, heads, tuple(rows), notes)
+    name = f"cache-table-{place.raster}-{place.layout}-{place.in_flight}"
+    return Grid(name, caption, heads, tuple(rows), notes)
 
 
 _WAYS = {
@@ -83,20 +85,54 @@ def _cell(table: CacheTable, row: Row | None) -> Numeral | None:
     )
 
 
+def _printed_block_grids(table: CacheTable, judged: Sequence[Judgement]) -> list[Grid]:
+    """Caches and orders down, methods and numbers in flight across, at the paper's b."""
+    ratios = {
+        (replace(judgement.setting, in_flight=1), judgement.method, judgement.setting.in_flight): (
+            Numeral(f"{compared.operand_share:.3g}")
+        )
+        for judgement in judged
+        if (compared := judgement.at(DEFAULT_BLOCK))
+    }
+    if not ratios:
+        return []
+    places, methods, numbers = (dict.fromkeys(part) for part in zip(*ratios, strict=True))
+    across = list(product(methods, sorted(numbers)))
+    heads = ("raster order", "layout", "cache", *(f"{_label(m)}, {n}" for m, n in across))
+    rows = tuple(
+        (place.raster, place.layout, place.cache, *(ratios.get((place, *at)) for at in across))
+        for place in places
+    )
+    caption = (
+        f"Share of A and B from memory over that of {BEFORE}, at n = {table.size} and "
+        f"b = {DEFAULT_BLOCK}, the paper's choice, by method and fragments in flight."
+    )
+    notes = (
+        "Below 1 the blocked method is more coherent. Both methods have the same number in flight.",
+    )
+    return [Grid("cache-reuse", caption, heads, rows, notes)]
+
+
+def _label(method: str) -> str:
+    """The method as the paper's table names it."""
+    labels = {row.method: row.label for row in find_paper(PAPER).tables[0].rows}
+    return labels.get(method, method)
+
+
 def _judgement_grid(table: CacheTable, judged: Sequence[Judgement]) -> Grid:
     heads = (
-        "raster order", "layout", "cache", "method", "fewer bytes at b", "more read hits at b",
-        "more reuse at b", "best b", "bytes", "requested", "share of A, B", "more at b",
-        "largest / best",
+        "raster order", "layout", "cache", "in flight", "method", "fewer bytes at b",
+        "more read hits at b", "more reuse at b", "best b", "bytes", "requested", "share of A, B",
+        "more at b", "largest / best",
     )  # fmt: skip
-    labels = {row.method: row.label for row in find_paper(PAPER).tables[0].rows}
     run = blocks_run(table.rows)
     rows: tuple[tuple[Entry, ...], ...] = tuple(
         (
             judgement.setting.raster,
             judgement.setting.layout,
             judgement.setting.cache,
-            labels.get(judgement.method, judgement.method),
+            judgement.setting.in_flight,
+            _label(judgement.method),
             *(blocks_text(judgement.blocks(measure), run) or "none" for measure in Measure),
             judgement.best.block,
             Numeral(f"{judgement.best.bytes_from_memory:.3g}"),
@@ -121,11 +157,12 @@ def _judgement_grid(table: CacheTable, judged: Sequence[Judgement]) -> Grid:
 def _not_run_grid(table: CacheTable) -> Grid:
     rows = tuple(
         (
-            case.method, case.block, case.cache, case.raster, case.layout, case.reason,
+            case.method, case.block, case.cache, case.raster, case.layout, case.in_flight,
+            case.reason,
         )
         for case in table.not_run
     )  # fmt: skip
-    heads = ("method", "b", "cache", "raster order", "layout", "why")
+    heads = ("method", "b", "cache", "raster order", "layout", "in flight", "why")
     budget = table.budget_s
     caption = "Not run." if budget is None else f"Not run, with a budget of {budget:g} s."
     return Grid("not-run", caption, heads, rows)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
+from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.studies.cache_table.judgement import Comparison, Judgement, Measure, judge
 from gpgpu_legacy.studies.cache_table.model import BEFORE, CacheTable, Row, Setting
@@ -22,12 +25,14 @@ def verdict(table: CacheTable) -> list[str]:
         return [f"{claimed}: no setting of cache, raster order and layout is complete. No verdict."]
     sentences = [
         f"{claimed}: compared with {BEFORE} at n = {table.size}, in {len(_settings(judged))} "
-        "settings of cache, raster order and layout. “At every b” means better at one b or more "
-        "and worse at none."
+        "settings of cache, raster order, layout and fragments in flight "
+        f"({_series(_in_flight(judged))}), of which both methods have the same. “At every b” means "
+        "better at one b or more and worse at none."
     ]
     sentences += [_in_all(measure, judged) for measure in Measure]
     for method in dict.fromkeys(judgement.method for judgement in judged):
         own = [judgement for judgement in judged if judgement.method == method]
+        sentences += _at_the_printed_block(method, own)
         sentences += [_where_it_holds(method, measure, own) for measure in Measure]
         sentences += [
             _best_blocks(method, own),
@@ -66,6 +71,45 @@ def blocks_text(blocks: Iterable[int], simulated: Sequence[int]) -> str:
 # One method ---------------------------------------------------------------------------------------
 
 
+def _at_the_printed_block(method: str, judged: Sequence[Judgement]) -> list[str]:
+    """With how many fragments in flight the method reuses more at b = 32, and in which places.
+
+    A place is a setting but for the number in flight. One sentence for all places that were
+    simulated with the same numbers; none for those with one number.
+    """
+    holds: dict[Setting, dict[int, bool]] = {}
+    for judgement in judged:
+        compared, setting = judgement.at(DEFAULT_BLOCK), judgement.setting
+        if compared is not None:
+            at = holds.setdefault(replace(setting, in_flight=1), {})
+            at[setting.in_flight] = Measure.MORE_REUSE.sign(compared) > 0
+    by_numbers: dict[tuple[int, ...], list[Setting]] = {}
+    for place, at in holds.items():
+        by_numbers.setdefault(tuple(sorted(at)), []).append(place)
+    return [
+        f"In {len(places)} combinations of cache, raster order and layout, at b = {DEFAULT_BLOCK}, "
+        f"the paper's choice, {method} has {Measure.MORE_REUSE.value} "
+        f"{_by_numbers_that_hold(places, numbers, holds)}."
+        for numbers, places in by_numbers.items()
+        if len(numbers) > 1
+    ]
+
+
+def _by_numbers_that_hold(
+    places: Sequence[Setting],
+    numbers: Sequence[int],
+    holds: Mapping[Setting, Mapping[int, bool]],
+) -> str:
+    groups: dict[tuple[int, ...], list[Setting]] = {}
+    for place in places:
+        groups.setdefault(tuple(n for n in numbers if holds[place][n]), []).append(place)
+    return "; ".join(
+        f"with {_series(some) if some else f'none of {_series(numbers)}'} in flight in "
+        f"{len(groups[some])} ({_named(groups[some], places)})"
+        for some in sorted(groups, key=lambda some: (-len(some), some))
+    )
+
+
 def _where_it_holds(method: str, measure: Measure, judged: Sequence[Judgement]) -> str:
     every = [judgement for judgement in judged if judgement.holds_everywhere(measure)]
     never = [judgement for judgement in judged if not judgement.blocks(measure)]
@@ -73,7 +117,8 @@ def _where_it_holds(method: str, measure: Measure, judged: Sequence[Judgement]) 
     parts = [f"at every b in {_share(every, judged)}"]
     if some:
         largest = _by_cache(judged, lambda e: max(e.blocks(measure)) if e in some else None)
-        parts.append(f"at some b only in {len(some)}, the largest such b being {largest}")
+        count = _series(_counts(some, judged))
+        parts.append(f"at some b only in {count}, the largest such b being {largest}")
     if never:
         parts.append(f"at no b in {_share(never, judged)}")
     return f"{method} has {measure.value} {'; '.join(parts)}."
@@ -82,11 +127,14 @@ def _where_it_holds(method: str, measure: Measure, judged: Sequence[Judgement]) 
 def _best_blocks(method: str, judged: Sequence[Judgement]) -> str:
     least = min(judged, key=lambda judgement: judgement.best.bytes_from_memory)
     most = max(judged, key=lambda judgement: judgement.best.bytes_from_memory)
+    by_cache, by_place, by_number = (
+        by(judged, lambda judgement: judgement.best.block)
+        for by in (_by_cache, _by_place, _by_number)
+    )
     return (
-        f"{method} reads the fewest bytes from memory at b = "
-        f"{_by_cache(judged, lambda judgement: judgement.best.block)}; by raster order and layout, "
-        "at b = "
-        f"{_by_place(judged, lambda judgement: judgement.best.block)}. At its best b it reads "
+        f"{method} reads the fewest bytes from memory at b = {by_cache}; by raster order and "
+        f"layout, at b = {by_place}; by fragments in flight, at b = {by_number}. At its best b it "
+        "reads "
         f"{least.best.bytes_from_memory:.3g} ({least.setting}) to "
         f"{most.best.bytes_from_memory:.3g} ({most.setting}) times the bytes of {BEFORE}."
     )
@@ -124,6 +172,11 @@ def _by_place(judged: Iterable[Judgement], block: Callable[[Judgement], int | No
     )
 
 
+def _by_number(judged: Iterable[Judgement], block: Callable[[Judgement], int | None]) -> str:
+    """The range of blocks for each number of fragments in flight."""
+    return _ranges(judged, block, lambda judgement: str(judgement.setting.in_flight))
+
+
 def _ranges(
     judged: Iterable[Judgement],
     block: Callable[[Judgement], int | None],
@@ -146,13 +199,17 @@ def _reuse_alone(method: str, judged: Sequence[Judgement]) -> str:
     best = [judgement.best for judgement in judged]
     requested = _span([judgement.bytes_requested for judgement in best])
     operands = _span([judgement.operand_bytes_requested for judgement in best])
-    share = _span([judgement.operand_share for judgement in best])
+    shares = [
+        (number, _span([c.operand_share for c in best if c.row.in_flight == number]))
+        for number in _in_flight(judged)
+    ]
+    share = _series(f"{span} with {number}" for number, span in shares)
     return (
         f"Two of its savings need no cache. At its best b {method} requests {requested} times the "
         f"bytes of {BEFORE}, since it reads and writes fewer partial sums; of A and B alone it "
         f"requests {operands} times the bytes, since its texels hold {_elements(best)}. Apart from "
         "both, the share of the bytes requested of A and B that comes from memory is "
-        f"{share} times that of {BEFORE}."
+        f"{share} in flight, as a multiple of that of {BEFORE}."
     )
 
 
@@ -173,6 +230,17 @@ def _span(values: Sequence[float]) -> str:
 
 def _settings(judged: Iterable[Judgement]) -> list[Setting]:
     return list(dict.fromkeys(judgement.setting for judgement in judged))
+
+
+def _in_flight(judged: Iterable[Judgement]) -> list[int]:
+    """The numbers of fragments in flight, the smallest first."""
+    return sorted({judgement.setting.in_flight for judgement in judged})
+
+
+def _series(items: Iterable[object]) -> str:
+    """Items as people list them: 1, 2 and 3."""
+    *first, last = map(str, items)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _of_writes(judged: Sequence[Judgement]) -> str:
@@ -210,9 +278,26 @@ def _in_all(measure: Measure, judged: Sequence[Judgement]) -> str:
     )
 
 
-def _share(some: Iterable[Judgement], of: Iterable[Judgement]) -> str:
-    """How many settings, and which: their names, or those of the others where that is shorter."""
-    these, all_of = _settings(some), _settings(of)
+def _counts(some: Iterable[Judgement], of: Iterable[Judgement]) -> list[int]:
+    """The number of settings with each number of fragments in flight."""
+    these = _settings(some)
+    return [sum(setting.in_flight == n for setting in these) for n in _in_flight(of)]
+
+
+def _share(some: Sequence[Judgement], of: Sequence[Judgement]) -> str:
+    """How many settings with each number of fragments in flight.
+
+    Where there is one number, also which: their names, or those of the others where that is
+    shorter.
+    """
+    numbers, all_of = _in_flight(of), _settings(of)
+    if len(numbers) > 1:
+        counts, totals = _counts(some, of), _counts(of, of)
+        if len(set(totals)) == 1:
+            return f"{_series(counts)} of {totals[0]} settings with {_series(numbers)} in flight"
+        each = zip(counts, totals, numbers, strict=True)
+        return f"{_series(f'{k} of {m} settings with {n}' for k, m, n in each)} in flight"
+    these = _settings(some)
     others = [setting for setting in all_of if setting not in these]
     share = f"{len(these)} of {len(all_of)} settings"
     if not these or not others:
@@ -223,13 +308,13 @@ def _share(some: Iterable[Judgement], of: Iterable[Judgement]) -> str:
 
 
 def _named(settings: Iterable[Setting], all_of: Sequence[Setting]) -> str:
-    """Settings by name, grouped by raster order and layout."""
-    places: dict[tuple[str, str], list[str]] = {}
+    """Settings by name, grouped by raster order, layout and fragments in flight."""
+    places: dict[Access, list[str]] = {}
     for setting in settings:
-        places.setdefault((setting.raster, setting.layout), []).append(setting.cache)
+        places.setdefault(setting.access, []).append(setting.cache)
+    there = Counter(setting.access for setting in all_of)
     parts = []
-    for (raster, layout), caches in places.items():
-        there = sum((other.raster, other.layout) == (raster, layout) for other in all_of)
-        which = "every cache" if 1 < there == len(caches) else " and ".join(caches)
-        parts.append(f"{raster}, {layout} with {which}")
+    for access, caches in places.items():
+        which = "every cache" if 1 < there[access] == len(caches) else " and ".join(caches)
+        parts.append(f"{access} with {which}")
     return "; ".join(parts)
