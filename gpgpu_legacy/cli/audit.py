@@ -117,7 +117,7 @@ def audit_command(
         grids.append(turned_grid(listed))
     if left_out:
         grids.append(left_out_grid(chosen))
-    to.write(grids, lambda: records.audit_record(findings, listed, measured))
+    to.write(grids, lambda: records.audit_record(findings, listed, measured, turn=turn))
     if recording.strict:
         _refuse(records.changes(records.verdicts_of(findings), records.recorded(), chosen))
 

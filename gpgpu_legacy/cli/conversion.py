@@ -62,13 +62,16 @@ def _complaint(types: tuple[type, ...], value: Any, param: Any) -> str:
     kinds = types if len(types) == len(words) else types[:1] * len(words)
     is_argument = param.param_type_name == "argument"
     name = (param.metavar or param.name) if is_argument else param.opts[-1]
-    for word, kind in zip(words, kinds, strict=True):
+    for index, (word, kind) in enumerate(zip(words, kinds, strict=True)):
         convert = _converter(kind)
         try:
             if convert is not None:
                 convert(word)
         except (TypeError, ValueError):
-            return f"{name} is {word!r}; {_expected(kind)}"
+            follows = param.multiple and index > 0  # after a value that fits
+            return f"{name} is {word!r}; {_expected(kind)}" + (
+                f"; arguments stand before {name}" if follows else ""
+            )
     return f"{name} is {value!r}, which does not fit"
 
 

@@ -463,6 +463,16 @@ def test_json_has_every_claim(
     )
 
 
+def test_json_has_what_a_changed_input_comes_to(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = command(monkeypatch, capsys, MALI, "--verdict", "rests-on", "--turn", "--json")
+    claims = {claim["id"]: claim for claim in json.loads(out)["claims"]}
+    size = claims["size-1024"]
+    assert size["turned"] == {"computed": [1024, 2048], "verdict": "differs"}  # on 16 cores
+    assert claims["more-efficient-use"]["turned"] is None
+
+
 @pytest.mark.parametrize(
     ("kind", "piece"),
     [
@@ -499,6 +509,8 @@ def test_left_out_numbers_are_listed_on_request(
     [
         (("nonsense",), "there is no paper nonsense; choose from"),
         (("--verdict", "perhaps"), "--verdict is 'perhaps'; choose from"),
+        (("--verdict", "agrees", MALI), f"--verdict is '{MALI}'; choose from"),
+        (("--verdict", "agrees", MALI), "; arguments stand before --verdict"),
         (("--format", "html"), "--format is 'html'; choose from"),
         (("-o", "/no/such/folder/x"), "there is no folder /no/such/folder"),
         ((MALI, "--record"), "--record is for all papers"),

@@ -12,7 +12,7 @@ from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.outputs import check_writable
 from gpgpu_legacy.papers.audit.model import Finding, printed, shown
 from gpgpu_legacy.papers.audit.shares import NOTHING_MEASURED, Share, Shares
-from gpgpu_legacy.papers.audit.turning import words
+from gpgpu_legacy.papers.audit.turning import turned, words
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.derive.registry import Rounded, Value
 from gpgpu_legacy.provenance import checkout
@@ -24,11 +24,19 @@ RECORD = Path(__file__).parent / "verdicts.json"
 """The verdicts as they were last recorded."""
 
 
+class TurnedRecord(Record, frozen=True, kw_only=True):
+    """What a claim comes to after the change of the input that it names."""
+
+    computed: Published
+    verdict: Verdict
+
+
 class ClaimRecord(Record, frozen=True, kw_only=True):
     """A claim with its verdict. off: how far ours is from the published number, over that number.
 
     cause: of the difference. turned_by: the change of an input that takes the agreement away.
-    derived_by, derived: the function that recomputes the claim, and what it does.
+    turned: the claim after it, where that was asked for. derived_by, derived: the function that
+    recomputes the claim, and what it does.
     """
 
     paper: str
@@ -45,6 +53,7 @@ class ClaimRecord(Record, frozen=True, kw_only=True):
     repaired: str | None
     cause: str | None
     turned_by: str | None
+    turned: TurnedRecord | None
     derived_by: str | None
     derived: str | None
 
@@ -73,14 +82,21 @@ class Audit(Recorded, frozen=True, kw_only=True):
 
 
 def audit_record(
-    findings: Sequence[Finding], listed: Sequence[Finding], measured: Shares = NOTHING_MEASURED
+    findings: Sequence[Finding],
+    listed: Sequence[Finding],
+    measured: Shares = NOTHING_MEASURED,
+    *,
+    turn: bool = False,
 ) -> Audit:
-    """An audit as a record. findings: all of them, which are counted. listed: those to write."""
+    """An audit as a record. findings: all of them, which are counted. listed: those to write.
+
+    turn: whether to change the inputs that these name.
+    """
     papers = {finding.paper.id: finding.paper for finding in findings}
     driver = this_platform().driver if measured.shares else None
     return Audit(
         **provenance(Audit, driver),
-        claims=tuple(map(_claim, listed)),
+        claims=tuple(_claim(finding, turn=turn) for finding in listed),
         verdicts={
             name: dict(Counter(f.verdict for f in findings if f.paper.id == name))
             for name in papers
@@ -95,8 +111,9 @@ def audit_record(
     )
 
 
-def _claim(finding: Finding) -> ClaimRecord:
+def _claim(finding: Finding, *, turn: bool) -> ClaimRecord:
     claim = finding.claim
+    after = turned(finding) if turn else None
     return ClaimRecord(
         paper=finding.paper.id,
         id=claim.id,
@@ -111,10 +128,15 @@ def _claim(finding: Finding) -> ClaimRecord:
         reason=finding.reason,
         repaired=claim.repaired or None,
         cause=finding.cause if finding.verdict is Verdict.DIFFERS else None,
-        turned_by=None if claim.turned_by is None else words(claim.turned_by),
+        turned_by=words(claim) or None,
+        turned=None if after is None else _turned(after),
         derived_by=claim.derive,
         derived=finding.how or None,
     )
+
+
+def _turned(after: Finding) -> TurnedRecord:
+    return TurnedRecord(computed=_plain(after.computed), verdict=after.verdict)
 
 
 def _plain(value: Value) -> Published:
@@ -125,13 +147,14 @@ def _plain(value: Value) -> Published:
 
 
 class VerdictRecord(Record, frozen=True, kw_only=True):
-    """A verdict, with what it rests on: numbers as people read them."""
+    """A verdict, with what it rests on: numbers as people read them. cause: of a difference."""
 
     published: OneLine = ""
     unit: OneLine = ""
     repaired: OneLine = ""
     computed: OneLine = ""
     verdict: Verdict
+    cause: OneLine = ""
     otherwise: OneLine = ""
 
 
@@ -152,6 +175,7 @@ def verdicts_of(findings: Iterable[Finding]) -> Verdicts:
             repaired=finding.claim.repaired,
             computed=shown(finding.computed),
             verdict=finding.verdict,
+            cause=finding.cause if finding.verdict is Verdict.DIFFERS else "",
             otherwise="; ".join(finding.otherwise),
         )
         for finding in findings

@@ -50,27 +50,26 @@ def _value(finding: Finding, text: str) -> Numeral:
 
 def _why(finding: Finding) -> str:
     claim = finding.claim
+    is_shared = finding.verdict is Verdict.DIFFERS and claim.cause
+    cause = f"cause: {claim.cause}" if is_shared else ""
     repaired = f"repaired in print: {claim.repaired}" if claim.repaired else ""
-    turns = ""
-    if finding.verdict is Verdict.AGREES and claim.turned_by is not None:
-        turns = f"turned by {words(claim.turned_by)}"
-    return "; ".join(part for part in (finding.reason, repaired, turns) if part) or "–"
+    turns = f"turned by {change}" if (change := words(claim)) else ""
+    return "; ".join(part for part in (finding.reason, cause, repaired, turns) if part) or "–"
 
 
 def turned_grid(findings: Sequence[Finding]) -> Grid:
     """What each of these findings becomes after the change of an input that its claim names."""
-    heads = ("claim", "published", "computed", "changed input", "computed then", "verdict then")
+    heads = ("claim", "computed", "changed input", "computed then", "verdict then")
     rows = tuple(
         (
             finding.name,
-            _value(finding, printed(finding.claim.published)),
             _value(finding, shown(finding.computed)),
-            words(finding.claim.turned_by),
+            words(finding.claim),
             _value(finding, shown(after.computed)),
             after.verdict.value,
         )
         for finding in findings
-        if finding.claim.turned_by is not None and (after := turned(finding)) is not None
+        if (after := turned(finding)) is not None
     )
     return Grid("turned", "Claims after the change of an input.", heads, rows)
 

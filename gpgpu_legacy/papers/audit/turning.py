@@ -49,22 +49,24 @@ def turned(finding: Finding) -> Finding | None:
     return after
 
 
-def words(change: Change) -> str:
-    """A change in words, as the tables of the audit have it."""
-    return ", ".join(_words(change))
+def words(claim: Claim) -> str:
+    """The change that a claim names, in words; an empty text where it names none."""
+    change = claim.turned_by
+    return "" if change is None else ", ".join(_words(change, dict(claim.arguments).get("size")))
 
 
-def _words(change: Change) -> Iterator[str]:
+def _words(change: Change, own_size: object) -> Iterator[str]:
     yield from (f"{name} = {_value(value)}" for name, value in change.arguments.items())
     if change.program is not None:
         yield _of_program(change.program)
     if change.plan is not None:
         yield from _of_plan(change.plan)
     if change.cell is not None:
-        size = "" if change.cell.size is None else f" at {change.cell.size}"
-        yield f"{change.cell.table}, {change.cell.series}{size}, {change.cell.times:g} times"
+        size = own_size if change.cell.size is None else change.cell.size
+        block = "" if change.cell.block is None else f", b = {change.cell.block},"
+        yield f"{change.cell.table}/{change.cell.series}/{size}{block} times {change.cell.times:g}"
     if change.fact is not None:
-        yield f"{change.fact.chip}, {change.fact.fact} = {_value(change.fact.value)}"
+        yield f"{change.fact.chip}'s {change.fact.fact} = {_value(change.fact.value)}"
     if change.formula is not None:
         row = f"{change.formula.row}, {change.formula.column}"
         yield f"{change.formula.table}, {row} = {change.formula.formula}"
@@ -76,6 +78,8 @@ def _words(change: Change) -> Iterator[str]:
 
 
 def _of_program(change: ProgramChange) -> str:
+    if not change.instruction and not change.becomes:
+        return f"a kernel without `{change.text.strip()}`"
     if not change.instruction:
         return f"a kernel with `{change.becomes}` for `{change.text}`"
     which = "any" if change.every else "its last"
