@@ -145,6 +145,9 @@ def _dispatched(plan: Plan, rates: Rates) -> Iterator[Term]:
         return
     arithmetic = rates.kernel_arithmetic()
     yield Term("arithmetic", Stage.DISPATCH, counts.arithmetic, "operations", arithmetic)
+    if rates.hardware.accesses_per_clock is not None:
+        accesses = counts.global_loads + counts.global_stores
+        yield Term("loads and stores", Stage.DISPATCH, accesses, "numbers", rates.accesses())
     rule = RULES.get(rates.hardware.coalescing.value) if rates.hardware.coalescing else None
     try:
         moved = transactions(plan, rule) if rule else None

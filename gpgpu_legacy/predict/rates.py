@@ -117,6 +117,11 @@ class Rates:
         """Steps of kernels' requests to shared memory per second."""
         return self._per_clocks("shared_memory_clocks", ("multiprocessors", "shader_clock_mhz"))
 
+    def accesses(self) -> Rate:
+        """Numbers per second that kernels load and store, by whole vector registers."""
+        names = ("cores", "core_clock_mhz", "accesses_per_clock", "register_bits")
+        return self._product(names, 1e6 / WORD_BITS, "a register for each core and clock")
+
     def upload(self) -> Rate:
         """Bytes per second to the chip."""
         return self._transfer("upload_gb_per_s")

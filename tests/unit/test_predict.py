@@ -82,6 +82,14 @@ def test_a_warp_reads_shared_memory_in_two_clocks() -> None:
     assert found.bottleneck is not None and found.bottleneck.stage is Stage.DISPATCH
 
 
+def test_a_core_starts_an_access_of_four_numbers_a_clock() -> None:
+    """Two numbers for each of n³ products, the old value and the result; four cores of 533 MHz."""
+    found = predicted("mali-t604", "mali-sgemm", n=256)
+    accesses = (2 * 256**3 + 2 * 256**2) / 4
+    assert seconds(found, "loads and stores") == pytest.approx(accesses / (4 * 533e6))
+    assert "loads and stores" not in counts(predicted("quadro-4000", "opengl-compute-tiled", n=64))
+
+
 def test_a_single_invocation_is_not_given_the_whole_chip() -> None:
     assert seconds(predicted("quadro-4000", "dobravec-bulic-host", n=64), "arithmetic") is None
 
