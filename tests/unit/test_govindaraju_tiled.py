@@ -76,6 +76,17 @@ def test_a_large_product_is_planned(tile: int) -> None:
     assert len(plan.steps) == (512 // tile) ** 2
 
 
+@pytest.mark.parametrize(("size", "largest", "tile"), [
+    (1024, 8192, 32),  # 16 tiles along each side of 512 texels
+    (1026, 8192, 64),  # 17 of them would be too many
+    (10_000, 8192, 512),  # 5000 texels: 157 tiles, 79, 40, 20, 10
+    (1000, 60, 64),  # textures of 60 texels: 9 along each side, in 9 segments of the sum
+])  # fmt: skip
+def test_the_default_tile_grows_with_the_product(size: int, largest: int, tile: int) -> None:
+    plan = TILED.plan(Shape(size, size, size), Options(block=60, largest_texture=largest))
+    assert drawn(plan)[0][2:] == (min(tile, largest),) * 2
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -83,9 +94,9 @@ def test_a_large_product_is_planned(tile: int) -> None:
         (Options(tile=-4), "tile is -4; it must be at least 1 texel"),
         (Options(tile=2.5), "tile is 2.5; it must be an integer"),  # type: ignore[arg-type]
         (
-            Options(tile=1),
-            "tiles of 1 texels would cut a framebuffer of 65×64 into 4160, and at most 4096 are "
-            "planned; multiply smaller matrices, or draw larger tiles",
+            Options(tile=2),
+            "the product has 1056 tiles of 2×2 texels, and at most 1024 are planned; choose larger "
+            "tiles",
         ),
     ],
 )

@@ -17,7 +17,6 @@ from gpgpu_legacy.algorithms.matmul.tiles import (
     coordinate_steps,
     coordinates_of_a,
     coordinates_of_b,
-    quads,
 )
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.shaders import load_program
@@ -64,9 +63,9 @@ def build(
 def _copy(p: TiledProduct, tile: Tile, program: Program) -> Texture:
     """Listing (5): draw to the framebuffer, then copy the framebuffer to the texture F."""
     framebuffer, f = p.target("C", tile), p.target("F", tile, initial=0.0)
-    for quad in quads(tile, p.options.tile):
-        for _ in _passes(p, tile, quad, program, framebuffer, partial=f):
-            p.copy(framebuffer, f, source_rect=quad, target_rect=quad)
+    for square in tile.squares(p.options.tile):
+        for _ in _passes(p, tile, square, program, framebuffer, partial=f):
+            p.copy(framebuffer, f, source_rect=square, target_rect=square)
     return framebuffer
 
 
@@ -74,10 +73,10 @@ def _ping_pong(p: TiledProduct, tile: Tile, program: Program) -> Texture:
     """Two textures alternate as framebuffer and as F, so nothing is copied."""
     framebuffer, f = p.target("C", tile), p.target("F", tile, initial=0.0)
     is_odd = sum(inner.texels // p.layout.block for inner in p.tiling.inner) % 2
-    for quad in quads(tile, p.options.tile):
-        for _ in _passes(p, tile, quad, program, framebuffer, partial=f):
+    for square in tile.squares(p.options.tile):
+        for _ in _passes(p, tile, square, program, framebuffer, partial=f):
             p.swap(framebuffer, f)
-        if is_odd:  # every quad begins with the zeros of the same texture
+        if is_odd:  # every square begins with the zeros of the same texture
             p.swap(framebuffer, f)
     return framebuffer if is_odd else f
 
@@ -86,8 +85,8 @@ def _blend(p: TiledProduct, tile: Tile, program: Program) -> Texture:
     """The framebuffer blends, "eliminating the need for the temporary texture F" (Section 3)."""
     framebuffer = p.target("C", tile)
     p.clear(framebuffer)
-    for quad in quads(tile, p.options.tile):
-        for _ in _passes(p, tile, quad, program, framebuffer):
+    for square in tile.squares(p.options.tile):
+        for _ in _passes(p, tile, square, program, framebuffer):
             pass
     return framebuffer
 
@@ -95,7 +94,7 @@ def _blend(p: TiledProduct, tile: Tile, program: Program) -> Texture:
 def _passes(
     p: TiledProduct,
     tile: Tile,
-    quad: Rect,
+    square: Rect,
     program: Program,
     target: Texture,
     *,
@@ -103,8 +102,8 @@ def _passes(
 ) -> Iterator[None]:
     """Repeat a pass that adds b iterations of the inner loop, for each segment of it.
 
-    The caller adds to the Repeat what follows the pass. quad: the rectangle to draw. partial: the
-    texture of the sum so far, the paper's F; None if the framebuffer adds up.
+    The caller adds to the Repeat what follows the pass. square: what is drawn of the tile.
+    partial: the texture of the sum so far, the paper's F; None if the framebuffer adds up.
     """
     options, block = p.options, p.layout.block
     for k, inner in enumerate(p.tiling.inner):
@@ -114,15 +113,15 @@ def _passes(
                 program,
                 p.factors(tile, k) | ({2: partial} if partial else {}),
                 into=target,
-                rect=quad,
+                rect=square,
                 texcoords={
                     0: coordinates_of_a(
-                        quad.height, m, transposed=options.transpose_a, first=quad.y
+                        square.height, m, transposed=options.transpose_a, first=square.y
                     ),
                     1: coordinates_of_b(
-                        quad.width, m, transposed=options.transpose_b, first=quad.x
+                        square.width, m, transposed=options.transpose_b, first=square.x
                     ),
-                    2: Texels(quad.x, quad.y),
+                    2: Texels(square.x, square.y),
                 },
                 local={0: coordinate_steps(options)},
                 blend=Blend.NONE if partial else Blend.ADD,

@@ -100,7 +100,7 @@ class Options:
     coordinates_first: for how many iterations at a time a program computes coordinates before it
     looks up, to save texture indirections. None keeps the order that the paper prints.
     tile: the side of the squares of the framebuffer, in texels, that are drawn one after another,
-    each in all of its passes; at least 1.
+    each in all of its passes; at least 1. None leaves it to the method.
     """
 
     block: int | None = None

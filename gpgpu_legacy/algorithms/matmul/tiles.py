@@ -128,6 +128,17 @@ class Tile:
     columns: Segment
     suffix: str
 
+    def squares(self, side: int | None) -> Iterator[Rect]:
+        """The squares of that side, in texels, row by row; at the ends they are cut.
+
+        side: None for one rectangle, the whole tile.
+        """
+        rows, columns = self.rows.texels, self.columns.texels
+        height, width = (rows, columns) if side is None else (side, side)
+        for y in range(0, rows, height):
+            for x in range(0, columns, width):
+                yield Rect(x, y, min(width, columns - x), min(height, rows - y))
+
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
@@ -144,6 +155,17 @@ class Tiling:
             largest = max(segment.texels for segment in (*self.rows, *self.inner, *self.columns))
             raise _too_many(products, "products of tiles", largest)
 
+    def draws(self, side: int) -> int:
+        """How many squares are drawn if each tile is cut into squares of that side, in texels.
+
+        A square is counted for each segment of the inner dimension, and squares may be cut.
+        """
+        rows, columns = (
+            sum(-(-segment.texels // side) for segment in segments)
+            for segments in (self.rows, self.columns)
+        )
+        return rows * columns * len(self.inner)
+
     def tiles(self) -> Iterator[Tile]:
         """The tiles of C, row by row."""
         for i, rows in enumerate(self.rows):
@@ -154,27 +176,6 @@ class Tiling:
         """What the name of a tile's texture ends with; nothing if no matrix is split."""
         whole_product = len(self.rows) == len(self.inner) == len(self.columns) == 1
         return "" if whole_product else f"[{row},{column}]"
-
-
-def quads(tile: Tile, side: int | None) -> list[Rect]:
-    """The squares of a tile that are drawn one after another, row by row; those at its ends may be
-    cut.
-
-    side: in texels; None draws the tile as a whole. Raises InputError for more than MOST_TILES.
-    """
-    rows, columns = tile.rows.texels, tile.columns.texels
-    height, width = (min(side or size, size) for size in (rows, columns))
-    count = -(-rows // height) * -(-columns // width)
-    if count > MOST_TILES:
-        raise InputError(
-            f"tiles of {side} texels would cut a framebuffer of {columns}×{rows} into {count}, and "
-            f"at most {MOST_TILES} are planned; multiply smaller matrices, or draw larger tiles"
-        )
-    return [
-        Rect(x, y, min(width, columns - x), min(height, rows - y))
-        for y in range(0, rows, height)
-        for x in range(0, columns, width)
-    ]
 
 
 def _too_many(count: int, noun: str, largest: int) -> InputError:

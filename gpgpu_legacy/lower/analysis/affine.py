@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
+from operator import mul
 from typing import Any
 
 from gpgpu_legacy.isa.execute import execute_instruction
@@ -71,13 +72,13 @@ class Linear(Symbol):
         """Whether every value in the ranges is a whole number of steps, fewer than 2²⁴."""
         coefficients = (self.constant, self.x, self.y, self.iteration)
         steps = 2 * lcm(*(c.denominator for c in coefficients))  # 2: fragments lie at halves
-        most = (
-            abs(self.constant)
-            + abs(self.x) * self.ranges.width
-            + abs(self.y) * self.ranges.height
-            + abs(self.iteration) * self.ranges.iterations
-        )
-        return steps.bit_count() == 1 and most * steps <= 2**24
+        if steps.bit_count() != 1:
+            return False
+        # In whole numbers, which are several times as fast as fractions.
+        in_steps = (abs(c.numerator) * (steps // c.denominator) for c in coefficients)
+        extents = (1, self.ranges.width, self.ranges.height, self.ranges.iterations)
+        most: int = sum(map(mul, in_steps, extents))
+        return most <= 2**24
 
     def operate(self, name: str, operands: tuple[Any, ...]) -> Value:
         """What keeps a form affine does so; operations with a number of the opcode's own do not."""
@@ -275,17 +276,19 @@ def _form(number: Number, ranges: Ranges) -> Value:
 
 def _planes(corners: tuple[NumberVec4, ...], ranges: Ranges) -> list[Value]:
     """A texture coordinate set as forms, from its values at the corners."""
-    origin, right, far, top = ([_form(n, ranges) for n in corner] for corner in corners)
-    planes: list[Value] = []
-    for a, b, c, d in zip(origin, right, far, top, strict=True):
-        along, up = b - a, d - a
-        if not (isinstance(a, Linear) and isinstance(along, Linear) and isinstance(up, Linear)):
-            planes.append(UNKNOWN)
-        elif along.iteration or up.iteration:
-            planes.append(UNKNOWN)  # a slope that changes from pass to pass is not affine
-        elif c != b + up:
-            planes.append(UNKNOWN)  # two triangles, each with a plane of its own
-        else:
-            x, y = along.constant / ranges.width, up.constant / ranges.height
-            planes.append(_if_it_fits(Linear(a.constant, x, y, a.iteration, ranges)))
-    return planes
+    return [_plane(*component, ranges) for component in zip(*corners, strict=True)]
+
+
+@lru_cache(maxsize=1024)
+def _plane(origin: Number, right: Number, far: Number, top: Number, ranges: Ranges) -> Value:
+    """A texture coordinate as a form. Many passes of a plan have the same."""
+    a, b, c, d = (_form(number, ranges) for number in (origin, right, far, top))
+    along, up = b - a, d - a
+    if not (isinstance(a, Linear) and isinstance(along, Linear) and isinstance(up, Linear)):
+        return UNKNOWN
+    if along.iteration or up.iteration:
+        return UNKNOWN  # a slope that changes from pass to pass is not affine
+    if c != b + up:
+        return UNKNOWN  # two triangles, each with a plane of its own
+    x, y = along.constant / ranges.width, up.constant / ranges.height
+    return _if_it_fits(Linear(a.constant, x, y, a.iteration, ranges))
