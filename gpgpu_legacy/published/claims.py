@@ -72,6 +72,11 @@ class Claim:
     cause: str = ""
 
     @property
+    def is_of_text(self) -> bool:
+        """Whether it stands in the text; claims of tables and matrices are named by their cells."""
+        return "/" not in self.id and "[" not in self.id
+
+    @property
     def expected(self) -> Published:
         """What ours is compared with: the published value, or the number its words stand for."""
         return self.published if self.reading is None else self.reading

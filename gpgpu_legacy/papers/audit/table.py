@@ -31,7 +31,7 @@ def _verdicts(findings: Sequence[Finding]) -> Grid:
     rows = tuple(
         (
             finding.claim.id,
-            finding.claim.where,
+            _place(finding),
             _value(finding, printed(finding.claim.published)),
             _value(finding, shown(finding.computed)),
             finding.claim.unit or "–",
@@ -41,6 +41,12 @@ def _verdicts(findings: Sequence[Finding]) -> Grid:
         for finding in findings
     )
     return Grid(paper.id, f"{paper.short}: its claims, recomputed.", heads, rows)
+
+
+def _place(finding: Finding) -> str:
+    """Where a claim stands and, of the text, in which words."""
+    claim = finding.claim
+    return f"{claim.where}: “{claim.quote}”" if claim.is_of_text and claim.quote else claim.where
 
 
 def _value(finding: Finding, text: str) -> Numeral:
