@@ -11,8 +11,10 @@ from functools import cache
 
 from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.boundary import public
+from gpgpu_legacy.chips.native import NativeCount, NativeUse, count_native, instruction_set
 from gpgpu_legacy.chips.profile import Fact, Kind, Limits, Number, Profile, find_profile
 from gpgpu_legacy.chips.verdict import (
+    Expanded,
     Outcome,
     Row,
     Sides,
@@ -23,23 +25,30 @@ from gpgpu_legacy.chips.verdict import (
     make_side,
     make_verdict,
     number_side,
+    range_side,
     yes_or_no_sides,
 )
 from gpgpu_legacy.count.resources import Resource, Resources, Usage, Use, resources
-from gpgpu_legacy.isa.ir import IDENTITY, Instruction, Program, Src, TextureTarget
+from gpgpu_legacy.isa.ir import COMPONENTS, IDENTITY, Instruction, Program, Src, TextureTarget
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost
+from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
 
 
 @public
 def check_program(program: Program, chip: Profile) -> Verdict:
     """Compare what a program takes with what a chip has; InputError if `chip` is no Profile."""
     as_instance("chip", chip, Profile, "the Profile of a chip, as find_profile returns it")
-    taken = resources(program)
+    taken, native = resources(program), _native_count(program, chip)
     nodes = tuple(map(chain_node, taken.nodes))
-    return make_verdict(program.name or "the program", chip, _rows(program, taken, chip), nodes)
+    rows = _rows(program, taken, native, chip)
+    return make_verdict(
+        program.name or "the program", chip, rows, nodes, _expanded(program, native)
+    )
 
 
-def _rows(program: Program, taken: Resources, chip: Profile) -> Iterator[Row]:
+def _rows(
+    program: Program, taken: Resources, native: NativeCount | None, chip: Profile
+) -> Iterator[Row]:
     yield _language(program, chip)
     yield from _operations(program, chip)
     yield from _swizzles(program, chip)
@@ -49,6 +58,8 @@ def _rows(program: Program, taken: Resources, chip: Profile) -> Iterator[Row]:
     for usage in taken.usages:
         if usage.count > 0:
             yield _limit(usage, taken, chip, program.name)
+    if native is not None:
+        yield from _native_limits(native, taken, chip, program.name)
 
 
 def _language(program: Program, chip: Profile) -> Row:
@@ -120,6 +131,10 @@ _ONE_LIMIT = {
 }
 
 
+# Resources of which a chip that lacks swizzles uses more than the program's text says.
+_COUNTED_NATIVELY = {Resource.ALU_INSTRUCTIONS, Resource.INSTRUCTIONS}
+
+
 def _limit(usage: Usage, taken: Resources, chip: Profile, program: str) -> Row:
     sides = _sides(usage, chip)
     exceeded = (one.allowed for one in sides if one and one.outcome is Outcome.EXCEEDED)
@@ -145,6 +160,8 @@ def _sides(usage: Usage, chip: Profile) -> Sides:
         sides = least, least if usage.resource in _ONE_LIMIT else sides[1]
     elif chip.kind is Kind.CHIP and has_programs is not None and not has_programs.value:
         sides = None, sides[1]
+    if usage.resource in _COUNTED_NATIVELY and chip.programs.instruction_set is not None:
+        sides = sides[0], None
     return (sides[0], None) if chip.kind is Kind.API else sides
 
 
@@ -152,6 +169,77 @@ def _sides(usage: Usage, chip: Profile) -> Sides:
 def _minima() -> Limits:
     """What every implementation of ARB_fragment_program offers."""
     return find_profile("arbfp1.0-minimum").advertised
+
+
+# What a chip executes -----------------------------------------------------------------------
+
+
+def _native_count(program: Program, chip: Profile) -> NativeCount | None:
+    """Its native instructions; None for a chip that has all swizzles, as far as is known."""
+    fact = chip.programs.instruction_set
+    return None if fact is None else count_native(program, instruction_set(fact.value))
+
+
+def _native_limits(
+    native: NativeCount, taken: Resources, chip: Profile, program: str
+) -> Iterator[Row]:
+    fog = taken.usage(Resource.ALU_INSTRUCTIONS).surcharge
+    moves = sum(use.moves for use in native.uses)
+    advice = f"{moves} of the most are moves, for swizzles that the chip lacks" if moves else ""
+    for resource, fact, others in (
+        (Resource.ALU_INSTRUCTIONS, chip.native.alu_instructions, fog),
+        (Resource.INSTRUCTIONS, chip.native.instructions, fog + native.lookups),
+    ):
+        fewest, most = native.fewest + others, native.most + others
+        side = range_side(fewest, most, fact)
+        beyond = None
+        if fact is not None and side.outcome is not Outcome.WITHIN:
+            beyond = native.first_beyond(fact.value - others)
+        yield make_row(
+            f"native {resource.value}",
+            fewest if fewest == most else f"{fewest}–{most}",
+            (None, side),
+            where=_line(beyond.instruction if beyond else None),
+            advice=advice,
+            program=program,
+        )
+        advice = ""
+
+
+def _expanded(program: Program, native: NativeCount | None) -> tuple[Expanded, ...]:
+    """The instructions that are more natively, each kind with all lines that have it."""
+    kinds: dict[object, list[NativeUse]] = {}
+    for use in native.uses if native is not None else ():
+        if use.most > (OPCODES[use.instruction.mnemonic].cost is Cost.ARITHMETIC):
+            kinds.setdefault(_kind(use), []).append(use)
+    return tuple(
+        Expanded(
+            program=program.name,
+            lines=tuple(use.instruction.span.line for use in uses),
+            instruction=print_instruction(uses[0].instruction).removesuffix(";"),
+            operands=tuple(_operands(uses[0])),
+            moves=uses[0].moves,
+            fewest=uses[0].fewest,
+            most=uses[0].most,
+        )
+        for uses in kinds.values()
+    )
+
+
+def _kind(use: NativeUse) -> object:
+    """What instructions have in common that differ in registers alone."""
+    instruction = use.instruction
+    target = instruction.texture.target if instruction.texture else None
+    swizzles = tuple((src.swizzle, src.negate) for src in instruction.srcs)
+    return instruction.mnemonic, target, swizzles, use.moved, use.fewest, use.most
+
+
+def _operands(use: NativeUse) -> Iterator[str]:
+    """The operands that are moved, with their pieces."""
+    sources = operand_texts(use.instruction).sources
+    for moved in use.moved:
+        pieces = " + ".join("".join(COMPONENTS[c] for c in piece) for piece in moved.pieces)
+        yield f"{sources[moved.number]}: {pieces}"
 
 
 def _place(usage: Usage, use: Use | None) -> str:

@@ -11,6 +11,7 @@ from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.profile import Fact, Kind, Profile
 from gpgpu_legacy.chips.verdict import (
     ChainNode,
+    Expanded,
     Outcome,
     Row,
     Side,
@@ -48,15 +49,17 @@ def check_plan(plan: Plan, chip: Profile) -> Verdict:
     uses = _uses(plan)
     rows: list[Row] = []
     nodes: tuple[ChainNode, ...] = ()
+    expanded: tuple[Expanded, ...] = ()
     for program, passes in uses.programs.items():
         of_program = check_program(program, chip)
         rows += (with_passes(row, *_in_words(passes)) for row in of_program.limits)
         nodes = max(nodes, of_program.nodes, key=len)
+        expanded += of_program.expanded
     rows += _kernels(uses.dispatches, chip)
     rows += _textures(plan, uses, chip)
     rows += _memory(plan, chip)
     run = sum(numbers.count for numbers, _ in numbered_passes(plan))
-    return make_verdict(plan.name, chip, rows, nodes, run)
+    return make_verdict(plan.name, chip, rows, nodes, expanded, pass_count=run)
 
 
 def _kernels(dispatches: list[PassNumbers], chip: Profile) -> Iterator[Row]:

@@ -188,6 +188,8 @@ class Programs(Section, frozen=True, kw_only=True):
     includes, the language of this package. kernels: whether the chip runs compute shaders.
     operations: the opcodes that have an equivalent; absent where all have one.
     swizzles: whether an arithmetic operand may have its components in any order.
+    instruction_set: of a chip that has few swizzles natively, the file that says which
+    (chips/native.py).
     arithmetic: the number format, in words.
     """
 
@@ -195,6 +197,7 @@ class Programs(Section, frozen=True, kw_only=True):
     arb_fragment_program: Fact[bool] | None = None
     operations: Fact[Several[Line]] | None = None
     swizzles: Fact[bool] | None = None
+    instruction_set: Fact[Name] | None = None
     arithmetic: Fact[Line] | None = None
     kernels: Fact[bool] | None = None
 

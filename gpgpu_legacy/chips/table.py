@@ -6,7 +6,7 @@ from math import isinf
 from typing import Any
 
 from gpgpu_legacy.chips.profile import UNLIMITED, Fact, Kind, Number, Profile, all_sources, sources
-from gpgpu_legacy.chips.verdict import ChainNode, Outcome, Row, Side, Verdict, excess
+from gpgpu_legacy.chips.verdict import ChainNode, Expanded, Outcome, Row, Side, Verdict, excess
 from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, plain
 from gpgpu_legacy.serial import Record
@@ -53,6 +53,8 @@ def verdict_grids(verdict: Verdict, chip: Profile) -> list[Grid]:
     grids = [Grid("verdict", _verdict_caption(verdict, chip), heads, rows, notes)]
     if any(row.limit == Resource.INDIRECTIONS.value for row in verdict.exceeded):
         grids.append(_nodes_grid(verdict.nodes))
+    if verdict.expanded:
+        grids.append(_expanded_grid(verdict.expanded, several=several))
     return grids
 
 
@@ -145,6 +147,37 @@ def _nodes_grid(nodes: tuple[ChainNode, ...]) -> Grid:
     rows = tuple((Numeral(str(n.number)), n.why, n.advice) for n in nodes)
     caption = f"The {len(nodes)} nodes of the texture dependency chain (issue 24 of the spec)."
     return Grid("nodes", caption, heads, rows)
+
+
+_SHOWN_LINES = 3
+
+
+def _expanded_grid(expanded: tuple[Expanded, ...], *, several: bool) -> Grid:
+    """The instructions that are more natively. several: of several programs."""
+    heads = ("lines", "the first of them", "operands in pieces", "moves", "native ALU instructions")
+    rows = tuple(
+        (
+            f"{_lines(each.lines)}{f' ({each.program})' if several else ''}",
+            each.instruction,
+            "; ".join(each.operands),
+            each.moves,
+            Numeral(f"{each.fewest}–{each.most}" if each.fewest < each.most else str(each.most)),
+        )
+        for each in expanded
+    )
+    notes = (
+        "Each takes one more native instruction for every piece of an operand, or is split where "
+        "that is fewer; a rectangle's coordinates are scaled by one more.",
+    )
+    caption = "Instructions that are more on the chip, by kind."
+    return Grid("native", caption, heads, rows, notes)
+
+
+def _lines(lines: tuple[int, ...]) -> str:
+    """Line numbers in words: three at most, and how many more there are."""
+    shown = ", ".join(map(str, lines[:_SHOWN_LINES]))
+    more = len(lines) - _SHOWN_LINES
+    return shown + (f" and {more} more" if more > 0 else "")
 
 
 # Chips --------------------------------------------------------------------------------------

@@ -85,12 +85,30 @@ class ChainNode(Record, frozen=True, kw_only=True):
     advice: str
 
 
+class Expanded(Record, frozen=True, kw_only=True):
+    """Instructions of one kind that take more native instructions than a program's text has.
+
+    instruction: the first of them. operands: those that are moved, each with its pieces, such as
+    `R1.yyww: xyw + z`. moves: one for each piece. fewest, most: native arithmetic instructions of
+    each, as chips/native.py counts them.
+    """
+
+    program: str
+    lines: tuple[int, ...]
+    instruction: str
+    operands: tuple[str, ...]
+    moves: int
+    fewest: int
+    most: int
+
+
 class Verdict(Record, frozen=True, kw_only=True):
     """Whether a program or a plan loads on a chip, with a row for every limit that applies.
 
     subject: the name of the program or plan. chip: of the profile. answer: by both sides, for what
     exceeds a native limit cannot run on the chip; advertised: by what the driver says; native: by
     the chip's own limits. nodes: the texture dependency chain of the program with most nodes.
+    expanded: instructions that are several natively, on a chip that lacks swizzles.
     pass_count: of a plan, how many passes run; 0 for a program.
     """
 
@@ -101,6 +119,7 @@ class Verdict(Record, frozen=True, kw_only=True):
     native: Answer
     limits: tuple[Row, ...]
     nodes: tuple[ChainNode, ...] = ()
+    expanded: tuple[Expanded, ...] = ()
     pass_count: int = 0
 
     @property
@@ -171,6 +190,16 @@ def number_side(found: int, fact: Fact[Number] | None, *, at_least: bool = False
     return make_side(outcome, fact.value, fact, at_least=higher)
 
 
+def range_side(fewest: int, most: int, fact: Fact[Number] | None) -> Side:
+    """A number of which only a range is known, against a limit."""
+    if fact is None:
+        return unknown_side()
+    if most <= fact.value:
+        return make_side(Outcome.WITHIN, fact.value, fact)
+    outcome = Outcome.EXCEEDED if fewest > fact.value else Outcome.UNKNOWN
+    return make_side(outcome, fact.value, fact)
+
+
 def yes_or_no_sides(fact: Fact[bool] | None, chip: Profile) -> Sides:
     """Something that a program uses, which the chip has or does not have."""
     if fact is None:
@@ -221,6 +250,8 @@ def make_verdict(
     chip: Profile,
     rows: Iterable[Row],
     nodes: tuple[ChainNode, ...],
+    expanded: tuple[Expanded, ...] = (),
+    *,
     pass_count: int = 0,
 ) -> Verdict:
     """The rows, and what they say together."""
@@ -233,6 +264,7 @@ def make_verdict(
         native=_answer(row.native.outcome for row in limits if row.native),
         limits=limits,
         nodes=nodes,
+        expanded=expanded,
         pass_count=pass_count,
     )
 

@@ -98,8 +98,9 @@ def test_fit_says_what_fits_and_why_no_more(run) -> None:  # type: ignore[no-unt
     _, out, _ = run("fit", "hall-carr-hart-multi", "--chip", "radeon-9700", "--size", "128")
     assert "texture indirections 5 > 4" in out
     assert "texture instructions 33 > 32" in out
-    assert "coordinates first, 15 steps at a time" in out
-    assert "--block 15 --coordinates-first 15 --chip radeon-9700-pro" in out
+    assert "native ALU instructions 72–139 > 64" in out
+    assert "coordinates first, 8 steps at a time" in out
+    assert "--block 8 --coordinates-first 8 --chip radeon-9700-pro" in out
     assert "--block 15 --chip" not in out  # as advertised alone: the chip could not have run it
 
 
@@ -108,7 +109,7 @@ def test_fit_as_json(run) -> None:  # type: ignore[no-untyped-def]
     data = json.loads(run(*words)[1])
     assert data["what"] == "block"
     assert [(e["limits"], e["value"], e["coordinates_first"]) for e in data["largest"]] == [
-        ("advertised", 15, None), ("native", 3, None), ("native", 15, 15),
+        ("advertised", 15, None), ("native", 3, None), ("native", 8, 8),
     ]  # fmt: skip
     [why] = data["largest"][1]["why_no_more"]
     assert (why["limit"], why["found"], why["native"]["allowed"]) == ("texture indirections", 5, 4)

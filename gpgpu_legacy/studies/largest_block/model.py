@@ -48,9 +48,10 @@ class Largest(Record, frozen=True, kw_only=True):
     """The largest block or size that loads by one kind of limit.
 
     program: the variant of the method, in words; coordinates_first: the option that chooses it.
-    value: None if nothing loads. answer: what the limits say about it. why_no_more: the limits that
-    the next larger one exceeds; empty if there is none. command: the command that runs it here.
-    unknown: the limits that are not known.
+    value: None if nothing loads. answer: what the limits say about it. certain: the largest that
+    loads beyond doubt; None if there is always a limit that is not known. why_no_more: the limits
+    that the next larger one exceeds; empty if there is none. command: the command that runs it
+    here. unknown: the limits of which it is not known whether they are kept.
     """
 
     program: str = AS_WRITTEN
@@ -58,6 +59,7 @@ class Largest(Record, frozen=True, kw_only=True):
     value: int | None
     coordinates_first: int | None = None
     answer: Answer = Answer.DOES_NOT_LOAD
+    certain: int | None = None
     why_no_more: tuple[Row, ...]
     command: str = ""
     unknown: tuple[str, ...] = ()
@@ -199,13 +201,19 @@ class _Trial:
         over = () if beyond is None else _over(self.verdict(beyond, group(beyond)).limits, side)
         if value is None:
             return Largest(program=variant, limits=side, value=None, why_no_more=over)
+
+        def answer(n: int) -> Answer:
+            verdict = self.verdict(n, group(n))
+            return verdict.native if side is Limited.NATIVE else verdict.advertised
+
         verdict = self.verdict(value, group(value))
         return Largest(
             program=variant,
             limits=side,
             value=value,
             coordinates_first=group(value),
-            answer=verdict.native if side is Limited.NATIVE else verdict.advertised,
+            answer=answer(value),
+            certain=_last(blocks[: blocks.index(value) + 1], lambda n: answer(n) is Answer.LOADS),
             why_no_more=over,
             command=self._command(value, group(value), verdict),
             unknown=tuple(row.limit for row in verdict.unknown),

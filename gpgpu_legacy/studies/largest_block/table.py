@@ -14,7 +14,7 @@ _NO_LARGER = {
 
 def fit_grids(fit: Fit, chip: Profile) -> list[Grid]:
     """The largest that loads by each side's limits, and why the next one does not."""
-    heads = ("program", "limits", fit.what.value, "answer", "why no larger")
+    heads = ("program", "limits", fit.what.value, "answer", "certain", "why no larger")
     rows = tuple(_fit_row(fit, largest) for largest in fit.largest)
     commands = dict.fromkeys(largest.command for largest in fit.largest if largest.command)
     notes = ("To run it here:", *commands) if commands else ()
@@ -30,10 +30,15 @@ def _fit_row(fit: Fit, largest: Largest) -> tuple[Entry, ...]:
     return (
         _variant(largest),
         largest.limits.value,
-        Numeral("none" if largest.value is None else str(largest.value)),
+        _number(largest.value),
         largest.answer.value,
+        _number(largest.certain),
         largest.why or _NO_LARGER[fit.what],
     )
+
+
+def _number(value: int | None) -> Numeral:
+    return Numeral("none" if value is None else str(value))
 
 
 def _variant(largest: Largest) -> str:

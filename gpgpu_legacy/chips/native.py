@@ -1,0 +1,353 @@
+"""How many native instructions a program takes on a chip that lacks swizzles.
+
+A chip names its instruction set, a file of instruction_sets/. Where an operand has a swizzle that
+the set lacks, a compiler copies the operand piece by piece, with moves before the instruction, or
+it splits the instruction, so that each part of it reads native swizzles. What the drivers of the
+time did is not known, so there are two counts:
+
+- the most: a move for every piece, as Mesa's compiler does.
+- the fewest: whichever of both is less, for each instruction by itself. Copies are free, for what
+  reads them can read their source; scalar parts share instructions with vector parts. A compiler
+  that works across instructions otherwise may do with still fewer.
+
+What reaches no result is not counted. Literal constants need no moves, because a compiler stores
+them in the order that it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import product
+from typing import Annotated
+
+from gpgpu_legacy.bounded import Line, Meta, Several, Whole
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.ir import (
+    Instruction,
+    Parameter,
+    ParameterSpace,
+    Program,
+    ResultKind,
+    ResultRegister,
+    Selector,
+    Src,
+    Temporary,
+    TextureTarget,
+)
+from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form
+from gpgpu_legacy.lower.analysis.liveness import live_components
+from gpgpu_legacy.serial import Record, from_toml
+
+Components = tuple[int, ...]
+
+Pieces = tuple[Components, ...]
+"""Components of an operand, by the instructions that can read them."""
+
+Range = tuple[Whole, Whole]
+"""The fewest and the most."""
+
+Swizzle = Annotated[str, Meta(pattern=r"^[xyzw01]{3}(?![\s\S])")]
+
+_W = 3
+_SELECTORS = dict(zip("xyzw01", Selector, strict=True))
+_COPIES = {"MOV", "SWZ", "ABS"}
+
+
+class LookupExtras(Record, frozen=True, kw_only=True):
+    """Instructions besides a lookup, by what makes them necessary."""
+
+    rectangle: Range
+    saturated_or_result: Range
+    masked: Range
+
+
+class InstructionSet(Record, frozen=True, kw_only=True):
+    """What a fragment processor executes as one instruction.
+
+    swizzles: that its vector part, of x, y and z, reads from an operand; components of one piece
+    have one sign. Its scalar part reads any component. instructions: of the opcodes that are not
+    one instruction.
+    """
+
+    name: Line
+    title: Line
+    swizzles: Several[Swizzle]
+    instructions: dict[str, Range]
+    lookups: LookupExtras
+
+    def pieces(self, src: Src, components: Components) -> Pieces:
+        """An operand's components in the fewest pieces that are native; w is part of the first."""
+        vector = tuple(c for c in components if c != _W)
+        found = _pieces(src.swizzle, src.negate, vector, self.swizzles)
+        if _W not in components:
+            return found
+        return ((*found[0], _W), *found[1:]) if found else ((_W,),)
+
+    def moves(self, src: Src, components: Components) -> Pieces:
+        """The pieces that are moved one by one; none where an operand needs no moves."""
+        pieces = self.pieces(src, components)
+        return pieces if len(pieces) > 1 and not _is_literal(src) else ()
+
+
+@cache
+def instruction_set(name: str) -> InstructionSet:
+    """The instruction set of that name; InputError, with the known names, if there is none."""
+    folder = files("gpgpu_legacy.chips").joinpath("instruction_sets")
+    known = sorted(path.name.removesuffix(".toml") for path in folder.iterdir())
+    if name not in known:
+        raise InputError(f"there is no instruction set {name!r}; choose from {', '.join(known)}")
+    file = f"{name}.toml"
+    return from_toml(folder.joinpath(file).read_text("utf-8"), InstructionSet, file)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """An operand that is moved before its instruction. number: of the source, from 0."""
+
+    number: int
+    pieces: Pieces
+
+
+@dataclass(frozen=True, slots=True)
+class NativeUse:
+    """What one instruction takes natively.
+
+    vector, scalar: parts of instructions, at the fewest. most: instructions. moved: the operands
+    that are moved in these.
+    """
+
+    instruction: Instruction
+    vector: int
+    scalar: int
+    most: int
+    moved: tuple[Moved, ...] = ()
+
+    @property
+    def fewest(self) -> int:
+        """Instructions at the fewest, if no other instruction shares them."""
+        return max(self.vector, self.scalar)
+
+    @property
+    def moves(self) -> int:
+        """How many moves there are at the most."""
+        return sum(len(moved.pieces) for moved in self.moved)
+
+
+@dataclass(frozen=True, slots=True)
+class NativeCount:
+    """The arithmetic instructions that a program takes natively, one use for each of its own.
+
+    lookups: its texture instructions, which need no more natively.
+    """
+
+    uses: tuple[NativeUse, ...]
+    lookups: int
+
+    @property
+    def fewest(self) -> int:
+        """At the fewest: vector and scalar parts share instructions as far as their numbers go."""
+        return max(sum(use.vector for use in self.uses), sum(use.scalar for use in self.uses))
+
+    @property
+    def most(self) -> int:
+        """With a move for every piece, and nothing shared."""
+        return sum(use.most for use in self.uses)
+
+    def first_beyond(self, limit: float) -> NativeUse | None:
+        """The first instruction with which even the fewest, else the most, exceed a limit."""
+        counts = {"vector": self.fewest, "scalar": self.fewest, "most": self.most}
+        for part in sorted(counts, key=lambda part: part == "most"):
+            total = 0
+            for use in self.uses:
+                total += getattr(use, part)
+                if total > limit:
+                    return use
+        return None
+
+
+def count_native(program: Program, known: InstructionSet) -> NativeCount:
+    """Count the native instructions of a program, in both ways."""
+    counter = _Counter(known, _written(program))
+    pairs = zip(program.instructions, _live(program), strict=True)
+    uses = (counter.use(instruction, live) for instruction, live in pairs)
+    lookups = sum(OPCODES[i.mnemonic].cost is not Cost.ARITHMETIC for i in program.instructions)
+    return NativeCount(tuple(uses), lookups)
+
+
+def _live(program: Program) -> Iterator[Components]:
+    """The components of each result that count: those that reach the program's results."""
+    dsts = [i.dst for i in program.instructions]
+    if any(dst and dst.register == ResultRegister(ResultKind.DEPTH) for dst in dsts):
+        yield from (dst.components if dst else (0, 1, 2, 3) for dst in dsts)
+        return
+    lookups = [None for i in program.instructions if i.texture is not None]
+    yield from live_components(program, lookups)
+
+
+def _written(program: Program) -> dict[str, frozenset[int]]:
+    """The components of each temporary that any instruction writes."""
+    written: dict[str, frozenset[int]] = {}
+    for dst in (i.dst for i in program.instructions):
+        if dst is not None and isinstance(dst.register, Temporary):
+            name = dst.register.name
+            written[name] = written.get(name, frozenset()).union(dst.components)
+    return written
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """written: the components of each temporary that any instruction writes."""
+
+    known: InstructionSet
+    written: dict[str, frozenset[int]]
+
+    def use(self, instruction: Instruction, live: Components) -> NativeUse:
+        """What an instruction takes of which these components are used."""
+        if not live:
+            return NativeUse(instruction, 0, 0, 0)
+        row = OPCODES[instruction.mnemonic]
+        if row.cost is not Cost.ARITHMETIC:
+            return self._lookup(instruction)
+        read = live if row.form is Form.COMPONENTWISE else (0, 1, 2, 3)
+        moved = tuple(self._moved(instruction, read)) if row.form is not Form.SCALAR else ()
+        fewest, most = self.known.instructions.get(instruction.mnemonic, (1, 1))
+        moves = sum(len(one.pieces) for one in moved)
+        vector, scalar = self._parts(instruction, live, fewest, moves)
+        return NativeUse(instruction, vector, scalar, most * (1 + moves), moved)
+
+    def _moved(self, instruction: Instruction, read: Components) -> Iterator[Moved]:
+        for number, src in enumerate(instruction.srcs):
+            if pieces := self.known.moves(src, read):
+                yield Moved(number, pieces)
+
+    def _parts(
+        self, instruction: Instruction, live: Components, fewest: int, moves: int
+    ) -> tuple[int, int]:
+        """The vector and scalar parts that an instruction takes at the fewest."""
+        form = OPCODES[instruction.mnemonic].form
+        vector, w = tuple(c for c in live if c != _W), int(_W in live)
+        if _is_copy(instruction):
+            return 0, 0
+        if form is Form.SCALAR:  # the scalar part computes, and the vector part copies from it
+            return int(bool(vector)), fewest
+        if form is Form.VECTOR:
+            both = instruction.mnemonic in {"DP4", "DPH"}  # of four components: w has a share
+            return fewest + moves, max(w, int(both))
+        operands = tuple((s.swizzle, s.negate) for s in instruction.srcs if not _is_literal(s))
+        return fewest * _split(operands, vector, self.known.swizzles), w * fewest
+
+    def _lookup(self, instruction: Instruction) -> NativeUse:
+        """A lookup takes its coordinates from a register, in its order and with its signs."""
+        [src] = instruction.srcs
+        read = _coordinates(instruction)
+        plain = all(src.swizzle[c] is Selector(c) and not src.negate[c] for c in read)
+        pieces = () if plain and _is_interpolated(src) else self.known.pieces(src, read)
+        moved = (Moved(0, pieces),) if pieces else ()
+        extras = [sum(ends) for ends in zip((0, 0), *self._extras(instruction), strict=True)]
+        vector = sum(any(c != _W for c in piece) for piece in pieces)
+        w = int(_W in read and bool(pieces))
+        return NativeUse(instruction, vector + extras[0], w, len(pieces) + extras[1], moved)
+
+    def _extras(self, instruction: Instruction) -> Iterator[Range]:
+        """Instructions before and after a lookup."""
+        extras, dst, texture = self.known.lookups, instruction.dst, instruction.texture
+        if texture is not None and texture.target is TextureTarget.RECT:
+            yield extras.rectangle
+        if dst is None:
+            return
+        if instruction.saturate or isinstance(dst.register, ResultRegister):
+            yield extras.saturated_or_result
+        elif self.written[dst.register.name] - {*dst.components}:  # a lookup writes all four
+            yield extras.masked
+
+
+def _is_copy(instruction: Instruction) -> bool:
+    """Whether what reads the result could as well read the source."""
+    if instruction.mnemonic not in _COPIES or instruction.saturate or instruction.dst is None:
+        return False
+    return isinstance(instruction.dst.register, Temporary)
+
+
+def _coordinates(instruction: Instruction) -> Components:
+    """The components that a lookup reads of its coordinates; all of what KIL tests."""
+    if instruction.texture is None:
+        return (0, 1, 2, 3)
+    last = () if instruction.mnemonic == "TEX" else (_W,)
+    return (*range(instruction.texture.target.coordinates), *last)
+
+
+def _is_interpolated(src: Src) -> bool:
+    """Whether an operand is in a register that lookups can read: parameters are not."""
+    return not isinstance(src.register, Parameter)
+
+
+def _is_literal(src: Src) -> bool:
+    register = src.register
+    return isinstance(register, Parameter) and register.space is ParameterSpace.CONSTANT
+
+
+# Pieces -------------------------------------------------------------------------------------
+
+_Selectors = tuple[Selector, ...]
+_Signs = tuple[bool, ...]
+
+
+@lru_cache(maxsize=4096)
+def _pieces(
+    swizzle: _Selectors, negate: _Signs, components: Components, known: tuple[str, ...]
+) -> Pieces:
+    """The fewest pieces of up to three components that are native each."""
+    return next(
+        parts
+        for parts in _partitions(components)
+        if all(_is_native(swizzle, negate, part, known) for part in parts)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _is_native(
+    swizzle: _Selectors, negate: _Signs, components: Components, known: tuple[str, ...]
+) -> bool:
+    """Whether one instruction can read these components of an operand."""
+    if len({negate[c] for c in components}) > 1:
+        return False
+    return any(all(_SELECTORS[each[c]] is swizzle[c] for c in components) for each in known)
+
+
+@lru_cache(maxsize=4096)
+def _split(
+    operands: tuple[tuple[_Selectors, _Signs], ...], components: Components, known: tuple[str, ...]
+) -> int:
+    """The fewest instructions for these components: split, with moves of some operands before."""
+    return min(_alternatives(operands, components, known))
+
+
+def _alternatives(
+    operands: tuple[tuple[_Selectors, _Signs], ...], components: Components, known: tuple[str, ...]
+) -> Iterator[int]:
+    for is_moved in product((False, True), repeat=len(operands)):
+        moves, read = 0, []
+        for moved, (swizzle, negate) in zip(is_moved, operands, strict=True):
+            if moved:
+                moves += len(_pieces(swizzle, negate, components, known))
+            else:
+                read.append((swizzle, negate))
+        for parts in _partitions(components):
+            if all(_is_native(*each, part, known) for part in parts for each in read):
+                yield moves + len(parts)
+                break
+
+
+@cache
+def _partitions(components: Components) -> Sequence[Pieces]:
+    """All ways to part up to three components, those of few parts first."""
+    if not components:
+        return ((),)
+    first, found = components[0], []
+    for rest in _partitions(components[1:]):
+        found.append(((first,), *rest))
+        found += [(*rest[:i], (first, *part), *rest[i + 1 :]) for i, part in enumerate(rest)]
+    return tuple(sorted((tuple(sorted(parts)) for parts in found), key=len))

@@ -1,0 +1,339 @@
+"""Native instructions on R300: pieces of swizzles, moves, both counts, and Mesa's own compiler."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.chips.check import check_program
+from gpgpu_legacy.chips.native import NativeCount, count_native, instruction_set
+from gpgpu_legacy.chips.profile import find_profile, profiles
+from gpgpu_legacy.chips.table import verdict_grids
+from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.ir import Program, Selector, Src, Temporary
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.present.grid import as_text
+
+R300 = instruction_set("r300")
+CHIP = find_profile("radeon-9700-pro")
+ALL, VECTOR = (0, 1, 2, 3), (0, 1, 2)
+LETTERS = dict(zip("xyzw01", Selector, strict=True))
+
+# The table of r300_fragprog_swizzle.c, as the driver lists it, save the constant ½.
+NATIVE = ("xyz", "xxx", "yyy", "zzz", "www", "yzx", "zxy", "wzy", "111", "000")
+
+
+def operand(letters: str) -> Src:
+    """An operand with these selectors, each with its sign: `xy-z1`."""
+    signs, selectors, negative = [], [], False
+    for letter in letters:
+        if letter == "-":
+            negative = True
+            continue
+        signs.append(negative)
+        selectors.append(LETTERS[letter])
+        negative = False
+    return Src(Temporary("a"), tuple(selectors), tuple(signs))  # type: ignore[arg-type]
+
+
+def pieces(letters: str) -> int:
+    return len(R300.pieces(operand(letters), ALL))
+
+
+def test_the_table_is_the_drivers() -> None:
+    assert R300.swizzles == NATIVE
+
+
+@pytest.mark.parametrize(
+    ("letters", "expected"),
+    [
+        ("xyzw", 1), ("xxxx", 1), ("yyyy", 1), ("wwww", 1), ("1111", 1), ("0000", 1),
+        ("yzxw", 1), ("zxyw", 1), ("wzyx", 1),  # w reads any component
+        ("xyzx", 1), ("1110", 1), ("0001", 1),
+        ("xxzz", 2),  # x_z of xyz, then _x_
+        ("yyww", 2),  # yy_, then __w
+        ("xyxy", 2),  # xy_ of xyz, then __x
+        ("zwzw", 2),  # z_z, then _w_
+        ("xwzy", 2), ("xy1w", 2), ("0yz1", 2), ("10x0", 3),
+        ("yxzw", 3),  # y is first of yyy and yzx, x second of xxx and zxy, z third of xyz and zzz
+        ("zyxw", 3), ("xzyw", 2),  # _zy of wzy, then x
+        ("-x-y-z-w", 1), ("-xyzw", 2), ("-x-yzw", 2), ("-xy-zw", 2), ("xyz-w", 1),
+    ],
+)  # fmt: skip
+def test_pieces_by_hand(letters: str, expected: int) -> None:
+    assert pieces(letters) == expected
+
+
+@pytest.mark.parametrize("negate", [(False,) * 4, (True, False, False, True)])
+def test_no_swizzle_has_fewer_pieces(negate: tuple[bool, bool, bool, bool]) -> None:
+    """Every choice of native swizzles is tried, and the smallest that covers x, y and z is it."""
+    for letters in product("xyzw01", repeat=4):
+        swizzle = tuple(LETTERS[letter] for letter in letters)
+        src = Src(Temporary("a"), swizzle, negate)  # type: ignore[arg-type]
+        found = R300.pieces(src, ALL)
+        assert sorted(c for piece in found for c in piece) == [0, 1, 2, 3]
+        signed = [(native, sign) for native in NATIVE for sign in set(negate[:3])]
+
+        def covers(chosen: tuple[tuple[str, bool], ...], letters: Any = letters) -> bool:
+            return all(
+                any(native[c] == letters[c] and sign == negate[c] for native, sign in chosen)
+                for c in VECTOR
+            )
+
+        least = next(k for k in (1, 2, 3) if any(map(covers, combinations(signed, k))))
+        assert len(found) == least, letters
+
+
+# Mesa 22.3.6, compiling one program for each swizzle on a Radeon 9700 (RADEON_DEBUG=fp): the moves
+# that are left after its pass "dataflow swizzles". Swizzles in the order xxxx, xxxy, … wwww.
+MESA_MAD = (
+    "0000222222222222222222220000222222222222222233332222333322222222222222223333333322220000"
+    "2222222200002222222222222222222233332222222200002222222233332222222233332222222200002222"
+    "33332222222222222222222233332222333322222222222222220000222222222222222222220000"
+)
+MESA_CUBE = "1222220222232322223321221222223221223223221232222232322221222221"
+MESA_DP3 = "0222220222232322223320220222223220223223220232222232322220222220"
+
+
+def test_mesas_compiler_moves_as_often() -> None:
+    """MAD's first operand; for a cube map's coordinate even one piece is a move, save xyz."""
+    for letters, moves in zip(product("xyzw", repeat=4), MESA_MAD, strict=True):
+        assert sum(map(bool, R300.moves(operand("".join(letters)), ALL))) == int(moves)
+    for letters, cube, dot in zip(product("xyzw", repeat=3), MESA_CUBE, MESA_DP3, strict=True):
+        text = "".join(letters)
+        assert len(R300.moves(operand(text + text[-1]), VECTOR)) == int(dot)
+        program = body(f"TEX b, a.{text}{text[-1]}, texture[1], CUBE;", "MOV result.color, b;")
+        assert sum(use.moves for use in count(program).uses) == int(cube)
+
+
+# Whole programs ----------------------------------------------------------------------------------
+
+
+def body(*lines: str) -> Program:
+    head = "!!ARBfp1.0\nTEMP a, b, c;\nMOV a, fragment.texcoord[0];\nMOV b, fragment.texcoord[1];\n"
+    return assemble(head + "\n".join(lines) + "\nEND\n", name="test.fp")
+
+
+def count(program: Program) -> NativeCount:
+    return count_native(program, R300)
+
+
+def ends(*lines: str) -> tuple[int, int]:
+    """The fewest and the most of these lines, without the two copies before them."""
+    native = count(body(*lines))
+    return native.fewest, sum(use.most for use in native.uses[2:])
+
+
+def test_what_one_instruction_takes() -> None:
+    assert ends("MUL result.color, a, b;") == (1, 1)
+    assert ends("MUL result.color, a.xxzz, b.xyxy;") == (2, 5)  # xy, then zw; or 2 moves each
+    assert ends("MUL result.color, a.yyww, b.zwzw;") == (3, 5)  # x, y, zw
+    assert ends("MUL result.color.w, a.yyww, b.zwzw;") == (1, 1)  # w reads any component
+    assert ends("MUL result.color.xw, a.yyww, b.zwzw;") == (1, 1)
+    assert ends("DP3 result.color, a.xzyw, b;") == (3, 3)  # a dot product cannot be split
+    assert ends("RCP result.color, a.w;") == (1, 1)
+    assert ends("POW result.color, a.x, b.y;") == (3, 3)
+    assert ends("SWZ result.color, a, x, 1, 0, y;") == (3, 4)
+    assert ends("SWZ result.color, a, -x, y, z, w;") == (2, 3)
+
+
+def test_literal_constants_are_stored_as_they_are_needed() -> None:
+    assert ends("PARAM p = { 1, 2, 3, 4 };", "MUL result.color, a, p.yxwz;") == (1, 1)
+    assert ends("PARAM p = program.local[0];", "MUL result.color, a, p.yxwz;") == (3, 4)
+
+
+def test_lookups() -> None:
+    last = "MOV result.color, c;"
+    assert ends("TEX c, a, texture[0], 2D;", last) == (1, 1)
+    assert ends("TEX c, a.xyww, texture[0], 2D;", last) == (1, 1)  # a 2D lookup reads x and y
+    assert ends("TEX c, a.zwzw, texture[0], 2D;", last) == (3, 3)
+    assert ends("TEX c, a.xxxx, texture[0], 2D;", last) == (2, 2)
+    assert ends("TEX c, -a, texture[0], 2D;", last) == (2, 2)
+    assert ends("TEX c, program.local[0], texture[0], 2D;", last) == (2, 2)
+    assert ends("TXP c, a.xyyw, texture[0], 2D;", last) == (1, 1)
+    assert ends("TXP c, a.xyyz, texture[0], 2D;", last) == (2, 2)
+    assert ends("KIL a;", last) == (1, 1)
+    assert ends("KIL -a;", last) == (2, 2)
+    assert ends("TEX c, a, texture[0], RECT;", last) == (1, 2)  # the coordinates are scaled
+    assert ends("TEX_SAT c, a, texture[0], 2D;", last) == (2, 2)
+    assert ends("TEX result.color, a, texture[0], 2D;") == (1, 1)
+    assert ends("TEX c.xy, a, texture[0], 2D;", last) == (1, 1)
+    assert ends("MOV c, a;", "TEX c.xy, a, texture[0], 2D;", last) == (1, 3)
+
+
+def test_copies_are_free_where_their_source_can_be_read() -> None:
+    assert ends("MOV c, a.wzyx;", "MUL result.color, c, b;") == (1, 2)
+    assert ends("MOV_SAT c, a;", "MUL result.color, c, b;") == (2, 2)
+    assert ends("MOV result.color, a;") == (1, 1)
+    assert ends("ADD c, a, b;", "MUL result.color, c, b;") == (2, 2)
+
+
+def test_scalar_parts_share_instructions_with_vector_parts() -> None:
+    assert ends("RCP c.w, a.w;", "MUL result.color.xyz, b, c.w;") == (1, 2)
+    scalars = ("RCP c.w, a.w;", "RSQ c.x, b.w;")  # the vector part copies what goes to x
+    assert ends(*scalars, "MUL result.color.xw, b, c;") == (3, 3)
+    assert ends(*scalars, "MUL result.color.x, b, c.w;", "MOV result.color.y, c.x;") == (3, 4)
+
+
+def test_what_reaches_no_result_is_not_counted() -> None:
+    assert ends("MUL c, a.yxwz, b;", "MUL result.color, a, b;") == (1, 1)
+    assert ends("MUL c, a.xxzz, b;", "MUL result.color.xz, a, c;") == (2, 2)
+    depth = ends("MUL c, a, b;", "MOV result.color, a;", "MOV result.depth.z, c.z;")
+    assert depth == (3, 3)
+
+
+SWIZZLES = st.tuples(*[st.sampled_from("xyzw")] * 4).map("".join)
+MASKS = st.sets(st.sampled_from(VECTOR), min_size=1)
+
+
+@settings(max_examples=60)
+@given(st.lists(SWIZZLES, min_size=1, max_size=3), MASKS)
+def test_no_way_takes_fewer(swizzles: list[str], mask: set[int]) -> None:
+    """Every component goes to one of three instructions; every operand may be moved before."""
+
+    def native(letters: str, components: set[int]) -> bool:
+        return any(all(letters[c] == known[c] for c in components) for known in NATIVE)
+
+    def costs(moved: tuple[bool, ...], group: tuple[int, ...]) -> int | None:
+        parts = [{c for c, g in zip(sorted(mask), group, strict=True) if g == k} for k in VECTOR]
+        read = [s for s, is_moved in zip(swizzles, moved, strict=True) if not is_moved]
+        if not all(native(s, part) for part in parts if part for s in read):
+            return None
+        moves = 0
+        for letters in (s for s, is_moved in zip(swizzles, moved, strict=True) if is_moved):
+            moves += min(
+                k
+                for k in (1, 2, 3)
+                for chosen in combinations(NATIVE, k)
+                if all(any(n[c] == letters[c] for n in chosen) for c in mask)
+            )
+        return moves + sum(map(bool, parts))
+
+    ways = product(product((False, True), repeat=len(swizzles)), product(VECTOR, repeat=len(mask)))
+    least = min(cost for way in ways if (cost := costs(*way)) is not None)
+    mnemonic = {1: "MIN", 2: "MIN", 3: "MAD"}[len(swizzles)]
+    if len(swizzles) == 1:
+        swizzles = [*swizzles, swizzles[0]]
+    sources = ", ".join(f"{name}.{s}" for name, s in zip("aba", swizzles, strict=False))
+    letters = "".join("xyz"[c] for c in sorted(mask))
+    program = body(f"{mnemonic} result.color.{letters}, {sources};")
+    if len(set(swizzles)) == len(swizzles) or mnemonic == "MAD":
+        assert count(program).fewest == least
+
+
+# The papers' programs: instructions that Mesa 22.3.6 made of them for a Radeon 9700, and then
+# refused, if there were more than 64.
+MESA_MULTI = {1: 13, 2: 30, 3: 45, 4: 59, 5: 74, 6: 88}
+MESA_SINGLE = {2: 11, 5: 27}
+
+
+def listing(method: str, block: int) -> Program:
+    options = Options(block=block, coordinates_first=block)
+    return find_method(method).plan(Shape(240, 240, 240), options).programs()[0]
+
+
+@pytest.mark.parametrize(
+    ("method", "numbers"),
+    [("hall-carr-hart-multi", MESA_MULTI), ("hall-carr-hart-single", MESA_SINGLE)],
+)
+def test_mesas_numbers_lie_between_both_counts(method: str, numbers: dict[int, int]) -> None:
+    for block, made in numbers.items():
+        native = count(listing(method, block))
+        assert native.fewest <= made <= native.most
+
+
+@pytest.mark.parametrize("block", [1, 3, 8, 15])
+def test_the_multichannel_step_by_hand(block: int) -> None:
+    """A step moves zwzw of the coordinates in 2; its products take 2 and 3, and its sum 1.
+
+    With a move for each piece there are 2 for the coordinates and 4 for each product.
+    """
+    native = count(listing("hall-carr-hart-multi", block))
+    assert native.fewest == 8 * block
+    assert sum(use.moves for use in native.uses) == 10 * block
+    alu, rectangles = 3 * block + 3, 2 * block + 1
+    assert native.most == alu + 10 * block + rectangles
+
+
+# Verdicts ----------------------------------------------------------------------------------------
+
+
+def native_row(verdict: Verdict) -> Row:
+    return next(row for row in verdict.limits if row.limit == "native ALU instructions")
+
+
+@pytest.mark.parametrize(
+    ("block", "found", "outcome"),
+    [
+        (4, "32–64", Outcome.WITHIN),
+        (5, "40–79", Outcome.UNKNOWN),
+        (8, "64–124", Outcome.UNKNOWN),
+        (9, "72–139", Outcome.EXCEEDED),
+    ],
+)
+def test_a_range_against_a_limit(block: int, found: str, outcome: Outcome) -> None:
+    row = native_row(check_program(listing("hall-carr-hart-multi", block), CHIP))
+    assert (row.found, row.outcome, row.advertised) == (found, outcome, None)
+    assert row.native is not None and row.native.allowed == 64
+    assert row.advice == f"{10 * block} of the most are moves, for swizzles that the chip lacks"
+    assert bool(row.where) == (outcome is not Outcome.WITHIN)
+
+
+def test_the_text_s_own_count_is_for_the_driver() -> None:
+    verdict = check_program(listing("hall-carr-hart-multi", 8), CHIP)
+    row = next(row for row in verdict.limits if row.limit == "ALU instructions")
+    assert (row.found, row.native) == (27, None)
+    assert row.advertised is not None and row.advertised.allowed == 128
+
+
+def test_moves_are_shown_with_their_operands_and_lines() -> None:
+    verdict = check_program(listing("hall-carr-hart-multi", 8), CHIP)
+    assert [(e.instruction, e.operands, e.moves, e.fewest, e.most) for e in verdict.expanded] == [
+        ("TEX X0, C0, texture[0], RECT", (), 0, 0, 1),
+        ("TEX C0, C0.zwzw, texture[1], RECT", ("C0.zwzw: x + y",), 2, 2, 3),
+        (
+            "MAD R3, X0.xxzz, C0.xyxy, R3",
+            ("X0.xxzz: xyw + z", "C0.xyxy: xyw + z"), 4, 2, 5,
+        ),
+        (
+            "MAD R3, X0.yyww, C0.zwzw, R3",
+            ("X0.yyww: xyw + z", "C0.zwzw: xzw + y"), 4, 3, 5,
+        ),
+    ]  # fmt: skip
+    program = listing("hall-carr-hart-multi", 8)
+    dependent = [i.span.line for i in program.instructions if i.texture and i.texture.unit == 1]
+    assert verdict.expanded[1].lines == tuple(dependent)
+    text = as_text(verdict_grids(verdict, CHIP))
+    assert "X0.yyww: xyw + z; C0.zwzw: xzw + y" in text
+    assert f"{dependent[0]}, {dependent[1]}, {dependent[2]} and 5 more" in text
+
+
+def test_chips_with_all_swizzles_have_no_such_rows() -> None:
+    verdict = check_program(listing("hall-carr-hart-multi", 8), find_profile("nv40"))
+    assert not verdict.expanded
+    assert not [row for row in verdict.limits if row.limit.startswith("native ")]
+
+
+def test_which_chips_lack_swizzles() -> None:
+    lacking = {chip.name for chip in profiles() if chip.programs.instruction_set is not None}
+    assert lacking == {"radeon-9700-pro", "radeon-9800-xt", "radeon-x800-xt"}
+
+
+def test_an_unknown_instruction_set_is_answered_with_the_known() -> None:
+    with pytest.raises(InputError, match="no instruction set 'r500'; choose from r300"):
+        instruction_set("r500")
+
+
+def test_a_program_that_needs_no_moves_shows_none() -> None:
+    verdict = check_program(body("MUL result.color, a, b;"), CHIP)
+    assert verdict.answer is Answer.LOADS and not verdict.expanded
+    assert len(verdict_grids(verdict, CHIP)) == 1
+    assert native_row(verdict).found == "1–3"
+    assert "native ALU instructions" in as_text(verdict_grids(verdict, CHIP))
