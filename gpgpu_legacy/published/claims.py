@@ -170,6 +170,7 @@ def cell_claims(
 
 def _measurement(paper: str, table: MeasuredTable, series: Series, cell: MeasuredCell) -> Claim:
     """The claim of a cell that was measured, which nothing can check."""
+    here = f"; `gpgpu-legacy tables --paper {paper}` runs the same here and shows both"
     name = f"{table.name}/{series.label}/{cell.size}"
     if table.key is Key.THREADS and cell.threads is not None:
         name += f"/{cell.threads} threads"
@@ -181,8 +182,7 @@ def _measurement(paper: str, table: MeasuredTable, series: Series, cell: Measure
         unit=cell.unit,
         rule=Rule.NONE,
         tolerance=cell.step / 2,
-        reason="a time on a machine that is not here; "
-        f"`gpgpu-legacy tables --paper {paper}` runs the same here and shows both",
+        reason="a time on a machine that is not here" + (here if series.method else ""),
         repaired=cell.repaired,
     )
 

@@ -296,7 +296,7 @@ def test_the_change_of_the_input_that_a_claim_names_turns_it(finding: Finding) -
     ],
 )
 def test_a_change_of_what_is_not_there_is_one_line(change: Change) -> None:
-    before = finding(OPENGL, "local-size")
+    before = finding(OPENGL, "block-size")
     with pytest.raises(InputError) as refused:
         turned(replace(before, claim=replace(before.claim, turned_by=change)))
     assert "\n" not in str(refused.value)

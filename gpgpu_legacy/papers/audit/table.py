@@ -58,7 +58,7 @@ def _why(finding: Finding) -> str:
     claim = finding.claim
     is_shared = finding.verdict is Verdict.DIFFERS and claim.cause
     cause = f"cause: {claim.cause}" if is_shared else ""
-    repaired = f"repaired in print: {claim.repaired}" if claim.repaired else ""
+    repaired = f"restored: {claim.repaired}" if claim.repaired else ""
     turns = f"turned by {change}" if (change := words(claim)) else ""
     return "; ".join(part for part in (finding.reason, cause, repaired, turns) if part) or "–"
 
