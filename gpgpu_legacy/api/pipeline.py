@@ -131,7 +131,8 @@ class Pipeline(PlanBuilder):
     def cache(self, cache: str = "8K,4way,64B", access: Access | None = None) -> CacheResult:
         """Its accesses through a simulated cache, spelled as size, ways, line and policy.
 
-        access: the texture layout and the raster order; linear textures and scan order if None.
+        access: the texture layout, the raster order and the fragments in flight; linear textures,
+        scan order and one by one if None.
         """
         from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access
         from gpgpu_legacy.cache.caches import Memory, parse_cache

@@ -46,8 +46,8 @@ class Part(NamedTuple):
     """The slots from `slot` up to `slot_end` of a batch, with the number of repetitions a row."""
 
     batch: Batch
-    slot: int
-    slot_end: int
+    slot: np.uint64  # unsigned: an index from the end is not looked for
+    slot_end: np.uint64
     weights: I32
 
 
@@ -80,6 +80,12 @@ def next_batch(before: Batch, times: I32, flight: Flight) -> Any:
         free -= taken
         end += 1
     return Batch(first, end, begun, left)
+
+
+@inlined
+def part_of(batch: Batch, slot: int, flight: Flight) -> Any:
+    """The part of a batch that begins with a slot."""
+    return Part(batch, np.uint64(slot), np.uint64(slot + flight.lanes), flight.weights)
 
 
 @inlined

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.batches import Flight, Part, first_batch, new_flight, next_batch
+from gpgpu_legacy.cache.batches import Flight, Part, first_batch, new_flight, next_batch, part_of
 from gpgpu_legacy.cache.trace import Chunk, Trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.numba_code import inlined, native
@@ -238,7 +238,7 @@ def _renumbered(times: _Times, now: int) -> Any:
 @inlined
 def _repeat_row(  # noqa: PLR0917
     row: NDArray[np.int64],
-    between: tuple[int, int],
+    between: tuple[np.uint64, np.uint64],
     weight: int,
     start: int,
     shift: int,
@@ -291,7 +291,7 @@ def _measure_part(  # noqa: PLR0917
     for row in range(first, end):
         slot = slot_1
         while row > first and slot < slot_end and lines[row, slot] == lines[row - 1, slot]:
-            slot += 1
+            slot += np.uint64(1)
         further = int(weights[row - first])
         for repetition in range(2):
             if repetition == 0 and row > first and slot == slot_end:
@@ -328,7 +328,7 @@ def _measure(  # noqa: PLR0917
     batch = first_batch(repetitions, flight)
     while batch.first < batch.end:
         for slot in range(0, lines.shape[1], flight.lanes):
-            part = Part(batch, slot, slot + flight.lanes, flight.weights)
+            part = part_of(batch, slot, flight)
             if not _measure_part(lines, part, shift, base, times, tally):
                 return False
         batch = next_batch(batch, repetitions, flight)

@@ -24,6 +24,7 @@ from gpgpu_legacy.cache.batches import (
     equal_batches,
     first_batch,
     next_batch,
+    part_of,
 )
 from gpgpu_legacy.cache.sets import HIT, Level, look, set_of
 from gpgpu_legacy.lower.numba_code import inlined, native
@@ -86,7 +87,7 @@ def _again(  # noqa: PLR0917
     lines: NDArray[np.int64],
     row: int,
     repetitions: int,
-    between: tuple[int, int],
+    between: tuple[np.uint64, np.uint64],
     slots: Slots,
     counts: NDArray[np.int64],
     two: bool,
@@ -153,7 +154,7 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
     counts = ledger.counts
     policy_1, wide_1, policy_2, wide_2 = first.policy, first.wide, second.policy, second.wide
     shift, sets, mask, entries = first.granule_shift, first.sets, first.mask, first.entries
-    alone = slot_end - slot_1 == 1
+    width = np.int64(slot_end - slot_1)
     filled = 0
     quiet = absent = False
     for at in range(first_row, end):
@@ -162,7 +163,7 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
         if quiet and not mapped:
             slot = slot_1
             while slot < slot_end and lines[row, slot] == lines[at - 1, slot]:
-                slot += 1
+                slot += np.uint64(1)
             if slot == slot_end:
                 _again(lines, at, left, (slot_1, slot_end), slots, counts, two, absent)
                 continue
@@ -170,7 +171,8 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
         to_map = mapped and (at > first_row or begun == 0)
         while left > 0:
             fills = 0
-            for slot in range(slot_1, slot_end):
+            for n in range(width):
+                slot = slot_1 + np.uint64(n)
                 granule = lines[row, slot]
                 if granule < 0:
                     absent = True
@@ -213,7 +215,7 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
             left -= 1
             to_map = False
             filled += fills
-            quiet = alone or fills == 0
+            quiet = width == 1 or fills == 0
             if quiet and left:
                 _again(lines, at, left, (slot_1, slot_end), slots, counts, two, absent)
                 break
@@ -243,10 +245,11 @@ def drive(  # noqa: PLR0917
     while batch.first < batch.end:
         filled = 0
         for slot in range(0, width, flight.lanes):
-            part = Part(batch, slot, slot + flight.lanes, flight.weights)
+            part = part_of(batch, slot, flight)
             filled += _drive(lines, hits, part, slots, first, second, ledger, two, mapped)
         further = equal_batches(batch, flight)
         if further > 0 and filled == 0:
-            _again(lines, batch.first, further, (0, width), slots, ledger.counts, two, True)
+            every = np.uint64(0), np.uint64(width)
+            _again(lines, batch.first, further, every, slots, ledger.counts, two, True)
             batch = after_equal(batch, further)
         batch = next_batch(batch, times, flight)

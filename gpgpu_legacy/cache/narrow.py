@@ -18,6 +18,7 @@ from gpgpu_legacy.cache.batches import (
     equal_batches,
     first_batch,
     next_batch,
+    part_of,
 )
 from gpgpu_legacy.cache.sets import Level, set_of
 from gpgpu_legacy.lower.numba_code import inlined, native
@@ -78,7 +79,7 @@ def _narrow(
     writes, bases, misses, absent, last = slots
     entries, shift, sets, mask = level.entries, level.granule_shift, level.sets, level.mask
     (first, end, _, _), slot_1, slot_end, weights = part
-    alone = slot_end - slot_1 == 1
+    width = np.int64(slot_end - slot_1)
     filled = 0
     quiet = gaps = False
     for at in range(first, end):
@@ -87,12 +88,13 @@ def _narrow(
         slot = slot_1
         while same and slot < slot_end:
             same = lines[row, slot] == lines[at - 1, slot]
-            slot += 1
+            slot += np.uint64(1)
         if not same:
             quiet = gaps = False
         while left > 0 and not quiet:
             fills = 0
-            for slot in range(slot_1, slot_end):
+            for n in range(width):
+                slot = slot_1 + np.uint64(n)
                 granule = lines[row, slot]
                 if granule < 0:
                     absent[slot] += 1
@@ -110,7 +112,7 @@ def _narrow(
                     fills += missed
             left -= 1
             filled += fills
-            quiet = alone or fills == 0
+            quiet = width == 1 or fills == 0
         if left > 0:
             _again(lines, at, left, (slot_1, slot_end), slots, gaps)
     return filled
@@ -121,7 +123,7 @@ def _again(  # noqa: PLR0917
     lines: NDArray[np.int64],
     row: int,
     repetitions: int,
-    between: tuple[int, int],
+    between: tuple[np.uint64, np.uint64],
     slots: NarrowSlots,
     gaps: bool,
 ) -> None:
@@ -142,11 +144,11 @@ def _of_ways(ways: int) -> Any:
         while batch.first < batch.end:
             filled = 0
             for slot in range(0, lines.shape[1], flight.lanes):
-                part = Part(batch, slot, slot + flight.lanes, flight.weights)
-                filled += _narrow(lines, part, slots, level, ways)
+                filled += _narrow(lines, part_of(batch, slot, flight), slots, level, ways)
             further = equal_batches(batch, flight)
             if further > 0 and filled == 0:
-                _again(lines, batch.first, further, (0, lines.shape[1]), slots, True)
+                every = np.uint64(0), np.uint64(lines.shape[1])
+                _again(lines, batch.first, further, every, slots, True)
                 batch = after_equal(batch, further)
             batch = next_batch(batch, times, flight)
 

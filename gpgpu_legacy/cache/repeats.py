@@ -11,6 +11,10 @@ the lines (each stays in its region, which is checked) and commutes with lookup,
 of arrival and eviction. So the counts of whole periods of p iterations are multiplied, and the
 state is moved accordingly.
 
+Fragments in flight change nothing here. They permute the accesses of a pass, in a way that depends
+on its rectangle, its raster order and how many are in flight, not on addresses and so not on the
+iteration. Two iterations that are each other's copies, moved, are so in any such order.
+
 Lines that nothing will touch again need not agree, since it no longer matters which lines they are.
 Their only effect is to stand before others in their set, so it is enough that the two states have
 such a line in the same place; and behind the last line that will be touched, where they are the

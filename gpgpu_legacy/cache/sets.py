@@ -260,7 +260,7 @@ def new_level(cache: Cache, granule_bytes: int, *, copies: int, seed: int) -> Le
         set_mask(cache),
         (cache.line_bytes // granule_bytes).bit_length() - 1,
         wide,
-        np.full(1 << (2 * places - 1).bit_length(), -1, np.int32),
+        np.full(1 << (4 * places - 1).bit_length(), -1, np.int32),
         np.full((places, 2), -1, np.int32),
         np.tile(np.array([-1, -1, 0], np.int32), (len(entries) if wide else 1, 1)),
     )
@@ -319,7 +319,8 @@ def _look_wide(level: Level, row: int, line: int, fill: int, dirty: int) -> Any:
 def _home(level: Level, row: int, line: int) -> Any:
     """The preferred slot of a line of that row in the table."""
     mixed = np.uint64(line) * np.uint64(_GOLDEN) + np.uint64(row) * np.uint64(_ROW_FACTOR)
-    return np.int64((mixed >> np.uint64(29)) & np.uint64(level.table.size - 1))
+    # By the highest bits, neighbours and lines at any other regular distance are spread evenly.
+    return np.int64(((mixed >> np.uint64(32)) * np.uint64(level.table.size)) >> np.uint64(32))
 
 
 @native

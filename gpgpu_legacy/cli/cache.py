@@ -126,7 +126,7 @@ class MemoryOptions:
 
 @dataclass(frozen=True)
 class AccessOptions:
-    """How fragments touch textures: all combinations of raster orders and layouts."""
+    """How fragments touch textures: all combinations of orders, layouts and numbers in flight."""
 
     raster: Annotated[
         list[str] | None,
@@ -143,11 +143,20 @@ class AccessOptions:
         typer.Option(metavar="LAYOUT …", help=f"{LAYOUT_HELP[:-1]} (default: linear)."),
     ] = None
 
+    in_flight: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="N …",
+            help="Let so many fragments be in flight (with --quads, quads): each makes its first "
+            "lookup, then each its second, lastly each its write (default: 1).",
+        ),
+    ] = None
+
     def orders(self) -> Orders:
-        """The orders and layouts to combine."""
+        """The orders, layouts and numbers in flight to combine."""
         from gpgpu_legacy.studies.cache_sweep.model import Orders
 
-        return Orders(self.raster or (), self.layout or (), self.quads)
+        return Orders(self.raster or (), self.layout or (), self.quads, self.in_flight or ())
 
 
 @dataclass(frozen=True)
@@ -223,8 +232,9 @@ def cache_command(
 ) -> None:
     """Simulate a product's lookups and writes through a cache: hits, misses, bytes from memory.
 
-    --size, --block, --tile, --cache, --raster and --layout take several values; every combination
-    is simulated. Kernels' buffers and shared arrays go through the cache in the same way.
+    --size, --block, --tile, --cache, --raster, --layout and --in-flight take several values; every
+    combination is simulated. Kernels' buffers and shared arrays go through the cache in the same
+    way.
     """
     from gpgpu_legacy.studies.cache_sweep.model import product_cases
 

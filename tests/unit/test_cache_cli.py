@@ -235,6 +235,44 @@ def test_a_sweep_has_a_row_a_run_and_a_plot(
     assert as_rgb(plot).std() > 5.0
 
 
+def test_a_sweep_of_numbers_in_flight(run: Command, run_json: JsonCommand, tmp_path: Path) -> None:
+    words = ("cache", SINGLE, "--size", "16", "--raster", "4x4", "scan", "--quads", "--in-flight")
+    data = run_json(*words, "1", "4", "16")
+    keys = [(each["raster"], each["in_flight"]) for each in data["runs"]]
+    assert keys == list(product(("tiled:4x4", "scan"), (1, 4, 16)))
+    access = parse_access(raster="4x4", quads=True, in_flight=16)
+    plan = find_method(SINGLE).plan(Shape(16, 16, 16), Options())
+    result = cache_run(plan, Memory((parse_cache("8K,4way,64B"),)), access)
+    assert data["runs"][2]["misses"] == result.misses
+    plot = tmp_path / "sweep.png"
+    code, out, err = run(*words, "1", "4", "16", "--plot", str(plot))
+    assert code == 0, err
+    assert "in flight" in out
+    assert "Where several quads are in flight" in out
+    assert as_rgb(plot).std() > 5.0
+    _, out, _ = run(*words, "1")
+    assert "in flight" not in out
+    _, out, _ = run("cache", SINGLE, "--size", "16", "--in-flight", "16")
+    assert "texture layout linear, 16 fragments in flight" in " ".join(out.split())
+
+
+def test_a_curve_and_a_heat_map_of_fragments_in_flight(
+    run: Command, run_json: JsonCommand, tmp_path: Path
+) -> None:
+    words = ("cache", SINGLE, "--size", "16", "--in-flight")
+    data = run_json(*words, "1", "16", "--curve", "--plot", str(tmp_path / "curve.png"))
+    one, sixteen = data["curves"]
+    assert (one["in_flight"], sixteen["in_flight"]) == (1, 16)
+    assert one["accesses"] == sixteen["accesses"]
+    assert one["cold_misses"] == sixteen["cold_misses"]
+    assert one["curve"] != sixteen["curve"]
+    assert as_rgb(tmp_path / "curve.png").std() > 2.0
+    heat = tmp_path / "heat.png"
+    code, _, err = run(*words, "16", "--heat-map", str(heat))
+    assert code == 0, err
+    assert as_rgb(heat).std() > 2.0
+
+
 def test_what_the_budget_leaves_out_is_said_and_not_counted(
     run: Command, run_json: JsonCommand
 ) -> None:
@@ -464,11 +502,16 @@ def test_the_caption_of_a_heat_map_counts_each_read_once() -> None:
         ((LM, "--heat-map", "{tmp}/x.png", "--size", "4", "5"), "--heat-map draws one run"),
         ((LM, "--heat-map", "{tmp}/x.png", "--heat-map-of", "Q"), "no texture Q; choose from A"),
         ((LM, "--heat-map-of", "A"), "name the picture with --heat-map"),
-        ((LM, "--plot", "{tmp}/x.png"), "give several of --block, --cache, --size, --raster or"),
+        ((LM, "--plot", "{tmp}/x.png"), "--cache, --size, --in-flight, --raster or"),
         ((LM, "--plot", "{tmp}/none/x.png", "--size", "4", "5"), "there is no folder"),
         ((LM, "--curve", "--per-texture"), "leave --heat-map, --every-pass"),
         ((LM, "--curve", "--writes", "no-allocate"), "leave --writes out or give allocate"),
         (("mali-sgemm", "--raster", "scan"), "have neither a raster order"),
+        (("mali-sgemm", "--in-flight", "1"), "no fragments in flight; leave"),
+        ((LM, "--in-flight", "0"), "in_flight is 0; it must be at least 1"),
+        ((LM, "--in-flight", "-4"), "in_flight is -4; it must be at least 1"),
+        ((LM, "--in-flight", "65537"), "it must be at most 65536"),
+        ((LM, "--in-flight", "2.5"), "--in-flight is '2.5'; give a whole number"),
         (("mali-sgemm", "--heat-map", "{tmp}/x.png", "--size", "4"), "with --heat-map-of"),
     ],
 )  # fmt: skip

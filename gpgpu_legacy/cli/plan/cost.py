@@ -136,7 +136,7 @@ def cache_command(
 ) -> None:
     """Simulate a plan's lookups and writes through a cache: hits, misses, bytes from memory.
 
-    --cache, --raster and --layout take several values; every combination is simulated.
+    --cache, --raster, --layout and --in-flight take several values; every combination is simulated.
     """
     from gpgpu_legacy.studies.cache_sweep.model import Planned, plan_cases
 

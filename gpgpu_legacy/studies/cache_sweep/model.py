@@ -100,8 +100,8 @@ class Planned:
 class Case:
     """A plan in a memory.
 
-    of_kernels: whether the plan dispatches kernels, which have no raster order, layout or quads to
-    choose.
+    of_kernels: whether the plan dispatches kernels, which have no raster order, layout, quads or
+    fragments in flight to choose.
     """
 
     subject: Product | Planned
@@ -113,7 +113,7 @@ class Case:
         """The case in a few words."""
         given = self.subject.sizes.items()
         sizes = ", ".join(f"{name} = {value}" for name, value in given if value is not None)
-        order = "" if self.of_kernels else f", {self.access.raster.name}, {self.access.layout.name}"
+        order = "" if self.of_kernels else f", {self.access}"
         return f"{sizes or self.subject.name}, {self.memory.levels[0]}{order}"
 
 
@@ -178,12 +178,14 @@ class Curves:
 class Orders:
     """Raster orders and texture layouts to combine, as they are spelled.
 
-    Without any, scan order and linear textures. quads: rasterise 2×2 quads.
+    Without any, scan order and linear textures. quads: rasterise 2×2 quads. in_flight: numbers of
+    fragments, or quads, in flight, to combine with them; without any, 1.
     """
 
     rasters: Sequence[str] = ()
     layouts: Sequence[str] = ()
     quads: bool = False
+    in_flight: Sequence[int] = ()
 
 
 Progress = Callable[[Case], Callable[[float], None] | None]
@@ -231,7 +233,7 @@ def plan_cases(planned: Planned, memories: Iterable[Memory], orders: Orders) -> 
 
 
 def _accesses(name: str, orders: Orders, *, of_kernels: bool) -> list[Access]:
-    if of_kernels and (orders.quads or orders.rasters or orders.layouts):
+    if of_kernels and (orders.quads or orders.rasters or orders.layouts or orders.in_flight):
         raise InputError(
             f"{name} dispatches kernels, which have neither a raster order nor quads nor a "
             "texture layout, and no fragments in flight; leave --raster, --quads, --in-flight and "
@@ -239,7 +241,10 @@ def _accesses(name: str, orders: Orders, *, of_kernels: bool) -> list[Access]:
         )
     rasters = [parse_raster(text) for text in orders.rasters] or [SCAN]
     layouts = [parse_layout(text) for text in orders.layouts] or [LINEAR]
-    return [Access(place, order, orders.quads) for order, place in product(rasters, layouts)]
+    return [
+        Access(layout, raster, orders.quads, in_flight)
+        for raster, layout, in_flight in product(rasters, layouts, orders.in_flight or (1,))
+    ]
 
 
 def run_sweep(

@@ -52,6 +52,12 @@ _CACHE = _Dimension("cache", lambda case: str(case.memory.levels[0]))
 _KIND = _Dimension("kind of cache", lambda case: str(case.memory.levels[0]).partition(",")[2])
 _RASTER = _Dimension("raster order", lambda case: case.access.raster.name)
 _LAYOUT = _Dimension("layout", lambda case: case.access.layout.name)
+_IN_FLIGHT = _Dimension(
+    "fragments or quads in flight",
+    lambda case: case.access.in_flight,
+    lambda value: f"{value} in flight",
+    is_number=True,
+)
 _NAMES = {"n": "size n", "b": "block b"}
 
 
@@ -86,15 +92,16 @@ def _across(wanted: Sequence[Case]) -> tuple[_Dimension, list[_Dimension]]:
         return len({dimension.of(case) for case in wanted}) > 1
 
     *sizes, block = _sizes(wanted[0]) or [_CAPACITY]
-    axes = (block, _CAPACITY, *sizes, _RASTER, _LAYOUT)
+    axes = (block, _CAPACITY, *sizes, _IN_FLIGHT, _RASTER, _LAYOUT)
     across = next(filter(varies, axes), None)
     if across is None:
         raise InputError(
-            "the x axis of a plot is b, the size of the cache, n, raster order or layout; give "
-            "several of --block, --cache, --size, --raster or --layout"
+            "the x axis of a plot is b, the size of the cache, n, the number in flight, raster "
+            "order or layout; give several of --block, --cache, --size, --in-flight, --raster or "
+            "--layout"
         )
     cache = _KIND if across is _CAPACITY else _CACHE
-    others = (*_sizes(wanted[0])[::-1], cache, _RASTER, _LAYOUT)
+    others = (*_sizes(wanted[0])[::-1], cache, _RASTER, _LAYOUT, _IN_FLIGHT)
     return across, [other for other in others if other != across and varies(other)]
 
 
@@ -139,6 +146,7 @@ def draw_sweep(sweep: Sweep, path: Path) -> None:
     left.set_yscale("log")
     first = runs[0].case
     dimensions = (*_sizes(first), _CACHE, _RASTER, _LAYOUT)
+    dimensions += (_IN_FLIGHT,) if first.access.in_flight > 1 else ()
     fixed = [one for one in dimensions if one not in {across, *others}]
     left.set_title(_title(first, fixed), loc="left", fontsize=10)
     if others:

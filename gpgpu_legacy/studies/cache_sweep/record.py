@@ -23,8 +23,8 @@ class SubjectRecord(Record, frozen=True, kw_only=True):
     """Which plan went through a cache, and how.
 
     Of a product by a method: method, size (n, where all matrices are n×n), shape (M, L and N) and
-    the method's options. Of any other plan: plan and parameters. raster, layout: None for kernels,
-    which have neither.
+    the method's options. Of any other plan: plan and parameters. raster, layout, in_flight: None
+    for kernels, which have none.
     """
 
     method: str | Unset = UNSET
@@ -39,6 +39,7 @@ class SubjectRecord(Record, frozen=True, kw_only=True):
     raster: str | None
     layout: str | None
     quads: bool
+    in_flight: int | None
 
 
 class RegionRecord(Record, frozen=True, kw_only=True):
@@ -207,6 +208,7 @@ def _subject(case: Case) -> dict[str, Any]:
         "raster": None if case.of_kernels else access.raster.name,
         "layout": None if case.of_kernels else access.layout.name,
         "quads": access.quads,
+        "in_flight": None if case.of_kernels else access.in_flight,
     }
     match case.subject:
         case Product(shape=shape, options=options):

@@ -23,6 +23,10 @@ KERNEL_CONVENTIONS = (
     "to dispatch."
 )
 _QUADS = "The four fragments of a quad make each access in turn."
+_IN_FLIGHT = (
+    "Where several {units} are in flight, so many start together and make each access in turn; the "
+    "next ones start when all are done."
+)
 _WRITES = {
     False: "Writes do not allocate: a write that misses leaves the cache as it is, and every write "
     "goes through to memory.",
@@ -73,6 +77,8 @@ def _percent(part: int, whole: int) -> Numeral | None:
 def _through(case: Case) -> str:
     raster, layout = case.access.raster.name, case.access.layout.name
     where = "" if case.of_kernels else f"; raster order {raster}, texture layout {layout}"
+    if case.access.in_flight > 1:
+        where += f", {case.access.in_flight} {_units(case)} in flight"
     private = " for each texture" if case.memory.per_texture else ""
     levels = [str(level) for level in case.memory.levels]
     second = f", then {levels[1]} for all" if len(levels) > 1 else ""
@@ -96,7 +102,7 @@ def _notes(run: Run) -> Iterable[str]:
     for number, level in enumerate(result.levels[1:], 2):
         yield f"Level {number}: {level.hits:,} hits and {level.misses:,} misses."
     yield _WRITES[case.memory.allocate]
-    yield _conventions(case)
+    yield _conventions([case])
     yield from _iterations(result)
     yield (
         f"The simulation took {run.seconds:.2f} s, "
@@ -104,10 +110,26 @@ def _notes(run: Run) -> Iterable[str]:
     )
 
 
-def _conventions(case: Case) -> str:
-    if case.of_kernels:
+def _units(case: Case) -> str:
+    """What is in flight."""
+    return "quads" if case.access.quads else "fragments"
+
+
+def _any_in_flight(cases: Iterable[Case]) -> bool:
+    return any(case.access.in_flight > 1 for case in cases)
+
+
+def _conventions(cases: Sequence[Case]) -> str:
+    """Those of cases that differ in sizes, caches and accesses only."""
+    first = cases[0]
+    if first.of_kernels:
         return KERNEL_CONVENTIONS
-    return f"{CONVENTIONS} {_QUADS}" if case.access.quads else CONVENTIONS
+    sentences = [
+        CONVENTIONS,
+        _QUADS if first.access.quads else "",
+        _IN_FLIGHT.format(units=_units(first)) if _any_in_flight(cases) else "",
+    ]
+    return " ".join(filter(None, sentences))
 
 
 def _iterations(result: Result) -> Iterable[str]:
@@ -145,14 +167,15 @@ def sweep_grids(sweep: Sweep) -> list[Grid]:
         return run_grids(sweep.only)
     runs, grids = sweep.runs, []
     if runs:
+        in_flight = _any_in_flight(run.case for run in runs)
         heads = (
-            *runs[0].case.subject.sizes, "cache", "raster order", "layout", "accesses", "hit, %",
-            "bytes requested", "from memory", "to memory", "from / requested", "iterations",
-            "simulated",
+            *runs[0].case.subject.sizes, "cache", "raster order", "layout",
+            *(["in flight"] if in_flight else []), "accesses", "hit, %", "bytes requested",
+            "from memory", "to memory", "from / requested", "iterations", "simulated",
         )  # fmt: skip
         first = runs[0].case
         caption = f"{first.subject.name} through caches."
-        rows = tuple(_sweep_row(run) for run in runs)
+        rows = tuple(_sweep_row(run, in_flight=in_flight) for run in runs)
         grids.append(Grid("cache", caption, heads, rows, tuple(_sweep_notes(runs))))
     return grids + _not_run_grids(sweep.not_run)
 
@@ -162,7 +185,7 @@ def _not_run_grids(not_run: Sequence[NotRun]) -> list[Grid]:
     return [Grid("not-run", "Not run.", ("what", "why"), rows)] if rows else []
 
 
-def _sweep_row(run: Run) -> tuple[Entry, ...]:
+def _sweep_row(run: Run, *, in_flight: bool) -> tuple[Entry, ...]:
     case, result = run.case, run.result
     requested = result.bytes_requested
     return (
@@ -170,6 +193,7 @@ def _sweep_row(run: Run) -> tuple[Entry, ...]:
         str(case.memory.levels[0]),
         None if case.of_kernels else case.access.raster.name,
         None if case.of_kernels else case.access.layout.name,
+        *([case.access.in_flight] if in_flight else []),
         result.accesses,
         _percent(result.hits, result.accesses),
         requested,
@@ -186,7 +210,7 @@ def _sweep_notes(runs: Sequence[Run]) -> Iterable[str]:
     yield _WRITES[first.memory.allocate]
     if len(first.memory.levels) > 1:
         yield f"Level 2 is {first.memory.levels[1]}; hits are those of level 1."
-    yield _conventions(first)
+    yield _conventions([run.case for run in runs])
     if any(run.result.iterations_repeated for run in runs):
         yield (
             "Iterations that were not simulated repeat others: cache and accesses are proven to be "
@@ -221,7 +245,7 @@ def _curve_grid(curve: Curve) -> Grid:
         f"{distances.accesses:,} accesses to lines of {line_bytes} bytes; {distances.cold:,} of "
         "them are the first to their line and miss in a cache of any size. All sizes come from one "
         "pass over the accesses (stack distances). Writes fill lines, as with --writes allocate.",
-        _conventions(curve.case),
+        _conventions([curve.case]),
     )
     return Grid("curve", caption, ("bytes", "lines", "misses", "miss ratio"), rows, notes)
 
