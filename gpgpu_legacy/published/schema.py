@@ -50,7 +50,7 @@ class Rule(Enum):
     WITHIN: all computed values lie between the two published numbers, tolerance included.
     HOLDS: the sentence is true. FOUND: the paper prints no value; ours rests on an assumption.
     NOT_BELOW: ours is the least value that is possible; the published one is no smaller, which does
-    not confirm it. NONE: nothing decides it.
+    not confirm it. NOT_ABOVE: the same of the greatest possible value. NONE: nothing decides it.
     """
 
     EQUAL = "equal"
@@ -61,6 +61,7 @@ class Rule(Enum):
     HOLDS = "holds"
     FOUND = "found"
     NOT_BELOW = "not below"
+    NOT_ABOVE = "not above"
     NONE = "none"
 
 
@@ -139,7 +140,10 @@ class CellChange(Record, frozen=True, kw_only=True):
 
 
 class FactChange(Record, frozen=True, kw_only=True):
-    """Another value of a fact in a chip's profile, such as `hardware.memory_mib`."""
+    """Another value of a fact in a chip's profile, such as `hardware.memory_mib`.
+
+    Of a processor, the fact is its name alone: `clock_ghz`.
+    """
 
     chip: str
     fact: str

@@ -26,6 +26,7 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.chips import table as chip_tables
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.hosts import read_hosts
+from gpgpu_legacy.chips.processors import read_processors
 from gpgpu_legacy.chips.profile import calibrated, find_profile
 from gpgpu_legacy.errors import GpgpuLegacyError, GpgpuLegacyWarning, InputError
 from gpgpu_legacy.measure.bench.plot import draw_bench
@@ -36,6 +37,7 @@ from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.measure.tuned import forget, tuned_methods
 from gpgpu_legacy.measure.tuned_table import tuned_grid, tuning_report
 from gpgpu_legacy.papers.audit import record as audit
+from gpgpu_legacy.papers.recorded import read_times
 from gpgpu_legacy.predict.mispredictions import compared, log_of
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.table import terms_grid
@@ -122,6 +124,17 @@ def _hosts(path: Path) -> None:
         assert host.hierarchy.memory_bytes > 0
 
 
+def _processors(path: Path) -> None:
+    for processor in read_processors(_text(path)):
+        assert processor.clock_ghz.value * processor.memory_gb_per_s.value > 0.0
+
+
+def _times(path: Path) -> None:
+    times = read_times(_text(path))
+    assert all(move.upload_s / move.readback_s > 0.0 for move in times.move)
+    assert all(run.seconds / run.block > 0.0 for run in times.run)
+
+
 def _log(path: Path) -> None:
     log = log_of(_text(path), str(path))
     for case in log.case:
@@ -192,6 +205,10 @@ def _files() -> Iterator[tuple[str, str, Callable[[Path], None]]]:
         if path.name != "sources.toml":
             yield path.name, path.read_text(encoding="utf-8"), _profile
     yield "hosts.toml", (PACKAGE / "chips" / "hosts.toml").read_text(encoding="utf-8"), _hosts
+    processors = PACKAGE / "chips" / "processors.toml"
+    yield processors.name, processors.read_text(encoding="utf-8"), _processors
+    times = PACKAGE / "papers" / "recorded.toml"
+    yield times.name, times.read_text(encoding="utf-8"), _times
     log = PACKAGE / "predict" / "mispredictions.toml"
     yield log.name, log.read_text(encoding="utf-8"), _log
     for path in sorted((PACKAGE / "published").glob("*.toml")):

@@ -240,6 +240,8 @@ def verdict_of(computed: object, monkeypatch: pytest.MonkeyPatch, **fields: obje
         (None, {"rule": Rule.FORMULA, "published": "6 + 2*b"}, "differs"),
         (99, {"rule": Rule.NOT_BELOW}, "possible"),  # ours is the least value possible
         (101, {"rule": Rule.NOT_BELOW}, "differs"),
+        (101, {"rule": Rule.NOT_ABOVE}, "possible"),  # ours is the greatest value possible
+        (99, {"rule": Rule.NOT_ABOVE}, "differs"),
         (7, {"rule": Rule.NONE}, "unchecked"),
         (7, {"rule": Rule.FOUND, "published": None, "rests_on": "a search"}, "rests-on"),
         (math.inf, {}, "differs"),
@@ -365,8 +367,8 @@ def test_strict_names_a_changed_cell(
         (HALL, ('assuming = "in binary ones", arguments = { megabyte = "binary" }',
                 'assuming = "in binary ones", arguments = { megabyte = "decimal" }'),
          "section-4-2828: otherwise was in binary ones: 2896, is in binary ones: 2828"),
-        (HALL, ('{ assuming = "in binary units", unit = "GiB/s"',
-                '{ assuming = "in binary units", unit = "GB/s"'), "otherwise was"),
+        (HALL, ('{ assuming = "headroom without the copies", unit = "%"',
+                '{ assuming = "headroom without the copies", unit = "GB/s"'), "otherwise was"),
         (DOBRAVEC, ('unit = "of B"', 'unit = "of A"'),
          "section-2.3-row-of-b: unit was of B, is of A"),
     ],

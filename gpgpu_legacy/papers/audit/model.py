@@ -94,7 +94,7 @@ def _verdict(claim: Claim, computed: Value) -> Verdict:
         return Verdict.UNCHECKED
     if not _RULES[claim.rule](claim, computed):
         return Verdict.DIFFERS
-    if claim.rule is Rule.NOT_BELOW:
+    if claim.rule in {Rule.NOT_BELOW, Rule.NOT_ABOVE}:
         return Verdict.POSSIBLE
     return Verdict.RESTS_ON if claim.rests_on else Verdict.AGREES
 
@@ -138,6 +138,7 @@ _RULES: Mapping[Rule, Callable[[Claim, Value], bool]] = {
     Rule.HOLDS: lambda claim, computed: computed is True,
     Rule.FOUND: lambda claim, computed: computed is not None,
     Rule.NOT_BELOW: lambda claim, computed: _single(computed) <= _single(claim.expected),
+    Rule.NOT_ABOVE: lambda claim, computed: _single(computed) >= _single(claim.expected),
 }
 
 

@@ -30,10 +30,20 @@ def is_unlimited(inputs: Inputs, *, chip: str, fact: str) -> Value:
 @derivation
 def clock_ghz(inputs: Inputs, *, chip: str) -> Value:
     """The clock of a chip's shader cores in GHz; of the whole chip where they have no other."""
+    return _clock_ghz(inputs, chip)
+
+
+def _clock_ghz(inputs: Inputs, chip: str) -> float:
     hardware = inputs.profile(chip).hardware
     clock = hardware.shader_clock_mhz or hardware.core_clock_mhz
     assert clock is not None
     return 1e-3 * clock.value
+
+
+@derivation
+def clock_against(inputs: Inputs, *, chip: str, processor: str) -> Value:
+    """A chip's clock over a processor's."""
+    return _clock_ghz(inputs, chip) / inputs.processor(processor).clock_ghz.value
 
 
 @derivation

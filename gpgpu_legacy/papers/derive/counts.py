@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
-from gpgpu_legacy.count.resources import Resource, resources
-from gpgpu_legacy.count.traffic import Accounting, count_plan
-from gpgpu_legacy.papers.derive.inputs import Inputs
+from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.papers.derive.inputs import Inputs, Product
 from gpgpu_legacy.papers.derive.quantities import QUANTITIES, recovered
 from gpgpu_legacy.papers.derive.registry import Value, derivation
-from gpgpu_legacy.plan.plan import ComputePass
+from gpgpu_legacy.papers.derive.times import printed_number
+from gpgpu_legacy.plan.plan import ComputePass, FragmentPass
+from gpgpu_legacy.plan.textures import Rect
 
 _FLOAT_BYTES = 4
 
@@ -70,12 +71,41 @@ def geometry_of_a_pass(
     inputs: Inputs, *, method: str, size: int, block: int, of_a_position: int, of_a_set: int = 0,
     accumulate: str = Accumulate.COPY.value,
 ) -> Value:  # fmt: skip
-    """Bytes of a pass's vertices: floats of the positions and of the coordinate sets it reads."""
+    """Bytes of a pass's vertices: floats of their positions and of the coordinate sets it has."""
     product = replace(inputs.product(method, size, block), accumulate=Accumulate(accumulate))
-    plan = product.plan
-    sets = max(resources(program).count(Resource.COORDINATE_SETS) for program in plan.programs())
-    counts = count_plan(plan, Accounting(_FLOAT_BYTES * (of_a_position + of_a_set * sets)))
-    return counts.geometry_bytes // counts.passes
+    return max(size for _, size in _geometry(product, of_a_position, of_a_set))
+
+
+def _geometry(product: Product, of_a_position: int, of_a_set: int) -> Iterator[tuple[int, int]]:
+    """How often each pass runs, and the bytes of the vertices at its rectangle's corners."""
+    for times, pass_ in product.plan.weighted_passes():
+        if isinstance(pass_, FragmentPass) and isinstance(pass_.rect, Rect):
+            floats = of_a_position + of_a_set * len(pass_.texcoords)
+            yield times, _FLOAT_BYTES * floats * len(pass_.rect.corners)
+
+
+@derivation
+def geometry_share(
+    inputs: Inputs, *, method: str, size: int, block: int, of_a_position: int, of_a_set: int,
+    chip: str, computation: str,
+) -> Value:  # fmt: skip
+    """The time of all passes' vertices over a chip's bus, in percent of a printed time in ms."""
+    bus = inputs.profile(chip).hardware.bus_gb_per_s
+    assert bus is not None
+    passes = _geometry(inputs.product(method, size, block), of_a_position, of_a_set)
+    moved = sum(times * size for times, size in passes)
+    return 100.0 * moved / (bus.value * 1e6) / printed_number(inputs, computation)
+
+
+@derivation
+def blending_moves_less(
+    inputs: Inputs, *, method: str, size: int, block: int, copies: bool = True
+) -> Value:
+    """Whether a plan that blends moves fewer bytes than one that copies the framebuffer."""
+    copying = inputs.product(method, size, block)
+    blending = replace(copying, accumulate=Accumulate.BLEND)
+    quantity = QUANTITIES["bytes_and_copies" if copies else "bytes_requested"]
+    return (quantity(blending) or 0) < (quantity(copying) or 0)
 
 
 @derivation

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.api.products import run
 from gpgpu_legacy.count.instructions import count_instructions
+from gpgpu_legacy.isa.ir import TextureTarget
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
@@ -77,6 +78,25 @@ def products_of(inputs: Inputs, *, terms: Sequence[Sequence[str]], x: str, y: st
     first, second = (dict(zip("rgba", letters, strict=True)) for letters in (x, y))
     pairs = [[first[i] + second[j] for i, j in zip(*term, strict=True)] for term in terms]
     return ", ".join(" + ".join(channel) for channel in zip(*pairs, strict=True))
+
+
+@derivation
+def products_in(inputs: Inputs, *, terms: Sequence[Sequence[str]]) -> Value:
+    """The number of products of quadrants in a sum of swizzled products."""
+    return sum(len(x) for x, _ in terms)
+
+
+@derivation
+def coordinates_read(inputs: Inputs, *, target: str) -> Value:
+    """How many coordinates a lookup reads in a texture of that target, such as `RECT`."""
+    return TextureTarget(target).coordinates
+
+
+@derivation
+def first_section_with(inputs: Inputs, *, term: str) -> Value:
+    """The section of the first quote in which a term stands."""
+    where = next(claim.where for claim in inputs.paper.claims if term in claim.quote)
+    return where.partition(",")[0]
 
 
 @derivation

@@ -11,6 +11,7 @@ from functools import cache
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.chips.processors import Processor, find_processor
 from gpgpu_legacy.chips.profile import Profile, find_profile
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.papers.derive.changed_plans import PlanOrProgramChange, changed
@@ -29,6 +30,7 @@ class Product:
     block: int | None = None
     as_printed: bool = False
     accumulate: Accumulate | None = Accumulate.COPY
+    texture_format: str | None = None
     change: PlanOrProgramChange | None = None
 
     @property
@@ -38,6 +40,7 @@ class Product:
         return Options(
             block=None if "block" in refuses else self.block,
             accumulate=None if "accumulate" in refuses else self.accumulate,
+            texture_format=self.texture_format,
             as_printed=self.as_printed,
         )
 
@@ -68,7 +71,7 @@ def _counts(product: Product) -> Counts:
 class Inputs:
     """All that a derivation reads.
 
-    facts: values in place of those of the profiles, by chip and fact. change: of the
+    facts: values in place of those of profiles, by chip or processor, and fact. change: of the
     plan of every product.
     """
 
@@ -87,6 +90,15 @@ class Inputs:
                 facts = with_fields(facts, **{at: changed})
                 profile = with_fields(profile, **{section: facts})
         return profile
+
+    def processor(self, name: str) -> Processor:
+        """A processor's record."""
+        processor = find_processor(name)
+        for (changed_name, fact), value in self.facts.items():
+            if changed_name == processor.name:
+                of = with_fields(getattr(processor, fact), value=value)
+                processor = with_fields(processor, **{fact: of})
+        return processor
 
     def product(self, method: str, size: int, block: int | None = None) -> Product:
         """A product by a method, with the framebuffer's copy."""

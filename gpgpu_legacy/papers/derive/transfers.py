@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from gpgpu_legacy.cache.run import memory_bytes
 from gpgpu_legacy.papers.derive.caches import Cached, simulated
 from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
-from gpgpu_legacy.papers.derive.times import peak_gflops, printed_number
+from gpgpu_legacy.papers.derive.times import printed_number
 
 MEGA = {"decimal": 10**6, "binary": 2**20}
-GIGA = {"decimal": 10**9, "binary": 2**30}
+GIGA = {"decimal": 10**9, "binary": 2**30, "1000 binary megas": 1000 * 2**20}
 
 
 @derivation
@@ -30,7 +29,10 @@ def _transfer_ms(inputs: Inputs, method: str, size: int, block: int, bytes_per_s
 
 @derivation
 def compute_time(inputs: Inputs, *, size: int, rate: str, giga: str, unit_s: float) -> Value:
-    """Seconds of 2n³ operations at a printed rate, divided by a unit; giga: decimal or binary."""
+    """Seconds of 2n³ operations at a printed rate, divided by a unit.
+
+    giga: of the rate, decimal, binary or 1000 binary megas.
+    """
     return _compute_s(size, printed_number(inputs, rate), giga) / unit_s
 
 
@@ -47,22 +49,12 @@ def transfer_share_of_printed(inputs: Inputs, *, transfer: str, computation: str
 
 @derivation
 def transfer_share(
-    inputs: Inputs, *, method: str, size: int, block: int, megabytes_per_s: float, gflops: float
+    inputs: Inputs, *, method: str, size: int, block: int, megabytes_per_s: float, rate: str
 ) -> Value:
-    """The share of transfers in the total, in percent, with both times in decimal units."""
+    """The share of transfers in the total, in percent, in decimal units; rate: a printed one."""
     transfer = _transfer_ms(inputs, method, size, block, megabytes_per_s * MEGA["decimal"])
-    return 100.0 * transfer / (transfer + 1e3 * _compute_s(size, gflops, "decimal"))
-
-
-@derivation
-def transfer_share_at_peak(
-    inputs: Inputs, *, method: str, size: int, block: int, megabytes_per_s: float, chip: str
-) -> Value:
-    """The share of transfers in the total, in percent, with the computation at a chip's peak."""
-    transfer = _transfer_ms(inputs, method, size, block, megabytes_per_s * MEGA["decimal"])
-    return (
-        100.0 * transfer / (transfer + 1e3 * _compute_s(size, peak_gflops(inputs, chip), "decimal"))
-    )
+    compute = 1e3 * _compute_s(size, printed_number(inputs, rate), "decimal")
+    return 100.0 * transfer / (transfer + compute)
 
 
 @derivation
@@ -137,10 +129,12 @@ def headroom(
 
 
 @derivation
-def texture_megabytes(inputs: Inputs, *, method: str, size: int, megabyte: str) -> Value:
-    """The largest texture of a plan in megabytes, decimal or binary."""
-    textures = inputs.product(method, size, 1).plan.textures
-    return max(texture.size_bytes for texture in textures) / MEGA[megabyte]
+def texture_megabytes(
+    inputs: Inputs, *, method: str, size: int, megabyte: str, together: bool = False
+) -> Value:
+    """The largest texture of a plan, or all together, in megabytes, decimal or binary."""
+    sizes = [texture.size_bytes for texture in inputs.product(method, size, 1).plan.textures]
+    return (sum if together else max)(sizes) / MEGA[megabyte]
 
 
 @derivation
@@ -168,6 +162,8 @@ def largest_rendered_matrix(inputs: Inputs, *, method: str, chip: str) -> Value:
 
 
 @derivation
-def product(inputs: Inputs, *, factors: Sequence[float]) -> Value:
-    """The product of numbers that the paper prints separately."""
-    return math.prod(factors)
+def upload_over_readback(inputs: Inputs, *, chip: str) -> Value:
+    """A chip's rate of uploads, over its bus, over that of read-back."""
+    hardware = inputs.profile(chip).hardware
+    assert hardware.bus_gb_per_s is not None and hardware.readback_gb_per_s is not None
+    return hardware.bus_gb_per_s.value / hardware.readback_gb_per_s.value

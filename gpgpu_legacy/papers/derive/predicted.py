@@ -1,0 +1,59 @@
+"""Predictions of products on chips."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpgpu_legacy.chips.profile import Profile
+from gpgpu_legacy.papers.derive.inputs import Inputs, Product
+from gpgpu_legacy.papers.derive.registry import Value, derivation
+from gpgpu_legacy.papers.derive.transfers import MEGA
+from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.predict.prediction import Prediction
+
+
+def _prediction(product: Product, chip: Profile, *, cached: bool) -> Prediction:
+    moved = product.counts.bytes_requested + product.counts.copy_bytes
+    return predict(product.plan, chip, memory_bytes=None if cached else moved)
+
+
+def _compute_s(product: Product, chip: Profile) -> float:
+    seconds = _prediction(product, chip, cached=True).compute_s
+    assert seconds is not None
+    return seconds
+
+
+@derivation
+def predicted_bottleneck(
+    inputs: Inputs, *, method: str, size: int, block: int, chip: str, cached: bool = True,
+    texture_format: str | None = None,
+) -> Value:  # fmt: skip
+    """What limits a product on a chip, as `predict` has it: memory, lookups, arithmetic, …
+
+    cached: False for a chip without a texture cache, where every lookup goes to memory.
+    """
+    product = replace(inputs.product(method, size, block), texture_format=texture_format)
+    term = _prediction(product, inputs.profile(chip), cached=cached).bottleneck
+    assert term is not None
+    return term.name
+
+
+@derivation
+def predicted_gflops(inputs: Inputs, *, method: str, size: int, block: int, chip: str) -> Value:
+    """The GFLOPS that a product reaches on a chip at most, as `predict` has it."""
+    product = inputs.product(method, size, block)
+    return 2e-9 * size**3 / _compute_s(product, inputs.profile(chip))
+
+
+@derivation
+def transfer_share_predicted(
+    inputs: Inputs, *, method: str, size: int, block: int, megabytes_per_s: float, chip: str
+) -> Value:
+    """The share of transfers in the total, in percent, with the least time of a chip.
+
+    The time is that of `predict`, so the share is the largest possible.
+    """
+    product = inputs.product(method, size, block)
+    moved = product.counts.upload_bytes + product.counts.readback_bytes
+    transfer_s = moved / (megabytes_per_s * MEGA["decimal"])
+    return 100.0 * transfer_s / (transfer_s + _compute_s(product, inputs.profile(chip)))

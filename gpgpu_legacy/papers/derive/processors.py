@@ -1,0 +1,47 @@
+"""Processors beside graphics chips: their peaks, and what a blocked product asks of memory."""
+
+from __future__ import annotations
+
+import math
+
+from gpgpu_legacy.chips.processors import Processor
+from gpgpu_legacy.papers.derive.inputs import Inputs
+from gpgpu_legacy.papers.derive.registry import Value, derivation
+
+_FLOAT_BYTES = 4
+
+
+@derivation
+def processor_peak(inputs: Inputs, *, processor: str, precision: str) -> Value:
+    """The peak GFLOPS of a processor in single or double precision."""
+    return _peak_gflops(inputs.processor(processor), precision)
+
+
+def _peak_gflops(processor: Processor, precision: str) -> float:
+    of = {"single": processor.flops_per_clock_single, "double": processor.flops_per_clock_double}
+    return processor.clock_ghz.value * of[precision].value
+
+
+@derivation
+def share_of_processor_peak(inputs: Inputs, *, claim: str, processor: str) -> Value:
+    """A printed rate in percent of a processor's peak in single precision."""
+    peak = _peak_gflops(inputs.processor(processor), "single")
+    rate = inputs.paper.claim(claim).published
+    assert isinstance(rate, int | float)
+    return 100.0 * rate / peak
+
+
+@derivation
+def memory_over_arithmetic(
+    inputs: Inputs, *, processor: str, size: int, blocked: bool = True
+) -> Value:
+    """The time of memory over that of arithmetic, in an n×n product of floats at both peaks.
+
+    blocked: three square blocks, of A, B and C, share the cache; without blocks, each of the n³
+    steps fetches an element of B.
+    """
+    by = inputs.processor(processor)
+    side = math.isqrt(by.cache_kib.value * 1024 // (3 * _FLOAT_BYTES)) if blocked else 1
+    fetched = 2 * size**3 / side if blocked else size**3
+    memory_s = _FLOAT_BYTES * fetched / (by.memory_gb_per_s.value * 1e9)
+    return memory_s / (2 * size**3 / (_peak_gflops(by, "single") * 1e9))

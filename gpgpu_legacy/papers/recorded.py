@@ -1,0 +1,51 @@
+"""Times recorded with this package, for claims that only a measurement decides: recorded.toml."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from gpgpu_legacy.bounded import Line, Positive, Several, Size
+from gpgpu_legacy.serial import Record, from_toml
+
+
+class RecordedRun(Record, frozen=True, kw_only=True):
+    """A product's compute time. size: n, of n×n matrices. where: the file of recorded results."""
+
+    device: Line
+    executor: Line
+    method: Line
+    size: Size
+    block: Size
+    seconds: Positive
+    where: Line
+
+
+class RecordedMove(Record, frozen=True, kw_only=True):
+    """The transfers of a product by a path: an executor, or another library."""
+
+    device: Line
+    path: Line
+    method: Line
+    size: Size
+    upload_s: Positive
+    readback_s: Positive
+    where: Line
+
+
+class RecordedTimes(Record, frozen=True, kw_only=True):
+    """recorded.toml."""
+
+    run: Several[RecordedRun]
+    move: Several[RecordedMove]
+
+
+@cache
+def recorded_times() -> RecordedTimes:
+    """All of them."""
+    return read_times(files("gpgpu_legacy.papers").joinpath("recorded.toml").read_text("utf-8"))
+
+
+def read_times(text: str) -> RecordedTimes:
+    """The times of a file's text; InputError if the text does not have that form."""
+    return from_toml(text, RecordedTimes, "recorded.toml")
