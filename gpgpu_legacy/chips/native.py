@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import product
+from itertools import accumulate, product
 from typing import Annotated
 
 from gpgpu_legacy.bounded import Line, Meta, Several, Whole
@@ -157,12 +157,14 @@ class NativeCount:
         return sum(use.most for use in self.uses)
 
     def first_beyond(self, limit: float) -> NativeUse | None:
-        """The first instruction with which even the fewest, else the most, exceed a limit."""
-        counts = {"vector": self.fewest, "scalar": self.fewest, "most": self.most}
-        for part in sorted(counts, key=lambda part: part == "most"):
-            total = 0
-            for use in self.uses:
-                total += getattr(use, part)
+        """The first instruction with which even the fewest exceed a limit; else the most do."""
+        numbers = (
+            [use.vector for use in self.uses],
+            [use.scalar for use in self.uses],
+            [use.most for use in self.uses],
+        )
+        for totals in map(accumulate, numbers):
+            for use, total in zip(self.uses, totals, strict=True):
                 if total > limit:
                     return use
         return None

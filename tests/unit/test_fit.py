@@ -413,15 +413,17 @@ def test_no_larger_block_loads(chip: str) -> None:
     size, most = 34, 17
     fitted = fit_of(MULTI, chip, size=size)
 
-    def loads(block: int, each: Largest) -> bool:
+    def answer(block: int, each: Largest) -> Answer:
         verdict = verdict_of(MULTI, chip, size, block=block)
-        side = verdict.native if each.limits is Limited.NATIVE else verdict.advertised
-        return side is not Answer.DOES_NOT_LOAD
+        return verdict.native if each.limits is Limited.NATIVE else verdict.advertised
 
     for each in fitted.largest:
         if each.coordinates_first is None:
-            tried = [block for block in range(1, most + 1) if loads(block, each)]
+            answers = {block: answer(block, each) for block in range(1, most + 1)}
+            tried = [b for b, given in answers.items() if given is not Answer.DOES_NOT_LOAD]
+            certain = [b for b, given in answers.items() if given is Answer.LOADS]
             assert each.value == (max(tried) if tried else None)
+            assert each.certain == (max(certain) if certain else None)
 
 
 def test_a_larger_group_than_the_temporaries_allow_does_not_load() -> None:

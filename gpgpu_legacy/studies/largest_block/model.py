@@ -206,6 +206,9 @@ class _Trial:
             verdict = self.verdict(n, group(n))
             return verdict.native if side is Limited.NATIVE else verdict.advertised
 
+        def loads(n: int) -> bool:
+            return answer(n) is Answer.LOADS
+
         verdict = self.verdict(value, group(value))
         return Largest(
             program=variant,
@@ -213,7 +216,7 @@ class _Trial:
             value=value,
             coordinates_first=group(value),
             answer=answer(value),
-            certain=_last(blocks[: blocks.index(value) + 1], lambda n: answer(n) is Answer.LOADS),
+            certain=value if loads(value) else _last(blocks[: blocks.index(value)], loads),
             why_no_more=over,
             command=self._command(value, group(value), verdict),
             unknown=tuple(row.limit for row in verdict.unknown),

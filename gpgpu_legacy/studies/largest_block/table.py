@@ -18,6 +18,8 @@ def fit_grids(fit: Fit, chip: Profile) -> list[Grid]:
     rows = tuple(_fit_row(fit, largest) for largest in fit.largest)
     commands = dict.fromkeys(largest.command for largest in fit.largest if largest.command)
     notes = ("To run it here:", *commands) if commands else ()
+    if any(largest.certain != largest.value for largest in fit.largest):
+        notes += (f"Certain: the largest {fit.what.value} that loads whatever is not known.",)
     unknown = sorted({limit for largest in fit.largest for limit in largest.unknown})
     if unknown:
         notes += (f"Not known for this chip: {', '.join(unknown)}.",)
