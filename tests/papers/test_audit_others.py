@@ -132,6 +132,10 @@ def test_nor_the_printed_time_at_1024() -> None:
     four = alternative(found, "with four words")
     assert four == pytest.approx(1.25 * requests / per_ms + stores, rel=1e-4)
     assert alternative(found, "by the printed 230.85") == pytest.approx(230.85 / 2, rel=1e-4)
+    # A quarter of the groups: what the printed times at 2048 and 4096 exceed by the same factor.
+    needed = alternative(found, "with only the groups")
+    assert needed == pytest.approx((2 * requests / per_ms + stores) / 4, rel=1e-4)
+    assert 29.14 / needed == pytest.approx(230.85 / (8 * needed), rel=0.02)
     assert alternative(found, "arithmetic") < found.claim.published  # type: ignore[operator]
 
 

@@ -216,6 +216,12 @@ def least_shared_time_as_printed(
     return least + times * (_least_ms(product, profile) - least)
 
 
+@derivation
+def predicted_time(inputs: Inputs, *, method: str, size: int, chip: str) -> Value:
+    """Milliseconds that `predict` gives a kernel at the least, without transfers."""
+    return _least_ms(inputs.product(method, size), inputs.profile(chip))
+
+
 @cache
 def _least_ms(product: Product, profile: Profile) -> float:
     seconds = predict(product.plan, profile).stage_s(Stage.DISPATCH)
