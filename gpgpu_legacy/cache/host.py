@@ -5,8 +5,7 @@ the page's entry of the page table, through the caches like any load; the upper 
 table are assumed to be in the processor, in caches like Core 2's paging-structure caches. Then the
 access itself looks up level 1 and, on a miss, level 2, by its physical address. Both levels
 allocate on writes and write back: a dirty line that level 1 evicts is written into level 2 after
-the miss has been served. Replacement is LRU everywhere. There is no prefetching, since the
-prefetchers of the time did not follow strides of nearly a page or more.
+the miss has been served. Each cache has its own replacement policy. There is no prefetching.
 
 Virtual addresses are the trace's, from 0. The page table takes as many whole pages as it needs;
 they have frames like all others and are numbered after them.
@@ -27,12 +26,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.arguments import as_whole
 from gpgpu_legacy.cache.caches import Cache
-from gpgpu_legacy.cache.sets import HIT, LRU, new_entries, new_state, set_mask, set_of, touch
+from gpgpu_legacy.cache.paging import Pages, Paging
+from gpgpu_legacy.cache.sets import HIT, POLICIES, new_entries, new_state, set_mask, set_of, touch
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.numba_code import inlined, native
-from gpgpu_legacy.numerals import real_in
 
 Int64s = NDArray[np.int64]
 
@@ -41,10 +39,10 @@ Int64s = NDArray[np.int64]
 class Hierarchy:
     """What lies between a core and its memory.
 
-    l1, l2: write-allocate, write-back, LRU, with lines of one size. dtlb: a cache whose lines are
-    pages. entry_bytes: of the page table. memory_bytes: the RAM that provides the frames. walks:
-    whether a DTLB miss loads an entry of the page table; without, it is only counted, which shows
-    the effect of page walks on the caches.
+    l1, l2: write-allocate, write-back, with lines of one size. dtlb: a cache whose lines are pages.
+    entry_bytes: of the page table. memory_bytes: the RAM that provides the frames. walks: whether a
+    DTLB miss loads an entry of the page table; without, it is only counted, which shows the effect
+    of page walks on the caches.
     """
 
     l1: Cache
@@ -67,7 +65,7 @@ class Hierarchy:
 
     @property
     def core(self) -> tuple[Cache, Cache, int, bool]:
-        """The arguments of Core."""
+        """What Core depends on."""
         return self.dtlb, self.l1, self.entry_bytes, self.walks
 
     @property
@@ -75,65 +73,14 @@ class Hierarchy:
         """The page colours of level 2: frames of one colour share their sets."""
         return max(1, self.l2.sets * self.l2.line_bytes // self.page_bytes)
 
-
-@dataclass(frozen=True, slots=True)
-class Paging:
-    """Which frame of memory each page has.
-
-    miscoloured: the fraction of pages whose colour is drawn at random from all colours; each page
-    gets the first free frame of its colour. 0 is perfect page colouring, where page p has frame p.
-    None draws frames from all of memory. seed: of the random numbers.
-    """
-
-    miscoloured: float | None = 0.0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        as_whole("seed", self.seed)
-        if self.miscoloured is not None and not 0.0 <= self.miscoloured <= 1.0:
-            raise InputError(
-                f"the fraction of miscoloured pages is {self.miscoloured}; give one from 0 to 1"
-            )
-
-    def __str__(self) -> str:
-        """The spelling that `parse_paging` reads, without the seed."""
-        if self.miscoloured is None:
-            return "random"
-        return f"miscoloured:{self.miscoloured:g}" if self.miscoloured else "coloured"
-
-    def frames(self, pages: int, hierarchy: Hierarchy) -> Int64s:
-        """The frame of each page, int64 [pages], all different."""
-        available = hierarchy.memory_bytes // hierarchy.page_bytes
-        if pages > available:
-            raise InputError(
-                f"{pages} pages are needed and memory has {available}; choose a smaller size"
-            )
-        if self.miscoloured == 0.0:
-            return np.arange(pages, dtype=np.int64)
-        draw = np.random.default_rng(self.seed)
-        if self.miscoloured is None:
-            return draw.permutation(available)[:pages].astype(np.int64)
-        colours = np.arange(pages) % hierarchy.colours
-        miscoloured = draw.random(pages) < self.miscoloured
-        colours[miscoloured] = draw.integers(0, hierarchy.colours, miscoloured.sum())
-        frames = np.empty(pages, np.int64)
-        for colour in range(hierarchy.colours):
-            own = np.flatnonzero(colours == colour)
-            frames[own] = colour + hierarchy.colours * np.arange(own.size)
-        return frames
-
-
-def parse_paging(text: str, seed: int = 0) -> Paging:
-    """A paging from `coloured`, `random` or `miscoloured:0.1` (a fraction); else InputError."""
-    kind, colon, fraction = text.strip().lower().partition(":")
-    if not colon and kind in {"coloured", "random"}:
-        return Paging(None if kind == "random" else 0.0, seed)
-    part = real_in(fraction)
-    if kind == "miscoloured" and part is not None:
-        return Paging(part, seed)
-    raise InputError(
-        f'paging "{text}" is unknown; write coloured, random, or miscoloured:0.1 (a fraction)'
-    )
+    def pages(self, bytes_in_use: int) -> Pages:
+        """The pages of a program whose virtual addresses are all below `bytes_in_use`."""
+        return Pages(
+            used=_pages(self.page_bytes, bytes_in_use),
+            described=self.page_bytes // self.entry_bytes,
+            frames=self.memory_bytes // self.page_bytes,
+            colours=self.colours,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +116,13 @@ def measure(
     for a write; it is consumed only as far as needed. bytes_in_use: all addresses are below it. All
     caches are empty at the beginning.
     """
-    parts = {h.core: Core(*h.core, bytes_in_use) for h, _ in cases}
+    parts = {(h.core, paging.first): Core(h, bytes_in_use, paging.first) for h, paging in cases}
     behind = [Level2(h, paging, bytes_in_use) for h, paging in cases]
 
     def counts() -> list[HostCounts]:
         return [
-            HostCounts(*parts[h.core].counts.tolist(), *level2.counts.tolist())
-            for (h, _), level2 in zip(cases, behind, strict=True)
+            HostCounts(*parts[h.core, paging.first].counts.tolist(), *level2.counts.tolist())
+            for (h, paging), level2 in zip(cases, behind, strict=True)
         ]
 
     before, position = counts(), 0
@@ -186,8 +133,8 @@ def measure(
                 name: core.access(units[start:stop], kinds[start:stop], unit_bytes)
                 for name, core in parts.items()
             }
-            for (h, _), level2 in zip(cases, behind, strict=True):
-                level2.serve(requests[h.core])
+            for (h, paging), level2 in zip(cases, behind, strict=True):
+                level2.serve(requests[h.core, paging.first])
             if position + stop == first:
                 before = counts()
         position += units.size
@@ -207,17 +154,21 @@ _DATA, _WALK, _BACK = 0, 1, 2  # requests to level 2: a line, a line for a walk,
 class Core:
     """DTLB and level 1, by virtual addresses; pages of the page table come after the others."""
 
-    def __init__(
-        self, dtlb: Cache, l1: Cache, entry_bytes: int, walks: bool, bytes_in_use: int
-    ) -> None:
-        """As in a Hierarchy. bytes_in_use: the virtual addresses are below it."""
-        self._page_bits = dtlb.line_bytes.bit_length() - 1
-        self._line_bits = l1.line_bytes.bit_length() - 1
+    def __init__(self, hierarchy: Hierarchy, bytes_in_use: int, first: int = 0) -> None:
+        """bytes_in_use: the virtual addresses are below it. first: as in a Paging.
+
+        Virtual addresses are counted from the program's first page, so only the place of its entry
+        in the page table depends on `first`.
+        """
+        page_bytes, entry_bytes = hierarchy.page_bytes, hierarchy.entry_bytes
+        self._page_bits = page_bytes.bit_length() - 1
+        self._line_bits = hierarchy.l1.line_bytes.bit_length() - 1
         self._table = (
-            _pages(dtlb.line_bytes, bytes_in_use) * dtlb.line_bytes,
-            entry_bytes.bit_length() - 1 if walks else _NO_WALKS,
+            _pages(page_bytes, bytes_in_use) * page_bytes
+            + first % (page_bytes // entry_bytes) * entry_bytes,
+            entry_bytes.bit_length() - 1 if hierarchy.walks else _NO_WALKS,
         )
-        self._dtlb, self._l1 = _new_sets(dtlb), _new_sets(l1)
+        self._dtlb, self._l1 = _new_sets(hierarchy.dtlb), _new_sets(hierarchy.l1)
         self.counts = np.zeros(4, np.int64)
         """Accesses, misses of level 1 and the DTLB, misses of walks in level 1."""
 
@@ -239,12 +190,9 @@ class Level2:
 
     def __init__(self, hierarchy: Hierarchy, paging: Paging, bytes_in_use: int) -> None:
         """bytes_in_use: the virtual addresses are below it."""
-        page, l2 = hierarchy.page_bytes, hierarchy.l2
-        pages = _pages(page, bytes_in_use)
-        table = ceil(pages / (page // hierarchy.entry_bytes))
-        self._lines = page // l2.line_bytes
-        self._frames = paging.frames(pages + table, hierarchy)
-        self._l2 = _new_sets(l2)
+        self._lines = hierarchy.page_bytes // hierarchy.l2.line_bytes
+        self._frames = paging.map(hierarchy.pages(bytes_in_use))
+        self._l2 = _new_sets(hierarchy.l2, paging.seed)
         self.counts = np.zeros(3, np.int64)
         """Misses, those of walks, dirty lines evicted."""
 
@@ -259,25 +207,23 @@ def _pages(page_bytes: int, bytes_in_use: int) -> int:
 
 
 class _Sets(NamedTuple):
-    """A cache with LRU replacement: entries as in sets.py, the mask of `set_of`.
-
-    state: of random replacement, which is not used.
-    """
+    """A cache: entries as in sets.py, the mask of `set_of`, the policy, and its random numbers'."""
 
     entries: Int64s
     mask: int
+    policy: int
     state: NDArray[np.uint64]
 
 
-def _new_sets(cache: Cache) -> _Sets:
-    return _Sets(new_entries(cache), set_mask(cache), new_state(0))
+def _new_sets(cache: Cache, seed: int = 0) -> _Sets:
+    return _Sets(new_entries(cache), set_mask(cache), POLICIES[cache.policy], new_state(seed))
 
 
 @inlined
 def _use(sets: _Sets, line: int, dirty: int) -> Any:
     """`touch` a line, and fill it in on a miss."""
     row = set_of(line, sets.entries.shape[0], sets.mask)
-    return touch(sets.entries, row, line, LRU, 1, dirty, sets.state)
+    return touch(sets.entries, row, line, sets.policy, 1, dirty, sets.state)
 
 
 @native

@@ -15,11 +15,16 @@ from gpgpu_legacy.serial import Record, from_toml
 
 
 class Host(Record, frozen=True, kw_only=True):
-    """A processor. l1 (of data), l2: caches, in `parse_cache`'s notation."""
+    """A processor. l1 (of data), l2: caches, in `parse_cache`'s notation.
+
+    about: what speaks for this processor and against it. prefetch_stride_bytes: the longest stride
+    that its prefetchers follow, which is not simulated.
+    """
 
     name: Name
     title: Line
     aliases: Several[Name]
+    about: Line
     clock_ghz: Fact[Rate]
     l1: Fact[Line]
     l2: Fact[Line]
@@ -27,6 +32,7 @@ class Host(Record, frozen=True, kw_only=True):
     dtlb_ways: Fact[Amount]
     page_bytes: Fact[Amount]
     page_table_entry_bytes: Fact[Amount]
+    prefetch_stride_bytes: Fact[Amount]
     memory_gib: Fact[Amount]
 
     @property

@@ -25,7 +25,9 @@ from gpgpu_legacy.cli.shared import (
 # Those of chips/hosts.toml and studies/host_anomaly/; the latter imports NumPy, so a test compares
 # them.
 MACHINES = "core2-3mb, core2-6mb"
-PAGINGS = "coloured miscoloured:0.01 random"
+PAGINGS = "coloured miscoloured:0.01 random xnu"
+POLICIES = "lru; for the first machine plru and random-plru, too, with xnu"
+SIZES = "768, 1280, 2048"
 ROWS = 2
 
 
@@ -41,7 +43,7 @@ def anomaly(
         list[int] | None,
         typer.Option(
             metavar="N …",
-            help=f"{SIZE_HELP} (default: those of the paper's Section 3.2, 512, 768, 1280, 2048).",
+            help=f"{SIZE_HELP} (default: all with published times, {SIZES}).",
         ),
     ] = None,
     machine: Annotated[
@@ -55,8 +57,18 @@ def anomaly(
         list[str] | None,
         typer.Option(
             metavar="PAGING …",
-            help="How pages are mapped to frames: coloured, random, or miscoloured:F with F the "
-            f"fraction of miscoloured pages (default: {PAGINGS}); the first is shown in full.",
+            help="How pages are mapped to frames: coloured, random, miscoloured:F with F the "
+            "fraction of miscoloured pages, or as OS X does: xnu, xnu@N with N the first page of "
+            "512, xnu:F with F pages for others per page (default: "
+            f"{PAGINGS}); the first is shown in full.",
+        ),
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="POLICY …",
+            help="How level 2 replaces lines: lru, plru, random-plru, fifo, random (default: "
+            f"{POLICIES}).",
         ),
     ] = None,
     rows: Annotated[
@@ -72,25 +84,25 @@ def anomaly(
 ) -> None:
     """Explain why the host of Dobravec & Bulić is slow at n = 1024 and 1536.
 
-    The host's loop is simulated on the caches, the DTLB and the pages of its processor. Miss
-    penalties are fitted to the published times at n = 1024 and its neighbours; they predict the
-    times at all other sizes, which are shown beside the published ones.
+    The host's loop is simulated on the caches, the DTLB and the pages of its processor. First come
+    the sizes at which the simulation has outliers beside those that were published, which takes no
+    parameter. Then miss penalties are fitted to the published times at n = 1024 and its neighbours;
+    they predict the times at all other sizes, which are shown beside the published ones.
     """
-    from gpgpu_legacy.cache.host import parse_paging
     from gpgpu_legacy.chips.hosts import find_host, hosts
     from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.host_anomaly import model
+    from gpgpu_legacy.studies.host_anomaly.cases import make_cases
     from gpgpu_legacy.studies.host_anomaly.plot import draw_anomaly
-    from gpgpu_legacy.studies.host_anomaly.published import published_sizes, published_times
+    from gpgpu_legacy.studies.host_anomaly.published import published_times
     from gpgpu_legacy.studies.host_anomaly.record import anomaly_record
     from gpgpu_legacy.studies.host_anomaly.table import anomaly_grids
 
     check_plot(plot)
     chosen = [find_host(name) for name in machine] if machine else list(hosts())
-    pagings = [parse_paging(_current(text), seed) for text in paging or model.PAGINGS]
-    cases = [(host, mapping) for host in chosen for mapping in pagings]
+    cases = make_cases(chosen, [_current(text) for text in paging or ()], policy, seed)
     published = published_times()
-    sizes = size or (*published_sizes(), *model.PREDICTED_SIZES)
+    sizes = size or sorted({*published, *model.UNPUBLISHED_SIZES})
     total = model.count_sizes(sizes, published)
     with progress_bar("simulating", total, quiet=quiet) as step:
         anomalies = model.anomaly(cases, published, sizes, rows, step)

@@ -7,7 +7,7 @@ from functools import cache as kept
 
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.host import Paging
+from gpgpu_legacy.cache.paging import Paging
 from gpgpu_legacy.cache.run import cache_run, operand_tallies
 from gpgpu_legacy.cache.simulate import Result
 from gpgpu_legacy.chips.hosts import find_host

@@ -1,25 +1,30 @@
 """Why Dobravec & Bulić's host is slow at n = 1024 and 1536: MulH's accesses on the host's caches.
 
 The loop of the paper's Listing 1 is followed access by access through the simulated processor
-(simulation.py); its misses are turned into times (penalties.py) and compared with the published
-ones.
+(simulation.py). Its misses say at which sizes there are outliers (evidence.py), without any time.
+Then they are turned into times (penalties.py) and compared with the published ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from statistics import mean
 
-from gpgpu_legacy.cache.host import Paging
 from gpgpu_legacy.chips.hosts import Host
 from gpgpu_legacy.runtime.devices import thread_count
+from gpgpu_legacy.studies.host_anomaly.anchors import Anchor, anchors
+from gpgpu_legacy.studies.host_anomaly.cases import Case
+from gpgpu_legacy.studies.host_anomaly.evidence import Evidence, evidence, is_outlier
+from gpgpu_legacy.studies.host_anomaly.outliers import find_outliers
 from gpgpu_legacy.studies.host_anomaly.penalties import (
+    ANCHOR,
     FIT_SIZES,
     Penalties,
-    find_outliers,
+    Support,
     fit_published,
+    support,
 )
 from gpgpu_legacy.studies.host_anomaly.simulation import (
     ROWS,
@@ -29,10 +34,8 @@ from gpgpu_legacy.studies.host_anomaly.simulation import (
     simulate_host,
 )
 
-PREDICTED_SIZES = (512, 560, 640, 720, 768, 800, 1280, 2048)
-"""Further sizes, at which the paper mentions no anomaly; some have published times."""
-
-PAGINGS = ("coloured", "miscoloured:0.01", "random")
+UNPUBLISHED_SIZES = (768, 1280, 2048)
+"""Further sizes, for which no times are published."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,7 @@ class Row:
     """A size: simulated, predicted and published. Times in ms, of the whole product.
 
     predicted_ms: None where nothing was fitted, and for predicted outliers without a miss penalty.
-    outlier_predicted: there are more than twice the misses needed to read each line of B once for
-    as many columns of C as it has elements.
+    outlier_predicted: see `is_outlier`.
     """
 
     simulated: HostMisses
@@ -112,28 +114,82 @@ class Outlier:
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
-    """One machine with one paging. penalties: None where no times are published to fit."""
+    """One case. penalties, support: None where no times are published to fit.
 
-    host: Host
-    paging: Paging
+    anchors: the fit with other anchors, where all its sizes have published times.
+    """
+
+    case: Case
+    evidence: Evidence
     penalties: Penalties | None
+    support: Support | None
     rows: tuple[Row, ...]
     outliers: tuple[Outlier, ...]
+    anchors: tuple[Anchor, ...]
+
+    @property
+    def host(self) -> Host:
+        return self.case.host
 
     @property
     def name(self) -> str:
-        """The machine and the paging."""
-        return f"{self.host.name}, {self.paging}"
+        """The case's name."""
+        return self.case.name
+
+    @property
+    def predictions(self) -> tuple[Row, ...]:
+        """The sizes that took no part in the fit and have published times."""
+        return tuple(row for row in self.rows if row.published_ms and not row.is_fitted)
+
+    def largest_error(self, penalties: Penalties) -> float | None:
+        """Of the times that these penalties predict, relative to the published ones.
+
+        At the sizes shown from the anchor up that are neither outliers nor part of the fit.
+        """
+        outliers = {outlier.size for outlier in self.outliers}
+        errors = [
+            penalties.iteration_ns(row.simulated) / row.published_ns - 1
+            for row in self.rows
+            if row.published_ns
+            and row.size >= ANCHOR
+            and row.size not in {*penalties.sizes, *outliers}
+        ]
+        return max(errors, key=abs) if errors else None
+
+    def extra_misses(self, outlier: Outlier) -> float | None:
+        """The extra misses of an outlier over those of the outlier with the longest extra time.
+
+        No penalty is in it, so it can be held against `extra_time`. None without extra misses.
+        """
+        worst = self._worst
+        extra = worst.misses - worst.misses_beside
+        return (outlier.misses - outlier.misses_beside) / extra if extra > 0.0 else None
+
+    def extra_time(self, outlier: Outlier) -> float:
+        """The published extra time of an outlier over that of the one with the longest."""
+        return outlier.published_extra_ns / self._worst.published_extra_ns
+
+    @property
+    def _worst(self) -> Outlier:
+        return max(self.outliers, key=lambda outlier: outlier.published_extra_ns)
+
+
+def first_of_each_machine(anomalies: Sequence[Anomaly]) -> list[Anomaly]:
+    """The first case of each machine, in order."""
+    firsts: dict[str, Anomaly] = {}
+    for one in anomalies:
+        firsts.setdefault(one.host.name, one)
+    return list(firsts.values())
 
 
 def anomaly(
-    cases: Sequence[tuple[Host, Paging]],
+    cases: Sequence[Case],
     published_ms: Mapping[int, float],
     sizes: Sequence[int],
     rows: int = ROWS,
     progress: Callable[[str], None] | None = None,
 ) -> list[Anomaly]:
-    """Misses, predicted and published times at some sizes, for each machine and paging.
+    """Misses, predicted and published times at some sizes, for each case.
 
     published_ms: of MulH, by size. sizes: those to show; FIT_SIZES are simulated as well where
     they have published times. Outliers are also simulated without page walks. progress: called
@@ -143,15 +199,13 @@ def anomaly(
     wanted = _wanted(sizes, published_ms)
     for size in wanted:
         check_rows(size, rows)
-    beside = find_outliers({n: published_ms[n] for n in wanted if n in published_ms})
-    hierarchies = [(host.hierarchy, paging) for host, paging in cases]
-    without_walks = [(replace(hierarchy, walks=False), paging) for hierarchy, paging in hierarchies]
+    beside = _outliers_of(wanted, published_ms)
+    walking = [(case.hierarchy, case.paging) for case in cases]
+    without_walks = [(replace(hierarchy, walks=False), paging) for hierarchy, paging in walking]
     simulated: dict[int, list[HostMisses]] = {}
     with ThreadPoolExecutor(thread_count()) as pool:
         waiting = {
-            pool.submit(
-                simulate_host, n, hierarchies + (without_walks if n in beside else []), rows
-            ): n
+            pool.submit(simulate_host, n, walking + (without_walks if n in beside else []), rows): n
             for n in wanted
         }
         try:
@@ -163,24 +217,44 @@ def anomaly(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     anomalies = []
-    for i, (host, paging) in enumerate(cases):
+    for i, case in enumerate(cases):
         own = {size: by_case[i] for size, by_case in simulated.items()}
-        penalties = fit_published(own, published_ms)
-        row_at = {n: _row(host, own[n], penalties, published_ms.get(n)) for n in own}
-        outliers = tuple(
-            _outlier(
-                row_at[n],
-                [row_at[near] for near in beside[n]],
-                simulated[n][len(cases) + i],
-                penalties,
-                host,
-            )
-            for n in shown
-            if n in beside
-        )
-        own_rows = tuple(row_at[n] for n in shown)
-        anomalies.append(Anomaly(host, paging, penalties, own_rows, outliers))
+        without = {n: simulated[n][len(cases) + i] for n in beside}
+        anomalies.append(_anomaly(case, own, without, published_ms, shown))
     return anomalies
+
+
+def _anomaly(
+    case: Case,
+    simulated: Mapping[int, HostMisses],
+    without_walks: Mapping[int, HostMisses],
+    published_ms: Mapping[int, float],
+    shown: Sequence[int],
+) -> Anomaly:
+    """without_walks: the outliers among the sizes simulated."""
+    host = case.host
+    beside = _outliers_of(simulated, published_ms)
+    penalties = fit_published(simulated, published_ms)
+    row_at = {n: _row(host, simulated[n], penalties, published_ms.get(n)) for n in simulated}
+    outliers = tuple(
+        _outlier(row_at[n], [row_at[near] for near in beside[n]], without_walks[n], penalties, host)
+        for n in shown
+        if n in beside
+    )
+    return Anomaly(
+        case,
+        evidence(simulated, published_ms, case.hierarchy.l2.line_bytes),
+        penalties,
+        None if penalties is None else support(penalties, simulated, published_ms),
+        tuple(row_at[n] for n in shown),
+        outliers,
+        anchors(
+            simulated,
+            published_ms,
+            host.prefetch_stride_bytes.value,
+            case.hierarchy.page_bytes,
+        ),
+    )
 
 
 def count_sizes(sizes: Sequence[int], published_ms: Mapping[int, float]) -> int:
@@ -193,16 +267,23 @@ def _wanted(sizes: Sequence[int], published_ms: Mapping[int, float]) -> list[int
     return sorted({*sizes, *(n for n in FIT_SIZES if n in published_ms)}, reverse=True)
 
 
+def _outliers_of(
+    sizes: Iterable[int], published_ms: Mapping[int, float]
+) -> dict[int, tuple[int, ...]]:
+    """The outliers among these sizes, each with those of them that are beside it."""
+    return find_outliers({n: published_ms[n] for n in sizes if n in published_ms})
+
+
 def _row(
     host: Host, simulated: HostMisses, penalties: Penalties | None, published_ms: float | None
 ) -> Row:
     size = simulated.size
-    is_outlier = simulated.misses > 2 * WORD_BYTES / host.hierarchy.l2.line_bytes
+    outlier = is_outlier(simulated, host.hierarchy.l2.line_bytes)
     predicted = None
-    if penalties is not None and (penalties.miss_ns is not None or not is_outlier):
+    if penalties is not None and (penalties.miss_ns is not None or not outlier):
         predicted = penalties.iteration_ns(simulated) * size**3 / 1e6
     is_fitted = penalties is not None and size in penalties.sizes
-    return Row(simulated, predicted, published_ms, is_fitted, is_outlier)
+    return Row(simulated, predicted, published_ms, is_fitted, outlier)
 
 
 def _outlier(

@@ -20,8 +20,3 @@ def published_times() -> dict[int, float]:
                 for cell in series.cells:
                     times.setdefault(cell.size, cell.value)
     return times
-
-
-def published_sizes() -> tuple[int, ...]:
-    """The sizes around the anomaly, of Section 3.2."""
-    return tuple(size for size, _ in find_paper(_PAPER).measurements(_TABLE).rows)

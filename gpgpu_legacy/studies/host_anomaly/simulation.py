@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.cache.host import Hierarchy, HostCounts, Paging, measure
+from gpgpu_legacy.cache.host import Hierarchy, HostCounts, measure
 from gpgpu_legacy.cache.kernels import first_dispatch_addresses
+from gpgpu_legacy.cache.paging import Paging
 from gpgpu_legacy.errors import InputError
 
 METHOD = "dobravec-bulic-host"

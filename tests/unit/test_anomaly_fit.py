@@ -1,0 +1,218 @@
+"""The anomaly's outliers, time model, and what the fit rests on."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from gpgpu_legacy.cache.caches import Policy
+from gpgpu_legacy.cache.host import HostCounts
+from gpgpu_legacy.chips.hosts import find_host, hosts
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.studies.host_anomaly.anchors import prefetchable
+from gpgpu_legacy.studies.host_anomaly.cases import make_cases
+from gpgpu_legacy.studies.host_anomaly.evidence import (
+    Outcome,
+    evidence,
+    lines_per_set,
+    ways_between,
+)
+from gpgpu_legacy.studies.host_anomaly.model import UNPUBLISHED_SIZES
+from gpgpu_legacy.studies.host_anomaly.outliers import find_outliers, times_beside
+from gpgpu_legacy.studies.host_anomaly.penalties import fit, support
+from gpgpu_legacy.studies.host_anomaly.published import published_times
+from gpgpu_legacy.studies.host_anomaly.simulation import HostMisses
+
+# The time model -----------------------------------------------------------------------------------
+
+
+def found_at(size: int, misses: float, dtlb: float = 1.0) -> HostMisses:
+    """As many as that, an iteration; a quarter of the misses are a page walk's."""
+    steps = 4 * size**2
+    l2 = round(misses * steps)
+    return HostMisses(
+        size, 4, HostCounts(2 * steps, 0, round(dtlb * steps), 0, l2 - l2 // 4, l2 // 4, 0)
+    )
+
+
+def milliseconds(size: int, ns: float) -> float:
+    return ns * size**3 / 1e6
+
+
+def test_penalties_are_those_that_the_times_are_made_of() -> None:
+    """3 ns, 2 ns a DTLB miss and 20 ns a miss."""
+    found = [found_at(500, 0.0, 0.0), found_at(1000, 0.0), found_at(1024, 1.0)]
+    found.append(found_at(1040, 0.25, 0.5))
+    times = {500: milliseconds(500, 3), 1000: milliseconds(1000, 5), 1024: milliseconds(1024, 25)}
+    times[1040] = milliseconds(1040, 9)
+    penalties = fit(found, times)
+    assert penalties.base_ns == pytest.approx(3.0)
+    assert penalties.dtlb_ns == pytest.approx(2.0)
+    assert penalties.miss_ns == pytest.approx(20.0)
+    assert penalties.sizes == (500, 1000, 1024, 1040)
+    assert penalties.iteration_ns(found_at(2000, 0.5)) == pytest.approx(15.0)
+
+
+def test_where_misses_are_the_same_there_is_no_miss_penalty() -> None:
+    """The outlier is not fitted to; 2 ns per DTLB miss are left."""
+    found = [found_at(n, 0.0625) for n in (1000, 1024, 1040)] + [found_at(500, 0.0625, 0.0)]
+    ns = {1000: 6.0, 1024: 26.0, 1040: 6.0, 500: 4.0}
+    penalties = fit(found, {n: milliseconds(n, each) for n, each in ns.items()})
+    assert penalties.miss_ns is None and penalties.sizes == (1000, 1040, 500)
+    assert (penalties.base_ns, penalties.dtlb_ns) == pytest.approx((4.0, 2.0))
+    assert penalties.iteration_ns(found_at(2000, 0.5)) == pytest.approx(6.0)
+
+
+def test_where_nothing_differs_the_base_is_all() -> None:
+    found = [found_at(n, 0.0625) for n in (1000, 1040)]
+    penalties = fit(found, {1000: milliseconds(1000, 5.6), 1040: milliseconds(1040, 5.4)})
+    assert (penalties.dtlb_ns, penalties.miss_ns) == (None, None)
+    assert penalties.base_ns == pytest.approx(5.5)
+
+
+def test_what_stands_out_of_published_times() -> None:
+    """18 ns beside 6 ns; 8 ns beside 7 ns are none, nor 9 ns with nothing beside and beyond."""
+    ns = {1000: 6.0, 1024: 18.0, 1040: 6.2, 1500: 7.0, 1520: 8.0, 1540: 7.0, 3000: 9.0}
+    found = find_outliers({n: milliseconds(n, each) for n, each in ns.items()})
+    assert found == {1024: (1000, 1040)}
+
+
+def test_where_no_size_lies_beside_the_next_ones_do() -> None:
+    """5 ns between 4 and 3 are an outlier, 5 ns between 4 and 9 are none."""
+    times = {n: milliseconds(n, ns) for n, ns in ((100, 4.0), (200, 5.0), (400, 3.0))}
+    assert find_outliers(times) == {200: (100, 400)}
+    assert times_beside(times) == {200: pytest.approx(5 / 4)}
+    assert find_outliers({**times, 400: milliseconds(400, 9.0)}) == {}
+
+
+def test_published_times_are_the_papers() -> None:
+    published = published_times()
+    assert published[1024] == 27893 and published[1536] == 37020 and published[512] == 357
+    assert {16 * n for n in (62, 63, 64, 65, 66, 94, 95, 96, 97, 98)} < set(published)
+    assert len(published) == 21 and not set(UNPUBLISHED_SIZES) & set(published)
+    assert set(find_outliers(published)) == {1024, 1536}
+
+
+# What the fit rests on ----------------------------------------------------------------------------
+
+FITTED = [
+    found_at(480, 0.0, 0.0),
+    *(found_at(n, 0.0625, dtlb) for n, dtlb in ((992, 0.97), (1008, 0.99), (1040, 1.0))),
+    found_at(1024, 1.0),
+]
+TIMES = {
+    n: milliseconds(n, ns)
+    for n, ns in ((480, 2.6), (992, 5.6), (1008, 5.7), (1040, 5.9), (1024, 26.0))
+}
+
+
+SIMULATED = {size.size: size for size in FITTED}
+
+
+def test_sizes_with_the_same_misses_are_one_point_and_three_leave_no_freedom() -> None:
+    rests_on = support(fit(FITTED, TIMES), SIMULATED, TIMES)
+    assert rests_on.points == ((480,), (992, 1008, 1040), (1024,))
+    assert (rests_on.parameters, rests_on.degrees_of_freedom) == (3, 0)
+    assert rests_on.is_saturated
+    # One more size, with misses of its own, is a degree of freedom.
+    more, times = found_at(800, 0.5, 0.5), {**TIMES, 800: milliseconds(800, 10.0)}
+    rests_on = support(fit([*FITTED, more], times), {**SIMULATED, 800: more}, times)
+    assert rests_on.degrees_of_freedom == 1 and not rests_on.is_saturated
+
+
+def test_leverage_is_how_much_a_fitted_time_follows_the_published_one() -> None:
+    rests_on = support(fit(FITTED, TIMES), SIMULATED, TIMES)
+    for size in rests_on.sizes:
+        moved = {**TIMES, size.size: milliseconds(size.size, size.published_ns + 0.01)}
+        after = fit(FITTED, moved).iteration_ns(SIMULATED[size.size])
+        assert (after - size.fitted_ns) / 0.01 == pytest.approx(size.leverage, abs=1e-6)
+    assert sum(size.leverage for size in rests_on.sizes) == pytest.approx(3)
+
+
+def test_a_size_with_a_leverage_of_1_cannot_be_predicted_from_the_others() -> None:
+    rests_on = support(fit(FITTED, TIMES), SIMULATED, TIMES)
+    left_out = {size.size: size.left_out_ns for size in rests_on.sizes}
+    assert {n for n, ns in left_out.items() if ns is None} == {480, 1024}
+    others = [size for size in FITTED if size.size != 1008]
+    assert left_out[1008] == fit(others, TIMES).iteration_ns(SIMULATED[1008])
+
+
+def test_the_ranges_hold_the_penalties_of_any_weights_where_misses_are_equal() -> None:
+    equal = [found_at(n, 0.0625) if n in {992, 1008, 1040} else one for n, one in SIMULATED.items()]
+    rests_on = support(fit(equal, TIMES), {size.size: size for size in equal}, TIMES)
+    draw = np.random.default_rng(1)
+    columns = np.array([[1.0, size.dtlb_misses, size.misses] for size in equal])
+    times = np.array([TIMES[size.size] * 1e6 / size.size**3 for size in equal])
+    ranges = (rests_on.base_range_ns, rests_on.dtlb_range_ns, rests_on.miss_range_ns)
+    for _ in range(50):
+        weights = draw.random(len(equal))[:, None] ** 2 + 1e-3
+        found = np.linalg.lstsq(columns * weights, times * weights[:, 0], rcond=None)[0]
+        for value, span in zip(found, ranges, strict=True):
+            assert span is not None and span[0] - 1e-6 <= value <= span[1] + 1e-6
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 16, 31])
+def test_what_a_stride_prefetcher_could_follow(size: int) -> None:
+    """Pages of 256 bytes and a reach of 64: rows of 16 floats are the longest."""
+    steps = [
+        (row * size + column) * 4 // 256 == ((row + 1) * size + column) * 4 // 256
+        for row in range(size - 1)
+        for column in range(size)
+    ]
+    expected = sum(steps) / len(steps) if size <= 16 and steps else 0.0
+    if size > 1:
+        assert prefetchable(size, 64, 256) == pytest.approx(expected)
+
+
+# Outliers without a fit ---------------------------------------------------------------------------
+
+
+def test_outliers_are_counted_against_the_published_ones() -> None:
+    ns = {900: 6.0, 940: 6.0, 1000: 6.0, 1024: 18.0, 1040: 6.2, 1060: 6.0}
+    misses = {900: 0.0625, 940: 0.5, 1000: 0.0625, 1024: 1.0, 1040: 0.1249, 1060: 0.0625}
+    found = evidence(
+        {n: found_at(n, each) for n, each in {**misses, 5000: 1.0}.items()},
+        {n: milliseconds(n, each) for n, each in ns.items()},
+        64,
+    )
+    outcomes = {call.size: call.outcome for call in found.calls}
+    assert outcomes == {
+        900: Outcome.NEITHER, 940: Outcome.FALSE_ALARM, 1000: Outcome.NEITHER,
+        1024: Outcome.HIT, 1040: Outcome.NEITHER, 1060: Outcome.NEITHER,
+    }  # fmt: skip
+    assert [found.count(outcome) for outcome in Outcome] == [1, 0, 1, 4]
+
+
+def test_the_published_outliers_are_those_that_5_to_12_ways_have() -> None:
+    """By the lines of a column in a set: 16 at 1024, 12 at 1536, and 4 at most elsewhere."""
+    published = published_times()
+    found = evidence({n: found_at(n, 0.0) for n in published}, published, 64)
+    cache = find_host("core2-3mb").hierarchy.l2
+    lines = {n: lines_per_set(n, cache) for n in published}
+    by_hand = {
+        n: max(Counter(row * n * 4 // 64 % 4096 for row in range(n)).values()) for n in published
+    }
+    assert lines == by_hand
+    assert (lines[1024], lines[1536], max(lines[n] for n in lines if n < 992)) == (16, 12, 4)
+    assert ways_between(found, cache) == (5, 12)
+    assert found.count(Outcome.MISS) == 2
+    # Were 1040 an outlier, too, no number of ways would do.
+    slow = {**published, 1040: 3 * published[1040]}
+    found = evidence({n: found_at(n, 0.0) for n in slow}, slow, 64)
+    assert ways_between(found, cache) is None
+
+
+def test_the_cases_are_those_asked_for() -> None:
+    names = [case.name for case in make_cases(hosts())]
+    assert names[:2] == ["core2-3mb, coloured", "core2-3mb, miscoloured:0.01"]
+    assert names[3:6] == [
+        "core2-3mb, xnu", "core2-3mb, xnu, plru", "core2-3mb, xnu, random-plru",
+    ]  # fmt: skip
+    assert len(names) == 10
+    asked = make_cases(hosts()[:1], ["random"], ["fifo", "PLRU"], seed=3)
+    assert [case.name for case in asked] == ["core2-3mb, random, fifo", "core2-3mb, random, plru"]
+    assert asked[1].hierarchy.l2.policy is Policy.PLRU and asked[1].paging.seed == 3
+    with pytest.raises(InputError, match='policy "mru" is unknown; write one of lru, fifo'):
+        make_cases(hosts(), policies=["mru"])
