@@ -15,6 +15,7 @@ from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.cli.shared import (
     CACHE_HELP,
+    IN_FLIGHT_HELP,
     LAYOUT_HELP,
     PAPER_SIZE,
     PAPER_SIZE_HELP,
@@ -50,18 +51,24 @@ class CacheOptions:
     layout: Annotated[
         str | None, typer.Option(metavar="LAYOUT", help=f"{LAYOUT_HELP[:-1]} (default: linear).")
     ] = None
+    in_flight: Annotated[
+        int | None, typer.Option(metavar="N", help=f"{IN_FLIGHT_HELP[:-1]} (default: 1).")
+    ] = None
 
     def model(self) -> CacheModel | None:
         if self.cache is None:
-            if self.raster is None and self.layout is None:
+            if self.raster is None and self.layout is None and self.in_flight is None:
                 return None
-            raise InputError("--raster and --layout describe a simulated cache; give --cache, too")
+            raise InputError(
+                "--raster, --layout and --in-flight describe a simulated cache; give --cache, too"
+            )
         from gpgpu_legacy.cache.access import parse_access
         from gpgpu_legacy.cache.caches import Memory, parse_cache
         from gpgpu_legacy.predict.plans import CacheModel
 
         memory = Memory((parse_cache(self.cache),))
-        return CacheModel(memory, parse_access(self.layout, self.raster))
+        in_flight = 1 if self.in_flight is None else self.in_flight
+        return CacheModel(memory, parse_access(self.layout, self.raster, in_flight=in_flight))
 
 
 @app.command("predict")

@@ -270,3 +270,19 @@ def test_each_cause_is_counted_once() -> None:
         "copies left out": 2,
         "blocked products need little bandwidth": 2,
     }
+
+
+def test_greater_cache_coherence_rests_on_fragments_in_flight() -> None:
+    """By an independent simulator: n = 256, b = 32, a cache of 8 KB, 4 ways, lines of 64 bytes."""
+    found = finding("section-6-cache-coherence")
+    assert found.verdict is Verdict.RESTS_ON
+    assert number("section-6-cache-coherence") == pytest.approx(0.67, abs=0.006)
+    others = dict(text.rsplit(": ", 1) for text in found.otherwise)
+    for assuming, expected, within in (
+        ("256 in flight", 0.56, 0.005),
+        ("16 in flight", 1.45, 0.005),
+        ("one fragment after another", 3.7, 0.05),
+        ("scan line by scan line from linear textures, 256 in flight", 7.6, 0.05),
+        ("the same, one fragment after another", 60.9, 0.05),
+    ):
+        assert float(others[assuming].removesuffix(" times")) == pytest.approx(expected, abs=within)

@@ -207,6 +207,7 @@ def test_what_a_table_checks_first_is_once_a_plan_and_line(
 def test_a_table_that_is_stopped_leaves_the_rows_so_far_to_resume_from(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr(cache_table, "SAVE_EVERY_S", 0.0)
     products = cache_table.Products(8, (1, 2), Accumulate.COPY)
     where = cache_table.settings(("1K,4way,64B",), ("scan",), ("linear",))
     path, saved, stopped = tmp_path / "a.json", list[cache_table.CacheTable](), Event()

@@ -47,18 +47,19 @@ def pages_explain(
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """A cache that all textures of a plan share, and how they are accessed, as texts."""
+    """A cache that all textures of a plan share, and how they are accessed, as `Access` says."""
 
     cache: str
     raster: str
     layout: str
+    in_flight: int
 
 
 @kept
 def simulated(product: Product, where: Cached) -> Result:
     """A plan's accesses, simulated in such a cache."""
     memory = Memory((parse_cache(where.cache),))
-    access = parse_access(where.layout, where.raster)
+    access = parse_access(where.layout, where.raster, in_flight=where.in_flight)
     return cache_run(product.plan, memory, access)
 
 
@@ -73,14 +74,14 @@ def _share_from_memory(product: Product, where: Cached) -> float:
 @derivation
 def share_from_memory_against(
     inputs: Inputs, *, method: str, than: str, size: int, block: int, cache: str, raster: str,
-    layout: str = "linear",
+    layout: str = "linear", in_flight: int = 1,
 ) -> Value:  # fmt: skip
     """Bytes from memory for each byte looked up in A and B, over the same of another method.
 
-    Simulated in a cache that all textures share. Below 1, the first method is more coherent; fewer
-    partial sums or fewer lookups do not lower it.
+    Simulated in a cache that all textures share, with as many fragments in flight. Below 1, the
+    first method is more coherent; fewer partial sums or fewer lookups do not lower it.
     """
-    where = Cached(cache, raster, layout)
+    where = Cached(cache, raster, layout, in_flight)
     ours, theirs = inputs.product(method, size, block), inputs.product(than, size)
     return _share_from_memory(ours, where) / _share_from_memory(theirs, where)
 

@@ -97,12 +97,11 @@ def bandwidth_needed(
 @derivation
 def bandwidth_behind_cache(
     inputs: Inputs, *, method: str, size: int, block: int, seconds: float, cache: str,
-    raster: str = "scan", layout: str = "linear",
+    raster: str = "scan", layout: str = "linear", in_flight: int = 1,
 ) -> Value:  # fmt: skip
     """GB/s (10⁹ bytes) between memory and a simulated cache in a time, copies included."""
-    moved = memory_bytes(
-        simulated(inputs.product(method, size, block), Cached(cache, raster, layout))
-    )
+    where = Cached(cache, raster, layout, in_flight)
+    moved = memory_bytes(simulated(inputs.product(method, size, block), where))
     return _bandwidth(moved, "decimal", seconds)
 
 

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import product
+from math import inf
 from os import cpu_count
 from threading import Event
 from typing import Annotated, Any
@@ -61,6 +62,7 @@ RASTERS = ("scan", "tiled:8x8", "tiled:32x32")
 LAYOUTS = ("linear", "8x8")
 IN_FLIGHT = (1, 16, 64, 256)
 """How many fragments the chips of the time kept in flight is unpublished; it was more than one."""
+SAVE_EVERY_S = 2.0
 MOST_WORKERS = 256
 """The most simulations at a time: each takes memory, and processors have no more cores."""
 ACCUMULATE = Accumulate.PING_PONG
@@ -281,9 +283,9 @@ def make_table(
 
     known: a table of the same products, whose rows are kept, other cases included. workers: threads
     (default: one per core). progress: called after each case. save: called with the table so far
-    after each simulation, so that a table that is stopped can be resumed. A case that the budget
-    cuts short is not among the rows. Raises InputError for numbers out of range, and for cases that
-    cannot be simulated.
+    when SAVE_EVERY_S or more have passed since it was last called, so that a table that is stopped
+    can be resumed. A case that the budget cuts short is not among the rows. Raises InputError for
+    numbers out of range, and for cases that cannot be simulated.
     """
     size, accumulate = products.size, products.accumulate
     Shape(size, size, size).checked()
@@ -301,7 +303,7 @@ def make_table(
     others = _others(known, wanted) if known else []
     for case in _representatives(wanted):
         _check(products, case)
-    started, stopped = budget.spent_s, Event()
+    started, saved, stopped = budget.spent_s, -inf, Event()
 
     def report(_: float) -> None:
         if stopped.is_set():
@@ -332,8 +334,10 @@ def make_table(
                 outcome, case = future.result(), futures[future]
                 if progress is not None:
                     progress(str(case))
-                if save is not None and isinstance(outcome, Row) and case not in rows_known:
+                is_new = isinstance(outcome, Row) and case not in rows_known
+                if save is not None and is_new and budget.spent_s - saved >= SAVE_EVERY_S:
                     save(table([_so_far(*item) for item in futures.items()]))
+                    saved = budget.spent_s
         except BaseException:
             stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.present.plot import (
     GREY,
@@ -14,10 +15,12 @@ from gpgpu_legacy.present.plot import (
     check_count,
     new_figure,
     save_figure,
+    set_plain_numbers,
     set_powers_of_two,
     style_axes,
 )
-from gpgpu_legacy.studies.cache_table.model import BEFORE, BLOCKED, CacheTable, Row
+from gpgpu_legacy.studies.cache_table.judgement import Judgement, judge
+from gpgpu_legacy.studies.cache_table.model import BEFORE, CacheTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,89 +29,116 @@ if TYPE_CHECKING:
 MOST_PANELS = 36
 """Panels of a picture, which has a size on the screen."""
 
-MOST_CACHES = 50
-"""Caches, and methods, each of which has an entry in the legend."""
+MOST_LINES = 12
+"""Numbers of fragments in flight, and methods, each of which has an entry in the legend."""
 
-_METHOD_COLOURS = dict(zip((BEFORE, *BLOCKED), ("#202124", "#b3261e", "#1a56a8"), strict=True))
+_HOLDS = "#e4f1e5"
+_MARGIN = 1.6
+_DARKEST, _LIGHTEST = 0.05, 0.8  # of a colour map: the least and the most fragments in flight
 
 
 def draw_cache_table(table: CacheTable, path: Path) -> None:
-    """Bytes from memory over b: a panel for each raster order and layout.
+    """The share of A and B from memory over b, as a multiple of that of the method before.
 
-    A colour a method, a mark and a kind of line a cache; the method before the paper has no b, and
-    is level. Raises InputError where there is nothing to draw.
+    A panel for each cache (across) and each raster order and layout (down). A colour a number of
+    fragments in flight, a mark and a kind of line a method. Where a curve is below 1 the paper's
+    claim holds. Raises InputError where there is nothing to draw, or too much to tell apart.
     """
-    blocks = sorted({row.block for row in table.rows if row.block is not None})
-    if not blocks:
-        raise InputError("no blocked method was run, so there is nothing to plot; see the table")
-    rasters = list(dict.fromkeys(row.setting.raster for row in table.rows))
-    layouts = list(dict.fromkeys(row.setting.layout for row in table.rows))
-    check_count(len(rasters) * len(layouts), MOST_PANELS, "raster orders and layouts")
-    check_count(len(_caches(table)), MOST_CACHES, "caches")
-    check_count(len(dict.fromkeys(row.method for row in table.rows)), MOST_CACHES, "methods")
-    width, height = 1.6 + 3.6 * len(rasters), 1.2 + 3.2 * len(layouts)
-    figure = new_figure(max(width, 6.5), max(height, 4.4))
-    panels = figure.subplots(len(layouts), len(rasters), sharex=True, sharey=True, squeeze=False)
-    for i, layout in enumerate(layouts):
-        for j, raster in enumerate(rasters):
-            axes = panels[i][j]
-            _draw_place(axes, table, raster, layout, blocks)
-            axes.set_title(f"{raster}, {layout}", loc="left", fontsize=9)
-            if j == 0:
-                axes.set_ylabel("bytes from memory")
-            if i == len(layouts) - 1:
-                axes.set_xlabel("b")
-    handles = _legend(table)
+    judged = judge(table)
+    if not judged:
+        raise InputError(
+            f"no blocked method has complete rows beside {BEFORE}, so there is nothing to plot; "
+            "see the table"
+        )
+    drawn = [compared for judgement in judged for compared in judgement.compared]
+    blocks = sorted({compared.block for compared in drawn})
+    shares = [1.0, *(compared.operand_share for compared in drawn)]
+    bounds = min(shares) / _MARGIN, max(shares) * _MARGIN
+    caches = list(dict.fromkeys(item.setting.cache for item in judged))
+    places = list(dict.fromkeys(_place(item) for item in judged))
+    check_count(len(caches) * len(places), MOST_PANELS, "caches, raster orders and layouts")
+    styles = _styles(judged)
+    figure = new_figure(max(6.5, 1.0 + 2.2 * len(caches)), max(4.4, 1.2 + 1.55 * len(places)))
+    panels = figure.subplots(len(places), len(caches), sharex=True, sharey=True, squeeze=False)
+    for i, place in enumerate(places):
+        for j, cache in enumerate(caches):
+            own = [one for one in judged if (_place(one), one.setting.cache) == (place, cache)]
+            _draw_panel(panels[i][j], own, styles, blocks, bounds)
+        panels[i][0].set_ylabel(", ".join(place), fontsize=8)
+    for j, cache in enumerate(caches):
+        panels[0][j].set_title(cache, fontsize=9)
+        panels[-1][j].set_xlabel("b", fontsize=8)
+    handles = _legend(styles)
     figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
     figure.suptitle(
-        f"Bytes from memory for products at n = {table.size} ({table.accumulate.value}), by raster "
-        "order and texture layout",
+        f"Share of A and B from memory over that of {BEFORE} with as many fragments in flight, at "
+        f"n = {table.size};\nby raster order and layout (down) and cache (across). Below 1 the "
+        f"blocked method is more coherent; dotted: b = {DEFAULT_BLOCK}, the paper's choice.",
         fontsize=10,
     )
     save_figure(figure, path)
 
 
-def _caches(table: CacheTable) -> list[str]:
-    return list(dict.fromkeys(row.setting.cache for row in table.rows))
+def _place(judgement: Judgement) -> tuple[str, str]:
+    return judgement.setting.raster, judgement.setting.layout
 
 
-def _style(table: CacheTable, method: str, cache: str) -> dict[str, Any]:
-    number = _caches(table).index(cache)
+def _styles(judged: Sequence[Judgement]) -> dict[tuple[int, str], dict[str, Any]]:
+    """The style of each line, by the number in flight and the method."""
+    from matplotlib import colormaps
+
+    numbers = sorted({judgement.setting.in_flight for judgement in judged})
+    methods = list(dict.fromkeys(judgement.method for judgement in judged))
+    check_count(len(numbers), MOST_LINES, "numbers of fragments in flight")
+    check_count(len(methods), MOST_LINES, "methods")
+    step = (_LIGHTEST - _DARKEST) / max(1, len(numbers) - 1)
     return {
-        "color": _METHOD_COLOURS.get(method, GREY),
-        "linestyle": LINES[number % len(LINES)],
-        "marker": MARKS[number % len(MARKS)],
-        "markersize": 3.5,
-        "linewidth": 1.2,
+        (number, method): {
+            "color": colormaps["plasma"](_DARKEST + i * step),
+            "linestyle": LINES[j % len(LINES)],
+            "marker": MARKS[j % len(MARKS)],
+            "markersize": 2.5,
+            "linewidth": 1.2,
+        }
+        for i, number in enumerate(numbers)
+        for j, method in enumerate(methods)
     }
 
 
-def _draw_place(
-    axes: Axes, table: CacheTable, raster: str, layout: str, blocks: Sequence[int]
+def _draw_panel(
+    axes: Axes,
+    judged: Sequence[Judgement],
+    styles: dict[tuple[int, str], dict[str, Any]],
+    blocks: Sequence[int],
+    bounds: tuple[float, float],
 ) -> None:
-    curves: dict[tuple[str, str], list[Row]] = {}
-    for row in table.rows:
-        if (row.setting.raster, row.setting.layout) == (raster, layout):
-            curves.setdefault((row.method, row.setting.cache), []).append(row)
-    for (method, cache), rows in curves.items():
-        points = [
-            (block, row.bytes_from_memory)
-            for row in rows
-            for block in ((blocks[0], blocks[-1]) if row.block is None else (row.block,))
-        ]
-        axes.plot(*zip(*sorted(points), strict=True), **_style(table, method, cache))
     style_axes(axes)
-    set_powers_of_two(axes, blocks)
     axes.set_yscale("log")
+    axes.axhspan(bounds[0], 1.0, color=_HOLDS, linewidth=0)
+    axes.axhline(1.0, color=GREY, linewidth=0.8)
+    axes.axvline(DEFAULT_BLOCK, color=GREY, linewidth=0.8, linestyle=":")
+    for judgement in judged:
+        points = [(compared.block, compared.operand_share) for compared in judgement.compared]
+        style = styles[judgement.setting.in_flight, judgement.method]
+        axes.plot(*zip(*points, strict=True), **style)
+    set_powers_of_two(axes, blocks)
+    set_plain_numbers(axes)
+    axes.set_ylim(*bounds)
+    axes.tick_params(labelsize=7)
 
 
-def _legend(table: CacheTable) -> list[Any]:
+def _legend(styles: dict[tuple[int, str], dict[str, Any]]) -> list[Any]:
     from matplotlib.lines import Line2D
 
-    methods = dict.fromkeys(row.method for row in table.rows)
-    colours = [Line2D([], [], color=_METHOD_COLOURS.get(m, GREY), label=m) for m in methods]
-    caches = [
-        Line2D([], [], **{**_style(table, BLOCKED[0], cache), "color": GREY}, label=cache)
-        for cache in _caches(table)
+    (first_number, first_method), *_ = styles
+    numbers = [
+        Line2D([], [], color=style["color"], label=f"{number} in flight")
+        for (number, method), style in styles.items()
+        if method == first_method
     ]
-    return [*colours, *caches]
+    methods = [
+        Line2D([], [], **{**style, "color": GREY}, label=method)
+        for (number, method), style in styles.items()
+        if number == first_number
+    ]
+    return [*numbers, *methods]
