@@ -216,11 +216,24 @@ def test_a_simulated_cache_says_what_memory_serves() -> None:
     assert not {"memory", "copies"} & terms.keys()
 
 
+def test_fragments_in_flight_share_what_memory_serves() -> None:
+    """A row of 4 fragments in flight needs one element of A and one line of B at a time."""
+    words = ("predict", "hall-carr-hart-single", "--chip", "radeon-9800-xt", "--size", "4",
+             "--block", "4", "--accumulate", "copy", "--cache", "32,direct,16B", "--json")  # fmt: skip
+
+    def served(*more: str) -> int:
+        terms = {term["name"]: term for term in json.loads(run(*words, *more)[1])["terms"]}
+        return int(terms["memory behind the cache"]["count"])
+
+    assert served("--in-flight", "4") < served() == served("--in-flight", "1")
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
         (("--chip", "radeon-9800-xt", "--raster", "scan"), "give --cache, too"),
         (("--chip", "radeon-9800-xt", "--layout", "8x8"), "give --cache, too"),
+        (("--chip", "radeon-9800-xt", "--in-flight", "4"), "give --cache, too"),
         (("--chip", "radeon-9800-xt", "--cache", "3K"), "has no"),
         (("--chip", "xeon-jit", "--cache", "8K,4way,64B"), "fuses passes"),
     ],
