@@ -218,8 +218,10 @@ def test_a_simulated_cache_says_what_memory_serves() -> None:
 
 def test_fragments_in_flight_share_what_memory_serves() -> None:
     """A row of 4 fragments in flight needs one element of A and one line of B at a time."""
-    words = ("predict", "hall-carr-hart-single", "--chip", "radeon-9800-xt", "--size", "4",
-             "--block", "4", "--accumulate", "copy", "--cache", "32,direct,16B", "--json")  # fmt: skip
+    words = (
+        "predict", "hall-carr-hart-single", "--chip", "radeon-9800-xt", "--size", "4", "--block",
+        "4", "--accumulate", "copy", "--cache", "32,direct,16B", "--json",
+    )  # fmt: skip
 
     def served(*more: str) -> int:
         terms = {term["name"]: term for term in json.loads(run(*words, *more)[1])["terms"]}
