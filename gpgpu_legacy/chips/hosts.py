@@ -18,7 +18,8 @@ class Host(Record, frozen=True, kw_only=True):
     """A processor. l1 (of data), l2: caches, in `parse_cache`'s notation.
 
     about: what speaks for this processor and against it. prefetch_stride_bytes: the longest stride
-    that its prefetchers follow, which is not simulated.
+    that its prefetchers follow, which is not simulated. double_add_clocks: from an addition of
+    doubles to one that needs its result.
     """
 
     name: Name
@@ -34,6 +35,7 @@ class Host(Record, frozen=True, kw_only=True):
     page_table_entry_bytes: Fact[Amount]
     prefetch_stride_bytes: Fact[Amount]
     memory_gib: Fact[Amount]
+    double_add_clocks: Fact[Amount]
 
     @property
     def hierarchy(self) -> Hierarchy:

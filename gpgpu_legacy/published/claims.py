@@ -162,7 +162,10 @@ def cell_claims(
             column = known.pop((table.name, series.label), None)
             for cell in series.cells:
                 claim = _measurement(paper, table, series, cell)
-                yield claim if column is None else _recomputed(claim, cell, column)
+                by_block = table.key is Key.THREADS
+                yield (
+                    claim if column is None else _recomputed(claim, cell, column, by_block=by_block)
+                )
     if known:
         names = ", ".join(f"{table}/{series}" for table, series in sorted(known))
         raise KeyError(f"no table has the columns {names}, which `cells` name")
@@ -187,20 +190,20 @@ def _measurement(paper: str, table: MeasuredTable, series: Series, cell: Measure
     )
 
 
-def _recomputed(claim: Claim, cell: MeasuredCell, column: ColumnEntry) -> Claim:
-    """The claim of a cell that follows from other cells."""
-    size = {"size": cell.size}
+def _recomputed(claim: Claim, cell: MeasuredCell, column: ColumnEntry, *, by_block: bool) -> Claim:
+    """The claim of a cell that is recomputed, at its size, and at its block where rows have one."""
+    place = {"size": cell.size} | ({"block": cell.block} if cell.block and by_block else {})
     return replace(
         claim,
         rule=column.rule,
         derive=column.derive,
-        arguments=tuple({**column.arguments, **size}.items()),
+        arguments=tuple({**column.arguments, **place}.items()),
         rests_on=column.rests_on,
         reason=column.reason,
         turned_by=column.turned_by,
         cause=column.cause,
         alternatives=tuple(
-            replace(alternative, arguments=(*alternative.arguments, *size.items()))
+            replace(alternative, arguments=(*alternative.arguments, *place.items()))
             for alternative in (
                 _alternative(entry, column.derive, column.arguments, cell.unit)
                 for entry in column.alternatives

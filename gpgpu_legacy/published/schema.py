@@ -49,8 +49,9 @@ class Rule(Enum):
     all n and b. AT_LEAST, AT_MOST: the computed value is at least, or at most, the published one.
     WITHIN: all computed values lie between the two published numbers, tolerance included.
     HOLDS: the sentence is true. FOUND: the paper prints no value; ours rests on an assumption.
-    NOT_BELOW: ours is the least value that is possible; the published one is no smaller, which does
-    not confirm it. NOT_ABOVE: the same of the greatest possible value. NONE: nothing decides it.
+    NOT_BELOW: ours is the least value that is possible; the published one is no smaller, tolerance
+    included, which does not confirm it. NOT_ABOVE: the same of the greatest possible value. NONE:
+    nothing decides it.
     """
 
     EQUAL = "equal"
@@ -323,6 +324,8 @@ class AlternativeEntry(Derived, frozen=True, kw_only=True):
 
 class ColumnEntry(Judged, frozen=True, kw_only=True):
     """How the cells of a column are recomputed, each with its size as a further argument.
+
+    Where rows are numbers of threads, a cell's block is one, too.
 
     where: the column's place in the paper.
     """

@@ -239,6 +239,7 @@ def verdict_of(computed: object, monkeypatch: pytest.MonkeyPatch, **fields: obje
         ("2*b + 5", {"rule": Rule.FORMULA, "published": "6 + 2*b"}, "differs"),
         (None, {"rule": Rule.FORMULA, "published": "6 + 2*b"}, "differs"),
         (99, {"rule": Rule.NOT_BELOW}, "possible"),  # ours is the least value possible
+        (100.5, {"rule": Rule.NOT_BELOW}, "possible"),  # which may have been rounded to 100
         (101, {"rule": Rule.NOT_BELOW}, "differs"),
         (101, {"rule": Rule.NOT_ABOVE}, "possible"),  # ours is the greatest value possible
         (99, {"rule": Rule.NOT_ABOVE}, "differs"),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gpgpu_legacy.papers.audit.model import Finding, audit
@@ -12,6 +15,7 @@ from gpgpu_legacy.papers.derive.registry import Rounded
 from gpgpu_legacy.published.papers import find_paper
 
 PAPER = find_paper("dobravec-bulic-2017")
+ROOT = Path(__file__).parents[2]
 
 # Table 1, as it is printed: n of 8n×8n, and ms.
 TABLE_1 = {
@@ -51,6 +55,11 @@ def agrees(claim: str, value: float, within: float = 0.005) -> None:
     assert number(claim) == pytest.approx(value, rel=within)
 
 
+def rests(claim: str, value: float, within: float = 0.005) -> None:
+    assert finding(claim).verdict is Verdict.RESTS_ON
+    assert number(claim) == pytest.approx(value, rel=within)
+
+
 def test_every_agreement_names_what_turns_it() -> None:
     agreed = [f.claim for f in findings().values() if f.verdict is Verdict.AGREES]
     assert agreed
@@ -80,7 +89,10 @@ def test_two_times_and_almost_twofold_are_one_mean() -> None:
 def test_variants() -> None:
     differs("section-3.3-slightly-slowed", 1.51)
     assert "72.733 ms" in finding("section-3.3-slightly-slowed").reason
-    differs("section-3.2-similar-results", 110 / 83)
+    similar = finding("section-3.2-similar-results")
+    assert similar.verdict is Verdict.UNCHECKED
+    assert number("section-3.2-similar-results") == pytest.approx(110 / 83)
+    rests("section-3.3-reference", 290 * (512 / 480) ** 3)
 
 
 def test_global_memory_is_slower_at_multiples_of_160() -> None:
@@ -92,12 +104,107 @@ def test_global_memory_is_slower_at_multiples_of_160() -> None:
 
 
 def test_statements() -> None:
-    differs("section-3.2-largest-size", 98 * 16)
     differs("section-2.1-sum", 0)
-    differs("section-2.3-no-other-thread", 64)
-    differs("section-2.3-largest-b", 22)
     row = finding("section-2.3-row-of-b")
     assert (row.computed, row.verdict) == ("column j", Verdict.DIFFERS)
+    agrees("section-2.3-no-other-thread", 0)
+    shared = finding("section-2.3-condition-not-met")
+    assert (shared.computed, shared.verdict) == ((8.0, 8.0), Verdict.DIFFERS)
+    agrees("section-4-used-several-times", 8)
+    differs("section-2-without-modifications", 1)
+    agrees("section-3.2-largest-size", 800)
+    differs("section-2.2-multiples", len([n for n in range(1, 101) if n % 2]))
+    rests("section-2-strassen", math.log2(7))
+
+
+def test_multiprocessors() -> None:
+    agrees("section-1-warps-of-32", 32)
+    agrees("section-1-512-threads", 512)
+    assert "of 2010: 1024 threads" in finding("section-1-512-threads").reason
+    differs("section-1-warp-in-parallel", 32 / 8)
+    cores = finding("section-1-sps")
+    assert (cores.computed, cores.verdict) == ((8.0, 32.0, 48.0), Verdict.DIFFERS)
+    rests("section-2.3-largest-b", 16)
+    assert finding("section-2.3-largest-b").reason.endswith("any b: 22")
+    assert finding("section-1-on-the-card").computed is False
+    # Two multiprocessors with a word from each of 16 banks every other clock of 1.1 GHz.
+    agrees("section-2-much-faster", 2 * 16 * 4 * 1.1e9 / 2 / 17.056e9)
+
+
+def test_all_blocks_launch_as_many_threads_but_fewer_are_there_at_a_time() -> None:
+    """Of at most 8 blocks, 24 warps and 768 threads on each of two multiprocessors."""
+    reason = finding("section-4-more-threads").reason
+    assert f"one in a block: {512 * 512}; and with 256: {512 * 512};" in reason
+    resident = [2 * min(8 * threads, 768) for threads in (1, 4, 16, 64, 256)]
+    assert reason.endswith(", ".join(map(str, resident)))
+
+
+# Bounds of printed times --------------------------------------------------------------------------
+
+
+def bound(table: str, cell: str) -> float:
+    result = finding(f"{table}/{cell}")
+    assert result.verdict is Verdict.POSSIBLE
+    assert isinstance(result.computed, float)
+    return result.computed
+
+
+def test_every_printed_time_keeps_a_bound() -> None:
+    cells = [f for f in findings().values() if "/" in f.claim.id]
+    assert len(cells) == 46
+    assert {f.verdict for f in cells} == {Verdict.POSSIBLE}
+
+
+@pytest.mark.parametrize("size", [80, 480, 800])
+def test_bounds_by_hand(size: int) -> None:
+    half_warps = size**2 / 16  # each of two rows of eight threads
+    # A step reads two words of A, far apart, and eight words of B in 32 bytes.
+    moved = half_warps * 32 * (size * 3 + 2)
+    assert bound("table-1", f"MulDG/{size}") == pytest.approx(moved / 17.056e6)
+    # By the guide's rule, each of the 16 threads moves 32 bytes for each of its words.
+    guide = half_warps * 16 * 32 * (2 * size + 1) / 17.056e6
+    said = finding(f"table-1/MulDG/{size}").reason.rpartition(": ")[2]
+    assert float(said.split()[0]) == pytest.approx(guide, rel=1e-4)
+    # Both reads of a step serve one word of two rows, or of a bank, after the other.
+    requests = half_warps * size * (4 + 2 / 8)
+    assert bound("table-1", f"MulDS/{size}") == pytest.approx(1e3 * requests * 2 / (2 * 1.1e9))
+    additions = 3 * size**3 / 2.66e6
+    assert bound("table-1", f"MulH/{size}") == pytest.approx(additions)
+
+
+def test_the_guides_rule_cannot_be_the_chips() -> None:
+    """By it, global memory alone takes longer than each printed time, rounded up."""
+    for n, (_, printed, _) in TABLE_1.items():
+        said = finding(f"table-1/MulDG/{8 * n}").reason.rpartition(": ")[2]
+        assert float(said.split()[0]) > printed + 1
+
+
+# Rounding -----------------------------------------------------------------------------------------
+
+
+def differing(least: float, decimals: int, size: int = 800) -> float:
+    """The percentage of elements that differ between sums in double and in float, in print."""
+    generator, samples = np.random.default_rng(1), 20000
+    host, device = np.zeros(samples), np.zeros(samples, np.float32)
+    for _ in range(size):
+        a, b = generator.uniform(least, 1, (2, samples)).astype(np.float32)
+        host += a.astype(np.float64) * b
+        device += a * b
+    pairs = zip(host.astype(np.float32).tolist(), device.tolist(), strict=True)
+    return 100 * sum(f"{x:.{decimals}f}" != f"{y:.{decimals}f}" for x, y in pairs) / samples
+
+
+def test_decimals_that_differ() -> None:
+    rests("section-3-rarely", differing(-1, 4), within=0.15)
+    reason = finding("section-3-rarely").reason
+    common, small = (part.split(": ")[1].split()[0] for part in reason.split("; ")[-2:])
+    assert float(common) == pytest.approx(differing(0, 4), rel=0.05)
+    assert float(small) == pytest.approx(differing(0, 4, 80), rel=0.2)
+    differs("section-3-correct", differing(-1, 5), within=0.05)
+    places = finding("section-3-decimals")
+    assert (places.computed, places.verdict) == ((4.0, 5.0), Verdict.RESTS_ON)
+    assert "elements in [−1, 1): 5, 6; " in places.reason
+    assert places.reason.endswith("the two kernels differ: 0 of 9216")
 
 
 def test_the_anomaly_is_of_sets_and_not_of_pages() -> None:
@@ -107,3 +214,16 @@ def test_the_anomaly_is_of_sets_and_not_of_pages() -> None:
     assert "lines a set at 1536: 12;" in result.reason
     assert finding("section-3.2-n-is-64").computed == (64.0, 96.0)
     assert finding("section-3.2-nice-values").computed == (4.0, 6.0)
+
+
+def test_the_page_has_the_audits_numbers() -> None:
+    page = " ".join((ROOT / "docs/explanation/dobravec-bulic.md").read_text("utf-8").split())
+    guide = finding("table-1/MulDG/800").reason.rpartition(": ")[2]
+    common = finding("section-3-rarely").reason.split("; ")[-2].partition(": ")[2]
+    for words in (
+        f"is {number('abstract-7.5-times'):.2f} in the last row",
+        f"are one mean, {number('abstract-two-times'):.2f}.",
+        f"But then {round(float(common.split()[0]))} % of them differ",
+        f"would take {round(float(guide.split()[0]))} ms at",
+    ):
+        assert words in page

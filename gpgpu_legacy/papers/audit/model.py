@@ -137,8 +137,12 @@ _RULES: Mapping[Rule, Callable[[Claim, Value], bool]] = {
     Rule.WITHIN: _within,
     Rule.HOLDS: lambda claim, computed: computed is True,
     Rule.FOUND: lambda claim, computed: computed is not None,
-    Rule.NOT_BELOW: lambda claim, computed: _single(computed) <= _single(claim.expected),
-    Rule.NOT_ABOVE: lambda claim, computed: _single(computed) >= _single(claim.expected),
+    Rule.NOT_BELOW: lambda claim, computed: (
+        _single(computed) <= _single(claim.expected) + claim.tolerance
+    ),
+    Rule.NOT_ABOVE: lambda claim, computed: (
+        _single(computed) >= _single(claim.expected) - claim.tolerance
+    ),
 }
 
 

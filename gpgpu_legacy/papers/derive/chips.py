@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
@@ -62,9 +63,60 @@ def keeps_the_limits(inputs: Inputs, *, method: str, chip: str, size: int, block
 
 
 @derivation
-def largest_square_block(inputs: Inputs, *, threads: int) -> Value:
-    """The largest b whose b×b threads are no more than a limit."""
-    return math.isqrt(threads)
+def capability_fact(inputs: Inputs, *, capability: str, fact: str) -> Value:
+    """A number of one of NVIDIA's compute capabilities, such as `block_threads`."""
+    value: int = getattr(inputs.capability(capability), fact).value
+    return value
+
+
+@derivation
+def cores_of_capabilities(inputs: Inputs, *, capabilities: Sequence[str]) -> Value:
+    """Cores of a multiprocessor, by compute capability."""
+    return tuple(float(inputs.capability(name).cores.value) for name in capabilities)
+
+
+@derivation
+def clocks_of_a_warp(inputs: Inputs, *, capability: str) -> Value:
+    """Clocks in which the cores of a multiprocessor execute an instruction of a warp."""
+    known = inputs.capability(capability)
+    return math.ceil(known.warp_threads.value / known.cores.value)
+
+
+@derivation
+def threads_at_a_time(
+    inputs: Inputs, *, chip: str, capability: str, blocks: Sequence[int]
+) -> Value:
+    """Threads that a chip has at a time, at most, with blocks of b×b threads, for each b.
+
+    By the limits on threads, warps and blocks of a multiprocessor; registers may leave fewer.
+    """
+    known = inputs.capability(capability)
+    multiprocessors = inputs.profile(chip).hardware.multiprocessors
+    assert multiprocessors is not None
+    numbers = []
+    for threads in (b * b for b in blocks):
+        resident = min(
+            known.resident_blocks.value,
+            known.resident_warps.value // math.ceil(threads / known.warp_threads.value),
+            known.resident_threads.value // threads,
+        )
+        numbers.append(float(multiprocessors.value * resident * threads))
+    return tuple(numbers)
+
+
+@derivation
+def has_memory_of_its_own(inputs: Inputs, *, chip: str) -> Value:
+    """Whether a chip has memory of its own, and does not use the host's."""
+    shared = inputs.profile(chip).hardware.shared_memory
+    assert shared is not None
+    return not shared.value
+
+
+@derivation
+def largest_square_block(inputs: Inputs, *, capability: str, powers_of_two: bool = False) -> Value:
+    """The largest b whose b×b threads are no more than a compute capability allows in a block."""
+    b = math.isqrt(inputs.capability(capability).block_threads.value)
+    return 1 << (b.bit_length() - 1) if powers_of_two else b
 
 
 @derivation

@@ -208,12 +208,6 @@ def left_out_of_the_total(inputs: Inputs, *, method: str, size: int, block: int)
 
 
 @derivation
-def loads_of_an_element(inputs: Inputs, *, method: str, size: int) -> Value:
-    """How often a kernel loads each element of A and B from global memory, on average."""
-    return inputs.product(method, size).counts.global_loads / (2 * size**2)
-
-
-@derivation
 def terms_beyond(inputs: Inputs, *, method: str, size: int) -> Value:
     """Terms of an element's sum beyond wA, counted by the kernel's loads, two for each term."""
     return inputs.product(method, size).counts.global_loads / 2 / size**2 - size
@@ -225,6 +219,13 @@ def loads_of_a_block(inputs: Inputs, *, method: str, size: int, block: int) -> V
     plan = inputs.product(method, size, block).plan
     blocks = (size // block) ** 3  # products of sub-matrices
     return count_plan(plan).global_loads / blocks / block**2
+
+
+@derivation
+def uses_of_a_load(inputs: Inputs, *, method: str, size: int, block: int) -> Value:
+    """How often a kernel reads, from shared memory, what it loads once from global memory."""
+    counts = inputs.product(method, size, block).counts
+    return counts.shared_loads / counts.global_loads
 
 
 @derivation
@@ -242,9 +243,18 @@ def _threads(inputs: Inputs, method: str, size: int, block: int | None) -> int:
 
 
 @derivation
-def invocations(inputs: Inputs, *, method: str, size: int, as_printed: bool = False) -> Value:
+def invocations(
+    inputs: Inputs, *, method: str, size: int, block: int | None = None, as_printed: bool = False
+) -> Value:
     """Invocations that a method launches at n×n, or that its listing launches as printed."""
-    return (inputs.printed if as_printed else inputs.product)(method, size).counts.invocations
+    product = inputs.printed(method, size) if as_printed else inputs.product(method, size, block)
+    return product.counts.invocations
+
+
+@derivation
+def sizes_that_do_not_fit(inputs: Inputs, *, step: int, count: int, block: int) -> Value:
+    """How many of the first multiples of a step are no multiples of a block's side."""
+    return sum(step * n % block != 0 for n in range(1, count + 1))
 
 
 @derivation

@@ -128,6 +128,39 @@ def required_of_b(inputs: Inputs, *, method: str, size: int, block: int) -> Valu
 
 
 @derivation
+def others_requiring_both(inputs: Inputs, *, method: str, size: int, block: int) -> Value:
+    """Further threads that read both row i of A and column j of B, as thread (i, j) does."""
+    return int(np.sum(np.logical_and(*_requiring(inputs, method, size, block)))) - 1
+
+
+@derivation
+def sharing_in_a_block(inputs: Inputs, *, method: str, size: int, block: int) -> Value:
+    """Threads of a block that read row i of A, and those that read column j of B, at most."""
+    return tuple(
+        float(reads.reshape(size // block, block, size // block, block).sum(axis=(1, 3)).max())
+        for reads in _requiring(inputs, method, size, block)
+    )
+
+
+def _requiring(
+    inputs: Inputs, method: str, size: int, block: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """The elements of the product whose threads read row i of A, and column j of B.
+
+    What they read is not a number, and so are their sums. i, j = 0, 1.
+    """
+    ones = np.ones((size, size), np.float32)
+    row, column = ones.copy(), ones.copy()
+    row[0], column[:, 1] = np.nan, np.nan
+    with reference().prepare(inputs.product(method, size, block).plan) as prepared:
+        a, b = (
+            np.isnan(prepared.run(operands).outputs["C"])
+            for operands in ({"A": row, "B": ones}, {"A": ones, "B": column})
+        )
+    return a, b
+
+
+@derivation
 def ways_to_repair(inputs: Inputs, *, terms: Sequence[Sequence[str]]) -> Value:
     """The number of ways to put one letter of r, g, b and a back into each of the swizzles."""
     return math.prod(len(_repairs(swizzle)) for term in terms for swizzle in term)

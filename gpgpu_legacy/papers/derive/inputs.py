@@ -1,4 +1,4 @@
-"""What the functions that recompute claims read: a paper, the chips' profiles, and our plans.
+"""What the functions that recompute claims read: a paper, facts of chips and hosts, and our plans.
 
 They read through an `Inputs`, so that an input can be changed to see which verdicts turn.
 """
@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import TypeVar
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.chips.capabilities import Capability, find_capability
+from gpgpu_legacy.chips.hosts import Host, find_host
 from gpgpu_legacy.chips.processors import Processor, find_processor
 from gpgpu_legacy.chips.profile import Profile, find_profile
 from gpgpu_legacy.count.traffic import Counts, count_plan
@@ -23,7 +26,11 @@ from gpgpu_legacy.serial import with_fields
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """An n×n product by a method, as the paper has it; change: of its plan."""
+    """An n×n product by a method, as the paper has it; change: of its plan.
+
+    dynamic: with shared arrays whose size a launch sets. sample: if given, the product has only as
+    many rows and columns, each element a sum of n terms.
+    """
 
     method: str
     size: int
@@ -32,6 +39,8 @@ class Product:
     accumulate: Accumulate | None = Accumulate.COPY
     texture_format: str | None = None
     change: PlanOrProgramChange | None = None
+    dynamic: bool = False
+    sample: int | None = None
 
     @property
     def options(self) -> Options:
@@ -42,6 +51,7 @@ class Product:
             accumulate=None if "accumulate" in refuses else self.accumulate,
             texture_format=self.texture_format,
             as_printed=self.as_printed,
+            dynamic=self.dynamic,
         )
 
     @property
@@ -55,9 +65,13 @@ class Product:
         return _counts(self)
 
 
+_Facts = TypeVar("_Facts", Host, Processor, Capability)
+
+
 @cache
 def _plan(product: Product) -> Plan:
-    shape = Shape(product.size, product.size, product.size)
+    outer = product.sample or product.size
+    shape = Shape(outer, product.size, outer)
     plan = find_method(product.method).plan(shape, product.options)
     return plan if product.change is None else changed(plan, product.change)
 
@@ -71,8 +85,8 @@ def _counts(product: Product) -> Counts:
 class Inputs:
     """All that a derivation reads.
 
-    facts: values in place of those of profiles, by chip or processor, and fact. change: of the
-    plan of every product.
+    facts: values in place of those of profiles, hosts, processors and compute capabilities, by name
+    and fact. change: of the plan of every product.
     """
 
     paper: Paper
@@ -91,18 +105,29 @@ class Inputs:
                 profile = with_fields(profile, **{section: facts})
         return profile
 
+    def host(self, name: str) -> Host:
+        """A host."""
+        return self._with_facts(find_host(name))
+
     def processor(self, name: str) -> Processor:
         """A processor's record."""
-        processor = find_processor(name)
-        for (changed_name, fact), value in self.facts.items():
-            if changed_name == processor.name:
-                of = with_fields(getattr(processor, fact), value=value)
-                processor = with_fields(processor, **{fact: of})
-        return processor
+        return self._with_facts(find_processor(name))
 
-    def product(self, method: str, size: int, block: int | None = None) -> Product:
-        """A product by a method, with the framebuffer's copy."""
-        return Product(method, size, block, change=self.change)
+    def capability(self, name: str) -> Capability:
+        """A compute capability."""
+        return self._with_facts(find_capability(name))
+
+    def _with_facts(self, known: _Facts) -> _Facts:
+        for (name, fact), value in self.facts.items():
+            if name == known.name:
+                known = with_fields(known, **{fact: with_fields(getattr(known, fact), value=value)})
+        return known
+
+    def product(
+        self, method: str, size: int, block: int | None = None, *, dynamic: bool = False
+    ) -> Product:
+        """A product by a method, with the framebuffer's copy; dynamic: of its shared arrays."""
+        return Product(method, size, block, change=self.change, dynamic=dynamic)
 
     def printed(self, method: str, size: int) -> Product:
         """A product by a method's listing as it is printed."""

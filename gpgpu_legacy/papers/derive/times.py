@@ -238,6 +238,22 @@ def sizes_out_of_line(
 
 
 @derivation
+def exponent(inputs: Inputs, *, products: int, parts: int) -> Value:
+    """The power of n with which products of matrices grow that are split into parts each way.
+
+    products: those of parts by which a product is computed.
+    """
+    return math.log(products, parts)
+
+
+@derivation
+def kernels_changed(inputs: Inputs, *, tables: Sequence[str]) -> Value:
+    """Columns of these tables that ran another kernel than a listing's, by the paper's own text."""
+    columns = (column for name in tables for column in inputs.paper.measurements(name).series)
+    return sum(column.dynamic for column in columns)
+
+
+@derivation
 def growth_exponent(inputs: Inputs, *, table: str, series: str, without: Sequence[int]) -> Value:
     """The power of n with which times grow, by a least-squares fit of their logarithms.
 
@@ -280,6 +296,12 @@ def interpolated_time(inputs: Inputs, *, table: str, series: str, size: int) -> 
 
 
 @derivation
+def time_by_the_step(inputs: Inputs, *, table: str, series: str, of: int, size: int) -> Value:
+    """A time at a size that a table lacks, in ms, by the time for a step of one that it has."""
+    return _quotient(cell(inputs, table, series, of), _exactly(of**3), size**3)
+
+
+@derivation
 def over_interpolated(
     inputs: Inputs, *, table: str, series: str, size: int, block: int, static: str
 ) -> Value:
@@ -293,10 +315,10 @@ def over_interpolated(
 def least_transfer_time(
     inputs: Inputs, *, size: int, matrices: int, bytes_per_element: int, chip: str
 ) -> Value:
-    """Milliseconds for transferring n×n matrices at a chip's full memory bandwidth."""
+    """Milliseconds for transferring n×n matrices at a chip's highest memory bandwidth."""
     fact = inputs.profile(chip).hardware.memory_gb_per_s
     assert fact is not None
-    return matrices * bytes_per_element * size**2 / fact.value * 1e-6
+    return matrices * bytes_per_element * size**2 / fact.most * 1e-6
 
 
 @derivation
