@@ -82,7 +82,7 @@ def _back(entry: int, level: Level, ledger: Ledger) -> Any:
     return 2 * ledger.owners[_owner((entry >> 1) << level.granule_shift, ledger.starts)] + 1
 
 
-@native
+@inlined
 def _again(  # noqa: PLR0917
     lines: NDArray[np.int64],
     row: int,

@@ -25,6 +25,8 @@ from gpgpu_legacy.cache.distances import stack_distances
 from gpgpu_legacy.cache.fragments import trace_fragments
 from gpgpu_legacy.cache.heat_map import heat_map
 from gpgpu_legacy.cache.run import cache_run, operand_tallies
+from gpgpu_legacy.cache.simulate import simulate
+from gpgpu_legacy.cache.trace import Chunk, PassTrace, Region, Step, Trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan
 
@@ -348,6 +350,23 @@ def test_shares_from_memory_against_another_simulator(
         assert abs(ratio - expected) < 0.51 * last_digit
 
 
+def test_hits_of_a_repeated_row_are_its_first_repetitions() -> None:
+    """Through a single line: 0; then two rows in flight read 0, 0, 1, 1; then a third one 0, 1."""
+    one = np.ones(1, np.int32)
+    chunks = [
+        Chunk(np.array([[0]]), np.zeros(1, np.int16), one),
+        Chunk(np.array([[0, 1]]), np.zeros(2, np.int16), 3 * one, in_flight=2),
+    ]
+    pass_ = PassTrace("pass", 7, lambda: iter(chunks))
+    trace = Trace("trace", (Region("a", 0, 128, 4),), (Step(1, lambda _: (pass_,)),), 64)
+    found: list[list[list[int]]] = []
+    result = simulate(
+        trace, memory_of("64,direct,64B"), misses=lambda _, __, hits: found.append(hits.tolist())
+    )
+    assert found == [[[0]], [[1, 0]]]
+    assert (result.accesses, result.hits) == (7, 3)
+
+
 # How many ----------------------------------------------------------------------------------------
 
 
@@ -357,6 +376,17 @@ def test_more_than_a_pass_has_are_all_of_it() -> None:
         cache_run(plan, memory, how(None, None, quads=False, in_flight=n)) for n in (144, 65536)
     ]
     assert everything[0] == everything[1]
+
+
+@pytest.mark.parametrize(
+    ("access", "words"),
+    [
+        (Access(), "scan, linear"),
+        (Access(quads=True, in_flight=16), "scan in quads, linear, 16 in flight"),
+    ],
+)
+def test_an_access_in_words(access: Access, words: str) -> None:
+    assert str(access) == words
 
 
 @pytest.mark.parametrize(
