@@ -5,7 +5,8 @@ the set lacks, a compiler copies the operand piece by piece, with moves before t
 it splits the instruction, so that each part of it reads native swizzles. What the drivers of the
 time did is not known, so there are two counts:
 
-- the most: a move for every piece, as Mesa's compiler does.
+- the most: a move for every piece, as Mesa's compiler does. (Lately it also packs coordinates
+  before, and then moves more than the text asks for.)
 - the fewest: whichever of both is less, for each instruction by itself. Copies are free, for what
   reads them can read their source; scalar parts share instructions with vector parts. A compiler
   that works across instructions otherwise may do with still fewer.
@@ -17,7 +18,7 @@ them in the order that it needs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import accumulate, product
@@ -26,6 +27,8 @@ from typing import Annotated
 from gpgpu_legacy.bounded import Line, Meta, Several, Whole
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import (
+    Attribute,
+    AttributeKind,
     Instruction,
     Parameter,
     ParameterSpace,
@@ -69,12 +72,13 @@ class InstructionSet(Record, frozen=True, kw_only=True):
 
     swizzles: that its vector part, of x, y and z, reads from an operand; components of one piece
     have one sign. Its scalar part reads any component. instructions: of the opcodes that are not
-    one instruction.
+    one instruction. position: those that compute fragment.position.
     """
 
     name: Line
     title: Line
     swizzles: Several[Swizzle]
+    position: Range
     instructions: dict[str, Range]
     lookups: LookupExtras
 
@@ -174,7 +178,13 @@ def count_native(program: Program, known: InstructionSet) -> NativeCount:
     """Count the native instructions of a program, in both ways."""
     counter = _Counter(known, _written(program))
     pairs = zip(program.instructions, _live(program), strict=True)
-    uses = (counter.use(instruction, live) for instruction, live in pairs)
+    uses = [counter.use(instruction, live) for instruction, live in pairs]
+    for index, use in enumerate(uses):
+        if use.most and _reads_position(use.instruction):
+            fewest, most = known.position
+            vector, scalar = use.vector + fewest, use.scalar + fewest
+            uses[index] = replace(use, vector=vector, scalar=scalar, most=use.most + most)
+            break
     lookups = sum(OPCODES[i.mnemonic].cost is not Cost.ARITHMETIC for i in program.instructions)
     return NativeCount(tuple(uses), lookups)
 
@@ -187,6 +197,11 @@ def _live(program: Program) -> Iterator[Components]:
         return
     lookups = [None for i in program.instructions if i.texture is not None]
     yield from live_components(program, lookups)
+
+
+def _reads_position(instruction: Instruction) -> bool:
+    position = Attribute(AttributeKind.POSITION)
+    return any(src.register == position for src in instruction.srcs)
 
 
 def _written(program: Program) -> dict[str, frozenset[int]]:

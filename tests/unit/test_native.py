@@ -185,6 +185,10 @@ def test_scalar_parts_share_instructions_with_vector_parts() -> None:
     assert ends(*scalars, "MUL result.color.x, b, c.w;", "MOV result.color.y, c.x;") == (3, 4)
 
 
+def test_the_position_is_computed_once() -> None:
+    assert ends("MUL c, fragment.position, a;", "MUL result.color, c, fragment.position;") == (2, 5)
+
+
 def test_what_reaches_no_result_is_not_counted() -> None:
     assert ends("MUL c, a.yxwz, b;", "MUL result.color, a, b;") == (1, 1)
     assert ends("MUL c, a.xxzz, b;", "MUL result.color.xz, a, c;") == (2, 2)
