@@ -127,6 +127,18 @@ def test_profiles_of_directx_9() -> None:
     assert "ps_2_0, allows: 32" in finding("section-2-unrestricted-lookups").reason
 
 
+def test_swizzles_that_the_radeon_lacks() -> None:
+    """Of equation (1)'s swizzles abg is native and gga is not; a part of each two components is."""
+    differs("section-2-swizzling", 1)
+    reason = finding("section-2-swizzling").reason
+    assert "every piece: 2;" in reason
+    assert reason.endswith("text has 100: 256")
+    assert "on a GeForce FX 5800 Ultra: 0;" in reason
+    # Of (2), three vector parts; the fourth line is of alpha, and shares an instruction.
+    assert "at the fewest: 1.5 times" in finding("section-2-four-at-once").reason
+    assert finding("section-2-negation").verdict is Verdict.AGREES
+
+
 @pytest.mark.parametrize(
     ("claim", "verdict", "wrong"),
     [
@@ -180,6 +192,10 @@ def test_blending_saves_the_copies() -> None:
 
 def test_uploads_and_read_back() -> None:
     rests("section-5.1-upload-faster", pytest.approx(1.06 / 0.175))
+    assert (finding("section-5.1-175").verdict, number("section-5.1-175")) == (
+        Verdict.POSSIBLE,
+        pytest.approx(266),
+    )
     # Two matrices up and one back, by benchmarks/prepared-h100.json.
     cupy = 2 / 0.015986433 * 0.022799685
     assert f"CuPy: {cupy:.5g} times" in finding("section-5.1-upload-faster").reason

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.chips.check import check_program
-from gpgpu_legacy.chips.profile import UNLIMITED
+from gpgpu_legacy.chips.native import count_native, instruction_set
+from gpgpu_legacy.chips.profile import UNLIMITED, Fact
 from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.studies.largest_block.model import AS_WRITTEN, fit
@@ -17,9 +18,19 @@ from gpgpu_legacy.studies.largest_block.model import AS_WRITTEN, fit
 @derivation
 def chip_fact(inputs: Inputs, *, chip: str, fact: str) -> Value:
     """A number in a chip's profile, such as `hardware.memory_mib`."""
+    return _fact(inputs, chip, fact).value
+
+
+@derivation
+def fastest_readback(inputs: Inputs, *, chip: str) -> Value:
+    """The most MB/s that a chip's profile has for read-back."""
+    return 1e3 * _fact(inputs, chip, "hardware.readback_gb_per_s").most
+
+
+def _fact(inputs: Inputs, chip: str, fact: str) -> Fact[float]:
     section, _, name = fact.partition(".")
-    value: float = getattr(getattr(inputs.profile(chip), section), name).value
-    return value
+    found: Fact[float] = getattr(getattr(inputs.profile(chip), section), name)
+    return found
 
 
 @derivation
@@ -117,6 +128,15 @@ def largest_square_block(inputs: Inputs, *, capability: str, powers_of_two: bool
     """The largest b whose b×b threads are no more than a compute capability allows in a block."""
     b = math.isqrt(inputs.capability(capability).block_threads.value)
     return 1 << (b.bit_length() - 1) if powers_of_two else b
+
+
+@derivation
+def native_arithmetic(inputs: Inputs, *, method: str, chip: str, size: int, block: int) -> Value:
+    """Arithmetic instructions of a method's program, as a chip executes them, at the fewest."""
+    known = inputs.profile(chip).programs.instruction_set
+    assert known is not None
+    programs = inputs.product(method, size, block).plan.programs()
+    return sum(count_native(program, instruction_set(known.value)).fewest for program in programs)
 
 
 @derivation

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.api.products import run
+from gpgpu_legacy.chips.native import count_native, instruction_set
 from gpgpu_legacy.count.instructions import count_instructions
-from gpgpu_legacy.isa.ir import TextureTarget
+from gpgpu_legacy.isa.ir import Program, TextureTarget
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
@@ -54,19 +55,50 @@ def spelled_out(inputs: Inputs, *, equation: str, lines: Sequence[str]) -> Value
 @derivation
 def instructions_against(inputs: Inputs, *, equation: str, lines: Sequence[str]) -> Value:
     """Instructions of a fragment program for these lines, over those of one for the equation."""
-    return _assembled(lines) / _assembled([equation])
+    ours, theirs = (count_instructions(_program(text)).total for text in (lines, [equation]))
+    return ours / theirs
 
 
-def _assembled(lines: Sequence[str]) -> int:
-    """The instructions that lines such as `R2.r = R1.a * R0.g` take in ARB_fragment_program."""
+@derivation
+def more_native_instructions(
+    inputs: Inputs, *, equation: str, chip: str, with_moves: bool = False
+) -> Value:
+    """Instructions that an equation takes natively, besides that of its text, at the fewest.
+
+    with_moves: with a move for every piece of an operand that the chip cannot read at once.
+    """
+    return _native(inputs, chip, [equation], with_moves=with_moves) - 1
+
+
+@derivation
+def native_instructions_against(
+    inputs: Inputs, *, equation: str, lines: Sequence[str], chip: str
+) -> Value:
+    """Native instructions of a chip for these lines, over those for one equation, both fewest."""
+    return _native(inputs, chip, lines) / _native(inputs, chip, [equation])
+
+
+def _native(inputs: Inputs, chip: str, lines: Sequence[str], *, with_moves: bool = False) -> int:
+    programs = inputs.profile(chip).programs
+    if programs.instruction_set is None:
+        assert programs.swizzles is not None and programs.swizzles.value
+        return count_instructions(_program(lines)).total
+    count = count_native(_program(lines), instruction_set(programs.instruction_set.value))
+    return count.most if with_moves else count.fewest
+
+
+def _program(lines: Sequence[str]) -> Program:
+    """Lines such as `R2.r = R1.a * -R0.g` in ARB_fragment_program; R2 is then its result."""
     operation = {"*": "MUL", "+": "ADD"}
-    statements = []
+    statements, read = [], set()
     for line in lines:
         result, first, operator, second = line.replace(" = ", " ").split()
         statements.append(f"{operation[operator]} {result}, {first}, {second};")
-    registers = sorted(set(re.findall(r"R\d+", " ".join(lines))))
-    text = "\n".join(["!!ARBfp1.0", f"TEMP {', '.join(registers)};", *statements, "END"])
-    return count_instructions(assemble(text)).total
+        read |= {*re.findall(r"R(\d+)", f"{first} {second}")}
+    written = result.partition(".")[0]
+    declared = [f"ATTRIB R{n} = fragment.texcoord[{n}];" for n in sorted(read)]
+    declared.append(f"OUTPUT {written} = result.color;")
+    return assemble("\n".join(["!!ARBfp1.0", *declared, *statements, "END"]))
 
 
 @derivation
