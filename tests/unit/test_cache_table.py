@@ -333,9 +333,8 @@ def test_the_verdict_says_how_many_fragments_it_takes(
         "in flight in 1 (scan, linear with 8K,4way,64B)." in said
     )
     assert (
-        f"{SINGLE} has {reuse} at every b in 2 of 4 settings with 1, 2 of 3 settings with 16 and "
-        "2 of 3 settings with 64 in flight; at no b in 2 of 4 settings with 1, 1 of 3 settings "
-        "with 16 and 1 of 3 settings with 64 in flight." in said
+        f"{SINGLE} has {reuse} at every b in 2 of 4 with 1, 2 of 3 with 16 and 2 of 3 with 64 in "
+        "flight; at no b in 2 of 4 with 1, 1 of 3 with 16 and 1 of 3 with 64 in flight." in said
     )
     code, out, _ = run("cache-table", "--from", str(path))
     assert code == 0
@@ -375,11 +374,13 @@ def test_bad_input_of_the_table_is_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_recorded_table_of_the_repository_reads(run_json: JsonCommand) -> None:
-    recorded = Path(__file__).parents[2] / "benchmarks" / "cache-table.json"
-    data = run_json("cache-table", "--from", str(recorded))
-    assert len(data["rows"]) == 5 * 3 * 2 * (1 + 2 * 8)
-    assert len(data["verdict"]["settings"]) == 60
+def test_the_recorded_tables_of_the_repository_read(run_json: JsonCommand) -> None:
+    folder = Path(__file__).parents[2] / "benchmarks"
+    for name, settings in (("cache-table-256", 30 * 4), ("cache-table", 30 + 6 * 3)):
+        data = run_json("cache-table", "--from", str(folder / f"{name}.json"))
+        assert len(data["rows"]) == settings * (1 + 2 * 8)
+        assert len(data["verdict"]["settings"]) == 2 * settings
+        assert data["not_run"] == []
 
 
 def test_the_recorded_throughput_of_the_repository_reads(

@@ -296,7 +296,7 @@ def _share(some: Sequence[Judgement], of: Sequence[Judgement]) -> str:
         if len(set(totals)) == 1:
             return f"{_series(counts)} of {totals[0]} settings with {_series(numbers)} in flight"
         each = zip(counts, totals, numbers, strict=True)
-        return f"{_series(f'{k} of {m} settings with {n}' for k, m, n in each)} in flight"
+        return f"{_series(f'{k} of {m} with {n}' for k, m, n in each)} in flight"
     these = _settings(some)
     others = [setting for setting in all_of if setting not in these]
     share = f"{len(these)} of {len(all_of)} settings"

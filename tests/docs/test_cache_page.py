@@ -1,0 +1,235 @@
+"""The page about caches says what the recorded cache tables say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+
+import pytest
+from markdown_pages import ROOT
+
+from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cache.access import parse_access
+from gpgpu_legacy.cache.caches import Memory, parse_cache
+from gpgpu_legacy.papers.audit.record import recorded
+from gpgpu_legacy.predict.plans import CacheModel
+from gpgpu_legacy.predict.prediction import Prediction
+from gpgpu_legacy.predict.products import predict_product
+from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge
+from gpgpu_legacy.studies.cache_table.model import BEFORE, BLOCKED, IN_FLIGHT, CacheTable
+from gpgpu_legacy.studies.cache_table.record import read_cache_table
+
+PAGE = ROOT / "docs" / "explanation" / "caches.md"
+SCANNED, IN_TILES = ("scan", "linear", "8K,4way,64B"), ("tiled:8x8", "8x8", "8K,4way,64B")
+TABLES = {256: "cache-table-256.json", 1024: "cache-table.json"}
+
+
+@cache
+def table(size: int) -> CacheTable:
+    found = read_cache_table(ROOT / "benchmarks" / TABLES[size])
+    assert found.size == size and not found.not_run
+    return found
+
+
+@cache
+def shares(size: int) -> dict[tuple[str, str, str], dict[tuple[str, int], float]]:
+    """By raster order, layout and cache, then by method and number in flight: at the paper's b."""
+    found: dict[tuple[str, str, str], dict[tuple[str, int], float]] = {}
+    for judgement in judge(table(size)):
+        where, compared = judgement.setting, judgement.at(DEFAULT_BLOCK)
+        assert compared is not None
+        at = found.setdefault((where.raster, where.layout, where.cache), {})
+        at[judgement.method, where.in_flight] = compared.operand_share
+    return found
+
+
+def number(ratio: float) -> str:
+    return f"**{ratio:.3g}**" if ratio < 1.0 else f"{ratio:.3g}"
+
+
+def markdown(heads: Iterable[str], marks: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, marks, *rows))
+
+
+def ratios() -> str:
+    rows = [
+        (*place, *(" / ".join(number(at[method, n]) for method in BLOCKED) for n in IN_FLIGHT))
+        for place, at in shares(256).items()
+    ]
+    heads = ("order", "layout", "cache", *(f"{n} in flight" for n in IN_FLIGHT))
+    return markdown(heads, ("---",) * 3 + ("---:",) * len(IN_FLIGHT), rows)
+
+
+def gigabytes() -> str:
+    """Of the places that were simulated with every number in flight."""
+    of = {(row.case.method, row.block, row.setting): row for row in table(1024).rows}
+    by_place: dict[tuple[str, str, str], dict[tuple[str, int], str]] = {}
+    for (method, block, where), row in of.items():
+        place = (where.raster, where.layout, where.cache)
+        if block in {None, DEFAULT_BLOCK} and len(shares(1024)[place]) > len(BLOCKED):
+            ratio = shares(1024)[place].get((method, where.in_flight))
+            share = "" if ratio is None else f" · {number(ratio)}"
+            cells = by_place.setdefault(place, {})
+            cells[method, where.in_flight] = f"{row.bytes_from_memory / 1e9:.3g}{share}"
+            cells[method, 0] = f"{row.bytes_requested / 1e9:.3g}"
+    rows = [
+        (*place, method, *(cells[method, n] for n in (0, *IN_FLIGHT)))
+        for place, cells in sorted(by_place.items())
+        for method in (BEFORE, *BLOCKED)
+    ]
+    heads = ("order", "layout", "cache", "method", "requested")
+    heads += tuple(f"{n} in flight" for n in IN_FLIGHT)
+    return markdown(heads, ("---",) * 4 + ("---:",) * (1 + len(IN_FLIGHT)), rows)
+
+
+@cache
+def predictions() -> dict[tuple[str, str, int], Prediction]:
+    """By raster order, layout and number in flight: n = 1024 on a GeForce 6800 Ultra."""
+    method = find_method(BLOCKED[1])
+    memory = Memory((parse_cache("8K,4way,64B"),))
+    return {
+        (raster, layout, n): predict_product(
+            method,
+            SHAPE,
+            method.options(Options()),
+            "geforce-6800-ultra",
+            CacheModel(memory, parse_access(layout, raster, in_flight=n)),
+        ).prediction
+        for raster, layout, _ in (SCANNED, IN_TILES)
+        for n in (1, 64)
+    }
+
+
+def seconds(prediction: Prediction, name: str) -> float:
+    [found] = [term.seconds for term in prediction.terms if term.name == name]
+    assert found is not None
+    return found
+
+
+def limits() -> str:
+    rows = []
+    for (raster, layout, n), prediction in predictions().items():
+        times = [f"{1e3 * seconds(prediction, name):.0f} ms" for name in LIMITS]
+        gflops = SHAPE.gflops(prediction.compute_s)
+        rows.append((raster, layout, str(n), *times, f"{gflops:.1f} GFLOPS"))
+    heads = ("order", "layout", "in flight", *LIMITS, "at most")
+    return markdown(heads, ("---",) * 2 + ("---:",) * 4, rows)
+
+
+SHAPE = Shape(1024, 1024, 1024)
+LIMITS = ("lookups", "memory behind the cache")
+
+
+@pytest.mark.parametrize("made", [ratios, gigabytes, limits])
+def test_a_table_of_the_page_is_what_the_package_gives(
+    made: Callable[[], str], update_golden: bool
+) -> None:
+    name = made.__name__
+    text = PAGE.read_text(encoding="utf-8")
+    begin = f"<!-- {name}: pytest --update-golden writes what stands here -->\n"
+    before, rest = text.split(begin)
+    written, after = rest.split(f"<!-- /{name} -->", 1)
+    if update_golden:
+        after = f"<!-- /{name} -->{after}"
+        PAGE.write_text(before + begin + made() + after, encoding="utf-8")
+        return
+    assert written == made()
+
+
+def words() -> str:
+    return " ".join(PAGE.read_text(encoding="utf-8").split())
+
+
+def counts(holds: Callable[[Judgement], bool], *methods: str) -> str:
+    """In how many settings with each number in flight all of these methods are better."""
+    judged = [one for one in judge(table(256)) if one.method in methods]
+    fails = {one.setting for one in judged if not holds(one)}
+    every = {one.setting for one in judged}
+    found = [sum(setting.in_flight == n for setting in every - fails) for n in IN_FLIGHT]
+    return f"{', '.join(map(str, found[:-1]))} and {found[-1]}"
+
+
+def better(measure: Measure) -> Callable[[Judgement], bool]:
+    """Whether a method is better by a measure at the paper's b."""
+
+    def holds(judgement: Judgement) -> bool:
+        compared = judgement.at(DEFAULT_BLOCK)
+        return compared is not None and measure.sign(compared) > 0
+
+    return holds
+
+
+def test_the_page_counts_settings_as_the_recorded_table_does() -> None:
+    text, more_reuse = words(), better(Measure.MORE_REUSE)
+    single, multi = BLOCKED
+    assert f"at b = 32 in {counts(more_reuse, *BLOCKED)} of the 30 settings" in text
+    assert f"the single-channel method alone in {counts(more_reuse, single)};" in text
+    assert f"the multichannel method alone in {counts(more_reuse, multi)}." in text
+    at_best = counts(lambda judgement: Measure.MORE_REUSE.sign(judgement.best) > 0, *BLOCKED)
+    assert f"both methods are more coherent in {at_best}." in text
+    fewer = counts(better(Measure.FEWER_BYTES), *BLOCKED)
+    assert fewer.endswith("29, 29 and 29") and "in 29 of the 30 settings" in text
+
+
+def test_what_the_page_says_of_orders_layouts_and_sizes() -> None:
+    """Where the multichannel method, or both, are more coherent than the method before."""
+    scanned = [at for place, at in shares(256).items() if place[:2] == SCANNED[:2]]
+    assert len(scanned) == 5
+    assert all(at[BLOCKED[1], n] > 1.0 for at in scanned for n in IN_FLIGHT)
+    from_64_on = {
+        size: {
+            cached
+            for (raster, layout, cached), at in shares(size).items()
+            if (raster, layout) == IN_TILES[:2]
+            and all(at[method, n] < 1.0 for method in BLOCKED for n in (64, 256))
+        }
+        for size in TABLES
+    }
+    assert from_64_on[256] == {"2K,4way,64B", "8K,4way,64B", "8K,fully,64B"}
+    assert len(from_64_on[1024]) == 5
+
+
+def test_memory_is_the_bottleneck_in_one_case() -> None:
+    slower = [
+        case
+        for case, prediction in predictions().items()
+        if seconds(prediction, LIMITS[1]) > seconds(prediction, LIMITS[0])
+    ]
+    assert slower == [(*SCANNED[:2], 1)]
+    for (_, _, n), prediction in predictions().items():
+        assert n == 1 or 2 * seconds(prediction, LIMITS[1]) < seconds(prediction, LIMITS[0])
+
+
+def test_the_recorded_tables_are_as_large_as_the_page_says() -> None:
+    for size in TABLES:
+        rows, minutes = table(size).rows, table(size).spent_s / 60
+        accesses = sum(row.accesses for row in rows)
+        said = f"({len(rows)} products, {accesses / 1e9:.0f} G accesses, {minutes:.0f} minutes"
+        assert said in words()
+
+
+def test_by_an_independent_simulator() -> None:
+    """n = 256, b = 32, a cache of 8 KB with 4 ways and lines of 64 bytes: single and multi."""
+    for raster, layout, in_flight, expected in (
+        ("scan", "linear", 1, (242, 60.9)),
+        ("scan", "linear", 256, (15.1, 7.6)),
+        ("tiled:8x8", "8x8", 1, (8.5, 3.7)),
+        ("tiled:8x8", "8x8", 16, (0.98, 1.45)),
+        ("tiled:8x8", "8x8", 64, (0.48, 0.67)),
+        ("tiled:8x8", "8x8", 256, (0.47, 0.56)),
+    ):
+        at = shares(256)[raster, layout, "8K,4way,64B"]
+        ours = [at[method, in_flight] for method in BLOCKED]
+        assert ours == pytest.approx(expected, rel=0.01)
+
+
+def test_the_claim_of_the_audit_is_a_row_of_the_recorded_table() -> None:
+    entry = recorded().claims["hall-carr-hart-2003 section-6-cache-coherence"]
+    numbers = [entry.computed, *re.findall(r": ([\d.]+) times", entry.otherwise)]
+    in_tiles, scanned = shares(256)[IN_TILES], shares(256)[SCANNED]
+    expected = [in_tiles[BLOCKED[1], n] for n in (64, 256, 16, 1)]
+    expected += [scanned[BLOCKED[1], n] for n in (256, 64, 16, 1)]
+    assert [float(n) for n in numbers] == pytest.approx(expected, rel=1e-4)
