@@ -114,10 +114,11 @@ class Futures:
     differ by whole lines. So the first iteration of each remainder is watched.
     """
 
-    def __init__(self, periods: Periods, later: Sequence[Step], machine: Machine) -> None:
+    def __init__(self, periods: Periods, later: frozenset[int] | None, machine: Machine) -> None:
+        """later: the regions that later steps access; None where nothing is known of one."""
         self.periods, self.machine = periods, machine
         self.line_bytes = machine.trace.line_bytes
-        self.later = _regions_of(later)
+        self.later = later
         end = max((r.base + r.size_bytes for r in machine.trace.regions), default=0)
         longest = machine.memory.levels[-1].line_bytes
         self.marks = np.zeros((-(-end // longest) + 1) * longest // self.line_bytes, "u1")
@@ -197,12 +198,18 @@ class Futures:
         return last
 
 
-def _regions_of(steps: Sequence[Step]) -> set[int] | None:
-    """The regions that steps access, by their shifts; None where a step has no shifts."""
-    accessed = [step.shifts(0) for step in steps if step.count]
-    if not all(accessed):
-        return None
-    return {number for each in accessed if each for number in each}
+def regions_after(steps: Sequence[Step]) -> list[frozenset[int] | None]:
+    """The regions that the steps after each one access, by their shifts.
+
+    None where one of them has no shifts.
+    """
+    after: list[frozenset[int] | None] = [frozenset()]
+    for step in reversed(steps[1:]):
+        shifts, later = step.shifts(0), after[-1]
+        if step.count:
+            later = later | shifts.keys() if later is not None and shifts else None
+        after.append(later)
+    return after[::-1]
 
 
 @native

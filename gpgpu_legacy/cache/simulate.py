@@ -6,7 +6,7 @@ repeat earlier ones (repeats.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import monotonic
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.drive import ABSENT, BACKS, FILLS, MISSES, USES
 from gpgpu_legacy.cache.machine import Machine
-from gpgpu_legacy.cache.repeats import Anchor, Futures, Periods
+from gpgpu_legacy.cache.repeats import Anchor, Futures, Periods, regions_after
 from gpgpu_legacy.cache.trace import Chunk, PassTrace, Region, Step, Trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.memory import require_memory
@@ -148,10 +148,11 @@ def simulate(
     run = _Run(Machine(trace, memory), deadline, progress, misses)
     run.repeats = not every_pass and misses is None and run.machine.repeatable
     weights = [float(step.count * _accesses(step, 0)) for step in trace.steps]
+    later = regions_after(trace.steps)
     for number, step in enumerate(trace.steps):
         whole = sum(weights) or 1.0
         run.done, run.share = sum(weights[:number]) / whole, weights[number] / whole
-        run.step(step, trace.steps[number + 1 :])
+        run.step(step, later[number])
     if progress is not None:
         progress(1.0)
     return run.result(sum(step.count for step in trace.steps))
@@ -201,8 +202,8 @@ class _Run:
     passes_left_out: int = 0
     accesses_left_out: int = 0
 
-    def step(self, step: Step, later: Sequence[Step]) -> None:
-        """Simulate the iterations of a step, or multiply proven ones; later: the steps after it."""
+    def step(self, step: Step, later: frozenset[int] | None) -> None:
+        """Simulate the iterations of a step, or multiply proven ones; later: as in Futures."""
         self.reached = 0
         try:
             self._iterations(step, later)
@@ -210,7 +211,7 @@ class _Run:
             self.over = True
         self._leave_out(step)
 
-    def _iterations(self, step: Step, later: Sequence[Step]) -> None:
+    def _iterations(self, step: Step, later: frozenset[int] | None) -> None:
         if self.over:
             return
         periods = Periods(step, self.machine, self._check_time)

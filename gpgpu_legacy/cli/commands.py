@@ -41,6 +41,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "audit": "audit",
         "report": "tables",
         "cache-table": "cache_table",
+        "tiles": "tiles",
         "anomaly": "anomaly",
     },
     "Measure": {

@@ -18,6 +18,7 @@ COMMANDS = (
     "doctor",
     "predict larson-mcallister --size 4 --chip radeon-9700-pro",
     "cache larson-mcallister --size 4",
+    "tiles --size 16 --tile 4 --cache 1K,fully,64B",
     f"check {LIFE}",
     f"count {LIFE}",
     "methods",

@@ -34,6 +34,8 @@ run row-packed --size N
 run packed-2x2 --size N
 run dobravec-bulic-shared --size N
 run mali-sgemm --size N
+run govindaraju-tiled --size N
+run govindaraju-tiled --size 64 --tile N
 run hall-carr-hart-single --size N --executor numpy --no-check
 run hall-carr-hart-multi --size N --executor gl-raster
 run hall-carr-hart-single --size N --block 1 --largest-texture 1
@@ -54,6 +56,7 @@ figure figure-2 --size N --animate -o f.gif
 figure multichannel --size N -o f.png
 predict hall-carr-hart-multi --chip h100-sxm5 --size N
 predict row-packed --chip h100-sxm5 --size N
+predict govindaraju-tiled --chip h100-sxm5 --size N
 predict larson-mcallister --chip h100-sxm5 --size N --largest-texture 16
 predict dobravec-bulic-shared --chip h100-sxm5 --size N
 fit hall-carr-hart-multi --chip h100-sxm5 --size N
@@ -67,6 +70,9 @@ cache larson-mcallister --size 64 --cache N,fully,64B --budget 2
 cache larson-mcallister --size 64 --raster tiled:NxN --budget 2
 cache larson-mcallister --size 64 --layout NxN --budget 2
 cache-table --size N --budget 2
+tiles --size N --budget 2
+tiles --size 64 --tile N --budget 2
+tiles --size 64 --cache N,4way,64B --budget 2
 cache-table --size 16 --budget 2 --workers N
 anomaly --size N
 anomaly --size 256 --rows N

@@ -5,6 +5,7 @@ matrix-multiplication" among them, cache-efficient. Only the paper's abstract wa
 built here is the order of drawing alone: a square of the framebuffer goes through all of its passes
 before the next one begins, so that its partial sums and the operands that its fragments share can
 stay in the texture cache. The program is Hall, Carr & Hart's multichannel one.
+docs/explanation/tiles.md derives what a cache then takes from memory.
 """
 
 from __future__ import annotations

@@ -1,0 +1,114 @@
+"""The command `tiles`: what a tile size takes from memory, by formula and as simulated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.lists import Lists
+from gpgpu_legacy.cli.shared import (
+    BLOCK_HELP,
+    CACHE_HELP,
+    IN_FLIGHT_HELP,
+    LAYOUT_HELP,
+    QUICK_SIZE,
+    QUICK_SIZE_HELP,
+    RASTER_HELP,
+    TILE_HELP,
+    Json,
+    Quiet,
+    app,
+    console,
+    print_json,
+    progress_bar,
+    warn_if_overrun,
+)
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.cache.access import Access
+
+# Those of studies/tile_size/, which imports NumPy; a test compares them.
+TILES = "8 16 32 64 128"
+CACHES = "8K,fully,64B 8K,4way,64B"
+
+
+@dataclass(frozen=True)
+class CaseOptions:
+    """The product, and what to simulate of it: every tile in every cache."""
+
+    size: Annotated[int | None, typer.Option(metavar="N", help=QUICK_SIZE_HELP)] = None
+    block: Annotated[
+        int | None, typer.Option(metavar="B", help=f"{BLOCK_HELP} (default: the method's own).")
+    ] = None
+    tile: Annotated[
+        list[int] | None,
+        typer.Option(metavar="T …", help=f"{TILE_HELP} (default: {TILES})."),
+    ] = None
+    cache: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SPEC …", help=f"{CACHE_HELP[:-1]} (default: {CACHES})."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class OrderOptions:
+    """The order of the accesses."""
+
+    raster: Annotated[str, typer.Option(metavar="ORDER", help=RASTER_HELP)] = "scan"
+    layout: Annotated[str, typer.Option(metavar="LAYOUT", help=LAYOUT_HELP)] = "linear"
+    in_flight: Annotated[int, typer.Option(metavar="N", help=IN_FLIGHT_HELP)] = 1
+
+    def access(self) -> Access:
+        """The order and the layout."""
+        from gpgpu_legacy.cache.access import Access
+        from gpgpu_legacy.cache.layout import parse_layout
+        from gpgpu_legacy.cache.raster import parse_raster
+
+        layout, raster = parse_layout(self.layout), parse_raster(self.raster)
+        return Access(layout, raster, in_flight=self.in_flight)
+
+
+@app.command("tiles", cls=Lists)
+@grouped
+def tiles_command(
+    *,
+    cases: CaseOptions,
+    orders: OrderOptions,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Stop after this time (default: no limit, since a simulation measures nothing).",
+        ),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show what a product in tiles takes from memory: formulas beside exact simulation.
+
+    The product is that of govindaraju-tiled. Each texel of A and of B is read once for each tile
+    along a side, as long as the cache holds a tile's part of B.
+    """
+    from gpgpu_legacy.cache.caches import parse_cache
+    from gpgpu_legacy.measure.budget import Budget
+    from gpgpu_legacy.present.grid import print_text
+    from gpgpu_legacy.studies.tile_size import model
+    from gpgpu_legacy.studies.tile_size.table import tile_grids
+
+    time = Budget(inf if budget is None else budget)
+    tiles = tuple(cases.tile or model.TILES)
+    caches = tuple(map(parse_cache, cases.cache or model.CACHES))
+    block = model.BLOCK if cases.block is None else cases.block
+    size = QUICK_SIZE if cases.size is None else cases.size
+    wanted = model.Cases(size, block, tiles, caches, orders.access())
+    with progress_bar("simulating", len(tiles) * len(caches), quiet=quiet) as step:
+        table = model.tile_table(wanted, time, progress=step)
+    if as_json:
+        print_json(table)
+    else:
+        print_text(tile_grids(table), console())
+    warn_if_overrun(time)

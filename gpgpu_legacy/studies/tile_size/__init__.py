@@ -1,0 +1,1 @@
+"""What a tile saves a cache: formulas beside exact simulation."""

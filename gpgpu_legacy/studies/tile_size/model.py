@@ -1,0 +1,197 @@
+"""What a cache takes from memory for a product in tiles: formulas beside exact simulation.
+
+The formulas are of a fully associative LRU cache, scan order and linear textures. Any other cache
+or order is simulated as well, and shows what becomes of them there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import lcm
+
+from gpgpu_legacy.algorithms.matmul.govindaraju_tiled import DEFAULT_BLOCK, METHOD
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.arguments import as_positive
+from gpgpu_legacy.cache.access import Access
+from gpgpu_legacy.cache.caches import Cache, Memory, Policy
+from gpgpu_legacy.cache.run import cache_run, operand_tallies
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, RGBA32F
+from gpgpu_legacy.serial import Record
+from gpgpu_legacy.studies.tile_size.formulas import (
+    Fetches,
+    Tiles,
+    fetches_of_a,
+    fetches_of_b,
+    fetches_of_sums,
+)
+
+BLOCK = DEFAULT_BLOCK
+TILES = (8, 16, 32, 64, 128)
+CACHES = ("8K,fully,64B", "8K,4way,64B")
+
+
+class Traffic(Record, frozen=True, kw_only=True):
+    """Bytes that come from memory: at least and at most by the formula, and as simulated."""
+
+    least: int
+    most: int
+    simulated: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether the simulation is within the formula."""
+        return self.least <= self.simulated <= self.most
+
+
+class TileRow(Record, frozen=True, kw_only=True):
+    """A tile size in a cache.
+
+    tile: in texels. across: tiles along each side. a, b: bytes of the operands' textures. sums: of
+    the two textures of partial sums. assumed: whether cache and order are those of the formulas.
+    """
+
+    cache: str
+    tile: int
+    across: int
+    a: Traffic
+    b: Traffic
+    sums: Traffic
+    assumed: bool
+
+    @property
+    def holds(self) -> bool:
+        """Whether all three are within the formulas."""
+        return self.a.holds and self.b.holds and self.sums.holds
+
+
+class TileTable(Record, frozen=True, kw_only=True):
+    """The rows of one product of n×n matrices, and what was not simulated.
+
+    texels: N, along each side of a texture; texture_bytes: of N×N texels. not_run: the cases that
+    the budget left out.
+    """
+
+    size: int
+    block: int
+    texels: int
+    texture_bytes: int
+    raster: str
+    layout: str
+    in_flight: int
+    rows: tuple[TileRow, ...]
+    not_run: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """What to simulate: every tile in every cache.
+
+    size: n, in elements. block, tiles: in texels.
+    """
+
+    size: int
+    block: int
+    tiles: Sequence[int]
+    caches: Sequence[Cache]
+    access: Access
+
+    @property
+    def texels(self) -> int:
+        """N: a texel holds elements of two rows and two columns."""
+        return self.size // 2
+
+    def check(self) -> None:
+        """InputError for sizes that the formulas do not cover: parts of lines, padding, splits."""
+        for name, number in (("size", self.size), ("block", self.block)):
+            as_positive(name, number)
+        if self.texels > LARGEST_TEXTURE:
+            raise InputError(
+                f"the size is {self.size}; the formulas are for matrices that fit a texture, up to "
+                f"{2 * LARGEST_TEXTURE}"
+            )
+        for cache, tile in product(self.caches, self.tiles):
+            line = self.line(cache)
+            as_positive("tile", tile)
+            if self.block % line or tile % line:
+                raise InputError(
+                    f"a line of {cache.line_bytes} bytes holds {line} texels; the formulas are for "
+                    f"blocks and tiles that are multiples of {line}, not for {self.block} and "
+                    f"{tile}"
+                )
+            multiple = 2 * lcm(self.block, line)
+            if self.size % multiple:
+                raise InputError(
+                    f"the size is {self.size}; with a block of {self.block} texels and lines of "
+                    f"{line} the formulas are for multiples of {multiple}"
+                )
+
+    def line(self, cache: Cache) -> int:
+        """Texels in a line of a cache; InputError where a line holds none."""
+        if cache.line_bytes < RGBA32F.texel_bytes:
+            raise InputError(
+                f"a line of {cache.line_bytes} bytes is shorter than a texel of "
+                f"{RGBA32F.texel_bytes}; give longer lines"
+            )
+        return cache.line_bytes // RGBA32F.texel_bytes
+
+
+def tile_table(
+    cases: Cases, budget: Budget, *, progress: Callable[[str], None] | None = None
+) -> TileTable:
+    """Every tile in every cache, as far as the budget goes.
+
+    progress: called after each case. Raises InputError for sizes that have no formulas.
+    """
+    cases.check()
+    rows, not_run = [], []
+    for cache, tile in dict.fromkeys(product(cases.caches, cases.tiles)):
+        row = None if budget.is_over else _row(cases, cache, tile, budget)
+        if row is None:
+            not_run.append(f"T = {tile}, {cache}")
+        else:
+            rows.append(row)
+        if progress is not None:
+            progress(f"T = {tile}")
+    texels = cases.texels
+    return TileTable(
+        size=cases.size,
+        block=cases.block,
+        texels=texels,
+        texture_bytes=texels * texels * RGBA32F.texel_bytes,
+        raster=cases.access.raster.name,
+        layout=cases.access.layout.name,
+        in_flight=cases.access.in_flight,
+        rows=tuple(rows),
+        not_run=tuple(not_run),
+    )
+
+
+def _row(cases: Cases, cache: Cache, tile: int, budget: Budget) -> TileRow | None:
+    """One case; None if the budget ends before it does."""
+    n = cases.size
+    plan = METHOD.plan(Shape(n, n, n), Options(block=cases.block, tile=tile))
+    result = cache_run(plan, Memory((cache,)), cases.access, budget_s=budget.left_s)
+    if not result.exact:
+        return None
+    tiles = Tiles(cases.texels, cases.block, min(tile, cases.texels), cases.line(cache))
+    texture_bytes = plan.texture("A").size_bytes
+    a, b = (tally.bytes_from_memory for tally in operand_tallies(plan, result))
+
+    def traffic(each: Fetches, simulated: int) -> Traffic:
+        return Traffic(
+            least=each.least * texture_bytes, most=each.most * texture_bytes, simulated=simulated
+        )
+
+    return TileRow(
+        cache=str(cache),
+        tile=tile,
+        across=tiles.across,
+        a=traffic(fetches_of_a(tiles, cache.lines), a),
+        b=traffic(fetches_of_b(tiles, cache.lines), b),
+        sums=traffic(fetches_of_sums(tiles, cache.lines), result.bytes_from_memory - a - b),
+        assumed=cache.sets == 1 and cache.policy is Policy.LRU and cases.access == Access(),
+    )

@@ -1,0 +1,198 @@
+"""What a cache takes from memory for a product in tiles: formulas against exact simulation."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from gpgpu_legacy.cache.access import Access
+from gpgpu_legacy.cache.caches import Cache, parse_cache
+from gpgpu_legacy.cache.layout import parse_layout
+from gpgpu_legacy.cache.raster import parse_raster
+from gpgpu_legacy.cli import tiles as command
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.studies.tile_size import model
+from gpgpu_legacy.studies.tile_size.model import Cases, TileRow, Traffic, tile_table
+
+TEXEL = 16  # bytes
+
+
+def rows(size: int, block: int, tiles: list[int], caches: list[str], **more: Any) -> list[TileRow]:
+    known = [parse_cache(text) for text in caches]
+    cases = Cases(size, block, tiles, known, Access(**more))
+    return list(tile_table(cases, Budget(inf)).rows)
+
+
+def exact(fetches: int, texels: int) -> Traffic:
+    """What a formula without a range says, and the simulation too."""
+    number = fetches * texels * texels * TEXEL
+    return Traffic(least=number, most=number, simulated=number)
+
+
+# By hand: N = 64 texels, b = 4, lines of 4 texels, so 16 passes --------------------------------
+
+
+def test_misses_fall_with_the_tile_until_its_part_of_b_exceeds_the_cache() -> None:
+    """Of 128 lines, a pass of a tile takes T for B's part, 2 rows of A and T/4 of each sum."""
+    table = rows(128, 4, [4, 8, 16, 32, 64], ["8K,fully,64B"])
+    assert [row.across for row in table] == [16, 8, 4, 2, 1]
+    assert [row.a for row in table] == [exact(times, 64) for times in (16, 8, 4, 2, 1)]
+    assert [row.b for row in table] == [exact(times, 64) for times in (16, 8, 4, 2, 1)]
+    assert all(row.assumed and row.holds for row in table)
+
+
+def test_a_part_of_b_that_does_not_fit_is_fetched_for_every_row() -> None:
+    """2 KiB are 32 lines: tiles of 16 texels need 26, tiles of 32 texels more than 41."""
+    fits, too_large = rows(128, 4, [16, 32], ["2K,fully,64B"])
+    assert (fits.a, fits.b) == (exact(4, 64), exact(4, 64))
+    assert (too_large.a, too_large.b) == (exact(2, 64), exact(64, 64))
+
+
+def test_partial_sums_stay_where_their_tile_fits() -> None:
+    """A tile of 16² texels has 64 lines in each texture; 64 more are read of A and B."""
+    [small, large] = rows(128, 4, [16], ["1K,fully,64B", "16K,fully,64B"])
+    assert small.sums == exact(16, 64)  # one of them is read in each pass
+    assert large.sums == exact(2, 64)  # each of them is read once
+
+
+def test_a_cache_that_holds_two_tiles_reads_a_once() -> None:
+    """Neighbouring tiles of 4 texels: 64 lines each of A and of B, and 16 of partial sums."""
+    [row] = rows(128, 4, [4], ["16K,fully,64B"])
+    assert (row.a, row.b) == (exact(1, 64), exact(16, 64))
+
+
+def test_a_cache_that_holds_all_reads_all_once() -> None:
+    [row] = rows(64, 4, [8], ["1M,fully,64B"])
+    assert (row.a, row.b, row.sums) == (exact(1, 32), exact(1, 32), exact(2, 32))
+
+
+# Any product, any fully associative cache ------------------------------------------------------
+
+
+@st.composite
+def assumed_cases(draw: st.DrawFn) -> Cases:
+    """Up to 25 tiles, cut at the ends or not, in up to 6 passes."""
+    line = draw(st.sampled_from([1, 2, 4]))
+    block = line * draw(st.integers(1, 4))
+    texels = block * draw(st.integers(1, 6))
+    tile = line * draw(st.integers(1, 8))
+    assume(tile * 5 >= texels)
+    lines = draw(st.one_of(st.integers(1, 60), st.integers(1, 800)))
+    cache = Cache(lines * line * TEXEL, lines, line * TEXEL)
+    return Cases(2 * texels, block, [tile], [cache], Access())
+
+
+@given(assumed_cases())
+@settings(max_examples=60)
+def test_simulation_is_within_the_formulas(cases: Cases) -> None:
+    """Where least and most are one number, that is an exact equality."""
+    [row] = tile_table(cases, Budget(inf)).rows
+    assert row.assumed
+    assert row.holds, row
+
+
+@given(assumed_cases())
+@settings(max_examples=40)
+def test_a_cache_for_a_pass_of_a_tile_fetches_each_texel_n_over_t_times(cases: Cases) -> None:
+    """It is large enough for a row of a tile and b rows of B, and too small for two tiles."""
+    [tile], [cache], n, b = cases.tiles, cases.caches, cases.texels, cases.block
+    w, tile = cases.line(cache), min(tile, n)
+    lines = (b * tile + 2 * b + 2 * tile) // w
+    assume(lines <= 2 * (n % tile or tile) * n // w)
+    enough = Cache(lines * w * TEXEL, lines, w * TEXEL)
+    [row] = tile_table(replace(cases, caches=[enough]), Budget(inf)).rows
+    times = -(-n // tile)
+    assert (row.a, row.b) == (exact(times, n), exact(times, n))
+
+
+# Where they do not hold --------------------------------------------------------------------------
+
+
+def test_ways_conflict_at_a_power_of_two() -> None:
+    """Rows of B are 1 KiB apart, 16 lines: 4 of them share each of 32 sets with A and the sums."""
+    whole, ways = rows(128, 4, [32], ["8K,fully,64B", "8K,2way,64B"])
+    assert whole.holds
+    assert not ways.holds
+    assert not ways.assumed
+    assert ways.b.simulated > ways.b.most
+
+
+def test_tiles_of_the_rasteriser_divide_what_a_row_would_fetch() -> None:
+    """Where B's part does not fit, 8×8 fragments share what a row of them would not."""
+    orders = {"raster": parse_raster("8x8"), "layout": parse_layout("4x4")}
+    [row] = rows(128, 16, [32], ["4K,fully,64B"], **orders)
+    assert not row.assumed
+    assert row.b.most == 64 * 64 * 64 * TEXEL
+    assert row.b.simulated == row.b.most // 8
+
+
+# The command -------------------------------------------------------------------------------------
+
+
+def test_the_help_names_what_the_study_has() -> None:
+    assert list(map(int, command.TILES.split())) == list(model.TILES)
+    assert command.CACHES.split() == list(model.CACHES)
+
+
+def test_the_command_prints_a_table_or_json(run: Any) -> None:
+    words = ("tiles", "--size", "64", "--tile", "8", "--cache", "1M,fully,64B", "--quiet")
+    code, out, err = run(*words)
+    assert (code, err) == (0, "")
+    assert "As the formulas say, with such a cache and order: 1 of 1." in out
+    code, out, err = run(*words, "--json")
+    assert (code, err) == (0, "")
+    [row] = json.loads(out)["rows"]
+    once = 32 * 32 * TEXEL
+    assert row["a"] == row["b"] == {"least": once, "most": once, "simulated": once}
+    assert row["sums"]["simulated"] == 2 * once
+
+
+# What is refused ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("size", "block", "tile", "cache", "message"),
+    [
+        (128, 4, 0, "8K,4way,64B", "tile is 0; it must be at least 1"),
+        (0, 4, 8, "8K,4way,64B", "size is 0; it must be at least 1"),
+        (128, 0, 8, "8K,4way,64B", "block is 0; it must be at least 1"),
+        (
+            128, 4, 8, "1K,4way,8B",
+            "a line of 8 bytes is shorter than a texel of 16; give longer lines",
+        ),
+        (
+            128, 4, 6, "8K,4way,64B",
+            "a line of 64 bytes holds 4 texels; the formulas are for blocks and tiles that are "
+            "multiples of 4, not for 4 and 6",
+        ),
+        (
+            32768, 4, 8192, "8K,4way,64B",
+            "the size is 32768; the formulas are for matrices that fit a texture, up to 16384",
+        ),
+        (
+            100, 4, 8, "8K,4way,64B",
+            "the size is 100; with a block of 4 texels and lines of 4 the formulas are for "
+            "multiples of 8",
+        ),
+    ],
+)  # fmt: skip
+def test_sizes_without_formulas_are_refused_in_one_line(
+    size: int, block: int, tile: int, cache: str, message: str
+) -> None:
+    with pytest.raises(InputError) as raised:
+        rows(size, block, [tile], [cache])
+    assert str(raised.value) == message
+
+
+def test_what_the_budget_leaves_out_is_listed() -> None:
+    cases = Cases(128, 4, [8, 16], [parse_cache("8K,fully,64B")], Access())
+    table = tile_table(cases, Budget(0.0))
+    assert table.rows == ()
+    assert table.not_run == ("T = 8, 8K,fully,64B", "T = 16, 8K,fully,64B")
