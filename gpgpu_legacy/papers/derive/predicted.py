@@ -7,7 +7,7 @@ from dataclasses import replace
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product
 from gpgpu_legacy.papers.derive.registry import Value, derivation
-from gpgpu_legacy.papers.derive.transfers import MEGA
+from gpgpu_legacy.papers.derive.transfers import transfer_ms
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Prediction
 
@@ -47,13 +47,13 @@ def predicted_gflops(inputs: Inputs, *, method: str, size: int, block: int, chip
 
 @derivation
 def transfer_share_predicted(
-    inputs: Inputs, *, method: str, size: int, block: int, megabytes_per_s: float, chip: str
+    inputs: Inputs, *, method: str, size: int, block: int, rate: str, chip: str
 ) -> Value:
     """The share of transfers in the total, in percent, with the least time of a chip.
 
-    The time is that of `predict`, so the share is the largest possible.
+    The time is that of `predict`, so the share is the largest possible. rate: of transfers, as
+    printed.
     """
     product = inputs.product(method, size, block)
-    moved = product.counts.upload_bytes + product.counts.readback_bytes
-    transfer_s = moved / (megabytes_per_s * MEGA["decimal"])
+    transfer_s = 1e-3 * transfer_ms(product, inputs, rate, "decimal")
     return 100.0 * transfer_s / (transfer_s + _compute_s(product, inputs.profile(chip)))

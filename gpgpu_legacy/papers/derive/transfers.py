@@ -6,7 +6,7 @@ import math
 
 from gpgpu_legacy.cache.run import memory_bytes
 from gpgpu_legacy.papers.derive.caches import Cached, simulated
-from gpgpu_legacy.papers.derive.inputs import Inputs
+from gpgpu_legacy.papers.derive.inputs import Inputs, Product
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import printed_number
 
@@ -16,15 +16,19 @@ GIGA = {"decimal": 10**9, "binary": 2**30, "1000 binary megas": 1000 * 2**20}
 
 @derivation
 def transfer_time(
-    inputs: Inputs, *, method: str, size: int, block: int, megabytes_per_s: float, megabyte: str
+    inputs: Inputs, *, method: str, size: int, block: int, rate: str, megabyte: str
 ) -> Value:
-    """Milliseconds of a plan's uploads and read-back at a rate; megabyte: decimal or binary."""
-    return _transfer_ms(inputs, method, size, block, megabytes_per_s * MEGA[megabyte])
+    """Milliseconds of a plan's uploads and read-back at a printed rate in MB/s.
+
+    megabyte: of the rate, decimal or binary.
+    """
+    return transfer_ms(inputs.product(method, size, block), inputs, rate, megabyte)
 
 
-def _transfer_ms(inputs: Inputs, method: str, size: int, block: int, bytes_per_s: float) -> float:
-    counts = inputs.product(method, size, block).counts
-    return 1e3 * (counts.upload_bytes + counts.readback_bytes) / bytes_per_s
+def transfer_ms(product: Product, inputs: Inputs, rate: str, megabyte: str) -> float:
+    """Milliseconds of a plan's uploads and read-back at a rate that a claim prints, in MB/s."""
+    moved = product.counts.upload_bytes + product.counts.readback_bytes
+    return 1e3 * moved / (printed_number(inputs, rate) * MEGA[megabyte])
 
 
 @derivation
@@ -49,31 +53,38 @@ def transfer_share_of_printed(inputs: Inputs, *, transfer: str, computation: str
 
 @derivation
 def transfer_share(
-    inputs: Inputs, *, method: str, size: int, block: int, megabytes_per_s: float, rate: str
+    inputs: Inputs, *, method: str, size: int, block: int, rate: str, computing: str
 ) -> Value:
-    """The share of transfers in the total, in percent, in decimal units; rate: a printed one."""
-    transfer = _transfer_ms(inputs, method, size, block, megabytes_per_s * MEGA["decimal"])
-    compute = 1e3 * _compute_s(size, printed_number(inputs, rate), "decimal")
+    """The share of transfers in the total, in percent, in decimal units.
+
+    rate: of transfers, computing: of 2n³ operations, both printed.
+    """
+    transfer = transfer_ms(inputs.product(method, size, block), inputs, rate, "decimal")
+    compute = 1e3 * _compute_s(size, printed_number(inputs, computing), "decimal")
     return 100.0 * transfer / (transfer + compute)
 
 
 @derivation
 def upload_rate_for_the_average(
-    inputs: Inputs, *, method: str, size: int, block: int, average: float, readback: float
+    inputs: Inputs, *, method: str, size: int, block: int, average: str, readback: str
 ) -> Value:
-    """The upload rate, in MB/s, that makes a given average with a given read-back rate."""
+    """The upload rate, in MB/s, that makes a printed average with a printed read-back rate."""
     counts = inputs.product(method, size, block).counts
-    seconds = (counts.upload_bytes + counts.readback_bytes) / average
-    return counts.upload_bytes / (seconds - counts.readback_bytes / readback)
+    moved = counts.upload_bytes + counts.readback_bytes
+    read_s = counts.readback_bytes / printed_number(inputs, readback)
+    return counts.upload_bytes / (moved / printed_number(inputs, average) - read_s)
 
 
 @derivation
 def average_rate(
-    inputs: Inputs, *, method: str, size: int, block: int, upload: float, readback: float
+    inputs: Inputs, *, method: str, size: int, block: int, chip: str, readback: str
 ) -> Value:
-    """The average rate of a plan's transfers, in MB/s, with given upload and read-back rates."""
+    """The average rate of a plan's transfers, in MB/s: a chip's bus and a printed read-back."""
     counts = inputs.product(method, size, block).counts
-    seconds = counts.upload_bytes / upload + counts.readback_bytes / readback
+    bus = inputs.profile(chip).hardware.bus_gb_per_s
+    assert bus is not None
+    read_s = counts.readback_bytes / printed_number(inputs, readback)
+    seconds = counts.upload_bytes / (1e3 * bus.value) + read_s
     return (counts.upload_bytes + counts.readback_bytes) / seconds
 
 
@@ -85,45 +96,48 @@ def printed_headroom(inputs: Inputs, *, needed: str, available: str) -> Value:
 
 @derivation
 def bandwidth_needed(
-    inputs: Inputs, *, method: str, size: int, block: int, giga: str, seconds: float | None = None,
-    gflops: float | None = None, copies: bool = False,
+    inputs: Inputs, *, method: str, size: int, block: int, giga: str, time: str | None = None,
+    rate: str | None = None, copies: bool = False,
 ) -> Value:  # fmt: skip
-    """GB/s that a plan's bytes need in a given time, or in the time of 2n³ operations at a rate."""
+    """GB/s that a plan's bytes need in a printed time, or in that of 2n³ operations at a rate."""
     counts = inputs.product(method, size, block).counts
     moved = counts.bytes_requested + (counts.copy_bytes if copies else 0)
-    return _bandwidth(moved, giga, _taken(size, seconds, gflops))
+    return _bandwidth(moved, giga, _taken(inputs, size, time, rate))
 
 
 @derivation
 def bandwidth_behind_cache(
-    inputs: Inputs, *, method: str, size: int, block: int, seconds: float, cache: str,
+    inputs: Inputs, *, method: str, size: int, block: int, time: str, cache: str,
     raster: str = "scan", layout: str = "linear", in_flight: int = 1,
 ) -> Value:  # fmt: skip
     """GB/s (10⁹ bytes) between memory and a simulated cache in a time, copies included."""
     where = Cached(cache, raster, layout, in_flight)
     moved = memory_bytes(simulated(inputs.product(method, size, block), where))
-    return _bandwidth(moved, "decimal", seconds)
+    return _bandwidth(moved, "decimal", _taken(inputs, size, time, None))
 
 
 def _bandwidth(moved: int, giga: str, seconds: float) -> float:
     return moved / seconds / GIGA[giga]
 
 
-def _taken(size: int, seconds: float | None, gflops: float | None) -> float:
-    """The given seconds, or those of 2n³ operations at a rate."""
-    return seconds if seconds is not None else _compute_s(size, gflops or 1.0, "decimal")
+def _taken(inputs: Inputs, size: int, time: str | None, rate: str | None) -> float:
+    """A printed time in seconds, or that of 2n³ operations at a printed rate."""
+    if time is not None:
+        return printed_number(inputs, time)
+    assert rate is not None
+    return _compute_s(size, printed_number(inputs, rate), "decimal")
 
 
 @derivation
 def headroom(
     inputs: Inputs, *, method: str, size: int, block: int, chip: str, giga: str,
-    seconds: float | None = None, gflops: float | None = None,
+    time: str | None = None, rate: str | None = None,
 ) -> Value:  # fmt: skip
     """The percentage of a chip's bandwidth that a plan leaves unused."""
     fact = inputs.profile(chip).hardware.memory_gb_per_s
     assert fact is not None
     moved = inputs.product(method, size, block).counts.bytes_requested
-    needed = _bandwidth(moved, giga, _taken(size, seconds, gflops))
+    needed = _bandwidth(moved, giga, _taken(inputs, size, time, rate))
     return 100.0 * (1.0 - needed / fact.value)
 
 
