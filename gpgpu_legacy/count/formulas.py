@@ -1,7 +1,8 @@
 """Formulas for the counts of any family of plans, in one or several of its parameters.
 
 The plans are made and counted at several sizes: at any sizes, at even ones, at powers of two, where
-logarithms may appear, and at multiples of larger numbers, for plans that pad. A count has a formula
+logarithms may appear, at multiples of larger numbers, for plans that pad, and where some sizes
+divide another, for plans that cut it. A count has a formula
 for the first kind of sizes at which one gives all its values, those at sizes held out included.
 """
 
@@ -140,21 +141,37 @@ LARGEST = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind of size: the multiples of a factor or, where that is 0, the powers of 2."""
+    """A kind of size: the multiples of a factor or, where that is 0, the powers of 2.
+
+    divided: if it is not 0, only the first size is such a multiple, and the others divide it.
+    """
 
     factor: int
+    divided: int = 0
 
     @property
     def powers(self) -> tuple[Power, ...]:
         """Of the terms of a formula for such sizes."""
+        if self.divided:
+            return (*_WITHOUT_LOGARITHMS, (-2, 0))  # as many tiles as their area goes into a whole
         return _WITHOUT_LOGARITHMS + (() if self.factor else _LOGARITHMS)
 
     def has(self, point: Point) -> bool:
         """Whether all sizes of a point are of this kind."""
+        if self.divided:
+            first, *others = point
+            return first % self.factor == 0 and all(self.divided % n == 0 for n in others)
         return all(n % self.factor == 0 if self.factor else n.bit_count() == 1 for n in point)
 
     def words(self, names: Sequence[str]) -> str:
         """The sizes that a formula holds for."""
+        if self.divided:
+            first, *others = names
+            divisors = "divisors" if len(others) > 1 else "a divisor"
+            return (
+                f"{first} a multiple of {self.factor}, {' and '.join(others)} {divisors} of "
+                f"{self.divided}"
+            )
         joined = " and ".join(names)
         if self.factor in (1, 2):
             return f"{'any' if self.factor == 1 else 'even'} {joined}"
@@ -218,6 +235,7 @@ def _of_several(number: int) -> Iterator[_Samples]:
     for kind, first, other in (
         (_Kind(1), (12, 13, 14, 15, 16, 61), (1, 2, 3, 4, 5, 7)),
         (_Kind(0), (64, 128, 256, 512, 1024, 2048), (1, 2, 4, 8, 16, 32)),
+        (_Kind(24, 12), (24, 48, 72, 96, 120), (2, 3, 4, 6, 12)),
     ):
         sizes = [first, *[other] * (number - 1)]
         last, middle = (tuple(of_one[place] for of_one in sizes) for place in (-1, 2))

@@ -200,6 +200,18 @@ def test_padding_at_small_sizes_is_no_formula_for_all() -> None:
     assert (both.formula, both.holds_for) == ("n/b", "powers of 2 as n and b")
 
 
+def test_tiles_by_their_area_need_sizes_that_they_divide() -> None:
+    """n/t by n/t tiles, each in n/b passes; powers of 2 have no term in 1/t²."""
+
+    def plan_of(n: int, b: int, t: int) -> Plan:
+        return filling(4, ceil(n / t) ** 2 * ceil(n / b))
+
+    found = formulas(plan_of, ("n", "b", "t"), at=(240, 4, 6)).formulas["passes"]
+    assert found.formula == "n**3/(b*t**2)"
+    assert found.holds_for == "n a multiple of 24, b and t divisors of 12"
+    assert (240, 4, 6) in found.checked_at
+
+
 @pytest.mark.parametrize("passes", [lambda n: n % 5 + 1, lambda n: n**4 + (n > 400)])
 def test_what_no_formula_gives_has_none(passes: Callable[[int], int]) -> None:
     found = formulas(lambda n: filling(4, passes(n)), at=(1024,))
