@@ -110,7 +110,9 @@ class TableFiles:
     """How to show the table."""
 
     output: ResultsFile = None
-    plot: Annotated[Path | None, plot_option("Plot the bytes from memory over b.")] = None
+    plot: Annotated[Path | None, plot_option("Plot the share of A and B from memory over b.")] = (
+        None
+    )
     as_json: Json = False
     quiet: Quiet = False
 

@@ -327,7 +327,10 @@ CACHE_HELP = (
 )
 RASTER_HELP = "Raster order: scan, tiled:WxH (or WxH), morton, hilbert."
 LAYOUT_HELP = "Layout of textures: linear, WxH blocks, morton, 6d, 6d:WxH,WxH."
-IN_FLIGHT_HELP = "Fragments in flight, each making its next access in turn."
+IN_FLIGHT_HELP = (
+    "Let so many fragments be in flight: each makes its first lookup, then each its second, lastly "
+    "each its write."
+)
 SIZE_HELP = "Multiply N×N matrices"
 PAPER_SIZE_HELP = f"{SIZE_HELP} (default: {PAPER_SIZE}, as in the paper)."
 QUICK_SIZE_HELP = f"{SIZE_HELP} (default: {QUICK_SIZE}, which takes seconds)."

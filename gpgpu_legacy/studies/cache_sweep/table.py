@@ -23,7 +23,7 @@ KERNEL_CONVENTIONS = (
     "to dispatch."
 )
 _QUADS = "The four fragments of a quad make each access in turn."
-_IN_FLIGHT = (
+IN_FLIGHT = (
     "Where several {units} are in flight, so many start together and make each access in turn; the "
     "next ones start when all are done."
 )
@@ -127,7 +127,7 @@ def _conventions(cases: Sequence[Case]) -> str:
     sentences = [
         CONVENTIONS,
         _QUADS if first.access.quads else "",
-        _IN_FLIGHT.format(units=_units(first)) if _any_in_flight(cases) else "",
+        IN_FLIGHT.format(units=_units(first)) if _any_in_flight(cases) else "",
     ]
     return " ".join(filter(None, sentences))
 

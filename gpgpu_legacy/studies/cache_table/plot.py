@@ -70,10 +70,11 @@ def draw_cache_table(table: CacheTable, path: Path) -> None:
         panels[-1][j].set_xlabel("b", fontsize=8)
     handles = _legend(styles)
     figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+    dotted = f"; dotted: b = {DEFAULT_BLOCK}, the paper's choice" if DEFAULT_BLOCK in blocks else ""
     figure.suptitle(
         f"Share of A and B from memory over that of {BEFORE} with as many fragments in flight, at "
         f"n = {table.size};\nby raster order and layout (down) and cache (across). Below 1 the "
-        f"blocked method is more coherent; dotted: b = {DEFAULT_BLOCK}, the paper's choice.",
+        f"blocked method is more coherent{dotted}.",
         fontsize=10,
     )
     save_figure(figure, path)
@@ -116,7 +117,8 @@ def _draw_panel(
     axes.set_yscale("log")
     axes.axhspan(bounds[0], 1.0, color=_HOLDS, linewidth=0)
     axes.axhline(1.0, color=GREY, linewidth=0.8)
-    axes.axvline(DEFAULT_BLOCK, color=GREY, linewidth=0.8, linestyle=":")
+    if DEFAULT_BLOCK in blocks:
+        axes.axvline(DEFAULT_BLOCK, color=GREY, linewidth=0.8, linestyle=":")
     for judgement in judged:
         points = [(compared.block, compared.operand_share) for compared in judgement.compared]
         style = styles[judgement.setting.in_flight, judgement.method]

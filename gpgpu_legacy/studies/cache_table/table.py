@@ -10,7 +10,7 @@ from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 from gpgpu_legacy.published.papers import find_paper
-from gpgpu_legacy.studies.cache_sweep.table import CONVENTIONS
+from gpgpu_legacy.studies.cache_sweep.table import CONVENTIONS, IN_FLIGHT
 from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge
 from gpgpu_legacy.studies.cache_table.model import BEFORE, CacheTable, Row, Setting
 from gpgpu_legacy.studies.cache_table.verdict import PAPER, blocks_run, blocks_text
@@ -149,7 +149,7 @@ def _judgement_grid(table: CacheTable, judged: Sequence[Judgement]) -> Grid:
         "(the saving without any cache); and the share of the bytes requested of A and B that "
         "comes from memory (the saving by the cache alone). More at b: more bytes from memory than "
         "at the next smaller b.",
-        CONVENTIONS,
+        f"{CONVENTIONS} {IN_FLIGHT.format(units='fragments')}",
     )
     return Grid("cache-verdict", "The blocked methods, setting by setting.", heads, rows, notes)
 
