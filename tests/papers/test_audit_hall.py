@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from gpgpu_legacy.papers.audit.model import Finding, judge
+from gpgpu_legacy.papers.audit.turning import words
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.recorded import recorded_times
 from gpgpu_legacy.published.papers import find_paper
@@ -44,6 +45,20 @@ def test_every_agreement_names_what_turns_it() -> None:
     agreements = [c for c in HALL.claims if finding(c.id).verdict is Verdict.AGREES]
     assert agreements
     assert [claim.id for claim in agreements if claim.turned_by is None] == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "change"),
+    [
+        ("figure-1-passes", "loops of passes shorter by 1"),
+        ("table-1/L-M/fragments_per_pass", "rectangles lower by 1"),
+        ("section-5.1-4-bytes", "textures of r16f for r32f"),
+        ("section-5.2-removes-one", "a program without any MAD"),
+        ("equation-9", "terms = rrbb rgrg; ggaa abab"),
+    ],
+)
+def test_changes_in_words(claim: str, change: str) -> None:
+    assert words(HALL.claim(claim)) == change
 
 
 def test_the_two_instruction_counts_are_one_program() -> None:

@@ -88,15 +88,17 @@ def _of_program(change: ProgramChange) -> str:
 
 def _of_plan(change: PlanChange) -> Iterator[str]:
     if change.iterations:
-        yield f"loops of passes with {change.iterations} iteration fewer"
+        yield f"loops of passes shorter by {change.iterations}"
     if change.rows:
-        yield f"rectangles with {change.rows} row fewer"
+        yield f"rectangles lower by {change.rows}"
     if change.texture_format:
         yield f"textures of {change.becomes} for {change.texture_format}"
 
 
-def _value(value: object) -> str:
-    return " ".join(map(_value, value)) if isinstance(value, tuple | list) else str(value)
+def _value(value: object, separator: str = "; ") -> str:
+    if not isinstance(value, tuple | list):
+        return str(value)
+    return separator.join(_value(part, " ") for part in value)
 
 
 # Changes of what a paper prints ------------------------------------------------------------------
