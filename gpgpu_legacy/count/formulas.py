@@ -2,8 +2,8 @@
 
 The plans are made and counted at several sizes: at any sizes, at even ones, at powers of two, where
 logarithms may appear, at multiples of larger numbers, for plans that pad, and where some sizes
-divide another, for plans that cut it. A count has a formula
-for the first kind of sizes at which one gives all its values, those at sizes held out included.
+divide another, for plans that cut it. A count has a formula for the first kind of sizes at which
+one gives all its values, those at sizes held out included.
 """
 
 from __future__ import annotations
