@@ -18,7 +18,7 @@ look up the same texels of A and B one after another, before any other texel evi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import product
 from math import inf
@@ -309,13 +309,12 @@ def make_table(
         if stopped.is_set():
             raise _StoppedError
 
-    def one(case: Case) -> Row | NotRun:
-        if case in rows_known:
-            return rows_known[case]
-        return _simulate(products, case, budget, report)
+    reached: dict[Case, Row | NotRun] = {
+        case: rows_known[case] for case in wanted if case in rows_known
+    }
 
-    def table(simulated: Sequence[Row | NotRun]) -> CacheTable:
-        outcomes = [*others, *simulated]
+    def table() -> CacheTable:
+        outcomes = [*others, *(reached.get(case) or _not_reached(case) for case in wanted)]
         spent_s = budget.spent_s - started + (known.spent_s if known else 0.0)
         return CacheTable(
             **provenance(CacheTable),
@@ -327,22 +326,32 @@ def make_table(
             not_run=tuple(outcome for outcome in outcomes if isinstance(outcome, NotRun)),
         )
 
+    def finished(case: Case) -> None:
+        if progress is not None:
+            progress(str(case))
+
+    for case in reached:
+        finished(case)
     with ThreadPoolExecutor(workers or cpu_count() or 1) as pool:
-        futures = {pool.submit(one, case): case for case in wanted}
+        futures = {
+            pool.submit(_simulate, products, case, budget, report): case
+            for case in wanted
+            if case not in reached
+        }
         try:
             for future in as_completed(futures):
-                outcome, case = future.result(), futures[future]
-                if progress is not None:
-                    progress(str(case))
-                is_new = isinstance(outcome, Row) and case not in rows_known
-                if save is not None and is_new and budget.spent_s - saved >= SAVE_EVERY_S:
-                    save(table([_so_far(*item) for item in futures.items()]))
+                case = futures[future]
+                reached[case] = future.result()
+                finished(case)
+                is_row = isinstance(reached[case], Row)
+                if save is not None and is_row and budget.spent_s - saved >= SAVE_EVERY_S:
+                    save(table())
                     saved = budget.spent_s
         except BaseException:
             stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return table([future.result() for future in futures])
+    return table()
 
 
 def _others(known: CacheTable, wanted: Iterable[Case]) -> list[Row | NotRun]:
@@ -351,9 +360,7 @@ def _others(known: CacheTable, wanted: Iterable[Case]) -> list[Row | NotRun]:
     return [record for record in all_of if record.case not in these]
 
 
-def _so_far(future: Future[Row | NotRun], case: Case) -> Row | NotRun:
-    if future.done():
-        return future.result()
+def _not_reached(case: Case) -> NotRun:
     return NotRun(**_fields(case), reason="the simulation was stopped before it")
 
 
