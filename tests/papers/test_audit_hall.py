@@ -157,6 +157,14 @@ def test_swizzles_that_the_radeon_lacks() -> None:
     assert finding("section-2-negation").verdict is Verdict.AGREES
 
 
+def test_all_of_the_inner_loop_is_too_long_for_2003() -> None:
+    """2b + 4 arithmetic instructions and 2b + 1 lookups, 1024 in all on a GeForce FX."""
+    unrolled = finding("section-3-unrolled")
+    assert (unrolled.verdict, unrolled.computed) == (Verdict.AGREES, True)
+    assert f"largest b there: {(1024 - 5) // 4};" in unrolled.reason
+    assert unrolled.reason.endswith("6800 Ultra: no")
+
+
 @pytest.mark.parametrize(
     ("claim", "verdict", "wrong"),
     [

@@ -69,8 +69,18 @@ def largest_block(inputs: Inputs, *, method: str, chip: str, size: int) -> Value
 @derivation
 def keeps_the_limits(inputs: Inputs, *, method: str, chip: str, size: int, block: int) -> Value:
     """Whether a plan's programs exceed no limit that is known of a chip or an API."""
+    return not _exceeds(inputs, method, chip, size, block)
+
+
+@derivation
+def exceeds_a_limit(inputs: Inputs, *, method: str, chip: str, size: int, block: int) -> Value:
+    """Whether a plan's programs exceed a limit of a chip or an API."""
+    return _exceeds(inputs, method, chip, size, block)
+
+
+def _exceeds(inputs: Inputs, method: str, chip: str, size: int, block: int) -> bool:
     programs = inputs.product(method, size, block).plan.programs()
-    return not any(check_program(p, inputs.profile(chip)).exceeded for p in programs)
+    return any(check_program(program, inputs.profile(chip)).exceeded for program in programs)
 
 
 @derivation
