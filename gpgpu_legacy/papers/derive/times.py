@@ -89,11 +89,11 @@ def share_of_peak(inputs: Inputs, *, table: str, series: str, size: int, chip: s
 
 
 def peak_gflops(inputs: Inputs, chip: str) -> float:
-    """A chip's peak GFLOPS: of its compute cores, else of its fragment processors."""
+    """The most GFLOPS of a chip: of its compute cores, else of its fragment processors."""
     hardware = inputs.profile(chip).hardware
     fact = hardware.compute_peak_gflops or hardware.fragment_peak_gflops
     assert fact is not None
-    return fact.value
+    return fact.most
 
 
 @derivation
