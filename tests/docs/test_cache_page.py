@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -15,9 +16,12 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.papers.audit.record import recorded
+from gpgpu_legacy.papers.derive.caches import Cached, share_from_memory
+from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.predict.plans import CacheModel
 from gpgpu_legacy.predict.prediction import Prediction
 from gpgpu_legacy.predict.products import predict_product
+from gpgpu_legacy.published.schema import PlanChange
 from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge
 from gpgpu_legacy.studies.cache_table.model import BEFORE, BLOCKED, IN_FLIGHT, CacheTable
 from gpgpu_legacy.studies.cache_table.record import read_cache_table
@@ -229,7 +233,26 @@ def test_by_an_independent_simulator() -> None:
 def test_the_claim_of_the_audit_is_a_row_of_the_recorded_table() -> None:
     entry = recorded().claims["hall-carr-hart-2003 section-6-cache-coherence"]
     numbers = [entry.computed, *re.findall(r": ([\d.]+) times", entry.otherwise)]
-    in_tiles, scanned = shares(256)[IN_TILES], shares(256)[SCANNED]
+    past, at_256, past_at_256 = numbers[4:7]
+    in_tiles, scanned = shares(1024)[IN_TILES], shares(256)[SCANNED]
     expected = [in_tiles[BLOCKED[1], n] for n in (64, 256, 16, 1)]
     expected += [scanned[BLOCKED[1], n] for n in (256, 64, 16, 1)]
-    assert [float(n) for n in numbers] == pytest.approx(expected, rel=1e-4)
+    simulated = [float(n) for n in (*numbers[:4], *numbers[7:])]
+    assert simulated == pytest.approx(expected, rel=1e-4)
+    assert f"{float(at_256):.3g} becomes {float(past_at_256):.3g}" in words()
+    assert f"nothing in 8 KB ({float(past):.3g})" in words()
+
+
+def test_blending_past_a_cache_of_two_ways() -> None:
+    """The first 32 passes of Larson & McAllister's method: later ones do the same."""
+    where = Cached("32K,2way,128B", "tiled:8x8", "8x8", 64)
+    few = Product(BEFORE, 1024, change=PlanChange(iterations=1024 - 32))
+    ours = share_from_memory(Product(BLOCKED[1], 1024, DEFAULT_BLOCK), where)
+    through, past = (
+        ours / share_from_memory(few, replace(where, blending=blending))
+        for blending in (True, False)
+    )
+    assert through == pytest.approx(
+        shares(1024)[*IN_TILES[:2], where.cache][BLOCKED[1], 64], rel=1e-3
+    )
+    assert f"in 32K,2way,128B {through:.3g} becomes {past:.3g}" in words()

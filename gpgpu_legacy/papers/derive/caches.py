@@ -11,6 +11,7 @@ from gpgpu_legacy.cache.paging import Paging
 from gpgpu_legacy.cache.run import cache_run, operand_tallies
 from gpgpu_legacy.cache.simulate import Result
 from gpgpu_legacy.chips.hosts import find_host
+from gpgpu_legacy.papers.derive.changed_plans import without_blending
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import ns_per_step
@@ -47,12 +48,16 @@ def pages_explain(
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """A cache that all textures of a plan share, and how they are accessed, as `Access` says."""
+    """A cache that all textures of a plan share, and how they are accessed, as `Access` says.
+
+    blending: whether what blending reads of the framebuffer goes through that cache, too.
+    """
 
     cache: str
     raster: str
     layout: str
     in_flight: int
+    blending: bool = True
 
 
 @kept
@@ -60,10 +65,11 @@ def simulated(product: Product, where: Cached) -> Result:
     """A plan's accesses, simulated in such a cache."""
     memory = Memory((parse_cache(where.cache),))
     access = parse_access(where.layout, where.raster, in_flight=where.in_flight)
-    return cache_run(product.plan, memory, access)
+    plan = product.plan if where.blending else without_blending(product.plan)
+    return cache_run(plan, memory, access)
 
 
-def _share_from_memory(product: Product, where: Cached) -> float:
+def share_from_memory(product: Product, where: Cached) -> float:
     """Bytes from memory for lookups in the operands, over the bytes that the lookups request."""
     result = simulated(product, where)
     tallies = operand_tallies(product.plan, result)
@@ -74,16 +80,17 @@ def _share_from_memory(product: Product, where: Cached) -> float:
 @derivation
 def share_from_memory_against(
     inputs: Inputs, *, method: str, than: str, size: int, block: int, cache: str, raster: str,
-    layout: str = "linear", in_flight: int = 1,
+    layout: str = "linear", in_flight: int = 1, blending: bool = True,
 ) -> Value:  # fmt: skip
     """Bytes from memory for each byte looked up in A and B, over the same of another method.
 
     Simulated in a cache that all textures share, with as many fragments in flight. Below 1, the
-    first method is more coherent; fewer partial sums or fewer lookups do not lower it.
+    first method is more coherent; fewer partial sums or fewer lookups do not lower it. blending:
+    whether what blending reads of the framebuffer goes through that cache, too.
     """
-    where = Cached(cache, raster, layout, in_flight)
+    where = Cached(cache, raster, layout, in_flight, blending)
     ours, theirs = inputs.product(method, size, block), inputs.product(than, size)
-    return _share_from_memory(ours, where) / _share_from_memory(theirs, where)
+    return share_from_memory(ours, where) / share_from_memory(theirs, where)
 
 
 @derivation

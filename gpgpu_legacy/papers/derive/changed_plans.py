@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.plan.formats import FORMATS
-from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan, Repeat
+from gpgpu_legacy.plan.plan import Blend, ComputePass, FragmentPass, Pass, Plan, Repeat
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.published.schema import PlanChange, ProgramChange
 
@@ -18,7 +19,17 @@ def changed(plan: Plan, change: PlanOrProgramChange) -> Plan:
     """The plan with a change; the same plan where it has nothing to change."""
     if isinstance(change, PlanChange):
         return _with_format(_with_fewer_steps(plan, change), change)
-    return _with_programs(plan, change)
+    return _each_pass(plan, lambda pass_: _with_program(pass_, change))
+
+
+def without_blending(plan: Plan) -> Plan:
+    """The plan whose passes write without reading the framebuffer."""
+    return _each_pass(
+        plan,
+        lambda pass_: (
+            replace(pass_, blend=Blend.NONE) if isinstance(pass_, FragmentPass) else pass_
+        ),
+    )
 
 
 def _with_fewer_steps(plan: Plan, change: PlanChange) -> Plan:
@@ -53,11 +64,12 @@ def _with_format(plan: Plan, change: PlanChange) -> Plan:
     return replace(plan, textures=textures)
 
 
-def _with_programs(plan: Plan, change: ProgramChange) -> Plan:
+def _each_pass(plan: Plan, change: Callable[[Pass], Pass]) -> Plan:
+    """The plan with each of its passes changed."""
     steps = tuple(
-        replace(step, body=tuple(_with_program(pass_, change) for pass_ in step.body))
+        replace(step, body=tuple(change(pass_) for pass_ in step.body))
         if isinstance(step, Repeat)
-        else _with_program(step, change)
+        else change(step)
         for step in plan.steps
     )
     return replace(plan, steps=steps)
