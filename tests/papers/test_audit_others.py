@@ -74,6 +74,13 @@ def test_208_times_is_417() -> None:
     assert alternative(opengl("abstract-208-times"), "the quotient of the printed") == 208.47
 
 
+def test_gflops_with_four_operations_for_the_cpu_give_every_printed_speed_up() -> None:
+    printed = {128: 4, 256: 13, 512: 29, 1024: 137, 2048: 188, 4096: 208}
+    for n, times in printed.items():
+        found = opengl(f"table-1/speed-up/{n}")
+        assert round(alternative(found, "the quotient of GFLOPS, the CPU's")) == times
+
+
 def test_the_cpu_column_counts_four_operations_and_the_gpu_column_two() -> None:
     for n, cpu, cpu_gflops, gpu, gpu_gflops in TABLE_1:
         found = opengl(f"table-1/CPU GFLOPS/{n}")

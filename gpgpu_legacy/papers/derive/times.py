@@ -83,6 +83,15 @@ def quotient_of_rates(
 
 
 @derivation
+def speed_up_by_rates(
+    inputs: Inputs, *, table: str, over: str, under: str, size: int, operations: int
+) -> Value:
+    """GFLOPS by the times of a column, over those of another with so many operations a step."""
+    rate_under = _rate(inputs, table, under, size, operations)
+    return _quotient(_rate(inputs, table, over, size), rate_under)
+
+
+@derivation
 def share_of_peak(inputs: Inputs, *, table: str, series: str, size: int, chip: str) -> Value:
     """GFLOPS by a printed time, in percent of a chip's peak."""
     return 100.0 * _rate(inputs, table, series, size).value / peak_gflops(inputs, chip)
