@@ -181,6 +181,8 @@ def test_the_printed_time_is_of_1024_and_not_of_2048() -> None:
     assert alternative(size, "the least time at 1024") == pytest.approx(630.52, abs=0.01)
     assert alternative(size, "the least time at 1024") == pytest.approx(least_access_ms(1024), 1e-4)
     assert alternative(size, "the least time at 2048") == pytest.approx(least_access_ms(2048), 1e-4)
+    in_fours = 2048**2 * (2048 / 4 * 2 + 2 / 4) / (4 * 533e3)
+    assert alternative(size, "at 2048, if every load") == pytest.approx(in_fours, rel=1e-4)
     assert 15 < alternative(size, "cores") < 16
     differs(mali("source-order"), 1024)
     run = mali("profiling/run/1024")
