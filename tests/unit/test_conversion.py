@@ -76,7 +76,10 @@ def test_a_call_gives_what_typer_gives(words: list[str]) -> None:
         (["--count", ""], "--count is ''; give a whole number"),
         (["--ratio", "x"], "--ratio is 'x'; give a number"),
         (["--colour", "green"], "--colour is 'green'; choose from red, blue"),
-        (["--size", "1", "--size", "x"], "--size is 'x'; give a whole number"),
+        (
+            ["--size", "1", "--size", "x"],
+            "--size is 'x'; give a whole number; arguments stand before --size",
+        ),
         (["--shape", "1", "2", "x"], "--shape is 'x'; give a whole number"),
     ],
 )
